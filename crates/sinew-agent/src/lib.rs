@@ -1,0 +1,1 @@
+//! The agent's loop, tools and sessions.

@@ -1,0 +1,3 @@
+//! The coding agent for the terminal.
+
+fn main() {}

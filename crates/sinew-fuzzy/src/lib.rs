@@ -1,0 +1,1 @@
+//! Scores and ranks strings against a query.

@@ -1,0 +1,1 @@
+//! Source code to coloured terminal text.

@@ -1,0 +1,1 @@
+//! Pictures: decode, resize, encode, fit.

@@ -1,0 +1,1 @@
+//! Messages, providers and models.

@@ -1,0 +1,254 @@
+//! A pool of threads of our own: a host's pool (libuv has four threads) is never held up by a search.
+//!
+//! Threads start when there is work and end after [`IDLE`] without any, so that an idle host has none.
+//! A long job that wants help asks for a [`Pool::crew`]: it works itself and takes as many helpers as are
+//! free, so that it always gets on and no number of jobs can wait for each other.
+
+use std::any::Any;
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+/// How long a thread without work stays.
+pub const IDLE: Duration = Duration::from_secs(5);
+
+type Job = Box<dyn FnOnce() + Send>;
+
+struct State {
+    jobs: VecDeque<Job>,
+    threads: usize,
+    idle: usize,
+}
+
+struct Inner {
+    state: Mutex<State>,
+    wake: Condvar,
+    size: usize,
+    name: &'static str,
+}
+
+/// A pool; clones share it.
+#[derive(Clone)]
+pub struct Pool {
+    inner: Arc<Inner>,
+}
+
+impl Pool {
+    /// A pool of at most `size` threads (at least one) called `name`. Starts none yet.
+    #[must_use]
+    pub fn new(name: &'static str, size: usize) -> Pool {
+        let state = State { jobs: VecDeque::new(), threads: 0, idle: 0 };
+        Pool { inner: Arc::new(Inner { state: Mutex::new(state), wake: Condvar::new(), size: size.max(1), name }) }
+    }
+
+    /// A pool as wide as the machine, with at least two threads: one that waits for a disk leaves one.
+    #[must_use]
+    pub fn for_machine(name: &'static str) -> Pool {
+        Pool::new(name, std::thread::available_parallelism().map_or(2, |n| n.get()).max(2))
+    }
+
+    /// How many threads there are at most.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.inner.size
+    }
+
+    /// Runs `job` on some thread of the pool, after those that came before. A panic in it ends the job alone.
+    pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
+        let mut state = self.inner.lock();
+        state.jobs.push_back(Box::new(job));
+        if state.idle > 0 {
+            drop(state);
+            self.inner.wake.notify_one();
+        } else if state.threads < self.inner.size {
+            state.threads += 1;
+            drop(state);
+            let inner = Arc::clone(&self.inner);
+            let started = std::thread::Builder::new().name(self.inner.name.to_string()).spawn(move || inner.work());
+            if started.is_err() {
+                // The system gives no more threads: a thread that runs takes the job, else the caller does.
+                let mut state = self.inner.lock();
+                state.threads -= 1;
+                let job = if state.threads == 0 { state.jobs.pop_back() } else { None };
+                drop(state);
+                if let Some(job) = job {
+                    let _ = catch_unwind(AssertUnwindSafe(job));
+                }
+            }
+        }
+    }
+
+    /// Calls `work(0)` here and `work(1)`, `work(2)`… on up to `helpers` threads of the pool that become free
+    /// meanwhile. Returns when every call that has begun is over; helpers that have not begun by then never do.
+    ///
+    /// # Panics
+    /// Goes on with the first panic of `work`, after all calls are over.
+    pub fn crew<F>(&self, helpers: usize, work: F)
+    where
+        F: Fn(usize) + Send + Sync,
+    {
+        if helpers == 0 {
+            return work(0);
+        }
+        let gate = Arc::new(Gate::default());
+        // SAFETY: the reference outlives every use of it. A helper only calls `work` between `enter` and
+        // `leave`, `enter` fails once the gate is closed, and `close` below waits until all have left.
+        // `Closer` closes it also when `work(0)` panics.
+        let shared: &'static (dyn Fn(usize) + Send + Sync) = unsafe {
+            std::mem::transmute::<&(dyn Fn(usize) + Send + Sync), &'static (dyn Fn(usize) + Send + Sync)>(&work)
+        };
+        for index in 1..=helpers.min(self.size()) {
+            let gate = Arc::clone(&gate);
+            self.spawn(move || {
+                if gate.enter() {
+                    let result = catch_unwind(AssertUnwindSafe(|| shared(index)));
+                    gate.leave(result.err());
+                }
+            });
+        }
+        struct Closer<'a>(&'a Gate);
+        impl Drop for Closer<'_> {
+            fn drop(&mut self) {
+                self.0.close();
+            }
+        }
+        let closer = Closer(&gate);
+        work(0);
+        drop(closer);
+        let panic = gate.lock().panic.take();
+        if let Some(panic) = panic {
+            resume_unwind(panic);
+        }
+    }
+}
+
+impl std::fmt::Debug for Pool {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Pool").field("name", &self.inner.name).field("size", &self.inner.size).finish()
+    }
+}
+
+impl Inner {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work(&self) {
+        let mut state = self.lock();
+        loop {
+            if let Some(job) = state.jobs.pop_front() {
+                drop(state);
+                // The job reports its own panic to whoever waits for it; the thread lives on.
+                let _ = catch_unwind(AssertUnwindSafe(job));
+                state = self.lock();
+                continue;
+            }
+            state.idle += 1;
+            let (woken, timeout) = self.wake.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            state.idle -= 1;
+            if timeout.timed_out() && state.jobs.is_empty() {
+                state.threads -= 1;
+                return;
+            }
+        }
+    }
+}
+
+#[derive(Default)]
+struct GateState {
+    inside: usize,
+    closed: bool,
+    panic: Option<Box<dyn Any + Send>>,
+}
+
+#[derive(Default)]
+struct Gate {
+    state: Mutex<GateState>,
+    empty: Condvar,
+}
+
+impl Gate {
+    fn lock(&self) -> MutexGuard<'_, GateState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn enter(&self) -> bool {
+        let mut state = self.lock();
+        state.inside += usize::from(!state.closed);
+        !state.closed
+    }
+
+    fn leave(&self, panic: Option<Box<dyn Any + Send>>) {
+        let mut state = self.lock();
+        state.inside -= 1;
+        state.panic = state.panic.take().or(panic);
+        self.empty.notify_all();
+    }
+
+    fn close(&self) {
+        let mut state = self.lock();
+        state.closed = true;
+        while state.inside > 0 {
+            state = self.empty.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_crew_shares_the_work_and_returns_when_all_is_done() {
+        let pool = Pool::new("test", 3);
+        let items: Vec<usize> = (0..10_000).collect();
+        let next = AtomicUsize::new(0);
+        let sum = AtomicUsize::new(0);
+        pool.crew(3, |_| {
+            while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
+                sum.fetch_add(*item, Ordering::Relaxed);
+            }
+        });
+        assert_eq!(sum.into_inner(), 9_999 * 10_000 / 2);
+    }
+
+    #[test]
+    fn crews_inside_a_full_pool_get_on() {
+        let pool = Pool::new("test", 2);
+        let (done, wait) = mpsc::channel();
+        for _ in 0..8 {
+            let (pool_again, done) = (pool.clone(), done.clone());
+            pool.spawn(move || {
+                pool_again.crew(2, |_| {});
+                done.send(()).unwrap();
+            });
+        }
+        for _ in 0..8 {
+            wait.recv().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_panic_of_a_helper_reaches_the_caller_and_the_pool_lives_on() {
+        let pool = Pool::new("test", 1);
+        let (helper_is_in, wait) = mpsc::channel();
+        let wait = Mutex::new(wait);
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            pool.crew(1, |index| {
+                if index == 1 {
+                    helper_is_in.send(()).unwrap();
+                    std::panic::panic_any("lost");
+                }
+                wait.lock().unwrap().recv().unwrap();
+            });
+        }));
+        assert_eq!(*result.unwrap_err().downcast::<&str>().unwrap(), "lost");
+        let (done, wait) = mpsc::channel();
+        pool.spawn(move || done.send(7).unwrap());
+        assert_eq!(wait.recv().unwrap(), 7);
+    }
+}

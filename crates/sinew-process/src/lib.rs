@@ -1,0 +1,1 @@
+//! The process table: descendants, signals, kill trees.

@@ -1,0 +1,1 @@
+//! Grep, glob and fuzzy find over a walk.

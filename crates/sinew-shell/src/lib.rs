@@ -1,0 +1,1 @@
+//! Shell sessions, pseudo-terminals and output sinks.

@@ -1,0 +1,1 @@
+//! Fixtures, oracles and scripted servers for tests.

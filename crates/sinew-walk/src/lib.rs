@@ -1,0 +1,1 @@
+//! Directory walks, ignore rules, globs and the scan cache.

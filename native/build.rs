@@ -1,0 +1,5 @@
+//! Linker flags of an addon.
+
+fn main() {
+    napi_build::setup();
+}

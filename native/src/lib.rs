@@ -1,0 +1,1 @@
+//! The N-API mouth.

@@ -1,0 +1,3 @@
+//! `cargo xtask ci | tidy | gen`.
+
+fn main() {}

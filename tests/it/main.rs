@@ -1,0 +1,1 @@
+//! One binary for all tests across crates: one link instead of many.
