@@ -1,1 +1,40 @@
-//! The N-API mouth.
+//! The N-API mouth: converts values, schedules work, forwards errors. No algorithm lives here.
+//!
+//! `README.md` beside this file shows how an export is added.
+
+mod cache;
+mod clipboard;
+mod error;
+mod find;
+mod glob;
+mod grep;
+mod highlight;
+mod html;
+mod image;
+mod keys;
+mod output_sink;
+mod process;
+mod profile;
+mod pty;
+mod shell;
+mod stream;
+mod system;
+mod task;
+mod text;
+
+use std::sync::LazyLock;
+
+use napi_derive::napi;
+use sinew::Sinew;
+
+/// The process's one handle: the scan cache, the pool and the work profile.
+fn handle() -> &'static Sinew {
+    static HANDLE: LazyLock<Sinew> = LazyLock::new(Sinew::new);
+    &HANDLE
+}
+
+/// The version compiled into the addon; the loader compares it with the package's.
+#[napi]
+pub fn native_version() -> &'static str {
+    env!("CARGO_PKG_VERSION")
+}

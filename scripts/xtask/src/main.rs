@@ -1,3 +1,69 @@
-//! `cargo xtask ci | tidy | gen`.
+//! The project's own commands: `cargo xtask ci`, `cargo xtask tidy`, `cargo xtask gen`.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to the terminal")]
 
-fn main() {}
+mod generate;
+mod tidy;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const HELP: &str = "\
+cargo xtask COMMAND
+
+  ci     what CI runs of Rust: format, clippy, tests, docs, tidy, generated files unchanged
+  tidy   hold the layers, the file sizes and the crate table
+  gen    write packages/natives/src/native.d.ts and native-exports.ts from native/
+  gen --check   fail where they are not up to date
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["ci"] => ci(),
+        ["tidy"] => tidy::run(&root()),
+        ["gen"] => generate::write(&root()),
+        ["gen", "--check"] => generate::check(&root()),
+        _ => {
+            print!("{HELP}");
+            return ExitCode::from(u8::from(!words.is_empty()));
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(message) => {
+            eprintln!("xtask: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// The workspace's folder.
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .ancestors()
+        .nth(2)
+        .expect("xtask lies two folders below the root")
+        .to_path_buf()
+}
+
+fn ci() -> Result<(), String> {
+    run(&["fmt", "--all", "--check"], &[])?;
+    tidy::run(&root())?;
+    generate::check(&root())?;
+    run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
+    run(&["test", "--workspace"], &[])?;
+    run(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])
+}
+
+/// Runs cargo, with its output where ours goes.
+fn run(args: &[&str], env: &[(&str, &str)]) -> Result<(), String> {
+    eprintln!("\n$ cargo {}", args.join(" "));
+    let status = Command::new(env!("CARGO"))
+        .args(args)
+        .envs(env.iter().copied())
+        .current_dir(root())
+        .status()
+        .map_err(|cause| format!("failed to start cargo: {cause}"))?;
+    if status.success() { Ok(()) } else { Err(format!("cargo {} failed", args.join(" "))) }
+}

@@ -1,0 +1,1 @@
+//! The mouth of `output_sink`.

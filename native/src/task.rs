@@ -1,0 +1,129 @@
+//! How a call leaves the JavaScript thread and comes back: schedule, cancellation, panic guard, profile sample.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use napi::Env;
+use napi::bindgen_prelude::{Object, ToNapiValue};
+use napi_derive::napi;
+use sinew::base::{Cancel, Canceller, Error, ErrorCode, Result};
+
+use crate::{error, handle};
+
+/// The native end of an `AbortSignal`: the TypeScript side calls `abort()` when the signal fires.
+#[napi]
+pub struct Abort {
+    canceller: Canceller,
+    cancel: Cancel,
+}
+
+#[napi]
+impl Abort {
+    /// One that is not aborted yet.
+    #[napi(constructor)]
+    #[expect(clippy::new_without_default, reason = "JavaScript constructs it")]
+    pub fn new() -> Abort {
+        let (canceller, cancel) = Canceller::new();
+        Abort { canceller, cancel }
+    }
+
+    /// Ends the call that was given this object.
+    #[napi]
+    pub fn abort(&self) {
+        self.canceller.cancel();
+    }
+}
+
+/// What may stop a call: an [`Abort`], a time limit in milliseconds, both, neither.
+pub(crate) fn cancel(abort: Option<&Abort>, timeout_ms: Option<u32>) -> Cancel {
+    let cancel = abort.map_or_else(Cancel::never, |abort| abort.cancel.clone());
+    match timeout_ms {
+        Some(ms) => cancel.with_timeout(Duration::from_millis(ms.into())),
+        None => cancel,
+    }
+}
+
+/// Runs `work` on the pool and settles the returned promise with its result; `tag` is its name in the work profile.
+/// A panic rejects with `ERR_INTERNAL`.
+pub(crate) fn blocking<'env, T, J>(
+    env: &'env Env,
+    tag: &'static str,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+    translate: impl FnOnce(T) -> J + Send + 'static,
+) -> napi::Result<Object<'env>>
+where
+    T: Send + 'static,
+    J: ToNapiValue + 'static,
+{
+    let (deferred, promise) = env.create_deferred()?;
+    handle().pool.spawn(move || {
+        let result = guarded(tag, work);
+        deferred.resolve(move |env| result.map(translate).map_err(|error| error::to_js(&env, &error)));
+    });
+    Ok(promise)
+}
+
+/// Runs `work` on the runtime for calls that wait (shells, terminals) and settles the returned promise.
+pub(crate) fn waiting<'env, T, J>(
+    env: &'env Env,
+    tag: &'static str,
+    work: impl Future<Output = Result<T>> + Send + 'static,
+    translate: impl FnOnce(T) -> J + Send + 'static,
+) -> napi::Result<Object<'env>>
+where
+    T: Send + 'static,
+    J: ToNapiValue + 'static,
+{
+    let (deferred, promise) = env.create_deferred()?;
+    let runtime = runtime().map_err(|error| error::to_js(env, &error))?;
+    // The inner task catches a panic; the outer one lives to settle the promise.
+    let inner = runtime.spawn(work);
+    runtime.spawn(async move {
+        let result = match inner.await {
+            Ok(result) => result,
+            Err(lost) => Err(match lost.try_into_panic() {
+                Ok(panic) => panicked(tag, panic.as_ref()),
+                Err(lost) => Error::new(ErrorCode::Internal, format!("{tag}: {lost}")),
+            }),
+        };
+        deferred.resolve(move |env| result.map(translate).map_err(|error| error::to_js(&env, &error)));
+    });
+    Ok(promise)
+}
+
+/// Runs `work` here and now, for short pure calls; a panic throws.
+pub(crate) fn now<T>(env: &Env, tag: &'static str, work: impl FnOnce() -> Result<T>) -> napi::Result<T> {
+    guarded(tag, work).map_err(|error| error::to_js(env, &error))
+}
+
+/// The runtime of waiting calls: two threads, started by the first of them.
+pub(crate) fn runtime() -> Result<&'static tokio::runtime::Runtime> {
+    static RUNTIME: OnceLock<std::result::Result<tokio::runtime::Runtime, String>> = OnceLock::new();
+    RUNTIME
+        .get_or_init(|| {
+            tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .thread_name("sinew-wait")
+                .enable_all()
+                .build()
+                .map_err(|cause| format!("failed to start the runtime of waiting calls: {cause}"))
+        })
+        .as_ref()
+        .map_err(|message| Error::new(ErrorCode::Io, message.clone()))
+}
+
+fn guarded<T>(tag: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(panicked(tag, panic.as_ref())))
+}
+
+fn panicked(tag: &str, panic: &(dyn Any + Send)) -> Error {
+    let text = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message");
+    Error::new(ErrorCode::Internal, format!("{tag}: a fault of Sinew's own, please report it: {text}"))
+}

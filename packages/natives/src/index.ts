@@ -1,0 +1,24 @@
+/**
+ * The native core for coding agents.
+ *
+ * Every function that can run long takes `timeoutMs` and `signal`; see each for its options, limits and errors.
+ * @packageDocumentation
+ */
+export type { CallOptions } from "./call.js";
+export * from "./cache.js";
+export * from "./clipboard.js";
+export * from "./find.js";
+export * from "./glob.js";
+export * from "./grep.js";
+export * from "./highlight.js";
+export * from "./html.js";
+export * from "./image.js";
+export * from "./keys.js";
+export * from "./output-sink.js";
+export * from "./process.js";
+export * from "./profile.js";
+export * from "./pty.js";
+export * from "./shell.js";
+export * from "./stdin-buffer.js";
+export * from "./system.js";
+export * from "./text.js";

@@ -1,0 +1,2 @@
+// Written by `cargo xtask gen`.
+export const EXPORTS: readonly string[] = ["nativeVersion", "Abort"];

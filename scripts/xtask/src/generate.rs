@@ -1,0 +1,121 @@
+//! Writes the addon's types from what its macros print while it compiles.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+const TYPES: &str = "packages/natives/src/native.d.ts";
+const EXPORTS: &str = "packages/natives/src/native-exports.ts";
+const HEAD: &str = "// Written by `cargo xtask gen`.\n";
+
+/// Writes both files.
+pub(crate) fn write(root: &Path) -> Result<(), String> {
+    for (path, text) in generate(root)? {
+        fs::write(root.join(path), text).map_err(|cause| format!("failed to write {path}: {cause}"))?;
+    }
+    Ok(())
+}
+
+/// Fails where a file differs from what [`write`] would write.
+pub(crate) fn check(root: &Path) -> Result<(), String> {
+    for (path, text) in generate(root)? {
+        if fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str()) {
+            return Err(format!("{path} is not up to date; run: cargo xtask gen"));
+        }
+    }
+    Ok(())
+}
+
+fn generate(root: &Path) -> Result<[(&'static str, String); 2], String> {
+    let definitions = definitions(root)?;
+    Ok([(TYPES, types(&definitions)), (EXPORTS, exports(&definitions))])
+}
+
+/// Compiles the mouth into a folder of its own name, so that the macros run, and reads what they wrote.
+fn definitions(root: &Path) -> Result<Vec<Value>, String> {
+    let metadata = Command::new(env!("CARGO"))
+        .args(["metadata", "--format-version", "1", "--no-deps"])
+        .current_dir(root)
+        .output()
+        .map_err(|cause| format!("failed to start cargo: {cause}"))?;
+    let metadata: Value =
+        serde_json::from_slice(&metadata.stdout).map_err(|cause| format!("cargo metadata: {cause}"))?;
+    let target = metadata["target_directory"].as_str().ok_or("cargo metadata names no target folder")?;
+    let folder = Path::new(target).join("typedef");
+    let folder = folder.join(std::process::id().to_string());
+    fs::create_dir_all(&folder).map_err(|cause| format!("failed to create {}: {cause}", folder.display()))?;
+    let output = Command::new(env!("CARGO"))
+        .args(["check", "--package", "sinew-node"])
+        .env("NAPI_TYPE_DEF_TMP_FOLDER", &folder)
+        .current_dir(root)
+        .output()
+        .map_err(|cause| format!("failed to start cargo: {cause}"))?;
+    if !output.status.success() {
+        return Err(format!("cargo check of native/ failed:\n{}", String::from_utf8_lossy(&output.stderr)));
+    }
+    let text =
+        fs::read_to_string(folder.join("sinew-node")).map_err(|cause| format!("native/ wrote no types: {cause}"))?;
+    fs::remove_dir_all(&folder).map_err(|cause| format!("failed to remove {}: {cause}", folder.display()))?;
+    text.lines().map(|line| serde_json::from_str(line).map_err(|cause| format!("{cause}: {line}"))).collect()
+}
+
+fn field<'a>(definition: &'a Value, key: &str) -> &'a str {
+    definition[key].as_str().unwrap_or_default()
+}
+
+/// TypeScript, sorted by name so that the order of files in `native/` does not show.
+fn types(definitions: &[Value]) -> String {
+    let mut members: BTreeMap<&str, String> = BTreeMap::new();
+    for part in definitions.iter().filter(|definition| field(definition, "kind") == "impl") {
+        members.entry(field(part, "name")).or_default().push_str(field(part, "def"));
+    }
+    let mut items: BTreeMap<&str, String> = BTreeMap::new();
+    for definition in definitions {
+        let (name, def, doc) = (field(definition, "name"), field(definition, "def"), field(definition, "js_doc"));
+        let text = match field(definition, "kind") {
+            "fn" => format!("{doc}export declare {def}\n"),
+            "interface" => format!("{doc}export interface {name} {{\n{}\n}}\n", indented(def)),
+            "struct" => {
+                let body = members.get(name).map_or("", String::as_str);
+                let separator = if def.is_empty() || body.is_empty() { "" } else { "\n" };
+                format!("{doc}export declare class {name} {{\n{}\n}}\n", indented(&format!("{def}{separator}{body}")))
+            }
+            "enum" | "const_enum" | "string_enum" => {
+                format!("{doc}export declare enum {name} {{\n{}\n}}\n", indented(def))
+            }
+            "const" => format!("{doc}export declare const {def}\n"),
+            "type" => format!("{doc}export type {name} = {def}\n"),
+            _ => continue,
+        };
+        items.insert(name, text);
+    }
+    let mut result = String::from(HEAD);
+    for text in items.values() {
+        let _ = write!(result, "\n{text}");
+    }
+    result
+}
+
+fn indented(text: &str) -> String {
+    text.lines().map(|line| format!("  {line}").trim_end().to_string()).collect::<Vec<_>>().join("\n")
+}
+
+/// The names that exist at run time.
+fn exports(definitions: &[Value]) -> String {
+    let names: BTreeSet<&str> = definitions
+        .iter()
+        .filter(|definition| matches!(field(definition, "kind"), "fn" | "struct" | "enum" | "const"))
+        .map(|definition| field(definition, "name"))
+        .collect();
+    let mut result =
+        format!("{HEAD}\n/** Every name that the addon must export. */\nexport const EXPORTS: readonly string[] = [\n");
+    for name in names {
+        let _ = writeln!(result, "  \"{name}\",");
+    }
+    result.push_str("];\n");
+    result
+}
