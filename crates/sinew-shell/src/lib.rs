@@ -1,1 +1,3 @@
 //! Shell sessions, pseudo-terminals and output sinks.
+
+pub mod output;

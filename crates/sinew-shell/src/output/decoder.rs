@@ -1,0 +1,102 @@
+//! UTF-8 out of a stream of bytes that is cut anywhere.
+
+/// Decodes UTF-8 piece by piece: a character that is cut by the border of two pieces comes out whole, and
+/// what is not UTF-8 becomes U+FFFD exactly as [`String::from_utf8_lossy`] of the whole stream would have it.
+#[derive(Debug, Default, Clone)]
+pub struct Decoder {
+    // The begun character at the end of the last piece: at most three bytes, one more while it is looked at.
+    begun: [u8; 4],
+    len: usize,
+}
+
+impl Decoder {
+    /// Appends the text of `bytes` to `out`. Linear; holds back at most three bytes.
+    pub fn push(&mut self, mut bytes: &[u8], out: &mut String) {
+        while self.len > 0 {
+            let Some((&first, rest)) = bytes.split_first() else { return };
+            self.begun[self.len] = first;
+            match std::str::from_utf8(&self.begun[..=self.len]) {
+                Ok(character) => {
+                    out.push_str(character);
+                    self.len = 0;
+                    bytes = rest;
+                }
+                Err(error) if error.error_len().is_none() => {
+                    self.len += 1;
+                    bytes = rest;
+                }
+                // The byte does not go on with the character, so it is looked at again on its own.
+                Err(_) => {
+                    out.push(char::REPLACEMENT_CHARACTER);
+                    self.len = 0;
+                }
+            }
+        }
+        for chunk in bytes.utf8_chunks() {
+            out.push_str(chunk.valid());
+            let invalid = chunk.invalid();
+            // Only the last chunk can be a character that goes on in the next piece.
+            let at_end = invalid.as_ptr_range().end == bytes.as_ptr_range().end;
+            if at_end && std::str::from_utf8(invalid).is_err_and(|error| error.error_len().is_none()) {
+                self.begun[..invalid.len()].copy_from_slice(invalid);
+                self.len = invalid.len();
+            } else if !invalid.is_empty() {
+                out.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+    }
+
+    /// The stream is over: a begun character becomes U+FFFD.
+    pub fn finish(&mut self, out: &mut String) {
+        if std::mem::take(&mut self.len) > 0 {
+            out.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[track_caller]
+    fn check(pieces: &[&[u8]]) {
+        let mut decoder = Decoder::default();
+        let mut text = String::new();
+        for piece in pieces {
+            decoder.push(piece, &mut text);
+        }
+        decoder.finish(&mut text);
+        assert_eq!(text, String::from_utf8_lossy(&pieces.concat()));
+    }
+
+    #[test]
+    fn a_character_cut_at_every_place_comes_out_whole() {
+        let bytes = "aé漢👩‍🚀z".as_bytes();
+        for at in 0..=bytes.len() {
+            check(&[&bytes[..at], &bytes[at..]]);
+        }
+        let single: Vec<&[u8]> = bytes.chunks(1).collect();
+        check(&single);
+    }
+
+    #[test]
+    fn a_begun_character_that_does_not_go_on_is_one_replacement() {
+        check(&[b"\xe6\xbc", b"x"]);
+        check(&[b"\xf0\x9f", b"\xf0\x9f\x91\xa9"]);
+        check(&[b"\xe0", b"\x80\x80"]);
+        check(&[b"\xf0\x9f\x91", b""]);
+        check(&[b"\xff\xfe", b"\xc3"]);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_in_any_pieces_read_as_the_whole(
+            pieces in prop::collection::vec(
+                prop::collection::vec(prop_oneof![any::<u8>(), 0x80u8..0xc0, Just(0xe6), Just(0xf0)], 0..9), 0..9)
+        ) {
+            let pieces: Vec<&[u8]> = pieces.iter().map(Vec::as_slice).collect();
+            check(&pieces);
+        }
+    }
+}

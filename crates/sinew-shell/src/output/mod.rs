@@ -1,0 +1,18 @@
+//! What a program prints, on its way to whoever reads it: decoded ([`Decoder`]), merged into few and large
+//! chunks ([`Merger`]), carried from a descriptor ([`pump`]), kept within a limit ([`OutputSink`]).
+
+mod decoder;
+mod merger;
+#[cfg(unix)]
+mod pump;
+mod sink;
+#[cfg(unix)]
+mod wake;
+
+pub use decoder::Decoder;
+pub use merger::{MERGE_BYTES, MERGE_INTERVAL, Merger};
+#[cfg(unix)]
+pub use pump::{DRAIN_IDLE, DRAIN_MOST, Ending, PumpEnd, pump};
+pub use sink::{OutputDump, OutputSink, SinkOptions, TAIL_BYTES};
+#[cfg(unix)]
+pub(crate) use wake::Wake;

@@ -1,0 +1,298 @@
+//! From a descriptor to a callback, until the end of the stream or until somebody says that it is enough.
+
+use std::io;
+use std::ops::ControlFlow;
+use std::os::fd::AsFd;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::{Merger, Wake};
+
+/// How long a stream is silent before a drain is over.
+pub const DRAIN_IDLE: Duration = Duration::from_millis(250);
+
+/// How long a drain lasts at most.
+pub const DRAIN_MOST: Duration = Duration::from_secs(2);
+
+// Two fills of a pipe: what was written before `stop` is read, a writer that never ends is not.
+const STOP_BYTES: usize = 2 * 1024 * 1024;
+
+/// Why [`pump`] returned.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PumpEnd {
+    /// Nobody holds the other end any more.
+    Eof,
+    /// [`Ending::drain`] was called and the stream fell silent, or the time for that was up.
+    Drained,
+    /// [`Ending::stop`] was called.
+    Stopped,
+    /// The callback broke off.
+    Broken,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Wish {
+    Read,
+    Drain { idle: Duration, until: Instant },
+    Stop,
+}
+
+/// The other side of a [`pump`]: tells it from any thread that the stream is to end. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Ending {
+    shared: Arc<(Mutex<Wish>, Wake)>,
+}
+
+impl Ending {
+    /// One that lets the pump read until the end of the stream.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn new() -> io::Result<Ending> {
+        Ok(Ending { shared: Arc::new((Mutex::new(Wish::Read), Wake::new()?)) })
+    }
+
+    /// The command is over: read on until the stream is silent for `idle` or `most` is over, as
+    /// [`DRAIN_IDLE`] and [`DRAIN_MOST`].
+    pub fn drain(&self, idle: Duration, most: Duration) {
+        let mut wish = self.wish();
+        if matches!(*wish, Wish::Read) {
+            *wish = Wish::Drain { idle, until: Instant::now() + most };
+            self.shared.1.wake();
+        }
+    }
+
+    /// Read what is there and return.
+    pub fn stop(&self) {
+        *self.wish() = Wish::Stop;
+        self.shared.1.wake();
+    }
+
+    fn wish(&self) -> std::sync::MutexGuard<'_, Wish> {
+        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads `source` and hands its text to `on_chunk`, at most one chunk per [`super::MERGE_INTERVAL`] or
+/// [`super::MERGE_BYTES`], the last one before it returns.
+///
+/// It blocks its thread and sleeps while nothing happens. While `on_chunk` runs nothing is read, so a slow
+/// callback slows the writer down instead of filling memory: at most two chunks are held.
+///
+/// # Errors
+/// When the system refuses to read. What was read until then has been handed over.
+pub fn pump(
+    source: impl AsFd,
+    ending: &Ending,
+    mut on_chunk: impl FnMut(String) -> ControlFlow<()>,
+) -> io::Result<PumpEnd> {
+    let mut merger = Merger::default();
+    let end = carry(&source, ending, &mut merger, &mut on_chunk);
+    let last = merger.finish();
+    if !matches!(end, Ok(PumpEnd::Broken))
+        && let Some(text) = last
+        && on_chunk(text).is_break()
+    {
+        return Ok(PumpEnd::Broken);
+    }
+    end
+}
+
+fn carry(
+    source: &impl AsFd,
+    ending: &Ending,
+    merger: &mut Merger,
+    on_chunk: &mut impl FnMut(String) -> ControlFlow<()>,
+) -> io::Result<PumpEnd> {
+    let mut buffer = vec![0u8; super::MERGE_BYTES];
+    let mut heard = Instant::now();
+    let mut stop_left = STOP_BYTES;
+    loop {
+        let now = Instant::now();
+        if let Some(text) = merger.take(now)
+            && on_chunk(text).is_break()
+        {
+            return Ok(PumpEnd::Broken);
+        }
+        let wish = *ending.wish();
+        let limit = match wish {
+            Wish::Read => None,
+            Wish::Stop => Some(now),
+            Wish::Drain { idle, until } => Some((heard + idle).min(until)),
+        };
+        let wait = [limit, merger.due(now)].into_iter().flatten().min();
+        let readable = ready(source, &ending.shared.1, wait)?;
+        if readable {
+            match rustix::io::read(source, &mut buffer) {
+                // A terminal reports EIO when its other side is closed.
+                Ok(0) | Err(Errno::IO) => return Ok(PumpEnd::Eof),
+                Ok(count) => {
+                    merger.push(&buffer[..count]);
+                    heard = Instant::now();
+                    if matches!(wish, Wish::Stop) {
+                        stop_left = stop_left.saturating_sub(count);
+                    }
+                }
+                Err(Errno::INTR | Errno::AGAIN) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        match wish {
+            Wish::Stop if !readable || stop_left == 0 => return Ok(PumpEnd::Stopped),
+            Wish::Drain { idle, until } => {
+                let now = Instant::now();
+                if now >= until || (!readable && now >= heard + idle) {
+                    return Ok(PumpEnd::Drained);
+                }
+            }
+            Wish::Read | Wish::Stop => {}
+        }
+    }
+}
+
+/// Waits until `source` can be read, somebody wakes us or `until`. Tells whether `source` can be read.
+fn ready(source: &impl AsFd, wake: &Wake, until: Option<Instant>) -> io::Result<bool> {
+    let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
+    let mut fds = [PollFd::new(source, PollFlags::IN), PollFd::new(wake, PollFlags::IN)];
+    match poll(&mut fds, timeout.as_ref()) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    if !fds[1].revents().is_empty() {
+        wake.clear();
+    }
+    Ok(!fds[0].revents().is_empty())
+}
+
+pub(crate) fn timespec(wait: Duration) -> Timespec {
+    // Days are as good as for ever, and always fit.
+    Timespec::try_from(wait.min(Duration::from_secs(1_000_000))).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::{MERGE_BYTES, MERGE_INTERVAL};
+    use std::io::Write;
+    use std::sync::mpsc;
+
+    fn pipe() -> (std::io::PipeReader, std::io::PipeWriter) {
+        std::io::pipe().unwrap()
+    }
+
+    #[test]
+    fn all_bytes_arrive_in_few_chunks_before_it_returns() {
+        let (reader, mut writer) = pipe();
+        let writing = std::thread::spawn(move || {
+            for _ in 0..2_000 {
+                writer.write_all(&[b'x'; 1000]).unwrap();
+            }
+        });
+        let (mut chunks, mut bytes) = (0, 0);
+        let started = Instant::now();
+        let end = pump(&reader, &Ending::new().unwrap(), |text| {
+            chunks += 1;
+            bytes += text.len();
+            ControlFlow::Continue(())
+        });
+        writing.join().unwrap();
+        assert_eq!((end.unwrap(), bytes), (PumpEnd::Eof, 2_000_000));
+        let by_time = started.elapsed().as_millis() / MERGE_INTERVAL.as_millis();
+        assert!(chunks <= 2 + 2_000_000 / MERGE_BYTES as u128 + by_time, "{chunks} chunks");
+    }
+
+    #[test]
+    fn a_slow_callback_holds_the_writer_back() {
+        let (reader, mut writer) = pipe();
+        let (blocked, is_blocked) = mpsc::channel();
+        let (full, is_full) = mpsc::channel();
+        let writing = std::thread::spawn(move || {
+            writer.write_all(b"x").unwrap();
+            is_blocked.recv().unwrap();
+            rustix::io::ioctl_fionbio(&writer, true).unwrap();
+            let mut count = 1;
+            let error = loop {
+                match writer.write(&[b'x'; 4096]) {
+                    Ok(n) => count += n,
+                    Err(error) => break error,
+                }
+            };
+            assert_eq!(error.kind(), io::ErrorKind::WouldBlock);
+            full.send(()).unwrap();
+            count
+        });
+        let mut bytes = 0;
+        let end = pump(&reader, &Ending::new().unwrap(), |text| {
+            if bytes == 0 {
+                blocked.send(()).unwrap();
+                is_full.recv().unwrap();
+            }
+            bytes += text.len();
+            ControlFlow::Continue(())
+        });
+        assert_eq!((end.unwrap(), bytes), (PumpEnd::Eof, writing.join().unwrap()));
+    }
+
+    #[test]
+    fn a_drain_ends_although_somebody_holds_the_pipe() {
+        let (reader, mut writer) = pipe();
+        let ending = Ending::new().unwrap();
+        writer.write_all(b"last words").unwrap();
+        ending.drain(Duration::from_millis(20), Duration::from_secs(60));
+        let mut text = String::new();
+        let end = pump(&reader, &ending, |chunk| {
+            text += &chunk;
+            ControlFlow::Continue(())
+        });
+        assert_eq!((end.unwrap(), text.as_str()), (PumpEnd::Drained, "last words"));
+        drop(writer);
+    }
+
+    #[test]
+    fn a_drain_ends_although_somebody_writes_for_ever() {
+        let (reader, mut writer) = pipe();
+        let ending = Ending::new().unwrap();
+        let writing = std::thread::spawn(move || while writer.write_all(b"more\n").is_ok() {});
+        let ender = ending.clone();
+        let mut first = true;
+        let end = pump(&reader, &ending, |_| {
+            if std::mem::take(&mut first) {
+                ender.drain(Duration::from_secs(60), Duration::from_millis(20));
+            }
+            ControlFlow::Continue(())
+        });
+        assert_eq!(end.unwrap(), PumpEnd::Drained);
+        drop(reader);
+        writing.join().unwrap();
+    }
+
+    #[test]
+    fn a_stop_reads_what_was_written_before_it() {
+        let (reader, mut writer) = pipe();
+        let ending = Ending::new().unwrap();
+        writer.write_all(&[b'x'; 60_000]).unwrap();
+        ending.stop();
+        let mut bytes = 0;
+        let end = pump(&reader, &ending, |text| {
+            bytes += text.len();
+            ControlFlow::Continue(())
+        });
+        assert_eq!((end.unwrap(), bytes), (PumpEnd::Stopped, 60_000));
+    }
+
+    #[test]
+    fn a_callback_that_breaks_off_is_not_called_again() {
+        let (reader, mut writer) = pipe();
+        writer.write_all(b"a").unwrap();
+        let mut calls = 0;
+        let end = pump(&reader, &Ending::new().unwrap(), |_| {
+            calls += 1;
+            writer.write_all(b"b").unwrap();
+            ControlFlow::Break(())
+        });
+        assert_eq!((end.unwrap(), calls), (PumpEnd::Broken, 1));
+    }
+}

@@ -1,0 +1,286 @@
+//! Output within a limit: its end in memory, all of it in a file once it is more than that.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// How much of the end stays in memory by default: 50 KiB.
+pub const TAIL_BYTES: usize = 50 * 1024;
+
+/// What an [`OutputSink`] keeps, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SinkOptions {
+    /// How many bytes of the end stay in memory. Default [`TAIL_BYTES`].
+    pub tail_bytes: usize,
+    /// The file that gets everything once there is more than `tail_bytes`; it is created then, readable by its
+    /// owner alone, and what stood in it is lost. Default `None`: only the end is kept.
+    pub spill: Option<PathBuf>,
+}
+
+impl Default for SinkOptions {
+    fn default() -> SinkOptions {
+        SinkOptions { tail_bytes: TAIL_BYTES, spill: None }
+    }
+}
+
+/// What [`OutputSink::dump`] tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputDump {
+    /// The end of the output; all of it when not `truncated`. Begins with a whole character; what is not UTF-8
+    /// is U+FFFD.
+    pub text: String,
+    /// Whether `text` lacks the beginning.
+    pub truncated: bool,
+    /// Whether `text` begins inside a line.
+    pub partial_line: bool,
+    /// How many bytes there were in all.
+    pub total_bytes: u64,
+    /// How many lines there were in all; a last one without a line end counts.
+    pub total_lines: u64,
+    /// How many bytes of the output `text` stands for.
+    pub shown_bytes: u64,
+    /// How many lines `text` has.
+    pub shown_lines: u64,
+    /// The file with the whole output, if there is one.
+    pub spill_path: Option<PathBuf>,
+    /// Why the whole output is not in a file although that was asked for.
+    pub spill_error: Option<String>,
+}
+
+enum Spill {
+    None,
+    Waiting(PathBuf),
+    Open(PathBuf, BufWriter<File>),
+    Failed(String),
+}
+
+/// Takes output of any size and keeps its end in memory and, if asked, all of it in a file.
+///
+/// Memory stays below twice [`SinkOptions::tail_bytes`] and one push. A file that cannot be written loses the
+/// file, never the end: the failure stands in [`OutputDump::spill_error`].
+pub struct OutputSink {
+    limit: usize,
+    // The end of the output, and before it some more that the next cut takes away.
+    tail: Vec<u8>,
+    total: u64,
+    line_ends: u64,
+    last: u8,
+    before_tail: u8,
+    spill: Spill,
+}
+
+impl OutputSink {
+    /// An empty sink. Touches no file yet.
+    #[must_use]
+    pub fn new(options: SinkOptions) -> OutputSink {
+        OutputSink {
+            limit: options.tail_bytes,
+            tail: Vec::new(),
+            total: 0,
+            line_ends: 0,
+            last: b'\n',
+            before_tail: b'\n',
+            spill: options.spill.map_or(Spill::None, Spill::Waiting),
+        }
+    }
+
+    /// Takes in more output, cut anywhere. Linear over all pushes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let Some(&last) = bytes.last() else { return };
+        self.last = last;
+        self.total += bytes.len() as u64;
+        self.line_ends += lines_in(bytes);
+        if self.total > self.limit as u64 {
+            self.spill(bytes);
+        }
+        if bytes.len() >= self.limit {
+            let cut = bytes.len() - self.limit;
+            if let Some(&before) = cut.checked_sub(1).map_or_else(|| self.tail.last(), |at| bytes.get(at)) {
+                self.before_tail = before;
+            }
+            self.tail.clear();
+            self.tail.extend_from_slice(&bytes[cut..]);
+            return;
+        }
+        self.tail.extend_from_slice(bytes);
+        if self.tail.len() >= self.limit.saturating_mul(2) {
+            self.cut(self.tail.len() - self.limit);
+        }
+    }
+
+    /// The end of the output and the facts about the rest. May be called any number of times, between pushes too.
+    pub fn dump(&mut self) -> OutputDump {
+        if let Spill::Open(path, file) = &mut self.spill
+            && let Err(error) = file.flush()
+        {
+            self.spill = Spill::Failed(failure(path, &error));
+        }
+        let excess = self.tail.len().saturating_sub(self.limit);
+        self.cut(excess);
+        let truncated = self.total > self.tail.len() as u64;
+        let skip =
+            if truncated { self.tail.iter().take(3).take_while(|byte| **byte & 0xC0 == 0x80).count() } else { 0 };
+        let shown = &self.tail[skip..];
+        let text = String::from_utf8_lossy(shown).into_owned();
+        let open_line = |bytes: &[u8]| u64::from(bytes.last().is_some_and(|last| *last != b'\n'));
+        OutputDump {
+            truncated,
+            partial_line: truncated && (skip > 0 || self.before_tail != b'\n'),
+            total_bytes: self.total,
+            total_lines: self.line_ends + u64::from(self.last != b'\n'),
+            shown_bytes: shown.len() as u64,
+            shown_lines: lines_in(shown) + open_line(shown),
+            text,
+            spill_path: match &self.spill {
+                Spill::Open(path, _) => Some(path.clone()),
+                _ => None,
+            },
+            spill_error: match &self.spill {
+                Spill::Failed(error) => Some(error.clone()),
+                _ => None,
+            },
+        }
+    }
+
+    fn cut(&mut self, count: usize) {
+        if let Some(at) = count.checked_sub(1) {
+            self.before_tail = self.tail[at];
+            self.tail.drain(..count);
+        }
+    }
+
+    fn spill(&mut self, bytes: &[u8]) {
+        if let Spill::Waiting(path) = &self.spill {
+            // The first time: everything so far is still in memory.
+            self.spill = match create(path).and_then(|mut file| file.write_all(&self.tail).map(|()| file)) {
+                Ok(file) => Spill::Open(path.clone(), file),
+                Err(error) => Spill::Failed(failure(path, &error)),
+            };
+        }
+        if let Spill::Open(path, file) = &mut self.spill
+            && let Err(error) = file.write_all(bytes)
+        {
+            self.spill = Spill::Failed(failure(path, &error));
+        }
+    }
+}
+
+impl std::fmt::Debug for OutputSink {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OutputSink").field("limit", &self.limit).field("total", &self.total).finish_non_exhaustive()
+    }
+}
+
+fn lines_in(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
+fn create(path: &Path) -> std::io::Result<BufWriter<File>> {
+    let mut options = File::options();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    Ok(BufWriter::with_capacity(64 * 1024, options.open(path)?))
+}
+
+fn failure(path: &Path, error: &std::io::Error) -> String {
+    let what = format!("failed to write the whole output to \"{}\"", path.display());
+    sinew_base::Error::io(what, error).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sink(tail_bytes: usize, spill: Option<&Path>) -> OutputSink {
+        OutputSink::new(SinkOptions { tail_bytes, spill: spill.map(Path::to_path_buf) })
+    }
+
+    #[test]
+    fn output_within_the_limit_is_whole_and_touches_no_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("all");
+        let mut sink = sink(10, Some(&path));
+        sink.push(b"one\n");
+        sink.push(b"two\nx");
+        let dump = sink.dump();
+        assert_eq!((dump.text.as_str(), dump.truncated, dump.partial_line), ("one\ntwo\nx", false, false));
+        assert_eq!((dump.total_lines, dump.shown_lines, dump.total_bytes), (3, 3, 9));
+        assert_eq!((dump.spill_path, dump.spill_error), (None, None));
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_file_holds_every_byte_and_the_memory_the_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("all");
+        let mut sink = sink(100, Some(&path));
+        let mut all = Vec::new();
+        for i in 0..1_000 {
+            let line = format!("line {i} é\n\u{0}");
+            all.extend_from_slice(line.as_bytes());
+            all.push(0xff);
+            sink.push(line.as_bytes());
+            sink.push(b"\xff");
+        }
+        let dump = sink.dump();
+        assert_eq!(std::fs::read(&path).unwrap(), all);
+        assert_eq!(dump.spill_path.as_deref(), Some(path.as_path()));
+        assert!(dump.truncated && dump.text.len() > 90, "{dump:?}");
+        assert!(String::from_utf8_lossy(&all).ends_with(&dump.text));
+        assert_eq!((dump.total_bytes, dump.total_lines), (all.len() as u64, 1_001));
+    }
+
+    #[track_caller]
+    fn check_tail(limit: usize, pieces: &[&str], expect: &str, partial_line: bool) {
+        let mut sink = sink(limit, None);
+        for piece in pieces {
+            sink.push(piece.as_bytes());
+        }
+        let dump = sink.dump();
+        assert_eq!((dump.text.as_str(), dump.partial_line), (expect, partial_line), "{dump:?}");
+        assert_eq!(dump.shown_bytes as usize, expect.len());
+    }
+
+    #[test]
+    fn a_cut_falls_between_characters_and_knows_whether_it_is_inside_a_line() {
+        check_tail(5, &["ab漢字"], "字", true);
+        check_tail(6, &["ab漢字"], "漢字", true);
+        check_tail(4, &["one\ntwo\n"], "two\n", false);
+        check_tail(3, &["one\ntwo\n"], "wo\n", true);
+        check_tail(4, &["one\n", "two\n"], "two\n", false);
+        check_tail(4, &["one", "\n", "t", "w", "o", "\n"], "two\n", false);
+        check_tail(0, &["one\n"], "", false);
+    }
+
+    #[test]
+    fn memory_stays_within_twice_the_limit() {
+        let mut sink = sink(1_000, None);
+        for _ in 0..10_000 {
+            sink.push(&[b'x'; 700]);
+            assert!(sink.tail.len() < 2_000 && sink.tail.capacity() <= 4_000);
+        }
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_full_disk_is_reported_and_the_end_is_kept() {
+        let mut sink = sink(10, Some(Path::new("/dev/full")));
+        for _ in 0..100_000 {
+            sink.push(b"0123456789\n");
+        }
+        let dump = sink.dump();
+        assert_eq!((dump.text.as_str(), dump.total_lines, dump.spill_path), ("123456789\n", 100_000, None));
+        let error = dump.spill_error.unwrap();
+        assert_eq!(error, "failed to write the whole output to \"/dev/full\": No space left on device");
+    }
+
+    #[test]
+    fn a_folder_that_does_not_exist_is_reported() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut sink = sink(1, Some(&dir.path().join("no/such/file")));
+        sink.push(b"abc");
+        assert!(sink.dump().spill_error.unwrap().ends_with("No such file or directory"));
+        assert_eq!(sink.dump().text, "c");
+    }
+}
