@@ -1,0 +1,109 @@
+#!/usr/bin/env node
+// Builds the addon, the shell's companion and the TypeScript of @sinew/natives for this machine or for a target.
+import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { ROOT, ask, run } from "./lib/steps.mjs";
+
+const HELP = `npm run build -- [options]
+
+  --profile NAME    release (default), quick (no fat LTO, for tests), dev
+  --variant NAME    modern or baseline; x64 only; default: what this CPU runs; also TARGET_VARIANT
+  --target TRIPLE   a Rust target; default: this machine
+  --dev             write sinew_natives.dev.node, which SINEW_DEV loads
+  --natives-only    leave out the TypeScript
+`;
+
+const LEVEL = { modern: "x86-64-v3", baseline: "x86-64-v2" };
+const TAGS = {
+  "x86_64-unknown-linux-gnu": "linux-x64",
+  "aarch64-unknown-linux-gnu": "linux-arm64",
+  "x86_64-apple-darwin": "darwin-x64",
+  "aarch64-apple-darwin": "darwin-arm64",
+  "x86_64-pc-windows-msvc": "win32-x64",
+};
+
+const { values } = parseArgs({
+  options: {
+    profile: { type: "string", default: "release" },
+    variant: { type: "string" },
+    target: { type: "string" },
+    dev: { type: "boolean", default: false },
+    "natives-only": { type: "boolean", default: false },
+    help: { type: "boolean", short: "h" },
+  },
+});
+
+/** Replaces a file in one step: whoever loads it meanwhile sees the old or the new one, never half. */
+export function place(from, to) {
+  const part = `${to}.${process.pid}.part`;
+  copyFileSync(from, part);
+  renameSync(part, to);
+}
+
+function library(os) {
+  return os.startsWith("win32") ? "sinew_natives.dll" : os.startsWith("darwin") ? "libsinew_natives.dylib" : "libsinew_natives.so";
+}
+
+async function natives() {
+  const host = /host: (\S+)/.exec(await ask("rustc", ["-vV"]))?.[1];
+  const triple = values.target ?? host;
+  const tag = TAGS[triple];
+  if (!tag) throw new Error(`no addon for the target ${triple}; known are ${Object.keys(TAGS).join(", ")}`);
+  let variant = values.variant ?? process.env.TARGET_VARIANT;
+  if (variant && !LEVEL[variant]) throw new Error(`unknown variant "${variant}": use modern or baseline`);
+  if (variant && !tag.endsWith("x64")) throw new Error(`the target ${triple} has no variants: leave out "${variant}"`);
+  if (tag.endsWith("x64") && !variant) {
+    if (triple !== host) throw new Error(`building for ${triple} needs --variant modern or --variant baseline`);
+    const flags = existsSync("/proc/cpuinfo") ? readFileSync("/proc/cpuinfo", "latin1") : "";
+    variant = /\bavx2\b.*\bbmi2\b/.test(flags) ? "modern" : "baseline";
+  }
+  const env = {};
+  if (variant && !process.env.RUSTFLAGS) env.RUSTFLAGS = `-C target-cpu=${LEVEL[variant]}`;
+  // Flags differ per variant: a folder each keeps cargo from building everything again at every change.
+  const metadata = JSON.parse(await ask("cargo", ["metadata", "--format-version", "1", "--no-deps"]));
+  const target = join(metadata.target_directory, variant ?? "plain");
+  env.CARGO_TARGET_DIR = target;
+  const args = ["build", "--profile", values.profile, "--package", "sinew-node", "--package", "sinew-shell", "--lib", "--bin", "sinew-shell-host"];
+  if (values.target) args.push("--target", triple);
+  await run("cargo", args, { env });
+  const folder = join(target, values.target ? triple : "", values.profile === "dev" ? "debug" : values.profile);
+  const build = join(ROOT, "native", "build");
+  mkdirSync(build, { recursive: true });
+  const name = values.dev ? "sinew_natives.dev.node" : `sinew_natives.${tag}${variant ? `-${variant}` : ""}.node`;
+  const host_name = tag.startsWith("win32") ? "sinew-shell-host.exe" : "sinew-shell-host";
+  for (const [from, to] of [[library(tag), name], [host_name, host_name]]) {
+    const path = join(folder, from);
+    if (!existsSync(path)) throw new Error(`cargo built no ${from}; looked in ${folder}`);
+    place(path, join(build, to));
+    console.log(`native/build/${to}`);
+  }
+}
+
+/** Compiles the TypeScript and writes the module that gives `import` the same names. */
+async function typescript() {
+  const folder = join(ROOT, "packages", "natives");
+  rmSync(join(folder, "dist"), { recursive: true, force: true });
+  await run("npx", ["--no-install", "tsc", "--project", folder], { quiet: true });
+  cpSync(join(folder, "src", "native.d.ts"), join(folder, "dist", "native.d.ts"));
+  const names = await ask("node", ["-p", "Object.keys(require('./dist/index.js')).join(',')"], { cwd: folder });
+  if (!names) throw new Error("the package does not load; run: node -e \"require('./packages/natives')\"");
+  const list = names.split(",").filter((name) => name !== "__esModule").sort();
+  writeFileSync(
+    join(folder, "dist", "index.mjs"),
+    `// Written by scripts/build.mjs: the same objects for import as for require.\nimport natives from "./index.js";\nexport const {\n${list.map((name) => `  ${name},\n`).join("")}} = natives;\n`,
+  );
+  console.log("packages/natives/dist");
+}
+
+if (values.help) {
+  process.stdout.write(HELP);
+} else {
+  try {
+    await natives();
+    if (!values["natives-only"]) await typescript();
+  } catch (error) {
+    console.error(`build: ${error.message}`);
+    process.exitCode = 1;
+  }
+}

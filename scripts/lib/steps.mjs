@@ -1,0 +1,86 @@
+// Runs the steps of a script: says what it does, shows the output as it comes, counts tests, stops at nothing silent.
+import { spawn } from "node:child_process";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The checkout's folder. */
+export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
+
+const colour = process.stdout.isTTY && !process.env.NO_COLOR;
+export const bold = (text) => (colour ? `\x1b[1m${text}\x1b[22m` : text);
+export const dim = (text) => (colour ? `\x1b[2m${text}\x1b[22m` : text);
+export const red = (text) => (colour ? `\x1b[31m${text}\x1b[39m` : text);
+
+/** What the closing lines of test runners say, summed over a script. */
+export const counts = { passed: 0, failed: 0 };
+
+// cargo's harness, node's runner, and our own closing line.
+const CLOSING = [
+  /^test result: \w+\. (\d+) passed; (\d+) failed/,
+  /^# pass (\d+)$/,
+  /^ℹ pass (\d+)$/,
+  /^(\d+) passed, (\d+) failed/,
+];
+const FAILED = [/^# fail (\d+)$/, /^ℹ fail (\d+)$/];
+
+function count(line) {
+  for (const pattern of CLOSING) {
+    const found = pattern.exec(line);
+    if (found) {
+      counts.passed += Number(found[1]);
+      counts.failed += Number(found[2] ?? 0);
+      return;
+    }
+  }
+  for (const pattern of FAILED) {
+    const found = pattern.exec(line);
+    if (found) counts.failed += Number(found[1]);
+  }
+}
+
+/** Runs a program; its output goes where ours goes, line by line. Rejects when it fails. */
+export function run(program, args, { cwd = ROOT, env = {}, quiet = false } = {}) {
+  if (!quiet) console.log(dim(`$ ${[program, ...args].join(" ")}`));
+  return new Promise((done, fail) => {
+    const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "inherit"] });
+    let rest = "";
+    child.stdout.setEncoding("utf8");
+    child.stdout.on("data", (chunk) => {
+      if (!quiet) process.stdout.write(chunk);
+      const lines = (rest + chunk).split("\n");
+      rest = lines.pop();
+      lines.forEach(count);
+    });
+    child.on("error", (cause) => fail(new Error(`failed to start ${program}: ${cause.message}`)));
+    child.on("close", (code, signal) => {
+      count(rest);
+      if (code === 0) done();
+      else fail(new Error(`${program} ${args.slice(0, 3).join(" ")} ended with ${signal ?? `code ${code}`}`));
+    });
+  });
+}
+
+/** The standard output of a program, or undefined when it fails or does not exist. */
+export function ask(program, args, { env = {}, cwd = ROOT } = {}) {
+  return new Promise((done) => {
+    const child = spawn(program, args, { cwd, env: { ...process.env, ...env }, stdio: ["ignore", "pipe", "ignore"] });
+    let text = "";
+    child.stdout.on("data", (chunk) => (text += chunk));
+    child.on("error", () => done(undefined));
+    child.on("close", (code) => done(code === 0 ? text.trim() : undefined));
+  });
+}
+
+/** A named part of a script, with its time. Failures are kept, so that one run tells all of them. */
+export async function step(name, work, failures) {
+  console.log(`\n${bold(`== ${name}`)}`);
+  const begun = Date.now();
+  try {
+    await work();
+    console.log(dim(`   ${name}: ${((Date.now() - begun) / 1000).toFixed(1)} s`));
+  } catch (error) {
+    console.log(red(`   ${name} failed: ${error.message}`));
+    if (!failures) throw error;
+    failures.push(name);
+  }
+}

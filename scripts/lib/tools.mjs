@@ -1,0 +1,81 @@
+// What the scripts need beside Rust and Node: installed where it is missing, each with its reason.
+import { existsSync, mkdirSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { ROOT, ask, run } from "./steps.mjs";
+
+/** Folder of tools that are built once; kept out of `target/` so that a clean build does not lose them. */
+export const CACHE = process.env.SINEW_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "sinew");
+
+/** Debian packages by the program they bring. */
+export const PROGRAMS = {
+  cc: "build-essential", // Oniguruma and ring are built from C
+  "pkg-config": "pkg-config", // asked for by crates that build C
+  git: "git", // oracle of the ignore rules
+};
+
+/** What only the tests run. */
+export const TEST_PROGRAMS = {
+  ...PROGRAMS,
+  bash: "bash", // oracle of the shell
+  Xvfb: "xvfb", // clipboard under a real X server
+  xclip: "xclip", // the other end of the clipboard
+  tmux: "tmux", // keys and OSC 52 through a real multiplexer
+  vim: "vim", // a full-screen program in a terminal of ours
+  less: "less",
+  top: "procps",
+  python3: "python3",
+};
+
+async function onPath(program) {
+  return (await ask("sh", ["-c", `command -v ${program}`])) !== undefined;
+}
+
+/** Installs the Debian packages of the programs that are missing. */
+export async function programs(table) {
+  const missing = [];
+  for (const [program, debian] of Object.entries(table)) {
+    if (!(await onPath(program))) missing.push(debian);
+  }
+  if (!missing.length) return;
+  const list = [...new Set(missing)];
+  if (!(await onPath("apt-get"))) throw new Error(`please install: ${list.join(", ")}`);
+  const sudo = process.getuid?.() === 0 ? [] : ["sudo"];
+  const apt = async (...args) => {
+    const [program, ...rest] = [...sudo, "apt-get", ...args];
+    await run(program, rest, { env: { DEBIAN_FRONTEND: "noninteractive" }, quiet: true });
+  };
+  console.log(`installing ${list.join(", ")}`);
+  await apt("update");
+  await apt("install", "--yes", "--no-install-recommends", ...list);
+}
+
+/** ripgrep of one version, the oracle of search; the path of its program. */
+export async function ripgrep() {
+  const version = "15.2.0";
+  const program = join(CACHE, "ripgrep", "bin", "rg");
+  if (existsSync(program) && (await ask(program, ["--version"]))?.includes(version)) return program;
+  console.log(`building ripgrep ${version}, once`);
+  mkdirSync(CACHE, { recursive: true });
+  await run("cargo", ["install", "ripgrep", "--version", version, "--locked", "--root", join(CACHE, "ripgrep")], {
+    // The profile keeps the build small: speed is measured elsewhere.
+    env: { CARGO_TARGET_DIR: join(CACHE, "ripgrep", "target"), CARGO_PROFILE_RELEASE_DEBUG: "false" },
+  });
+  await run("rm", ["-rf", join(CACHE, "ripgrep", "target")], { quiet: true });
+  return program;
+}
+
+/** The packages of the npm workspace, as the lock file says. */
+export async function packages() {
+  if (!existsSync(join(ROOT, "package-lock.json"))) return run("npm", ["install", "--no-audit", "--no-fund"]);
+  return run("npm", ["ci", "--no-audit", "--no-fund"]);
+}
+
+/** Fails with the way out where Rust or Node is missing or too old. */
+export async function compilers() {
+  const node = Number(process.versions.node.split(".")[0]);
+  if (node < 20) throw new Error(`Node ${process.versions.node} is too old: 20 or later is needed`);
+  const cargo = await ask("cargo", ["--version"]);
+  if (!cargo) throw new Error("cargo is missing: install Rust (https://rustup.rs) and try again");
+  console.log(`${cargo}, node ${process.versions.node}`);
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env node
+// npm test: installs what is missing, then runs every test of Rust and of Node. Ends with a non-zero code on any failure.
+import { readdirSync, statfsSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT, bold, counts, run, step } from "./lib/steps.mjs";
+import { TEST_PROGRAMS, compilers, packages, programs, ripgrep } from "./lib/tools.mjs";
+
+const GIB = 1024 ** 3;
+const failures = [];
+const env = {
+  // A clean build gains nothing from incremental files, and they are half of the target folder.
+  CARGO_INCREMENTAL: "0",
+};
+
+await step("tools", async () => {
+  await compilers();
+  const { bavail, bsize } = statfsSync(ROOT);
+  const free = (bavail * bsize) / GIB;
+  console.log(`${free.toFixed(1)} GiB free`);
+  if (free < 12) console.log("a full run writes about 10 GiB below target/: it may not be enough");
+  await programs(TEST_PROGRAMS);
+  env.SINEW_RG = await ripgrep();
+});
+await step("packages", packages);
+await step("rust", () => run("cargo", ["xtask", "ci"], { env }), failures);
+await step("build", () => run("node", ["scripts/build.mjs", "--profile", "quick"], { env }), failures);
+if (!failures.includes("build")) {
+  await step(
+    "node",
+    () => {
+      const folder = join(ROOT, "packages", "natives", "test");
+      const files = readdirSync(folder).filter((name) => name.endsWith(".test.mjs")).map((name) => join(folder, name));
+      return run("node", ["--test", "--test-concurrency=2", "--test-reporter=spec", ...files], { env });
+    },
+    failures,
+  );
+  await step("conformance", () => run("node", ["conformance/run.mjs"], { env }), failures);
+}
+
+console.log(`\n${bold(failures.length ? `failed: ${failures.join(", ")}` : "all is well")}`);
+console.log(`${counts.passed} passed, ${counts.failed + (failures.length && !counts.failed ? failures.length : 0)} failed`);
+process.exitCode = failures.length ? 1 : 0;
