@@ -1,1 +1,11 @@
-//! The process table: descendants, signals, kill trees.
+//! The process table: who descends from whom, signals that hit the right process, trees that end.
+//!
+//! A pid names a process only until it is over and another one gets the number. Everything here therefore goes
+//! by pid *and* start time, and on Linux by a pidfd, which stays with its process.
+
+mod process;
+mod sys;
+mod tree;
+
+pub use process::{Process, Status, Terminate, Termination};
+pub use tree::{descendants, kill_tree};

@@ -1,0 +1,195 @@
+//! A handle that stays with its process.
+
+use std::time::{Duration, Instant};
+
+use sinew_base::{Aborted, Cancel};
+
+use crate::sys::{self, Entry, Handle};
+use crate::tree;
+
+/// Whether a process runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// It runs, sleeps or is stopped.
+    Running,
+    /// It is over.
+    Exited,
+}
+
+/// How [`Process::terminate`] ends a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terminate {
+    /// How long processes may take to end after `SIGTERM`, before `SIGKILL`. Zero kills at once. Default 2 s.
+    pub graceful: Duration,
+    /// How long to wait in all. Default 5 s.
+    pub timeout: Duration,
+    /// Whether the other members of its process group end too. Default false.
+    pub group: bool,
+}
+
+impl Default for Terminate {
+    fn default() -> Terminate {
+        Terminate { graceful: Duration::from_secs(2), timeout: Duration::from_secs(5), group: false }
+    }
+}
+
+/// What [`Process::terminate`] did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Termination {
+    /// How many processes got a signal.
+    pub signalled: usize,
+    /// How many of them are over.
+    pub exited: usize,
+    /// The pids of those that still run.
+    pub survivors: Vec<u32>,
+}
+
+/// One process, and never another one that gets its number later. It holds one descriptor.
+#[derive(Debug)]
+pub struct Process {
+    handle: Handle,
+}
+
+impl Process {
+    /// The process that has this number now, if one runs.
+    #[must_use]
+    pub fn from_pid(pid: u32) -> Option<Process> {
+        let entry = sys::entry(pid).filter(|entry| entry.alive)?;
+        Process::open(&entry)
+    }
+
+    fn open(entry: &Entry) -> Option<Process> {
+        Handle::open(entry).map(|handle| Process { handle })
+    }
+
+    /// Its number.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.handle.entry().pid
+    }
+
+    /// The number of its parent now; `None` once it is over.
+    #[must_use]
+    pub fn ppid(&self) -> Option<u32> {
+        let now = sys::entry(self.pid())?;
+        (now.alive && now.same(self.handle.entry())).then_some(now.ppid)
+    }
+
+    /// Its living children, in the order of their numbers; none once it is over.
+    #[must_use]
+    pub fn children(&self) -> Vec<Process> {
+        let table = sys::table();
+        if self.status() == Status::Exited {
+            return Vec::new();
+        }
+        let own = self.handle.entry();
+        let of_ours = |entry: &&Entry| entry.ppid == own.pid && entry.alive && entry.start >= own.start;
+        let mut children: Vec<Process> = table.iter().filter(of_ours).filter_map(Process::open).collect();
+        children.sort_by_key(Process::pid);
+        children
+    }
+
+    /// Whether it runs. One system call.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        if self.handle.is_over() { Status::Exited } else { Status::Running }
+    }
+
+    /// Sends it `signal`; 0 only asks. False when it is over, may not be signalled or the signal is unknown.
+    pub fn signal(&self, signal: i32) -> bool {
+        self.handle.signal(signal)
+    }
+
+    /// Ends it and all that descends from it: `SIGTERM`, after `graceful` `SIGKILL` for those that are left and
+    /// what they started meanwhile. Blocks until all are over or `timeout` has passed; sleeps while it waits.
+    /// With a `timeout` that is not longer than `graceful` nothing is killed.
+    ///
+    /// The calling process is never part of it. A process that is over gives zeros.
+    pub fn terminate(&self, options: &Terminate) -> Termination {
+        let started = Instant::now();
+        // A time beyond what the clock can hold is no limit.
+        let end = started.checked_add(options.timeout);
+        let mut targets = Targets::default();
+        targets.add(tree::tree(self.handle.entry()));
+        if options.group && !targets.all.is_empty() {
+            targets.add(group_of(self.handle.entry()));
+        }
+        if !options.graceful.is_zero() {
+            targets.signal(sys::SIGTERM);
+            let grace = started.checked_add(options.graceful);
+            targets.wait([grace, end].into_iter().flatten().min());
+        }
+        if options.graceful < options.timeout {
+            // Stopped first, so that nothing is born between the look and the kill.
+            let left: Vec<Entry> = targets.running().map(|target| *target.process.handle.entry()).collect();
+            for entry in &left {
+                targets.add(tree::frozen(entry));
+            }
+            targets.signal(sys::SIGKILL);
+            targets.wait(end);
+        }
+        targets.report()
+    }
+
+    /// Waits until it is over. Sleeps meanwhile.
+    ///
+    /// # Errors
+    /// [`Aborted`] when `cancel` ends the wait first.
+    pub fn wait_for_exit(&self, cancel: &Cancel) -> Result<(), Aborted> {
+        sys::wait_until(&self.handle, cancel)
+    }
+}
+
+struct Target {
+    process: Process,
+    signalled: bool,
+}
+
+fn group_of(member: &Entry) -> Vec<Entry> {
+    sys::table().into_iter().filter(|entry| entry.group == member.group && entry.alive).collect()
+}
+
+#[derive(Default)]
+struct Targets {
+    all: Vec<Target>,
+}
+
+impl Targets {
+    fn add(&mut self, entries: Vec<Entry>) {
+        for entry in entries {
+            let known = self.all.iter().any(|target| target.process.handle.entry().same(&entry));
+            if !known && entry.pid != std::process::id() {
+                self.all.extend(Process::open(&entry).map(|process| Target { process, signalled: false }));
+            }
+        }
+    }
+
+    /// Children come after their parents in the list, so they get it first.
+    fn signal(&mut self, signal: i32) {
+        for target in self.all.iter_mut().rev() {
+            target.signalled |= target.process.signal(signal);
+        }
+    }
+
+    fn wait(&self, until: Option<Instant>) {
+        loop {
+            let running: Vec<&Handle> = self.running().map(|target| &target.process.handle).collect();
+            if running.is_empty() || until.is_some_and(|until| Instant::now() >= until) {
+                return;
+            }
+            sys::wait(&running, until);
+        }
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Target> {
+        self.all.iter().filter(|target| !target.process.handle.is_over())
+    }
+
+    fn report(&self) -> Termination {
+        Termination {
+            signalled: self.all.iter().filter(|target| target.signalled).count(),
+            exited: self.all.iter().filter(|target| target.process.handle.is_over()).count(),
+            survivors: self.running().map(|target| target.process.pid()).collect(),
+        }
+    }
+}

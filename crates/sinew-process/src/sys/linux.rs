@@ -1,0 +1,175 @@
+//! `/proc` for the table, pidfds for everything that must hit the right process.
+
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+use rustix::process::{PidfdFlags, kill_process, pidfd_open, pidfd_send_signal, test_kill_process};
+use sinew_base::{Aborted, Cancel};
+
+use super::Entry;
+use super::unix::{known, pid};
+
+/// Every process of the machine that we may see.
+pub(crate) fn table() -> Vec<Entry> {
+    let Ok(folder) = std::fs::read_dir("/proc") else { return Vec::new() };
+    folder.filter_map(|item| item.ok()?.file_name().to_str()?.parse().ok()).filter_map(entry).collect()
+}
+
+/// The line of one process.
+pub(crate) fn entry(pid: u32) -> Option<Entry> {
+    let file = rustix::fs::open(format!("/proc/{pid}/stat"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let mut buffer = [0u8; 1024];
+    let count = rustix::io::read(&file, &mut buffer).ok()?;
+    parse(pid, &buffer[..count])
+}
+
+/// Reads `/proc/PID/stat`: `PID (NAME) STATE PPID PGRP …`, where NAME may hold anything, `)` and spaces included.
+fn parse(pid: u32, stat: &[u8]) -> Option<Entry> {
+    let name_end = stat.iter().rposition(|byte| *byte == b')')?;
+    let text = std::str::from_utf8(stat.get(name_end + 2..)?).ok()?;
+    let fields: Vec<&str> = text.split_ascii_whitespace().collect();
+    let number = |index: usize| fields.get(index)?.parse::<u64>().ok();
+    // The first thread of a program may be over while others go on: then it is a zombie with threads.
+    let over = matches!(*fields.first()?, "Z" | "X" | "x") && number(17)? <= 1;
+    Some(Entry {
+        pid,
+        ppid: u32::try_from(number(1)?).ok()?,
+        group: u32::try_from(fields.get(2)?.parse::<i64>().ok()?).unwrap_or(0),
+        start: number(19)?,
+        alive: !over,
+    })
+}
+
+/// Sends `signal` to exactly this process. False when it is over or may not be signalled. Signal 0 only asks.
+pub(crate) fn signal(entry: &Entry, signal: i32) -> bool {
+    if signal == 0 {
+        return pid(entry.pid).is_some_and(|pid| test_kill_process(pid).is_ok()) && is_current(entry);
+    }
+    let (Some(number), Some(signal)) = (pid(entry.pid), known(signal)) else { return false };
+    match pidfd_open(number, PidfdFlags::empty()) {
+        // The pidfd is open before the look at the start time, so both speak of one process.
+        Ok(handle) => is_current(entry) && pidfd_send_signal(&handle, signal).is_ok(),
+        Err(Errno::SRCH) => false,
+        // A kernel before 5.3, or no descriptor left.
+        Err(_) => is_current(entry) && kill_process(number, signal).is_ok(),
+    }
+}
+
+/// Stops the process, so that it starts no others.
+pub(crate) fn freeze(entry: &Entry) {
+    signal(entry, libc::SIGSTOP);
+}
+
+fn is_current(expected: &Entry) -> bool {
+    entry(expected.pid).is_some_and(|now| now.same(expected) && now.alive)
+}
+
+/// A process that stays the same one whatever becomes of its number.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    entry: Entry,
+    pidfd: OwnedFd,
+}
+
+impl Handle {
+    /// `None` when the process of `entry` is over, or the process has no descriptor left.
+    pub(crate) fn open(entry: &Entry) -> Option<Handle> {
+        let pidfd = pidfd_open(pid(entry.pid)?, PidfdFlags::empty()).ok()?;
+        is_current(entry).then_some(Handle { entry: *entry, pidfd })
+    }
+
+    pub(crate) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
+    }
+
+    pub(crate) fn signal(&self, signal: i32) -> bool {
+        match known(signal) {
+            Some(signal) => !self.is_over() && pidfd_send_signal(&self.pidfd, signal).is_ok(),
+            None => signal == 0 && !self.is_over(),
+        }
+    }
+}
+
+/// Sleeps until one of `handles` is over or `until` has come.
+pub(crate) fn wait(handles: &[&Handle], until: Option<Instant>) {
+    sleep(&mut handles.iter().map(|handle| handle.pidfd.as_fd()), until);
+}
+
+/// Sleeps until `handle` is over.
+pub(crate) fn wait_until(handle: &Handle, cancel: &Cancel) -> Result<(), Aborted> {
+    // Without a descriptor for the wake-up the wait looks every now and then.
+    let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok().map(Arc::new);
+    let hook = wake.clone().map(|wake| {
+        cancel.on_cancel(move || {
+            // Fails only when it is readable already.
+            let _ = rustix::io::write(&wake, &1u64.to_ne_bytes());
+        })
+    });
+    let result = loop {
+        if handle.is_over() {
+            break Ok(());
+        }
+        if let Err(aborted) = cancel.check() {
+            break Err(aborted);
+        }
+        let look = wake.is_none().then(|| Instant::now() + Duration::from_millis(10));
+        let until = [look, cancel.deadline()].into_iter().flatten().min();
+        sleep(&mut [handle.pidfd.as_fd()].into_iter().chain(wake.iter().map(|wake| wake.as_fd())), until);
+    };
+    drop(hook);
+    result
+}
+
+fn sleep<'a>(fds: &mut dyn Iterator<Item = BorrowedFd<'a>>, until: Option<Instant>) {
+    let timeout = until.and_then(|until| Timespec::try_from(until.saturating_duration_since(Instant::now())).ok());
+    let mut fds: Vec<PollFd<'a>> = fds.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+    // The caller looks itself at what has happened; an interruption is a look too many.
+    let _ = poll(&mut fds, timeout.as_ref());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_may_hold_what_separates_fields() {
+        let line = b"42 (a) Z 1 (b)) S 7 42 42 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 12345 1000 10";
+        let expect = Entry { pid: 42, ppid: 7, group: 42, start: 12345, alive: true };
+        assert_eq!(parse(42, line), Some(expect));
+    }
+
+    #[test]
+    fn torn_lines_are_none() {
+        for line in [&b""[..], b"42", b"42 (a)", b"42 (a) ", b"42 (a) S 1", b"42 (a) S x y z"] {
+            assert_eq!(parse(42, line), None);
+        }
+    }
+
+    #[test]
+    fn the_table_has_ourselves_with_our_parent() {
+        let own = std::process::id();
+        let entry = table().into_iter().find(|entry| entry.pid == own).unwrap();
+        assert_eq!(entry.ppid, std::os::unix::process::parent_id());
+        assert!(entry.alive && entry.start > 0);
+    }
+
+    #[test]
+    fn a_signal_for_an_earlier_owner_of_the_number_hits_nobody() {
+        let own = entry(std::process::id()).unwrap();
+        let earlier = Entry { start: own.start - 1, ..own };
+        assert!(!signal(&earlier, libc::SIGKILL));
+        assert!(!signal(&earlier, 0));
+        assert!(Handle::open(&earlier).is_none());
+        assert!(signal(&own, 0));
+    }
+}

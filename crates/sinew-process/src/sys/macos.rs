@@ -1,0 +1,95 @@
+//! libproc for the table; a handle is the number and the start time. Not yet compiled or run.
+
+use std::mem::{MaybeUninit, size_of};
+use std::time::{Duration, Instant};
+
+use rustix::process::{kill_process, test_kill_process};
+use sinew_base::{Aborted, Cancel};
+
+use super::Entry;
+use super::unix::{known, pid};
+
+// There is no descriptor to wait for without a queue of its own; a look costs about a microsecond.
+const LOOK: Duration = Duration::from_millis(5);
+
+pub(crate) fn table() -> Vec<Entry> {
+    // SAFETY: without a buffer the call only counts.
+    let count = unsafe { libc::proc_listallpids(std::ptr::null_mut(), 0) };
+    let mut pids = vec![0i32; usize::try_from(count).unwrap_or(0) + 64];
+    let bytes = i32::try_from(pids.len() * size_of::<i32>()).unwrap_or(i32::MAX);
+    // SAFETY: the buffer is `bytes` long.
+    let count = unsafe { libc::proc_listallpids(pids.as_mut_ptr().cast(), bytes) };
+    pids.truncate(usize::try_from(count).unwrap_or(0));
+    pids.into_iter().filter_map(|pid| entry(u32::try_from(pid).ok()?)).collect()
+}
+
+pub(crate) fn entry(number: u32) -> Option<Entry> {
+    let mut info = MaybeUninit::<libc::proc_bsdinfo>::uninit();
+    let size = i32::try_from(size_of::<libc::proc_bsdinfo>()).ok()?;
+    // SAFETY: the buffer is `size` long; the call tells how much of it was filled.
+    let filled =
+        unsafe { libc::proc_pidinfo(number.cast_signed(), libc::PROC_PIDTBSDINFO, 0, info.as_mut_ptr().cast(), size) };
+    if filled != size {
+        return None;
+    }
+    // SAFETY: all of it was filled.
+    let info = unsafe { info.assume_init() };
+    Some(Entry {
+        pid: number,
+        ppid: info.pbi_ppid,
+        group: info.pbi_pgid,
+        start: info.pbi_start_tvsec * 1_000_000 + info.pbi_start_tvusec,
+        alive: info.pbi_status != libc::SZOMB,
+    })
+}
+
+pub(crate) fn signal(expected: &Entry, signal: i32) -> bool {
+    let current = entry(expected.pid).is_some_and(|now| now.same(expected) && now.alive);
+    match (current, pid(expected.pid), known(signal)) {
+        (true, Some(pid), Some(signal)) => kill_process(pid, signal).is_ok(),
+        (true, Some(pid), None) => signal == 0 && test_kill_process(pid).is_ok(),
+        _ => false,
+    }
+}
+
+pub(crate) fn freeze(entry: &Entry) {
+    signal(entry, libc::SIGSTOP);
+}
+
+#[derive(Debug)]
+pub(crate) struct Handle {
+    entry: Entry,
+}
+
+impl Handle {
+    pub(crate) fn open(entry: &Entry) -> Option<Handle> {
+        let handle = Handle { entry: *entry };
+        (!handle.is_over()).then_some(handle)
+    }
+
+    pub(crate) fn entry(&self) -> &Entry {
+        &self.entry
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        !entry(self.entry.pid).is_some_and(|now| now.same(&self.entry) && now.alive)
+    }
+
+    pub(crate) fn signal(&self, number: i32) -> bool {
+        signal(&self.entry, number)
+    }
+}
+
+pub(crate) fn wait(handles: &[&Handle], until: Option<Instant>) {
+    while !handles.iter().any(|handle| handle.is_over()) && until.is_none_or(|until| Instant::now() < until) {
+        std::thread::sleep(LOOK);
+    }
+}
+
+pub(crate) fn wait_until(handle: &Handle, cancel: &Cancel) -> Result<(), Aborted> {
+    while !handle.is_over() {
+        cancel.check()?;
+        std::thread::sleep(LOOK);
+    }
+    Ok(())
+}

@@ -1,0 +1,42 @@
+//! What differs between systems: the table, a signal, a handle.
+//!
+//! Linux is tested. The files for macOS and Windows are written from their documentation and have not been
+//! compiled or run; a release run on those systems has to show that they work.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "macos")]
+mod macos;
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(target_os = "linux")]
+pub(crate) use linux::{Handle, entry, freeze, signal, table, wait, wait_until};
+#[cfg(target_os = "macos")]
+pub(crate) use macos::{Handle, entry, freeze, signal, table, wait, wait_until};
+#[cfg(unix)]
+pub(crate) use unix::{SIGKILL, SIGTERM};
+#[cfg(windows)]
+pub(crate) use windows::{Handle, SIGKILL, SIGTERM, entry, freeze, signal, table, wait, wait_until};
+
+/// One line of the process table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Entry {
+    pub(crate) pid: u32,
+    pub(crate) ppid: u32,
+    /// The process group; on Windows the pid.
+    pub(crate) group: u32,
+    /// When it started, in a unit of the system: only compared with others.
+    pub(crate) start: u64,
+    /// False for a process that is over and waits to be collected by its parent.
+    pub(crate) alive: bool,
+}
+
+impl Entry {
+    /// Whether both are the same process, not only the same number.
+    pub(crate) fn same(&self, other: &Entry) -> bool {
+        self.pid == other.pid && self.start == other.start
+    }
+}

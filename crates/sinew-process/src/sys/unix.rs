@@ -1,0 +1,18 @@
+//! What Linux and macOS share.
+
+use rustix::process::{Pid, Signal};
+
+pub(crate) const SIGKILL: i32 = libc::SIGKILL;
+pub(crate) const SIGTERM: i32 = libc::SIGTERM;
+
+/// The number as a pid of the system: 0 (the caller's own group) and what does not fit are none.
+pub(super) fn pid(number: u32) -> Option<Pid> {
+    i32::try_from(number).ok().and_then(Pid::from_raw)
+}
+
+/// A signal of the system, real-time ones included; `None` for 0 and what the system does not know.
+pub(super) fn known(signal: i32) -> Option<Signal> {
+    // SAFETY: the numbers up to 31 are signals of every Unix and those up to 64 of Linux; whatever the number, it
+    // is only passed to the kernel, which answers EINVAL to one that it does not know.
+    (1..=64).contains(&signal).then(|| unsafe { Signal::from_raw_unchecked(signal) })
+}
