@@ -60,7 +60,8 @@ impl Script {
 }
 
 // Three processes: the shell, a child, a grandchild in a session of its own.
-const TREE: &str = "sh -c 'setsid sh -c \"echo \\$\\$; exec sleep 1000\" & echo $$; wait' & echo $$; wait";
+const TREE: &str =
+    "sh -c 'setsid sh -c \"echo \\$\\$; exec sleep 1000\" & echo $$; exec sleep 1000' & echo $$; exec sleep 1000";
 
 fn sorted(mut pids: Vec<u32>) -> Vec<u32> {
     pids.sort_unstable();
@@ -72,9 +73,8 @@ fn descendants_are_found_in_sessions_of_their_own_and_all_are_killed() {
     let mut script = Script::start(TREE);
     let said = sorted(script.pids(3));
     let found = descendants(script.pid());
-    let of_shells: Vec<u32> = said.iter().copied().filter(|pid| *pid != script.pid()).collect();
-    assert!(of_shells.iter().all(|pid| found.contains(pid)), "{found:?} has not all of {said:?}");
-    assert!(kill_tree(script.pid(), KILL) >= 3);
+    assert_eq!(sorted([found, vec![script.pid()]].concat()), said);
+    assert_eq!(kill_tree(script.pid(), KILL), 3);
     script.all_over();
 }
 
@@ -82,7 +82,7 @@ fn descendants_are_found_in_sessions_of_their_own_and_all_are_killed() {
 fn an_obedient_tree_ends_at_term_with_children_first() {
     let mut script = Script::start(TREE);
     script.pids(3);
-    assert!(kill_tree(script.pid(), TERM) >= 3);
+    assert_eq!(kill_tree(script.pid(), TERM), 3);
     script.all_over();
 }
 
