@@ -1,0 +1,223 @@
+//! TIFF: the first page; grey, RGB, palette, CMYK and YCbCr, of 1 to 64 bits, also planar and as floats.
+
+use std::io::Cursor;
+
+use sinew_base::{Cancel, Error, ErrorCode, Pace, Result};
+use tiff::decoder::{Decoder, DecodingResult, Limits};
+use tiff::tags::Tag;
+use tiff::{ColorType, TiffError};
+
+use super::{broken, canvas, unsupported};
+use crate::{Channels, MAX_BYTES, Orientation, Picture, limits};
+
+type Source<'a> = Decoder<Cursor<&'a [u8]>>;
+
+pub(super) fn decode(bytes: &[u8], cancel: &Cancel) -> Result<(Picture, Orientation)> {
+    let mut decoder = open(bytes)?;
+    let (width, height) = size(&mut decoder)?;
+    let color = decoder.colortype().map_err(refused)?;
+    let layout = decoder.image_buffer_layout().map_err(refused)?;
+    if layout.complete_len > MAX_BYTES {
+        return Err(Error::new(
+            ErrorCode::LimitExceeded,
+            format!("image: {width}×{height} pixels need {} MiB: the limit is 512 MiB", layout.complete_len >> 20),
+        ));
+    }
+    let palette = match color {
+        ColorType::Palette(_) => decoder.get_tag_u16_vec(Tag::ColorMap).map_err(refused)?,
+        _ => Vec::new(),
+    };
+    let orientation = orientation(&mut decoder);
+    cancel.check()?;
+    let mut data = DecodingResult::U8(Vec::new());
+    let layout = decoder.read_image_to_buffer(&mut data).map_err(refused)?;
+    cancel.check()?;
+    let bits = color.bit_depth();
+    let data = samples_of(data, bits)?;
+    let (stored, turn) = reading(color)?;
+    let row = Row {
+        width: width as usize,
+        samples: stored,
+        bits,
+        planes: layout.planes.max(1),
+        stride: row_stride(&layout, width, stored, bits),
+        plane_stride: layout.plane_stride.map_or(data.len(), std::num::NonZeroUsize::get),
+    };
+    let mut samples = canvas(width, height, turn.channels())?;
+    let mut pace = Pace::new(cancel);
+    let mut pixel = [0; 8];
+    for (y, to) in samples.chunks_exact_mut(width as usize * turn.channels().count()).enumerate() {
+        pace.step()?;
+        for (x, to) in to.chunks_exact_mut(turn.channels().count()).enumerate() {
+            for (channel, sample) in pixel[..stored].iter_mut().enumerate() {
+                *sample = row.sample(&data, x, y, channel);
+            }
+            turn.pixel(&pixel, to, &palette, bits);
+        }
+    }
+    Ok((Picture::new(width, height, turn.channels(), samples)?, orientation))
+}
+
+pub(super) fn probe(bytes: &[u8]) -> Result<(u32, u32, Orientation)> {
+    let mut decoder = open(bytes)?;
+    let (width, height) = size(&mut decoder)?;
+    Ok((width, height, orientation(&mut decoder)))
+}
+
+fn open(bytes: &[u8]) -> Result<Source<'_>> {
+    let mut limits = Limits::default();
+    limits.decoding_buffer_size = MAX_BYTES;
+    limits.intermediate_buffer_size = MAX_BYTES;
+    limits.ifd_value_size = 16 << 20;
+    Ok(Decoder::new(Cursor::new(bytes)).map_err(refused)?.with_limits(limits))
+}
+
+fn size(decoder: &mut Source<'_>) -> Result<(u32, u32)> {
+    let (width, height) = decoder.dimensions().map_err(refused)?;
+    limits::check(width, height, 1)?;
+    Ok((width, height))
+}
+
+fn orientation(decoder: &mut Source<'_>) -> Orientation {
+    // A tag that cannot be read leaves the picture as it is stored.
+    let value = decoder.find_tag_unsigned::<u16>(Tag::Orientation).ok().flatten();
+    value.map(Orientation::from_tag).unwrap_or_default()
+}
+
+fn refused(cause: TiffError) -> Error {
+    match cause {
+        TiffError::UnsupportedError(what) => {
+            Error::new(ErrorCode::Unsupported, format!("image: failed to decode TIFF: {what}"))
+        }
+        TiffError::LimitsExceeded => Error::new(
+            ErrorCode::LimitExceeded,
+            "image: failed to decode TIFF: it needs more than the limit of 512 MiB",
+        ),
+        cause => broken("TIFF", cause),
+    }
+}
+
+/// Eight bits of every sample; packed samples of fewer bits stay packed.
+fn samples_of(data: DecodingResult, bits: u8) -> Result<Vec<u8>> {
+    // Floats count from 0 to 1; NaN becomes 0.
+    let unit = |value: f64| (value.clamp(0.0, 1.0) * 255.0).round() as u8;
+    Ok(match data {
+        DecodingResult::U8(data) => data,
+        DecodingResult::U16(data) if bits == 16 => data.into_iter().map(|v| (v >> 8) as u8).collect(),
+        DecodingResult::U32(data) if bits == 32 => data.into_iter().map(|v| (v >> 24) as u8).collect(),
+        DecodingResult::U64(data) if bits == 64 => data.into_iter().map(|v| (v >> 56) as u8).collect(),
+        DecodingResult::F16(data) => data.into_iter().map(|v| unit(f64::from(f32::from(v)))).collect(),
+        DecodingResult::F32(data) => data.into_iter().map(|v| unit(f64::from(v))).collect(),
+        DecodingResult::F64(data) => data.into_iter().map(unit).collect(),
+        DecodingResult::I8(data) => data.into_iter().map(|v| (v as u8) ^ 0x80).collect(),
+        DecodingResult::I16(data) => data.into_iter().map(|v| ((v >> 8) as u8) ^ 0x80).collect(),
+        DecodingResult::I32(data) => data.into_iter().map(|v| ((v >> 24) as u8) ^ 0x80).collect(),
+        DecodingResult::I64(data) => data.into_iter().map(|v| ((v >> 56) as u8) ^ 0x80).collect(),
+        _ => return Err(unsupported("TIFF", format!("a depth of {bits} bits"))),
+    })
+}
+
+fn row_stride(layout: &tiff::decoder::BufferLayoutPreference, width: u32, stored: usize, bits: u8) -> usize {
+    let in_plane = if layout.planes > 1 { 1 } else { stored };
+    let count = width as usize * in_plane;
+    if bits < 8 { (count * usize::from(bits)).div_ceil(8) } else { count }
+}
+
+/// Where a sample lies in the decoded bytes.
+struct Row {
+    width: usize,
+    samples: usize,
+    bits: u8,
+    planes: usize,
+    stride: usize,
+    plane_stride: usize,
+}
+
+impl Row {
+    fn sample(&self, data: &[u8], x: usize, y: usize, channel: usize) -> u8 {
+        debug_assert!(x < self.width, "a pixel outside of its row");
+        let (start, index) = if self.planes > 1 {
+            // Strides are in bytes as decoded; samples of more bytes have been narrowed to one.
+            let bytes = usize::from(self.bits / 8).max(1);
+            (channel * (self.plane_stride / bytes) + y * self.stride, x)
+        } else {
+            (y * self.stride, x * self.samples + channel)
+        };
+        if self.bits >= 8 {
+            return data.get(start + index).copied().unwrap_or(0);
+        }
+        let bit = index * usize::from(self.bits);
+        let byte = data.get(start + bit / 8).copied().unwrap_or(0);
+        // A sample of 1, 2 or 4 bits never crosses a byte.
+        (byte >> (8 - usize::from(self.bits) - bit % 8)) & ((1 << self.bits) - 1)
+    }
+}
+
+/// How stored samples become a pixel.
+#[derive(Clone, Copy)]
+enum Turn {
+    Copy(Channels),
+    Palette,
+    Cmyk,
+    Ycc,
+}
+
+impl Turn {
+    fn channels(self) -> Channels {
+        match self {
+            Turn::Copy(channels) => channels,
+            Turn::Palette | Turn::Cmyk | Turn::Ycc => Channels::Rgb,
+        }
+    }
+
+    fn pixel(self, from: &[u8; 8], to: &mut [u8], palette: &[u16], bits: u8) {
+        match self {
+            Turn::Copy(_) => {
+                let scale = if bits < 8 { 255 / ((1u16 << bits) - 1) as u8 } else { 1 };
+                for (to, from) in to.iter_mut().zip(from) {
+                    *to = from * scale;
+                }
+            }
+            Turn::Palette => {
+                // The reds of all colours, then the greens, then the blues, 16 bits each.
+                let colors = palette.len() / 3;
+                for (part, to) in to.iter_mut().enumerate() {
+                    let at = part * colors + usize::from(from[0]).min(colors.saturating_sub(1));
+                    *to = palette.get(at).map_or(0, |value| (value >> 8) as u8);
+                }
+            }
+            Turn::Cmyk => {
+                let light = u16::from(255 - from[3]);
+                for (to, &ink) in to.iter_mut().zip(from) {
+                    *to = (u16::from(255 - ink) * light / 255) as u8;
+                }
+            }
+            Turn::Ycc => {
+                let (y, cb, cr) = (f32::from(from[0]), f32::from(from[1]) - 128.0, f32::from(from[2]) - 128.0);
+                let rgb = [y + 1.402 * cr, y - 0.344_136 * cb - 0.714_136 * cr, y + 1.772 * cb];
+                for (to, value) in to.iter_mut().zip(rgb) {
+                    *to = value.round().clamp(0.0, 255.0) as u8;
+                }
+            }
+        }
+    }
+}
+
+/// How many samples a stored pixel has, and what they mean.
+fn reading(color: ColorType) -> Result<(usize, Turn)> {
+    if !matches!(color.bit_depth(), 1 | 2 | 4 | 8 | 16 | 32 | 64) {
+        return Err(unsupported("TIFF", format!("a depth of {} bits", color.bit_depth())));
+    }
+    Ok(match color {
+        ColorType::Gray(_) => (1, Turn::Copy(Channels::Gray)),
+        ColorType::GrayA(_) => (2, Turn::Copy(Channels::GrayAlpha)),
+        ColorType::RGB(_) => (3, Turn::Copy(Channels::Rgb)),
+        ColorType::RGBA(_) => (4, Turn::Copy(Channels::Rgba)),
+        ColorType::Palette(1 | 2 | 4 | 8) => (1, Turn::Palette),
+        ColorType::CMYK(_) => (4, Turn::Cmyk),
+        ColorType::CMYKA(_) => (5, Turn::Cmyk),
+        ColorType::YCbCr(8) => (3, Turn::Ycc),
+        ColorType::Multiband { num_samples: 1, .. } => (1, Turn::Copy(Channels::Gray)),
+        color => return Err(unsupported("TIFF", format!("the colour type {color:?}"))),
+    })
+}

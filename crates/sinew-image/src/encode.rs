@@ -1,0 +1,121 @@
+//! Pixels → bytes.
+
+use std::io::Write;
+
+use sinew_base::{Cancel, Error, ErrorCode, Result};
+
+use crate::{Channels, ImageFormat, Picture, picture};
+
+/// How many bytes go to the PNG encoder between two looks at the flag.
+const PNG_STEP: usize = 1 << 18;
+
+impl Picture {
+    /// The picture as a file. `quality` is 0–100 and counts for JPEG only, where transparency is laid on
+    /// white. PNG and WebP keep every pixel; GIF keeps at most 256 colours.
+    ///
+    /// `cancel` is looked at between stages, and while a PNG is written.
+    ///
+    /// # Errors
+    /// When `quality` is above 100, and on cancellation.
+    pub fn encode(&self, format: ImageFormat, quality: u8, cancel: &Cancel) -> Result<Vec<u8>> {
+        cancel.check()?;
+        if quality > 100 {
+            return Err(Error::invalid(format!("image: quality {quality} is not in 0–100")));
+        }
+        let bytes = match format {
+            ImageFormat::Png => png(self, cancel)?,
+            ImageFormat::Jpeg => jpeg(self, quality)?,
+            ImageFormat::Webp => webp(self)?,
+            ImageFormat::Gif => gif(self, cancel)?,
+        };
+        cancel.check()?;
+        Ok(bytes)
+    }
+}
+
+fn failed(format: &str, cause: impl std::fmt::Display) -> Error {
+    Error::new(ErrorCode::Internal, format!("image: failed to encode {format}: {cause}"))
+}
+
+fn png(picture: &Picture, cancel: &Cancel) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut encoder = png::Encoder::new(&mut out, picture.width(), picture.height());
+    encoder.set_color(match picture.channels() {
+        Channels::Gray => png::ColorType::Grayscale,
+        Channels::GrayAlpha => png::ColorType::GrayscaleAlpha,
+        Channels::Rgb => png::ColorType::Rgb,
+        Channels::Rgba => png::ColorType::Rgba,
+    });
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::Balanced);
+    let mut writer = encoder.write_header().map_err(|cause| failed("PNG", cause))?;
+    let mut stream = writer.stream_writer().map_err(|cause| failed("PNG", cause))?;
+    for part in picture.samples().chunks(PNG_STEP) {
+        cancel.check()?;
+        stream.write_all(part).map_err(|cause| failed("PNG", cause))?;
+    }
+    stream.finish().map_err(|cause| failed("PNG", cause))?;
+    writer.finish().map_err(|cause| failed("PNG", cause))?;
+    Ok(out)
+}
+
+fn jpeg(picture: &Picture, quality: u8) -> Result<Vec<u8>> {
+    let picture = picture.on_white();
+    let mut out = Vec::with_capacity(picture.samples().len() / 8);
+    let color = match picture.channels() {
+        Channels::Gray | Channels::GrayAlpha => jpeg_encoder::ColorType::Luma,
+        Channels::Rgb | Channels::Rgba => jpeg_encoder::ColorType::Rgb,
+    };
+    // Sides are at most 16,384, so they fit the 16-bit fields of the file.
+    let (width, height) = (picture.width() as u16, picture.height() as u16);
+    jpeg_encoder::Encoder::new(&mut out, quality.max(1))
+        .encode(picture.samples(), width, height, color)
+        .map_err(|cause| failed("JPEG", cause))?;
+    Ok(out)
+}
+
+fn webp(picture: &Picture) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let color = match picture.channels() {
+        Channels::Gray => image_webp::ColorType::L8,
+        Channels::GrayAlpha => image_webp::ColorType::La8,
+        Channels::Rgb => image_webp::ColorType::Rgb8,
+        Channels::Rgba => image_webp::ColorType::Rgba8,
+    };
+    image_webp::WebPEncoder::new(&mut out)
+        .encode(picture.samples(), picture.width(), picture.height(), color)
+        .map_err(|cause| failed("WebP", cause))?;
+    Ok(out)
+}
+
+fn gif(picture: &Picture, cancel: &Cancel) -> Result<Vec<u8>> {
+    // Sides are at most 16,384, so they fit the 16-bit fields of the file.
+    let (width, height) = (picture.width() as u16, picture.height() as u16);
+    let frame = match picture.channels() {
+        // Grey needs no search for colours: the 256 steps are the palette.
+        Channels::Gray => {
+            let palette = (0..=255).flat_map(|step| [step; 3]).collect::<Vec<u8>>();
+            gif::Frame::from_palette_pixels(width, height, picture.samples().to_vec(), palette, None)
+        }
+        Channels::Rgb => gif::Frame::from_rgb_speed(width, height, picture.samples(), 10),
+        Channels::GrayAlpha | Channels::Rgba => {
+            let mut pixels = picture.to_rgba();
+            // A GIF pixel is there or not.
+            for pixel in pixels.as_chunks_mut::<4>().0 {
+                *pixel = if pixel[3] < 128 { [0; 4] } else { [pixel[0], pixel[1], pixel[2], 255] };
+            }
+            if pixels.as_chunks::<4>().0.iter().all(|pixel| pixel[3] == 255) {
+                let rgb = picture::expand(&pixels, |&[r, g, b, _]: &[u8; 4]| [r, g, b]);
+                gif::Frame::from_rgb_speed(width, height, &rgb, 10)
+            } else {
+                gif::Frame::from_rgba_speed(width, height, &mut pixels, 10)
+            }
+        }
+    };
+    cancel.check()?;
+    let mut out = Vec::new();
+    let mut encoder = gif::Encoder::new(&mut out, width, height, &[]).map_err(|cause| failed("GIF", cause))?;
+    encoder.write_frame(&frame).map_err(|cause| failed("GIF", cause))?;
+    drop(encoder);
+    Ok(out)
+}

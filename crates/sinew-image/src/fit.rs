@@ -1,0 +1,154 @@
+//! The one call before a picture is sent to a model.
+
+use sinew_base::{Cancel, Error, ErrorCode, Result};
+
+use crate::{ImageFormat, Orientation, Picture, SamplingFilter, SourceFormat, decode, probe};
+
+/// What a picture has to fit. The defaults suit every provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FitOptions {
+    /// Most pixels in a row; default 2000.
+    pub max_width: u32,
+    /// Most rows; default 2000.
+    pub max_height: u32,
+    /// Most bytes of the result **as base64 text**, which is what providers count and a third more than the
+    /// file itself; default 4.5 MiB.
+    pub max_bytes: usize,
+    /// The format of the result. Default: the one it has, PNG for BMP and TIFF, JPEG where PNG does not fit.
+    pub format: Option<ImageFormat>,
+}
+
+impl Default for FitOptions {
+    fn default() -> FitOptions {
+        FitOptions { max_width: 2000, max_height: 2000, max_bytes: 9 << 19, format: None }
+    }
+}
+
+/// A picture that fits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fitted {
+    /// The file.
+    pub data: Vec<u8>,
+    /// Its MIME type.
+    pub mime_type: &'static str,
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Whether the size in pixels is another than that of the input.
+    pub resized: bool,
+}
+
+/// JPEG qualities, from the best that is worth its bytes to the last that is worth looking at.
+const QUALITIES: [u8; 4] = [85, 70, 55, 40];
+
+/// Makes a picture fit into `max_width × max_height` pixels and `max_bytes`, keeping its shape.
+///
+/// - A PNG, JPEG, GIF (also an animated one) or WebP that fits is returned as it is, unless EXIF asks for a
+///   turn: models do not look at EXIF.
+/// - Else the (first) picture is made smaller and encoded anew: a JPEG stays JPEG, all others become PNG and,
+///   where that is too large, JPEG of quality 85, 70, 55, 40 on white.
+/// - Where even that is too large, the sides shrink to ¾ and it begins again.
+/// - With `format` given, only that format is used.
+///
+/// # Errors
+/// As [`decode`]; [`ErrorCode::InvalidArgument`] for a limit of 0; [`ErrorCode::LimitExceeded`] when one
+/// pixel does not fit into `max_bytes`. `cancel` is looked at between the steps.
+pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &Cancel) -> Result<Fitted> {
+    let FitOptions { max_width, max_height, max_bytes, format } = *options;
+    if max_width == 0 || max_height == 0 || max_bytes == 0 {
+        return Err(Error::invalid(format!(
+            "fitImage: nothing fits into {max_width}×{max_height} pixels and {max_bytes} bytes: no limit may be 0"
+        )));
+    }
+    let head = probe(bytes)?;
+    // Also a file that is passed on is decoded first: a broken one would be refused by the model, and the
+    // conversation with it.
+    let picture = decode(bytes, cancel)?;
+    let (width, height) = (picture.width(), picture.height());
+    let same = written_as(head.format);
+    if width <= max_width
+        && height <= max_height
+        && base64_len(bytes.len()) <= max_bytes
+        && head.orientation == Orientation::Normal
+        && same.is_some_and(|same| format.is_none_or(|format| format == same))
+    {
+        let mime_type = head.format.mime_type();
+        return Ok(Fitted { data: bytes.to_vec(), mime_type, width, height, resized: false });
+    }
+    let steps = steps(head.format, format);
+    let mut size = fit_sides((width, height), (max_width, max_height));
+    loop {
+        let small = picture.resize(size.0, size.1, SamplingFilter::Lanczos3, cancel)?;
+        if let Some((data, format)) = first_that_fits(&small, &steps, max_bytes, cancel)? {
+            let resized = size != (width, height);
+            let mime_type = format.mime_type();
+            return Ok(Fitted { data, mime_type, width: size.0, height: size.1, resized });
+        }
+        if size == (1, 1) {
+            return Err(Error::new(
+                ErrorCode::LimitExceeded,
+                format!("fitImage: not even one pixel fits into {max_bytes} bytes"),
+            ));
+        }
+        size = ((size.0 * 3 / 4).max(1), (size.1 * 3 / 4).max(1));
+    }
+}
+
+/// Encoded by the first step whose result fits.
+fn first_that_fits(
+    picture: &Picture,
+    steps: &[(ImageFormat, u8)],
+    max_bytes: usize,
+    cancel: &Cancel,
+) -> Result<Option<(Vec<u8>, ImageFormat)>> {
+    for &(format, quality) in steps {
+        let data = picture.encode(format, quality, cancel)?;
+        if base64_len(data.len()) <= max_bytes {
+            return Ok(Some((data, format)));
+        }
+    }
+    Ok(None)
+}
+
+fn steps(from: SourceFormat, wanted: Option<ImageFormat>) -> Vec<(ImageFormat, u8)> {
+    let jpegs = QUALITIES.map(|quality| (ImageFormat::Jpeg, quality));
+    match wanted {
+        Some(ImageFormat::Jpeg) => jpegs.to_vec(),
+        Some(format) => vec![(format, 100)],
+        None if from == SourceFormat::Jpeg => jpegs.to_vec(),
+        None => [(ImageFormat::Png, 100)].into_iter().chain(jpegs).collect(),
+    }
+}
+
+/// The format that the file already has, of those that models take.
+fn written_as(format: SourceFormat) -> Option<ImageFormat> {
+    match format {
+        SourceFormat::Png => Some(ImageFormat::Png),
+        SourceFormat::Jpeg => Some(ImageFormat::Jpeg),
+        SourceFormat::Webp => Some(ImageFormat::Webp),
+        SourceFormat::Gif => Some(ImageFormat::Gif),
+        SourceFormat::Bmp | SourceFormat::Tiff => None,
+    }
+}
+
+/// The largest size of the same shape that fits; never larger than it is, never 0.
+fn fit_sides((width, height): (u32, u32), (max_width, max_height): (u32, u32)) -> (u32, u32) {
+    let scaled = |side: u32, max: u32, of: u32| {
+        // Rounded; the products stay far below the range of u64.
+        let value = (u64::from(side) * u64::from(max) + u64::from(of) / 2) / u64::from(of);
+        (value as u32).max(1)
+    };
+    let (mut new_width, mut new_height) = (width, height);
+    if new_width > max_width {
+        (new_width, new_height) = (max_width, scaled(height, max_width, width));
+    }
+    if new_height > max_height {
+        (new_width, new_height) = (scaled(width, max_height, height).min(max_width), max_height);
+    }
+    (new_width, new_height)
+}
+
+fn base64_len(bytes: usize) -> usize {
+    bytes.div_ceil(3) * 4
+}

@@ -1,0 +1,90 @@
+//! File formats: told apart by their first bytes, named as the web names them.
+
+use sinew_base::{Error, Result};
+
+/// A format that can be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SourceFormat {
+    /// Portable Network Graphics.
+    Png,
+    /// JPEG, baseline or progressive.
+    Jpeg,
+    /// GIF 87a and 89a; the first frame.
+    Gif,
+    /// WebP, lossy or lossless; the first frame.
+    Webp,
+    /// Windows bitmap.
+    Bmp,
+    /// TIFF; the first page.
+    Tiff,
+}
+
+impl SourceFormat {
+    /// The format that `bytes` begin like, if it is one of ours.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Option<SourceFormat> {
+        Some(match bytes {
+            [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => SourceFormat::Png,
+            [0xff, 0xd8, 0xff, ..] => SourceFormat::Jpeg,
+            [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => SourceFormat::Gif,
+            [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => SourceFormat::Webp,
+            [b'B', b'M', ..] => SourceFormat::Bmp,
+            [b'I', b'I', 42 | 43, 0, ..] | [b'M', b'M', 0, 42 | 43, ..] => SourceFormat::Tiff,
+            _ => return None,
+        })
+    }
+
+    /// The MIME type: `image/png`.
+    #[must_use]
+    pub fn mime_type(self) -> &'static str {
+        match self {
+            SourceFormat::Png => "image/png",
+            SourceFormat::Jpeg => "image/jpeg",
+            SourceFormat::Gif => "image/gif",
+            SourceFormat::Webp => "image/webp",
+            SourceFormat::Bmp => "image/bmp",
+            SourceFormat::Tiff => "image/tiff",
+        }
+    }
+}
+
+/// A format that can be written. The numbers are those of the JavaScript `ImageFormat`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(u32)]
+pub enum ImageFormat {
+    /// PNG, 8 bits per sample.
+    Png = 0,
+    /// JPEG; transparency is laid on white.
+    Jpeg = 1,
+    /// WebP, lossless.
+    Webp = 2,
+    /// GIF of one frame and at most 256 colours.
+    Gif = 3,
+}
+
+impl ImageFormat {
+    /// The format of a JavaScript number.
+    ///
+    /// # Errors
+    /// `Invalid image format: 7` for a number that names none.
+    pub fn from_id(id: u32) -> Result<ImageFormat> {
+        Ok(match id {
+            0 => ImageFormat::Png,
+            1 => ImageFormat::Jpeg,
+            2 => ImageFormat::Webp,
+            3 => ImageFormat::Gif,
+            _ => return Err(Error::invalid(format!("Invalid image format: {id}"))),
+        })
+    }
+
+    /// The MIME type: `image/png`.
+    #[must_use]
+    pub fn mime_type(self) -> &'static str {
+        match self {
+            ImageFormat::Png => "image/png",
+            ImageFormat::Jpeg => "image/jpeg",
+            ImageFormat::Webp => "image/webp",
+            ImageFormat::Gif => "image/gif",
+        }
+    }
+}

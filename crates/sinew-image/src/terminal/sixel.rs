@@ -1,0 +1,159 @@
+//! Sixel: six rows of pixels in a character, one colour at a time.
+
+use sinew_base::{Cancel, Pace, Result};
+
+use crate::Picture;
+
+/// Colours of a Sixel picture: what every terminal that shows any has.
+const COLORS: usize = 256;
+
+/// The picture as Sixel, at the cursor, with the palette in front. Pixels that are more transparent than not
+/// are left out. Up to 256 colours are kept exactly; more are mapped to a palette of 216 evenly spread ones
+/// with ordered dithering. Linear in the pixels; `cancel` is looked at in every band.
+///
+/// # Errors
+/// On cancellation only.
+pub fn sixel(picture: &Picture, cancel: &Cancel) -> Result<String> {
+    let pixels = picture.to_rgba();
+    let (width, height) = (picture.width() as usize, picture.height() as usize);
+    let (palette, indices) = index(&pixels, width, cancel)?;
+    // P2=1: pixels that nobody paints stay as they are.
+    let mut out = format!("\x1bP0;1q\"1;1;{width};{height}");
+    for (number, color) in palette.iter().enumerate() {
+        let [r, g, b] = color.map(|part| (u32::from(part) * 100 + 127) / 255);
+        out += &format!("#{number};2;{r};{g};{b}");
+    }
+    let mut band = Band::new(width, palette.len());
+    for rows in indices.chunks(width * 6) {
+        cancel.check()?;
+        band.write(rows, &mut out);
+    }
+    out += "\x1b\\";
+    Ok(out)
+}
+
+/// The index of a pixel that is left out.
+const NONE: u16 = u16::MAX;
+
+/// A palette, and the number of every pixel's colour in it.
+type Indexed = (Vec<[u8; 3]>, Vec<u16>);
+
+fn index(pixels: &[u8], width: usize, cancel: &Cancel) -> Result<Indexed> {
+    if let Some(exact) = exact(pixels, cancel)? {
+        return Ok(exact);
+    }
+    let palette = (0..216u8).map(|n| [n / 36, n / 6 % 6, n % 6].map(|step| step * 51)).collect();
+    let mut pace = Pace::new(cancel);
+    let mut indices = Vec::with_capacity(pixels.len() / 4);
+    for (at, &[r, g, b, a]) in pixels.as_chunks::<4>().0.iter().enumerate() {
+        if at % width == 0 {
+            pace.step()?;
+        }
+        // Between two steps of 51 the pattern decides which one a pixel takes.
+        let threshold = BAYER[at / width % 4][at % width % 4];
+        let step = |part: u8| (u16::from(part) * 16 + threshold * 51) / (51 * 16);
+        indices.push(if a < 128 { NONE } else { step(r) * 36 + step(g) * 6 + step(b) });
+    }
+    Ok((palette, indices))
+}
+
+const BAYER: [[u16; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
+
+/// The colours themselves, where they are few enough.
+fn exact(pixels: &[u8], cancel: &Cancel) -> Result<Option<Indexed>> {
+    let mut palette = Vec::new();
+    let mut numbers = std::collections::HashMap::new();
+    let mut indices = Vec::with_capacity(pixels.len() / 4);
+    let mut last = ([0; 3], NONE);
+    let mut pace = Pace::new(cancel);
+    for &[r, g, b, a] in pixels.as_chunks::<4>().0 {
+        pace.step()?;
+        let color = [r, g, b];
+        if a < 128 {
+            indices.push(NONE);
+            continue;
+        }
+        if last.1 == NONE || last.0 != color {
+            let next = palette.len();
+            let number = *numbers.entry(color).or_insert_with(|| {
+                palette.push(color);
+                // At most 257 colours are ever counted.
+                next as u16
+            });
+            if palette.len() > COLORS {
+                return Ok(None);
+            }
+            last = (color, number);
+        }
+        indices.push(last.1);
+    }
+    Ok(Some((palette, indices)))
+}
+
+/// Six rows, taken apart by colour. The memory is reused from band to band.
+struct Band {
+    width: usize,
+    /// Of every colour in use its six-bit columns; the position in `order` is its place here.
+    columns: Vec<Vec<u8>>,
+    /// Where a colour has its columns in this band.
+    place: Vec<Option<usize>>,
+    order: Vec<u16>,
+}
+
+impl Band {
+    fn new(width: usize, colors: usize) -> Band {
+        Band { width, columns: Vec::new(), place: vec![None; colors], order: Vec::new() }
+    }
+
+    fn write(&mut self, rows: &[u16], out: &mut String) {
+        for number in self.order.drain(..) {
+            self.place[usize::from(number)] = None;
+        }
+        for (y, row) in rows.chunks(self.width).enumerate() {
+            for (x, &number) in row.iter().enumerate() {
+                if number == NONE {
+                    continue;
+                }
+                let place = match self.place[usize::from(number)] {
+                    Some(place) => place,
+                    None => {
+                        let place = self.order.len();
+                        self.order.push(number);
+                        self.place[usize::from(number)] = Some(place);
+                        if self.columns.len() == place {
+                            self.columns.push(Vec::new());
+                        }
+                        self.columns[place].clear();
+                        place
+                    }
+                };
+                // A colour is written up to its last pixel: the columns behind it stay away.
+                let columns = &mut self.columns[place];
+                if columns.len() <= x {
+                    columns.resize(x + 1, 0);
+                }
+                columns[x] |= 1 << y;
+            }
+        }
+        for (place, number) in self.order.iter().enumerate() {
+            if place > 0 {
+                out.push('$');
+            }
+            *out += &format!("#{number}");
+            runs(&self.columns[place], out);
+        }
+        out.push('-');
+    }
+}
+
+/// The columns as characters, runs of four and more as a count.
+fn runs(columns: &[u8], out: &mut String) {
+    for run in columns.chunk_by(|a, b| a == b) {
+        let character = char::from(63 + run[0]);
+        if run.len() > 3 {
+            *out += &format!("!{}{character}", run.len());
+        } else {
+            out.extend(std::iter::repeat_n(character, run.len()));
+        }
+    }
+}
