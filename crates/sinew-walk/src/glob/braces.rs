@@ -1,0 +1,184 @@
+//! `{a,b}` and `{1..3}` become alternatives; commas outside of them separate globs.
+
+/// More alternatives than this are refused: each costs a comparison per path.
+const LIMIT: usize = 1_024;
+
+/// Calls `each` with every byte that stands outside of escapes and classes, and its place, until it says stop.
+fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if at + 1 < bytes.len() => at += 1,
+            b'[' => {
+                if let Some(end) = end_of_class(bytes, at) {
+                    at = end;
+                }
+            }
+            byte => {
+                if !each(byte, at) {
+                    return;
+                }
+            }
+        }
+        at += 1;
+    }
+}
+
+/// Where the class that begins at `at` ends; none where it is not closed in this level of the path.
+fn end_of_class(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut end = at + 1;
+    end += usize::from(matches!(bytes.get(end), Some(b'!' | b'^')));
+    end += usize::from(bytes.get(end) == Some(&b']'));
+    while *bytes.get(end)? != b']' {
+        if bytes[end] == b'/' && !bytes[at..end].contains(&b'\\') {
+            return None;
+        }
+        if bytes[end] == b'[' && bytes.get(end + 1) == Some(&b':') {
+            end = bytes[end + 2..].iter().position(|byte| *byte == b']').map_or(end, |close| end + 2 + close);
+        }
+        end += if bytes.get(end) == Some(&b'\\') { 2 } else { 1 };
+    }
+    Some(end)
+}
+
+/// The globs of a list, without blanks around them; empty ones are dropped.
+pub(super) fn split(text: &str) -> Vec<&str> {
+    let mut cuts = Vec::new();
+    let mut depth = 0_usize;
+    scan(text, |byte, at| {
+        match byte {
+            b'{' => depth += 1,
+            b'}' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => cuts.push(at),
+            _ => {}
+        }
+        true
+    });
+    if cuts.is_empty() {
+        return if text.is_empty() { Vec::new() } else { vec![text] };
+    }
+    let mut parts = Vec::with_capacity(cuts.len() + 1);
+    let mut start = 0;
+    for cut in cuts.into_iter().chain([text.len()]) {
+        parts.push(text[start..cut].trim());
+        start = cut + 1;
+    }
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+/// The mark of an extended pattern (`@(a|b)`), if there is one.
+pub(super) fn extended(text: &str) -> Option<char> {
+    let bytes = text.as_bytes();
+    let mut open: Option<(char, usize)> = None;
+    let mut found = None;
+    scan(text, |byte, at| {
+        match byte {
+            b'(' if at > 0 && matches!(bytes[at - 1], b'@' | b'+' | b'*' | b'?' | b'!') => {
+                open = Some((char::from(bytes[at - 1]), at));
+            }
+            b'|' if text[at..].contains(')') => found = open.map(|(mark, _)| mark),
+            b')' => open = None,
+            _ => {}
+        }
+        found.is_none()
+    });
+    found
+}
+
+/// All alternatives, in the order written. An unclosed `{` ends at the end of the text.
+pub(super) fn expand(text: &str) -> Result<Vec<String>, String> {
+    let mut done = Vec::new();
+    let mut todo = vec![text.to_string()];
+    let mut steps = 0;
+    while let Some(text) = todo.pop() {
+        steps += 1;
+        if done.len() + todo.len() > LIMIT || steps > 4 * LIMIT {
+            return Err(format!("more than {LIMIT} alternatives"));
+        }
+        let Some(group) = first_group(&text) else {
+            done.push(text);
+            continue;
+        };
+        let (head, tail) = (&text[..group.open], text.get(group.close + 1..).unwrap_or(""));
+        let bodies = match range(&text[group.open + 1..group.close]) {
+            Some(numbers) => numbers?,
+            None => {
+                let mut bodies = Vec::with_capacity(group.commas.len() + 1);
+                let mut start = group.open + 1;
+                for cut in group.commas.iter().copied().chain([group.close]) {
+                    bodies.push(text[start..cut].to_string());
+                    start = cut + 1;
+                }
+                bodies
+            }
+        };
+        if bodies.len() + todo.len() + done.len() > LIMIT {
+            return Err(format!("more than {LIMIT} alternatives"));
+        }
+        todo.extend(bodies.iter().rev().map(|body| format!("{head}{body}{tail}")));
+    }
+    Ok(done)
+}
+
+struct Group {
+    open: usize,
+    close: usize,
+    commas: Vec<usize>,
+}
+
+fn first_group(text: &str) -> Option<Group> {
+    let mut group: Option<Group> = None;
+    let mut depth = 0_usize;
+    scan(text, |byte, at| {
+        match (&mut group, byte) {
+            (None, b'{') => group = Some(Group { open: at, close: text.len(), commas: Vec::new() }),
+            (None, _) => {}
+            (Some(_), b'{') => depth += 1,
+            (Some(found), b'}') if depth == 0 => {
+                found.close = at;
+                return false;
+            }
+            (Some(_), b'}') => depth -= 1,
+            (Some(found), b',') if depth == 0 => found.commas.push(at),
+            _ => {}
+        }
+        true
+    });
+    group
+}
+
+/// The members of `1..3`, `01..10..2`, `a..e`; none where it is no range.
+fn range(body: &str) -> Option<Result<Vec<String>, String>> {
+    let parts: Vec<&str> = body.split("..").collect();
+    let (from, to, step) = match parts.as_slice() {
+        [from, to] => (*from, *to, 1),
+        [from, to, step] => (*from, *to, step.parse::<i64>().ok()?.unsigned_abs().max(1)),
+        _ => return None,
+    };
+    let letter = |text: &str| match text.as_bytes() {
+        [byte] if byte.is_ascii_alphabetic() => Some(i64::from(*byte)),
+        _ => None,
+    };
+    let (low, high, letters) = match (letter(from), letter(to)) {
+        (Some(low), Some(high)) => (low, high, true),
+        _ => (from.parse::<i64>().ok()?, to.parse::<i64>().ok()?, false),
+    };
+    let count = low.abs_diff(high) / step;
+    if count >= LIMIT as u64 {
+        return Some(Err(format!("more than {LIMIT} alternatives")));
+    }
+    let padded = |text: &str| text.trim_start_matches('-').starts_with('0') && text.trim_start_matches('-').len() > 1;
+    let width = if padded(from) || padded(to) { from.len().max(to.len()) } else { 0 };
+    let member = |index: u64| {
+        let offset = i64::try_from(index * step).unwrap_or(0);
+        let value = if low <= high { low + offset } else { low - offset };
+        if letters {
+            u8::try_from(value).map(|byte| char::from(byte).to_string()).unwrap_or_default()
+        } else {
+            format!("{value:0width$}")
+        }
+    };
+    Some(Ok((0..=count).map(member).collect()))
+}

@@ -1,0 +1,163 @@
+//! Globs as callers write them.
+
+mod braces;
+#[cfg(test)]
+mod tests;
+
+use sinew_base::{Error, Result};
+
+use crate::pattern::{self, Dialect, Form, Piece};
+
+/// How globs are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GlobSyntax {
+    /// Whether a pattern without `/` matches at any depth (default: true).
+    pub any_depth: bool,
+    /// Whether wildcards match names that begin with a dot (default: true). A dot that the pattern itself
+    /// writes at the start of a name always does.
+    pub dot: bool,
+}
+
+impl Default for GlobSyntax {
+    fn default() -> GlobSyntax {
+        GlobSyntax { any_depth: true, dot: true }
+    }
+}
+
+/// A list of globs: `*`, `?`, `**`, `[a-z]`, `[!a]`, `[[:alpha:]]`, `{a,b}`, `{1..3}`, `\` as escape (on Windows
+/// a separator), a leading `./` or `/` for "from the root", a trailing `/` for folders only, several separated by
+/// commas outside of braces, and `!` before one that takes paths away again.
+///
+/// Of several globs the last that matches decides. Where all are negated, whatever none of them names matches.
+/// A negated glob that names a folder takes all below with it.
+///
+/// Matching takes at most time of path length times pattern length, per alternative.
+#[derive(Debug, Clone)]
+pub struct GlobSet {
+    rules: Vec<Rule>,
+    dot: bool,
+    keeps_by_default: bool,
+}
+
+#[derive(Debug, Clone)]
+struct Rule {
+    negated: bool,
+    folders_only: bool,
+    alternatives: Vec<Vec<Piece>>,
+}
+
+impl GlobSet {
+    /// Reads a list of globs.
+    ///
+    /// # Errors
+    /// With [`sinew_base::ErrorCode::InvalidArgument`] for a pattern that means nothing (`[a`), leaves the root
+    /// (`../x`), or has more than 1,024 alternatives.
+    pub fn new(patterns: &str, syntax: GlobSyntax) -> Result<GlobSet> {
+        let mut rules = Vec::new();
+        let whole = if cfg!(windows) { patterns.replace('\\', "/") } else { patterns.to_string() };
+        for part in braces::split(&whole) {
+            rules.push(Rule::new(part, syntax)?);
+        }
+        if rules.is_empty() {
+            return Err(invalid(patterns, "it is empty; `*` matches every name"));
+        }
+        Ok(GlobSet { keeps_by_default: rules.iter().all(|rule| rule.negated), rules, dot: syntax.dot })
+    }
+
+    /// Whether the path (relative to the root, `/` between names) matches.
+    #[must_use]
+    pub fn is_match(&self, path: &[u8], is_dir: bool) -> bool {
+        for rule in self.rules.iter().rev() {
+            if rule.names(path, is_dir, self.dot) {
+                return !rule.negated;
+            }
+        }
+        self.keeps_by_default
+    }
+
+    /// Whether a glob that is not negated writes a dot at the start of a name (`.github/**`), and so asks for
+    /// hidden entries.
+    #[must_use]
+    pub fn names_dot(&self) -> bool {
+        self.segments().any(|segment| segment.names_dot())
+    }
+
+    /// Whether a glob that is not negated has this name as one of its levels.
+    #[must_use]
+    pub fn names(&self, name: &str) -> bool {
+        self.segments().any(|segment| matches!(&segment.form, Form::Literal(text) if **text == *name.as_bytes()))
+    }
+
+    fn segments(&self) -> impl Iterator<Item = &pattern::Segment> {
+        self.rules.iter().filter(|rule| !rule.negated).flat_map(|rule| &rule.alternatives).flatten().filter_map(
+            |piece| match piece {
+                Piece::Segment(segment) => Some(segment),
+                Piece::Deep => None,
+            },
+        )
+    }
+}
+
+impl Rule {
+    fn new(part: &str, syntax: GlobSyntax) -> Result<Rule> {
+        let (negated, body) = part.strip_prefix('!').map_or((false, part), |rest| (true, rest));
+        if body.is_empty() {
+            return Err(invalid(part, "nothing follows the `!`; write `\\!` for the mark itself"));
+        }
+        if let Some(mark) = braces::extended(body) {
+            return Err(invalid(part, format!("`{mark}(…|…)` is not supported; write `{{…,…}}`")));
+        }
+        let mut rule = Rule { negated, folders_only: false, alternatives: Vec::new() };
+        for text in braces::expand(body).map_err(|why| invalid(part, why))? {
+            let from_root = text.starts_with('/') || text.starts_with("./");
+            let mut text = text.as_str();
+            while let Some(rest) = text.strip_prefix("./").or_else(|| text.strip_prefix('/')) {
+                text = rest;
+            }
+            let trimmed = text.trim_end_matches('/');
+            rule.folders_only |= trimmed.len() < text.len();
+            let mut pieces =
+                pattern::parse(trimmed.as_bytes(), Dialect::Glob).map_err(|flaw| invalid(part, flaw.text()))?;
+            pieces.retain(|piece| !is_literal(piece, b"."));
+            if pieces.iter().any(|piece| is_literal(piece, b"..")) {
+                return Err(invalid(part, "`..` leaves the searched folder; search that one instead"));
+            }
+            let any_depth = syntax.any_depth || negated;
+            if any_depth && !from_root && pieces.len() == 1 {
+                pieces.insert(0, Piece::Deep);
+            }
+            if !pieces.is_empty() {
+                rule.alternatives.push(pieces);
+            }
+        }
+        Ok(rule)
+    }
+
+    #[inline]
+    fn names(&self, path: &[u8], is_dir: bool, dot: bool) -> bool {
+        if !self.negated {
+            return (is_dir || !self.folders_only) && self.names_one(path, dot);
+        }
+        // What takes away reaches everything below, and no wildcard of it shies at a dot.
+        ((is_dir || !self.folders_only) && self.names_one(path, true))
+            || memchr::memchr_iter(b'/', path).any(|cut| self.names_one(&path[..cut], true))
+    }
+
+    #[inline]
+    fn names_one(&self, path: &[u8], dot: bool) -> bool {
+        self.alternatives.iter().any(|pieces| pattern::matches_path(pieces, path, dot))
+    }
+}
+
+fn is_literal(piece: &Piece, name: &[u8]) -> bool {
+    matches!(piece, Piece::Segment(segment) if matches!(&segment.form, Form::Literal(text) if **text == *name))
+}
+
+fn invalid(pattern: &str, why: impl std::fmt::Display) -> Error {
+    let shown: String = if pattern.chars().count() > 200 {
+        pattern.chars().take(200).chain("…".chars()).collect()
+    } else {
+        pattern.to_string()
+    };
+    Error::invalid(format!("invalid pattern {shown:?}: {why}"))
+}

@@ -1,0 +1,205 @@
+//! Which ignore rules hold where: a chain of folders, nearest first.
+//!
+//! `.rgignore` beats `.ignore`, which beats git's rules; of each kind the nearest file that names a path decides.
+//! Both hold everywhere, `.gitignore` only inside of a work tree (a folder with `.git` or `.jj`), and none of them
+//! beyond the work tree's own folder: a repository inside of another starts afresh. After the `.gitignore` files
+//! come the repository's `info/exclude` and the user's own file. Names are compared as they are, also on systems
+//! that ignore case.
+
+mod repository;
+mod rules;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+pub use repository::{GitHome, global_excludes};
+pub(crate) use rules::{Rules, Verdict};
+
+use crate::FileType;
+
+/// The files of ignore rules that hold everywhere; the first beats the second.
+const PLAIN: [&str; 2] = [".rgignore", ".ignore"];
+
+/// Longer ignore files are read up to here.
+const LIMIT: u64 = 8 << 20;
+
+/// What a folder's listing shows that matters to the rules.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Marks {
+    pub(crate) repository: bool,
+    pub(crate) gitignore: bool,
+    pub(crate) plain: [bool; 2],
+}
+
+impl Marks {
+    /// Notes a name of the folder. A `.gitignore` that is a link does not count, as in git.
+    pub(crate) fn note(&mut self, name: &[u8], file_type: FileType) {
+        match name {
+            b".git" | b".jj" => self.repository = true,
+            b".gitignore" => self.gitignore = file_type == FileType::File,
+            b".rgignore" => self.plain[0] = file_type != FileType::Dir,
+            b".ignore" => self.plain[1] = file_type != FileType::Dir,
+            _ => {}
+        }
+    }
+}
+
+/// The rules that begin to hold in one folder.
+#[derive(Debug)]
+pub(crate) struct Node {
+    above: Option<Arc<Node>>,
+    /// How many bytes of an absolute path come before the part that these rules see.
+    base: usize,
+    plain: [Option<Rules>; 2],
+    git: Option<Rules>,
+    work_tree: Option<WorkTree>,
+    in_work_tree: bool,
+}
+
+#[derive(Debug)]
+struct WorkTree {
+    exclude: Option<Rules>,
+    global: Option<Arc<Rules>>,
+}
+
+/// What all folders of a scan share.
+#[derive(Debug, Default)]
+pub(crate) struct Context {
+    global: Option<Arc<Rules>>,
+}
+
+impl Context {
+    pub(crate) fn new(global_excludes: Option<&Path>, warnings: &mut Vec<String>) -> Context {
+        let global = global_excludes.and_then(|path| read_rules(path, warnings)).map(Arc::new);
+        Context { global }
+    }
+
+    /// The rules of the folders above `root`, which is absolute.
+    pub(crate) fn above(&self, root: &Path, warnings: &mut Vec<String>) -> Option<Arc<Node>> {
+        let mut node = None;
+        let mut folders: Vec<&Path> = root.ancestors().skip(1).collect();
+        folders.reverse();
+        for folder in folders {
+            let mut marks = Marks::default();
+            for name in [".git", ".jj", ".gitignore", ".rgignore", ".ignore"] {
+                let Ok(meta) = std::fs::symlink_metadata(folder.join(name)) else { continue };
+                if meta.is_symlink() {
+                    marks.note(name.as_bytes(), FileType::Symlink);
+                } else if meta.is_dir() || meta.is_file() {
+                    marks.note(name.as_bytes(), if meta.is_dir() { FileType::Dir } else { FileType::File });
+                }
+            }
+            node = self.enter(node, marks, folder, |name| open_plain(&folder.join(name)), warnings);
+        }
+        node
+    }
+
+    /// The rules that hold in `folder`, whose names left `marks`; `open` opens a file of it.
+    pub(crate) fn enter(
+        &self,
+        above: Option<Arc<Node>>,
+        marks: Marks,
+        folder: &Path,
+        open: impl Fn(&str) -> io::Result<std::fs::File>,
+        warnings: &mut Vec<String>,
+    ) -> Option<Arc<Node>> {
+        if marks == Marks::default() {
+            return above;
+        }
+        let in_work_tree = marks.repository || above.as_ref().is_some_and(|node| node.in_work_tree);
+        let mut read = |name: &str| match open(name).and_then(read_limited) {
+            Ok(text) => Rules::parse(&text),
+            // A broken link, or gone since it was listed.
+            Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+            Err(cause) => {
+                warn(warnings, &folder.join(name), &cause);
+                None
+            }
+        };
+        let plain = [0, 1].map(|kind| if marks.plain[kind] { read(PLAIN[kind]) } else { None });
+        let git = if marks.gitignore && in_work_tree { read(".gitignore") } else { None };
+        let work_tree = marks.repository.then(|| self.work_tree(folder, warnings));
+        let length = folder.as_os_str().len();
+        let base = if folder.parent().is_none() { length } else { length + 1 };
+        Some(Arc::new(Node { above, base, plain, git, work_tree, in_work_tree }))
+    }
+
+    fn work_tree(&self, folder: &Path, warnings: &mut Vec<String>) -> WorkTree {
+        let Some(repository) = repository::find(folder) else {
+            return WorkTree { exclude: None, global: self.global.clone() };
+        };
+        let own = repository::excludes_file(&repository.join("config"), None);
+        WorkTree {
+            exclude: read_rules(&repository.join("info/exclude"), warnings),
+            global: match own {
+                Some(path) => read_rules(&path, warnings).map(Arc::new),
+                None => self.global.clone(),
+            },
+        }
+    }
+}
+
+impl Node {
+    /// What the rules say of an absolute path that ends in `name`.
+    pub(crate) fn verdict(&self, path: &[u8], name: &[u8], is_dir: bool) -> Option<Verdict> {
+        let chain = || std::iter::successors(Some(self), |node| node.above.as_deref());
+        for kind in 0..PLAIN.len() {
+            let said = chain().find_map(|node| node.plain[kind].as_ref()?.verdict(&path[node.base..], name, is_dir));
+            if said.is_some() {
+                return said;
+            }
+        }
+        if !self.in_work_tree {
+            return None;
+        }
+        for node in chain() {
+            let below = &path[node.base..];
+            if let Some(said) = node.git.as_ref().and_then(|rules| rules.verdict(below, name, is_dir)) {
+                return Some(said);
+            }
+            if let Some(tree) = &node.work_tree {
+                let exclude = tree.exclude.as_ref().and_then(|rules| rules.verdict(below, name, is_dir));
+                return exclude.or_else(|| tree.global.as_ref()?.verdict(below, name, is_dir));
+            }
+        }
+        None
+    }
+}
+
+/// The rules of a file; none where it does not exist.
+fn read_rules(path: &Path, warnings: &mut Vec<String>) -> Option<Rules> {
+    match open_plain(path).and_then(read_limited) {
+        Ok(text) => Rules::parse(&text),
+        Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => None,
+        Err(cause) => {
+            warn(warnings, path, &cause);
+            None
+        }
+    }
+}
+
+/// Opens a regular file: a pipe of that name would block.
+fn open_plain(path: &Path) -> io::Result<std::fs::File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    std::fs::File::open(path)
+}
+
+fn read_limited(file: std::fs::File) -> io::Result<Vec<u8>> {
+    use std::io::Read;
+    let mut text = Vec::new();
+    file.take(LIMIT + 1).read_to_end(&mut text)?;
+    if text.len() as u64 > LIMIT {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 8 MiB"));
+    }
+    Ok(text)
+}
+
+fn warn(warnings: &mut Vec<String>, path: &Path, cause: &io::Error) {
+    let what = format!("failed to read ignore rules {:?}", path.to_string_lossy());
+    warnings.push(sinew_base::Error::io(what, cause).to_string());
+}

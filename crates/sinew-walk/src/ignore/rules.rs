@@ -1,0 +1,155 @@
+//! One ignore file: its lines as rules, and which rule names a path last.
+
+use std::collections::HashMap;
+
+use crate::pattern::{Dialect, Form, Piece, Segment, matches_path, parse};
+
+/// What an ignore file says of a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    Ignore,
+    Keep,
+}
+
+/// The rules of one file. Names and extensions are looked up; only what is left is tried one by one.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    rules: Vec<Rule>,
+    by_name: HashMap<Box<[u8]>, Vec<u32>>,
+    by_extension: HashMap<Box<[u8]>, Vec<u32>>,
+    rest: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Rule {
+    negated: bool,
+    folders_only: bool,
+    subject: Subject,
+}
+
+#[derive(Debug)]
+enum Subject {
+    /// The last name, at any depth.
+    Name(Segment),
+    /// The path from the folder of the file.
+    Path(Vec<Piece>),
+}
+
+impl Rules {
+    /// Reads the text of an ignore file; none when it holds no rule.
+    pub(crate) fn parse(text: &[u8]) -> Option<Rules> {
+        let text = text.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(text);
+        let mut all = Rules::default();
+        for line in text.split(|byte| *byte == b'\n') {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            if let Some(rule) = Rule::parse(line) {
+                all.push(rule);
+            }
+        }
+        (!all.rules.is_empty()).then_some(all)
+    }
+
+    fn push(&mut self, rule: Rule) {
+        let index = u32::try_from(self.rules.len()).unwrap_or(u32::MAX);
+        let list = match &rule.subject {
+            Subject::Name(name) => match &name.form {
+                Form::Literal(text) => self.by_name.entry(text.clone()).or_default(),
+                Form::Suffix(text) => match extension(text) {
+                    Some(key) => self.by_extension.entry(key.into()).or_default(),
+                    None => &mut self.rest,
+                },
+                _ => &mut self.rest,
+            },
+            Subject::Path(_) => &mut self.rest,
+        };
+        list.push(index);
+        self.rules.push(rule);
+    }
+
+    /// The last rule that names `path` (relative to the folder of the file) decides; none if no rule does.
+    pub(crate) fn verdict(&self, path: &[u8], name: &[u8], is_dir: bool) -> Option<Verdict> {
+        let mut best: Option<u32> = None;
+        let mut look = |list: &[u32]| {
+            for index in list.iter().rev() {
+                if best.is_some_and(|found| found >= *index) {
+                    break;
+                }
+                if self.rules[*index as usize].names(path, name, is_dir) {
+                    best = Some(*index);
+                    break;
+                }
+            }
+        };
+        if !self.by_name.is_empty()
+            && let Some(list) = self.by_name.get(name)
+        {
+            look(list);
+        }
+        if !self.by_extension.is_empty()
+            && let Some(list) = extension(name).and_then(|key| self.by_extension.get(key))
+        {
+            look(list);
+        }
+        look(&self.rest);
+        let rule = &self.rules[best? as usize];
+        Some(if rule.negated { Verdict::Keep } else { Verdict::Ignore })
+    }
+}
+
+impl Rule {
+    fn parse(line: &[u8]) -> Option<Rule> {
+        let line = trim_blanks(line);
+        if line.is_empty() || line[0] == b'#' {
+            return None;
+        }
+        let (negated, line) = line.strip_prefix(b"!").map_or((false, line), |rest| (true, rest));
+        let (folders_only, body) = line.strip_suffix(b"/").map_or((false, line), |rest| (true, rest));
+        if body.is_empty() {
+            return None;
+        }
+        let from_folder = body.contains(&b'/');
+        let body = body.strip_prefix(b"/").unwrap_or(body);
+        // A pattern with a flaw matches nothing, as in git.
+        let pieces = parse(body, Dialect::Git).ok()?;
+        let subject = match <[Piece; 1]>::try_from(pieces) {
+            Ok([Piece::Segment(name)]) if !from_folder => Subject::Name(name),
+            Ok(one) => Subject::Path(one.into()),
+            Err(pieces) => Subject::Path(pieces),
+        };
+        Some(Rule { negated, folders_only, subject })
+    }
+
+    fn names(&self, path: &[u8], name: &[u8], is_dir: bool) -> bool {
+        if self.folders_only && !is_dir {
+            return false;
+        }
+        match &self.subject {
+            Subject::Name(segment) => segment.matches(name, true),
+            Subject::Path(pieces) => matches_path(pieces, path, true),
+        }
+    }
+}
+
+/// Without the blanks at the end, but for an escaped one.
+fn trim_blanks(line: &[u8]) -> &[u8] {
+    let mut end = None;
+    let mut at = 0;
+    while at < line.len() {
+        match line[at] {
+            b' ' => {
+                end.get_or_insert(at);
+            }
+            b'\\' => {
+                at += 1;
+                end = None;
+            }
+            _ => end = None,
+        }
+        at += 1;
+    }
+    &line[..end.unwrap_or(line.len())]
+}
+
+fn extension(name: &[u8]) -> Option<&[u8]> {
+    memchr::memrchr(b'.', name).map(|dot| &name[dot..])
+}

@@ -1,0 +1,69 @@
+//! What to scan.
+
+use std::path::PathBuf;
+
+/// The type of an entry. A link is a link, whatever it points to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum FileType {
+    /// A regular file.
+    File,
+    /// A folder.
+    Dir,
+    /// A symbolic link.
+    Symlink,
+}
+
+/// How much a scan asks of each entry.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum Detail {
+    /// Path and type.
+    #[default]
+    Path,
+    /// Also time of change and size: one system call more per entry.
+    Full,
+}
+
+/// What to scan. Equal options (with a root that [`ScanOptions::canonical`] resolved) are one entry of the cache.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ScanOptions {
+    /// The folder, or a file, or a link to either.
+    pub root: PathBuf,
+    /// Whether names that begin with a dot are listed (default: true). `.git` never is.
+    pub hidden: bool,
+    /// Whether ignored entries are left out (default: true). When false they are listed and marked.
+    pub gitignore: bool,
+    /// Whether folders called `node_modules` are left out (default: true).
+    pub skip_node_modules: bool,
+    /// Whether links to folders are entered (default: false).
+    pub follow_links: bool,
+    /// How much to ask of each entry (default: path and type).
+    pub detail: Detail,
+    /// The user's own ignore file, valid in every work tree (default: none); [`crate::global_excludes`] finds it.
+    pub global_excludes: Option<PathBuf>,
+}
+
+impl ScanOptions {
+    /// The defaults for a root.
+    pub fn new(root: impl Into<PathBuf>) -> ScanOptions {
+        ScanOptions {
+            root: root.into(),
+            hidden: true,
+            gitignore: true,
+            skip_node_modules: true,
+            follow_links: false,
+            detail: Detail::Path,
+            global_excludes: None,
+        }
+    }
+
+    /// The same with every link of the root resolved.
+    ///
+    /// # Errors
+    /// When the root does not exist or cannot be reached.
+    pub fn canonical(mut self) -> sinew_base::Result<ScanOptions> {
+        self.root = std::fs::canonicalize(&self.root).map_err(|cause| {
+            sinew_base::Error::io(format_args!("failed to read {:?}", self.root.to_string_lossy()), &cause)
+        })?;
+        Ok(self)
+    }
+}

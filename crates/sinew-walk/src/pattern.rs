@@ -1,0 +1,351 @@
+//! Patterns of path segments, shared by ignore rules and globs.
+//!
+//! No step back ever goes further than the last star of its level, which is enough because everything between
+//! two stars has a fixed length: the time is at most pattern length times text length, per level.
+
+use std::ops::RangeInclusive;
+
+/// Whose rules hold where they differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dialect {
+    /// git's: bytes, and a pattern with a flaw matches nothing.
+    Git,
+    /// What callers write: characters, and a backslash at the end stands for itself.
+    Glob,
+}
+
+/// Why a pattern means nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flaw {
+    UnclosedClass,
+    UnknownClass,
+    TrailingEscape,
+}
+
+impl Flaw {
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Flaw::UnclosedClass => "unclosed character class; write `\\[` for the bracket itself",
+            Flaw::UnknownClass => {
+                "unknown class name; known are [:alpha:], [:digit:], [:alnum:], [:upper:], [:lower:], …"
+            }
+            Flaw::TrailingEscape => "a backslash at the end escapes nothing",
+        }
+    }
+}
+
+/// One level of a path pattern.
+#[derive(Debug, Clone)]
+pub(crate) enum Piece {
+    /// `**`: any number of levels. Never the last piece: `a/**` is `a`, any number of levels, any name.
+    Deep,
+    Segment(Segment),
+}
+
+/// The pattern of one name.
+#[derive(Debug, Clone)]
+pub(crate) struct Segment {
+    pub(crate) form: Form,
+    unicode: bool,
+    names_dot: bool,
+}
+
+/// The common shapes are told apart, because they need one comparison.
+#[derive(Debug, Clone)]
+pub(crate) enum Form {
+    Any,
+    Literal(Box<[u8]>),
+    Suffix(Box<[u8]>),
+    Prefix(Box<[u8]>),
+    Tokens(Box<[Token]>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Token {
+    Byte(u8),
+    One,
+    Star,
+    Class(Box<Class>),
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Class {
+    negated: bool,
+    ranges: Vec<RangeInclusive<u32>>,
+}
+
+/// The levels of a pattern. Empty levels (`a//b`) are dropped in the glob dialect and match nothing in git's.
+pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, Flaw> {
+    let mut pieces = Vec::new();
+    let mut tokens = Vec::new();
+    // The raw text of a level tells `**` from `a**b`, whose stars are plain ones.
+    let (mut at, mut start) = (0, 0);
+    loop {
+        let escaped_slash = pattern[at..].starts_with(b"\\/");
+        if at == pattern.len() || pattern[at] == b'/' || escaped_slash {
+            let raw = &pattern[start..at];
+            if raw.len() >= 2 && raw.iter().all(|byte| *byte == b'*') {
+                tokens.clear();
+                if !matches!(pieces.last(), Some(Piece::Deep)) {
+                    pieces.push(Piece::Deep);
+                }
+            } else if !tokens.is_empty() || dialect == Dialect::Git {
+                pieces.push(Piece::Segment(Segment::new(std::mem::take(&mut tokens), dialect)));
+            }
+            if at == pattern.len() {
+                break;
+            }
+            at += 1 + usize::from(escaped_slash);
+            start = at;
+            continue;
+        }
+        at = token(pattern, at, dialect, &mut tokens)?;
+    }
+    if matches!(pieces.last(), Some(Piece::Deep)) {
+        pieces.push(Piece::Segment(Segment::new(vec![Token::Star], dialect)));
+    }
+    Ok(pieces)
+}
+
+/// Reads one token at `at`; gives where the next begins.
+fn token(pattern: &[u8], at: usize, dialect: Dialect, tokens: &mut Vec<Token>) -> Result<usize, Flaw> {
+    match pattern[at] {
+        b'\\' => match pattern.get(at + 1) {
+            Some(byte) => tokens.push(Token::Byte(*byte)),
+            None if dialect == Dialect::Git => return Err(Flaw::TrailingEscape),
+            None => tokens.push(Token::Byte(b'\\')),
+        },
+        b'*' => {
+            if !matches!(tokens.last(), Some(Token::Star)) {
+                tokens.push(Token::Star);
+            }
+        }
+        b'?' => tokens.push(Token::One),
+        b'[' => {
+            let (class, next) = class(pattern, at + 1, dialect)?;
+            tokens.push(Token::Class(Box::new(class)));
+            return Ok(next);
+        }
+        byte => tokens.push(Token::Byte(byte)),
+    }
+    Ok(at + 1 + usize::from(pattern[at] == b'\\'))
+}
+
+/// Reads a class after its `[`.
+fn class(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(Class, usize), Flaw> {
+    let negated = matches!(pattern.get(at), Some(b'!' | b'^'));
+    at += usize::from(negated);
+    let mut ranges = Vec::new();
+    // A range needs a lone character before its `-`; after a range or a named class the `-` is itself.
+    let mut before: Option<u32> = None;
+    let first = at;
+    loop {
+        let byte = *pattern.get(at).ok_or(Flaw::UnclosedClass)?;
+        if byte == b']' && at > first {
+            return Ok((Class { negated, ranges }, at + 1));
+        }
+        if byte == b'[' && pattern.get(at + 1) == Some(&b':') {
+            let close = at + 2 + memchr::memchr(b']', &pattern[at + 2..]).ok_or(Flaw::UnclosedClass)?;
+            if pattern[close - 1] == b':' && close > at + 2 {
+                named(&pattern[at + 2..close - 1], &mut ranges)?;
+                before = None;
+                at = close + 1;
+                continue;
+            }
+            // `[:` without `:]` is two characters.
+        }
+        let next_is_end = matches!(pattern.get(at + 1), None | Some(b']'));
+        if byte == b'-'
+            && !next_is_end
+            && let Some(low) = before.take()
+        {
+            let (high, next) = character(pattern, at + 1, dialect)?;
+            // The wrong way round it holds nothing but, as in git, its first character.
+            ranges.push(low..=high);
+            at = next;
+            continue;
+        }
+        let (one, next) = character(pattern, at, dialect)?;
+        ranges.push(one..=one);
+        before = Some(one);
+        at = next;
+    }
+}
+
+fn character(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(u32, usize), Flaw> {
+    if pattern.get(at) == Some(&b'\\') {
+        at += 1;
+    }
+    let rest = pattern.get(at..).filter(|rest| !rest.is_empty()).ok_or(Flaw::UnclosedClass)?;
+    let (one, length) = if dialect == Dialect::Git { (u32::from(rest[0]), 1) } else { decode(rest) };
+    Ok((one, at + length))
+}
+
+fn named(name: &[u8], ranges: &mut Vec<RangeInclusive<u32>>) -> Result<(), Flaw> {
+    let spans: &[(u8, u8)] = match name {
+        b"alpha" => &[(b'a', b'z'), (b'A', b'Z')],
+        b"digit" => &[(b'0', b'9')],
+        b"alnum" => &[(b'a', b'z'), (b'A', b'Z'), (b'0', b'9')],
+        b"upper" => &[(b'A', b'Z')],
+        b"lower" => &[(b'a', b'z')],
+        b"space" => &[(b' ', b' '), (b'\t', b'\r')],
+        b"blank" => &[(b' ', b' '), (b'\t', b'\t')],
+        b"punct" => &[(b'!', b'/'), (b':', b'@'), (b'[', b'`'), (b'{', b'~')],
+        b"xdigit" => &[(b'0', b'9'), (b'a', b'f'), (b'A', b'F')],
+        b"cntrl" => &[(0, 31), (127, 127)],
+        b"graph" => &[(33, 126)],
+        b"print" => &[(32, 126)],
+        _ => return Err(Flaw::UnknownClass),
+    };
+    ranges.extend(spans.iter().map(|(low, high)| u32::from(*low)..=u32::from(*high)));
+    Ok(())
+}
+
+/// The first character and its length in bytes; a byte that begins no UTF-8 character stands alone, outside of
+/// all code points.
+fn decode(text: &[u8]) -> (u32, usize) {
+    let first = text[0];
+    let length = match first {
+        0..0x80 => return (u32::from(first), 1),
+        0xC2..0xE0 => 2,
+        0xE0..0xF0 => 3,
+        0xF0..0xF5 => 4,
+        _ => 1,
+    };
+    let character = text.get(..length).and_then(|bytes| std::str::from_utf8(bytes).ok()).and_then(|s| s.chars().next());
+    character.map_or((0x11_0000 + u32::from(first), 1), |c| (u32::from(c), length))
+}
+
+impl Segment {
+    fn new(tokens: Vec<Token>, dialect: Dialect) -> Segment {
+        let names_dot = matches!(tokens.first(), Some(Token::Byte(b'.')));
+        let literal = |tokens: &[Token]| -> Option<Box<[u8]>> {
+            tokens.iter().map(|token| if let Token::Byte(byte) = token { Some(*byte) } else { None }).collect()
+        };
+        let form = match tokens.as_slice() {
+            [Token::Star] => Form::Any,
+            [Token::Star, rest @ ..] if literal(rest).is_some() => Form::Suffix(literal(rest).unwrap_or_default()),
+            [rest @ .., Token::Star] if literal(rest).is_some() => Form::Prefix(literal(rest).unwrap_or_default()),
+            all => match literal(all) {
+                Some(name) => Form::Literal(name),
+                None => Form::Tokens(tokens.into_boxed_slice()),
+            },
+        };
+        Segment { form, unicode: dialect == Dialect::Glob, names_dot }
+    }
+
+    /// Whether the pattern begins with a dot of its own.
+    pub(crate) fn names_dot(&self) -> bool {
+        self.names_dot
+    }
+
+    /// Whether `name` matches. Without `dot`, only a dot of the pattern matches a dot at the start.
+    #[inline]
+    pub(crate) fn matches(&self, name: &[u8], dot: bool) -> bool {
+        if !dot && !self.names_dot && name.first() == Some(&b'.') {
+            return false;
+        }
+        match &self.form {
+            Form::Any => true,
+            Form::Literal(text) => name == &text[..],
+            Form::Suffix(text) => name.ends_with(text),
+            Form::Prefix(text) => name.starts_with(text),
+            Form::Tokens(tokens) => self.matches_tokens(tokens, name),
+        }
+    }
+
+    fn matches_tokens(&self, tokens: &[Token], name: &[u8]) -> bool {
+        let (mut token, mut at) = (0, 0);
+        let mut back: Option<(usize, usize)> = None;
+        loop {
+            let step = match tokens.get(token) {
+                None if at == name.len() => return true,
+                None => None,
+                Some(Token::Star) => {
+                    token += 1;
+                    back = Some((token, at));
+                    continue;
+                }
+                Some(one) => self.one(one, &name[at..]),
+            };
+            if let Some(length) = step {
+                token += 1;
+                at += length;
+                continue;
+            }
+            // The last star takes one character more.
+            let Some((resume, from)) = back else { return false };
+            if from >= name.len() {
+                return false;
+            }
+            let next = from + if self.unicode { decode(&name[from..]).1 } else { 1 };
+            back = Some((resume, next));
+            (token, at) = (resume, next);
+        }
+    }
+
+    /// How many bytes of `rest` the token takes.
+    #[inline]
+    fn one(&self, token: &Token, rest: &[u8]) -> Option<usize> {
+        let first = *rest.first()?;
+        if let Token::Byte(byte) = token {
+            return (*byte == first).then_some(1);
+        }
+        let (character, length) = if self.unicode { decode(rest) } else { (u32::from(first), 1) };
+        match token {
+            Token::Class(class) => {
+                (class.ranges.iter().any(|r| r.contains(&character)) != class.negated).then_some(length)
+            }
+            _ => Some(length),
+        }
+    }
+}
+
+/// Whether the whole of `path` matches. Without `dot`, wildcards and `**` pass no name that begins with a dot.
+#[inline]
+pub(crate) fn matches_path(pieces: &[Piece], path: &[u8], dot: bool) -> bool {
+    if let [Piece::Deep, Piece::Segment(name)] = pieces {
+        if !dot && memchr::memrchr(b'/', path).is_some_and(|cut| has_dot_name(&path[..cut])) {
+            return false;
+        }
+        // A suffix without `/` needs no search for where the name begins.
+        return match &name.form {
+            Form::Suffix(text) if dot => path.ends_with(text),
+            _ => name.matches(memchr::memrchr(b'/', path).map_or(path, |cut| &path[cut + 1..]), dot),
+        };
+    }
+    let end_of = |start: usize| memchr::memchr(b'/', &path[start..]).map_or(path.len(), |at| start + at);
+    // `at` beyond the path: no level is left.
+    let (mut piece, mut at) = (0, 0);
+    let mut back: Option<(usize, usize)> = None;
+    loop {
+        match pieces.get(piece) {
+            None if at > path.len() => return true,
+            Some(Piece::Deep) => {
+                piece += 1;
+                back = Some((piece, at));
+                continue;
+            }
+            Some(Piece::Segment(segment)) if at <= path.len() => {
+                let end = end_of(at);
+                if segment.matches(&path[at..end], dot) {
+                    piece += 1;
+                    at = end + 1;
+                    continue;
+                }
+            }
+            _ => {}
+        }
+        let Some((resume, from)) = back else { return false };
+        if from > path.len() || (!dot && path[from..].first() == Some(&b'.')) {
+            return false;
+        }
+        let next = end_of(from) + 1;
+        back = Some((resume, next));
+        (piece, at) = (resume, next);
+    }
+}
+
+fn has_dot_name(folder: &[u8]) -> bool {
+    folder.first() == Some(&b'.') || memchr::memmem::find(folder, b"/.").is_some()
+}

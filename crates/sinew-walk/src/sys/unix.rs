@@ -1,0 +1,150 @@
+//! POSIX: everything relative to an open root, so that no path is resolved from `/` again.
+
+use std::borrow::Cow;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, statat};
+
+use super::{Identity, Listed};
+use crate::FileType;
+
+/// Longer paths are opened in steps; the system's limit is 4,096.
+const STEP: usize = 4_000;
+
+pub(crate) struct Root(OwnedFd);
+
+pub(crate) struct Folder(OwnedFd);
+
+impl Root {
+    pub(crate) fn open(path: &Path) -> io::Result<Root> {
+        Ok(Root(openat(rustix::fs::CWD, path, folder_flags(), Mode::empty())?))
+    }
+
+    /// Opens a folder below. A link as last name is followed only with `follow`.
+    pub(crate) fn folder(&self, path: &[u8], follow: bool) -> io::Result<Folder> {
+        let flags = if follow || path.is_empty() { folder_flags() } else { folder_flags() | OFlags::NOFOLLOW };
+        let path = if path.is_empty() { b".".as_slice() } else { path };
+        Ok(Folder(open_below(self.0.as_fd(), path, flags)?))
+    }
+}
+
+impl Folder {
+    /// Calls `each` for every name but `.` and `..`; it stops the listing by returning false.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn list(&self, buffer: &mut Vec<u8>, mut each: impl FnMut(Listed<'_>) -> bool) -> io::Result<()> {
+        buffer.clear();
+        buffer.reserve(64 << 10);
+        let room: &mut [MaybeUninit<u8>] = buffer.spare_capacity_mut();
+        let mut names = rustix::fs::RawDir::new(self.0.as_fd(), room);
+        while let Some(entry) = names.next() {
+            let entry = entry?;
+            if !self.give(entry.file_name().to_bytes(), entry.file_type(), &mut each) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Calls `each` for every name but `.` and `..`; it stops the listing by returning false.
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn list(&self, _buffer: &mut Vec<u8>, mut each: impl FnMut(Listed<'_>) -> bool) -> io::Result<()> {
+        for entry in rustix::fs::Dir::read_from(&self.0)? {
+            let entry = entry?;
+            if !self.give(entry.file_name().to_bytes(), entry.file_type(), &mut each) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn give(&self, name: &[u8], file_type: rustix::fs::FileType, each: &mut impl FnMut(Listed<'_>) -> bool) -> bool {
+        if name == b"." || name == b".." {
+            return true;
+        }
+        let file_type = match file_type {
+            // Some file systems do not tell the type in a listing.
+            rustix::fs::FileType::Unknown => {
+                match statat(&self.0, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW) {
+                    Ok(stat) => kind(rustix::fs::FileType::from_raw_mode(stat.st_mode)),
+                    Err(_) => None,
+                }
+            }
+            known => kind(known),
+        };
+        each(Listed { name, file_type })
+    }
+
+    /// Time in nanoseconds and size of a name; of the link itself where it is one.
+    pub(crate) fn detail(&self, name: &[u8]) -> Option<(i64, u64)> {
+        let stat = statat(&self.0, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW).ok()?;
+        Some((nanoseconds(&stat), u64::try_from(stat.st_size).unwrap_or(0)))
+    }
+
+    pub(crate) fn target_type(&self, name: &[u8]) -> Option<FileType> {
+        let stat = statat(&self.0, OsStr::from_bytes(name), AtFlags::empty()).ok()?;
+        kind(rustix::fs::FileType::from_raw_mode(stat.st_mode))
+    }
+
+    pub(crate) fn identity(&self) -> io::Result<Identity> {
+        let stat = rustix::fs::fstat(&self.0)?;
+        #[allow(clippy::useless_conversion, clippy::cast_sign_loss, reason = "the types differ between systems")]
+        Ok((stat.st_dev as u64, stat.st_ino as u64))
+    }
+}
+
+fn folder_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC
+}
+
+fn kind(file_type: rustix::fs::FileType) -> Option<FileType> {
+    match file_type {
+        rustix::fs::FileType::RegularFile => Some(FileType::File),
+        rustix::fs::FileType::Directory => Some(FileType::Dir),
+        rustix::fs::FileType::Symlink => Some(FileType::Symlink),
+        _ => None,
+    }
+}
+
+#[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap, reason = "the types differ between systems")]
+fn nanoseconds(stat: &Stat) -> i64 {
+    (stat.st_mtime as i64).saturating_mul(1_000_000_000).saturating_add(stat.st_mtime_nsec as i64)
+}
+
+fn open_below(start: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
+    let mut step: Option<OwnedFd> = None;
+    let mut rest = path;
+    while rest.len() > STEP {
+        let Some(cut) = memchr::memrchr(b'/', &rest[..STEP]) else { break };
+        let from = step.as_ref().map_or(start, OwnedFd::as_fd);
+        step = Some(openat(from, OsStr::from_bytes(&rest[..cut]), folder_flags(), Mode::empty())?);
+        rest = &rest[cut + 1..];
+    }
+    let from = step.as_ref().map_or(start, OwnedFd::as_fd);
+    Ok(openat(from, OsStr::from_bytes(rest), flags, Mode::empty())?)
+}
+
+pub(crate) fn path_of(bytes: &[u8]) -> Cow<'_, Path> {
+    Cow::Borrowed(Path::new(OsStr::from_bytes(bytes)))
+}
+
+pub(crate) fn open_file(root: &Path, path: &[u8]) -> io::Result<File> {
+    if root.as_os_str().len() + path.len() < STEP {
+        return File::open(root.join(path_of(path)));
+    }
+    let root = Root::open(root)?;
+    Ok(File::from(open_below(root.0.as_fd(), path, OFlags::RDONLY | OFlags::CLOEXEC)?))
+}
+
+pub(crate) fn target_type(root: &Path, path: &[u8]) -> Option<FileType> {
+    let root = Root::open(root).ok()?;
+    match memchr::memrchr(b'/', path) {
+        Some(cut) => root.folder(&path[..cut], true).ok()?.target_type(&path[cut + 1..]),
+        None => Folder(root.0).target_type(path),
+    }
+}
