@@ -1,0 +1,267 @@
+//! A model as data: where it answers, how large it is, what it costs, how its server differs.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::message::{Usage, UsageCost};
+
+/// A model that can be asked.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Model {
+    /// The id that goes to the server.
+    pub id: String,
+    /// The name for people.
+    pub name: String,
+    /// The provider's id in the registry.
+    pub provider: String,
+    /// The wire protocol: `anthropic-messages`, `openai-completions`, `openai-responses`,
+    /// `google-generative-ai` or `scripted`.
+    pub api: String,
+    /// Where the server answers, without a slash at the end.
+    pub base_url: String,
+    /// The model can think before it answers.
+    pub reasoning: bool,
+    /// The levels it knows; empty means all.
+    pub thinking_levels: Vec<ThinkingLevel>,
+    /// How a level is told to the server.
+    pub thinking_mode: ThinkingMode,
+    /// What it reads besides text.
+    pub input: Vec<Input>,
+    /// Tokens of request and answer together.
+    pub context_window: u64,
+    /// Tokens of one answer at most.
+    pub max_tokens: u64,
+    /// US dollars per million tokens.
+    pub cost: Cost,
+    /// More headers of each request, in order.
+    pub headers: Vec<(String, String)>,
+    /// How its server differs from the protocol's inventor.
+    pub compat: Compat,
+    /// The larger model to turn to when the context overflows: an id or `provider/id`.
+    pub context_promotion_target: Option<String>,
+}
+
+impl Default for Model {
+    fn default() -> Model {
+        Model {
+            id: String::new(),
+            name: String::new(),
+            provider: String::new(),
+            api: String::new(),
+            base_url: String::new(),
+            reasoning: false,
+            thinking_levels: Vec::new(),
+            thinking_mode: ThinkingMode::Budget,
+            input: vec![Input::Text],
+            context_window: 128_000,
+            max_tokens: 16_384,
+            cost: Cost::default(),
+            headers: Vec::new(),
+            compat: Compat::default(),
+            context_promotion_target: None,
+        }
+    }
+}
+
+impl Model {
+    /// `provider/id`, as a session file and `--model` write it.
+    #[must_use]
+    pub fn key(&self) -> String {
+        format!("{}/{}", self.provider, self.id)
+    }
+
+    /// Whether pictures may be sent.
+    #[must_use]
+    pub fn takes_images(&self) -> bool {
+        self.input.contains(&Input::Image)
+    }
+
+    /// Whether the model knows `level`. `off` is always known.
+    #[must_use]
+    pub fn knows_level(&self, level: ThinkingLevel) -> bool {
+        level == ThinkingLevel::Off
+            || self.reasoning && (self.thinking_levels.is_empty() || self.thinking_levels.contains(&level))
+    }
+
+    /// The highest level that the model knows and that is not above `level`.
+    #[must_use]
+    pub fn clamp_level(&self, level: ThinkingLevel) -> ThinkingLevel {
+        let below = ThinkingLevel::ALL.into_iter().rev().filter(|l| *l <= level);
+        below.into_iter().find(|l| self.knows_level(*l)).unwrap_or(ThinkingLevel::Off)
+    }
+
+    /// Puts the sum of tokens and the cost at this model's prices into `usage`.
+    pub fn price(&self, usage: &mut Usage) {
+        let dollars = |tokens: u64, per_million: f64| tokens as f64 * per_million / 1e6;
+        usage.total_tokens =
+            usage.input.saturating_add(usage.output).saturating_add(usage.cache_read).saturating_add(usage.cache_write);
+        let input = dollars(usage.input, self.cost.input);
+        let output = dollars(usage.output, self.cost.output);
+        let cache_read = dollars(usage.cache_read, self.cost.cache_read);
+        let cache_write = dollars(usage.cache_write, self.cost.cache_write);
+        usage.cost =
+            UsageCost { input, output, cache_read, cache_write, total: input + output + cache_read + cache_write };
+    }
+}
+
+/// How much a model should think.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingLevel {
+    /// Not at all.
+    #[default]
+    Off,
+    /// As little as it can.
+    Minimal,
+    /// A little.
+    Low,
+    /// The usual amount.
+    Medium,
+    /// Much.
+    High,
+    /// As much as it can.
+    #[serde(rename = "xhigh")]
+    XHigh,
+}
+
+impl ThinkingLevel {
+    /// All levels from none to most.
+    pub const ALL: [ThinkingLevel; 6] = [
+        ThinkingLevel::Off,
+        ThinkingLevel::Minimal,
+        ThinkingLevel::Low,
+        ThinkingLevel::Medium,
+        ThinkingLevel::High,
+        ThinkingLevel::XHigh,
+    ];
+
+    /// The level's word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ThinkingLevel::Off => "off",
+            ThinkingLevel::Minimal => "minimal",
+            ThinkingLevel::Low => "low",
+            ThinkingLevel::Medium => "medium",
+            ThinkingLevel::High => "high",
+            ThinkingLevel::XHigh => "xhigh",
+        }
+    }
+
+    /// The level that `word` names.
+    #[must_use]
+    pub fn parse(word: &str) -> Option<ThinkingLevel> {
+        ThinkingLevel::ALL.into_iter().find(|level| level.as_str() == word)
+    }
+}
+
+/// How a level is told to the server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingMode {
+    /// As a number of tokens.
+    #[default]
+    Budget,
+    /// As a word of effort.
+    Adaptive,
+}
+
+/// What a model reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Input {
+    /// Text.
+    Text,
+    /// Pictures.
+    Image,
+}
+
+/// US dollars per million tokens; 0 where the price is not known.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Cost {
+    /// Tokens read.
+    pub input: f64,
+    /// Tokens written.
+    pub output: f64,
+    /// Tokens read from the cache.
+    pub cache_read: f64,
+    /// Tokens written to the cache.
+    pub cache_write: f64,
+}
+
+/// How an OpenAI-compatible server differs. `None` means: decide by the server's address.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Compat {
+    /// The name of the output limit's field.
+    pub max_tokens_field: Option<MaxTokensField>,
+    /// The server knows `store`.
+    pub supports_store: Option<bool>,
+    /// The server knows the role `developer`.
+    pub supports_developer_role: Option<bool>,
+    /// The server knows `reasoning_effort`.
+    pub supports_reasoning_effort: Option<bool>,
+    /// The server knows `stream_options.include_usage`.
+    pub supports_usage_in_streaming: Option<bool>,
+    /// A tool result must name its tool.
+    pub requires_tool_result_name: Option<bool>,
+    /// A user message may not follow a tool result directly.
+    pub requires_assistant_after_tool_result: Option<bool>,
+    /// How thinking is switched on.
+    pub thinking_format: Option<ThinkingFormat>,
+    /// OpenRouter's `provider` object, as it is.
+    pub open_router_routing: Option<Value>,
+    /// Vercel's `providerOptions.gateway` object, as it is.
+    pub vercel_gateway_routing: Option<Value>,
+}
+
+/// The name of the output limit's field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MaxTokensField {
+    /// OpenAI's present name.
+    MaxCompletionTokens,
+    /// The older name, which most compatible servers know.
+    MaxTokens,
+}
+
+/// How a compatible server is told to think.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThinkingFormat {
+    /// `reasoning_effort: "high"`.
+    Openai,
+    /// `thinking: {"type": "enabled"}`.
+    Zai,
+    /// `enable_thinking: true`.
+    Qwen,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_clamped_down_to_what_the_model_knows() {
+        let model = Model {
+            reasoning: true,
+            thinking_levels: vec![ThinkingLevel::Low, ThinkingLevel::High],
+            ..Model::default()
+        };
+        let clamped = ThinkingLevel::ALL.map(|level| model.clamp_level(level));
+        use ThinkingLevel::{High, Low, Off};
+        assert_eq!(clamped, [Off, Off, Low, Low, High, High]);
+        assert_eq!(Model::default().clamp_level(High), Off);
+    }
+
+    #[test]
+    fn a_price_is_per_million_tokens() {
+        let cost = Cost { input: 3.0, output: 15.0, cache_read: 0.5, cache_write: 4.0 };
+        let model = Model { cost, ..Model::default() };
+        let mut usage =
+            Usage { input: 1_000_000, output: 2_000_000, cache_read: 2_000_000, cache_write: 0, ..Usage::default() };
+        model.price(&mut usage);
+        assert_eq!((usage.total_tokens, usage.cost.total), (5_000_000, 34.0));
+    }
+}
