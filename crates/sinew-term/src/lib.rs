@@ -1,1 +1,91 @@
 //! Terminal text and keys.
+//!
+//! Pure functions. Text comes as `&str` here and as UTF-16, JavaScript's spelling, in [`utf16`]; one engine serves
+//! both. Everything takes time linear in the text, whatever the text is.
+//!
+//! Cells are counted by grapheme cluster: escape sequences (also broken ones) and controls take none, wide
+//! characters, emoji sequences, flags and keycaps take two, a tab takes `tab_width` ([`TAB_WIDTH`] by default).
+
+mod text;
+pub mod utf16;
+
+use std::borrow::Cow;
+pub use text::cut::Ellipsis;
+
+/// The cells of a tab unless told otherwise.
+pub const TAB_WIDTH: usize = 3;
+
+/// The cells of `text`. No allocation.
+pub fn visible_width(text: &str, tab_width: usize) -> usize {
+    text::width::visible_width(text.as_bytes(), tab_width)
+}
+
+/// Lines of at most `width` cells (0 is read as 1): broken at words, inside a word only when it is longer than a
+/// line, never inside a cluster or sequence; a cluster wider than `width` stands alone.
+///
+/// Each line opens again with the SGR state and link that hold where it starts, and ends underline and link at its
+/// end. Spaces at a break go. `\n` and `\r\n` split; there is always at least one line.
+pub fn wrap(text: &str, width: usize, tab_width: usize) -> Vec<String> {
+    let lines = text::wrap::wrap(text.as_bytes(), width, tab_width);
+    let mut start = 0;
+    let mut cut = |end| string(lines.units[std::mem::replace(&mut start, end)..end].to_vec());
+    lines.ends.iter().map(|end| cut(*end)).collect()
+}
+
+/// `text` cut to `max` cells, the ellipsis included; unchanged when it fits. A cut resets SGR and closes an open
+/// link before the ellipsis. `pad` fills with spaces to exactly `max`.
+pub fn truncate(text: &str, max: usize, ellipsis: Ellipsis, pad: bool, tab_width: usize) -> Cow<'_, str> {
+    text::cut::truncate(text.as_bytes(), max, ellipsis, pad, tab_width)
+        .map_or(Cow::Borrowed(text), |bytes| Cow::Owned(string(bytes)))
+}
+
+/// Columns of a line and the cells they take.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Slice {
+    /// The text, with the state at its start restored and nothing left open at its end.
+    pub text: String,
+    /// Its cells.
+    pub width: usize,
+}
+
+/// Columns `[start, start + length)` of `line`. A wide cluster across the left edge is left out; across the right
+/// edge it is kept, unless `strict`.
+pub fn slice(line: &str, start: usize, length: usize, strict: bool, tab_width: usize) -> Slice {
+    let (bytes, width) = text::cut::slice(line.as_bytes(), start, length, strict, tab_width);
+    Slice { text: string(bytes), width }
+}
+
+/// What stands left and right of an overlay.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Segments {
+    /// Columns before the overlay.
+    pub before: Slice,
+    /// Columns behind it.
+    pub after: Slice,
+}
+
+/// Columns `[0, before_end)` and `[after_start, after_start + after_length)` of `line`, in one pass. A wide cluster
+/// across `before_end` is left out; across the right edge it is kept, unless `strict_after`.
+pub fn segments(
+    line: &str,
+    before_end: usize,
+    after_start: usize,
+    after_length: usize,
+    strict_after: bool,
+    tab_width: usize,
+) -> Segments {
+    let [before, after] =
+        text::cut::segments(line.as_bytes(), before_end, (after_start, after_length), strict_after, tab_width)
+            .map(|(bytes, width)| Slice { text: string(bytes), width });
+    Segments { before, after }
+}
+
+/// `text` without escape sequences (also incomplete and C1 ones) and controls, but with `\n` and `\t`.
+pub fn sanitize(text: &str) -> Cow<'_, str> {
+    text::sanitize::sanitize(text.as_bytes()).map_or(Cow::Borrowed(text), |bytes| Cow::Owned(string(bytes)))
+}
+
+/// The engine cuts between characters only.
+fn string(bytes: Vec<u8>) -> String {
+    String::from_utf8(bytes).expect("pieces of a string, cut between characters")
+}

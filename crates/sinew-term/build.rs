@@ -1,0 +1,124 @@
+//! Writes the property table of the text engine from the tables of `unicode-width` and `unicode-segmentation`.
+//!
+//! Both crates keep their tables private, so each character is asked a few questions ("does `a` + c stay one
+//! cluster?") whose answers give its class. The engine then needs one look-up per character, on UTF-16 as on UTF-8.
+
+#[path = "src/text/class.rs"]
+mod class;
+
+use class::*;
+use std::{collections::HashMap, env, fmt::Write, fs, path::Path};
+use unicode_segmentation::UnicodeSegmentation;
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// Characters whose width in `unicode-width` is a fact of fonts that terminals do not share.
+const WIDTHS: &[(u32, u32, u8)] = &[
+    (0x0600, 0x0605, 0), // Arabic number signs: format characters
+    (0x06DD, 0x06DD, 0), // end of ayah
+    (0x070F, 0x070F, 0), // Syriac abbreviation mark
+    (0x0890, 0x0891, 1), // Arabic pound and piastre marks: signs before a number
+    (0x08E2, 0x08E2, 0), // disputed end of ayah
+    (0x0D4E, 0x0D4E, 1), // Malayalam dot reph: a letter before a letter
+    (0x17A4, 0x17A4, 1), // deprecated Khmer vowel
+    (0x17D8, 0x17D8, 1), // deprecated Khmer beyyal
+    (0x2028, 0x2029, 0), // line and paragraph separator: controls
+    (0x2D7F, 0x2D7F, 0), // Tifinagh consonant joiner
+    (0xFF9E, 0xFF9F, 1), // halfwidth voicing marks: cells of their own
+];
+
+fn main() {
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed=src/text/class.rs");
+    let mut pages: Vec<[u8; 256]> = Vec::new();
+    let mut known: HashMap<[u8; 256], usize> = HashMap::new();
+    let mut index = Vec::with_capacity(0x1100);
+    for page in 0..0x1100u32 {
+        let bytes = page_bytes(page);
+        let number = *known.entry(bytes).or_insert_with(|| {
+            pages.push(bytes);
+            pages.len() - 1
+        });
+        index.push(u8::try_from(number).expect("fewer than 256 different pages"));
+    }
+    let mut text = String::new();
+    let _ = writeln!(text, "pub(crate) static INDEX: [u8; {}] = {index:?};", index.len());
+    let _ = writeln!(text, "pub(crate) static PAGES: [[u8; 256]; {}] = {pages:?};", pages.len());
+    let out = env::var_os("OUT_DIR").expect("cargo names the output folder");
+    fs::write(Path::new(&out).join("table.rs"), text).expect("the output folder is writable");
+}
+
+fn page_bytes(page: u32) -> [u8; 256] {
+    let first = page << 8;
+    let mut bytes = [0; 256];
+    // Ideographs, private use and the planes beyond hold nothing but plain characters: one question for a page.
+    let uniform = matches!(first, 0x3400..0x4D00 | 0x4E00..0x9F00 | 0xE000..0xF900 | 0x2_0000..0xE_0000 | 0xE_1000..);
+    if uniform && first & 0xFFFF != 0xFF00 {
+        return [character(char::from_u32(first).expect("no surrogate")); 256];
+    }
+    for (low, byte) in (0u32..).zip(&mut bytes) {
+        *byte = char::from_u32(first + low).map_or(SURROGATE << 2 | 1, character);
+    }
+    bytes
+}
+
+fn character(c: char) -> u8 {
+    let class = match c {
+        '\n' => NEWLINE,
+        '\t' => TAB,
+        '\x1b' | '\u{90}' | '\u{98}' | '\u{9b}' | '\u{9d}'..='\u{9f}' => INTRO,
+        '\0'..='\x1f' | '\x7f'..='\u{9f}' => STRIP,
+        '0'..='9' | '#' | '*' => KEYCAP_BASE,
+        ' '..='~' => OTHER,
+        '\u{fe0f}' => VS16,
+        '\u{20e3}' => KEYCAP,
+        '\u{200d}' => ZWJ,
+        '\u{1f3fb}'..='\u{1f3ff}' => MODIFIER,
+        '\u{1f1e6}'..='\u{1f1ff}' => REGIONAL,
+        _ => asked(c),
+    };
+    if matches!(class, INTRO | STRIP | NEWLINE | TAB | CONTROL) {
+        return class << 2;
+    }
+    let width = WIDTHS
+        .iter()
+        .find(|(first, last, _)| (*first..=*last).contains(&(c as u32)))
+        .map_or_else(|| c.width().map_or(0, |width| width.min(2) as u8), |(_, _, width)| *width);
+    class << 2 | width
+}
+
+/// The class of a character, from how clusters form around it.
+fn asked(c: char) -> u8 {
+    let one = |text: &str| text.graphemes(true).next().is_some_and(|first| first.len() == text.len());
+    if one(&format!("a{c}")) {
+        return if one(&format!("क{c}क")) {
+            LINKER
+        } else if !one(&format!("⌚{c}\u{200d}⌚")) {
+            SPACING
+        } else if one(&format!("क{c}\u{94d}क")) {
+            EXTEND
+        } else {
+            EXTEND_APART
+        };
+    }
+    if !one(&format!("{c}\u{301}")) {
+        return CONTROL;
+    }
+    if one(&format!("{c}a")) {
+        return PREPEND;
+    }
+    if one(&format!("{c}\u{200d}⌚")) {
+        let widens = c.width() == Some(1) && format!("{c}\u{fe0f}").width() == 2;
+        return if widens { PICT_VS } else { PICT };
+    }
+    let (before_v, after_l) = (one(&format!("{c}\u{1160}")), one(&format!("\u{1100}{c}")));
+    let (before_t, after_v) = (one(&format!("{c}\u{11a8}")), one(&format!("\u{1160}{c}")));
+    match (before_v, after_l, before_t, after_v) {
+        (true, true, false, false) => HANGUL_L,
+        (true, true, true, true) => HANGUL_V,
+        (false, false, true, true) => HANGUL_T,
+        (true, true, true, false) => HANGUL_LV,
+        (false, true, true, false) => HANGUL_LVT,
+        _ if one(&format!("{c}\u{94d}क")) => CONSONANT,
+        _ => OTHER,
+    }
+}

@@ -1,0 +1,116 @@
+//! Grapheme clusters and their cells, one character at a time.
+//!
+//! The rules are those of UAX #29 (extended clusters). The cells of a cluster are the sum of the cells of its
+//! characters, at most two where a terminal shows one glyph: emoji sequences, conjuncts, vowel signs.
+
+use super::class::*;
+
+/// What is known of the cluster under way.
+#[derive(Clone, Copy)]
+pub(crate) struct Cluster {
+    last: u8,
+    /// Cells of the cluster, without what a prepended mark takes.
+    cells: u8,
+    /// 1: a pictograph and marks; 2: then a joiner, so that a pictograph may follow.
+    pict: u8,
+    /// 1: an Indic consonant; 2: then a linker, so that a consonant may follow.
+    conjunct: u8,
+    /// The cluster holds a pictograph.
+    emoji: bool,
+    /// One regional indicator waits for its partner.
+    half_flag: bool,
+    /// The last character turns into an emoji with U+FE0F.
+    widens: bool,
+    /// A digit, `#` or `*`, perhaps with U+FE0F.
+    keycap: bool,
+}
+
+impl Cluster {
+    /// Before any character, or after a control: nothing joins.
+    pub(crate) const NONE: Cluster = Cluster::of(CONTROL, 0);
+
+    /// After a printable ASCII character.
+    #[inline(always)]
+    pub(crate) fn after_ascii(code: u32) -> Cluster {
+        let mut cluster = Cluster::of(OTHER, 1);
+        cluster.keycap = matches!(code, 0x30..=0x39 | 0x23 | 0x2A);
+        cluster
+    }
+
+    const fn of(last: u8, cells: u8) -> Cluster {
+        Cluster { last, cells, pict: 0, conjunct: 0, emoji: false, half_flag: false, widens: false, keycap: false }
+    }
+
+    /// Takes the next character. Gives whether it belongs to the cluster under way, and the cells it adds.
+    #[inline(always)]
+    pub(crate) fn step(&mut self, props: u8) -> (bool, usize) {
+        if props >> 2 == OTHER && self.last != PREPEND {
+            *self = Cluster::of(OTHER, props & 3);
+            return (false, usize::from(props & 3));
+        }
+        self.step_special(props)
+    }
+
+    fn step_special(&mut self, props: u8) -> (bool, usize) {
+        let (class, own) = (props >> 2, props & 3);
+        let joins = self.joins(class);
+        let marks = is_mark(class);
+        if !joins || (self.last == PREPEND && !marks) {
+            *self = Cluster::of(class, own);
+            self.pict = u8::from(matches!(class, PICT | PICT_VS));
+            self.emoji = self.pict == 1;
+            self.conjunct = u8::from(class == CONSONANT);
+            self.half_flag = class == REGIONAL;
+            self.widens = class == PICT_VS;
+            self.keycap = class == KEYCAP_BASE;
+            return (joins, usize::from(own));
+        }
+        let cells = match class {
+            VS16 if self.widens => 2,
+            KEYCAP if self.keycap => 2,
+            MODIFIER if !self.emoji => self.cells + own,
+            HANGUL_L..=HANGUL_LVT => self.cells.saturating_add(own),
+            _ => (self.cells + own).min(2),
+        }
+        .max(self.cells);
+        let added = cells - self.cells;
+        self.cells = cells.min(0x7F);
+        self.pict = match class {
+            PICT | PICT_VS => 1,
+            ZWJ => u8::from(self.pict == 1) * 2,
+            _ => u8::from(marks && class != SPACING && self.pict == 1),
+        };
+        self.conjunct = match class {
+            CONSONANT => 1,
+            LINKER => u8::from(self.conjunct > 0) * 2,
+            SPACING | EXTEND_APART => 0,
+            _ if marks => self.conjunct,
+            _ => 0,
+        };
+        self.half_flag = false;
+        self.widens = class == PICT_VS;
+        self.keycap &= class == VS16;
+        self.last = class;
+        (true, usize::from(added))
+    }
+
+    fn joins(&self, class: u8) -> bool {
+        match (self.last, class) {
+            (CONTROL, _) | (_, CONTROL) => false,
+            (_, class) if is_mark(class) => true,
+            (PREPEND, _) => true,
+            (HANGUL_L, HANGUL_L | HANGUL_V | HANGUL_LV | HANGUL_LVT)
+            | (HANGUL_LV | HANGUL_V, HANGUL_V | HANGUL_T)
+            | (HANGUL_LVT | HANGUL_T, HANGUL_T) => true,
+            (ZWJ, PICT | PICT_VS) => self.pict == 2,
+            (REGIONAL, REGIONAL) => self.half_flag,
+            (_, CONSONANT) => self.conjunct == 2,
+            _ => false,
+        }
+    }
+}
+
+/// Characters that belong to what stands before them.
+fn is_mark(class: u8) -> bool {
+    matches!(class, EXTEND | EXTEND_APART | ZWJ | LINKER | SPACING | MODIFIER | VS16 | KEYCAP)
+}

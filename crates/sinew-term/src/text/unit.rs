@@ -1,0 +1,122 @@
+//! The two spellings of text that the engine reads: UTF-16 (JavaScript) and UTF-8 (Rust).
+
+use super::class::SURROGATE;
+
+include!(concat!(env!("OUT_DIR"), "/table.rs"));
+
+/// A code unit. The engine never cuts inside a character of either spelling.
+pub(crate) trait Unit: Copy + Eq + Sized + 'static {
+    /// U+2026.
+    const ELLIPSIS: &'static [Self];
+
+    /// The unit's number; characters below U+0080 are one unit in both spellings.
+    fn code(self) -> u32;
+    fn ascii(byte: u8) -> Self;
+    /// The property byte of the character at `at`, and its length in units. `at` must be a start in `text`.
+    fn props(text: &[Self], at: usize) -> (u8, usize);
+    /// The C1 control (U+0080–U+009F) that starts at `at`, and its length in units.
+    fn c1(text: &[Self], at: usize) -> Option<(u32, usize)>;
+}
+
+/// The property byte of a character below U+10000 (a surrogate has its own class).
+#[inline(always)]
+fn narrow(unit: u16) -> u8 {
+    PAGES[usize::from(INDEX[usize::from(unit >> 8)])][usize::from(unit & 0xFF)]
+}
+
+#[inline(always)]
+fn wide(code: u32) -> u8 {
+    INDEX.get((code >> 8) as usize).map_or(1, |page| PAGES[usize::from(*page)][(code & 0xFF) as usize])
+}
+
+impl Unit for u16 {
+    const ELLIPSIS: &'static [Self] = &[0x2026];
+
+    #[inline(always)]
+    fn code(self) -> u32 {
+        u32::from(self)
+    }
+
+    #[inline(always)]
+    fn ascii(byte: u8) -> Self {
+        u16::from(byte)
+    }
+
+    #[inline(always)]
+    fn props(text: &[Self], at: usize) -> (u8, usize) {
+        let unit = text[at];
+        let props = narrow(unit);
+        if props >> 2 == SURROGATE { pair(text, at) } else { (props, 1) }
+    }
+
+    #[inline(always)]
+    fn c1(text: &[Self], at: usize) -> Option<(u32, usize)> {
+        let code = u32::from(text[at]);
+        (0x80..=0x9F).contains(&code).then_some((code, 1))
+    }
+}
+
+/// A surrogate pair, or a lone surrogate: it counts as U+FFFD and keeps its class, so that it can be removed.
+fn pair(text: &[u16], at: usize) -> (u8, usize) {
+    let high = u32::from(text[at]);
+    match text.get(at + 1) {
+        Some(&low @ 0xDC00..=0xDFFF) if high < 0xDC00 => {
+            (wide(0x1_0000 + ((high - 0xD800) << 10) + (u32::from(low) - 0xDC00)), 2)
+        }
+        _ => (SURROGATE << 2 | 1, 1),
+    }
+}
+
+impl Unit for u8 {
+    const ELLIPSIS: &'static [Self] = "…".as_bytes();
+
+    #[inline(always)]
+    fn code(self) -> u32 {
+        u32::from(self)
+    }
+
+    #[inline(always)]
+    fn ascii(byte: u8) -> Self {
+        byte
+    }
+
+    #[inline(always)]
+    fn props(text: &[Self], at: usize) -> (u8, usize) {
+        let first = text[at];
+        if first < 0x80 { (narrow(u16::from(first)), 1) } else { long(text, at) }
+    }
+
+    #[inline(always)]
+    fn c1(text: &[Self], at: usize) -> Option<(u32, usize)> {
+        match (text[at], text.get(at + 1)) {
+            (0xC2, Some(&second @ 0x80..=0x9F)) => Some((u32::from(second), 2)),
+            _ => None,
+        }
+    }
+}
+
+/// A character of two to four bytes.
+fn long(text: &[u8], at: usize) -> (u8, usize) {
+    let tail = |offset: usize| u32::from(text.get(at + offset).copied().unwrap_or(0) & 0x3F);
+    let first = u32::from(text[at]);
+    match first {
+        0xC2..=0xDF => (wide((first & 0x1F) << 6 | tail(1)), 2),
+        0xE0..=0xEF => (wide((first & 0x0F) << 12 | tail(1) << 6 | tail(2)), 3),
+        _ => (wide((first & 0x07) << 18 | tail(1) << 12 | tail(2) << 6 | tail(3)), 4),
+    }
+}
+
+/// How many units from `at` on are printable ASCII, U+0020 to U+007E.
+#[inline]
+pub(crate) fn printable_run<U: Unit>(text: &[U], at: usize) -> usize {
+    let rest = &text[at..];
+    let mut length = 0;
+    // Sixteen at a time without a branch inside: the compiler turns it into vector code.
+    for chunk in rest.chunks_exact(16) {
+        if !chunk.iter().fold(true, |all, unit| all & (unit.code().wrapping_sub(0x20) < 0x5F)) {
+            break;
+        }
+        length += 16;
+    }
+    length + rest[length..].iter().take_while(|unit| unit.code().wrapping_sub(0x20) < 0x5F).count()
+}

@@ -1,0 +1,261 @@
+//! Lines of a given width.
+//!
+//! One pass. The line under way is written as it is read; when a cluster no longer fits, the word behind the last
+//! gap moves to a new line, which opens again with the state that held where the word begins.
+
+use super::escape::Kind;
+use super::style::Style;
+use super::unit::Unit;
+use super::walk::{Item, apply_inner, item};
+
+/// Re-opened sequences may take this many times the text, plus [`REOPEN_FLOOR`] units: a link of 4 kB around a
+/// million one-cell lines would be 4 GB. Beyond it lines begin plain.
+const REOPEN_FACTOR: usize = 32;
+const REOPEN_FLOOR: usize = 65_536;
+
+/// Lines in one buffer: line `n` is `units[ends[n - 1]..ends[n]]`.
+pub(crate) struct Lines<U> {
+    pub(crate) units: Vec<U>,
+    pub(crate) ends: Vec<usize>,
+}
+
+/// Wraps `text` at words into lines of at most `width` cells (0 is read as 1).
+pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Lines<U> {
+    let mut wrapper = Wrapper {
+        text,
+        width: width.max(1),
+        tab,
+        lines: Lines { units: Vec::with_capacity(text.len() + text.len() / 8), ends: Vec::new() },
+        style: Style::PLAIN,
+        budget: text.len().saturating_mul(REOPEN_FACTOR).saturating_add(REOPEN_FLOOR),
+        line: 0,
+        col: 0,
+        gap: None,
+        gap_style: Style::PLAIN,
+        word_style: Style::PLAIN,
+        in_gap: false,
+        content: false,
+        moved: Vec::new(),
+    };
+    wrapper.run();
+    wrapper.lines
+}
+
+/// The last gap between words on the line under way.
+#[derive(Clone, Copy)]
+struct Gap {
+    /// Where it starts in the output.
+    start: usize,
+    /// Where the word behind it starts: in the output, in the text, and its column.
+    word: usize,
+    word_text: usize,
+    word_col: usize,
+    /// Nothing but this gap stands before the word.
+    indent: bool,
+}
+
+struct Wrapper<'a, U> {
+    text: &'a [U],
+    width: usize,
+    tab: usize,
+    lines: Lines<U>,
+    style: Style,
+    /// Units that re-opening may still write.
+    budget: usize,
+    /// Where the line under way starts in the output, and its cells.
+    line: usize,
+    col: usize,
+    gap: Option<Gap>,
+    /// The states where the last gap and the word behind it start.
+    gap_style: Style,
+    word_style: Style,
+    in_gap: bool,
+    /// The line holds something besides an indent.
+    content: bool,
+    moved: Vec<U>,
+}
+
+impl<U: Unit> Wrapper<'_, U> {
+    fn run(&mut self) {
+        let mut at = 0;
+        while at < self.text.len() {
+            let run = word_run(self.text, at, self.width.saturating_sub(self.col));
+            if run > 0 {
+                self.begin_word(at);
+                self.lines.units.extend_from_slice(&self.text[at..at + run]);
+                self.col += run;
+                at += run;
+            } else {
+                at = self.take(at);
+            }
+        }
+        self.style.close_line(self.text, &mut self.lines.units);
+        self.lines.ends.push(self.lines.units.len());
+    }
+
+    /// Takes the thing at `at` and gives its end.
+    fn take(&mut self, at: usize) -> usize {
+        match item(self.text, at, self.tab) {
+            Item::Cluster { end, width, .. } if is_gap(self.text, at, end) => {
+                self.space(at, width);
+                end
+            }
+            Item::Cluster { end, width, inner } => {
+                self.cluster(at, end, width, inner);
+                end
+            }
+            Item::Escape { end, kind } => {
+                // What is neither style nor link must survive a break: it belongs to the word.
+                if matches!(kind, Kind::Plain | Kind::Broken) {
+                    self.begin_word(at);
+                }
+                self.style.apply(self.text, at, end, kind);
+                self.lines.units.extend_from_slice(&self.text[at..end]);
+                end
+            }
+            Item::Control { end } => {
+                if !is_line_end(self.text, at) {
+                    self.begin_word(at);
+                    self.lines.units.extend_from_slice(&self.text[at..end]);
+                }
+                end
+            }
+            Item::Newline { end } => {
+                self.end_here();
+                end
+            }
+        }
+    }
+
+    /// A space or tab: kept while it fits, dropped at the edge, where the line breaks anyway.
+    fn space(&mut self, at: usize, width: usize) {
+        if !self.in_gap {
+            self.in_gap = true;
+            let start = self.lines.units.len();
+            self.gap = Some(Gap { start, word: start, word_text: at, word_col: self.col, indent: !self.content });
+            copy_style(&mut self.gap_style, &self.style);
+        }
+        if self.col.saturating_add(width) <= self.width {
+            self.lines.units.push(self.text[at]);
+            self.col += width;
+        } else {
+            // Nothing behind this gap stays on the line.
+            self.col = self.width;
+        }
+    }
+
+    fn begin_word(&mut self, at: usize) {
+        self.content = true;
+        if !self.in_gap {
+            return;
+        }
+        self.in_gap = false;
+        if let Some(gap) = &mut self.gap {
+            (gap.word, gap.word_text, gap.word_col) = (self.lines.units.len(), at, self.col);
+            copy_style(&mut self.word_style, &self.style);
+        }
+    }
+
+    fn cluster(&mut self, at: usize, end: usize, width: usize, inner: bool) {
+        self.begin_word(at);
+        while width > 0 && self.col > 0 && self.col.saturating_add(width) > self.width {
+            match self.gap.take() {
+                Some(gap) if !(gap.indent && gap.word_col < self.width && self.is_long(gap.word_text)) => {
+                    self.break_at(gap);
+                }
+                // No line can hold this word: it breaks here, and an indent before it stays.
+                _ => {
+                    self.end_here();
+                    self.content = true;
+                }
+            }
+        }
+        if inner {
+            apply_inner(&mut self.style, self.text, at, end);
+        }
+        self.lines.units.extend_from_slice(&self.text[at..end]);
+        self.col = self.col.saturating_add(width);
+    }
+
+    /// Moves the word behind the gap to a new line. An indent alone is no line: it goes.
+    fn break_at(&mut self, gap: Gap) {
+        let mut moved = std::mem::take(&mut self.moved);
+        moved.clear();
+        moved.extend_from_slice(&self.lines.units[gap.word..]);
+        if gap.indent {
+            self.lines.units.truncate(self.line);
+        } else {
+            self.lines.units.truncate(gap.start);
+            self.gap_style.close_line(self.text, &mut self.lines.units);
+            self.lines.ends.push(self.lines.units.len());
+        }
+        let style = std::mem::replace(&mut self.word_style, Style::PLAIN);
+        self.start_line(&style);
+        self.word_style = style;
+        self.lines.units.extend_from_slice(&moved);
+        self.moved = moved;
+        self.col -= gap.word_col;
+        self.content = true;
+    }
+
+    /// Ends the line at this place.
+    fn end_here(&mut self) {
+        self.style.close_line(self.text, &mut self.lines.units);
+        self.lines.ends.push(self.lines.units.len());
+        let style = std::mem::replace(&mut self.style, Style::PLAIN);
+        self.start_line(&style);
+        self.style = style;
+        self.col = 0;
+    }
+
+    /// Starts a line in the state `style`.
+    fn start_line(&mut self, style: &Style) {
+        self.line = self.lines.units.len();
+        self.gap = None;
+        self.in_gap = false;
+        self.content = false;
+        if style.weight() <= self.budget {
+            style.open(self.text, &mut self.lines.units);
+            self.budget = self.budget.saturating_sub(self.lines.units.len() - self.line);
+        }
+    }
+
+    /// Whether the word that starts at `at` in the text is wider than a line.
+    fn is_long(&self, mut at: usize) -> bool {
+        let mut cells = 0usize;
+        while at < self.text.len() && cells <= self.width {
+            match item(self.text, at, self.tab) {
+                Item::Newline { .. } => break,
+                Item::Cluster { end, .. } if is_gap(self.text, at, end) => break,
+                Item::Cluster { end, width, .. } => (at, cells) = (end, cells.saturating_add(width)),
+                Item::Escape { end, .. } | Item::Control { end } => at = end,
+            }
+        }
+        cells > self.width
+    }
+}
+
+/// A space or tab without marks on it.
+fn is_gap<U: Unit>(text: &[U], at: usize, end: usize) -> bool {
+    end == at + 1 && matches!(text[at].code(), 0x20 | 0x09)
+}
+
+/// A carriage return that belongs to a line end.
+fn is_line_end<U: Unit>(text: &[U], at: usize) -> bool {
+    text[at].code() == 0x0D && text.get(at + 1).is_some_and(|next| next.code() == 0x0A)
+}
+
+fn copy_style(to: &mut Style, from: &Style) {
+    if to.version != from.version {
+        *to = from.clone();
+    }
+}
+
+/// How many units from `at` on are graphic ASCII, at most `limit`, each a cluster of its own for sure.
+fn word_run<U: Unit>(text: &[U], at: usize, limit: usize) -> usize {
+    let near = &text[at..text.len().min(at.saturating_add(limit).saturating_add(1))];
+    let run = near.iter().take_while(|unit| matches!(unit.code(), 0x21..=0x7E)).count();
+    // A mark may follow the last one, perhaps behind a sequence.
+    let sure = text.get(at + run).is_none_or(|next| matches!(next.code(), 0x20..=0x7E | 0x0A));
+    if sure { run.min(limit) } else { run.saturating_sub(1) }
+}
