@@ -1,0 +1,168 @@
+//! What the model sees from a leaf: the messages of its path behind the last compaction, and the state that the
+//! path has set.
+
+use std::collections::{BTreeMap, HashSet};
+
+use sinew_llm::message::{AgentMessage, Block, BranchSummary, CompactionSummary, Content, CustomMessage};
+
+use super::blob::Blobs;
+use super::entry::{Body, Entry, Kind};
+use super::tree::Tree;
+use crate::clock;
+
+/// What holds where the path sets nothing.
+#[derive(Debug, Clone, Default)]
+pub struct Defaults {
+    /// `off` to `xhigh`.
+    pub thinking_level: String,
+}
+
+/// The conversation at a leaf.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Context {
+    /// What the model sees, oldest first.
+    pub messages: Vec<AgentMessage>,
+    /// The entry of each message; empty for the summary of a compaction.
+    pub entry_ids: Vec<String>,
+    /// The thinking level that the path set, else the default.
+    pub thinking_level: String,
+    /// `provider/id` by role. `default` falls back to the model of the last answer.
+    pub models: BTreeMap<String, String>,
+    /// The service tier, where one was set.
+    pub service_tier: Option<String>,
+    /// Rules that were put into the context.
+    pub injected_rules: Vec<String>,
+    /// `plan` or `none`.
+    pub mode: Option<String>,
+    /// Tools of MCP servers that are on.
+    pub mcp_tools: Option<Vec<String>>,
+    /// Pictures that a message names and that are gone.
+    pub missing_images: usize,
+}
+
+/// Reads the path of `leaf` by `read` and builds its context.
+pub(super) fn build<E>(
+    tree: &Tree,
+    leaf: Option<usize>,
+    defaults: &Defaults,
+    blobs: Option<&Blobs>,
+    mut read: impl FnMut(usize) -> Result<Entry, E>,
+) -> Result<Context, E> {
+    let path = tree.path(leaf);
+    let mut context = Context { thinking_level: defaults.thinking_level.clone(), ..Context::default() };
+    let compaction = path.iter().rposition(|&at| tree.nodes[at].kind == Kind::Compaction);
+    // Entries before the first kept one are never read: a long session opens as fast as a short one.
+    let mut kept = 0;
+    if let Some(at) = compaction {
+        let entry = read(path[at])?;
+        let time = clock::from_iso(&entry.timestamp).unwrap_or_default();
+        if let Body::Compaction { summary, first_kept_entry_id, tokens_before, .. } = entry.body {
+            let first = path[..at].iter().position(|&at| *tree.nodes[at].id == *first_kept_entry_id);
+            kept = first.unwrap_or(at + 1);
+            let summary = CompactionSummary { summary, tokens_before, timestamp: time };
+            context.messages.push(AgentMessage::CompactionSummary(summary));
+            context.entry_ids.push(String::new());
+        }
+    }
+    let mut pruned: HashSet<String> = HashSet::new();
+    let mut answered_by = None;
+    for (position, &at) in path.iter().enumerate() {
+        let kind = tree.nodes[at].kind;
+        if kind == Kind::State {
+            state(read(at)?.body, &mut context, &mut pruned);
+        } else if kind.speaks() && position >= kept {
+            let entry = read(at)?;
+            let id = entry.id.clone();
+            let Some(message) = message(entry) else { continue };
+            if let AgentMessage::Assistant(answer) = &message {
+                answered_by = Some(format!("{}/{}", answer.provider, answer.model));
+            }
+            context.messages.push(message);
+            context.entry_ids.push(id);
+        }
+    }
+    if let Some(model) = answered_by {
+        context.models.entry("default".into()).or_insert(model);
+    }
+    for message in &mut context.messages {
+        if let AgentMessage::ToolResult(result) = message
+            && pruned.contains(&result.tool_call_id)
+        {
+            let tokens = result.content.iter().map(tokens_of).sum::<usize>();
+            result.content = vec![Block::text(format!("[Output truncated - {tokens} tokens]"))];
+        }
+        context.missing_images += images(message, blobs);
+    }
+    Ok(context)
+}
+
+fn state(body: Body, context: &mut Context, pruned: &mut HashSet<String>) {
+    match body {
+        Body::ThinkingLevelChange { thinking_level } => context.thinking_level = thinking_level,
+        Body::ModelChange { model, role, .. } => {
+            context.models.insert(role.unwrap_or_else(|| "default".into()), model);
+        }
+        Body::ServiceTierChange { service_tier } => context.service_tier = service_tier,
+        Body::TtsrInjection { injected_rules } => context.injected_rules.extend(injected_rules),
+        Body::ModeChange { mode, .. } => context.mode = Some(mode),
+        Body::McpToolSelection { selected_tool_names } => context.mcp_tools = Some(selected_tool_names),
+        Body::Prune { tool_call_ids, .. } => pruned.extend(tool_call_ids),
+        _ => {}
+    }
+}
+
+/// The message that an entry becomes.
+fn message(entry: Entry) -> Option<AgentMessage> {
+    let timestamp = clock::from_iso(&entry.timestamp).unwrap_or_default();
+    Some(match entry.body {
+        Body::Message { message } => message,
+        Body::BranchSummary { summary, from_id, .. } => {
+            AgentMessage::BranchSummary(BranchSummary { summary, from_id, timestamp })
+        }
+        Body::CustomMessage { custom_type, content, display, details, attribution } => {
+            AgentMessage::Custom(CustomMessage { custom_type, content, display, details, attribution, timestamp })
+        }
+        _ => return None,
+    })
+}
+
+/// The estimate of a block: a token has about four bytes, a picture counts 1,200.
+fn tokens_of(block: &Block) -> usize {
+    match block {
+        Block::Text(text) => text.text.len().div_ceil(4),
+        Block::Image(_) => 1_200,
+        _ => 0,
+    }
+}
+
+/// Puts the pictures back in place of their references; gives how many are missing.
+fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> usize {
+    let blocks = match message {
+        AgentMessage::User(user) => match &mut user.content {
+            Content::Blocks(blocks) => blocks,
+            Content::Text(_) => return 0,
+        },
+        AgentMessage::Assistant(answer) => &mut answer.content,
+        AgentMessage::ToolResult(result) => &mut result.content,
+        AgentMessage::Custom(custom) => match &mut custom.content {
+            Content::Blocks(blocks) => blocks,
+            Content::Text(_) => return 0,
+        },
+        _ => return 0,
+    };
+    let mut missing = 0;
+    for block in blocks {
+        let Block::Image(image) = block else { continue };
+        if !image.data.starts_with("blob:") {
+            continue;
+        }
+        match blobs.and_then(|blobs| blobs.base64(&image.data)) {
+            Some(data) => image.data = data,
+            None => {
+                *block = Block::text("[image missing]");
+                missing += 1;
+            }
+        }
+    }
+    missing
+}

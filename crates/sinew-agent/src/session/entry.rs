@@ -1,0 +1,320 @@
+//! The lines of a session file.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sinew_llm::message::{AgentMessage, Content};
+
+/// The version that this program writes.
+pub(super) const VERSION: u64 = 3;
+
+/// Line 1.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Header {
+    /// Always `session`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// 3; a file without it is of version 1.
+    #[serde(default = "first")]
+    pub version: u64,
+    /// 16 hex digits in files of ours.
+    pub id: String,
+    /// When the session began.
+    #[serde(default)]
+    pub timestamp: String,
+    /// The absolute folder in which it works.
+    #[serde(default)]
+    pub cwd: String,
+    /// What the session is called.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    /// `auto` or `user`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub title_source: Option<String>,
+    /// The id of the session that this one was made from; a path in files of others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_session: Option<String>,
+}
+
+fn first() -> u64 {
+    1
+}
+
+/// Any other line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// 8 hex digits in files of ours, unique in the file.
+    pub id: String,
+    /// The entry before it on its branch.
+    pub parent_id: Option<String>,
+    /// When it was made, ISO.
+    pub timestamp: String,
+    /// What it says.
+    pub body: Body,
+}
+
+/// What an entry says, told apart by `type`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
+pub enum Body {
+    /// A message of the conversation.
+    Message {
+        /// The message.
+        message: AgentMessage,
+    },
+    /// The thinking level from here on.
+    ThinkingLevelChange {
+        /// `off` to `xhigh`.
+        thinking_level: String,
+    },
+    /// The model of a role from here on.
+    ModelChange {
+        /// `provider/id`.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        model: String,
+        /// The role; absent is `default`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        role: Option<String>,
+        /// How another program writes the provider; folded into `model` when read.
+        #[serde(default, skip_serializing)]
+        provider: Option<String>,
+        /// How another program writes the id; folded into `model` when read.
+        #[serde(default, skip_serializing)]
+        model_id: Option<String>,
+    },
+    /// The service tier from here on.
+    ServiceTierChange {
+        /// The tier; null is the provider's default.
+        service_tier: Option<String>,
+    },
+    /// What stood before was summed up.
+    #[serde(rename_all = "camelCase")]
+    Compaction {
+        /// The summary.
+        summary: String,
+        /// One line of it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        short_summary: Option<String>,
+        /// From here on the entries stay as they are.
+        first_kept_entry_id: String,
+        /// How many tokens the context had.
+        #[serde(default)]
+        tokens_before: u64,
+        /// `readFiles` and `modifiedFiles`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
+        /// What an extension wants back at the next compaction.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        preserve_data: Option<Value>,
+        /// An extension wrote the summary.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from_extension: Option<bool>,
+    },
+    /// What happened on a branch that was left.
+    BranchSummary {
+        /// The entry that was the leaf, or `root`.
+        from_id: String,
+        /// The summary.
+        summary: String,
+        /// `readFiles` and `modifiedFiles`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
+        /// An extension wrote the summary.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from_extension: Option<bool>,
+    },
+    /// The state of an extension; no model sees it.
+    Custom {
+        /// The extension's own name of the kind.
+        custom_type: String,
+        /// What it keeps.
+        #[serde(default)]
+        data: Value,
+    },
+    /// A message of an extension that the model sees.
+    CustomMessage {
+        /// The extension's own name of the kind.
+        custom_type: String,
+        /// What the model reads.
+        content: Content,
+        /// The user sees it too.
+        #[serde(default)]
+        display: bool,
+        /// Facts for the extension.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        details: Option<Value>,
+        /// Who caused it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        attribution: Option<String>,
+    },
+    /// A bookmark of the user.
+    Label {
+        /// The entry.
+        target_id: String,
+        /// Its label; absent clears it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        label: Option<String>,
+    },
+    /// Rules that a stream broke and that were put into the context.
+    TtsrInjection {
+        /// Their names.
+        injected_rules: Vec<String>,
+    },
+    /// How a subagent began.
+    SessionInit {
+        /// Its system prompt.
+        system_prompt: String,
+        /// Its task.
+        task: String,
+        /// The tools it has.
+        tools: Vec<String>,
+        /// The shape of its answer.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        output_schema: Option<Value>,
+    },
+    /// The mode from here on.
+    ModeChange {
+        /// `plan` or `none`.
+        mode: String,
+        /// What the mode keeps.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        data: Option<Value>,
+    },
+    /// The tools of MCP servers that are on from here.
+    McpToolSelection {
+        /// Their names.
+        selected_tool_names: Vec<String>,
+    },
+    /// A new title.
+    SessionInfo {
+        /// The title.
+        title: String,
+        /// `auto` or `user`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        title_source: Option<String>,
+    },
+    /// Results of tools that are sent shortened from here on.
+    Prune {
+        /// The calls whose results they are.
+        tool_call_ids: Vec<String>,
+        /// How many tokens that saves.
+        #[serde(default)]
+        tokens: u64,
+    },
+    /// A type that this program does not know: kept as it is.
+    #[serde(untagged)]
+    Other(Map<String, Value>),
+}
+
+/// What every line has: enough for the tree.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Head<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: std::borrow::Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) id: std::borrow::Cow<'a, str>,
+    #[serde(default, borrow)]
+    pub(super) parent_id: Option<std::borrow::Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub(super) timestamp: Option<std::borrow::Cow<'a, str>>,
+}
+
+impl Entry {
+    /// Reads a line.
+    pub(super) fn parse(line: &[u8]) -> Result<Entry, serde_json::Error> {
+        let head: Head<'_> = serde_json::from_slice(line)?;
+        let mut body: Body = serde_json::from_slice(line)?;
+        if let Body::ModelChange { model, provider, model_id, .. } = &mut body
+            && let (Some(provider), Some(id)) = (provider.take(), model_id.take())
+            && model.is_empty()
+        {
+            *model = format!("{provider}/{id}");
+        }
+        Ok(Entry {
+            id: head.id.into_owned(),
+            parent_id: head.parent_id.map(std::borrow::Cow::into_owned),
+            timestamp: head.timestamp.map(std::borrow::Cow::into_owned).unwrap_or_default(),
+            body,
+        })
+    }
+
+    /// The entry as an object, in the order in which a person would read it.
+    pub(super) fn to_value(&self) -> Value {
+        let body = match serde_json::to_value(&self.body) {
+            Ok(Value::Object(body)) => body,
+            // Every body is an object of strings, numbers and values: there is nothing that could fail.
+            _ => Map::new(),
+        };
+        let mut object = Map::new();
+        object.insert("type".into(), body.get("type").cloned().unwrap_or_default());
+        object.insert("id".into(), self.id.clone().into());
+        object.insert("parentId".into(), self.parent_id.clone().into());
+        object.insert("timestamp".into(), self.timestamp.clone().into());
+        for (key, value) in body {
+            object.entry(key).or_insert(value);
+        }
+        Value::Object(object)
+    }
+}
+
+/// What the tree has to know of an entry's type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Message,
+    Compaction,
+    BranchSummary,
+    CustomMessage,
+    /// Sets something from here on.
+    State,
+    /// Never the leaf after a load.
+    Aside,
+    /// In the tree, but with nothing for the context.
+    Silent,
+}
+
+impl Kind {
+    pub(super) fn of(name: &str) -> Kind {
+        match name {
+            "message" => Kind::Message,
+            "compaction" => Kind::Compaction,
+            "branch_summary" => Kind::BranchSummary,
+            "custom_message" => Kind::CustomMessage,
+            "thinking_level_change"
+            | "model_change"
+            | "service_tier_change"
+            | "ttsr_injection"
+            | "mode_change"
+            | "mcp_tool_selection"
+            | "prune" => Kind::State,
+            "label" | "session_info" => Kind::Aside,
+            _ => Kind::Silent,
+        }
+    }
+
+    /// Whether the entry becomes a message of the context.
+    pub(super) fn speaks(self) -> bool {
+        matches!(self, Kind::Message | Kind::BranchSummary | Kind::CustomMessage)
+    }
+}
+
+impl Body {
+    /// The `type` of the entry as the file has it.
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Body::Message { .. } => Kind::Message,
+            Body::Compaction { .. } => Kind::Compaction,
+            Body::BranchSummary { .. } => Kind::BranchSummary,
+            Body::CustomMessage { .. } => Kind::CustomMessage,
+            Body::ThinkingLevelChange { .. }
+            | Body::ModelChange { .. }
+            | Body::ServiceTierChange { .. }
+            | Body::TtsrInjection { .. }
+            | Body::ModeChange { .. }
+            | Body::McpToolSelection { .. }
+            | Body::Prune { .. } => Kind::State,
+            Body::Label { .. } | Body::SessionInfo { .. } => Kind::Aside,
+            Body::Custom { .. } | Body::SessionInit { .. } | Body::Other(_) => Kind::Silent,
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Sessions: one conversation, one append-only file of JSON lines that holds a tree.
+//!
+//! | module | knows |
+//! |---|---|
+//! | `entry` | the lines: header and entries, as read and as written |
+//! | `index` | which entries a file has and where; reads no more of them than their heads |
+//! | `tree` | parents, children, leaf, path; no file |
+//! | `migrate` | older versions and foreign shapes, to version 3 |
+//! | `writer` | appending: lock, torn lines, fsync |
+//! | `blob` | what is too large for a line: pictures beside the sessions, long strings cut |
+//! | `context` | what the model sees from a leaf |
+//! | `store` | a session: all of the above |
+//! | `copy` | branch, fork, move: sessions made from sessions |
+//! | `place` | names of folders and files |
+//! | `gc` | pictures that no session names |
+//! | `list` | the sessions of a folder, and which one a user means |
+//!
+//! The entries stay on disk: the tree holds a few words for each and reads an entry by its offset when it is
+//! asked for, so that a session of a gigabyte opens in the memory of its live context.
+
+mod blob;
+mod context;
+mod copy;
+mod entry;
+mod gc;
+mod index;
+mod list;
+mod migrate;
+mod place;
+mod store;
+mod tree;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use blob::{Blobs, LARGEST_STRING};
+pub use context::{Context, Defaults};
+pub use entry::{Body, Entry, Header};
+pub use gc::collect;
+pub use list::{Found, Listed, Scope, latest, list, resolve};
+pub use place::{breadcrumb_file, file_name, folder_name};
+pub use store::{Opened, Session, SessionOptions};
+pub use writer::Sync;

@@ -1,0 +1,381 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sinew_llm::message::{AgentMessage, Content, UserMessage};
+
+use super::*;
+use crate::clock::FixedClock;
+
+fn options(folder: &Path) -> SessionOptions {
+    SessionOptions {
+        cwd: folder.join("project"),
+        blobs: Some(Blobs::new(folder.join("blobs"))),
+        sync: Sync::Turn,
+        clock: Arc::new(FixedClock::at(1_769_851_800_000)),
+    }
+}
+
+fn user(text: &str) -> Body {
+    Body::Message { message: AgentMessage::User(UserMessage { content: Content::Text(text.into()), timestamp: 1 }) }
+}
+
+fn new_session(folder: &Path) -> (Session, PathBuf) {
+    let path = folder.join("s.jsonl");
+    (Session::create(path.clone(), "00000000000000aa".into(), options(folder)), path)
+}
+
+fn texts(session: &Session) -> Vec<String> {
+    let context = session.context(&Defaults::default()).unwrap();
+    context.messages.iter().map(said).collect()
+}
+
+fn said(message: &AgentMessage) -> String {
+    match message {
+        AgentMessage::User(user) => user.content.text(),
+        AgentMessage::CompactionSummary(summary) => format!("summary: {}", summary.summary),
+        other => other.role().to_string(),
+    }
+}
+
+fn lines(path: &Path) -> Vec<Value> {
+    fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+#[test]
+fn the_file_is_made_with_the_first_message_of_the_user_and_holds_what_came_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    let model = Body::ModelChange { model: "a/b".into(), role: None, provider: None, model_id: None };
+    session.append(model).unwrap();
+    assert!(!path.exists());
+    session.append(user("hello")).unwrap();
+    let kinds: Vec<_> = lines(&path).iter().map(|line| line["type"].as_str().unwrap().to_string()).collect();
+    assert_eq!(kinds, ["session", "model_change", "message"]);
+    drop(session);
+    let opened = Session::open(&path, options(folder.path())).unwrap();
+    assert_eq!(opened.warnings, Vec::<String>::new());
+    let context = opened.session.context(&Defaults::default()).unwrap();
+    assert_eq!(context.models["default"], "a/b");
+    assert_eq!(texts(&opened.session), ["hello"]);
+}
+
+#[test]
+fn branches_share_their_beginning_and_the_last_entry_is_the_leaf_after_a_load() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    let root = session.append(user("root")).unwrap();
+    let left = session.append(user("left")).unwrap();
+    session.set_leaf(Some(&root)).unwrap();
+    let right = session.append(user("right")).unwrap();
+    session.append(Body::Label { target_id: left.clone(), label: Some("here".into()) }).unwrap();
+    assert_eq!(session.leaf(), Some(right.as_str()));
+    assert_eq!(session.children(Some(&root)).unwrap(), [&left, &right]);
+    assert_eq!(session.common_ancestor(&left, &right).unwrap(), Some(root.as_str()));
+    drop(session);
+    let session = Session::open(&path, options(folder.path())).unwrap().session;
+    assert_eq!(texts(&session), ["root", "right"]);
+    assert!(session.children(Some("nowhere")).is_err());
+}
+
+#[test]
+fn after_a_compaction_only_the_kept_entries_are_in_the_context() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, _) = new_session(folder.path());
+    session.append(user("one")).unwrap();
+    let kept = session.append(user("two")).unwrap();
+    let compaction = Body::Compaction {
+        summary: "was one".into(),
+        short_summary: None,
+        first_kept_entry_id: kept,
+        tokens_before: 9,
+        details: None,
+        preserve_data: None,
+        from_extension: None,
+    };
+    session.append(compaction).unwrap();
+    session.append(user("three")).unwrap();
+    assert_eq!(texts(&session), ["summary: was one", "two", "three"]);
+}
+
+#[test]
+fn a_torn_last_line_is_kept_aside_and_never_glued_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    session.append(user("whole")).unwrap();
+    drop(session);
+    let mut bytes = fs::read(&path).unwrap();
+    bytes.extend_from_slice(b"{\"type\":\"message\",\"id\":\"dead");
+    fs::write(&path, &bytes).unwrap();
+    let mut session = Session::open(&path, options(folder.path())).unwrap().session;
+    assert_eq!(texts(&session), ["whole"]);
+    session.append(user("next")).unwrap();
+    drop(session);
+    assert_eq!(fs::read(folder.path().join("s.jsonl.torn")).unwrap(), b"{\"type\":\"message\",\"id\":\"dead");
+    assert_eq!(texts(&Session::open(&path, options(folder.path())).unwrap().session), ["whole", "next"]);
+}
+
+#[test]
+fn a_file_cut_at_any_byte_opens_with_every_whole_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    for text in ["one", "zwei", "三"] {
+        session.append(user(text)).unwrap();
+    }
+    drop(session);
+    let bytes = fs::read(&path).unwrap();
+    let header = bytes.iter().position(|byte| *byte == b'\n').unwrap();
+    let at = folder.path().join("cut.jsonl");
+    for end in header..=bytes.len() {
+        fs::write(&at, &bytes[..end]).unwrap();
+        let mut session = Session::open(&at, options(folder.path())).unwrap().session;
+        let before = texts(&session);
+        session.append(user("more")).unwrap();
+        drop(session);
+        let mut expected = before;
+        expected.push("more".into());
+        assert_eq!(texts(&Session::open(&at, options(folder.path())).unwrap().session), expected, "cut at {end}");
+    }
+}
+
+#[test]
+fn a_foreign_file_is_moved_aside_and_never_overwritten() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.jsonl");
+    let content = "my notes\n{\"type\":\"message\",\"id\":\"1\",\"parentId\":null,\"message\":{\"role\":\"user\",\"content\":\"hi\",\"timestamp\":1}}\n";
+    fs::write(&path, content).unwrap();
+    let mut opened = Session::open(&path, options(folder.path())).unwrap();
+    assert_eq!(opened.warnings.len(), 1);
+    opened.session.append(user("new")).unwrap();
+    let aside = folder.path().join("notes.jsonl.damaged-2026-01-31T09-30-00-000Z");
+    assert_eq!(fs::read_to_string(aside).unwrap(), content);
+    let recovered = Session::open(&opened.recovered.unwrap(), options(folder.path())).unwrap();
+    assert_eq!(texts(&recovered.session), ["hi"]);
+}
+
+#[test]
+fn an_older_version_is_brought_up_and_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.jsonl");
+    let old = [
+        json!({"type": "session", "id": "x", "timestamp": "2025-01-01T00:00:00Z", "cwd": "/tmp"}),
+        json!({"type": "message", "timestamp": "2025-01-01T00:00:01Z", "message": {"role": "user", "content": "a", "timestamp": 1}}),
+        json!({"type": "message", "timestamp": "2025-01-01T00:00:02Z", "message": {"role": "hookMessage", "customType": "h", "content": "b", "timestamp": 2}}),
+        json!({"type": "compaction", "timestamp": "2025-01-01T00:00:03Z", "summary": "s", "firstKeptEntryIndex": 2, "tokensBefore": 1}),
+    ];
+    let text: String = old.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(&path, &text).unwrap();
+    let opened = Session::open(&path, options(folder.path())).unwrap();
+    assert_eq!(opened.session.header().version, 3);
+    assert_eq!(texts(&opened.session), ["summary: s", "custom"]);
+    assert_eq!(fs::read_to_string(folder.path().join("old.jsonl.v1.bak")).unwrap(), text);
+}
+
+#[test]
+fn flat_lines_are_imported() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("flat.jsonl");
+    let flat = "{\"id\":\"a1\",\"parentId\":null,\"role\":\"user\",\"content\":\"first\"}\n{\"id\":\"a2\",\"parentId\":\"a1\",\"role\":\"user\",\"content\":\"second\"}\n";
+    fs::write(&path, flat).unwrap();
+    let opened = Session::open(&path, options(folder.path())).unwrap();
+    assert_eq!(texts(&opened.session), ["first", "second"]);
+}
+
+#[test]
+fn unknown_entries_are_kept_as_they_are_in_a_fork() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let odd = "{\"type\":\"new_thing\",\"id\":\"b\",\"parentId\":\"a\",\"timestamp\":\"2025-01-01T00:00:00Z\",\"x\":[1,2.50]}";
+    let text = format!(
+        "{{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"timestamp\":\"2025-01-01T00:00:00Z\",\"cwd\":\"/tmp\"}}\n{{\"type\":\"message\",\"id\":\"a\",\"parentId\":null,\"timestamp\":\"2025-01-01T00:00:00Z\",\"message\":{{\"role\":\"user\",\"content\":\"hi\",\"timestamp\":1}}}}\n{odd}\n"
+    );
+    fs::write(&path, text).unwrap();
+    fs::create_dir(folder.path().join("s")).unwrap();
+    fs::write(folder.path().join("s/0.bash.log"), "log").unwrap();
+    let session = Session::open(&path, options(folder.path())).unwrap().session;
+    let copy = session.fork(&folder.path().join("forks"), Path::new("/elsewhere")).unwrap();
+    let written = fs::read_to_string(&copy).unwrap();
+    assert_eq!(written.lines().last(), Some(odd));
+    let fork = Session::open(&copy, options(folder.path())).unwrap().session;
+    assert_eq!(fork.header().parent_session.as_deref(), Some("s"));
+    assert_eq!(fork.header().cwd, "/elsewhere");
+    assert_eq!(fs::read_to_string(fork.artifacts().unwrap().join("0.bash.log")).unwrap(), "log");
+}
+
+#[test]
+fn a_branch_file_ends_before_the_message_and_takes_its_labels_along() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, _) = new_session(folder.path());
+    let first = session.append(user("first")).unwrap();
+    session.append(Body::Label { target_id: first.clone(), label: Some("start".into()) }).unwrap();
+    let second = session.append(user("second")).unwrap();
+    let copy = session.branch_to_file(&second, folder.path(), Path::new("/p")).unwrap();
+    let branch = Session::open(&copy, options(folder.path())).unwrap().session;
+    assert_eq!(texts(&branch), ["first"]);
+    assert_eq!(branch.len(), 2);
+}
+
+#[test]
+fn a_second_writer_is_told_who_has_the_session() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    session.append(user("mine")).unwrap();
+    let refused = Session::open(&path, options(folder.path())).err().expect("the session is locked");
+    let expected = format!("Session is in use by process {}. Open a copy? [fork]", std::process::id());
+    assert_eq!(refused.to_string(), expected);
+}
+
+#[test]
+fn large_pictures_lie_beside_the_session_and_come_back() {
+    use base64::Engine;
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    let data = base64::engine::general_purpose::STANDARD.encode(vec![7; 3_000]);
+    let message =
+        json!({"role": "user", "timestamp": 1, "content": [{"type": "image", "data": data, "mimeType": "image/png"}]});
+    let body = Body::Message { message: serde_json::from_value(message.clone()).unwrap() };
+    session.append(body).unwrap();
+    let stored = lines(&path)[1]["message"]["content"][0]["data"].as_str().unwrap().to_string();
+    let hex = stored.strip_prefix("blob:sha256:").unwrap();
+    assert!(folder.path().join("blobs").join(hex).exists());
+    let context = session.context(&Defaults::default()).unwrap();
+    assert_eq!(serde_json::to_value(&context.messages[0]).unwrap(), message);
+    fs::remove_file(folder.path().join("blobs").join(hex)).unwrap();
+    let context = session.context(&Defaults::default()).unwrap();
+    assert_eq!(
+        (context.missing_images, context.messages[0].clone()),
+        (
+            1,
+            serde_json::from_value(
+                json!({"role": "user", "timestamp": 1, "content": [{"type": "text", "text": "[image missing]"}]})
+            )
+            .unwrap()
+        )
+    );
+}
+
+#[test]
+fn strings_beyond_the_limit_are_cut_between_characters() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    session.append(user(&"ä".repeat(LARGEST_STRING + 1))).unwrap();
+    let stored = lines(&path)[1]["message"]["content"].as_str().unwrap().to_string();
+    assert_eq!(stored.chars().take_while(|c| *c == 'ä').count(), LARGEST_STRING);
+    assert!(stored.ends_with("[Session persistence truncated large content]"));
+}
+
+#[test]
+fn a_session_is_found_by_id_name_and_path() {
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().join("project");
+    let sessions = folder.path().join("sessions");
+    for (at, id) in ["abcd000000000001", "abff000000000002"].iter().enumerate() {
+        let path = sessions.join(folder_name(&cwd)).join(file_name(at as i64, id));
+        Session::create(path, (*id).to_string(), options(folder.path())).append(user("hi  there")).unwrap();
+    }
+    let here = |word: &str| match resolve(&sessions, &cwd, word) {
+        Ok(Found::Here(path)) => path.file_name().unwrap().to_string_lossy().into_owned(),
+        Ok(Found::Elsewhere(session)) => format!("elsewhere {}", session.cwd),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(here("ABCD"), file_name(0, "abcd000000000001"));
+    assert_eq!(here("0002"), file_name(1, "abff000000000002"));
+    assert!(here("ab").starts_with("Session \"ab\" is ambiguous: "), "{}", here("ab"));
+    assert_eq!(here("zz"), "Session \"zz\" not found.");
+    let elsewhere = resolve(&sessions, Path::new("/other"), "abcd").unwrap();
+    assert!(matches!(elsewhere, Found::Elsewhere(session) if session.title == "hi there"));
+    assert_eq!(list(&sessions, Scope::All).len(), 2);
+    assert_eq!(list(&sessions, Scope::Cwd(Path::new("/other"))), []);
+}
+
+#[test]
+fn pictures_without_a_session_are_collected() {
+    let folder = tempfile::tempdir().unwrap();
+    let blobs = Blobs::new(folder.path().join("blobs"));
+    let sessions = folder.path().join("sessions");
+    fs::create_dir_all(sessions.join("--p--")).unwrap();
+    fs::create_dir_all(folder.path().join("blobs")).unwrap();
+    let (used, unused) = ("a".repeat(64), "b".repeat(64));
+    for hex in [&used, &unused] {
+        fs::write(folder.path().join("blobs").join(hex), "x").unwrap();
+    }
+    fs::write(
+        sessions.join("--p--/x.jsonl"),
+        format!("{{\"type\":\"session\",\"id\":\"x\"}}\n\"blob:sha256:{used}\"\n"),
+    )
+    .unwrap();
+    assert_eq!(collect(&sessions, &blobs, false).unwrap(), [unused.clone()]);
+    assert_eq!(collect(&sessions, &blobs, true).unwrap(), [unused]);
+    assert_eq!(blobs.all(), [used]);
+}
+
+/// Recorded cases of another program's sessions; where the folder is missing there is nothing to compare with.
+#[test]
+fn recorded_sessions_give_the_recorded_context() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let suites = std::env::var_os("SINEW_SUITES").map_or_else(|| root.join("../shared/suites"), PathBuf::from);
+    let Ok(text) = fs::read_to_string(root.join(suites).join("sessions.json")) else { return };
+    let table: Value = serde_json::from_str(&text).unwrap();
+    let mut run = 0;
+    for case in table["cases"].as_array().unwrap() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("case.jsonl");
+        let header =
+            json!({"type": "session", "version": 3, "id": "x", "timestamp": "2025-01-01T00:00:00Z", "cwd": "/tmp"});
+        match case["fn"].as_str().unwrap() {
+            "buildSessionContext" => {
+                let entries = case["args"][0].as_array().unwrap();
+                let lines: String = std::iter::once(&header).chain(entries).map(|line| format!("{line}\n")).collect();
+                fs::write(&path, lines).unwrap();
+                let mut session = Session::open(&path, options(folder.path())).unwrap().session;
+                if let Some(leaf) = case["args"][1].as_str() {
+                    // A leaf that does not exist leaves the last entry as the leaf.
+                    let _ = session.set_leaf(Some(leaf));
+                }
+                let context = session.context(&Defaults { thinking_level: "off".into() }).unwrap();
+                assert_eq!(serde_json::to_value(&context.messages).unwrap(), case["result"]["messages"], "{case}");
+                assert_eq!(context.thinking_level, case["result"]["thinkingLevel"].as_str().unwrap());
+                let model = &case["result"]["model"];
+                let expected = model.as_object().map(|model| {
+                    format!("{}/{}", model["provider"].as_str().unwrap(), model["modelId"].as_str().unwrap())
+                });
+                assert_eq!(context.models.get("default").cloned(), expected);
+            }
+            "migrateSessionEntries" => {
+                let text: String = case["args"][0].as_array().unwrap().iter().map(|line| format!("{line}\n")).collect();
+                fs::write(&path, text).unwrap();
+                drop(Session::open(&path, options(folder.path())).unwrap());
+                // Ids are random: their places are compared.
+                let shape = |lines: &[Value]| -> Vec<Value> {
+                    let ids: Vec<Value> = lines.iter().map(|line| line["id"].clone()).collect();
+                    let place = |id: &Value| ids.iter().position(|known| known == id);
+                    lines
+                        .iter()
+                        .map(|line| {
+                            let mut line = line.clone();
+                            if line["type"] != "session" {
+                                line["parentId"] = json!(place(&line["parentId"]));
+                                line["id"] = json!(place(&line["id"]));
+                            }
+                            line
+                        })
+                        .collect()
+                };
+                assert_eq!(shape(&lines(&path)), shape(case["after"][0].as_array().unwrap()));
+            }
+            "loadEntriesFromFile" => {
+                let expected = case["result"].as_array().unwrap();
+                let lines: String = expected.iter().map(|line| format!("{line}\n")).collect();
+                if !lines.is_empty() {
+                    fs::write(&path, lines).unwrap();
+                }
+                let session = Session::open(&path, options(folder.path())).unwrap().session;
+                assert_eq!(session.len(), expected.len().saturating_sub(1));
+            }
+            other => panic!("no runner for {other}"),
+        }
+        run += 1;
+    }
+    assert_eq!(run, table["cases"].as_array().unwrap().len());
+}
