@@ -1,1 +1,20 @@
 //! Grep, glob and fuzzy find over a walk.
+
+mod collector;
+mod content;
+mod crew;
+mod file;
+mod find;
+mod glob;
+mod grep;
+mod pattern;
+mod rows;
+mod types;
+mod window;
+
+pub use collector::Mode;
+pub use content::{SearchOptions, SearchResult, has_match, search_content};
+pub use find::{FindMatch, FindOptions, FindResult, fuzzy_find};
+pub use glob::{GlobMatch, GlobOptions, GlobResult, glob};
+pub use grep::{GrepOptions, GrepResult, OnMatch, Skipped, grep};
+pub use rows::{ContextLine, Iter, Row, Rows};

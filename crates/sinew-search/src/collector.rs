@@ -1,0 +1,331 @@
+//! What ripgrep's searcher finds in one text, turned into rows.
+
+use std::io;
+use std::ops::Range;
+
+use grep_matcher::Matcher;
+use grep_regex::RegexMatcher;
+use grep_searcher::{
+    BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch,
+};
+use sinew_base::{Cancel, Pace};
+
+use crate::pattern::Pattern;
+use crate::rows::{Head, Rows, clamp};
+use crate::window::{head, window};
+
+/// The longest line that a row holds, in characters, where no `max_columns` is set.
+const LINE_LIMIT: usize = 16 << 20;
+/// How far past a block of lines its matches are looked for again: enough for a look at the next characters.
+const LOOK_AHEAD: usize = 128;
+/// The longest line that is held in memory, in bytes.
+const HEAP_LIMIT: usize = 256 << 20;
+
+/// What a search collects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// A row per matching line.
+    #[default]
+    Content,
+    /// A row per file that has a match.
+    FilesWithMatches,
+    /// A row per file that has a match, with the number of its matching lines.
+    Count,
+}
+
+/// What a search keeps of each text.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Keep {
+    pub(crate) mode: Mode,
+    pub(crate) multiline: bool,
+    pub(crate) before: usize,
+    pub(crate) after: usize,
+    /// The widest line, in characters.
+    pub(crate) width: usize,
+    /// The most matching lines per text.
+    pub(crate) per_file: usize,
+}
+
+impl Keep {
+    pub(crate) fn new(mode: Mode, multiline: bool, context: [Option<u32>; 3], max_columns: Option<u32>) -> Keep {
+        let [both, before, after] = context;
+        let lines = |own: Option<u32>| match mode {
+            Mode::Content => own.or(both).unwrap_or(0) as usize,
+            Mode::FilesWithMatches | Mode::Count => 0,
+        };
+        let width = match max_columns.unwrap_or(0) {
+            0 => LINE_LIMIT,
+            width => (width as usize).min(LINE_LIMIT),
+        };
+        Keep { mode, multiline, before: lines(before), after: lines(after), width, per_file: usize::MAX }
+    }
+
+    /// A searcher that finds what is to be kept.
+    pub(crate) fn searcher(&self, pattern: &Pattern, binary: BinaryDetection) -> Searcher {
+        SearcherBuilder::new()
+            .line_terminator(pattern.terminator)
+            .multi_line(self.multiline)
+            .line_number(self.mode == Mode::Content)
+            .before_context(self.before)
+            .after_context(self.after)
+            .heap_limit(Some(HEAP_LIMIT))
+            .binary_detection(binary)
+            .build()
+    }
+}
+
+/// Collects the rows of one text.
+pub(crate) struct Collector<'a> {
+    matcher: &'a RegexMatcher,
+    keep: Keep,
+    pace: Pace<'a>,
+    rows: &'a mut Rows,
+    path: &'a str,
+    file: Option<usize>,
+    /// How many more matching lines are wanted.
+    left: usize,
+    before: Vec<[u32; 3]>,
+    last: Option<usize>,
+    after_left: usize,
+    /// How many matching lines were found.
+    pub(crate) found: usize,
+    /// Where the first NUL byte was seen, if the searcher looked for one.
+    pub(crate) binary_at: Option<u64>,
+    /// A row holds a NUL byte.
+    pub(crate) shows_nul: bool,
+}
+
+impl<'a> Collector<'a> {
+    /// A collector of at most `limit` matching lines (and no more than `keep.per_file`) of the text called `path`.
+    pub(crate) fn new(
+        matcher: &'a RegexMatcher,
+        keep: Keep,
+        limit: usize,
+        path: &'a str,
+        rows: &'a mut Rows,
+        cancel: &'a Cancel,
+    ) -> Collector<'a> {
+        let left = match keep.mode {
+            Mode::Content => keep.per_file.min(limit),
+            Mode::FilesWithMatches => keep.per_file.min(1),
+            Mode::Count => keep.per_file,
+        };
+        Collector {
+            matcher,
+            keep,
+            pace: Pace::new(cancel),
+            rows,
+            path,
+            file: None,
+            left,
+            before: Vec::new(),
+            last: None,
+            after_left: 0,
+            found: 0,
+            binary_at: None,
+            shows_nul: false,
+        }
+    }
+
+    /// Whether a search can find anything at all.
+    pub(crate) fn wants_any(&self) -> bool {
+        self.left > 0
+    }
+
+    /// Ends the text: takes back lines that wait for a row, and adds the row of a file that is only named or counted.
+    /// Also after an error: what was found until then stays.
+    pub(crate) fn close(self) {
+        self.rows.drop_text(&self.before);
+        let counts = match self.keep.mode {
+            Mode::Content => return,
+            Mode::FilesWithMatches => false,
+            Mode::Count => true,
+        };
+        if self.found > 0 {
+            let file = self.rows.open_file(self.path);
+            let match_count = if counts { clamp(self.found) } else { 0 };
+            self.rows.push_row(file, Head { match_count, ..Head::default() }, "", &[]);
+        }
+    }
+
+    fn step(&mut self) -> io::Result<()> {
+        self.pace.step().map_err(|aborted| io::Error::other(aborted.to_string()))
+    }
+
+    /// Takes one match; `hit` is relative to `line`, which begins `offset` bytes into the text.
+    fn take(&mut self, line: &[u8], hit: Range<usize>, line_number: u64, offset: u64) {
+        self.found += 1;
+        self.left -= 1;
+        if self.keep.mode != Mode::Content {
+            return;
+        }
+        let shown = without_end(line);
+        self.shows_nul |= memchr::memchr(0, shown).is_some();
+        let byte_offset = offset + hit.start as u64;
+        let mut row = Head { line_number: clamp(line_number), byte_offset, ..Head::default() };
+        // A match may be of the end of the line alone, which is not shown.
+        let hit = hit.start.min(shown.len())..hit.end.min(shown.len());
+        // Valid text, the rule, is borrowed; the rest is shown with U+FFFD, and the match moves with it.
+        let text = String::from_utf8_lossy(shown);
+        let hit = match &text {
+            std::borrow::Cow::Borrowed(text) => floor(text, hit.start)..floor(text, hit.end),
+            std::borrow::Cow::Owned(text) => {
+                let start = String::from_utf8_lossy(&shown[..hit.start]).len();
+                let end = start + String::from_utf8_lossy(&shown[hit]).len();
+                floor(text, start.min(text.len()))..floor(text, end.min(text.len()))
+            }
+        };
+        row.column = clamp(text[..hit.start].chars().count() + 1);
+        let cut = window(&text, hit, self.keep.width);
+        row.truncated = cut.is_some();
+        let file = match self.file {
+            Some(file) => file,
+            None => {
+                // The path comes first in the text, before lines that already wait for their row.
+                debug_assert!(self.before.is_empty());
+                self.rows.open_file(self.path)
+            }
+        };
+        self.file = Some(file);
+        self.last = Some(self.rows.push_row(file, row, cut.as_deref().unwrap_or(&text), &self.before));
+        self.before.clear();
+        self.after_left = self.keep.after;
+    }
+
+    /// The matches of a block of lines, one row for those that share a line.
+    fn take_block(&mut self, found: &SinkMatch<'_>) -> io::Result<()> {
+        let block = found.bytes_range_in_buffer();
+        let buffer = &found.buffer()[..(block.end + LOOK_AHEAD).min(found.buffer().len())];
+        // The lines of the row that grows, the first match in it, and the number of its first line.
+        let mut open: Option<(Range<usize>, Range<usize>, u64)> = None;
+        let mut counted = (block.start, found.line_number().unwrap_or(0));
+        let mut at = block.start;
+        while at <= block.end {
+            self.step()?;
+            let Some(hit) = self.matcher.find_at(buffer, at).map_err(io::Error::other)? else { break };
+            // Behind the last line's end begins what is not of this block; without one, the line goes on to here.
+            if hit.start() > block.end || (hit.start() == block.end && buffer[block.end - 1] == b'\n') {
+                break;
+            }
+            let end = hit.end().min(block.end);
+            let first =
+                memchr::memrchr(b'\n', &buffer[block.start..hit.start()]).map_or(block.start, |n| block.start + n + 1);
+            // A match that ends behind a line's end takes no part of the next line.
+            let inside = (end.max(hit.start() + 1) - 1).min(block.end - 1);
+            let last = memchr::memchr(b'\n', &buffer[inside..block.end]).map_or(block.end, |n| inside + n + 1);
+            match &mut open {
+                Some((lines, _, _)) if first < lines.end => lines.end = lines.end.max(last),
+                _ => {
+                    if let Some((lines, hit, number)) = open.take() {
+                        self.take_lines(found, buffer, lines, hit, number);
+                        if self.left == 0 {
+                            return Ok(());
+                        }
+                    }
+                    counted.1 += memchr::memchr_iter(b'\n', &buffer[counted.0..first]).count() as u64;
+                    counted.0 = first;
+                    open = Some((first..last, hit.start()..end, counted.1));
+                }
+            }
+            at = if hit.end() > at { hit.end().max(hit.start() + 1) } else { at + 1 };
+        }
+        let whole = (block.clone(), block.start..block.start, counted.1);
+        let (lines, hit, number) = match open {
+            Some(open) => open,
+            // Found by the searcher, but not again in this block: the block is the row.
+            None => whole,
+        };
+        self.take_lines(found, buffer, lines, hit, number);
+        Ok(())
+    }
+
+    fn take_lines(
+        &mut self,
+        found: &SinkMatch<'_>,
+        buffer: &[u8],
+        lines: Range<usize>,
+        hit: Range<usize>,
+        number: u64,
+    ) {
+        let block = found.bytes_range_in_buffer();
+        let offset = found.absolute_byte_offset() + (lines.start - block.start) as u64;
+        let hit = hit.start - lines.start..hit.end - lines.start;
+        self.take(&buffer[lines], hit, number, offset);
+    }
+}
+
+impl Sink for Collector<'_> {
+    type Error = io::Error;
+
+    fn matched(&mut self, searcher: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
+        self.step()?;
+        if self.left == 0 {
+            return Ok(false);
+        }
+        if searcher.multi_line_with_matcher(self.matcher) {
+            self.take_block(found)?;
+        } else {
+            let line = found.bytes();
+            let hit = match self.keep.mode {
+                Mode::Content => {
+                    // As the searcher does: the end of the line must not be seen.
+                    let inside = match searcher.line_terminator().is_crlf() {
+                        true => without_end(line),
+                        false => line.strip_suffix(b"\n").unwrap_or(line),
+                    };
+                    let found = self.matcher.find(inside).map_err(io::Error::other)?;
+                    found.map_or(0..0, |hit| hit.start()..hit.end())
+                }
+                Mode::FilesWithMatches | Mode::Count => 0..0,
+            };
+            self.take(line, hit, found.line_number().unwrap_or(0), found.absolute_byte_offset());
+        }
+        Ok(self.left > 0 || self.after_left > 0)
+    }
+
+    fn context(&mut self, _: &Searcher, context: &SinkContext<'_>) -> io::Result<bool> {
+        self.step()?;
+        let line_number = clamp(context.line_number().unwrap_or(0));
+        match (context.kind(), self.last) {
+            (SinkContextKind::After, Some(row)) if self.after_left > 0 => {
+                let text = String::from_utf8_lossy(without_end(context.bytes()));
+                self.rows.push_after(row, line_number, &head(&text, self.keep.width));
+                self.after_left -= 1;
+                Ok(self.left > 0 || self.after_left > 0)
+            }
+            (SinkContextKind::Before, _) if self.left > 0 => {
+                if self.file.is_none() {
+                    self.file = Some(self.rows.open_file(self.path));
+                }
+                let text = String::from_utf8_lossy(without_end(context.bytes()));
+                let numbers = self.rows.push_text(line_number, &head(&text, self.keep.width));
+                self.before.push(numbers);
+                Ok(true)
+            }
+            // The lines before a match that is not wanted any more.
+            (SinkContextKind::Before, _) => Ok(false),
+            _ => Ok(true),
+        }
+    }
+
+    fn binary_data(&mut self, _: &Searcher, offset: u64) -> io::Result<bool> {
+        self.binary_at.get_or_insert(offset);
+        Ok(true)
+    }
+
+    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> io::Result<()> {
+        self.binary_at = self.binary_at.or(finish.binary_byte_offset());
+        Ok(())
+    }
+}
+
+/// A line without its `\n` or `\r\n`.
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// The character border at or before `at`.
+fn floor(text: &str, at: usize) -> usize {
+    text.floor_char_boundary(at)
+}

@@ -1,0 +1,266 @@
+//! Search of one file: opened once, read once, never mapped (a mapped file that shrinks ends the process).
+
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use grep_regex::RegexMatcher;
+use grep_searcher::{BinaryDetection, Searcher};
+use sinew_base::Cancel;
+use sinew_walk::Entry;
+
+use crate::collector::{Collector, Keep, Mode};
+use crate::pattern::Pattern;
+use crate::rows::Rows;
+
+/// As much as ripgrep looks at first: what is binary by then yields nothing.
+const FIRST: usize = 64 << 10;
+/// The longest byte order mark.
+const BOM: usize = 3;
+/// The largest file whose lines are searched together, in bytes.
+const MULTILINE_LIMIT: u64 = 1 << 30;
+/// Files larger than this are held in memory one at a time.
+const LARGE: usize = 16 << 20;
+
+/// Longer paths are opened step by step.
+const LONG_PATH: usize = 3_900;
+
+/// What all threads of one search share.
+pub(crate) struct Job<'a> {
+    pub(crate) pattern: &'a Pattern,
+    pub(crate) keep: Keep,
+    pub(crate) cancel: &'a Cancel,
+    /// Enough was found.
+    pub(crate) stop: &'a AtomicBool,
+    /// Held while a large file is in memory.
+    pub(crate) large: &'a Mutex<()>,
+    /// The file was named by the caller: it is searched also where it is binary.
+    pub(crate) named: bool,
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    #[default]
+    Searched,
+    Binary,
+    TooLarge,
+    Unreadable,
+    /// It was there when the folder was read, and is not any more.
+    Gone,
+}
+
+/// One thread's searcher with its buffers.
+pub(crate) struct FileSearch<'a> {
+    job: &'a Job<'a>,
+    matcher: RegexMatcher,
+    /// For text that is known to hold no NUL byte, and for files that the caller named.
+    plain: Searcher,
+    /// Stops at a NUL byte.
+    wary: Searcher,
+    buffer: Vec<u8>,
+    whole: Vec<u8>,
+}
+
+impl<'a> FileSearch<'a> {
+    pub(crate) fn new(job: &'a Job<'a>) -> FileSearch<'a> {
+        let wary = if job.named { BinaryDetection::none() } else { BinaryDetection::quit(0) };
+        FileSearch {
+            job,
+            // Each thread has its own caches.
+            matcher: job.pattern.matcher.clone(),
+            plain: job.keep.searcher(job.pattern, BinaryDetection::none()),
+            wary: job.keep.searcher(job.pattern, wary),
+            buffer: vec![0; FIRST],
+            whole: Vec::new(),
+        }
+    }
+
+    /// Searches a file, which results call `name`, for at most `limit` matching lines. Warnings are added to
+    /// `warnings`.
+    pub(crate) fn search(
+        &mut self,
+        opened: io::Result<File>,
+        name: &str,
+        limit: usize,
+        rows: &mut Rows,
+        warnings: &mut Vec<String>,
+    ) -> Outcome {
+        let mut file = match opened {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Outcome::Gone,
+            Err(error) => {
+                warnings
+                    .push(sinew_base::Error::io(format!("failed to open \"{name}\""), &error).message().to_string());
+                return Outcome::Unreadable;
+            }
+        };
+        let matcher = &self.matcher;
+        let mut collector = Collector::new(matcher, self.job.keep, limit, name, rows, self.job.cancel);
+        if !collector.wants_any() {
+            return Outcome::Searched;
+        }
+        let searched = Self::read(
+            self.job,
+            (&mut self.plain, &mut self.wary),
+            (&mut self.buffer, &mut self.whole),
+            matcher,
+            &mut file,
+            &mut collector,
+        );
+        let (found, binary_at) = (collector.found, collector.binary_at);
+        let shows_nul = collector.shows_nul;
+        let outcome = match searched {
+            Ok(outcome) => outcome,
+            // Not the file's fault: the search is over.
+            Err(_) if self.job.stop.load(Ordering::Relaxed) || self.job.cancel.is_cancelled() => Outcome::Searched,
+            Err(error) if error.to_string().contains("allocation limit") => Outcome::TooLarge,
+            Err(error) => {
+                warnings
+                    .push(sinew_base::Error::io(format!("failed to read \"{name}\""), &error).message().to_string());
+                Outcome::Unreadable
+            }
+        };
+        match (outcome, binary_at) {
+            (Outcome::TooLarge, _) => {
+                let limit = if self.job.keep.multiline { "as a multi-line search needs" } else { "a line of it" };
+                warnings.push(format!(
+                    "\"{name}\" was not searched to its end: it is too large to hold in memory, {limit}"
+                ));
+            }
+            (Outcome::Binary, Some(at)) if found > 0 => {
+                warnings.push(format!("\"{name}\" is binary: the search stopped at the NUL byte at {at}"));
+                if self.job.keep.mode == Mode::Count {
+                    // A count of a part would be taken for one of the whole.
+                    collector.found = 0;
+                }
+            }
+            _ if self.job.named && (shows_nul || binary_at.is_some()) => {
+                warnings.push(format!("\"{name}\" is binary: it holds NUL bytes and was searched as text"));
+            }
+            _ => {}
+        }
+        collector.close();
+        outcome
+    }
+
+    fn read(
+        job: &Job<'_>,
+        (plain, wary): (&mut Searcher, &mut Searcher),
+        (buffer, whole): (&mut Vec<u8>, &mut Vec<u8>),
+        matcher: &RegexMatcher,
+        file: &mut File,
+        collector: &mut Collector<'_>,
+    ) -> io::Result<Outcome> {
+        let (filled, ended) = fill(file, buffer)?;
+        let first = &buffer[..filled];
+        let mut guarded = Guarded { job, inner: first.chain(file) };
+        let (encoded, together) = (has_bom(first), wary.multi_line_with_matcher(matcher));
+        let mut wary_of_first = false;
+        if !encoded && let Some(at) = memchr::memchr(0, first) {
+            collector.binary_at = Some(at as u64);
+            // ripgrep searches what it read to look for a byte order mark before it reads on. Lines that end
+            // there are found although the file is binary.
+            wary_of_first = !job.named && !together && at >= BOM && memchr::memchr(b'\n', &first[..BOM]).is_some();
+            if !job.named && !wary_of_first {
+                return Ok(Outcome::Binary);
+            }
+        }
+        if ended && !encoded && !wary_of_first {
+            // A file that fits needs no second buffer, and no second look for NUL bytes.
+            plain.search_slice(matcher, first, &mut *collector)?;
+            return Ok(Outcome::Searched);
+        }
+        if !encoded && together {
+            let _one = match guarded.inner.get_ref().1.metadata()?.len() {
+                size if size > MULTILINE_LIMIT => return Ok(Outcome::TooLarge),
+                size if size > LARGE as u64 => Some(job.large.lock().unwrap_or_else(|poison| poison.into_inner())),
+                _ => None,
+            };
+            whole.clear();
+            (&mut guarded).take(MULTILINE_LIMIT + 1).read_to_end(whole)?;
+            if whole.len() as u64 > MULTILINE_LIMIT {
+                *whole = Vec::new();
+                return Ok(Outcome::TooLarge);
+            }
+            let searched = wary.search_slice(matcher, whole, &mut *collector);
+            if whole.len() > LARGE {
+                *whole = Vec::new();
+            }
+            searched?;
+        } else {
+            wary.search_reader(matcher, guarded, &mut *collector)?;
+        }
+        let binary = !job.named && collector.binary_at.is_some();
+        Ok(if binary { Outcome::Binary } else { Outcome::Searched })
+    }
+}
+
+/// Fills `buffer` from the start of `file`; whether the file ended within.
+fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => return Ok((filled, true)),
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok((filled, false))
+}
+
+/// Whether the text begins with the byte order mark of UTF-8 or UTF-16.
+fn has_bom(text: &[u8]) -> bool {
+    [&b"\xEF\xBB\xBF"[..], b"\xFE\xFF", b"\xFF\xFE"].iter().any(|bom| text.starts_with(bom))
+}
+
+/// A reader that fails once the search is over.
+struct Guarded<'a, R> {
+    job: &'a Job<'a>,
+    inner: R,
+}
+
+impl<R: Read> Read for Guarded<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.job.stop.load(Ordering::Relaxed) || self.job.cancel.is_cancelled() {
+            return Err(io::Error::other("the search is over"));
+        }
+        self.inner.read(buffer)
+    }
+}
+
+/// Opens a file to read it. What became a pipe since the folder was read does not block.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags((rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits() as i32);
+    }
+    options.open(path)
+}
+
+/// Opens an entry of a walk as [`open`] does.
+pub(crate) fn open_entry(root: &Path, entry: Entry<'_>) -> io::Result<File> {
+    // What is too long for one call to the system is opened step by step.
+    if root.as_os_str().len() + entry.bytes().len() > LONG_PATH {
+        return entry.open();
+    }
+    open(&root.join(path_of(entry.bytes())))
+}
+
+/// The path of an entry, relative to the root.
+pub(crate) fn path_of(bytes: &[u8]) -> Cow<'_, Path> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::ffi::OsStrExt;
+        Cow::Borrowed(Path::new(std::ffi::OsStr::from_bytes(bytes)))
+    }
+    #[cfg(not(unix))]
+    Cow::Owned(std::path::PathBuf::from(String::from_utf8_lossy(bytes).into_owned()))
+}

@@ -1,0 +1,237 @@
+//! Fuzzy find over a scan.
+
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sinew_base::{Aborted, Cancel, EVERY, Result};
+use sinew_fuzzy::{Matcher, Query};
+use sinew_pool::Pool;
+use sinew_walk::{Entry, FileType, Scan, ScanCache, ScanOptions};
+
+/// What an ignored entry loses against one that is not, and a hidden one besides.
+const IGNORED: i32 = 40;
+const HIDDEN: i32 = 60;
+/// Of two that are alike people mean the file.
+const FOLDER: i32 = 2;
+/// How many entries a thread takes at a time.
+const SHARE: usize = 1_024;
+/// Below this many entries other threads cost more than they bring.
+const ALONE: usize = 4_096;
+
+/// What to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindOptions {
+    /// Letters of the path in their order; words separated by blanks come in any order. Empty: everything, in path
+    /// order.
+    pub query: String,
+    /// The folder to search.
+    pub path: PathBuf,
+    /// Whether names that begin with a dot are searched (default: false).
+    pub hidden: bool,
+    /// Whether ignored entries are left out (default: true). When false they come after others that are alike.
+    pub gitignore: bool,
+    /// Whether a scan that was kept may serve, and this one is kept (default: false).
+    pub cache: bool,
+    /// How many matches to give at most (default: 100).
+    pub max_results: usize,
+    /// The user's own ignore file; see [`sinew_walk::global_excludes`].
+    pub global_excludes: Option<PathBuf>,
+}
+
+impl FindOptions {
+    /// The defaults for a folder and a query.
+    pub fn new(path: impl Into<PathBuf>, query: impl Into<String>) -> FindOptions {
+        FindOptions {
+            query: query.into(),
+            path: path.into(),
+            hidden: false,
+            gitignore: true,
+            cache: false,
+            max_results: 100,
+            global_excludes: None,
+        }
+    }
+}
+
+/// One entry that answers the query.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FindMatch {
+    /// Relative to the searched folder, with `/`.
+    pub path: String,
+    /// Whether it is a folder.
+    pub is_directory: bool,
+    /// More is better; only scores of one call compare. 0 for an empty query.
+    pub score: i32,
+    /// The places of the letters: UTF-16 units of `path`, ascending.
+    pub positions: Vec<u32>,
+}
+
+/// What was found, the best first, equals in the order of length, then of path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FindResult {
+    /// At most `max_results`.
+    pub matches: Vec<FindMatch>,
+    /// How many answer the query in all.
+    pub total_matches: usize,
+    /// What makes the answer less than complete.
+    pub warnings: Vec<String>,
+}
+
+/// Finds the files and folders whose path answers a query best. Links are left out.
+///
+/// One letter too many and two neighbours swapped are forgiven where no path has the query at the starts of its
+/// words; upper case in the query counts unless nothing is found with it. Large scans are ranked on this thread and
+/// those of `pool` that are free; each looks at `cancel` once per [`sinew_base::EVERY`] entries.
+///
+/// # Errors
+/// For a path that does not exist, and a cancelled call.
+pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel: &Cancel) -> Result<FindResult> {
+    let scan_options = ScanOptions {
+        hidden: options.hidden,
+        gitignore: options.gitignore,
+        skip_node_modules: !options.path.iter().any(|name| name == "node_modules"),
+        global_excludes: options.global_excludes.clone(),
+        ..ScanOptions::new(&options.path)
+    };
+    let look = |scan: &Arc<Scan>| find(scan, options, pool, cancel).map_err(Into::into);
+    // Everything is what an empty query finds: nothing to look for again.
+    let found = |result: &FindResult| result.total_matches > 0 || options.query.trim().is_empty();
+    cancel
+        .check()
+        .map_err(Into::into)
+        .and_then(|()| cache.query(&scan_options, options.cache, pool, cancel, look, found))
+        .map_err(|error| error.within("fuzzyFind"))
+}
+
+fn find(scan: &Scan, options: &FindOptions, pool: &Pool, cancel: &Cancel) -> Result<FindResult, Aborted> {
+    let query = Query::new(&options.query);
+    let warnings = scan.warnings().to_vec();
+    if query.is_empty() {
+        return everything(scan, options.max_results, warnings, cancel);
+    }
+    let most = options.max_results;
+    let mut form = (query, false);
+    let mut ranked = rank(scan, &form.0, form.1, most, pool, cancel)?;
+    if ranked.total == 0 && form.0.keeps_case() {
+        form.0 = Query::with_case(&options.query, false);
+        ranked = rank(scan, &form.0, form.1, most, pool, cancel)?;
+    }
+    // A best match of scattered letters: perhaps the query has a slip.
+    let clean = ranked.best.is_some_and(|row| Matcher::new(&form.0).is_clean(&scan.get(row as usize).path()));
+    if !clean {
+        form.1 = true;
+        ranked = rank(scan, &form.0, form.1, most, pool, cancel)?;
+    }
+    let mut matcher = matcher(&form.0, form.1);
+    let mut matches = Vec::with_capacity(ranked.rows.len());
+    for (score, row) in ranked.rows {
+        let entry = scan.get(row as usize);
+        let path = entry.path().into_owned();
+        let mut positions = Vec::new();
+        matcher.score_with_positions(&path, &mut positions);
+        matches.push(FindMatch { path, is_directory: entry.file_type() == FileType::Dir, score, positions });
+    }
+    Ok(FindResult { matches, total_matches: ranked.total, warnings })
+}
+
+fn matcher(query: &Query, slips: bool) -> Matcher<'_> {
+    if slips { Matcher::new(query).with_slips() } else { Matcher::new(query) }
+}
+
+fn everything(scan: &Scan, most: usize, warnings: Vec<String>, cancel: &Cancel) -> Result<FindResult, Aborted> {
+    let mut result = FindResult { warnings, ..FindResult::default() };
+    let mut pace = sinew_base::Pace::new(cancel);
+    for entry in scan.iter().filter(|entry| entry.file_type() != FileType::Symlink) {
+        pace.step()?;
+        result.total_matches += 1;
+        if result.matches.len() < most {
+            result.matches.push(FindMatch {
+                path: entry.path().into_owned(),
+                is_directory: entry.file_type() == FileType::Dir,
+                score: 0,
+                positions: Vec::new(),
+            });
+        }
+    }
+    Ok(result)
+}
+
+/// The best rows, best first.
+#[derive(Default)]
+struct Ranked {
+    rows: Vec<(i32, u32)>,
+    best: Option<u32>,
+    total: usize,
+}
+
+/// What comes first: the score, the shorter path, the earlier path.
+type Rank = (Reverse<i32>, usize, u32);
+
+fn rank(scan: &Scan, query: &Query, slips: bool, most: usize, pool: &Pool, cancel: &Cancel) -> Result<Ranked, Aborted> {
+    let next = AtomicUsize::new(0);
+    let total = AtomicUsize::new(0);
+    let state: Mutex<(Vec<Rank>, Option<Aborted>)> = Mutex::default();
+    let work = |_| {
+        let mut matcher = matcher(query, slips);
+        // The worst on top, so that it can go. One place is kept for the best even where no row is asked for.
+        let mut heap: BinaryHeap<Rank> = BinaryHeap::new();
+        let mut count = 0;
+        let mut aborted = None;
+        'shares: loop {
+            let from = next.fetch_add(SHARE, Ordering::Relaxed);
+            if from >= scan.len() {
+                break;
+            }
+            for row in from..scan.len().min(from + SHARE) {
+                if row % EVERY as usize == 0
+                    && let Err(now) = cancel.check()
+                {
+                    aborted = Some(now);
+                    next.store(scan.len(), Ordering::Relaxed);
+                    break 'shares;
+                }
+                let entry = scan.get(row);
+                let Some(score) = score(&mut matcher, &entry) else { continue };
+                count += 1;
+                let rank = (Reverse(score), entry.bytes().len(), u32::try_from(row).unwrap_or(u32::MAX));
+                if heap.len() < most.max(1) {
+                    heap.push(rank);
+                } else if heap.peek().is_some_and(|worst| rank < *worst) {
+                    heap.pop();
+                    heap.push(rank);
+                }
+            }
+        }
+        total.fetch_add(count, Ordering::Relaxed);
+        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.0.extend(heap);
+        state.1 = state.1.or(aborted);
+    };
+    pool.crew(if scan.len() < ALONE { 0 } else { pool.size().saturating_sub(1) }, work);
+    let (mut ranks, aborted) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if let Some(aborted) = aborted {
+        return Err(aborted);
+    }
+    ranks.sort_unstable();
+    let best = ranks.first().map(|rank| rank.2);
+    ranks.truncate(most);
+    let rows = ranks.into_iter().map(|(Reverse(score), _, row)| (score, row)).collect();
+    Ok(Ranked { rows, best, total: total.into_inner() })
+}
+
+fn score(matcher: &mut Matcher<'_>, entry: &Entry<'_>) -> Option<i32> {
+    if entry.file_type() == FileType::Symlink {
+        return None;
+    }
+    let score = matcher.score(&entry.path())?;
+    let ignored = if entry.ignored() { IGNORED } else { 0 };
+    let hidden = if entry.hidden() { HIDDEN } else { 0 };
+    let folder = if entry.file_type() == FileType::Dir { FOLDER } else { 0 };
+    Some(score - ignored - hidden - folder)
+}

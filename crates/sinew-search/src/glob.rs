@@ -1,0 +1,245 @@
+//! Globs over a scan.
+
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sinew_base::{Cancel, Pace, Result};
+use sinew_pool::Pool;
+use sinew_walk::{Detail, Entry, FileType, GlobSet, GlobSyntax, Scan, ScanCache, ScanOptions};
+
+/// What to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GlobOptions {
+    /// One or more globs (default: `*`); see [`GlobSet`]. An absolute one must lie below `path`. A pattern that is
+    /// the name of an entry matches that entry, whatever its characters mean.
+    pub pattern: String,
+    /// The folder to search, or a file.
+    pub path: PathBuf,
+    /// Only entries of this type (default: all). A link counts as what it points to, but for
+    /// [`FileType::Symlink`], which means links alone.
+    pub file_type: Option<FileType>,
+    /// Whether a pattern without `/` matches at any depth (default: true).
+    pub recursive: bool,
+    /// Whether wildcards match names that begin with a dot (default: false).
+    pub hidden: bool,
+    /// Whether ignored entries are left out (default: true).
+    pub gitignore: bool,
+    /// Whether a scan that was kept may serve, and this one is kept (default: false).
+    pub cache: bool,
+    /// How many matches to give at most (default: all).
+    pub max_results: Option<usize>,
+    /// Whether the newest come first, with time and size of each (default: false, path order).
+    pub sort_by_mtime: bool,
+    /// Whether to search folders called `node_modules` that neither `path` nor `pattern` names (default: false).
+    pub include_node_modules: bool,
+    /// The user's own ignore file; see [`sinew_walk::global_excludes`].
+    pub global_excludes: Option<PathBuf>,
+}
+
+impl GlobOptions {
+    /// The defaults for a folder and a pattern.
+    pub fn new(path: impl Into<PathBuf>, pattern: impl Into<String>) -> GlobOptions {
+        GlobOptions {
+            pattern: pattern.into(),
+            path: path.into(),
+            file_type: None,
+            recursive: true,
+            hidden: false,
+            gitignore: true,
+            cache: false,
+            max_results: None,
+            sort_by_mtime: false,
+            include_node_modules: false,
+            global_excludes: None,
+        }
+    }
+}
+
+/// One entry that matches.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GlobMatch<'a> {
+    /// Relative to the searched folder, with `/`; as given where a file was searched.
+    pub path: Cow<'a, str>,
+    /// What it is; a link is a link.
+    pub file_type: FileType,
+    /// When its content last changed, in milliseconds since the epoch; with `sort_by_mtime`.
+    pub mtime: Option<f64>,
+    /// Its size in bytes; with `sort_by_mtime`.
+    pub size: Option<u64>,
+}
+
+/// What was found: rows of a shared scan, so that a large result costs four bytes a row.
+#[derive(Debug, Clone)]
+pub struct GlobResult {
+    /// The scan that the rows are of.
+    pub scan: Arc<Scan>,
+    /// Indices into the scan, in the order of the result.
+    pub rows: Vec<u32>,
+    /// How many entries match, also those beyond `max_results`.
+    pub total_matches: usize,
+    /// Whether `max_results` left something out.
+    pub limit_reached: bool,
+    /// What makes the answer less than complete.
+    pub warnings: Vec<String>,
+    given: Option<String>,
+}
+
+impl GlobResult {
+    /// The matches in order.
+    pub fn matches(&self) -> impl ExactSizeIterator<Item = GlobMatch<'_>> {
+        self.rows.iter().map(|row| shown(self.scan.get(*row as usize), self.given.as_deref()))
+    }
+}
+
+fn shown<'a>(entry: Entry<'a>, given: Option<&'a str>) -> GlobMatch<'a> {
+    GlobMatch {
+        path: given.map_or_else(|| entry.path(), Cow::Borrowed),
+        file_type: entry.file_type(),
+        #[allow(clippy::cast_precision_loss, reason = "a time in milliseconds needs 41 bits")]
+        mtime: entry.mtime().map(|nanoseconds| (nanoseconds / 1_000) as f64 / 1_000.0),
+        size: entry.size(),
+    }
+}
+
+/// Finds the entries below a folder that match, and gives each to `on_match` in the order of the result.
+///
+/// Takes one scan (or none, where one is kept) and one comparison per entry; looks at `cancel` once per
+/// [`sinew_base::EVERY`] of both.
+///
+/// # Errors
+/// For a pattern that means nothing, a path that does not exist, a cancelled call, and those of `on_match`.
+pub fn glob(
+    options: &GlobOptions,
+    cache: &ScanCache,
+    pool: &Pool,
+    cancel: &Cancel,
+    on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
+) -> Result<GlobResult> {
+    run(options, cache, pool, cancel, on_match).map_err(|error| error.within("glob"))
+}
+
+fn run(
+    options: &GlobOptions,
+    cache: &ScanCache,
+    pool: &Pool,
+    cancel: &Cancel,
+    mut on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
+) -> Result<GlobResult> {
+    cancel.check()?;
+    let pattern = below(&options.pattern, &options.path);
+    let matcher = Matcher::new(&pattern, options);
+    let named = |name: &str| matcher.globs.as_ref().is_ok_and(|globs| globs.names(name));
+    let scan_options = ScanOptions {
+        hidden: options.hidden || matcher.names_dot,
+        gitignore: options.gitignore,
+        skip_node_modules: !options.include_node_modules
+            && !named("node_modules")
+            && !options.path.iter().any(|name| name == "node_modules"),
+        detail: if options.sort_by_mtime { Detail::Full } else { Detail::Path },
+        global_excludes: options.global_excludes.clone(),
+        ..ScanOptions::new(&options.path)
+    };
+    let look = |scan: &Arc<Scan>| matcher.rows(scan, options, cancel).map(|rows| (Arc::clone(scan), rows));
+    let (scan, mut rows) =
+        cache.query(&scan_options, options.cache, pool, cancel, look, |(_, rows)| !rows.is_empty())?;
+    if let (Err(error), true) = (&matcher.globs, rows.is_empty()) {
+        return Err(error.clone());
+    }
+    if options.sort_by_mtime {
+        rows.sort_by_key(|row| (std::cmp::Reverse(scan.get(*row as usize).mtime()), *row));
+    }
+    let total_matches = rows.len();
+    rows.truncate(options.max_results.unwrap_or(usize::MAX));
+    let given = scan.is_single_file().then(|| {
+        let path = options.path.to_string_lossy();
+        if cfg!(windows) { path.replace('\\', "/") } else { path.into_owned() }
+    });
+    let mut pace = Pace::new(cancel);
+    for row in &rows {
+        pace.step()?;
+        on_match(shown(scan.get(*row as usize), given.as_deref()))?;
+    }
+    let warnings = scan.warnings().to_vec();
+    Ok(GlobResult { limit_reached: total_matches > rows.len(), scan, rows, total_matches, warnings, given })
+}
+
+/// An absolute pattern without the searched folder at its start.
+fn below<'a>(pattern: &'a str, path: &Path) -> Cow<'a, str> {
+    if !Path::new(pattern).is_absolute() {
+        return Cow::Borrowed(pattern);
+    }
+    let canonical = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    for root in [path, &canonical] {
+        if let Some(rest) = pattern.strip_prefix(&*root.to_string_lossy())
+            && (rest.starts_with('/') || rest.is_empty() || root.as_os_str().as_encoded_bytes().ends_with(b"/"))
+        {
+            // What is left has a `/` before it: it is no pattern for any depth.
+            return Cow::Owned(format!("/{}", rest.trim_start_matches('/')));
+        }
+    }
+    Cow::Borrowed(pattern)
+}
+
+struct Matcher {
+    globs: Result<GlobSet>,
+    names_dot: bool,
+    /// The pattern as the name of an entry, where its characters also mean something else.
+    literal: Option<String>,
+    any_depth: bool,
+}
+
+impl Matcher {
+    fn new(pattern: &str, options: &GlobOptions) -> Matcher {
+        let syntax = GlobSyntax { any_depth: options.recursive, dot: true };
+        let globs = GlobSet::new(pattern, syntax);
+        let plain = pattern.trim_start_matches("./").trim_start_matches('/');
+        let special = plain.contains(['*', '?', '[', ']', '{', '}', '!', ',', '\\']);
+        let literal_dot = plain.starts_with('.') || plain.contains("/.");
+        let names_dot = globs.as_ref().map_or(literal_dot, GlobSet::names_dot);
+        Matcher {
+            // Without hidden entries in the scan there is none that a wildcard could match.
+            globs: globs.map(|globs| globs.with_dot(options.hidden || !names_dot)),
+            names_dot,
+            literal: (special && !plain.is_empty()).then(|| plain.to_string()),
+            any_depth: options.recursive && !pattern.contains('/'),
+        }
+    }
+
+    fn rows(&self, scan: &Scan, options: &GlobOptions, cancel: &Cancel) -> Result<Vec<u32>> {
+        let mut rows = Vec::new();
+        let mut pace = Pace::new(cancel);
+        let literal = self.literal.as_deref().map(str::as_bytes);
+        let is_literal = |entry: &Entry<'_>| {
+            literal.is_some_and(|text| if self.any_depth { entry.name() == text } else { entry.bytes() == text })
+        };
+        // `!a` is the name of an entry or takes one away, never both.
+        let only_literal =
+            self.literal.as_deref().is_some_and(|text| text.starts_with('!')) && scan.iter().any(|e| is_literal(&e));
+        let globs = self.globs.as_ref().ok().filter(|_| !only_literal);
+        let asks_for_folders = globs.is_some_and(GlobSet::asks_for_folders);
+        for entry in scan.iter() {
+            pace.step()?;
+            let is_dir = || match entry.file_type() {
+                FileType::Symlink => asks_for_folders && entry.target_type() == Some(FileType::Dir),
+                other => other == FileType::Dir,
+            };
+            let hit = globs.is_some_and(|globs| globs.is_match(entry.bytes(), is_dir())) || is_literal(&entry);
+            if hit && of_type(&entry, options.file_type) {
+                rows.push(u32::try_from(entry.index()).unwrap_or(u32::MAX));
+            }
+        }
+        Ok(rows)
+    }
+}
+
+fn of_type(entry: &Entry<'_>, wanted: Option<FileType>) -> bool {
+    match wanted {
+        None => true,
+        Some(FileType::Symlink) => entry.file_type() == FileType::Symlink,
+        Some(wanted) => entry.target_type() == Some(wanted),
+    }
+}

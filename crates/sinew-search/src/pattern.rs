@@ -1,0 +1,327 @@
+//! From a pattern to ripgrep's matcher: the same regular expressions as `rg --crlf`, with errors that say
+//! where, and with braces that cannot be a repetition taken as text.
+
+use std::fmt::Write as _;
+
+use grep_matcher::LineTerminator;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use regex_syntax::ast::{self, ErrorKind as Ast};
+use sinew_base::{Error, ErrorCode, Result};
+
+/// The largest compiled program, in bytes.
+const PROGRAM_LIMIT: usize = 64 << 20;
+/// The largest cache of automaton states per thread, in bytes.
+const STATES_LIMIT: usize = 32 << 20;
+/// How many braces one pattern may have repaired: each costs a parse.
+const REPAIRS: usize = 64;
+/// How much of a pattern an error quotes, in characters.
+const QUOTED: usize = 80;
+
+/// What decides how a pattern is read.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Syntax {
+    pub(crate) literal: bool,
+    pub(crate) ignore_case: bool,
+    /// A match may run over several lines.
+    pub(crate) multiline: bool,
+    /// Text with a NUL byte is never searched, so a pattern that asks for one is a mistake.
+    pub(crate) skips_binary: bool,
+}
+
+/// A compiled pattern.
+pub(crate) struct Pattern {
+    pub(crate) matcher: RegexMatcher,
+    /// What ends a line for this matcher; the searcher must agree.
+    pub(crate) terminator: LineTerminator,
+    /// Says that the pattern was repaired, and what it means now.
+    pub(crate) warning: Option<String>,
+}
+
+impl Pattern {
+    /// Compiles `pattern` for a search line by line.
+    ///
+    /// # Errors
+    /// `InvalidArgument` where it is no regular expression, `LimitExceeded` where it is too large.
+    pub(crate) fn lines(pattern: &str, syntax: Syntax) -> Result<Pattern> {
+        let build = |pattern: &str, crlf: bool| {
+            let mut builder = builder(syntax.literal, syntax.ignore_case);
+            builder.multi_line(true).crlf(crlf);
+            if syntax.skips_binary {
+                builder.ban_byte(Some(0));
+            }
+            if syntax.multiline {
+                builder.line_terminator(None);
+            } else if !crlf {
+                builder.line_terminator(Some(b'\n'));
+            }
+            builder.build(pattern)
+        };
+        let crlf = |pattern: &str| match build(pattern, true) {
+            // A pattern that asks for `\r` by name wants to see it: lines end at `\n` then.
+            Err(error) if matches!(error.kind(), grep_regex::ErrorKind::NotAllowed(what) if what == "\r") => {
+                build(pattern, false).map(|matcher| (matcher, LineTerminator::byte(b'\n')))
+            }
+            built => built.map(|matcher| (matcher, LineTerminator::crlf())),
+        };
+        let ((matcher, terminator), warning) = repaired(pattern, syntax.literal, crlf)?;
+        Ok(Pattern { matcher, terminator, warning })
+    }
+
+    /// Compiles `pattern` for one look at a whole text: `^` and `$` are the ends of the text, with
+    /// `multiline` those of its lines.
+    ///
+    /// # Errors
+    /// As [`Pattern::lines`].
+    pub(crate) fn text(pattern: &str, ignore_case: bool, multiline: bool) -> Result<RegexMatcher> {
+        let build = |pattern: &str| {
+            let mut builder = builder(false, ignore_case);
+            builder.multi_line(multiline).crlf(multiline).line_terminator(None);
+            builder.build(pattern)
+        };
+        Ok(repaired(pattern, false, build)?.0)
+    }
+}
+
+fn builder(literal: bool, ignore_case: bool) -> RegexMatcherBuilder {
+    let mut builder = RegexMatcherBuilder::new();
+    builder
+        .fixed_strings(literal)
+        .case_insensitive(ignore_case)
+        .octal(false)
+        .size_limit(PROGRAM_LIMIT)
+        .dfa_size_limit(STATES_LIMIT);
+    builder
+}
+
+type Built<T> = std::result::Result<T, grep_regex::Error>;
+
+/// Builds `pattern`, and where its braces are in the way the repaired one, with a warning.
+fn repaired<T>(pattern: &str, literal: bool, build: impl Fn(&str) -> Built<T>) -> Result<(T, Option<String>)> {
+    let error = match build(pattern) {
+        Ok(built) => return Ok((built, None)),
+        Err(error) => error,
+    };
+    if !literal && let Some(repaired) = escape_braces(pattern) {
+        let built = build(&repaired).map_err(|error| refuse(pattern, &repaired, literal, &error))?;
+        let warning = format!(
+            "pattern {} is not a valid regex; its braces were taken literally: {}",
+            quote(pattern),
+            quote(&repaired)
+        );
+        return Ok((built, Some(warning)));
+    }
+    Err(refuse(pattern, pattern, literal, &error))
+}
+
+/// The pattern with each `{` escaped that the parser cannot read as a repetition, if that makes it valid.
+///
+/// The parser says which brace it stumbles over, so that braces with a meaning (`\p{L}`, `\x{41}`, `\b{start}`,
+/// `[{]`, `a{2,}`) stay as they are.
+fn escape_braces(pattern: &str) -> Option<String> {
+    let mut text = pattern.to_string();
+    for _ in 0..REPAIRS {
+        let Some(error) = fault(&text) else { return (text != pattern).then_some(text) };
+        let brace = match error.kind() {
+            Ast::RepetitionCountUnclosed | Ast::RepetitionCountDecimalEmpty => {
+                text.get(..=error.span().start.offset).unwrap_or(&text).rfind('{')?
+            }
+            // Nothing to repeat: `{platform}` is text, `{2,3}` a repetition in the wrong place.
+            Ast::RepetitionMissing => {
+                let at = error.span().start.offset;
+                let rest = text.get(at..)?.strip_prefix('{')?;
+                if is_count(rest) {
+                    return None;
+                }
+                at
+            }
+            _ => return None,
+        };
+        text.insert(brace, '\\');
+    }
+    None
+}
+
+/// Whether what follows a `{` makes it a repetition: `2}`, `2,}`, `2,3}`.
+fn is_count(rest: &str) -> bool {
+    let Some((inside, _)) = rest.split_once('}') else { return false };
+    inside.trim_start().starts_with(|c: char| c.is_ascii_digit())
+        && inside.chars().all(|c| c.is_ascii_digit() || c == ',' || c.is_whitespace())
+        && inside.matches(',').count() < 2
+}
+
+fn fault(pattern: &str) -> Option<ast::Error> {
+    ast::parse::ParserBuilder::new().octal(false).build().parse(pattern).err()
+}
+
+/// The error for a `pattern` that `error` keeps from being built; `built` is what the builder saw.
+fn refuse(pattern: &str, built: &str, literal: bool, error: &grep_regex::Error) -> Error {
+    use grep_regex::ErrorKind as Kind;
+    match error.kind() {
+        Kind::NotAllowed(what) => Error::invalid(format!(
+            "pattern {} asks for the line break {what:?}, which is part of no line: set multiline: true",
+            quote(pattern)
+        )),
+        Kind::Banned(_) => Error::invalid(format!(
+            "pattern {} asks for a NUL byte, but files that hold one are skipped as binary",
+            quote(pattern)
+        )),
+        Kind::Regex(text) if text.contains("size limit") => Error::new(
+            ErrorCode::LimitExceeded,
+            format!(
+                "pattern {} is too large: compiled it exceeds {} MiB; use smaller repetition counts or fewer alternatives",
+                quote(pattern),
+                PROGRAM_LIMIT >> 20
+            ),
+        ),
+        kind => {
+            let reason = diagnose(built).unwrap_or_else(|| match kind {
+                Kind::Regex(text) => text.lines().last().unwrap_or(text).trim_start_matches("error: ").to_string(),
+                other => format!("{other:?}"),
+            });
+            let way_out =
+                if literal { "" } else { " (escape it with \\, or set literal: true to search the text as it is)" };
+            Error::invalid(format!("invalid regex {}: {reason}{way_out}", quote(pattern)))
+        }
+    }
+}
+
+/// What is wrong and at which character, as the parser tells it.
+fn diagnose(pattern: &str) -> Option<String> {
+    let (what, start, looks) = match regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern) {
+        Ok(_) => return None,
+        Err(regex_syntax::Error::Parse(error)) => {
+            let engine = match error.kind() {
+                Ast::UnsupportedLookAround => Some("look-around, which this engine does not have"),
+                Ast::UnsupportedBackreference => Some("a backreference, which this engine does not have"),
+                _ => None,
+            };
+            (error.kind().to_string(), error.span().start.offset, engine)
+        }
+        Err(regex_syntax::Error::Translate(error)) => (error.kind().to_string(), error.span().start.offset, None),
+        Err(other) => return Some(other.to_string().lines().last().unwrap_or_default().to_string()),
+    };
+    let character = pattern.get(..start).map_or(0, |before| before.chars().count()) + 1;
+    let mut text = looks.map_or(what, str::to_string);
+    let _ = match pattern.get(start..).and_then(|rest| rest.chars().next()) {
+        Some(found) => write!(text, " at character {character} ({found:?})"),
+        None => write!(text, " at character {character} (the end)"),
+    };
+    Some(text)
+}
+
+/// The pattern in quotes, cut where it is long.
+fn quote(pattern: &str) -> String {
+    match pattern.char_indices().nth(QUOTED) {
+        Some((cut, _)) => format!("\"{}…\"", &pattern[..cut]),
+        None => format!("\"{pattern}\""),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn syntax() -> Syntax {
+        Syntax { skips_binary: true, ..Syntax::default() }
+    }
+
+    #[track_caller]
+    fn reads_as(pattern: &str, expect: Option<&str>) {
+        assert_eq!(escape_braces(pattern).as_deref(), expect, "{pattern}");
+        let built = Pattern::lines(pattern, syntax()).map(|built| built.warning.is_some());
+        assert_eq!(built, Ok(expect.is_some()), "{pattern}");
+    }
+
+    #[test]
+    fn braces_that_are_no_repetition_are_text() {
+        reads_as("${platform}", Some("$\\{platform}"));
+        reads_as("a{", Some("a\\{"));
+        reads_as("{,}", Some("\\{,}"));
+        reads_as("a{,}", Some("a\\{,}"));
+        reads_as("{platform}", Some("\\{platform}"));
+        reads_as("f() {", Some("f() \\{"));
+        reads_as("a{2,x}{y}", Some("a\\{2,x}\\{y}"));
+        reads_as("é{ñ}", Some("é\\{ñ}"));
+        reads_as("(?x) a { b", Some("(?x) a \\{ b"));
+        reads_as("a{2", Some("a\\{2"));
+        reads_as("{}", Some("\\{}"));
+        reads_as("a{,3}", Some("a\\{,3}"));
+    }
+
+    #[test]
+    fn braces_with_a_meaning_stay() {
+        for pattern in
+            [r"\b{start}x", r"\p{L}+", r"\x{41}", "a{2,}", "a{2}", "[{]", r"\{", r"\u{1F600}", "a{ 2 , 3 }", "}"]
+        {
+            reads_as(pattern, None);
+        }
+    }
+
+    #[track_caller]
+    fn refuses(pattern: &str, expect: &str) {
+        let error = Pattern::lines(pattern, syntax()).map(drop).unwrap_err();
+        assert_eq!(error.message(), expect);
+        assert_eq!(error.code(), ErrorCode::InvalidArgument);
+    }
+
+    #[test]
+    fn an_error_says_what_is_wrong_and_where() {
+        let way_out = "(escape it with \\, or set literal: true to search the text as it is)";
+        refuses("a(b", &format!("invalid regex \"a(b\": unclosed group at character 2 ('(') {way_out}"));
+        refuses("é)", &format!("invalid regex \"é)\": unopened group at character 2 (')') {way_out}"));
+        refuses(
+            "{2,3}",
+            &format!(
+                "invalid regex \"{{2,3}}\": repetition operator missing expression at character 1 ('{{') {way_out}"
+            ),
+        );
+        refuses(
+            "a{3,2}",
+            &format!(
+                "invalid regex \"a{{3,2}}\": invalid repetition count range, the start must be <= the end at character 2 ('{{') {way_out}"
+            ),
+        );
+        refuses(
+            "foo(?=bar)",
+            &format!(
+                "invalid regex \"foo(?=bar)\": look-around, which this engine does not have at character 4 ('(') {way_out}"
+            ),
+        );
+        refuses(
+            r"(a)\1",
+            &format!(
+                r#"invalid regex "(a)\1": a backreference, which this engine does not have at character 4 ('\\') {way_out}"#
+            ),
+        );
+        refuses(
+            r"\p{Foo}",
+            &format!("invalid regex \"\\p{{Foo}}\": Unicode property not found at character 1 ('\\\\') {way_out}"),
+        );
+    }
+
+    #[test]
+    fn what_can_never_match_is_refused() {
+        refuses(
+            "a\nb",
+            "pattern \"a\nb\" asks for the line break \"\\n\", which is part of no line: set multiline: true",
+        );
+        refuses(r"a\x00b", "pattern \"a\\x00b\" asks for a NUL byte, but files that hold one are skipped as binary");
+    }
+
+    #[test]
+    fn hostile_patterns_end_in_an_error() {
+        let deep = format!("{}a{}", "(".repeat(100_000), ")".repeat(100_000));
+        assert_eq!(Pattern::lines(&deep, syntax()).map(drop).unwrap_err().code(), ErrorCode::InvalidArgument);
+        let large = Pattern::lines(r"(?:\w{1000}){1000}", syntax()).map(drop).unwrap_err();
+        assert_eq!(large.code(), ErrorCode::LimitExceeded);
+        let braces = Pattern::lines(&"{".repeat(100_000), syntax()).map(drop).unwrap_err();
+        assert!(braces.message().len() < 1_000, "{braces}");
+        assert!(Pattern::lines(&"a".repeat(100_000), syntax()).is_ok());
+    }
+
+    #[test]
+    fn a_pattern_that_names_the_carriage_return_sees_it() {
+        let pattern = Pattern::lines(r"x\r$", syntax()).unwrap();
+        assert_eq!(pattern.terminator, LineTerminator::byte(b'\n'));
+    }
+}

@@ -1,0 +1,82 @@
+//! Search of text in memory.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use sinew_search::{Mode, SearchOptions, has_match, search_content};
+
+fn options(pattern: &str) -> SearchOptions {
+    SearchOptions { pattern: pattern.to_string(), ..SearchOptions::default() }
+}
+
+fn lines(content: &[u8], options: &SearchOptions) -> Vec<(u32, String)> {
+    let result = search_content(content, options).unwrap();
+    assert_eq!(result.match_count as usize, result.matches.len());
+    result.matches.iter().map(|row| (row.line_number, row.line.to_string())).collect()
+}
+
+#[test]
+fn lines_are_found() {
+    let text = b"one\r\ntwo\nOne\0\nthree one";
+    assert_eq!(lines(text, &options("one$")), [(1, "one".into()), (4, "three one".into())]);
+    let both = SearchOptions { ignore_case: true, ..options("^one") };
+    assert_eq!(lines(text, &both), [(1, "one".into()), (3, "One\0".into())]);
+    assert_eq!(lines(b"a.b\naxb", &SearchOptions { literal: true, ..options("a.b") }), [(1, "a.b".into())]);
+    assert_eq!(lines(b"", &options("")), []);
+    assert_eq!(lines(b"\xFF\xFEn\0o\0", &options("no")), [(1, "no".into())]);
+}
+
+#[test]
+fn limits_and_offset() {
+    let text = b"x\n".repeat(10);
+    let page = SearchOptions { offset: 2, max_count: Some(3), ..options("x") };
+    assert_eq!(lines(&text, &page).iter().map(|row| row.0).collect::<Vec<_>>(), [3, 4, 5]);
+    assert!(search_content(&text, &page).unwrap().limit_reached);
+    assert!(!search_content(&text, &SearchOptions { max_count: Some(10), ..options("x") }).unwrap().limit_reached);
+    let none = search_content(&text, &SearchOptions { max_count: Some(0), ..options("x") }).unwrap();
+    assert_eq!((none.match_count, none.limit_reached), (0, true));
+}
+
+#[test]
+fn counting_gives_no_rows() {
+    let counted = search_content(b"x\ny\nx", &SearchOptions { mode: Mode::Count, ..options("x") }).unwrap();
+    assert_eq!((counted.matches.len(), counted.match_count), (0, 2));
+    let named = search_content(b"x\ny\nx", &SearchOptions { mode: Mode::FilesWithMatches, ..options("x") }).unwrap();
+    assert_eq!((named.matches.len(), named.match_count), (0, 1));
+}
+
+#[test]
+fn a_pattern_is_repaired_or_refused() {
+    let repaired = search_content(b"a ${b} c", &SearchOptions { pattern: "\\${b}".into(), ..SearchOptions::default() });
+    let repaired = repaired.unwrap();
+    assert_eq!((repaired.match_count, repaired.warnings.len()), (1, 1));
+    let error = search_content(b"", &options("(?<=x)y")).map(drop).unwrap_err();
+    assert!(error.message().starts_with("search: invalid regex \"(?<=x)y\": look-around"), "{error}");
+}
+
+#[track_caller]
+fn check(content: &str, pattern: &str, multiline: bool, expect: bool) {
+    assert_eq!(has_match(content.as_bytes(), pattern, false, multiline), Ok(expect), "{pattern} in {content:?}");
+}
+
+#[test]
+fn a_text_has_a_match() {
+    check("foo bar", "bar", false, true);
+    check("foo bar", "^bar", false, false);
+    check("foo\nbar", "^bar", false, false);
+    check("foo\nbar", "^bar", true, true);
+    check("foo\r\nbar", "foo$", true, true);
+    check("foo\nbar", r"foo\nbar", false, true);
+    check("${x}", r"\${x}", false, true);
+    check("", "", false, true);
+    assert_eq!(has_match("ÄB".as_bytes(), "äb", true, false), Ok(true));
+    assert!(has_match(b"", "(", false, false).unwrap_err().message().starts_with("hasMatch: invalid regex \"(\""));
+}
+
+#[test]
+fn time_is_linear_in_hostile_input() {
+    let text = "a".repeat(1 << 20);
+    check(&text, "(a*)*b", false, false);
+    assert_eq!(lines(text.as_bytes(), &options("(a*)*b")), []);
+    let many: Vec<String> = (0..20_000).map(|n| format!("w{n}")).collect();
+    check("zzz", &many.join("|"), false, false);
+}

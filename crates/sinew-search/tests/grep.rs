@@ -1,0 +1,310 @@
+//! Limits, order, streaming, cancellation, and files that cannot be searched.
+
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use proptest::prelude::*;
+use sinew_base::{Cancel, Canceller, ErrorCode};
+use sinew_pool::Pool;
+use sinew_search::{GrepOptions, GrepResult, Mode, Rows, Skipped, grep};
+use sinew_walk::ScanCache;
+
+fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+fn run(options: &GrepOptions) -> GrepResult {
+    grep(options, &ScanCache::default(), &Pool::new("test", 4), &Cancel::never(), None).unwrap()
+}
+
+/// `path:line:text` of each row.
+fn shown(result: &GrepResult) -> Vec<String> {
+    result.rows().map(|row| format!("{}:{}:{}", row.path, row.line_number, row.line)).collect()
+}
+
+#[track_caller]
+fn fails(options: &GrepOptions, code: ErrorCode, expect: &str) {
+    let error = grep(options, &ScanCache::default(), &Pool::new("test", 2), &Cancel::never(), None).unwrap_err();
+    assert_eq!((error.code(), error.message()), (code, expect));
+}
+
+#[test]
+fn rows_say_where_the_match_is() {
+    let folder = tree(&[("a", "hay\nä😀 x needle y\n".as_bytes())]);
+    let result = run(&GrepOptions::new("needle", folder.path()));
+    let row = result.rows().next().unwrap();
+    assert_eq!((row.path, row.line_number, row.line), ("a", 2, "ä😀 x needle y"));
+    assert_eq!((row.column, row.byte_offset), (6, 4 + 2 + 4 + 3));
+    assert_eq!((result.total_matches, result.files_with_matches, result.files_searched), (1, 1, 1));
+    assert_eq!((result.skipped, result.limit_reached, result.warnings.len()), (Skipped::default(), false, 0));
+}
+
+#[test]
+fn a_named_file_keeps_its_name() {
+    let folder = tree(&[("a.txt", b"needle\n")]);
+    let path = folder.path().join("a.txt");
+    let name = path.to_str().unwrap();
+    assert_eq!(shown(&run(&GrepOptions::new("needle", &path))), [format!("{name}:1:needle")]);
+    // What is named is searched, whatever the filters say.
+    let options =
+        GrepOptions { glob: Some("*.rs".into()), file_type: Some("rust".into()), ..GrepOptions::new("needle", &path) };
+    assert_eq!(shown(&run(&options)).len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_link_as_root_is_followed() {
+    let folder = tree(&[("real/a", b"needle\n")]);
+    for (link, target) in [("dir", "real"), ("file", "real/a")] {
+        std::os::unix::fs::symlink(folder.path().join(target), folder.path().join(link)).unwrap();
+        assert_eq!(run(&GrepOptions::new("needle", folder.path().join(link))).total_matches, 1, "{link}");
+    }
+    // Below the root none is: the file is found once.
+    assert_eq!(shown(&run(&GrepOptions::new("needle", folder.path()))), ["real/a:1:needle"]);
+}
+
+#[test]
+fn modes_name_and_count_files() {
+    let folder = tree(&[("a", b"needle\nneedle\nhay needle\n"), ("b", b"hay\n"), ("c", b"needle\n")]);
+    let count = run(&GrepOptions { mode: Mode::Count, context: Some(2), ..GrepOptions::new("needle", folder.path()) });
+    let rows: Vec<_> = count.rows().map(|row| (row.path, row.line_number, row.line, row.match_count)).collect();
+    assert_eq!(rows, [("a", 0, "", Some(3)), ("c", 0, "", Some(1))]);
+    assert_eq!((count.total_matches, count.files_with_matches, count.files_searched), (4, 2, 3));
+    let names =
+        GrepOptions { mode: Mode::FilesWithMatches, max_count: Some(1), ..GrepOptions::new("needle", folder.path()) };
+    let names = run(&names);
+    let rows: Vec<_> = names.rows().map(|row| (row.path, row.line_number, row.match_count)).collect();
+    assert_eq!(rows, [("a", 0, None)]);
+    assert_eq!((names.total_matches, names.files_with_matches, names.limit_reached), (1, 1, true));
+}
+
+#[test]
+fn a_limit_is_reached_only_where_there_is_more() {
+    let folder = tree(&[("a", b"needle\nneedle\n"), ("b", b"needle\n"), ("c", b"hay\n")]);
+    let at_most = |max_count: u32| {
+        let result = run(&GrepOptions { max_count: Some(max_count), ..GrepOptions::new("needle", folder.path()) });
+        (result.rows().count(), result.total_matches, result.files_with_matches, result.limit_reached)
+    };
+    assert_eq!(at_most(0), (0, 0, 0, true));
+    assert_eq!(at_most(1), (1, 1, 1, true));
+    assert_eq!(at_most(2), (2, 2, 1, true));
+    assert_eq!(at_most(3), (3, 3, 2, false));
+    assert_eq!(at_most(u32::MAX), (3, 3, 2, false));
+}
+
+#[test]
+fn a_limit_stops_the_search() {
+    let files: Vec<(String, Vec<u8>)> = (0..2_000).map(|n| (format!("f{n:04}"), b"needle\n".to_vec())).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+    let folder = tree(&files);
+    let result = run(&GrepOptions { max_count: Some(5), ..GrepOptions::new("needle", folder.path()) });
+    assert_eq!((result.total_matches, result.files_searched, result.limit_reached), (5, 6, true));
+}
+
+#[test]
+fn overlapping_context_is_shown_once() {
+    let folder = tree(&[("a", b"1\n2 needle\n3\n4 needle\n5\n6\n7\n")]);
+    let result = run(&GrepOptions { context: Some(2), ..GrepOptions::new("needle", folder.path()) });
+    let rows: Vec<_> = result
+        .rows()
+        .map(|row| {
+            let numbers =
+                |lines: &[sinew_search::ContextLine]| lines.iter().map(|line| line.line_number).collect::<Vec<_>>();
+            (numbers(&row.before), row.line_number, numbers(&row.after))
+        })
+        .collect();
+    assert_eq!(rows, [(vec![1], 2, vec![3]), (vec![], 4, vec![5, 6])]);
+    let own = GrepOptions { context: Some(2), context_before: Some(0), ..GrepOptions::new("needle", folder.path()) };
+    assert!(run(&own).rows().all(|row| row.before.is_empty() && !row.after.is_empty()));
+}
+
+#[test]
+fn the_last_row_of_a_file_keeps_its_context() {
+    let folder = tree(&[("a", b"needle\nx\ny needle\nz\n")]);
+    let options =
+        GrepOptions { context: Some(3), max_count_per_file: Some(1), ..GrepOptions::new("needle", folder.path()) };
+    let result = run(&options);
+    let rows: Vec<_> = result.rows().collect();
+    assert_eq!((rows.len(), rows[0].after.len(), rows[0].after[0].line), (1, 1, "x"));
+    let options = GrepOptions { max_count: Some(1), max_count_per_file: None, ..options };
+    let limited = run(&options);
+    assert_eq!((limited.matches, limited.limit_reached), (result.matches, true));
+}
+
+#[test]
+fn wide_lines_show_the_match() {
+    let line = format!("{}needle{}", "x".repeat(100_000), "y".repeat(100_000));
+    let folder = tree(&[("a", line.as_bytes())]);
+    let result =
+        run(&GrepOptions { max_columns: Some(50), context: Some(1), ..GrepOptions::new("needle", folder.path()) });
+    let row = result.rows().next().unwrap();
+    assert_eq!(row.line.chars().count(), 50);
+    assert!(row.line.starts_with("...x") && row.line.ends_with("y...") && row.line.contains("needle"), "{}", row.line);
+    assert_eq!((row.truncated, row.column), (true, 100_001));
+}
+
+#[test]
+fn each_match_of_several_lines_is_a_row() {
+    let folder = tree(&[("a", b"fn a() {\n}\nfn b() {\n}\nfn c() {} fn d() {\n}\n")]);
+    let options = GrepOptions { multiline: true, ..GrepOptions::new(r"fn \w\(\) \{[^}]*\}", folder.path()) };
+    assert_eq!(shown(&run(&options)), ["a:1:fn a() {\n}", "a:3:fn b() {\n}", "a:5:fn c() {} fn d() {\n}"]);
+}
+
+#[test]
+fn what_was_not_searched_is_said() {
+    let mut late = b"needle\n".repeat(20_000);
+    late.extend(b"\0");
+    let folder = tree(&[("binary", b"needle\0\n"), ("late", &late), ("text", b"hay\n")]);
+    let result = run(&GrepOptions::new("needle", folder.path()));
+    assert!(result.rows().all(|row| row.path == "late") && result.total_matches > 9_000);
+    assert_eq!(result.warnings, ["\"late\" is binary: the search stopped at the NUL byte at 140000"]);
+    assert_eq!((result.skipped.binary, result.files_searched), (2, 2));
+    let named = run(&GrepOptions::new("needle", folder.path().join("binary")));
+    assert_eq!((named.total_matches, named.warnings.len()), (1, 1));
+    let repaired = run(&GrepOptions::new("${hay}", folder.path()));
+    assert_eq!(
+        repaired.warnings,
+        ["pattern \"${hay}\" is not a valid regex; its braces were taken literally: \"$\\{hay}\""]
+    );
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_file_is_a_warning() {
+    // Also for root, who may read everything else: memory that belongs to nobody.
+    let path = Path::new("/proc/self/mem");
+    if cfg!(target_os = "linux") {
+        let result = run(&GrepOptions::new("needle", path));
+        assert_eq!(result.skipped.unreadable, 1);
+        assert_eq!(result.warnings.len(), 1, "{:?}", result.warnings);
+        assert!(result.warnings[0].starts_with("failed to read \"/proc/self/mem\": "), "{:?}", result.warnings);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn pipes_and_devices_are_not_opened() {
+    let folder = tree(&[("a", b"needle\n")]);
+    let fifo = folder.path().join("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    std::os::unix::net::UnixListener::bind(folder.path().join("socket")).unwrap();
+    assert_eq!(shown(&run(&GrepOptions::new("needle", folder.path()))), ["a:1:needle"]);
+    let message = format!("grep: \"{}\" is a pipe, a socket or a device: name a file or a folder", fifo.display());
+    fails(&GrepOptions::new("needle", &fifo), ErrorCode::InvalidArgument, &message);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_name_that_is_no_utf_8_is_searched() {
+    use std::os::unix::ffi::OsStrExt;
+    let folder = tree(&[]);
+    std::fs::write(folder.path().join(std::ffi::OsStr::from_bytes(b"a\xff\nb")), "needle\n").unwrap();
+    assert_eq!(shown(&run(&GrepOptions::new("needle", folder.path()))), ["a\u{fffd}\nb:1:needle"]);
+}
+
+#[test]
+fn what_cannot_be_attempted_is_an_error() {
+    let folder = tree(&[]);
+    let missing = folder.path().join("missing");
+    let message = format!("grep: failed to read \"{}\": No such file or directory", missing.display());
+    fails(&GrepOptions::new("x", &missing), ErrorCode::NotFound, &message);
+    let options = GrepOptions { file_type: Some("rs".into()), ..GrepOptions::new("x", folder.path()) };
+    fails(&options, ErrorCode::InvalidArgument, "grep: unknown type \"rs\": close names: rust, cs, hs, js, ps");
+    let message = "grep: invalid regex \"a(\": unclosed group at character 2 ('(') (escape it with \\, or set literal: true to search the text as it is)";
+    fails(&GrepOptions::new("a(", folder.path()), ErrorCode::InvalidArgument, message);
+}
+
+#[test]
+fn modules_of_node_are_left_out_unless_named() {
+    let folder = tree(&[("node_modules/m/a", b"needle\n"), ("b", b"needle\n")]);
+    assert_eq!(run(&GrepOptions::new("needle", folder.path())).total_matches, 1);
+    let by_path = GrepOptions::new("needle", folder.path().join("node_modules"));
+    assert_eq!(shown(&run(&by_path)), ["m/a:1:needle"]);
+    let by_glob = GrepOptions { glob: Some("node_modules/**".into()), ..GrepOptions::new("needle", folder.path()) };
+    assert_eq!(shown(&run(&by_glob)), ["node_modules/m/a:1:needle"]);
+}
+
+#[test]
+fn rows_are_streamed_in_order_and_a_stop_ends_the_search() {
+    let files: Vec<(String, Vec<u8>)> = (0..500).map(|n| (format!("f{n:03}"), b"needle\nneedle\n".to_vec())).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+    let folder = tree(&files);
+    let (cache, pool) = (ScanCache::default(), Pool::new("test", 4));
+    let options = GrepOptions::new("needle", folder.path());
+    let mut streamed = Vec::new();
+    let mut take = |rows: &Rows| {
+        streamed.extend(rows.iter().map(|row| format!("{}:{}:{}", row.path, row.line_number, row.line)));
+        ControlFlow::Continue(())
+    };
+    let result = grep(&options, &cache, &pool, &Cancel::never(), Some(&mut take)).unwrap();
+    assert_eq!(streamed, shown(&result));
+    assert_eq!(streamed.len(), 1_000);
+
+    let mut pieces = 0;
+    let mut stop = |_: &Rows| {
+        pieces += 1;
+        ControlFlow::Break(())
+    };
+    let result = grep(&options, &cache, &pool, &Cancel::never(), Some(&mut stop)).unwrap();
+    assert_eq!(pieces, 1);
+    assert!(result.total_matches < 1_000);
+}
+
+#[test]
+fn a_cancel_ends_the_search() {
+    let files: Vec<(String, Vec<u8>)> = (0..300).map(|n| (format!("f{n:03}"), b"needle\n".repeat(3))).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+    let folder = tree(&files);
+    let (cache, pool) = (ScanCache::default(), Pool::new("test", 4));
+    let options = GrepOptions::new("needle", folder.path());
+    let (canceller, cancel) = Canceller::new();
+    let calls = AtomicUsize::new(0);
+    let mut take = |_: &Rows| {
+        calls.fetch_add(1, Ordering::Relaxed);
+        canceller.cancel();
+        ControlFlow::Continue(())
+    };
+    let error = grep(&options, &cache, &pool, &cancel, Some(&mut take)).unwrap_err();
+    assert_eq!((error.code(), error.message()), (ErrorCode::Aborted, "Aborted: Signal"));
+    let error =
+        grep(&options, &cache, &pool, &Cancel::never().with_timeout(std::time::Duration::ZERO), None).unwrap_err();
+    assert_eq!((error.code(), error.message()), (ErrorCode::TimedOut, "Aborted: Timeout"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(40) })]
+
+    #[test]
+    fn limits_cut_the_ordered_whole(
+        counts in prop::collection::vec(0usize..5, 1..60),
+        offset in 0u32..20,
+        max_count in 0u32..30,
+        per_file in prop::option::of(0u32..4),
+        mode in prop_oneof![Just(Mode::Content), Just(Mode::Count), Just(Mode::FilesWithMatches)],
+        context in 0u32..2,
+        threads in 1usize..5,
+    ) {
+        let files: Vec<(String, Vec<u8>)> =
+            counts.iter().enumerate().map(|(n, count)| (format!("d{}/f{n}", n % 3), b"hay\nneedle\n".repeat(*count))).collect();
+        let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+        let folder = tree(&files);
+        let whole = GrepOptions { mode, context: Some(context), max_count_per_file: per_file, ..GrepOptions::new("needle", folder.path()) };
+        let all = run(&whole);
+        let rows: Vec<_> = all.rows().skip(offset as usize).take(max_count as usize).collect();
+        let part = GrepOptions { offset, max_count: Some(max_count), ..whole.clone() };
+        let search = |threads| grep(&part, &ScanCache::default(), &Pool::new("test", threads), &Cancel::never(), None).unwrap();
+        let cut = search(threads);
+        prop_assert_eq!(cut.rows().collect::<Vec<_>>(), rows);
+        prop_assert_eq!(cut.limit_reached, all.rows().count() > (offset + max_count) as usize);
+        prop_assert_eq!(&cut, &search(1));
+    }
+}
