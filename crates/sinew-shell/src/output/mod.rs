@@ -6,13 +6,14 @@ mod merger;
 #[cfg(unix)]
 mod pump;
 mod sink;
-#[cfg(unix)]
+#[cfg_attr(windows, path = "wake_windows.rs")]
 mod wake;
 
 pub use decoder::Decoder;
 pub use merger::{MERGE_BYTES, MERGE_INTERVAL, Merger};
 #[cfg(unix)]
+pub(crate) use pump::timespec;
+#[cfg(unix)]
 pub use pump::{DRAIN_IDLE, DRAIN_MOST, Ending, PumpEnd, pump};
 pub use sink::{OutputDump, OutputSink, SinkOptions, TAIL_BYTES};
-#[cfg(unix)]
 pub(crate) use wake::Wake;

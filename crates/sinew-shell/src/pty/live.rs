@@ -1,0 +1,117 @@
+//! What the caller's threads and the session's thread share while a program runs.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sinew_base::{Error, ErrorCode, Result};
+
+use super::INPUT_LIMIT;
+use crate::output::Wake;
+
+/// Ends the program without the session's thread, which may be inside a slow callback.
+type Killer = Box<dyn Fn() + Send>;
+/// Tells the terminal its size.
+type Resizer = Box<dyn Fn((u16, u16)) + Send>;
+
+pub(super) struct Live {
+    pub(super) wake: Wake,
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    queue: VecDeque<u8>,
+    size: (u16, u16),
+    killed: bool,
+    // Both are there from the program's start to its end.
+    killer: Option<Killer>,
+    resizer: Option<Resizer>,
+}
+
+impl Live {
+    pub(super) fn new(size: (u16, u16)) -> Result<Arc<Live>> {
+        let wake = Wake::new().map_err(|error| Error::io("failed to start the PTY session", &error))?;
+        let inner = Inner { queue: VecDeque::new(), size, killed: false, killer: None, resizer: None };
+        Ok(Arc::new(Live { wake, inner: Mutex::new(inner) }))
+    }
+
+    pub(super) fn write(&self, data: &[u8]) -> Result<()> {
+        let mut inner = self.lock();
+        let pending = inner.queue.len();
+        if data.len() > INPUT_LIMIT - pending {
+            let message = format!(
+                "write: {pending} bytes of input wait for the program and {} more are over the limit of {INPUT_LIMIT}; \
+                 look at pendingBytes before writing",
+                data.len()
+            );
+            return Err(Error::new(ErrorCode::LimitExceeded, message));
+        }
+        inner.queue.extend(data);
+        drop(inner);
+        self.wake.wake();
+        Ok(())
+    }
+
+    pub(super) fn resize(&self, size: (u16, u16)) {
+        let mut inner = self.lock();
+        inner.size = size;
+        if let Some(resizer) = &inner.resizer {
+            resizer(size);
+        }
+    }
+
+    pub(super) fn kill(&self) {
+        let mut inner = self.lock();
+        inner.killed = true;
+        if let Some(killer) = &inner.killer {
+            killer();
+        }
+        drop(inner);
+        self.wake.wake();
+    }
+
+    pub(super) fn is_killed(&self) -> bool {
+        self.lock().killed
+    }
+
+    pub(super) fn pending(&self) -> usize {
+        self.lock().queue.len()
+    }
+
+    pub(super) fn size(&self) -> (u16, u16) {
+        self.lock().size
+    }
+
+    /// The program runs: what was asked for before is done now.
+    pub(super) fn attach(&self, killer: Killer, resizer: Resizer) {
+        let mut inner = self.lock();
+        resizer(inner.size);
+        if inner.killed {
+            killer();
+        }
+        inner.killer = Some(killer);
+        inner.resizer = Some(resizer);
+    }
+
+    /// The program is over: nothing may be signalled or resized any more.
+    pub(super) fn detach(&self) {
+        let mut inner = self.lock();
+        inner.killer = None;
+        inner.resizer = None;
+        inner.queue = VecDeque::new();
+    }
+
+    /// Hands the front of the queue to `write`, which tells how much it took.
+    pub(super) fn type_with<E>(&self, write: impl FnOnce(&[u8]) -> Result<usize, E>) -> Result<(), E> {
+        let mut inner = self.lock();
+        let (front, _) = inner.queue.as_slices();
+        if !front.is_empty() {
+            let count = write(front)?;
+            inner.queue.drain(..count);
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,172 @@
+//! Programs that need a terminal: a pseudo-terminal, what is typed into it and what it prints.
+//!
+//! One thread per running session sleeps until the terminal, the program or the caller does something. The
+//! program runs under the companion process where [`PtyOptions::companion`] names it: the companion is told of
+//! the host's end by a closed socket, collects every orphan of the session and leaves none of them behind.
+//! Without a companion the program itself gets a death signal (Linux), and what it started is ended as far as
+//! descent leads.
+
+mod live;
+mod options;
+
+#[cfg(unix)]
+mod program;
+#[cfg(unix)]
+mod run;
+#[cfg(unix)]
+mod terminal;
+#[cfg(windows)]
+mod windows;
+#[cfg(windows)]
+use windows as run;
+
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use sinew_base::{Cancel, Error, ErrorCode, Result};
+
+use live::Live;
+pub use options::{Companion, PtyEnd, PtyOptions, clamped};
+
+/// How many bytes may wait to be typed: 16 MiB.
+pub const INPUT_LIMIT: usize = 16 * 1024 * 1024;
+
+#[derive(Default)]
+enum State {
+    #[default]
+    New,
+    Running(Arc<Live>),
+    Over,
+}
+
+/// A pseudo-terminal session: one program at a time. Clones share it.
+#[derive(Clone, Default)]
+pub struct PtySession {
+    state: Arc<Mutex<State>>,
+}
+
+impl PtySession {
+    /// A session without a program.
+    #[must_use]
+    pub fn new() -> PtySession {
+        PtySession::default()
+    }
+
+    /// Starts a program. [`PtySession::write`], [`PtySession::resize`] and [`PtySession::kill`] work from now on.
+    ///
+    /// `on_chunk` gets the decoded output, at most once per [`crate::output::MERGE_INTERVAL`] or
+    /// [`crate::output::MERGE_BYTES`]; while it runs nothing is read, and when it breaks off the program is
+    /// killed. `on_end` gets the result after the last chunk. Both run on the session's thread.
+    ///
+    /// `cancel` ends the program as [`PtySession::kill`] does.
+    ///
+    /// # Errors
+    /// `PTY session already running`; no thread or descriptor left. A program that cannot be started is an error
+    /// of `on_end`.
+    pub fn start(
+        &self,
+        options: PtyOptions,
+        cancel: &Cancel,
+        on_chunk: impl FnMut(String) -> ControlFlow<()> + Send + 'static,
+        on_end: impl FnOnce(Result<PtyEnd>) + Send + 'static,
+    ) -> Result<()> {
+        let live = {
+            let mut state = self.lock();
+            if matches!(*state, State::Running(_)) {
+                return Err(Error::new(ErrorCode::InvalidState, "PTY session already running"));
+            }
+            let live = Live::new(clamped(options.cols, options.rows))?;
+            *state = State::Running(Arc::clone(&live));
+            live
+        };
+        let (session, cancel) = (self.clone(), cancel.clone());
+        let thread = std::thread::Builder::new().name("sinew-pty".to_string()).spawn(move || {
+            let end = run::run(&live, &options, &cancel, on_chunk);
+            *session.lock() = State::Over;
+            on_end(end);
+        });
+        if let Err(error) = thread {
+            *self.lock() = State::Over;
+            return Err(Error::io("failed to start a thread for the PTY session", &error));
+        }
+        Ok(())
+    }
+
+    /// [`PtySession::start`] that waits for the end.
+    ///
+    /// # Errors
+    /// Those of `start`, and a program that cannot be started.
+    pub fn run(
+        &self,
+        options: PtyOptions,
+        cancel: &Cancel,
+        on_chunk: impl FnMut(String) -> ControlFlow<()> + Send + 'static,
+    ) -> Result<PtyEnd> {
+        let (send, receive) = std::sync::mpsc::channel();
+        self.start(options, cancel, on_chunk, move |end| {
+            // The receiver below lives until this was sent.
+            let _ = send.send(end);
+        })?;
+        receive.recv().unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "PTY session ended without a result")))
+    }
+
+    /// Queues what is typed. Never blocks: see [`PtySession::pending_bytes`].
+    ///
+    /// # Errors
+    /// `PTY session is not running`; more than [`INPUT_LIMIT`] bytes waiting, of which then none is queued.
+    pub fn write(&self, data: &[u8]) -> Result<()> {
+        self.running()?.write(data)
+    }
+
+    /// Gives the terminal another size, clamped to 20–400 columns and 5–200 rows. Does nothing after the end.
+    ///
+    /// # Errors
+    /// `PTY session is not running` when nothing was ever started.
+    pub fn resize(&self, cols: u32, rows: u32) -> Result<()> {
+        match &*self.lock() {
+            State::New => Err(not_running()),
+            State::Running(live) => {
+                live.resize(clamped(cols, rows));
+                Ok(())
+            }
+            State::Over => Ok(()),
+        }
+    }
+
+    /// Ends the program and all that descends from it: hang-up and `SIGTERM`, soon after `SIGKILL`. The session
+    /// ends as cancelled. It does not wait behind queued input or a slow callback.
+    ///
+    /// # Errors
+    /// `PTY session is not running`.
+    pub fn kill(&self) -> Result<()> {
+        self.running()?.kill();
+        Ok(())
+    }
+
+    /// How many bytes wait to be typed; 0 without a program.
+    #[must_use]
+    pub fn pending_bytes(&self) -> usize {
+        self.running().map_or(0, |live| live.pending())
+    }
+
+    fn running(&self) -> Result<Arc<Live>> {
+        match &*self.lock() {
+            State::Running(live) => Ok(Arc::clone(live)),
+            State::New | State::Over => Err(not_running()),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl std::fmt::Debug for PtySession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PtySession").field("running", &self.running().is_ok()).finish()
+    }
+}
+
+fn not_running() -> Error {
+    Error::new(ErrorCode::InvalidState, "PTY session is not running")
+}

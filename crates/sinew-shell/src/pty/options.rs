@@ -1,0 +1,85 @@
+//! What runs on a pseudo-terminal, and how it ended.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// What to run, and on what terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PtyOptions {
+    /// What the shell runs.
+    pub command: String,
+    /// The shell, run as `SHELL -lc COMMAND`. Default `sh`.
+    pub shell: String,
+    /// The working directory. Default: the process's own.
+    pub cwd: Option<PathBuf>,
+    /// The whole environment of the program. Default: empty.
+    pub env: crate::Environment,
+    /// Columns of the terminal, clamped to 20–400. Default 120.
+    pub cols: u32,
+    /// Rows of the terminal, clamped to 5–200. Default 40.
+    pub rows: u32,
+    /// The program that supervises the session. Default: none, the session is on its own.
+    pub companion: Option<Companion>,
+}
+
+impl PtyOptions {
+    /// The defaults for `command`.
+    #[must_use]
+    pub fn new(command: impl Into<String>) -> PtyOptions {
+        PtyOptions {
+            command: command.into(),
+            shell: "sh".to_string(),
+            cwd: None,
+            env: Vec::new(),
+            cols: 120,
+            rows: 40,
+            companion: None,
+        }
+    }
+}
+
+/// How to start the companion: `PROGRAM ARGUMENTS… pty SHELL COMMAND`. Used on Linux.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Companion {
+    /// Its file.
+    pub program: PathBuf,
+    /// What stands before the role.
+    pub arguments: Vec<OsString>,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct PtyEnd {
+    /// The program's exit code, 128 and the signal's number when a signal ended it; `None` when it was killed
+    /// by the session.
+    pub exit_code: Option<i32>,
+    /// Whether it was killed, by [`super::PtySession::kill`], a signal of the caller's or a broken callback.
+    pub cancelled: bool,
+    /// Whether the time was up.
+    pub timed_out: bool,
+}
+
+/// A size that programs can live with: 20–400 columns, 5–200 rows.
+#[must_use]
+pub fn clamped(cols: u32, rows: u32) -> (u16, u16) {
+    let fit = |value: u32, least: u16, most: u16| u16::try_from(value).unwrap_or(most).clamp(least, most);
+    (fit(cols, 20, 400), fit(rows, 5, 200))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_clamped() {
+        for (asked, given) in [
+            ((80, 24), (80, 24)),
+            ((0, 0), (20, 5)),
+            ((u32::MAX, u32::MAX), (400, 200)),
+            ((19, 201), (20, 200)),
+            ((401, 4), (400, 5)),
+        ] {
+            assert_eq!(clamped(asked.0, asked.1), given);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The program on a terminal: started by ourselves or by the companion, ended with all that came from it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sinew_base::{Error, ErrorCode, Result};
+use sinew_process::kill_tree;
+
+use super::{PtyOptions, terminal};
+use crate::output::Wake;
+
+/// How long programs may take to obey before they are killed.
+pub(super) const GRACE_MS: u32 = 500;
+
+// How long the companion may take to end what is left.
+#[cfg(target_os = "linux")]
+const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// A running program.
+pub(super) struct Program {
+    kind: Kind,
+    // The program itself, or the companion: what is killed when nothing else helps.
+    root: u32,
+}
+
+enum Kind {
+    Alone {
+        exit: Arc<Exit>,
+    },
+    #[cfg(target_os = "linux")]
+    Supervised {
+        companion: Child,
+        socket: Arc<OwnedFd>,
+    },
+}
+
+/// Set by the thread that waits for the program.
+struct Exit {
+    status: Mutex<Option<ExitStatus>>,
+    wake: Wake,
+}
+
+/// How a program ended.
+pub(super) enum Ended {
+    /// With this code, 128 and more for a signal.
+    Code(i32),
+    /// The companion was killed under it.
+    Lost,
+    /// It could not be started.
+    Failed(io::Error),
+}
+
+impl Program {
+    /// Starts the program on `slave`. The calling thread lives as long as the session: the death signal of the
+    /// program is tied to it.
+    pub(super) fn start(options: &PtyOptions, slave: &OwnedFd) -> Result<Program> {
+        if let Some(cwd) = &options.cwd {
+            check_folder(cwd)?;
+        }
+        let failed = |error: io::Error| Error::io(format!("start: failed to run {:?}", options.shell), &error);
+        #[cfg(target_os = "linux")]
+        if let Some(companion) = &options.companion {
+            return supervised(options, companion, slave);
+        }
+        let mut command = Command::new(&options.shell);
+        command.arg("-lc").arg(&options.command);
+        prepare(&mut command, options, slave).map_err(failed)?;
+        terminal::lead(&mut command);
+        let mut child = command.spawn().map_err(failed)?;
+        // The command holds the terminal too.
+        drop(command);
+        let root = child.id();
+        let exit = Arc::new(Exit { status: Mutex::new(None), wake: Wake::new().map_err(failed)? });
+        let shared = Arc::clone(&exit);
+        let waiting = std::thread::Builder::new().name("sinew-pty-wait".to_string()).spawn(move || {
+            // A child of ours can always be waited for.
+            let status = child.wait().unwrap_or_default();
+            *shared.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+            shared.wake.wake();
+        });
+        if let Err(error) = waiting {
+            kill_tree(root, libc::SIGKILL);
+            return Err(failed(error));
+        }
+        Ok(Program { kind: Kind::Alone { exit }, root })
+    }
+
+    /// Readable when [`Program::ended`] may have something to say.
+    pub(super) fn news(&self) -> BorrowedFd<'_> {
+        match &self.kind {
+            Kind::Alone { exit } => exit.wake.as_fd(),
+            #[cfg(target_os = "linux")]
+            Kind::Supervised { socket, .. } => socket.as_fd(),
+        }
+    }
+
+    /// How the program ended, if it has. Does not wait.
+    pub(super) fn ended(&self) -> Option<Ended> {
+        match &self.kind {
+            Kind::Alone { exit } => {
+                let status = (*exit.status.lock().unwrap_or_else(PoisonError::into_inner))?;
+                Some(Ended::Code(code(status)))
+            }
+            #[cfg(target_os = "linux")]
+            Kind::Supervised { socket, .. } => told(socket),
+        }
+    }
+
+    /// Something that asks the whole tree to end, from any thread.
+    pub(super) fn killer(&self) -> Box<dyn Fn() + Send> {
+        match &self.kind {
+            Kind::Alone { exit } => {
+                let (exit, root) = (Arc::clone(exit), self.root);
+                Box::new(move || {
+                    // Once it was collected, its number may be somebody else's.
+                    if exit.status.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+                        kill_tree(root, libc::SIGHUP);
+                        kill_tree(root, libc::SIGTERM);
+                        kill_tree(root, libc::SIGCONT);
+                    }
+                })
+            }
+            #[cfg(target_os = "linux")]
+            Kind::Supervised { socket, .. } => {
+                let socket = Arc::clone(socket);
+                Box::new(move || close(&socket, GRACE_MS))
+            }
+        }
+    }
+
+    /// Kills all of it.
+    pub(super) fn destroy(&self) {
+        if let Kind::Alone { exit } = &self.kind
+            && exit.status.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        {
+            return;
+        }
+        kill_tree(self.root, libc::SIGKILL);
+    }
+
+    /// The program is over: ends what it left behind.
+    pub(super) fn sweep(&self) {
+        match &self.kind {
+            // The system hangs up on whoever is left on the terminal.
+            Kind::Alone { .. } => {}
+            #[cfg(target_os = "linux")]
+            Kind::Supervised { socket, .. } => close(socket, 0),
+        }
+    }
+
+    /// Waits until nothing is left of it.
+    pub(super) fn finish(self) {
+        self.sweep();
+        match self.kind {
+            Kind::Alone { .. } => {}
+            #[cfg(target_os = "linux")]
+            Kind::Supervised { mut companion, socket } => {
+                let end = std::time::Instant::now() + PATIENCE;
+                while super::run::readable(&socket, end) && !matches!(told(&socket), Some(Ended::Lost)) {}
+                if std::time::Instant::now() >= end {
+                    // It was stopped, so that it does nothing any more.
+                    kill_tree(companion.id(), libc::SIGKILL);
+                }
+                // A child of ours can always be waited for.
+                let _ = companion.wait();
+            }
+        }
+    }
+}
+
+/// The folder, the environment and the terminal of a program.
+fn prepare(command: &mut Command, options: &PtyOptions, slave: &OwnedFd) -> io::Result<()> {
+    if let Some(cwd) = &options.cwd {
+        command.current_dir(cwd);
+    }
+    command.env_clear();
+    command.envs(options.env.iter().map(|(name, value)| (name, value)));
+    terminal::attach(command, slave)
+}
+
+fn check_folder(cwd: &Path) -> Result<()> {
+    match std::fs::metadata(cwd) {
+        Ok(data) if data.is_dir() => Ok(()),
+        Ok(_) => Err(Error::invalid(format!("start: working directory {cwd:?} is not a folder"))),
+        Err(error) => Err(Error::io(format!("start: working directory {cwd:?}"), &error)),
+    }
+}
+
+fn code(status: ExitStatus) -> i32 {
+    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+}
+
+#[cfg(target_os = "linux")]
+fn supervised(options: &PtyOptions, companion: &super::Companion, slave: &OwnedFd) -> Result<Program> {
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+    let path = crate::environment::value(&options.env, "PATH");
+    let shell = match options.shell.contains('/') {
+        true => Some(options.shell.clone().into()),
+        false => crate::environment::find_program(path, &options.shell),
+    };
+    let Some(shell) = shell else {
+        return Err(Error::new(ErrorCode::NotFound, format!("start: no program {:?} on PATH", options.shell)));
+    };
+    let failed = |error: io::Error| Error::io(format!("start: failed to run {:?}", companion.program), &error);
+    let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+        .map_err(|error| failed(error.into()))?;
+    rustix::io::ioctl_fionbio(&ours, true).map_err(|error| failed(error.into()))?;
+    let mut command = Command::new(&companion.program);
+    command.args(&companion.arguments).arg("pty").arg(shell);
+    command.args([&options.shell, "-lc", &options.command]);
+    prepare(&mut command, options, slave).map_err(failed)?;
+    terminal::supervise(&mut command, theirs);
+    let companion = command.spawn().map_err(failed)?;
+    // The command holds the companion's end of the socket and the terminal.
+    drop(command);
+    let root = companion.id();
+    Ok(Program { kind: Kind::Supervised { companion, socket: Arc::new(ours) }, root })
+}
+
+/// What the companion has said about the end.
+#[cfg(target_os = "linux")]
+fn told(socket: &OwnedFd) -> Option<Ended> {
+    use crate::wire::Tell;
+    let mut record = [0u8; 64];
+    loop {
+        match rustix::io::read(socket, &mut record) {
+            Ok(0) => return Some(Ended::Lost),
+            Ok(count) => match Tell::decode(&record[..count]) {
+                Some(Tell::Exited { status }) => return Some(Ended::Code(code(ExitStatus::from_raw(status)))),
+                Some(Tell::Failed { errno }) => return Some(Ended::Failed(io::Error::from_raw_os_error(errno))),
+                Some(Tell::Clean | Tell::Jobs(_)) => {}
+                None => return Some(Ended::Lost),
+            },
+            Err(rustix::io::Errno::INTR) => {}
+            Err(rustix::io::Errno::AGAIN) => return None,
+            Err(_) => return Some(Ended::Lost),
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn close(socket: &OwnedFd, grace_ms: u32) {
+    use rustix::net::{SendFlags, send};
+    // A companion that is gone has ended everything already.
+    let _ = send(socket, &crate::wire::Ask::Close { grace_ms }.encode(), SendFlags::NOSIGNAL);
+}

@@ -1,0 +1,254 @@
+//! The thread of a running session: it sleeps in one `poll` for the terminal, the program and the caller.
+
+use std::ops::ControlFlow;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
+use sinew_base::{Aborted, Cancel, Error, ErrorCode, Result};
+
+use super::live::Live;
+use super::program::{Ended, GRACE_MS, Program};
+use super::{PtyEnd, PtyOptions, terminal};
+use crate::output::{DRAIN_IDLE, DRAIN_MOST, Merger, timespec};
+
+// A companion kills by itself after the grace; if it does not, it was stopped.
+const DESTROY: Duration = Duration::from_millis(GRACE_MS as u64 + 700);
+
+// The leader of the session is gone: how long the companion may take to say so. If it does not, it was killed.
+const LATE: Duration = Duration::from_secs(1);
+
+// So many full reads before the loop looks at everything else again.
+const READS: usize = 16;
+
+/// Runs one program from its start to its end.
+pub(super) fn run(
+    live: &Arc<Live>,
+    options: &PtyOptions,
+    cancel: &Cancel,
+    on_chunk: impl FnMut(String) -> ControlFlow<()>,
+) -> Result<PtyEnd> {
+    if let Err(aborted) = cancel.check() {
+        return Ok(stopped(aborted));
+    }
+    let failed = |error: std::io::Error| Error::io("start: failed to open a terminal", &error);
+    let (master, slave) = terminal::open().map_err(failed)?;
+    terminal::resize(&master, live.size()).map_err(failed)?;
+    let program = Program::start(options, &slave)?;
+    let resizer = master.try_clone().map_err(failed)?;
+    live.attach(
+        program.killer(),
+        Box::new(move |size| {
+            // The terminal is open; a size within the limits is never refused.
+            let _ = terminal::resize(&resizer, size);
+        }),
+    );
+    let waker = Arc::clone(live);
+    let hook = cancel.on_cancel(move || waker.kill());
+    let mut session = Session {
+        live,
+        cancel,
+        on_chunk,
+        master,
+        slave: Some(slave),
+        merger: Merger::default(),
+        buffer: vec![0; 64 * 1024],
+        stop: None,
+        destroy_at: None,
+        drain: None,
+        sweep_at: None,
+        closed: false,
+        broken: false,
+    };
+    let ended = session.serve(&program);
+    drop(hook);
+    live.detach();
+    // What is left of the session must not outlive it, however it ended.
+    if ended.is_err() {
+        program.destroy();
+    }
+    program.finish();
+    session.finish(ended?, options)
+}
+
+struct Session<'a, F> {
+    live: &'a Live,
+    cancel: &'a Cancel,
+    on_chunk: F,
+    master: OwnedFd,
+    // Held while the program runs: without any holder the terminal would report its end over and over.
+    slave: Option<OwnedFd>,
+    merger: Merger,
+    buffer: Vec<u8>,
+    // Why the program is being ended.
+    stop: Option<Aborted>,
+    destroy_at: Option<Instant>,
+    // Since when the program is over, and when the last output came.
+    drain: Option<(Instant, Instant)>,
+    // When the companion is late.
+    sweep_at: Option<Instant>,
+    // The terminal has reported its end.
+    closed: bool,
+    // The callback does not want any more.
+    broken: bool,
+}
+
+impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
+    fn serve(&mut self, program: &Program) -> Result<Ended> {
+        let mut ended: Option<Ended> = None;
+        loop {
+            self.deliver();
+            self.look_at_wishes(program);
+            let now = Instant::now();
+            if let Some((since, heard)) = self.drain
+                && (self.closed || now >= since + DRAIN_MOST || now >= heard + DRAIN_IDLE)
+            {
+                return Ok(ended.unwrap_or(Ended::Lost));
+            }
+            if ended.is_none() {
+                ended = program.ended();
+                if ended.is_some() {
+                    program.sweep();
+                    self.slave = None;
+                    self.drain = Some((now, now));
+                    (self.destroy_at, self.sweep_at) = (None, None);
+                }
+            }
+            self.sleep(program)?;
+            self.read()?;
+            self.type_queue();
+        }
+    }
+
+    /// Hands over the chunk that is due.
+    fn deliver(&mut self) {
+        if let Some(text) = self.merger.take(Instant::now())
+            && !self.broken
+            && (self.on_chunk)(text).is_break()
+        {
+            self.broken = true;
+            self.live.kill();
+        }
+    }
+
+    /// Ends the program when somebody wants that or the time is up.
+    fn look_at_wishes(&mut self, program: &Program) {
+        let now = Instant::now();
+        if self.stop.is_none() {
+            self.stop = match self.cancel.check() {
+                Err(aborted) => Some(aborted),
+                Ok(()) => self.live.is_killed().then_some(Aborted::Signal),
+            };
+            if self.stop.is_some() && self.drain.is_none() {
+                self.live.kill();
+                self.destroy_at = Some(now + DESTROY);
+            }
+        }
+        if self.destroy_at.is_some_and(|at| now >= at) {
+            program.destroy();
+            self.destroy_at = None;
+        }
+        if self.sweep_at.is_some_and(|at| now >= at) {
+            program.sweep();
+            self.sweep_at = None;
+        }
+    }
+
+    fn sleep(&mut self, program: &Program) -> Result<()> {
+        let now = Instant::now();
+        let deadline = self.cancel.deadline().filter(|_| self.stop.is_none());
+        let drain = self.drain.map(|(since, heard)| (since + DRAIN_MOST).min(heard + DRAIN_IDLE));
+        let until = [self.merger.due(now), deadline, self.destroy_at, self.sweep_at, drain].into_iter().flatten().min();
+        let timeout = until.map(|until| timespec(until.saturating_duration_since(now)));
+        let news = program.news();
+        let mut fds = vec![PollFd::new(&self.live.wake, PollFlags::IN)];
+        // Asked for nothing, it still reports that the terminal was hung up.
+        fds.extend(self.slave.iter().map(|slave| PollFd::new(slave, PollFlags::empty())));
+        if !self.closed {
+            let typing = self.live.pending() > 0 && self.drain.is_none();
+            let interest = if typing { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+            fds.push(PollFd::new(&self.master, interest));
+        }
+        if self.drain.is_none() {
+            fds.push(PollFd::new(&news, PollFlags::IN));
+        }
+        match poll(&mut fds, timeout.as_ref()) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(Error::io("PTY session: failed to wait", &error.into())),
+        }
+        if !fds[0].revents().is_empty() {
+            self.live.wake.clear();
+        }
+        if self.slave.is_some() && !fds[1].revents().is_empty() {
+            self.slave = None;
+            self.sweep_at = Some(now + LATE);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<()> {
+        for _ in 0..READS {
+            match rustix::io::read(&self.master, &mut self.buffer) {
+                Ok(0) | Err(Errno::IO) => {
+                    self.closed = true;
+                    break;
+                }
+                Ok(count) => {
+                    self.merger.push(&self.buffer[..count]);
+                    if let Some((_, heard)) = &mut self.drain {
+                        *heard = Instant::now();
+                    }
+                    self.deliver();
+                }
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => break,
+                Err(error) => return Err(Error::io("PTY session: failed to read", &error.into())),
+            }
+        }
+        Ok(())
+    }
+
+    fn type_queue(&self) {
+        // A terminal that takes nothing now says so; one that is closed is noticed where it is read.
+        let _ = self.live.type_with(|bytes| rustix::io::write(&self.master, bytes));
+    }
+
+    fn finish(mut self, ended: Ended, options: &PtyOptions) -> Result<PtyEnd> {
+        if let Some(text) = self.merger.finish()
+            && !self.broken
+            && (self.on_chunk)(text).is_break()
+        {
+            self.stop = Some(Aborted::Signal);
+        }
+        if let Some(aborted) = self.stop {
+            return Ok(stopped(aborted));
+        }
+        match ended {
+            Ended::Code(code) => Ok(PtyEnd { exit_code: Some(code), ..PtyEnd::default() }),
+            Ended::Failed(error) => Err(Error::io(format!("start: failed to run {:?}", options.shell), &error)),
+            Ended::Lost => Err(Error::new(
+                ErrorCode::Io,
+                "PTY session: its companion process was killed, and the program with it; start it again",
+            )),
+        }
+    }
+}
+
+fn stopped(aborted: Aborted) -> PtyEnd {
+    PtyEnd { exit_code: None, cancelled: aborted == Aborted::Signal, timed_out: aborted == Aborted::Timeout }
+}
+
+/// Waits until `fd` is readable, until `end` at most.
+#[cfg(target_os = "linux")]
+pub(super) fn readable(fd: impl AsFd, end: Instant) -> bool {
+    loop {
+        let left = timespec(end.saturating_duration_since(Instant::now()));
+        match poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&left)) {
+            Ok(count) => return count > 0,
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! A pseudo-terminal of a Unix system, and a program on it.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, Stdio};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+/// Both ends of a new pseudo-terminal; neither goes on to programs by itself.
+pub(super) fn open() -> io::Result<(OwnedFd, OwnedFd)> {
+    #[cfg(target_os = "linux")]
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC;
+    #[cfg(not(target_os = "linux"))]
+    let flags = OpenptFlags::RDWR | OpenptFlags::NOCTTY;
+    let master = openpt(flags)?;
+    grantpt(&master)?;
+    unlockpt(&master)?;
+    #[cfg(target_os = "linux")]
+    let slave = rustix::pty::ioctl_tiocgptpeer(&master, flags)?;
+    #[cfg(not(target_os = "linux"))]
+    let slave = {
+        use rustix::fs::{Mode, OFlags, open};
+        rustix::io::fcntl_setfd(&master, rustix::io::FdFlags::CLOEXEC)?;
+        open(
+            rustix::pty::ptsname(&master, Vec::new())?,
+            OFlags::RDWR | OFlags::NOCTTY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?
+    };
+    rustix::io::ioctl_fionbio(&master, true)?;
+    Ok((master, slave))
+}
+
+/// Gives the terminal its size; the programs in its foreground get `SIGWINCH`.
+pub(super) fn resize(master: impl AsFd, (cols, rows): (u16, u16)) -> io::Result<()> {
+    Ok(tcsetwinsize(master, Winsize { ws_row: rows, ws_col: cols, ws_xpixel: 0, ws_ypixel: 0 })?)
+}
+
+/// Puts the three standard streams of `command` on the terminal.
+pub(super) fn attach(command: &mut Command, slave: &OwnedFd) -> io::Result<()> {
+    command.stdin(Stdio::from(slave.try_clone()?));
+    command.stdout(Stdio::from(slave.try_clone()?));
+    command.stderr(Stdio::from(slave.try_clone()?));
+    Ok(())
+}
+
+/// Makes the program the leader of a session of its own whose terminal is its standard input, with the signals
+/// as a login would give them. It is killed when the thread that starts it ends.
+pub(super) fn lead(command: &mut Command) {
+    // SAFETY: the closure only makes system calls that are allowed between fork and exec.
+    unsafe {
+        command.pre_exec(|| {
+            default_signals();
+            rustix::process::setsid()?;
+            rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+            #[cfg(target_os = "linux")]
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            Ok(())
+        });
+    }
+}
+
+/// Makes the program the leader of a session without a terminal, with `socket` as descriptor 3 and no other one.
+#[cfg(target_os = "linux")]
+pub(super) fn supervise(command: &mut Command, socket: OwnedFd) {
+    // SAFETY: the closure only makes system calls that are allowed between fork and exec, on a descriptor that it
+    // owns and numbers that the child does not use otherwise.
+    unsafe {
+        command.pre_exec(move || {
+            default_signals();
+            rustix::process::setsid()?;
+            if socket.as_raw_fd() == crate::host::SOCKET {
+                rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::empty())?;
+            } else if libc::dup2(socket.as_raw_fd(), crate::host::SOCKET) < 0 {
+                return Err(io::Error::last_os_error());
+            }
+            // A kernel before 5.11 does not know the call; then descriptors that somebody left open go on.
+            let first = crate::host::SOCKET.cast_unsigned() + 1;
+            libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+            Ok(())
+        });
+    }
+}
+
+fn default_signals() {
+    // SAFETY: both calls are allowed between fork and exec; a signal that has no other action is refused, which
+    // leaves it as it is.
+    unsafe {
+        for signal in 1..32 {
+            if signal != libc::SIGKILL && signal != libc::SIGSTOP {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+        }
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+    }
+}

@@ -1,0 +1,162 @@
+//! The session's thread on Windows: a ConPTY, with a thread each for reading, typing and waiting. Written from
+//! the documentation; not yet compiled or run.
+
+use std::io::{Read, Write};
+use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::time::{Duration, Instant};
+
+use portable_pty::{CommandBuilder, PtySize, native_pty_system};
+use sinew_base::{Aborted, Cancel, Error, ErrorCode, Result};
+
+use super::live::Live;
+use super::{PtyEnd, PtyOptions};
+use crate::output::Merger;
+
+// How long the terminal is read after the program's end: ConPTY does not report an end of its own.
+const DRAIN: Duration = Duration::from_millis(250);
+
+enum News {
+    Read(Vec<u8>),
+    Closed,
+    Exited(i32),
+}
+
+pub(super) fn run(
+    live: &Arc<Live>,
+    options: &PtyOptions,
+    cancel: &Cancel,
+    mut on_chunk: impl FnMut(String) -> ControlFlow<()>,
+) -> Result<PtyEnd> {
+    if let Err(aborted) = cancel.check() {
+        return Ok(stopped(aborted));
+    }
+    let failed =
+        |error: String| Error::new(ErrorCode::Io, format!("start: failed to run {:?}: {error}", options.shell));
+    let io_failed = |error: std::io::Error| failed(error.to_string());
+    let pair = native_pty_system().openpty(size(live.size())).map_err(|error| failed(error.to_string()))?;
+    let mut command = CommandBuilder::new(&options.shell);
+    command.args(["-lc", &options.command]);
+    command.env_clear();
+    for (name, value) in &options.env {
+        command.env(name, value);
+    }
+    if let Some(cwd) = &options.cwd {
+        let data =
+            std::fs::metadata(cwd).map_err(|error| Error::io(format!("start: working directory {cwd:?}"), &error))?;
+        if !data.is_dir() {
+            return Err(Error::invalid(format!("start: working directory {cwd:?} is not a folder")));
+        }
+        command.cwd(cwd);
+    }
+    let mut child = pair.slave.spawn_command(command).map_err(|error| failed(error.to_string()))?;
+    let root = child.process_id().unwrap_or(0);
+    let mut reader = pair.master.try_clone_reader().map_err(|error| failed(error.to_string()))?;
+    let mut writer = pair.master.take_writer().map_err(|error| failed(error.to_string()))?;
+    drop(pair.slave);
+
+    // A bounded queue: a slow callback holds the reader back, and it the program.
+    let (send, news) = mpsc::sync_channel(4);
+    let (read, waited) = (send.clone(), send);
+    let thread = |name: &str| std::thread::Builder::new().name(name.to_string());
+    thread("sinew-pty-read")
+        .spawn(move || {
+            let mut buffer = vec![0; 64 * 1024];
+            while let Ok(count @ 1..) = reader.read(&mut buffer) {
+                if read.send(News::Read(buffer[..count].to_vec())).is_err() {
+                    return;
+                }
+            }
+            // A receiver that is gone has no use for it.
+            let _ = read.send(News::Closed);
+        })
+        .map_err(io_failed)?;
+    thread("sinew-pty-wait")
+        .spawn(move || {
+            let code = child.wait().map_or(1, |status| status.exit_code().cast_signed());
+            let _ = waited.send(News::Exited(code));
+        })
+        .map_err(io_failed)?;
+    let typist = Arc::clone(live);
+    thread("sinew-pty-type")
+        .spawn(move || {
+            while typist.wake.wait() {
+                while typist.pending() > 0 {
+                    if typist.type_with(|bytes| writer.write(bytes)).is_err() {
+                        return;
+                    }
+                }
+            }
+        })
+        .map_err(io_failed)?;
+    let master = Mutex::new(pair.master);
+    live.attach(
+        Box::new(move || _ = sinew_process::kill_tree(root, 9)),
+        Box::new(move |cells| {
+            // A program that is gone needs no size.
+            let _ = master.lock().unwrap_or_else(PoisonError::into_inner).resize(size(cells));
+        }),
+    );
+    let killer = Arc::clone(live);
+    let hook = cancel.on_cancel(move || killer.kill());
+    let end = serve(live, cancel, &news, &mut on_chunk);
+    drop(hook);
+    live.detach();
+    live.wake.close();
+    Ok(end)
+}
+
+fn serve(
+    live: &Live,
+    cancel: &Cancel,
+    news: &mpsc::Receiver<News>,
+    on_chunk: &mut impl FnMut(String) -> ControlFlow<()>,
+) -> PtyEnd {
+    let (mut merger, mut stop, mut exit, mut drain) = (Merger::default(), None, None, None);
+    loop {
+        let now = Instant::now();
+        if let Some(text) = merger.take(now)
+            && on_chunk(text).is_break()
+        {
+            live.kill();
+        }
+        if stop.is_none() {
+            stop = cancel.check().err().or(live.is_killed().then_some(Aborted::Signal));
+            if stop.is_some() {
+                live.kill();
+            }
+        }
+        if drain.is_some_and(|at| now >= at) {
+            break;
+        }
+        let deadline = cancel.deadline().filter(|_| stop.is_none());
+        let until = [merger.due(now), deadline, drain].into_iter().flatten().min();
+        let wait = until.map_or(Duration::from_secs(3600), |until| until.saturating_duration_since(now));
+        match news.recv_timeout(wait) {
+            Ok(News::Read(bytes)) => {
+                merger.push(&bytes);
+                drain = drain.map(|_| Instant::now() + DRAIN);
+            }
+            Ok(News::Exited(code)) => {
+                exit = Some(code);
+                drain = Some(Instant::now() + DRAIN);
+            }
+            Ok(News::Closed) if exit.is_some() => break,
+            Ok(News::Closed) | Err(mpsc::RecvTimeoutError::Timeout) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    if let Some(text) = merger.finish() {
+        // Nothing is left to be stopped.
+        let _ = on_chunk(text);
+    }
+    stop.map_or(PtyEnd { exit_code: exit, ..PtyEnd::default() }, stopped)
+}
+
+fn size((cols, rows): (u16, u16)) -> PtySize {
+    PtySize { rows, cols, pixel_width: 0, pixel_height: 0 }
+}
+
+fn stopped(aborted: Aborted) -> PtyEnd {
+    PtyEnd { exit_code: None, cancelled: aborted == Aborted::Signal, timed_out: aborted == Aborted::Timeout }
+}
