@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) mod classify;
+
 /// A failed request. Programs decide by [`ErrorInfo::kind`] and [`ErrorInfo::retryable`], never by the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -126,3 +128,51 @@ impl fmt::Display for ErrorInfo {
 }
 
 impl std::error::Error for ErrorInfo {}
+
+/// `text` without secrets: each of `secrets`, and whatever looks like a key, becomes `***`. Linear in
+/// `text` for each secret.
+#[must_use]
+pub fn mask(text: &str, secrets: &[&str]) -> String {
+    let mut text = text.to_string();
+    for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
+        if text.contains(secret) {
+            text = text.replace(secret, "***");
+        }
+    }
+    let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text.as_str();
+    while let Some(start) = rest.find(is_key) {
+        let end = rest[start..].find(|c| !is_key(c)).map_or(rest.len(), |n| start + n);
+        let word = &rest[start..end];
+        out.push_str(&rest[..start]);
+        let known = KEY_PREFIXES.iter().any(|prefix| word.len() >= prefix.len() + 8 && word.starts_with(prefix));
+        let bearer = out.ends_with("Bearer ") && word.len() >= 8;
+        out.push_str(if known || bearer { "***" } else { word });
+        rest = &rest[end..];
+    }
+    out.push_str(rest);
+    out
+}
+
+/// How the keys of the usual providers begin.
+const KEY_PREFIXES: &[&str] = &[
+    "sk-",
+    "sk_",
+    "AIza",
+    "gsk_",
+    "xai-",
+    "hf_",
+    "csk-",
+    "nvapi-",
+    "ghp_",
+    "gho_",
+    "github_pat_",
+    "r8_",
+    "tgp_v1_",
+    "ya29.",
+    "AQ.",
+];
+
+#[cfg(test)]
+mod tests;

@@ -13,6 +13,7 @@ pub mod message;
 pub mod model;
 pub mod partial_json;
 pub mod provider;
+pub mod sse;
 
 pub use error::{ErrorInfo, ErrorKind};
 pub use event::{EventStream, Partial, StreamEvent};

@@ -1,0 +1,118 @@
+use http::HeaderMap;
+
+use super::classify::{Place, from_response, from_stream};
+use super::*;
+
+const NOW: i64 = 1_700_000_000_000;
+
+fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
+    pairs.iter().map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap())).collect()
+}
+
+fn place() -> Place<'static> {
+    Place { provider: "acme", model: "m1", base_url: "https://api.acme.test/v1", secrets: vec!["topsecretkey"] }
+}
+
+#[track_caller]
+fn check(status: u16, body: &str, kind: ErrorKind, retryable: bool) {
+    let info = from_response(&place(), status, &HeaderMap::new(), body, NOW);
+    assert_eq!((info.kind, info.retryable, info.status), (kind, retryable, Some(status)), "{body}");
+}
+
+#[test]
+fn every_row_of_the_table_follows_from_status_and_body() {
+    use ErrorKind::*;
+    check(401, r#"{"error":{"message":"no"}}"#, Auth, false);
+    check(403, "", Permission, false);
+    check(451, "", Permission, false);
+    check(404, "", NotFound, false);
+    check(429, r#"{"error":{"type":"rate_limit_error","message":"slow down"}}"#, RateLimit, true);
+    check(429, r#"{"error":{"code":"insufficient_quota","message":"pay"}}"#, UsageLimit, false);
+    check(429, r#"{"error":{"message":"You have hit your usage limit."}}"#, UsageLimit, false);
+    check(402, "", UsageLimit, false);
+    check(529, "", Overloaded, true);
+    check(503, "", Overloaded, true);
+    check(500, "", Server, true);
+    check(502, "<html><title>Bad Gateway</title></html>", Server, true);
+    check(504, "", Server, true);
+    check(599, "", Server, true);
+    check(408, "", Timeout, true);
+    check(413, "", ContextOverflow, false);
+    check(400, r#"{"error":{"code":"context_length_exceeded","message":"x"}}"#, ContextOverflow, false);
+    check(
+        400,
+        r#"{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 213462 tokens > 200000 maximum"}}"#,
+        ContextOverflow,
+        false,
+    );
+    check(400, r#"{"error":{"message":"Your credit balance is too low"}}"#, UsageLimit, false);
+    check(400, r#"{"error":{"status":"INVALID_ARGUMENT","message":"API key not valid."}}"#, Auth, false);
+    check(400, r#"{"error":{"message":"bad field"}}"#, InvalidRequest, false);
+    check(422, r#"{"detail":"bad field"}"#, InvalidRequest, false);
+}
+
+#[test]
+fn errors_inside_a_stream_are_told_apart_by_their_type() {
+    let kind = |json: serde_json::Value| from_stream(&place(), &json).kind;
+    assert_eq!(
+        kind(serde_json::json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})),
+        ErrorKind::Overloaded
+    );
+    assert_eq!(kind(serde_json::json!({"type": "api_error", "message": "x"})), ErrorKind::Server);
+    assert_eq!(kind(serde_json::json!({"code": 429, "message": "x"})), ErrorKind::RateLimit);
+    assert_eq!(
+        kind(serde_json::json!({"message": "This model's maximum context length is 8192 tokens"})),
+        ErrorKind::ContextOverflow
+    );
+    assert_eq!(kind(serde_json::json!("what")), ErrorKind::Server);
+}
+
+#[track_caller]
+fn waits(name: &'static str, value: &str, ms: Option<u64>) {
+    let info = from_response(&place(), 429, &headers(&[(name, value)]), "{}", NOW);
+    assert_eq!(info.retry_after_ms, ms, "{name}: {value}");
+}
+
+#[test]
+fn a_server_can_say_how_long_to_wait_in_many_ways() {
+    waits("retry-after", "7", Some(7000));
+    waits("retry-after", "1.5", Some(1500));
+    waits("retry-after-ms", "250", Some(250));
+    waits("retry-after", "Tue, 14 Nov 2023 22:13:30 GMT", Some(10_000));
+    waits("retry-after", "Tue, 14 Nov 2000 22:13:30 GMT", Some(0));
+    waits("retry-after", "soon", None);
+    waits("retry-after", "-5", None);
+    waits("x-ratelimit-reset", "1700000005", Some(5000));
+    waits("x-ratelimit-reset-tokens", "1m30.5s", Some(90_500));
+    waits("x-ratelimit-reset-requests", "120ms", Some(120));
+    let body = r#"{"error":{"details":[{"@type":"x"},{"retryDelay":"31s"}]}}"#;
+    assert_eq!(from_response(&place(), 429, &HeaderMap::new(), body, NOW).retry_after_ms, Some(31_000));
+}
+
+#[test]
+fn the_text_names_provider_status_wait_and_request() {
+    let headers = headers(&[("retry-after", "7"), ("request-id", "req_1")]);
+    let info = from_response(&place(), 429, &headers, r#"{"error":{"message":"slow down"}}"#, NOW);
+    assert_eq!(info.message, "acme: slow down (HTTP 429, retry after 7s, request req_1)");
+    let info = from_response(&place(), 404, &HeaderMap::new(), "", NOW);
+    assert!(
+        info.message.contains("\"m1\" at https://api.acme.test/v1") && info.message.contains("/v1)"),
+        "{}",
+        info.message
+    );
+    let info = from_response(&place(), 502, &HeaderMap::new(), "<!DOCTYPE html><title>Bad\n gateway</title>", NOW);
+    assert_eq!(info.message, "acme: the server answered with a web page: Bad gateway (HTTP 502)");
+}
+
+#[test]
+fn bodies_are_cut_and_hold_no_key() {
+    let body = format!("bad key topsecretkey, sk-proj-abcdefghijkl and Bearer abcdefghijkl {}", "x".repeat(5000));
+    let info = from_response(&place(), 401, &HeaderMap::new(), &body, NOW);
+    assert!(info.message.starts_with("acme: bad key ***, *** and Bearer *** xxx"), "{}", info.message);
+    assert!(info.message.chars().count() < 2050);
+}
+
+#[test]
+fn words_that_only_look_like_keys_stay() {
+    assert_eq!(mask("task-force sk-1 the sky", &["abc"]), "task-force sk-1 the sky");
+}
