@@ -81,8 +81,8 @@ pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, Flaw
     // The raw text of a level tells `**` from `a**b`, whose stars are plain ones.
     let (mut at, mut start) = (0, 0);
     loop {
-        let escaped_slash = pattern[at..].starts_with(b"\\/");
-        if at == pattern.len() || pattern[at] == b'/' || escaped_slash {
+        let separator = separator(&pattern[at..], dialect);
+        if at == pattern.len() || separator > 0 {
             let raw = &pattern[start..at];
             if raw.len() >= 2 && raw.iter().all(|byte| *byte == b'*') {
                 tokens.clear();
@@ -95,7 +95,7 @@ pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, Flaw
             if at == pattern.len() {
                 break;
             }
-            at += 1 + usize::from(escaped_slash);
+            at += separator;
             start = at;
             continue;
         }
@@ -105,6 +105,16 @@ pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, Flaw
         pieces.push(Piece::Segment(Segment::new(vec![Token::Star], dialect)));
     }
     Ok(pieces)
+}
+
+/// How many bytes of a separator the text begins with. In globs `[/]` is one too, as in ripgrep's.
+fn separator(text: &[u8], dialect: Dialect) -> usize {
+    match text {
+        [b'/', ..] => 1,
+        [b'\\', b'/', ..] => 2,
+        [b'[', b'/', b']', ..] if dialect == Dialect::Glob => 3,
+        _ => 0,
+    }
 }
 
 /// Reads one token at `at`; gives where the next begins.

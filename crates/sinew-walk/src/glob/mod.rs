@@ -75,6 +75,19 @@ impl GlobSet {
         self.keeps_by_default
     }
 
+    /// The same with another answer to whether wildcards match names that begin with a dot ([`GlobSyntax::dot`]).
+    #[must_use]
+    pub fn with_dot(mut self, dot: bool) -> GlobSet {
+        self.dot = dot;
+        self
+    }
+
+    /// Whether a glob is for folders only, so that it matters what a link points to.
+    #[must_use]
+    pub fn asks_for_folders(&self) -> bool {
+        self.rules.iter().any(|rule| rule.folders_only)
+    }
+
     /// Whether a glob that is not negated writes a dot at the start of a name (`.github/**`), and so asks for
     /// hidden entries.
     #[must_use]

@@ -1,0 +1,172 @@
+//! The best way to lay a needle over a text: which letter falls on which place.
+//!
+//! Dynamic programming with a price for each gap. Rows are letters of the needle, columns places of the text; of each
+//! row only the columns between the first and the last place that the letter can take are worked through.
+
+use crate::symbols::bonus;
+
+const LETTER: i32 = 16;
+const RUN: i32 = 6;
+const GAP: i32 = 3;
+const LONGER_GAP: i32 = 1;
+/// What a run that begins inside of a word costs beyond its gap.
+const SCATTERED: i32 = 8;
+/// What a letter in the name is worth beyond one in a folder.
+const IN_NAME: i32 = 4;
+/// What a capital of the query gains at the start of a word, where case does not count otherwise.
+const CAPITAL: i32 = 4;
+const NONE: i32 = i32::MIN / 2;
+
+/// A text with what its places are worth.
+pub(crate) struct Text<'a, T> {
+    pub(crate) letters: &'a [T],
+    pub(crate) worth: &'a [u8],
+    pub(crate) name: usize,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Cell {
+    score: i32,
+    /// What the start of the run was worth: the letters after it inherit that.
+    run: i32,
+}
+
+/// Memory that is kept between texts.
+#[derive(Debug, Default)]
+pub(crate) struct Layout {
+    first: Vec<u32>,
+    last: Vec<u32>,
+    above: Vec<Cell>,
+    row: Vec<Cell>,
+    /// For each cell where the letter before lies; filled only on request.
+    came: Vec<u32>,
+}
+
+/// Whether a run may begin anywhere, or only at the start of a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Runs {
+    Anywhere,
+    AtWords,
+}
+
+impl Layout {
+    /// `capitals` says which letters of the needle were written as capitals (it may be empty).
+    /// The best score, and with `places` also which places it takes. None when the needle does not occur.
+    pub(crate) fn best<T: Copy + Eq>(
+        &mut self,
+        needle: &[T],
+        capitals: &[bool],
+        text: &Text<'_, T>,
+        runs: Runs,
+        places: Option<&mut Vec<usize>>,
+    ) -> Option<i32> {
+        if !self.bounds(needle, text.letters) {
+            return None;
+        }
+        let width = text.letters.len();
+        let none = Cell { score: NONE, run: 0 };
+        for row in [&mut self.above, &mut self.row] {
+            row.clear();
+            row.resize(width, none);
+        }
+        let trace = places.is_some();
+        if trace {
+            self.came.clear();
+            self.came.resize(width * needle.len(), u32::MAX);
+        }
+        for (index, letter) in needle.iter().enumerate() {
+            let (from, to) = (self.first[index] as usize, self.last[index] as usize);
+            let mut gap = NONE;
+            let mut gap_from = usize::MAX;
+            // A gap may have begun before the first column of this row.
+            let start = if index == 0 { from } else { self.first[index - 1] as usize + 1 };
+            for at in start..=to {
+                if index > 0 && at >= 2 {
+                    gap -= LONGER_GAP;
+                    let open = self.above[at - 2].score - GAP;
+                    if open > gap {
+                        gap = open;
+                        gap_from = at - 2;
+                    }
+                }
+                if at < from || text.letters[at] != *letter {
+                    continue;
+                }
+                let worth = i32::from(text.worth[at]);
+                let at_word = text.worth[at] >= bonus::HUMP;
+                let capital = at_word && capitals.get(index) == Some(&true);
+                let base = LETTER + if at >= text.name { IN_NAME } else { 0 } + if capital { CAPITAL } else { 0 };
+                let mut cell = none;
+                let mut came = usize::MAX;
+                let may_begin = runs == Runs::Anywhere || at_word;
+                if index == 0 {
+                    if may_begin {
+                        cell = Cell { score: base + 2 * worth, run: worth };
+                    }
+                } else {
+                    if gap > NONE / 2 && may_begin {
+                        let price = if worth == 0 { SCATTERED } else { 0 };
+                        cell = Cell { score: gap + base + worth - price, run: worth };
+                        came = gap_from;
+                    }
+                    let before = self.above[at - 1];
+                    if before.score > NONE / 2 {
+                        let score = before.score + base + worth.max(before.run).max(RUN);
+                        if score >= cell.score {
+                            cell = Cell { score, run: worth.max(before.run) };
+                            came = at - 1;
+                        }
+                    }
+                }
+                self.row[at] = cell;
+                if trace {
+                    self.came[index * width + at] = u32::try_from(came).unwrap_or(u32::MAX);
+                }
+            }
+            std::mem::swap(&mut self.above, &mut self.row);
+            // The row of two letters ago is the next one's to fill.
+            let stale = if index == 0 {
+                from..to + 1
+            } else {
+                self.first[index - 1] as usize..self.last[index - 1] as usize + 1
+            };
+            self.row[stale].fill(none);
+        }
+        let final_row = needle.len() - 1;
+        let (from, to) = (self.first[final_row] as usize, self.last[final_row] as usize);
+        let (end, best) = (from..=to)
+            .map(|at| (at, self.above[at].score))
+            .max_by_key(|(at, score)| (*score, std::cmp::Reverse(*at)))?;
+        if best <= NONE / 2 {
+            return None;
+        }
+        if let Some(places) = places {
+            let mut at = end;
+            for index in (0..needle.len()).rev() {
+                places.push(at);
+                at = self.came[index * width + at] as usize;
+            }
+        }
+        Some(best)
+    }
+
+    /// The first and the last place that each letter can take.
+    fn bounds<T: Copy + Eq>(&mut self, needle: &[T], text: &[T]) -> bool {
+        self.first.clear();
+        let mut at = 0;
+        for letter in needle {
+            let Some(found) = text[at..].iter().position(|other| other == letter) else { return false };
+            self.first.push(u32::try_from(at + found).unwrap_or(u32::MAX));
+            at += found + 1;
+        }
+        self.last.clear();
+        self.last.resize(needle.len(), 0);
+        let mut end = text.len();
+        for (index, letter) in needle.iter().enumerate().rev() {
+            let Some(found) = text[..end].iter().rposition(|other| other == letter) else { return false };
+            self.last[index] = u32::try_from(found).unwrap_or(u32::MAX);
+            end = found;
+        }
+        !needle.is_empty()
+    }
+}

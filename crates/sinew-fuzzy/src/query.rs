@@ -1,0 +1,116 @@
+//! What was typed.
+
+use crate::fold::fold;
+
+/// A query: words that may come in any order.
+#[derive(Debug, Clone)]
+pub struct Query {
+    pub(crate) words: Vec<Word>,
+    pub(crate) keep_case: bool,
+}
+
+/// One word, in every form that is tried.
+#[derive(Debug, Clone)]
+pub(crate) struct Word {
+    pub(crate) full: Needle,
+    /// Without separators, where it has some.
+    pub(crate) joined: Option<Needle>,
+    /// With two neighbours swapped or one letter dropped.
+    pub(crate) slips: Vec<Needle>,
+}
+
+/// The letters of a word as both kinds of symbols.
+#[derive(Debug, Clone)]
+pub(crate) struct Needle {
+    pub(crate) letters: Vec<char>,
+    /// Which letters were capitals although case does not count; empty when none was.
+    pub(crate) capitals: Vec<bool>,
+    /// None when a letter is not ASCII: then no ASCII path can match.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
+
+/// Longer queries are cut: no path on disk is as long.
+const LONGEST: usize = 1_024;
+/// Shorter words have no room for a slip, longer ones no need.
+const SLIPS: std::ops::RangeInclusive<usize> = 4..=32;
+
+impl Query {
+    /// Reads a query: words separated by blanks; case counts when an upper-case letter is written.
+    #[must_use]
+    pub fn new(text: &str) -> Query {
+        Query::with_case(text, text.chars().any(char::is_uppercase))
+    }
+
+    /// Reads a query whose case counts or not, whatever is written.
+    #[must_use]
+    pub fn with_case(text: &str, keep_case: bool) -> Query {
+        let words = text
+            .split_whitespace()
+            .filter_map(|word| {
+                let mut letters = Vec::new();
+                let mut capitals = Vec::new();
+                for c in word.chars().take(LONGEST) {
+                    if let Some(letter) = fold(if c == '\\' { '/' } else { c }, keep_case) {
+                        letters.push(letter);
+                        capitals.push(c.is_uppercase());
+                    }
+                }
+                let mut word = (!letters.is_empty()).then(|| Word::new(letters))?;
+                if !keep_case && capitals.contains(&true) {
+                    word.full.capitals = capitals;
+                }
+                Some(word)
+            })
+            .collect();
+        Query { words, keep_case }
+    }
+
+    /// Whether there is nothing to look for: everything matches then.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.words.is_empty()
+    }
+
+    /// Whether upper and lower case are told apart.
+    #[must_use]
+    pub fn keeps_case(&self) -> bool {
+        self.keep_case
+    }
+}
+
+impl Word {
+    fn new(letters: Vec<char>) -> Word {
+        let plain: Vec<char> = letters.iter().copied().filter(|c| !is_separator(*c)).collect();
+        let joined = (!plain.is_empty() && plain.len() < letters.len()).then(|| Needle::new(plain));
+        let mut slips = Vec::new();
+        if SLIPS.contains(&letters.len()) {
+            for at in 0..letters.len() {
+                if at + 1 < letters.len() && letters[at] != letters[at + 1] {
+                    let mut swapped = letters.clone();
+                    swapped.swap(at, at + 1);
+                    slips.push(Needle::new(swapped));
+                }
+            }
+            for at in 0..letters.len() {
+                // Of equal neighbours one is enough.
+                if letters.get(at + 1) != Some(&letters[at]) {
+                    let mut dropped = letters.clone();
+                    dropped.remove(at);
+                    slips.push(Needle::new(dropped));
+                }
+            }
+        }
+        Word { full: Needle::new(letters), joined, slips }
+    }
+}
+
+impl Needle {
+    fn new(letters: Vec<char>) -> Needle {
+        let bytes = letters.iter().map(|c| c.is_ascii().then_some(*c as u8)).collect();
+        Needle { letters, capitals: Vec::new(), bytes }
+    }
+}
+
+fn is_separator(c: char) -> bool {
+    matches!(c, '/' | '-' | '_' | '.' | ' ' | ':')
+}
