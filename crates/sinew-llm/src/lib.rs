@@ -9,6 +9,7 @@
 
 pub mod error;
 pub mod event;
+pub mod http;
 pub mod message;
 pub mod model;
 pub mod partial_json;

@@ -24,7 +24,7 @@ pub(crate) struct Place<'a> {
 pub(crate) fn from_response(
     place: &Place<'_>,
     status: u16,
-    headers: &http::HeaderMap,
+    headers: &::http::HeaderMap,
     body: &str,
     now_ms: i64,
 ) -> ErrorInfo {
@@ -267,7 +267,7 @@ fn kind_of_status(status: u16, said: &Said, text: &str) -> ErrorKind {
 const REQUEST_ID_HEADERS: &[&str] = &["request-id", "x-request-id", "x-goog-request-id", "cf-ray"];
 
 /// How long the server asks to wait.
-fn retry_after(headers: &http::HeaderMap, now_ms: i64) -> Option<u64> {
+fn retry_after(headers: &::http::HeaderMap, now_ms: i64) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {
         return whole_ms(ms);
@@ -326,7 +326,7 @@ fn whole_ms(ms: f64) -> Option<u64> {
 }
 
 fn reason(status: u16) -> &'static str {
-    http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("no reason given")
+    ::http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("no reason given")
 }
 
 /// Whether a server answered with a page for people.

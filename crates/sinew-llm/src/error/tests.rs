@@ -1,4 +1,4 @@
-use http::HeaderMap;
+use ::http::HeaderMap;
 
 use super::classify::{Place, from_response, from_stream};
 use super::*;
@@ -6,7 +6,7 @@ use super::*;
 const NOW: i64 = 1_700_000_000_000;
 
 fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-    pairs.iter().map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap())).collect()
+    pairs.iter().map(|(name, value)| (::http::HeaderName::from_static(name), value.parse().unwrap())).collect()
 }
 
 fn place() -> Place<'static> {

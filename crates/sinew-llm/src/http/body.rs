@@ -1,0 +1,203 @@
+//! The body of an answer, and the timer that any byte resets.
+
+use std::future::Future;
+use std::io;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::BodyExt;
+use hyper::body::Incoming;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::{HttpError, HttpErrorKind, Io, seconds};
+
+/// The body of an answer. Dropping it closes the connection.
+pub struct Body {
+    incoming: Incoming,
+    activity: Activity,
+    framed: bool,
+    _connection: AbortOnDrop,
+}
+
+impl Body {
+    pub(super) fn new(incoming: Incoming, activity: Activity, connection: AbortOnDrop, framed: bool) -> Body {
+        Body { incoming, activity, framed, _connection: connection }
+    }
+
+    /// The next bytes; None at the end.
+    ///
+    /// # Errors
+    /// The connection broke before the announced end, or no byte came for the idle limit.
+    pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
+        loop {
+            let frame = self.activity.limit(self.incoming.frame()).await?;
+            match frame {
+                None => return Ok(None),
+                Some(Err(error)) => return Err(http_error(&error)),
+                Some(Ok(frame)) => {
+                    if let Ok(data) = frame.into_data()
+                        && !data.is_empty()
+                    {
+                        return Ok(Some(data));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether the server said how long the body is. Where it did not, the end of the connection is the
+    /// end of the body, and a cut looks like an end.
+    #[must_use]
+    pub fn is_framed(&self) -> bool {
+        self.framed
+    }
+
+    /// Reads at most `limit` bytes; true when there was more.
+    ///
+    /// # Errors
+    /// As [`Body::chunk`].
+    pub async fn read_limited(&mut self, limit: usize) -> Result<(Vec<u8>, bool), HttpError> {
+        let mut read = Vec::new();
+        while let Some(chunk) = self.chunk().await? {
+            let room = limit - read.len();
+            if chunk.len() > room {
+                read.extend_from_slice(&chunk[..room]);
+                return Ok((read, true));
+            }
+            read.extend_from_slice(&chunk);
+        }
+        Ok((read, false))
+    }
+}
+
+impl std::fmt::Debug for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Body").field("framed", &self.framed).finish_non_exhaustive()
+    }
+}
+
+/// A failure of the exchange in our words.
+pub(super) fn http_error(error: &hyper::Error) -> HttpError {
+    let (kind, text) = if error.is_incomplete_message() {
+        (HttpErrorKind::Network, "the connection was closed before the answer was complete".to_string())
+    } else if error.is_parse() {
+        (HttpErrorKind::Protocol, format!("the server does not speak HTTP: {error}"))
+    } else {
+        let mut text = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        while let Some(inner) = cause {
+            text = inner.to_string();
+            cause = inner.source();
+        }
+        (HttpErrorKind::Network, format!("the connection broke: {text}"))
+    };
+    HttpError::new(kind, text)
+}
+
+/// Ends its task when dropped.
+pub(super) struct AbortOnDrop(JoinHandle<()>);
+
+impl AbortOnDrop {
+    pub(super) fn spawn(future: impl Future<Output = ()> + Send + 'static) -> AbortOnDrop {
+        AbortOnDrop(tokio::spawn(future))
+    }
+}
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// When the last byte came.
+#[derive(Clone)]
+pub(super) struct Activity {
+    last: Arc<Mutex<Instant>>,
+    limit: Option<Duration>,
+}
+
+impl Activity {
+    pub(super) fn new(limit: Option<Duration>) -> Activity {
+        Activity { last: Arc::new(Mutex::new(Instant::now())), limit }
+    }
+
+    fn touch(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    fn last(&self) -> Instant {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// `io` with each byte that is read or written counting as activity.
+    pub(super) fn watch(&self, io: Box<dyn Io>) -> Watched {
+        Watched { io, activity: self.clone() }
+    }
+
+    /// Waits for `future` until no byte has come for the limit.
+    pub(super) async fn limit<F: Future>(&self, future: F) -> Result<F::Output, HttpError> {
+        let Some(limit) = self.limit else {
+            return Ok(future.await);
+        };
+        // The reader may have been busy elsewhere: the wait begins now.
+        self.touch();
+        let mut future = pin!(future);
+        loop {
+            let until = self.last() + limit;
+            tokio::select! {
+                biased;
+                done = &mut future => return Ok(done),
+                () = tokio::time::sleep_until(until) => {
+                    if self.last() + limit <= Instant::now() {
+                        let text = format!("the server sent nothing for {}", seconds(limit));
+                        return Err(HttpError::new(HttpErrorKind::Timeout, text));
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A connection that notes when bytes pass.
+pub(super) struct Watched {
+    io: Box<dyn Io>,
+    activity: Activity,
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let done = Pin::new(&mut self.io).poll_read(context, buffer);
+        if buffer.filled().len() > before {
+            self.activity.touch();
+        }
+        done
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let done = Pin::new(&mut self.io).poll_write(context, bytes);
+        if done.is_ready() {
+            self.activity.touch();
+        }
+        done
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.io).poll_shutdown(context)
+    }
+}

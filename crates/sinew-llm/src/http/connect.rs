@@ -1,0 +1,159 @@
+//! From an address to a connection: name, addresses, proxy, TLS.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+use url::{Host, Url};
+
+use super::{HttpClient, HttpError, HttpErrorKind, Io, Route, proxy, tls};
+
+/// How long one address may take before the next is tried beside it.
+const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
+
+/// The size of a proxy's answer to CONNECT at most.
+const CONNECT_ANSWER_LIMIT: usize = 16 * 1024;
+
+/// Connects to where `url` points, over a proxy if one is set for it.
+pub(super) async fn connect(client: &HttpClient, url: &Url) -> Result<Route, HttpError> {
+    let secure = match url.scheme() {
+        "https" => true,
+        "http" => false,
+        other => {
+            let text = format!(
+                "connect to \"{}\": the scheme \"{other}\" is neither http nor https",
+                url.host_str().unwrap_or_default()
+            );
+            return Err(HttpError::new(HttpErrorKind::Request, text));
+        }
+    };
+    let (host, port) = endpoint(url)?;
+    let Some(proxy) = client.config().proxies.for_url(url)? else {
+        let io = dial(client, &host, port, true).await?;
+        let io = if secure { tls::wrap(client.tls()?, io, &host).await? } else { io };
+        return Ok(Route { io, absolute: false, proxy_auth: None });
+    };
+    // The proxy connects, so its own look at the name cannot be checked; ours can.
+    if client.config().address_filter.is_some()
+        && let Ok(addresses) = resolve(&host, port).await
+    {
+        check(client, &host, &addresses)?;
+    }
+    let (proxy_host, proxy_port) = endpoint(&proxy)?;
+    let mut io = dial(client, &proxy_host, proxy_port, false).await?;
+    if proxy.scheme() == "https" {
+        io = tls::wrap(client.tls()?, io, &proxy_host).await?;
+    }
+    let proxy_auth = proxy::authorization(&proxy);
+    if !secure {
+        return Ok(Route { io, absolute: true, proxy_auth });
+    }
+    let auth = proxy_auth.as_ref().and_then(|value| value.to_str().ok());
+    tunnel(&mut io, &host, port, auth).await?;
+    let io = tls::wrap(client.tls()?, io, &host).await?;
+    Ok(Route { io, absolute: false, proxy_auth: None })
+}
+
+fn endpoint(url: &Url) -> Result<(Host<String>, u16), HttpError> {
+    let host = url.host().map(|host| host.to_owned());
+    match (host, url.port_or_known_default()) {
+        (Some(host), Some(port)) => Ok((host, port)),
+        _ => Err(HttpError::new(HttpErrorKind::Request, "connect: the address has no host")),
+    }
+}
+
+async fn resolve(host: &Host<String>, port: u16) -> Result<Vec<SocketAddr>, HttpError> {
+    let found = match host {
+        Host::Ipv4(ip) => return Ok(vec![(*ip, port).into()]),
+        Host::Ipv6(ip) => return Ok(vec![(*ip, port).into()]),
+        Host::Domain(name) => tokio::net::lookup_host((name.as_str(), port)).await,
+    };
+    let fail = |cause: String| HttpError::new(HttpErrorKind::Network, format!("resolve \"{host}\": {cause}"));
+    let found: Vec<SocketAddr> = found.map_err(|error| fail(plain(&error)))?.collect();
+    if found.is_empty() { Err(fail("no address".to_string())) } else { Ok(found) }
+}
+
+/// All addresses must pass: a name with one forbidden address is not trusted with the others.
+fn check(client: &HttpClient, host: &Host<String>, addresses: &[SocketAddr]) -> Result<(), HttpError> {
+    let Some(filter) = &client.config().address_filter else {
+        return Ok(());
+    };
+    let name = host.to_string();
+    addresses
+        .iter()
+        .try_for_each(|address| filter(&name, canonical(address.ip())))
+        .map_err(|text| HttpError::new(HttpErrorKind::Refused, text))
+}
+
+/// An IPv4 address in IPv6 clothes is that IPv4 address.
+fn canonical(ip: IpAddr) -> IpAddr {
+    ip.to_canonical()
+}
+
+/// Connects to the first address that answers, each a little after the one before.
+async fn dial(client: &HttpClient, host: &Host<String>, port: u16, filtered: bool) -> Result<Box<dyn Io>, HttpError> {
+    let addresses = resolve(host, port).await?;
+    if filtered {
+        check(client, host, &addresses)?;
+    }
+    let mut waiting = addresses.into_iter();
+    let mut running = JoinSet::new();
+    let mut failure = None;
+    loop {
+        if let Some(address) = waiting.next() {
+            running.spawn(TcpStream::connect(address));
+        } else if running.is_empty() {
+            let cause = failure.map_or_else(|| "no address".to_string(), |error| plain(&error));
+            return Err(HttpError::new(HttpErrorKind::Network, format!("connect to {host}:{port}: {cause}")));
+        }
+        let pause = if waiting.len() > 0 { NEXT_ADDRESS_AFTER } else { Duration::from_secs(u64::from(u32::MAX)) };
+        tokio::select! {
+            biased;
+            done = running.join_next() => match done {
+                Some(Ok(Ok(stream))) => {
+                    // Latency only; a stream without it works.
+                    let _ = stream.set_nodelay(true);
+                    return Ok(Box::new(stream));
+                }
+                Some(Ok(Err(error))) => failure = Some(error),
+                Some(Err(_)) | None => {}
+            },
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// Asks a proxy for a connection to `host`.
+async fn tunnel(io: &mut Box<dyn Io>, host: &Host<String>, port: u16, auth: Option<&str>) -> Result<(), HttpError> {
+    let auth = auth.map(|value| format!("Proxy-Authorization: {value}\r\n")).unwrap_or_default();
+    let request = format!("CONNECT {host}:{port} HTTP/1.1\r\nHost: {host}:{port}\r\n{auth}\r\n");
+    let broken = |error: io::Error| {
+        HttpError::new(HttpErrorKind::Network, format!("ask the proxy for {host}:{port}: {}", plain(&error)))
+    };
+    io.write_all(request.as_bytes()).await.map_err(broken)?;
+    io.flush().await.map_err(broken)?;
+    let mut answer = Vec::new();
+    // One byte at a time, because what follows the answer belongs to TLS.
+    while !answer.ends_with(b"\r\n\r\n") {
+        if answer.len() >= CONNECT_ANSWER_LIMIT {
+            return Err(HttpError::new(HttpErrorKind::Protocol, "ask the proxy: its answer is too long"));
+        }
+        answer.push(io.read_u8().await.map_err(broken)?);
+    }
+    let line = answer.split(|&b| b == b'\r').next().unwrap_or_default();
+    let line = String::from_utf8_lossy(line);
+    let status = line.split(' ').nth(1).unwrap_or_default();
+    if line.starts_with("HTTP/1.") && status.starts_with('2') && status.len() == 3 {
+        return Ok(());
+    }
+    Err(HttpError::new(HttpErrorKind::Network, format!("ask the proxy for {host}:{port}: it answered \"{line}\"")))
+}
+
+/// The system's words without Rust's "(os error 2)".
+fn plain(cause: &io::Error) -> String {
+    let text = cause.to_string();
+    text.rfind(" (os error ").map_or(text.clone(), |at| text[..at].to_string())
+}

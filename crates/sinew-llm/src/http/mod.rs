@@ -1,0 +1,281 @@
+//! HTTP/1.1 for providers and tools: one connection per request, proxies, TLS, and timers that know the
+//! difference between slow and dead.
+//!
+//! Proxies, limits and trusted certificates are values in [`HttpConfig`]; the crate reads no environment.
+//! Dropping a request or its [`Body`] closes the connection.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{HOST, HeaderMap, HeaderName, HeaderValue};
+use http_body_util::Full;
+use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
+use url::Url;
+
+mod body;
+mod connect;
+mod proxy;
+mod tls;
+
+pub use body::Body;
+pub use proxy::Proxies;
+pub use tls::Roots;
+
+use body::{AbortOnDrop, Activity};
+
+/// A connection, whatever it is made of.
+pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
+
+/// Says whether the host, which resolved to the address, may be connected to; the error is the text that
+/// the caller gets.
+pub type AddressFilter = Arc<dyn Fn(&str, IpAddr) -> Result<(), String> + Send + Sync>;
+
+/// How connections are made.
+#[derive(Clone)]
+pub struct HttpConfig {
+    /// Time to resolve, connect and agree on TLS; 30 s. None: no limit.
+    pub connect_timeout: Option<Duration>,
+    /// Time without a single byte, before and inside the answer; 300 s. None: no limit.
+    pub idle_timeout: Option<Duration>,
+    /// Time without an event that carries content, whatever else comes; 300 s. None: no limit.
+    pub stall_timeout: Option<Duration>,
+    /// Which proxy a request takes.
+    pub proxies: Proxies,
+    /// Whom to trust.
+    pub roots: Roots,
+    /// Looks at each address before it is connected to, after the name was resolved, so that a name
+    /// cannot change its mind between the look and the connection. None: all.
+    pub address_filter: Option<AddressFilter>,
+    /// The `User-Agent` header.
+    pub user_agent: String,
+}
+
+impl Default for HttpConfig {
+    fn default() -> HttpConfig {
+        HttpConfig {
+            connect_timeout: Some(Duration::from_secs(30)),
+            idle_timeout: Some(Duration::from_secs(300)),
+            stall_timeout: Some(Duration::from_secs(300)),
+            proxies: Proxies::default(),
+            roots: Roots::default(),
+            address_filter: None,
+            user_agent: concat!("sinew/", env!("CARGO_PKG_VERSION")).to_string(),
+        }
+    }
+}
+
+impl fmt::Debug for HttpConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Proxy addresses may hold passwords.
+        f.debug_struct("HttpConfig")
+            .field("connect_timeout", &self.connect_timeout)
+            .field("idle_timeout", &self.idle_timeout)
+            .field("stall_timeout", &self.stall_timeout)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Sends requests. Cheap to clone; clones share the TLS set-up, which is made by the first `https` request.
+#[derive(Clone, Debug, Default)]
+pub struct HttpClient {
+    config: Arc<HttpConfig>,
+    tls: Arc<OnceLock<Arc<rustls::ClientConfig>>>,
+}
+
+/// What is sent.
+#[derive(Clone)]
+pub struct HttpRequest {
+    /// `GET`, `POST` and so on.
+    pub method: http::Method,
+    /// `http` or `https`.
+    pub url: Url,
+    /// In order; `Host`, `User-Agent` and `Accept-Encoding` are added where they are missing.
+    pub headers: Vec<(String, String)>,
+    /// Empty for none.
+    pub body: Bytes,
+}
+
+/// The head of an answer, and its body to read.
+#[derive(Debug)]
+pub struct HttpResponse {
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The rest.
+    pub body: Body,
+}
+
+/// A failed exchange: what failed, in words without the request's headers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpError {
+    /// What kind of failure it was.
+    pub kind: HttpErrorKind,
+    /// `connect to api.example.com:443: connection refused`.
+    pub message: String,
+}
+
+/// What kind of failure it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpErrorKind {
+    /// The request could not be made: a bad address, header or proxy.
+    Request,
+    /// The name did not resolve, the connection was refused, reset, or ended early.
+    Network,
+    /// The other side's certificate is not to be trusted.
+    Certificate,
+    /// A timer ran out.
+    Timeout,
+    /// The other side does not speak HTTP.
+    Protocol,
+    /// The address filter said no.
+    Refused,
+}
+
+impl fmt::Display for HttpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for HttpError {}
+
+impl HttpError {
+    pub(crate) fn new(kind: HttpErrorKind, message: impl Into<String>) -> HttpError {
+        HttpError { kind, message: message.into() }
+    }
+}
+
+impl HttpClient {
+    /// A client with these settings.
+    #[must_use]
+    pub fn new(config: HttpConfig) -> HttpClient {
+        HttpClient { config: Arc::new(config), tls: Arc::default() }
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn config(&self) -> &HttpConfig {
+        &self.config
+    }
+
+    /// Sends a request and waits for the head of the answer. Follows no redirect, sends nothing twice.
+    ///
+    /// # Errors
+    /// [`HttpError`] for everything but an answer; an answer of any status is none.
+    pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        let connect = connect::connect(self, &request.url);
+        let route = match self.config.connect_timeout {
+            None => connect.await?,
+            Some(limit) => tokio::time::timeout(limit, connect).await.map_err(|_| {
+                let host = request.url.host_str().unwrap_or_default();
+                HttpError::new(
+                    HttpErrorKind::Timeout,
+                    format!("connect to {host}: no connection within {}", seconds(limit)),
+                )
+            })??,
+        };
+        exchange(&self.config, route, request).await
+    }
+
+    pub(crate) fn tls(&self) -> Result<Arc<rustls::ClientConfig>, HttpError> {
+        if let Some(tls) = self.tls.get() {
+            return Ok(Arc::clone(tls));
+        }
+        let made = tls::client_config(&self.config.roots)?;
+        Ok(Arc::clone(self.tls.get_or_init(|| made)))
+    }
+}
+
+/// A connection that is ready for a request.
+pub(crate) struct Route {
+    pub(crate) io: Box<dyn Io>,
+    /// The request line names the whole address, as a plain proxy wants it.
+    pub(crate) absolute: bool,
+    /// `Proxy-Authorization`, for a plain proxy.
+    pub(crate) proxy_auth: Option<HeaderValue>,
+}
+
+/// Sends `request` over a connection and reads the head of the answer.
+pub(crate) async fn exchange(
+    config: &HttpConfig,
+    route: Route,
+    request: HttpRequest,
+) -> Result<HttpResponse, HttpError> {
+    let head = head(config, &route, &request)?;
+    let activity = Activity::new(config.idle_timeout);
+    let io = TokioIo::new(activity.watch(route.io));
+    let started = hyper::client::conn::http1::Builder::new().handshake(io).await;
+    let (mut sender, connection) = started.map_err(|error| body::http_error(&error))?;
+    let connection = AbortOnDrop::spawn(async move {
+        // Its failure reaches the request or the body, whichever waits.
+        let _ = connection.await;
+    });
+    let answer = activity.limit(sender.send_request(head)).await?.map_err(|error| body::http_error(&error))?;
+    let (head, incoming) = answer.into_parts();
+    let encoding = head.headers.get(http::header::CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
+    if let Some(encoding) = encoding.filter(|encoding| encoding != b"identity") {
+        let encoding = String::from_utf8_lossy(&encoding).into_owned();
+        return Err(HttpError::new(
+            HttpErrorKind::Protocol,
+            format!("the server sent \"{encoding}\" data that was not asked for"),
+        ));
+    }
+    let framed = head.headers.contains_key(http::header::CONTENT_LENGTH)
+        || head.headers.contains_key(http::header::TRANSFER_ENCODING);
+    let body = Body::new(incoming, activity, connection, framed);
+    Ok(HttpResponse { status: head.status.as_u16(), headers: head.headers, body })
+}
+
+fn head(config: &HttpConfig, route: &Route, request: &HttpRequest) -> Result<http::Request<Full<Bytes>>, HttpError> {
+    let url = &request.url;
+    let bad = |what: String| HttpError::new(HttpErrorKind::Request, what);
+    let target = if route.absolute {
+        let mut url = url.clone();
+        url.set_fragment(None);
+        // Neither fails for an address with a host.
+        let _ = (url.set_username(""), url.set_password(None));
+        url.to_string()
+    } else {
+        url[url::Position::BeforePath..url::Position::AfterQuery].to_string()
+    };
+    let mut headers = HeaderMap::new();
+    let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
+    headers.insert(HOST, HeaderValue::from_str(host).map_err(|_| bad(format!("send request: bad host \"{host}\"")))?);
+    let agent =
+        HeaderValue::from_str(&config.user_agent).map_err(|_| bad("send request: bad user agent".to_string()))?;
+    headers.insert(http::header::USER_AGENT, agent);
+    headers.insert(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    for (name, value) in &request.headers {
+        let key = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| bad(format!("send request: bad header name \"{name}\"")))?;
+        // The value may be a key: it is not named.
+        let mut value = HeaderValue::from_str(value.trim()).map_err(|_| {
+            bad(format!("send request: the value of header \"{name}\" has characters that HTTP does not allow"))
+        })?;
+        value.set_sensitive(true);
+        headers.insert(key, value);
+    }
+    if let Some(auth) = &route.proxy_auth {
+        headers.insert(http::header::PROXY_AUTHORIZATION, auth.clone());
+    }
+    let built =
+        http::Request::builder().method(request.method.clone()).uri(target).body(Full::new(request.body.clone()));
+    let mut built =
+        built.map_err(|error| bad(format!("send request to {}: {error}", url.host_str().unwrap_or_default())))?;
+    *built.headers_mut() = headers;
+    Ok(built)
+}
+
+/// A length of time for people: `30 s`.
+pub(crate) fn seconds(limit: Duration) -> String {
+    format!("{} s", limit.as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests;
