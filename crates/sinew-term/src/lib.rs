@@ -6,11 +6,19 @@
 //! Cells are counted by grapheme cluster: escape sequences (also broken ones) and controls take none, wide
 //! characters, emoji sequences, flags and keycaps take two, a tab takes `tab_width` ([`TAB_WIDTH`] by default).
 
+mod keys;
+mod stdin_buffer;
 mod text;
 pub mod utf16;
 
-use std::borrow::Cow;
+pub use keys::{
+    Key, KittyEvent, KittySequence, Modifiers, key_names, matches_key, matches_kitty_sequence, matches_legacy_sequence,
+    parse_key, parse_kitty_sequence,
+};
+pub use stdin_buffer::{Input, StdinBuffer};
 pub use text::cut::Ellipsis;
+
+use std::borrow::Cow;
 
 /// The cells of a tab unless told otherwise.
 pub const TAB_WIDTH: usize = 3;

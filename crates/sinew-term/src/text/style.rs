@@ -115,11 +115,12 @@ impl Style {
                 let off = *slot == UNDERLINE && colon.is_some_and(|sub| number(text, sub + 1, end).0 == 0);
                 if off {
                     self.set &= !(1 << UNDERLINE);
-                } else if whole && last - at <= PARAMETER_LIMIT {
-                    if let Ok(short) = u32::try_from(last) {
-                        self.slots[*slot] = (at as u32, short);
-                        self.set |= 1 << slot;
-                    }
+                } else if whole
+                    && last - at <= PARAMETER_LIMIT
+                    && let Ok(short) = u32::try_from(last)
+                {
+                    self.slots[*slot] = (at as u32, short);
+                    self.set |= 1 << slot;
                 }
             }
             if last >= to {

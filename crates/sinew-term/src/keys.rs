@@ -1,0 +1,103 @@
+//! Keys: what a terminal sends when one is pressed.
+//!
+//! Every function takes one whole sequence (see [`crate::StdinBuffer`] for cutting input into them). Tables say
+//! which sequence is which key; nothing allocates.
+
+mod csi;
+mod id;
+mod kitty;
+mod legacy;
+mod table;
+mod windows;
+
+pub use id::{Key, Modifiers, key_names};
+pub use kitty::{KittyEvent, KittySequence};
+
+use id::parse_id;
+
+/// A sequence that is a key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Press {
+    /// What the key is called.
+    pub(crate) key: Key,
+    /// What the same sequence also means: another key with the same byte, the shifted symbol, the base layout.
+    pub(crate) others: [Option<Key>; 3],
+    pub(crate) released: bool,
+    /// In Kitty's mode ESC and a letter is no key, but programs between (tmux) send it for alt: bindings match it.
+    pub(crate) loose: bool,
+}
+
+impl Press {
+    pub(crate) fn of(key: Key) -> Press {
+        Press { key, others: [None; 3], released: false, loose: false }
+    }
+
+    fn with(mut self, other: Key) -> Press {
+        if let Some(free) = self.others.iter_mut().find(|other| other.is_none()) {
+            *free = Some(other);
+        }
+        self
+    }
+
+    /// The same keys with more modifiers.
+    fn plus(mut self, modifiers: Modifiers) -> Press {
+        self.key.modifiers |= modifiers;
+        self.others.iter_mut().flatten().for_each(|other| other.modifiers |= modifiers);
+        self
+    }
+}
+
+/// The key that `data` is. `kitty`: the terminal was asked for Kitty's protocol and took it.
+///
+/// `None` for a release, a lock or modifier key alone, mouse, focus, replies, text of several characters, and
+/// whatever is not understood.
+pub fn parse_key(data: &str, kitty: bool) -> Option<Key> {
+    let press = press(data, kitty)?;
+    (!press.released && !press.loose).then_some(press.key)
+}
+
+/// Whether `data` is a press of the key `id` (`ctrl+c`, `Shift+Alt+pageUp`, `esc`, `return`; modifiers in any order
+/// and case). A sequence that several keys send matches each of them; a key of another script also matches by its
+/// place on the keyboard. False for an `id` that names no key.
+pub fn matches_key(data: &str, id: &str, kitty: bool) -> bool {
+    let (Some(wanted), Some(press)) = (parse_id(id), press(data, kitty)) else { return false };
+    !press.released && (press.key == wanted || press.others.contains(&Some(wanted)))
+}
+
+/// The fields of a sequence of Kitty's protocol: `CSI … u`, `CSI … ~`, `CSI 1;m<letter>`.
+pub fn parse_kitty_sequence(data: &str) -> Option<KittySequence> {
+    kitty::sequence(data.strip_prefix("\x1b[")?.as_bytes())
+}
+
+/// Whether `data` is a press of `codepoint` with `modifier` (Kitty's bits, lock keys ignored). The base layout
+/// counts where the pressed key is not an ASCII letter or symbol.
+pub fn matches_kitty_sequence(data: &str, codepoint: i32, modifier: u32) -> bool {
+    let Some(sequence) = parse_kitty_sequence(data) else { return false };
+    let ascii = (0x20..0x7F).contains(&sequence.codepoint);
+    let based = !ascii && sequence.base_layout_key.is_some_and(|base| i64::from(base) == i64::from(codepoint));
+    sequence.event != Some(KittyEvent::Release)
+        && (sequence.codepoint == codepoint || based)
+        && sequence.modifier & !kitty::LOCKS == modifier & !kitty::LOCKS
+}
+
+/// Whether `data` is the key `name` in one of the forms that terminals sent before any protocol: single bytes,
+/// ESC and a key, the CSI and SS3 tables of xterm, rxvt, the Linux console.
+pub fn matches_legacy_sequence(data: &str, name: &str) -> bool {
+    let protocol =
+        data.strip_prefix("\x1b[").is_some_and(|body| body.ends_with(['u', '_']) || body.contains([';', ':']));
+    !protocol && matches_key(data, name, false)
+}
+
+fn press(data: &str, kitty: bool) -> Option<Press> {
+    match data.as_bytes() {
+        [] => None,
+        [0x1B, rest @ ..] => legacy::escaped(rest, kitty),
+        [0xC2, 0x9B, rest @ ..] if !rest.is_empty() => csi::press(rest),
+        [byte] => legacy::byte(*byte, kitty),
+        _ => {
+            let mut chars = data.chars();
+            let c = chars.next().filter(|_| chars.next().is_none())?;
+            Some(Press::of(Key::of_char(c)?))
+        }
+    }
+}

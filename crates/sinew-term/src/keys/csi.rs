@@ -1,0 +1,88 @@
+//! What follows `ESC [`.
+
+use super::id::{Key, Modifiers};
+use super::table::{CONSOLE, LETTERS, NUMBERS, SMALL_LETTERS, find};
+use super::{Press, kitty, windows};
+
+/// Numbers between semicolons, up to six groups, of which the first three numbers between colons are kept.
+pub(super) struct Parameters {
+    groups: [[Option<u32>; 3]; 6],
+    /// How many groups there are; none at all is 0.
+    pub(super) count: usize,
+}
+
+impl Parameters {
+    /// `None` when there is anything but digits, `;` and `:`, or too many groups to be a key.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Parameters> {
+        let mut parameters = Parameters { groups: [[None; 3]; 6], count: usize::from(!bytes.is_empty()) };
+        let mut place = 0;
+        for byte in bytes {
+            match byte {
+                b'0'..=b'9' => {
+                    let group = parameters.groups.get_mut(parameters.count - 1)?;
+                    if let Some(value) = group.get_mut(place) {
+                        *value = Some(value.unwrap_or(0).checked_mul(10)?.checked_add(u32::from(byte - b'0'))?);
+                    }
+                }
+                b';' => (parameters.count, place) = (parameters.count + 1, 0),
+                b':' => place += 1,
+                _ => return None,
+            }
+        }
+        (parameters.count <= 6).then_some(parameters)
+    }
+
+    pub(super) fn get(&self, group: usize, place: usize) -> Option<u32> {
+        *self.groups.get(group)?.get(place)?
+    }
+}
+
+/// The body of a CSI sequence, its last byte included.
+pub(super) fn press(body: &[u8]) -> Option<Press> {
+    if let [b'[', letter] = body {
+        return Some(Press::of(find(CONSOLE, *letter)?));
+    }
+    let (last, head) = body.split_last()?;
+    match last {
+        b'u' => kitty::press(&Parameters::parse(head)?),
+        b'_' => windows::press(&Parameters::parse(head)?),
+        b'~' => numbered(&Parameters::parse(head)?),
+        b'^' => ended(head, Modifiers::CTRL),
+        b'$' => ended(head, Modifiers::SHIFT),
+        b'@' => ended(head, Modifiers::CTRL | Modifiers::SHIFT),
+        b'Z' => with_modifiers(Key::TAB.held(Modifiers::SHIFT), head),
+        b'a'..=b'e' if head.is_empty() => Some(Press::of(find(SMALL_LETTERS, *last)?.held(Modifiers::SHIFT))),
+        _ => with_modifiers(find(LETTERS, *last)?, head),
+    }
+}
+
+/// `key` with parameters `1;m:e`, `m` or none. Other numbers (a cursor report, say) are no key.
+pub(super) fn with_modifiers(key: Key, head: &[u8]) -> Option<Press> {
+    let parameters = Parameters::parse(head)?;
+    let group = match parameters.count {
+        0 => return Some(Press::of(key)),
+        1 => 0,
+        2 if parameters.get(0, 0).unwrap_or(1) == 1 => 1,
+        _ => return None,
+    };
+    kitty::held(Press::of(key), &parameters, group)
+}
+
+/// `CSI number ; m:e ~`, or xterm's modifyOtherKeys `CSI 27 ; m ; code ~`.
+fn numbered(parameters: &Parameters) -> Option<Press> {
+    let number = parameters.get(0, 0)?;
+    if number == 27 && parameters.count == 3 {
+        return kitty::coded(parameters.get(2, 0)?, kitty::modifiers(parameters, 1)?).map(Press::of);
+    }
+    if parameters.count > 2 {
+        return None;
+    }
+    kitty::held(Press::of(find(NUMBERS, number)?), parameters, 1)
+}
+
+/// rxvt: the end of the sequence tells the modifier.
+fn ended(head: &[u8], modifiers: Modifiers) -> Option<Press> {
+    let parameters = Parameters::parse(head)?;
+    let number = parameters.get(0, 0).filter(|_| parameters.count == 1)?;
+    Some(Press::of(find(NUMBERS, number)?.held(modifiers)))
+}

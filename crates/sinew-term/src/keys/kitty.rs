@@ -1,0 +1,178 @@
+//! Kitty's keyboard protocol.
+
+use super::Press;
+use super::csi::Parameters;
+use super::id::{Key, Modifiers};
+use super::table::{CODES, F1_CODE, KEYPAD, KEYPAD_FIRST, find};
+
+/// Caps lock and num lock.
+pub(super) const LOCKS: u32 = 64 | 128;
+/// Hyper and meta: no key id names them.
+const NAMELESS: u32 = 16 | 32;
+
+/// What happened to the key.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KittyEvent {
+    /// It went down.
+    Press,
+    /// It is held.
+    Repeat,
+    /// It went up.
+    Release,
+}
+
+/// The fields of a sequence, as they stand in it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct KittySequence {
+    /// The key's code point. Keys that are sent by letter or number have their own: up -1, down -2, right -3,
+    /// left -4, delete -10, insert -11, pageUp -12, pageDown -13, home -14, end -15; others those of `CSI u`.
+    pub codepoint: i32,
+    /// What shift makes of it.
+    pub shifted_key: Option<u32>,
+    /// The key at this place of a US keyboard.
+    pub base_layout_key: Option<u32>,
+    /// Bits: shift 1, alt 2, ctrl 4, super 8, hyper 16, meta 32, caps lock 64, num lock 128.
+    pub modifier: u32,
+    /// `None` when the sequence does not say.
+    pub event: Option<KittyEvent>,
+}
+
+/// Codes of the keys that are sent by letter.
+const LETTER_CODES: &[(u8, i32)] = &[
+    (b'A', -1),
+    (b'B', -2),
+    (b'C', -3),
+    (b'D', -4),
+    (b'E', 57427),
+    (b'F', -15),
+    (b'H', -14),
+    (b'P', 57364),
+    (b'Q', 57365),
+    (b'S', 57367),
+];
+
+/// Codes of the keys that are sent by number.
+const NUMBER_CODES: &[(u32, i32)] = &[
+    (1, -14),
+    (2, -11),
+    (3, -10),
+    (4, -15),
+    (5, -12),
+    (6, -13),
+    (7, -14),
+    (8, -15),
+    (11, 57364),
+    (12, 57365),
+    (13, 57366),
+    (14, 57367),
+    (15, 57368),
+    (17, 57369),
+    (18, 57370),
+    (19, 57371),
+    (20, 57372),
+    (21, 57373),
+    (23, 57374),
+    (24, 57375),
+];
+
+/// The fields of what follows `ESC [`.
+pub(super) fn sequence(body: &[u8]) -> Option<KittySequence> {
+    let (last, head) = body.split_last()?;
+    let parameters = Parameters::parse(head)?;
+    let first = parameters.get(0, 0);
+    let mut sequence = KittySequence {
+        codepoint: 0,
+        shifted_key: None,
+        base_layout_key: None,
+        modifier: bits(&parameters, 1)?,
+        event: None,
+    };
+    match last {
+        b'u' if parameters.count <= 3 => {
+            sequence.codepoint = i32::try_from(first?).ok()?;
+            sequence.shifted_key = parameters.get(0, 1);
+            sequence.base_layout_key = parameters.get(0, 2);
+        }
+        b'~' if parameters.count <= 2 => sequence.codepoint = find(NUMBER_CODES, first?)?,
+        _ if parameters.count == 2 && first.unwrap_or(1) == 1 => sequence.codepoint = find(LETTER_CODES, *last)?,
+        _ => return None,
+    }
+    sequence.event = match parameters.get(1, 1) {
+        None => None,
+        Some(1) => Some(KittyEvent::Press),
+        Some(2) => Some(KittyEvent::Repeat),
+        Some(3) => Some(KittyEvent::Release),
+        Some(_) => return None,
+    };
+    Some(sequence)
+}
+
+/// `CSI code:shifted:base ; modifiers:event ; text u`.
+pub(super) fn press(parameters: &Parameters) -> Option<Press> {
+    if parameters.count > 3 {
+        return None;
+    }
+    let code = parameters.get(0, 0)?;
+    let modifiers = modifiers(parameters, 1)?;
+    let mut press = Press::of(coded(code, modifiers)?);
+    let other = |code: Option<u32>, modifiers| code.and_then(|code| coded(code, modifiers));
+    if let Some(base) = other(parameters.get(0, 2).filter(|base| *base < 0x80 && code >= 0x80), modifiers) {
+        // A shortcut is the place on the keyboard; without modifiers the letter itself was meant.
+        let shortcut = modifiers.0 & !Modifiers::SHIFT.0 != 0;
+        press = if shortcut { Press::of(base).with(press.key) } else { press.with(base) };
+    }
+    if let Some(shifted) = other(parameters.get(0, 1), modifiers).filter(|key| *key != press.key) {
+        press = press.with(shifted);
+    }
+    press.released = released(parameters, 1)?;
+    Some(press)
+}
+
+/// The key with this code point.
+pub(super) fn coded(code: u32, modifiers: Modifiers) -> Option<Key> {
+    if let Some(key) = find(CODES, code) {
+        return Some(key.held(modifiers));
+    }
+    if let Some(key) = code.checked_sub(F1_CODE).and_then(|number| Key::function(number + 1)) {
+        return Some(key.held(modifiers));
+    }
+    if let Some((writes, key)) = code.checked_sub(KEYPAD_FIRST).and_then(|place| KEYPAD.get(place as usize)) {
+        // Digits are text unless a modifier makes them a shortcut; then they are what stands below them.
+        return match key {
+            Some(key) if modifiers != Modifiers::NONE => Some(key.held(modifiers)),
+            _ => Key::with(char::from(*writes), modifiers),
+        };
+    }
+    // The rest of the private area: media keys, and modifier keys alone.
+    if (57344..=63743).contains(&code) {
+        return None;
+    }
+    Key::with(char::from_u32(code)?, modifiers)
+}
+
+/// `press` with the modifiers and event of `group`.
+pub(super) fn held(press: Press, parameters: &Parameters, group: usize) -> Option<Press> {
+    let mut press = press.plus(modifiers(parameters, group)?);
+    press.released = released(parameters, group)?;
+    Some(press)
+}
+
+/// The modifiers that `group` tells, locks left out.
+pub(super) fn modifiers(parameters: &Parameters, group: usize) -> Option<Modifiers> {
+    let bits = bits(parameters, group)?;
+    (bits & NAMELESS == 0).then_some(Modifiers((bits & 0xF) as u8))
+}
+
+/// The modifier bits that `group` tells: one more than the bits, 1 when it says nothing.
+fn bits(parameters: &Parameters, group: usize) -> Option<u32> {
+    let value = parameters.get(group, 0).unwrap_or(1).max(1);
+    (value <= 256).then_some(value - 1)
+}
+
+fn released(parameters: &Parameters, group: usize) -> Option<bool> {
+    match parameters.get(group, 1) {
+        None | Some(1 | 2) => Some(false),
+        Some(3) => Some(true),
+        Some(_) => None,
+    }
+}

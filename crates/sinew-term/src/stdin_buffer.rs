@@ -1,0 +1,249 @@
+//! Terminal input, cut into whole sequences.
+
+/// A control sequence that grew to this many bytes is given up.
+const SEQUENCE_LIMIT: usize = 256;
+/// A control string (a clipboard reply, say) that grew to this many bytes is given up.
+const STRING_LIMIT: usize = 1 << 20;
+/// A paste that grew to this many bytes is handed over in parts.
+const PASTE_LIMIT: usize = 64 << 20;
+
+const PASTE_START: &[u8] = b"\x1b[200~";
+const PASTE_END: &[u8] = b"\x1b[201~";
+
+/// A part of the input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Input {
+    /// One character, or one escape sequence: a key, mouse, focus or a reply.
+    Sequence(String),
+    /// What was pasted (bracketed paste), without its marks.
+    Paste(String),
+}
+
+/// Collects what a terminal sends until sequences and characters are whole.
+///
+/// It knows no clock: when [`StdinBuffer::is_waiting`] and nothing came for a while (10 ms to 50 ms), the owner calls
+/// [`StdinBuffer::flush`]; that is how a press of escape is told from the start of a sequence.
+#[derive(Default, Debug)]
+pub struct StdinBuffer {
+    pending: Vec<u8>,
+    /// Bytes of `pending` that are known to hold no end of the paste or string that starts there.
+    searched: usize,
+    pasting: bool,
+}
+
+/// How far the first thing in a buffer goes.
+enum Part {
+    Whole(usize),
+    /// It needs more bytes.
+    Open,
+    /// It ends here without being whole: broken off by an ESC, or too long.
+    Broken(usize),
+}
+
+impl StdinBuffer {
+    /// An empty buffer.
+    pub fn new() -> StdinBuffer {
+        StdinBuffer::default()
+    }
+
+    /// Takes the next bytes and gives what is whole, in order. Takes time linear in the bytes. An empty chunk into an
+    /// empty buffer is one empty sequence.
+    pub fn feed(&mut self, bytes: &[u8]) -> Vec<Input> {
+        let mut found = Vec::new();
+        if bytes.is_empty() && self.pending.is_empty() && !self.pasting {
+            found.push(Input::Sequence(String::new()));
+        }
+        // An escape that waited alone was a key if the next chunk starts another sequence.
+        if !self.pasting && self.pending == b"\x1b" && bytes.first() == Some(&0x1B) {
+            self.searched = 0;
+            found.push(Input::Sequence(take(&mut self.pending, 1)));
+        }
+        self.pending.extend_from_slice(bytes);
+        let mut at = 0;
+        loop {
+            if self.pasting {
+                match self.paste_end(at) {
+                    Some((end, next)) => {
+                        found.push(Input::Paste(text(&self.pending[at..end])));
+                        at = next;
+                    }
+                    None => break,
+                }
+                continue;
+            }
+            let rest = &self.pending[at..];
+            let length = match part(rest, std::mem::take(&mut self.searched)) {
+                Part::Open => {
+                    self.searched = rest.len();
+                    break;
+                }
+                Part::Whole(length) | Part::Broken(length) => length,
+            };
+            if &rest[..length] == PASTE_START {
+                self.pasting = true;
+                self.searched = 0;
+            } else {
+                found.push(Input::Sequence(text(&rest[..length])));
+            }
+            at += length;
+        }
+        self.pending.drain(..at);
+        found
+    }
+
+    /// The end of the paste that starts at `at`, and where input goes on behind it.
+    fn paste_end(&mut self, at: usize) -> Option<(usize, usize)> {
+        let body = &self.pending[at..];
+        let from = self.searched.saturating_sub(PASTE_END.len()).min(body.len());
+        if let Some(place) = memchr::memmem::find(&body[from..], PASTE_END) {
+            self.pasting = false;
+            self.searched = 0;
+            return Some((at + from + place, at + from + place + PASTE_END.len()));
+        }
+        self.searched = body.len();
+        // What may be the start of the end mark stays, and a character that is not whole.
+        if body.len() > PASTE_LIMIT {
+            let keep = body.len() - PASTE_END.len();
+            let cut = (keep - 3..=keep).rev().find(|cut| body[*cut] & 0xC0 != 0x80).unwrap_or(keep);
+            self.searched = 0;
+            return Some((at + cut, at + cut));
+        }
+        None
+    }
+
+    /// Gives up waiting: what is pending comes out as it is, as one sequence. A paste under way goes on.
+    pub fn flush(&mut self) -> Vec<Input> {
+        if self.pasting || self.pending.is_empty() {
+            return Vec::new();
+        }
+        self.searched = 0;
+        let length = self.pending.len();
+        vec![Input::Sequence(take(&mut self.pending, length))]
+    }
+
+    /// Whether an unfinished sequence waits for more bytes or a [`StdinBuffer::flush`].
+    pub fn is_waiting(&self) -> bool {
+        !self.pasting && !self.pending.is_empty()
+    }
+
+    /// What is pending, as text.
+    pub fn pending(&self) -> String {
+        text(&self.pending)
+    }
+
+    /// Forgets everything, a paste under way too.
+    pub fn clear(&mut self) {
+        *self = StdinBuffer::default();
+    }
+}
+
+fn take(bytes: &mut Vec<u8>, length: usize) -> String {
+    text(&bytes.drain(..length).collect::<Vec<_>>())
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The first thing in `bytes`, of which `searched` bytes were looked at before.
+fn part(bytes: &[u8], searched: usize) -> Part {
+    match bytes {
+        [] | [0x1B] | [0x1B, 0x1B] => Part::Open,
+        // ESC in front of a sequence is alt.
+        [0x1B, 0x1B, b'[' | b'O', ..] => match sequence(&bytes[1..], searched.saturating_sub(1)) {
+            Part::Whole(length) => Part::Whole(length + 1),
+            Part::Broken(length) => Part::Broken(length + 1),
+            Part::Open => Part::Open,
+        },
+        [0x1B, 0x1B, ..] => Part::Whole(1),
+        [0x1B, ..] => sequence(bytes, searched),
+        _ => character(bytes),
+    }
+}
+
+/// A sequence that starts with ESC and has at least one more byte.
+fn sequence(bytes: &[u8], searched: usize) -> Part {
+    match bytes[1] {
+        b'[' => csi(bytes),
+        b'O' => match bytes[2..].iter().position(|byte| !matches!(byte, b'0'..=b'9' | b';')) {
+            Some(place) if place + 2 >= SEQUENCE_LIMIT => Part::Broken(SEQUENCE_LIMIT),
+            Some(place) if matches!(bytes[2 + place], 0x20..=0x7E) => Part::Whole(3 + place),
+            Some(place) => Part::Broken(2 + place),
+            None => open(bytes, SEQUENCE_LIMIT),
+        },
+        b']' | b'P' | b'_' | b'^' | b'X' => control_string(bytes, searched),
+        _ => match character(&bytes[1..]) {
+            Part::Whole(length) => Part::Whole(length + 1),
+            other => other,
+        },
+    }
+}
+
+fn csi(bytes: &[u8]) -> Part {
+    match bytes.get(2) {
+        // The oldest mouse reports have three characters behind the sequence.
+        Some(b'M') => {
+            let mut length = 3;
+            for _ in 0..3 {
+                match bytes.get(length..).filter(|rest| !rest.is_empty()).map(character) {
+                    Some(Part::Whole(more)) => length += more,
+                    _ => return Part::Open,
+                }
+            }
+            return Part::Whole(length);
+        }
+        // The function keys of the Linux console.
+        Some(b'[') => return if bytes.len() > 3 { Part::Whole(4) } else { Part::Open },
+        _ => {}
+    }
+    let digits = bytes[2..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+    // rxvt ends keys with `$`, which elsewhere stands in the middle, but never behind a bare number.
+    if digits > 0 && digits < SEQUENCE_LIMIT && bytes.get(2 + digits) == Some(&b'$') {
+        return Part::Whole(3 + digits);
+    }
+    match bytes[2..].iter().position(|byte| !matches!(byte, 0x20..=0x3F)) {
+        None => open(bytes, SEQUENCE_LIMIT),
+        Some(place) if place + 2 >= SEQUENCE_LIMIT => Part::Broken(SEQUENCE_LIMIT),
+        Some(place) if matches!(bytes[2 + place], 0x40..=0x7E) => Part::Whole(3 + place),
+        Some(place) => Part::Broken(2 + place),
+    }
+}
+
+fn control_string(bytes: &[u8], searched: usize) -> Part {
+    let osc = bytes[1] == b']';
+    // The last byte that was looked at may be the ESC of a terminator.
+    let from = searched.saturating_sub(1).max(2);
+    let stop = bytes[from..].iter().position(|byte| *byte == 0x1B || (osc && *byte == 0x07));
+    match stop.map(|place| place + from) {
+        Some(place) if bytes[place] == 0x07 => Part::Whole(place + 1),
+        Some(place) => match bytes.get(place + 1) {
+            Some(b'\\') => Part::Whole(place + 2),
+            Some(_) => Part::Broken(place),
+            None => Part::Open,
+        },
+        None => open(bytes, STRING_LIMIT),
+    }
+}
+
+/// An unfinished sequence: it waits until it is as long as `limit`, then it is given up.
+fn open(bytes: &[u8], limit: usize) -> Part {
+    if bytes.len() < limit {
+        return Part::Open;
+    }
+    // Not inside a character.
+    Part::Broken(
+        (limit - 3..=limit).rev().find(|cut| bytes.get(*cut).is_none_or(|byte| byte & 0xC0 != 0x80)).unwrap_or(limit),
+    )
+}
+
+/// One character of UTF-8; a byte that starts none stands for itself.
+fn character(bytes: &[u8]) -> Part {
+    let length = match bytes[0] {
+        0xC2..=0xDF => 2,
+        0xE0..=0xEF => 3,
+        0xF0..=0xF4 => 4,
+        _ => return Part::Whole(1),
+    };
+    let tail = bytes[1..].iter().take(length - 1).take_while(|byte| **byte & 0xC0 == 0x80).count();
+    if tail == length - 1 || bytes.len() > 1 + tail { Part::Whole(1 + tail) } else { Part::Open }
+}
