@@ -1,0 +1,150 @@
+//! Stands between the tokenizer and the tree builder and keeps the tree builder linear.
+//!
+//! For most tags the builder walks its stack of open elements, and for most texts its list of open formatting.
+//! Both are short on every page that people write, and as long as an attacker likes: 100,000 nested `div` would
+//! be five billion steps. So tags that would open a level beyond [`DEPTH`] are left out, and formatting loses
+//! the attributes that would make each of them another one (of equal ones the builder keeps three).
+
+use std::cell::{Cell, RefCell};
+
+use html5ever::interface::Tracer;
+use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
+use html5ever::tree_builder::TreeBuilder;
+use html5ever::{LocalName, local_name};
+
+use crate::tree::{Builder, Handle, Tree};
+
+/// How many elements may be open at once. Browsers stop at 512.
+const DEPTH: u32 = 256;
+
+pub(crate) struct Guard {
+    builder: TreeBuilder<Handle, Builder>,
+    /// Start tags that were left out, and whose end tags have to be left out too.
+    dropped: RefCell<Vec<LocalName>>,
+}
+
+impl Guard {
+    pub(crate) fn new(builder: TreeBuilder<Handle, Builder>) -> Guard {
+        Guard { builder, dropped: RefCell::default() }
+    }
+
+    pub(crate) fn into_tree(self) -> Tree {
+        use html5ever::interface::TreeSink as _;
+        self.builder.sink.finish()
+    }
+
+    /// Whether the tag goes on to the builder.
+    fn lets_pass(&self, tag: &mut Tag) -> bool {
+        match tag.name {
+            // They mean nothing in Markdown.
+            local_name!("font") | local_name!("big") | local_name!("small") | local_name!("nobr") => false,
+            // What follows is read in another way, or nothing is opened at all.
+            local_name!("script")
+            | local_name!("style")
+            | local_name!("title")
+            | local_name!("textarea")
+            | local_name!("xmp")
+            | local_name!("iframe")
+            | local_name!("noembed")
+            | local_name!("noframes")
+            | local_name!("plaintext")
+            | local_name!("br")
+            | local_name!("hr")
+            | local_name!("img")
+            | local_name!("input") => true,
+            _ if tag.kind == TagKind::EndTag => self.ends(&tag.name),
+            _ => {
+                if is_formatting(&tag.name) {
+                    tag.attrs.clear();
+                } else if tag.name == local_name!("code") {
+                    tag.attrs.retain(|attribute| attribute.name.local == local_name!("class"));
+                    // Formatting of a class that the page makes up is as good as none.
+                    tag.attrs.retain(|attribute| language(&attribute.value).is_some());
+                }
+                self.starts(tag)
+            }
+        }
+    }
+
+    fn starts(&self, tag: &Tag) -> bool {
+        let deep = self.builder.sink.depth() >= DEPTH && self.open() >= DEPTH;
+        if !deep && !self.builder.sink.is_full() {
+            return true;
+        }
+        if !tag.self_closing {
+            self.dropped.borrow_mut().push(tag.name.clone());
+        }
+        false
+    }
+
+    fn ends(&self, name: &LocalName) -> bool {
+        let mut dropped = self.dropped.borrow_mut();
+        if dropped.last() == Some(name) {
+            dropped.pop();
+            return false;
+        }
+        true
+    }
+
+    /// How many elements are open. Asked only when the last node was put deep: it may have been closed since.
+    fn open(&self) -> u32 {
+        let count = Count(Cell::new(0));
+        self.builder.trace_handles(&count);
+        count.0.get()
+    }
+}
+
+struct Count(Cell<u32>);
+
+impl Tracer for Count {
+    type Handle = Handle;
+
+    fn trace_handle(&self, _: &Handle) {
+        self.0.set(self.0.get() + 1);
+    }
+}
+
+fn is_formatting(name: &LocalName) -> bool {
+    matches!(
+        *name,
+        local_name!("b")
+            | local_name!("i")
+            | local_name!("em")
+            | local_name!("strong")
+            | local_name!("s")
+            | local_name!("strike")
+            | local_name!("tt")
+            | local_name!("u")
+    )
+}
+
+/// The language that a class names: `language-rust`, `lang-rust`, or `highlight-source-rust` as GitHub has it.
+pub(crate) fn language(class: &str) -> Option<&str> {
+    class.split_ascii_whitespace().find_map(|word| {
+        let name = ["language-", "lang-", "highlight-source-", "highlight-text-"]
+            .iter()
+            .find_map(|prefix| word.strip_prefix(prefix))?;
+        (!name.is_empty() && !name.contains('`')).then_some(name)
+    })
+}
+
+impl TokenSink for Guard {
+    type Handle = Handle;
+
+    fn process_token(&self, mut token: Token, line: u64) -> TokenSinkResult<Handle> {
+        let passes = match &mut token {
+            Token::TagToken(tag) => self.lets_pass(tag),
+            Token::CommentToken(_) | Token::ParseError(_) => false,
+            _ => true,
+        };
+        if passes { self.builder.process_token(token, line) } else { TokenSinkResult::Continue }
+    }
+
+    fn end(&self) {
+        self.builder.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.builder.adjusted_current_node_present_but_not_in_html_namespace()
+    }
+}

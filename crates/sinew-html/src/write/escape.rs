@@ -1,0 +1,196 @@
+//! Which characters of a text would be read as Markdown, and how they are kept from it.
+
+/// Appends `text`, which has no white space but single spaces, with its Markdown characters escaped.
+/// Linear.
+pub(super) fn text(out: &mut String, text: &str, in_link: bool, in_table: bool) {
+    let bytes = text.as_bytes();
+    let mut from = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        if !SPECIAL[byte as usize] {
+            continue;
+        }
+        let next = bytes.get(at + 1).copied();
+        let needed = match byte {
+            // Between letters an underscore never opens nor closes emphasis.
+            b'_' => !(at > 0 && is_word(bytes[at - 1]) && next.is_some_and(is_word)),
+            b'<' => next.is_none_or(|next| next.is_ascii_alphabetic() || matches!(next, b'/' | b'!' | b'?')),
+            b'&' => is_entity(&bytes[at + 1..]),
+            b']' => in_link,
+            b'|' => in_table,
+            // `~~` strikes through where tables are known, and three begin a fence.
+            b'~' => next == Some(b'~') || at > 0 && bytes[at - 1] == b'~',
+            b'\\' => next.is_none_or(|next| next.is_ascii_punctuation()),
+            _ => true,
+        };
+        if needed {
+            out.push_str(&text[from..at]);
+            out.push('\\');
+            from = at;
+        }
+    }
+    out.push_str(&text[from..]);
+}
+
+const SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let special = b"\\`*_[]<&|~";
+    let mut at = 0;
+    while at < special.len() {
+        table[special[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric()
+}
+
+/// Whether what follows an ampersand makes it a character reference.
+fn is_entity(rest: &[u8]) -> bool {
+    let rest = rest.strip_prefix(b"#").unwrap_or(rest);
+    // The longest name has 31 letters.
+    let name = rest.iter().take(32).take_while(|byte| byte.is_ascii_alphanumeric()).count();
+    name > 0 && rest.get(name) == Some(&b';')
+}
+
+/// How many bytes of the beginning of a line stand before the backslash that keeps it from being read as a
+/// heading, a list item, a quote or a rule. `None` where it is read as text anyway.
+pub(super) fn line_start(line: &str) -> Option<usize> {
+    let bytes = line.as_bytes();
+    let ends = |at: usize| matches!(bytes.get(at), None | Some(b' ' | b'\n'));
+    match bytes.first()? {
+        b'>' => Some(0),
+        b'#' => {
+            let count = bytes.iter().take_while(|&&byte| byte == b'#').count();
+            (count <= 6 && ends(count)).then_some(0)
+        }
+        b'+' => ends(1).then_some(0),
+        b'-' => (ends(1) || bytes[1] == b'-').then_some(0),
+        b'=' => (ends(1) || bytes[1] == b'=').then_some(0),
+        b'0'..=b'9' => {
+            let count = bytes.iter().take_while(|byte| byte.is_ascii_digit()).count();
+            (count <= 9 && matches!(bytes.get(count), Some(b'.' | b')')) && ends(count + 1)).then_some(count)
+        }
+        _ => None,
+    }
+}
+
+/// The destination of a link, without the brackets around it. Linear.
+pub(super) fn destination(address: &str) -> String {
+    let address = shortened(address.trim_matches(|c: char| c.is_ascii_whitespace()));
+    if address.is_empty() {
+        return String::new();
+    }
+    let balanced = is_balanced(&address);
+    let bracketed = address.contains([' ', '\t']) || address.starts_with('<');
+    let mut out = String::with_capacity(address.len() + 2);
+    if bracketed {
+        out.push('<');
+    }
+    let bytes = address.as_bytes();
+    for (at, c) in address.char_indices() {
+        match c {
+            '\n' | '\r' | '\u{c}' => continue,
+            '\0'..='\u{1f}' | '\u{7f}' if c != '\t' => {
+                out += &format!("%{:02X}", u32::from(c));
+                continue;
+            }
+            '\\' if bytes.get(at + 1).is_none_or(u8::is_ascii_punctuation) => out.push('\\'),
+            '&' if is_entity(&bytes[at + 1..]) => out.push('\\'),
+            '(' | ')' if !bracketed && !balanced => out.push('\\'),
+            '<' | '>' if bracketed => out.push('\\'),
+            _ => {}
+        }
+        out.push(c);
+    }
+    if bracketed {
+        out.push('>');
+    }
+    out
+}
+
+/// Of a `data:` address only the type: the rest is the picture itself.
+fn shortened(address: &str) -> std::borrow::Cow<'_, str> {
+    let is_data = address.get(..5).is_some_and(|scheme| scheme.eq_ignore_ascii_case("data:"));
+    match address.find(',') {
+        Some(comma) if is_data && address.len() > comma + 1 => {
+            // The type is short; a page may put anything before the comma.
+            let head = &address[..address.floor_char_boundary(comma.min(64))];
+            format!("{head},...").into()
+        }
+        None if is_data => address[..address.floor_char_boundary(64)].into(),
+        _ => address.into(),
+    }
+}
+
+fn is_balanced(address: &str) -> bool {
+    let mut depth = 0;
+    for byte in address.bytes() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth == 0 => return false,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        // CommonMark reads 32 levels.
+        if depth > 30 {
+            return false;
+        }
+    }
+    depth == 0
+}
+
+/// The title of a link, in quotes, with a space before it. Nothing for an empty one.
+pub(super) fn title(title: Option<&str>) -> String {
+    let Some(title) = title.filter(|title| !title.trim().is_empty()) else {
+        return String::new();
+    };
+    let mut out = " \"".to_string();
+    // A blank line would end the link.
+    for (number, line) in title.trim().lines().filter(|line| !line.trim().is_empty()).enumerate() {
+        if number > 0 {
+            out.push('\n');
+        }
+        let bytes = line.as_bytes();
+        for (at, c) in line.char_indices() {
+            let escaped = match c {
+                '"' => true,
+                '\\' => bytes.get(at + 1).is_none_or(u8::is_ascii_punctuation),
+                '&' => is_entity(&bytes[at + 1..]),
+                _ => false,
+            };
+            if escaped {
+                out.push('\\');
+            }
+            out.push(c);
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A code span of `code`, with as many backticks as it takes.
+pub(super) fn code_span(out: &mut String, code: &str, in_table: bool) {
+    let ticks = unused_run(code);
+    let fence = "`".repeat(ticks);
+    let spaces = code.bytes().all(|byte| byte == b' ');
+    let padded =
+        code.starts_with('`') || code.ends_with('`') || !spaces && code.starts_with(' ') && code.ends_with(' ');
+    let pad = if padded { " " } else { "" };
+    let code = if in_table { code.replace('|', "\\|").into() } else { std::borrow::Cow::Borrowed(code) };
+    for part in [&*fence, pad, &*code, pad, &*fence] {
+        out.push_str(part);
+    }
+}
+
+/// A run of backticks that does not occur in `text`: one more than the longest.
+fn unused_run(text: &str) -> usize {
+    let longest = text.as_bytes().chunk_by(|a, b| a == b).filter(|run| run[0] == b'`').map(<[u8]>::len).max();
+    longest.unwrap_or(0) + 1
+}
+
+/// The fence around a block of code: three of `fence` or more.
+pub(super) fn fence(code: &str) -> String {
+    "`".repeat(unused_run(code).max(3))
+}

@@ -1,0 +1,363 @@
+//! The text of one block: collected with marks where emphasis and links begin and end, and written when the
+//! whole of it is known. CommonMark reads a delimiter by the characters around it, and those come later.
+
+use super::escape;
+
+/// What a span of text is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    Emphasis,
+    Strong,
+    /// An element that is written as HTML.
+    Html(&'static str),
+    Link {
+        address: String,
+        title: String,
+    },
+}
+
+#[derive(Debug)]
+struct Span {
+    kind: Kind,
+    /// Where it begins in the text; unknown until there is something in it.
+    start: Option<usize>,
+    /// Whether a part of it was written in an earlier block.
+    continued: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    at: usize,
+    opens: bool,
+    kind: usize,
+}
+
+/// The open block's text.
+#[derive(Default)]
+pub(super) struct Inline {
+    text: String,
+    /// White space that is written when something follows it.
+    space: String,
+    open: Vec<Span>,
+    /// What the marks mean; an index into this is a mark's kind.
+    kinds: Vec<(Kind, bool)>,
+    marks: Vec<Mark>,
+    pub(super) in_table: bool,
+    /// Where the last link points to.
+    last_link: String,
+    code: Option<String>,
+    code_depth: usize,
+}
+
+impl Inline {
+    pub(super) fn text(&mut self, text: &str) {
+        if self.code_depth > 0 {
+            self.code.get_or_insert_default().push_str(text);
+            return;
+        }
+        let in_link = self.in_link();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            if is_space(first) || first == '\u{a0}' {
+                let keep = if first == '\u{a0}' { first } else { ' ' };
+                if keep != ' ' || !self.space.ends_with(' ') {
+                    self.space.push(keep);
+                }
+                rest = &rest[first.len_utf8()..];
+                continue;
+            }
+            // A word, or several with single spaces between them.
+            let bytes = rest.as_bytes();
+            let mut end = 0;
+            while end < bytes.len() {
+                let byte = bytes[end];
+                let single = byte == b' ' && bytes.get(end + 1).is_some_and(|next| *next > b' ' && *next != 0xc2);
+                if !single && (is_space(char::from(byte)) || bytes[end..].starts_with("\u{a0}".as_bytes())) {
+                    break;
+                }
+                end += 1;
+            }
+            let words;
+            (words, rest) = rest.split_at(end);
+            self.begin();
+            escape::text(&mut self.text, words, in_link, self.in_table);
+        }
+    }
+
+    /// Something that is written as it stands: a picture, a check box.
+    pub(super) fn raw(&mut self, text: &str) {
+        self.end_code();
+        self.begin();
+        self.text.push_str(text);
+    }
+
+    /// A break within the block.
+    pub(super) fn line_break(&mut self, text: &str) {
+        if self.code_depth > 0 {
+            self.code.get_or_insert_default().push(' ');
+            return;
+        }
+        self.space.clear();
+        if !self.text.is_empty() {
+            self.space.push_str(text);
+        }
+    }
+
+    pub(super) fn open(&mut self, kind: Kind) {
+        self.end_code();
+        self.open.push(Span { kind, start: None, continued: false });
+    }
+
+    /// Ends the innermost span. One without text leaves no trace, unless it is a link: to another place than
+    /// the link before it, or with `keep_empty`.
+    pub(super) fn close(&mut self, keep_empty: bool) {
+        self.end_code();
+        let Some(span) = self.open.pop() else {
+            return;
+        };
+        match (span.start, &span.kind) {
+            (Some(kind), _) => {
+                self.marks.push(Mark { at: self.text.len(), opens: false, kind });
+                if let Kind::Link { address, .. } = span.kind {
+                    self.last_link = address;
+                }
+            }
+            // A link without text is a link.
+            (None, Kind::Link { address, .. }) if !span.continued && (keep_empty || *address != self.last_link) => {
+                self.last_link.clone_from(address);
+                self.open.push(span);
+                self.begin();
+                self.close(false);
+            }
+            (None, _) => {}
+        }
+    }
+
+    pub(super) fn open_code(&mut self) {
+        self.code_depth += 1;
+    }
+
+    pub(super) fn close_code(&mut self) {
+        if self.code_depth == 1 {
+            self.end_code();
+        }
+        self.code_depth = self.code_depth.saturating_sub(1);
+    }
+
+    pub(super) fn in_code(&self) -> bool {
+        self.code_depth > 0
+    }
+
+    pub(super) fn in_link(&self) -> bool {
+        self.open.iter().any(|span| matches!(span.kind, Kind::Link { .. }))
+    }
+
+    /// Writes the code that was collected: before a link begins or ends in it, and at its end.
+    fn end_code(&mut self) {
+        let Some(code) = self.code.take() else {
+            return;
+        };
+        let code = code.replace(['\n', '\r', '\t'], " ");
+        if code.trim_matches(' ').is_empty() {
+            if !code.is_empty() && !self.space.ends_with(' ') {
+                self.space.push(' ');
+            }
+            return;
+        }
+        // Two spans of code that touch would be one.
+        if self.text.ends_with('`') && self.space.is_empty() {
+            self.space.push(' ');
+        }
+        self.begin();
+        escape::code_span(&mut self.text, &code, self.in_table);
+    }
+
+    /// Something follows: the space before it is written, and what was opened begins here.
+    fn begin(&mut self) {
+        if self.text.is_empty() {
+            // White space at the beginning of a block means nothing, unless it is hard.
+            // It is named there: Markdown readers trim the character itself.
+            self.text.push_str(&self.space.trim_start_matches([' ', '\n']).replace('\u{a0}', "&nbsp;"));
+        } else {
+            self.text.push_str(&self.space);
+        }
+        self.space.clear();
+        for span in &mut self.open {
+            if span.start.is_none() {
+                let kind = self.kinds.len();
+                self.kinds.push((span.kind.clone(), false));
+                span.start = Some(kind);
+                self.marks.push(Mark { at: self.text.len(), opens: true, kind });
+            }
+        }
+    }
+
+    /// The finished text of the block; what is open goes on in the next one. Linear.
+    pub(super) fn take(&mut self) -> String {
+        self.end_code();
+        for index in (0..self.open.len()).rev() {
+            let span = &mut self.open[index];
+            if let Some(kind) = span.start.take() {
+                span.continued = true;
+                self.marks.push(Mark { at: self.text.len(), opens: false, kind });
+            }
+        }
+        if !self.text.is_empty() {
+            // Hard spaces at the end are text; a break is not.
+            let hard = self.space.rfind('\u{a0}').map_or(0, |at| at + '\u{a0}'.len_utf8());
+            self.text.push_str(&self.space[..hard].replace('\u{a0}', "&nbsp;"));
+        }
+        self.space.clear();
+        let text = std::mem::take(&mut self.text);
+        let marks = std::mem::take(&mut self.marks);
+        let mut kinds = std::mem::take(&mut self.kinds);
+        if marks.is_empty() {
+            return text;
+        }
+        choose(&text, &marks, &mut kinds);
+        render(&text, &marks, &kinds)
+    }
+}
+
+fn is_space(c: char) -> bool {
+    matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{c}')
+}
+
+fn is_delimiter(kind: &Kind) -> bool {
+    matches!(kind, Kind::Emphasis | Kind::Strong)
+}
+
+/// Decides which emphasis is written as HTML: that whose delimiters CommonMark would not read as such.
+fn choose(text: &str, marks: &[Mark], kinds: &mut [(Kind, bool)]) {
+    // Emphasis within emphasis of its own kind: `**a**` is strong.
+    let (mut emphasis, mut strong) = (0u32, 0u32);
+    for mark in marks {
+        let (kind, html) = &mut kinds[mark.kind];
+        let depth = match kind {
+            Kind::Emphasis => &mut emphasis,
+            Kind::Strong => &mut strong,
+            _ => continue,
+        };
+        if mark.opens {
+            *html = *depth > 0;
+            *depth += 1;
+        } else {
+            *depth -= 1;
+        }
+    }
+    for run in marks.chunk_by(|a, b| a.at == b.at) {
+        let at = run[0].at;
+        let before = text[..at].chars().next_back();
+        let after = text[at..].chars().next();
+        for (index, mark) in run.iter().enumerate() {
+            if !is_delimiter(&kinds[mark.kind].0) || kinds[mark.kind].1 {
+                continue;
+            }
+            // A neighbour in the same place is another delimiter, a bracket, or a tag: punctuation.
+            let inside = |neighbours: &[Mark]| neighbours.iter().any(|mark| !is_plain(kinds, *mark));
+            let outer = if mark.opens { &run[..index] } else { &run[index + 1..] };
+            let inner = if mark.opens { &run[index + 1..] } else { &run[..index] };
+            let (outer_char, inner_char) = if mark.opens { (before, after) } else { (after, before) };
+            let outer_char = if inside(outer) { Some('(') } else { outer_char };
+            let inner_char = if inside(inner) { Some('(') } else { inner_char };
+            // Delimiters of another direction in the same place would be read as one run with this.
+            let touches = run
+                .iter()
+                .any(|other| other.opens != mark.opens && is_delimiter(&kinds[other.kind].0) && !kinds[other.kind].1);
+            if touches || !flanks(inner_char, outer_char) {
+                kinds[mark.kind].1 = true;
+            }
+        }
+    }
+}
+
+/// Whether a mark is written with asterisks, which join the run of their neighbours.
+fn is_plain(kinds: &[(Kind, bool)], mark: Mark) -> bool {
+    is_delimiter(&kinds[mark.kind].0) && !kinds[mark.kind].1
+}
+
+/// Whether a delimiter between these is one: CommonMark's left- and right-flanking.
+fn flanks(inner: Option<char>, outer: Option<char>) -> bool {
+    let Some(inner) = inner.filter(|c| !c.is_whitespace()) else {
+        return false;
+    };
+    let outer_open = outer.is_none_or(|c| c.is_whitespace() || is_punctuation(c));
+    !is_punctuation(inner) || outer_open
+}
+
+/// Punctuation and symbols: what is neither a letter, a digit nor white space.
+fn is_punctuation(c: char) -> bool {
+    if c.is_ascii() { c.is_ascii_punctuation() } else { !c.is_alphanumeric() && !c.is_whitespace() }
+}
+
+fn render(text: &str, marks: &[Mark], kinds: &[(Kind, bool)]) -> String {
+    let mut out = String::with_capacity(text.len() + marks.len() * 4);
+    let mut from = 0;
+    // Where the text of every open link begins, to tell whether it is its own address.
+    let mut links = Vec::new();
+    for mark in marks {
+        out.push_str(&text[from..mark.at]);
+        from = mark.at;
+        let (kind, html) = &kinds[mark.kind];
+        let html = match kind {
+            Kind::Emphasis if *html => "em",
+            Kind::Strong if *html => "strong",
+            Kind::Html(name) => name,
+            Kind::Emphasis => {
+                out.push('*');
+                continue;
+            }
+            Kind::Strong => {
+                out.push_str("**");
+                continue;
+            }
+            Kind::Link { .. } if mark.opens => {
+                // An exclamation mark before a link would make it a picture.
+                if out.ends_with('!') {
+                    out.insert(out.len() - 1, '\\');
+                }
+                links.push(out.len());
+                out.push('[');
+                continue;
+            }
+            Kind::Link { address, title } => {
+                let start = links.pop().unwrap_or(0);
+                end_link(&mut out, start, address, title);
+                continue;
+            }
+        };
+        out.push_str(if mark.opens { "<" } else { "</" });
+        out.push_str(html);
+        out.push('>');
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+fn end_link(out: &mut String, start: usize, address: &str, title: &str) {
+    let text = &out[start + 1..];
+    if title.is_empty() && text == address && is_autolink(address) {
+        out.replace_range(start..=start, "<");
+        out.push('>');
+        return;
+    }
+    out.push_str("](");
+    out.push_str(address);
+    if address.is_empty() && !title.is_empty() {
+        out.push_str("<>");
+    }
+    out.push_str(title);
+    out.push(')');
+}
+
+/// Whether the address may stand in angle brackets.
+fn is_autolink(address: &str) -> bool {
+    let Some((scheme, rest)) = address.split_once(':') else {
+        return false;
+    };
+    (2..=32).contains(&scheme.len())
+        && scheme.starts_with(|c: char| c.is_ascii_alphabetic())
+        && scheme.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'.' | b'-'))
+        && !rest.is_empty()
+        && !rest.contains(|c: char| c.is_ascii_control() || matches!(c, ' ' | '<' | '>' | '\\'))
+}

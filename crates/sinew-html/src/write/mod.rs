@@ -1,0 +1,467 @@
+//! The tree as Markdown: one walk over it, without recursion.
+
+mod element;
+mod escape;
+mod inline;
+mod lines;
+mod table;
+
+use std::collections::HashSet;
+
+use sinew_base::{Cancel, Pace, Result};
+
+use self::element::{Role, role};
+use self::inline::{Inline, Kind};
+use self::lines::{Block, Lines};
+use crate::tree::{Data, NIL, ROOT, Tree};
+use crate::{Options, guard};
+
+/// The document as Markdown. `page` is the length of the page in bytes. Linear.
+pub(crate) fn markdown(tree: &Tree, page: usize, options: &Options, cancel: &Cancel) -> Result<String> {
+    let mut writer = Writer {
+        tree,
+        options,
+        layouts: table::layouts(tree, cancel)?,
+        lines: Lines::new(page),
+        inline: Inline::default(),
+        opened: Vec::new(),
+        lists: Vec::new(),
+        items: Vec::new(),
+        heading: None,
+        table: None,
+    };
+    let mut pace = Pace::new(cancel);
+    let mut id = ROOT;
+    loop {
+        pace.step()?;
+        if writer.enter(id) && tree.node(id).first != NIL {
+            id = tree.node(id).first;
+            continue;
+        }
+        loop {
+            writer.leave(id);
+            if tree.node(id).next != NIL {
+                id = tree.node(id).next;
+                break;
+            }
+            id = tree.node(id).parent;
+            if id == NIL {
+                writer.end_block();
+                return Ok(writer.lines.finish());
+            }
+        }
+    }
+}
+
+struct Writer<'a> {
+    tree: &'a Tree,
+    options: &'a Options,
+    layouts: HashSet<u32>,
+    lines: Lines,
+    inline: Inline,
+    /// The elements whose spans are open.
+    opened: Vec<u32>,
+    lists: Vec<List>,
+    /// The containers that are open: of the element, and whether it is indented.
+    items: Vec<(u32, bool)>,
+    heading: Option<usize>,
+    table: Option<OpenTable>,
+}
+
+struct List {
+    id: u32,
+    ordered: bool,
+    /// Whether it has the second of the two markers.
+    other: bool,
+    number: u64,
+    loose: bool,
+    begun: bool,
+    /// How far its items indent.
+    indent: usize,
+}
+
+#[derive(Default)]
+struct OpenTable {
+    id: u32,
+    rows: table::Rows,
+    /// The text of the open cell.
+    cell: Option<String>,
+}
+
+impl Writer<'_> {
+    /// The start of a node. Whether its children follow.
+    fn enter(&mut self, id: u32) -> bool {
+        match &self.tree.node(id).data {
+            Data::Nothing => return true,
+            Data::Text(text) => {
+                self.inline.text(text);
+                return false;
+            }
+            Data::Element { .. } => {}
+        }
+        match role(self.tree, id, self.options) {
+            Role::Dropped => return false,
+            Role::Inline => {}
+            Role::Block | Role::Row if self.table.as_ref().is_some_and(|table| table.cell.is_none()) => {
+                self.end_block();
+                if let Some(table) = &mut self.table
+                    && self.tree.name(id).is_some_and(|name| &**name == "tr")
+                {
+                    table.rows.begin_row();
+                }
+            }
+            Role::Block | Role::Row => self.end_block(),
+            Role::Heading(level) => {
+                self.end_block();
+                self.heading = Some(level);
+            }
+            Role::Quote => self.open_quote(id),
+            Role::List { ordered } => self.open_list(id, ordered),
+            Role::Item => self.open_item(id),
+            Role::Preformatted => {
+                self.preformatted(id);
+                return false;
+            }
+            Role::Rule => {
+                self.end_block();
+                self.lines.separate(Block::Rule);
+                self.lines.line("***");
+                self.lines.last = Some(Block::Rule);
+            }
+            Role::Break => {
+                let inline = self.heading.is_some() || self.in_cell();
+                self.inline.line_break(if inline { "<br>" } else { "  \n" });
+            }
+            Role::Emphasis => self.open_span(id, Kind::Emphasis),
+            Role::Strong => self.open_span(id, Kind::Strong),
+            Role::Html(name) => self.open_span(id, Kind::Html(name)),
+            Role::Code => self.inline.open_code(),
+            Role::Link => self.link(id),
+            Role::Image => self.image(id),
+            Role::CheckBox => {
+                let checked = self.tree.attribute(id, "checked").is_some();
+                self.inline.raw(if checked { "[x]" } else { "[ ]" });
+                self.inline.text(" ");
+            }
+            Role::Table if self.layouts.contains(&id) || self.table.is_some() => self.end_block(),
+            Role::Table => {
+                self.end_block();
+                self.table = Some(OpenTable { id, ..OpenTable::default() });
+            }
+            Role::Cell => {
+                self.end_block();
+                if let Some(table) = &mut self.table {
+                    table.cell = Some(String::new());
+                    self.inline.in_table = true;
+                }
+            }
+        }
+        true
+    }
+
+    /// The end of a node.
+    fn leave(&mut self, id: u32) {
+        if !matches!(self.tree.node(id).data, Data::Element { .. }) {
+            return;
+        }
+        match role(self.tree, id, self.options) {
+            Role::Block | Role::Row => self.end_block(),
+            Role::Heading(level) => {
+                self.heading = Some(level);
+                self.end_heading(level);
+                self.heading = None;
+            }
+            Role::Quote => self.close_container(id, Block::Quote),
+            Role::List { ordered } => self.close_list(id, ordered),
+            Role::Item => self.close_item(id),
+            Role::Emphasis | Role::Strong | Role::Html(_) | Role::Link if self.opened.last() == Some(&id) => {
+                self.opened.pop();
+                // Where a page leaves a link open, it begins anew in every block, even where only white space is.
+                self.inline.close(self.tree.node(id).first == NIL);
+            }
+            Role::Code => self.inline.close_code(),
+            Role::Cell => {
+                self.end_block();
+                let (span, align) = table::cell_of(self.tree, id);
+                self.inline.in_table = false;
+                if let Some(table) = &mut self.table
+                    && let Some(text) = table.cell.take()
+                {
+                    table.rows.cell(text, span, align);
+                }
+            }
+            Role::Table => {
+                self.end_block();
+                if let Some(table) = self.table.take_if(|table| table.id == id) {
+                    self.table(&table.rows);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn in_cell(&self) -> bool {
+        self.table.as_ref().is_some_and(|table| table.cell.is_some())
+    }
+
+    /// Writes the text that was collected as a paragraph, or as a line of the open cell.
+    fn end_block(&mut self) {
+        if self.heading.is_some() {
+            // A block within a heading: its text goes on in the same line.
+            self.inline.text(" ");
+            return;
+        }
+        let text = self.inline.take();
+        if text.is_empty() {
+            return;
+        }
+        if let Some(cell) = self.table.as_mut().and_then(|table| table.cell.as_mut()) {
+            if !cell.is_empty() {
+                cell.push_str("<br>");
+            }
+            cell.push_str(&text.replace('\n', " "));
+            return;
+        }
+        self.lines.separate(Block::Paragraph);
+        for line in text.split('\n') {
+            match escape::line_start(line) {
+                Some(at) => self.lines.line(&format!("{}\\{}", &line[..at], &line[at..])),
+                None => self.lines.line(line),
+            }
+        }
+        self.lines.last = Some(Block::Paragraph);
+    }
+
+    fn end_heading(&mut self, level: usize) {
+        let mut text = self.inline.take().replace('\n', " ");
+        if self.in_cell() {
+            self.heading = None;
+            return;
+        }
+        // A run of `#` at the end would be read as the end of the heading.
+        let hashes = text.len() - text.trim_end_matches('#').len();
+        if hashes > 0 && matches!(text.as_bytes().get(text.len().wrapping_sub(hashes + 1)), None | Some(b' ')) {
+            text.insert(text.len() - 1, '\\');
+        }
+        let marks = "#".repeat(level);
+        self.lines.separate(Block::Heading);
+        self.lines.line(format!("{marks} {text}").trim_end());
+        self.lines.last = Some(Block::Heading);
+    }
+
+    fn open_quote(&mut self, id: u32) {
+        self.end_block();
+        let indented = self.lines.has_room() && !self.in_cell();
+        if indented {
+            self.lines.separate(Block::Quote);
+            self.lines.open("> ", "> ", false);
+        }
+        self.items.push((id, indented));
+    }
+
+    fn close_container(&mut self, id: u32, block: Block) {
+        self.end_block();
+        if self.items.last().is_some_and(|(open, _)| *open == id)
+            && let Some((_, true)) = self.items.pop()
+        {
+            self.lines.close(Some(block));
+        }
+    }
+
+    fn open_list(&mut self, id: u32, ordered: bool) {
+        self.end_block();
+        let parent = self.tree.node(id).parent;
+        // A list between the items of another one belongs to the item before it.
+        let inner = self.lists.last().filter(|list| list.id == parent && list.begun && list.indent > 0);
+        if let Some(outer) = inner.map(|list| list.indent).filter(|_| self.lines.has_room()) {
+            let tight = !self.lists.last().is_some_and(|list| list.loose);
+            self.lines.end_line(tight);
+            let spaces = " ".repeat(outer);
+            self.lines.open(&spaces, &spaces, tight);
+            self.items.push((id, true));
+        }
+        let start = self.tree.attribute(id, "start").and_then(|start| start.trim().parse().ok());
+        let number: u64 = start.unwrap_or(1);
+        let other = match self.lines.last {
+            Some(Block::List { ordered: before, other, .. }) => before == ordered && !other,
+            _ => false,
+        };
+        let loose = self
+            .tree
+            .children(id)
+            .any(|item| self.tree.children(item).any(|child| self.tree.name(child).is_some_and(|name| &**name == "p")));
+        // CommonMark reads nine digits.
+        let number = number.min(999_999_999);
+        self.lists.push(List { id, ordered, other, number, loose, begun: false, indent: 0 });
+    }
+
+    fn close_list(&mut self, id: u32, ordered: bool) {
+        self.end_block();
+        let mut closed = None;
+        if self.lists.last().is_some_and(|list| list.id == id)
+            && let Some(list) = self.lists.pop()
+            && list.begun
+        {
+            closed = Some(Block::List { ordered, other: list.other, interrupts: true });
+            self.lines.last = closed;
+        }
+        if self.items.last().is_some_and(|(open, _)| *open == id) {
+            self.items.pop();
+            self.lines.close(closed);
+        }
+    }
+
+    fn open_item(&mut self, id: u32) {
+        self.end_block();
+        if !self.lines.has_room() || self.in_cell() {
+            self.items.push((id, false));
+            return;
+        }
+        let parent = self.tree.node(id).parent;
+        let mut stray =
+            List { id: NIL, ordered: false, other: false, number: 1, loose: false, begun: false, indent: 0 };
+        let list = match self.lists.last_mut() {
+            Some(list) if list.id == parent => list,
+            // An item outside of a list follows its neighbours.
+            _ => {
+                stray.begun = matches!(self.lines.last, Some(Block::List { ordered: false, .. }));
+                &mut stray
+            }
+        };
+        let marker = match (list.ordered, list.other) {
+            (false, false) => "- ".to_string(),
+            (false, true) => "* ".to_string(),
+            (true, false) => format!("{}. ", list.number),
+            (true, true) => format!("{}) ", list.number),
+        };
+        let (begun, loose) = (list.begun, list.loose);
+        let block =
+            Block::List { ordered: list.ordered, other: list.other, interrupts: !list.ordered || list.number == 1 };
+        list.begun = true;
+        list.number = (list.number + 1).min(999_999_999);
+        list.indent = marker.len();
+        if begun {
+            self.lines.end_line(!loose);
+        } else {
+            self.lines.separate(block);
+        }
+        self.lines.open(&marker, &" ".repeat(marker.len()), !loose);
+        self.items.push((id, true));
+    }
+
+    fn close_item(&mut self, id: u32) {
+        let list = self.lists.last();
+        let ordered = list.is_some_and(|list| list.ordered);
+        let other = list.is_some_and(|list| list.other);
+        self.close_container(id, Block::List { ordered, other, interrupts: true });
+    }
+
+    fn preformatted(&mut self, id: u32) {
+        self.end_block();
+        let mut language = self.language(id);
+        let mut code = String::new();
+        // The text of all that is in it, in order.
+        let mut next = self.tree.node(id).first;
+        while next != NIL {
+            let node = self.tree.node(next);
+            let mut descend = node.first;
+            match &node.data {
+                Data::Text(text) => code.push_str(text),
+                Data::Element { .. } => match role(self.tree, next, self.options) {
+                    Role::Break => code.push('\n'),
+                    Role::Dropped => descend = NIL,
+                    Role::Code => language = language.or_else(|| self.language(next)),
+                    _ => {}
+                },
+                Data::Nothing => {}
+            }
+            if descend != NIL {
+                next = descend;
+                continue;
+            }
+            while next != id && self.tree.node(next).next == NIL {
+                next = self.tree.node(next).parent;
+            }
+            next = if next == id { NIL } else { self.tree.node(next).next };
+        }
+        let parent = self.tree.node(id).parent;
+        let language = language.or_else(|| self.language(parent)).unwrap_or_default();
+        let fence = escape::fence(&code);
+        self.lines.separate(Block::Code);
+        self.lines.line(&format!("{fence}{language}"));
+        let code = code.strip_suffix('\n').unwrap_or(&code);
+        if !code.is_empty() {
+            for line in code.split('\n') {
+                self.lines.line(line);
+            }
+        }
+        self.lines.line(&fence);
+        self.lines.last = Some(Block::Code);
+    }
+
+    fn language(&self, id: u32) -> Option<String> {
+        if id == NIL {
+            return None;
+        }
+        let class = self.tree.attribute(id, "class")?;
+        guard::language(class).map(str::to_string)
+    }
+
+    fn open_span(&mut self, id: u32, kind: Kind) {
+        // Within code only links are marked: nothing else is read there.
+        if self.inline.in_code() && !matches!(kind, Kind::Link { .. }) {
+            return;
+        }
+        self.opened.push(id);
+        self.inline.open(kind);
+    }
+
+    fn link(&mut self, id: u32) {
+        let Some(address) = self.tree.attribute(id, "href") else {
+            return;
+        };
+        let script = address.trim_start().get(..11).is_some_and(|s| s.eq_ignore_ascii_case("javascript:"));
+        if self.inline.in_link() || script && self.options.clean_content {
+            return;
+        }
+        let kind = Kind::Link {
+            address: escape::destination(address),
+            title: escape::title(self.tree.attribute(id, "title")),
+        };
+        self.open_span(id, kind);
+    }
+
+    fn image(&mut self, id: u32) {
+        let source = self.tree.attribute(id, "src").filter(|source| !source.trim().is_empty());
+        // A page that loads its pictures late has a placeholder in their place.
+        let placeholder = source.is_none_or(|source| source.starts_with("data:"));
+        let late = self.tree.attribute(id, "data-src").filter(|_| placeholder);
+        let Some(source) = late.or(source) else {
+            return;
+        };
+        let mut alt = String::new();
+        let words = self.tree.attribute(id, "alt").unwrap_or_default();
+        let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
+        for (number, line) in lines.enumerate() {
+            if number > 0 {
+                alt.push('\n');
+            }
+            escape::text(&mut alt, line, true, self.inline.in_table);
+        }
+        let address = escape::destination(source);
+        let title = escape::title(self.tree.attribute(id, "title"));
+        self.inline.raw(&format!("![{alt}]({address}{title})"));
+    }
+
+    fn table(&mut self, rows: &table::Rows) {
+        let lines = rows.lines();
+        if lines.is_empty() {
+            return;
+        }
+        self.lines.separate(Block::Table);
+        for line in lines {
+            self.lines.line(&line);
+        }
+        self.lines.last = Some(Block::Table);
+    }
+}

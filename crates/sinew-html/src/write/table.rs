@@ -1,0 +1,136 @@
+//! Tables: rows are collected and written at the end, when the number of columns is known.
+
+use std::collections::HashSet;
+
+use sinew_base::{Cancel, Pace, Result};
+
+use crate::tree::{NIL, ROOT, Tree};
+
+/// Columns that one cell may span: GitHub reads no more, and an attacker writes a million.
+const SPAN: usize = 64;
+
+/// How the text of a column stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Align {
+    None,
+    Left,
+    Center,
+    Right,
+}
+
+/// A table in the making.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    rows: Vec<Vec<String>>,
+    aligns: Vec<Align>,
+}
+
+impl Rows {
+    pub(super) fn begin_row(&mut self) {
+        self.rows.push(Vec::new());
+    }
+
+    /// Puts a cell into the row, with its `colspan`.
+    pub(super) fn cell(&mut self, text: String, span: usize, align: Align) {
+        if self.rows.is_empty() {
+            self.begin_row();
+        }
+        let first = self.rows.len() == 1;
+        if let Some(row) = self.rows.last_mut() {
+            row.push(text);
+            row.extend(std::iter::repeat_n(String::new(), span.clamp(1, SPAN) - 1));
+            if first {
+                self.aligns.resize(row.len(), align);
+            }
+        }
+    }
+
+    /// The lines of the table. The first row is the head, as wide as the widest; no other row is filled up.
+    pub(super) fn lines(&self) -> Vec<String> {
+        let rows: Vec<_> = self.rows.iter().filter(|row| !row.is_empty()).collect();
+        let width = rows.iter().map(|row| row.len()).max().unwrap_or(0);
+        let mut lines = Vec::with_capacity(rows.len() + 1);
+        for (number, row) in rows.iter().enumerate() {
+            let mut line = "|".to_string();
+            for cell in *row {
+                line += " ";
+                line += cell;
+                line += if cell.is_empty() { "|" } else { " |" };
+            }
+            if number == 0 {
+                line += &" |".repeat(width - row.len());
+            }
+            lines.push(line);
+            if number == 0 {
+                let aligns = self.aligns.iter().copied().chain(std::iter::repeat(Align::None));
+                let marks = aligns.take(width).map(|align| match align {
+                    Align::None => " --- |",
+                    Align::Left => " :-- |",
+                    Align::Center => " :-: |",
+                    Align::Right => " --: |",
+                });
+                lines.push(std::iter::once("|").chain(marks).collect());
+            }
+        }
+        lines
+    }
+}
+
+/// How many columns a cell spans and how its text stands.
+pub(super) fn cell_of(tree: &Tree, id: u32) -> (usize, Align) {
+    let span = tree.attribute(id, "colspan").and_then(|span| span.trim().parse().ok()).unwrap_or(1);
+    let style = tree.attribute(id, "style").and_then(|style| {
+        style.split(';').find_map(|rule| {
+            let (name, value) = rule.split_once(':')?;
+            name.trim().eq_ignore_ascii_case("text-align").then(|| value.trim())
+        })
+    });
+    let align = match style.or_else(|| tree.attribute(id, "align")) {
+        Some(align) if align.eq_ignore_ascii_case("left") => Align::Left,
+        Some(align) if align.eq_ignore_ascii_case("center") => Align::Center,
+        Some(align) if align.eq_ignore_ascii_case("right") => Align::Right,
+        _ => Align::None,
+    };
+    (span, align)
+}
+
+/// The tables whose cells hold more than a line can: a table, a list, code, a quote, a heading. They serve the
+/// layout and are written as what is in them. One walk over the whole tree.
+pub(super) fn layouts(tree: &Tree, cancel: &Cancel) -> Result<HashSet<u32>> {
+    let mut layouts = HashSet::new();
+    let mut tables: Vec<u32> = Vec::new();
+    let mut pace = Pace::new(cancel);
+    let mut id = ROOT;
+    loop {
+        pace.step()?;
+        if let Some(name) = tree.name(id) {
+            let complex = matches!(
+                &**name,
+                "table" | "ul" | "ol" | "pre" | "blockquote" | "h1" | "h2" | "h3" | "h4" | "h5" | "h6" | "hr"
+            );
+            if complex && let Some(&table) = tables.last() {
+                layouts.insert(table);
+            }
+            if &**name == "table" {
+                tables.push(id);
+            }
+        }
+        if tree.node(id).first != NIL {
+            id = tree.node(id).first;
+            continue;
+        }
+        loop {
+            if tables.last() == Some(&id) {
+                tables.pop();
+            }
+            if tree.node(id).next != NIL {
+                id = tree.node(id).next;
+                break;
+            }
+            id = tree.node(id).parent;
+            if id == NIL {
+                return Ok(layouts);
+            }
+        }
+    }
+}
