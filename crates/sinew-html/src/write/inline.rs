@@ -165,7 +165,9 @@ impl Inline {
             return;
         }
         // Two spans of code that touch would be one.
-        if self.text.ends_with('`') && self.space.is_empty() {
+        let marked = self.marks.last().is_some_and(|mark| mark.at == self.text.len())
+            || self.open.iter().any(|span| span.start.is_none());
+        if self.text.ends_with('`') && self.space.is_empty() && !marked {
             self.space.push(' ');
         }
         self.begin();
