@@ -1,1 +1,70 @@
 //! Source code to coloured terminal text.
+//!
+//! [`highlight`] colours a whole text, [`HighlightStream`] one that arrives in pieces. The languages that are shown most
+//! have lexers of our own, made for speed; every other language goes through a TextMate grammar, which is much slower.
+//! Both know the same eleven categories, so a palette ([`Colors`]) has eleven colours.
+//!
+//! Three laws hold for every input:
+//! - removing the colour codes gives the input back, byte for byte;
+//! - every line ends with the colours taken back, so lines can be cut apart and shown alone;
+//! - a text that a lexer misunderstands gets odd colours, never odd text.
+//!
+//! ```
+//! use sinew_highlight::{Colors, highlight};
+//!
+//! let colors = Colors { keyword: "\x1b[31m".into(), ..Colors::default() };
+//! assert_eq!(highlight("let x;\n", "rust", &colors), "\x1b[31mlet\x1b[39m x;\n");
+//! ```
+
+mod category;
+mod colors;
+mod grammar;
+mod lex;
+mod names;
+mod paint;
+mod scopes;
+mod stream;
+
+pub use category::Category;
+pub use colors::Colors;
+pub use stream::HighlightStream;
+
+use colors::Palette;
+use stream::Machine;
+
+/// Colours `code`, written in `lang`.
+///
+/// `lang` is a name, an alias or a file extension in any letter case (`"typescript"`, `"ts"`, `".ts"`). A language that
+/// is not known, or a palette without colours, gives the code back unchanged. A line that holds an escape character of
+/// its own stays plain, since a code of ours could become part of its sequence. Takes linear time.
+#[must_use]
+pub fn highlight(code: &str, lang: &str, colors: &Colors) -> String {
+    whole(code, names::find(lang).map(Machine::new), colors)
+}
+
+/// Like [`highlight`], but always by the language's TextMate grammar: what the lexers are measured against.
+#[must_use]
+pub fn highlight_by_grammar(code: &str, lang: &str, colors: &Colors) -> String {
+    let grammar = names::find_grammar(lang).map(|syntax| Machine::new(names::Engine::Grammar(syntax)));
+    whole(code, grammar, colors)
+}
+
+/// Whether [`highlight`] knows a language.
+#[must_use]
+pub fn supports(lang: &str) -> bool {
+    names::find(lang).is_some()
+}
+
+/// One name for each language that [`highlight`] knows, in lower case, sorted.
+#[must_use]
+pub fn languages() -> Vec<String> {
+    names::all()
+}
+
+fn whole(code: &str, machine: Option<Machine>, colors: &Colors) -> String {
+    let palette = Palette::new(colors);
+    match machine {
+        Some(mut machine) if !palette.is_plain() => machine.run(code, &palette, 0).unwrap_or_else(|| code.to_owned()),
+        _ => code.to_owned(),
+    }
+}

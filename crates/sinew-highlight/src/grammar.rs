@@ -1,0 +1,82 @@
+//! The long tail: TextMate grammars, run by syntect.
+
+use std::sync::LazyLock;
+
+use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
+
+use crate::category::Category;
+use crate::paint::Paint;
+use crate::scopes::Scopes;
+
+/// Lines longer than this stay plain: a grammar may need time quadratic in the length of a line.
+const LONGEST_LINE: usize = 4 << 10;
+
+/// Every grammar, read once; the rules of a grammar are unpacked when it is first used.
+static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
+
+/// A grammar and where in a text it stands.
+#[derive(Clone)]
+pub(crate) struct Grammar {
+    parse: ParseState,
+    stack: ScopeStack,
+    scopes: Scopes,
+    line: String,
+}
+
+/// Every grammar for whole files: its name and its extensions.
+pub(crate) fn all() -> impl Iterator<Item = &'static SyntaxReference> {
+    GRAMMARS.syntaxes().iter().filter(|syntax| !syntax.hidden)
+}
+
+/// The grammar with this scope, extension or name, letter case aside.
+pub(crate) fn find(token: &str) -> Option<&'static SyntaxReference> {
+    GRAMMARS.find_syntax_by_token(token)
+}
+
+impl Grammar {
+    pub(crate) fn new(syntax: &SyntaxReference) -> Self {
+        Self {
+            parse: ParseState::new(syntax),
+            stack: ScopeStack::new(),
+            scopes: Scopes::default(),
+            line: String::new(),
+        }
+    }
+
+    /// Paints one line without its terminator.
+    pub(crate) fn line(&mut self, text: &[u8], paint: &mut Paint<'_>) {
+        let Some(text) = std::str::from_utf8(text).ok().filter(|text| text.len() <= LONGEST_LINE) else {
+            return paint.piece(text, Category::Plain);
+        };
+        // The grammars expect lines to end with their newline.
+        self.line.clear();
+        self.line.push_str(text);
+        self.line.push('\n');
+        // A line that fails to parse is shown plain; the next begins from the state before it.
+        let before = self.parse.clone();
+        let Ok(operations) = self.parse.parse_line(&self.line, &GRAMMARS) else {
+            self.parse = before;
+            return paint.piece(text.as_bytes(), Category::Plain);
+        };
+        let mut at = 0;
+        for (index, operation) in operations {
+            let index = index.min(text.len());
+            if index > at {
+                self.show(&text[at..index], paint);
+                at = index;
+            }
+            if self.stack.apply(&operation).is_err() {
+                self.stack = ScopeStack::new();
+            }
+        }
+        self.show(&text[at..], paint);
+    }
+
+    fn show(&mut self, text: &str, paint: &mut Paint<'_>) {
+        if text.bytes().all(|byte| byte == b' ' || byte == b'\t') {
+            return paint.blank(text.as_bytes());
+        }
+        let category = self.scopes.category(self.stack.as_slice(), text);
+        paint.piece(text.as_bytes(), category);
+    }
+}

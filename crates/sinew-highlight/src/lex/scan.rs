@@ -1,0 +1,179 @@
+//! A line under the eyes of a lexer, and the small scans that all lexers share.
+
+use memchr::{memchr2, memmem};
+
+use crate::category::Category;
+use crate::paint::Paint;
+
+/// One line without its terminator, painted from left to right.
+pub(crate) struct Line<'a, 'p, 'c> {
+    /// The bytes of the line.
+    pub(crate) text: &'a [u8],
+    /// Everything before this is painted.
+    pub(crate) at: usize,
+    paint: &'p mut Paint<'c>,
+}
+
+impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
+    pub(crate) fn new(text: &'a [u8], paint: &'p mut Paint<'c>) -> Self {
+        Self { text, at: 0, paint }
+    }
+
+    /// Paints up to `end`. A cut inside a character moves to the end of it.
+    #[inline]
+    pub(crate) fn take(&mut self, end: usize, category: Category) {
+        let mut end = end.min(self.text.len());
+        while self.text.get(end).is_some_and(|byte| byte & 0xC0 == 0x80) {
+            end += 1;
+        }
+        if end > self.at {
+            self.paint.piece(&self.text[self.at..end], category);
+            self.at = end;
+        }
+    }
+
+    /// Paints blanks, if there are any.
+    #[inline]
+    pub(crate) fn blanks(&mut self) {
+        let start = self.at;
+        while matches!(self.text.get(self.at), Some(b' ' | b'\t')) {
+            self.at += 1;
+        }
+        if self.at > start {
+            self.paint.blank(&self.text[start..self.at]);
+        }
+    }
+
+    /// Paints the rest of the line.
+    pub(crate) fn rest(&mut self, category: Category) {
+        self.take(self.text.len(), category);
+    }
+
+    /// Hands the rest of the line to another lexer.
+    pub(crate) fn hand_over(&mut self, end: usize, lex: impl FnOnce(&[u8], &mut Paint<'c>)) {
+        let end = end.clamp(self.at, self.text.len());
+        lex(&self.text[self.at..end], self.paint);
+        self.at = end;
+    }
+
+    pub(crate) fn is_done(&self) -> bool {
+        self.at >= self.text.len()
+    }
+
+    /// The byte at an index; 0 beyond the end.
+    #[inline]
+    pub(crate) fn byte(&self, index: usize) -> u8 {
+        self.text.get(index).copied().unwrap_or(0)
+    }
+
+    /// The byte to paint next; 0 at the end.
+    #[inline]
+    pub(crate) fn first(&self) -> u8 {
+        self.byte(self.at)
+    }
+
+    #[inline]
+    pub(crate) fn starts_with(&self, prefix: &[u8]) -> bool {
+        self.text[self.at.min(self.text.len())..].starts_with(prefix)
+    }
+
+    /// Where `needle` begins at or after `from`.
+    pub(crate) fn find(&self, needle: &[u8], from: usize) -> Option<usize> {
+        let from = from.min(self.text.len());
+        memmem::find(&self.text[from..], needle).map(|found| from + found)
+    }
+
+    /// The index of the first byte at or after `from` that is no blank.
+    #[inline]
+    pub(crate) fn after_blanks(&self, from: usize) -> usize {
+        let mut index = from;
+        while matches!(self.text.get(index), Some(b' ' | b'\t')) {
+            index += 1;
+        }
+        index
+    }
+
+    /// The end of the name that begins at `from`.
+    #[inline]
+    pub(crate) fn name_end(&self, from: usize) -> usize {
+        let mut index = from;
+        while self.text.get(index).is_some_and(|&byte| is_name(byte)) {
+            index += 1;
+        }
+        index
+    }
+
+    /// The index behind the quote that closes a string, or `None` if the line ends first. `from` is behind the opening
+    /// quote; a backslash hides the byte after it.
+    #[inline]
+    pub(crate) fn quote_end(&self, quote: u8, from: usize) -> Option<usize> {
+        let mut index = from;
+        loop {
+            let found = memchr2(quote, b'\\', self.text.get(index..)?)?;
+            index += found;
+            if self.text[index] == quote {
+                return Some(index + 1);
+            }
+            index += 2;
+        }
+    }
+
+    /// The end of the number that begins at `from`. `.` belongs to it before a digit, and at its end if `open` says so.
+    pub(crate) fn number_end(&self, from: usize, open: bool) -> usize {
+        let hex = self.byte(from) == b'0' && matches!(self.byte(from + 1) | 0x20, b'x');
+        let mut index = from;
+        let mut dotted = false;
+        loop {
+            match self.byte(index) {
+                b'e' | b'E' if !hex && matches!(self.byte(index + 1), b'+' | b'-') => index += 2,
+                b'p' | b'P' if hex && matches!(self.byte(index + 1), b'+' | b'-') => index += 2,
+                byte if byte.is_ascii_alphanumeric() || byte == b'_' => index += 1,
+                b'.' if !dotted => {
+                    let next = self.byte(index + 1);
+                    let tail = open && next != b'.' && !is_name(next);
+                    let exponent = open && matches!(next, b'e' | b'E') && self.byte(index + 2).is_ascii_digit();
+                    if !(next.is_ascii_digit() || tail || exponent) {
+                        return index;
+                    }
+                    dotted = true;
+                    index += 1;
+                }
+                _ => return index,
+            }
+        }
+    }
+}
+
+/// Bytes of names in every language: ASCII letters and digits, `_`, and all of a character beyond ASCII.
+#[inline]
+pub(crate) fn is_name(byte: u8) -> bool {
+    NAME[byte as usize]
+}
+
+/// Bytes that begin a name.
+#[inline]
+pub(crate) fn begins_name(byte: u8) -> bool {
+    NAME[byte as usize] && !byte.is_ascii_digit()
+}
+
+static NAME: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || byte == b'_' as usize || byte >= 0x80;
+        byte += 1;
+    }
+    table
+};
+
+/// Whether a name is written like a class: an upper-case letter first, a lower-case one somewhere.
+pub(crate) fn is_capitalised(name: &[u8]) -> bool {
+    name.first().is_some_and(u8::is_ascii_uppercase) && name.iter().any(u8::is_ascii_lowercase)
+}
+
+/// Whether a name is written like a constant: upper case throughout, two bytes at least.
+pub(crate) fn is_shouted(name: &[u8]) -> bool {
+    name.len() > 1
+        && name[0].is_ascii_uppercase()
+        && name.iter().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
+}

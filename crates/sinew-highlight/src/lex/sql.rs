@@ -1,0 +1,123 @@
+//! SQL of several dialects.
+
+use std::sync::LazyLock;
+
+use super::scan::{Line, begins_name};
+use super::words::{Then, Words};
+use crate::category::Category::{Comment, Function, Keyword, Number, Operator, Plain, Punctuation, String, Type};
+
+/// Where in a text the lexer stands.
+#[derive(Clone, Default)]
+pub(crate) struct Sql {
+    comment: bool,
+    /// The quote of the string that is open.
+    quote: Option<u8>,
+}
+
+static WORDS: LazyLock<Words> = LazyLock::new(|| {
+    Words::folded(&[
+        (
+            Keyword,
+            Then::Any,
+            "add after all alter analyze and any as asc authorization auto_increment autoincrement backup before begin between both by call cascade case cast \
+             check close cluster collate column comment commit concurrently conflict constraint copy create cross cube current cursor cycle \
+             database declare default deferrable deferred delete delimiter desc describe distinct do domain drop each else elseif end engine enum escape \
+             except exception exec execute exists explain extension fetch filter first following for foreign from full function \
+             generated global grant group grouping handler having if ignore ilike immediate immutable in index inherits initially inner inout \
+             insert instead intersect interval into is isolation join key language last lateral leading leave left level like limit \
+             local lock loop match materialized merge minus natural next no not nothing notnull null nulls of offset on only open operator option or order out \
+             outer over owner partial partition plpgsql precision preceding prepare primary privileges procedure public range raise read recursive \
+             references refresh reindex rename repeatable replace restrict return returning returns revoke right role rollback rollup row rows savepoint \
+             schema security select sequence serializable session set show similar some stable start statement strict table tablespace temp \
+             temporary then ties to trailing transaction trigger true false truncate type unbounded union unique unlock unlogged until update use user \
+             using vacuum values view virtual volatile when where while window with within without work",
+        ),
+        (
+            Type,
+            Then::Any,
+            "bigint bigserial binary bit blob bool boolean bytea char character clob date datetime datetime2 decimal double float float4 \
+             float8 geometry inet int int2 int4 int8 integer json jsonb long longblob longtext mediumblob mediumint mediumtext money \
+             nchar ntext number numeric nvarchar oid real regclass serial smalldatetime smallint smallserial text time timestamp timestamptz \
+             timetz tinyblob tinyint tinytext uniqueidentifier unsigned uuid varbinary varchar varchar2 varying xml year",
+        ),
+        (
+            Function,
+            Then::Any,
+            "abs avg ceil ceiling coalesce concat count current_date current_time current_timestamp dense_rank first_value floor getdate greatest ifnull \
+             isnull lag last_value lcase lead least len length lower ltrim max min mod now nullif nvl position power rand rank round \
+             row_number rtrim sqrt substr substring sum sysdate trim ucase upper",
+        ),
+    ])
+});
+
+impl Sql {
+    pub(crate) fn line(&mut self, line: &mut Line<'_, '_, '_>) {
+        if self.comment {
+            self.block(line);
+        }
+        if let Some(quote) = self.quote {
+            self.string(line, quote);
+        }
+        let mut creates = false;
+        loop {
+            line.blanks();
+            let at = line.at;
+            let byte = line.first();
+            let next = line.byte(at + 1);
+            match byte {
+                0 if line.is_done() => return,
+                b'-' if next == b'-' => return line.rest(Comment),
+                b'#' => return line.rest(Comment),
+                b'/' if next == b'*' => {
+                    line.take(at + 2, Comment);
+                    self.block(line);
+                }
+                b'\'' | b'"' | b'`' => {
+                    line.take(at + 1, String);
+                    self.string(line, byte);
+                }
+                b'0'..=b'9' => line.take(line.number_end(at, false), Number),
+                b'(' | b')' | b',' | b';' | b'.' | b'[' | b']' => line.take(at + 1, Punctuation),
+                b'+' | b'-' | b'*' | b'/' | b'%' | b'=' | b'<' | b'>' | b'!' | b'|' | b'&' | b'^' | b'~' | b':' => {
+                    line.take(at + 1, Operator)
+                }
+                b'@' | b'$' if begins_name(next) => line.take(line.name_end(at + 1), Plain),
+                _ if begins_name(byte) => {
+                    let end = line.name_end(at);
+                    let text = &line.text[at..end];
+                    let column = at > 0 && line.byte(at - 1) == b'.';
+                    let word = WORDS.get(text).filter(|_| !column);
+                    let category = match word {
+                        Some(word) if word.category == Function && line.byte(end) != b'(' && !text.contains(&b'_') => {
+                            Plain
+                        }
+                        Some(word) => word.category,
+                        None if creates => Function,
+                        None => Plain,
+                    };
+                    creates = match text.to_ascii_lowercase().as_slice() {
+                        b"table" | b"view" | b"index" | b"function" | b"procedure" | b"trigger" | b"database"
+                        | b"schema" | b"aggregate" => true,
+                        b"if" | b"not" | b"exists" => creates,
+                        _ => false,
+                    };
+                    line.take(end, category);
+                }
+                _ => line.take(at + 1, Plain),
+            }
+        }
+    }
+
+    fn block(&mut self, line: &mut Line<'_, '_, '_>) {
+        let end = line.find(b"*/", line.at);
+        self.comment = end.is_none();
+        line.take(end.map_or(line.text.len(), |end| end + 2), Comment);
+    }
+
+    /// The rest of a string; a doubled quote closes and opens again, which paints the same.
+    fn string(&mut self, line: &mut Line<'_, '_, '_>, quote: u8) {
+        let end = line.quote_end(quote, line.at);
+        self.quote = if end.is_none() { Some(quote) } else { None };
+        line.take(end.unwrap_or(line.text.len()), String);
+    }
+}

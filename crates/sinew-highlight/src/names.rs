@@ -1,0 +1,125 @@
+//! Names of languages: which lexer or grammar a name, an extension or an alias means.
+
+use syntect::parsing::SyntaxReference;
+
+use crate::grammar;
+use crate::lex::Fast;
+
+/// What highlights a language.
+#[derive(Clone, Copy)]
+pub(crate) enum Engine {
+    /// A lexer of our own.
+    Fast(Fast),
+    /// A grammar of the long tail.
+    Grammar(&'static SyntaxReference),
+}
+
+/// Languages with a lexer: the name first, then its aliases and extensions.
+const FAST: &[(Fast, &str)] = &[
+    (Fast::Bash, "bash sh zsh shell ksh ash shellscript shell-script console bashrc zshrc ebuild pkgbuild"),
+    (Fast::C, "c h"),
+    (Fast::Cpp, "cpp c++ cc cxx cp hpp hh hxx h++ ipp inl tpp cuda cu arduino ino"),
+    (Fast::CSharp, "csharp c# cs csx"),
+    (Fast::Go, "go golang"),
+    (Fast::Java, "java"),
+    (Fast::JavaScript, "javascript js jsx mjs cjs es6 node babel javascriptreact"),
+    (Fast::Json, "json jsonc json5 jsonl ndjson webmanifest"),
+    (Fast::Python, "python py python3 py3 pyi pyw starlark bzl"),
+    (Fast::Php, "php php3 php4 php5 php7 php8 phtml phps"),
+    (Fast::Ruby, "ruby rb gemspec rake rakefile gemfile podfile vagrantfile jruby irb"),
+    (Fast::Rust, "rust rs"),
+    (Fast::Html, "html htm xhtml shtml"),
+    (Fast::Markdown, "markdown md mdown mkd mdx"),
+    (Fast::Css, "css scss less"),
+    (Fast::Diff, "diff patch udiff"),
+    (Fast::Sql, "sql mysql postgres postgresql pgsql plsql sqlite tsql ddl dml"),
+    (Fast::Toml, "toml"),
+    (Fast::Yaml, "yaml yml"),
+    (Fast::Tsx, "tsx typescriptreact"),
+    (Fast::TypeScript, "typescript ts mts cts"),
+];
+
+/// Languages of the long tail that go by other names than their grammar's: the name, the grammar's, then aliases.
+const ALIASES: &[(&str, &str, &str)] = &[
+    ("applescript", "AppleScript", ""),
+    ("asm", "x86_64 Assembly", "assembly x86asm nasm"),
+    ("batch", "Batch File", "bat cmd dos"),
+    ("clojure", "Clojure", "edn"),
+    ("dockerfile", "Dockerfile", "docker containerfile"),
+    ("dotenv", "DotENV", ""),
+    ("elisp", "Lisp", "emacs-lisp common-lisp commonlisp scheme"),
+    ("fsharp", "F#", "f#"),
+    ("fortran", "Fortran (Modern)", ""),
+    ("gdscript", "GDScript (Godot Engine)", "godot"),
+    ("gitconfig", "Git Config", ""),
+    ("gitignore", "Git Ignore", ""),
+    ("haskell", "Haskell", "hs"),
+    ("ini", "INI", "conf cfg"),
+    ("jinja", "Jinja2", "j2"),
+    ("julia", "Julia", "jl"),
+    ("latex", "LaTeX", "tex"),
+    ("makefile", "Makefile", "make mk gnumake"),
+    ("nginx", "nginx", "nginxconf"),
+    ("objc", "Objective-C", "objectivec objective-c obj-c"),
+    ("objcpp", "Objective-C++", "objective-c++ objectivecpp"),
+    ("perl", "Perl", "pl"),
+    ("powershell", "PowerShell", "ps pwsh"),
+    ("protobuf", "Protocol Buffer", "proto"),
+    ("rst", "reStructuredText", "restructuredtext"),
+    ("solidity", "Solidity", ""),
+    ("terraform", "Terraform", "hcl tf"),
+    ("vim", "VimL", "viml vimscript"),
+    ("vue", "Vue Component", ""),
+    ("wgsl", "WGSL", ""),
+    ("assembly-arm", "ARM Assembly", "arm armasm"),
+    ("text", "Plain Text", "plain plaintext"),
+];
+
+/// The engine for a name, letter case and blanks around it aside; a leading dot (`.rs`) counts for nothing.
+pub(crate) fn find(name: &str) -> Option<Engine> {
+    let name = name.trim();
+    // No language has a longer name; the tables below are searched one by one.
+    if name.is_empty() || name.len() > 64 {
+        return None;
+    }
+    let lower = name.to_ascii_lowercase();
+    let key = lower.strip_prefix('.').unwrap_or(&lower);
+    let listed = |names: &str| names.split(' ').any(|known| known == key);
+    if let Some(&(fast, _)) = FAST.iter().find(|(_, names)| listed(names)) {
+        return Some(Engine::Fast(fast));
+    }
+    let grammar = ALIASES.iter().find(|(own, _, aliases)| *own == key || listed(aliases)).map_or(name, |row| row.1);
+    grammar::find(grammar).or_else(|| grammar::find(key)).map(Engine::Grammar)
+}
+
+/// The grammar for a name, also where a lexer of our own would be used.
+pub(crate) fn find_grammar(name: &str) -> Option<&'static SyntaxReference> {
+    let name = match name {
+        "cpp" => "C++",
+        "csharp" => "C#",
+        "bash" => "Bourne Again Shell (bash)",
+        name => name,
+    };
+    grammar::find(name)
+}
+
+/// One name per language, in lower case, sorted.
+pub(crate) fn all() -> Vec<String> {
+    let mut names: Vec<String> =
+        FAST.iter().filter_map(|(_, names)| names.split(' ').next()).map(str::to_owned).collect();
+    names.extend(ALIASES.iter().map(|row| row.0.to_owned()));
+    for syntax in grammar::all() {
+        let renamed = ALIASES.iter().any(|row| row.1 == syntax.name);
+        if !renamed {
+            let own = std::iter::once(syntax.name.to_ascii_lowercase());
+            names.extend(own.chain(syntax.file_extensions.iter().cloned()).find(|name| is_plain_name(name)));
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    names
+}
+
+fn is_plain_name(name: &str) -> bool {
+    name.len() > 1 && name.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+}

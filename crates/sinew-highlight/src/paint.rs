@@ -1,0 +1,87 @@
+//! From categories of byte ranges to coloured text.
+
+use crate::category::{CATEGORIES, Category};
+use crate::colors::{Palette, VISIBLE_ON_BLANKS};
+
+/// Takes the pieces of one line after the other and gives the coloured text.
+///
+/// Only codes are added, never a byte of the input changed, and nothing stays coloured at the end of a line.
+pub(crate) struct Paint<'a> {
+    palette: &'a Palette,
+    out: Vec<u8>,
+    /// The category whose codes are in force.
+    current: Category,
+    /// Lines with an escape character of their own get no codes: ours could complete a sequence that they begin.
+    muted: bool,
+    /// Bytes of the line that were shown before and are not shown again.
+    skip: usize,
+    /// For each pair (from, to): whether the first must be taken back before the second begins.
+    resets: [u16; CATEGORIES],
+}
+
+impl<'a> Paint<'a> {
+    pub(crate) fn new(palette: &'a Palette, size: usize) -> Self {
+        let mut resets = [0u16; CATEGORIES];
+        for (from, row) in palette.styles.iter().zip(&mut resets) {
+            for (index, to) in palette.styles.iter().enumerate() {
+                if from.sets & !to.sets != 0 {
+                    *row |= 1 << index;
+                }
+            }
+        }
+        Self { palette, out: Vec::with_capacity(size), current: Category::Plain, muted: false, skip: 0, resets }
+    }
+
+    /// Begins a line; its first `skip` bytes are lexed but not shown.
+    pub(crate) fn begin(&mut self, muted: bool, skip: usize) {
+        self.muted = muted;
+        self.skip = skip;
+    }
+
+    /// Appends a piece of the line in a category.
+    #[inline]
+    pub(crate) fn piece(&mut self, mut text: &[u8], category: Category) {
+        if self.skip > 0 {
+            let hidden = self.skip.min(text.len());
+            self.skip -= hidden;
+            text = &text[hidden..];
+        }
+        if text.is_empty() {
+            return;
+        }
+        if category != self.current && !self.muted {
+            self.change(category);
+        }
+        self.out.extend_from_slice(text);
+    }
+
+    /// Appends blanks between two pieces; they keep the colour before them unless it would show.
+    #[inline]
+    pub(crate) fn blank(&mut self, text: &[u8]) {
+        let visible = self.palette.styles[self.current as usize].sets & VISIBLE_ON_BLANKS != 0;
+        let category = if visible { Category::Plain } else { self.current };
+        self.piece(text, category);
+    }
+
+    /// Ends the line: takes the colour back, then appends the line's terminator as it stood.
+    pub(crate) fn end(&mut self, terminator: &[u8]) {
+        if self.current != Category::Plain {
+            self.change(Category::Plain);
+        }
+        let hidden = self.skip.min(terminator.len());
+        self.out.extend_from_slice(&terminator[hidden..]);
+    }
+
+    /// The coloured text; `None` if a piece was cut inside a character.
+    pub(crate) fn finish(self) -> Option<String> {
+        String::from_utf8(self.out).ok()
+    }
+
+    fn change(&mut self, category: Category) {
+        if self.resets[self.current as usize] >> category as usize & 1 != 0 {
+            self.out.extend_from_slice(self.palette.styles[self.current as usize].end.as_bytes());
+        }
+        self.out.extend_from_slice(self.palette.styles[category as usize].begin.as_bytes());
+        self.current = category;
+    }
+}

@@ -1,0 +1,132 @@
+//! Text that arrives in pieces, and the loop over lines.
+
+use memchr::memchr;
+
+use crate::colors::{Colors, Palette};
+use crate::grammar::Grammar;
+use crate::lex::Lexer;
+use crate::names::{self, Engine};
+use crate::paint::Paint;
+
+/// An unfinished line longer than this is no longer looked at: each piece of it would lex it anew.
+const LONGEST_PENDING: usize = 8 << 10;
+
+/// Colours code that arrives in pieces, such as the answer of a model.
+///
+/// Fed with whole lines it gives the same bytes as one call of [`crate::highlight`] with the joined text. A piece that
+/// ends inside a line is coloured as far as it goes and ends with the colours taken back; the rest of the line is
+/// coloured with what stood before it in mind.
+#[derive(Clone)]
+pub struct HighlightStream {
+    machine: Option<Machine>,
+    palette: Palette,
+    /// The line that has no end yet; its pieces are shown already.
+    pending: String,
+    /// Whether the line became too long to look at.
+    drowned: bool,
+}
+
+impl HighlightStream {
+    /// A stream of code in `lang`, which is looked up as [`crate::highlight`] does.
+    #[must_use]
+    pub fn new(lang: &str, colors: &Colors) -> Self {
+        let palette = Palette::new(colors);
+        let machine = if palette.is_plain() { None } else { names::find(lang).map(Machine::new) };
+        Self { machine, palette, pending: String::new(), drowned: false }
+    }
+
+    /// Takes the next piece and gives it coloured.
+    #[must_use]
+    pub fn push(&mut self, chunk: &str) -> String {
+        let Some(machine) = &mut self.machine else {
+            return chunk.to_owned();
+        };
+        let mut out = String::new();
+        let mut chunk = chunk;
+        if self.drowned || !self.pending.is_empty() {
+            let end = memchr(b'\n', chunk.as_bytes()).map(|end| end + 1);
+            let (head, tail) = chunk.split_at(end.unwrap_or(chunk.len()));
+            out = resume(machine, &self.palette, &mut self.pending, &mut self.drowned, head);
+            if end.is_none() {
+                return out;
+            }
+            chunk = tail;
+        }
+        // Whole lines move the state on; what is left is painted with a copy of it.
+        let lines = chunk.rfind('\n').map_or(0, |end| end + 1);
+        let (lines, rest) = chunk.split_at(lines);
+        if !lines.is_empty() {
+            out.push_str(&machine.run(lines, &self.palette, 0).unwrap_or_else(|| lines.to_owned()));
+        }
+        if !rest.is_empty() {
+            out.push_str(&resume(machine, &self.palette, &mut self.pending, &mut self.drowned, rest));
+        }
+        out
+    }
+}
+
+/// Goes on with an unfinished line.
+fn resume(machine: &mut Machine, palette: &Palette, pending: &mut String, drowned: &mut bool, piece: &str) -> String {
+    let ends = piece.ends_with('\n');
+    let shown = pending.len();
+    if *drowned || shown + piece.len() > LONGEST_PENDING && !ends {
+        // The state moves over what is known of the line, so that the next line begins from a fair guess.
+        if !*drowned {
+            pending.push_str(piece);
+            let _ = machine.run(pending, palette, 0);
+            pending.clear();
+        }
+        *drowned = !ends;
+        return piece.to_owned();
+    }
+    pending.push_str(piece);
+    if ends {
+        let line = std::mem::take(pending);
+        return machine.run(&line, palette, shown).unwrap_or_else(|| piece.to_owned());
+    }
+    machine.clone().run(pending, palette, shown).unwrap_or_else(|| piece.to_owned())
+}
+
+/// A lexer or a grammar with its state.
+#[derive(Clone)]
+pub(crate) enum Machine {
+    Fast(Lexer),
+    // Much larger than a lexer.
+    Grammar(Box<Grammar>),
+}
+
+impl Machine {
+    pub(crate) fn new(engine: Engine) -> Self {
+        match engine {
+            Engine::Fast(language) => Self::Fast(Lexer::new(language)),
+            Engine::Grammar(syntax) => Self::Grammar(Box::new(Grammar::new(syntax))),
+        }
+    }
+
+    /// Paints a text that begins at the beginning of a line; its first `skip` bytes are not shown. `None` if a piece was
+    /// cut inside a character.
+    pub(crate) fn run(&mut self, code: &str, palette: &Palette, skip: usize) -> Option<String> {
+        let code = code.as_bytes();
+        let mut paint = Paint::new(palette, (code.len() - skip) * 3 + 64);
+        let mut escape = memchr(0x1b, code);
+        let mut at = 0;
+        while at < code.len() {
+            let end = memchr(b'\n', &code[at..]).map_or(code.len(), |end| at + end + 1);
+            let line = &code[at..end];
+            let text = line.strip_suffix(b"\n").unwrap_or(line);
+            let text = text.strip_suffix(b"\r").unwrap_or(text);
+            let muted = escape.is_some_and(|escape| escape < end);
+            paint.begin(muted, skip.saturating_sub(at));
+            match self {
+                Self::Fast(lexer) => lexer.line(text, &mut paint),
+                Self::Grammar(grammar) => grammar.line(text, &mut paint),
+            }
+            paint.end(&line[text.len()..]);
+            at = end;
+            if muted {
+                escape = memchr(0x1b, &code[at..]).map(|escape| at + escape);
+            }
+        }
+        paint.finish()
+    }
+}
