@@ -56,6 +56,12 @@ pub fn parse_key(data: &str, kitty: bool) -> Option<Key> {
     (!press.released && !press.loose).then_some(press.key)
 }
 
+/// Whether `data` may match other ids than the one that [`parse_key`] gives: a byte that several keys send, a key of
+/// another script, alt in its old form under Kitty's protocol.
+pub fn is_ambiguous(data: &str, kitty: bool) -> bool {
+    press(data, kitty).is_some_and(|press| press.loose || press.others[0].is_some())
+}
+
 /// Whether `data` is a press of the key `id` (`ctrl+c`, `Shift+Alt+pageUp`, `esc`, `return`; modifiers in any order
 /// and case). A sequence that several keys send matches each of them; a key of another script also matches by its
 /// place on the keyboard. False for an `id` that names no key.

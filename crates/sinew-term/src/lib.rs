@@ -12,8 +12,8 @@ mod text;
 pub mod utf16;
 
 pub use keys::{
-    Key, KittyEvent, KittySequence, Modifiers, key_names, matches_key, matches_kitty_sequence, matches_legacy_sequence,
-    parse_key, parse_kitty_sequence,
+    Key, KittyEvent, KittySequence, Modifiers, is_ambiguous, key_names, matches_key, matches_kitty_sequence,
+    matches_legacy_sequence, parse_key, parse_kitty_sequence,
 };
 pub use stdin_buffer::{Input, StdinBuffer};
 pub use text::cut::Ellipsis;

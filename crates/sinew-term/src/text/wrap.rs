@@ -10,7 +10,7 @@ use super::walk::{Item, apply_inner, item};
 
 /// Re-opened sequences may take this many times the text, plus [`REOPEN_FLOOR`] units: a link of 4 kB around a
 /// million one-cell lines would be 4 GB. Beyond it lines begin plain.
-const REOPEN_FACTOR: usize = 32;
+const REOPEN_FACTOR: usize = 16;
 const REOPEN_FLOOR: usize = 65_536;
 
 /// Lines in one buffer: line `n` is `units[ends[n - 1]..ends[n]]`.

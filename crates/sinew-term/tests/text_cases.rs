@@ -1,0 +1,199 @@
+//! Text and what must come of it.
+
+use sinew_term::*;
+use unicode_width::UnicodeWidthChar;
+
+#[track_caller]
+fn widths(cases: &[(&str, usize)]) {
+    for (text, cells) in cases {
+        assert_eq!(visible_width(text, 3), *cells, "{text:?}");
+    }
+}
+
+#[test]
+fn clusters_have_the_cells_of_a_terminal() {
+    widths(&[
+        ("", 0),
+        ("plain", 5),
+        ("界", 2),
+        ("ｶﾞ", 2),
+        ("Ａ", 2),
+        ("e\u{301}", 1),
+        ("\u{301}", 0),
+        ("👩\u{200d}👩\u{200d}👧\u{200d}👦", 2),
+        ("👍🏽", 2),
+        ("🇩🇪", 2),
+        ("🇩", 1),
+        ("🇩🇪🇫", 3),
+        ("1\u{fe0f}\u{20e3}", 2),
+        ("#\u{20e3}", 2),
+        ("#\u{fe0f}", 1),
+        ("❤", 1),
+        ("❤\u{fe0f}", 2),
+        ("☕\u{fe0e}", 2),
+        ("한국어", 6),
+        ("\u{1112}\u{1161}\u{11ab}", 2),
+        ("क्षि", 2),
+        ("ที่", 1),
+        ("กำ", 2),
+        ("\u{ad}\u{200b}\u{feff}\u{2060}", 0),
+        ("a\tb", 5),
+        ("±", 1),
+    ]);
+    assert_eq!(visible_width("\t\t", 8), 16);
+    assert_eq!(visible_width("\t", 0), 0);
+}
+
+#[test]
+fn sequences_and_controls_have_none() {
+    widths(&[
+        ("\x1b[31mred\x1b[0m", 3),
+        ("\x1b[38:2::255:0:0mred\x1b[m", 3),
+        ("\x1b]8;;http://x\x07link\x1b]8;;\x07", 4),
+        ("\x1b]8;id=1;http://x\x1b\\link\x1b]8;;\x1b\\", 4),
+        ("\x1b]0;title\x07", 0),
+        ("\x1b]66;s=2;big\x07", 0),
+        ("\x1b_Ga=T;AAAA\x1b\\x", 1),
+        ("\x1bP1$r0m\x1b\\x", 1),
+        ("\x1b^pm\x1b\\\x1bXsos\x1b\\x", 1),
+        ("\u{9b}31mred\u{9d}0;t\u{9c}", 3),
+        ("\x1b7\x1b(B\x1b#8x", 1),
+        ("\x1b[12", 0),
+        ("\x1b]0;no end", 0),
+        ("\x1b]0;no end\nnext", 4),
+        ("\x1b[3\x1b[4mx", 1),
+        ("a\r\nb\x07\x7f\u{85}", 2),
+        ("👩\x1b[1m\u{200d}💻", 2),
+    ]);
+}
+
+/// Every character alone, against the table of the width crate; the exceptions stand in the build script.
+#[test]
+fn single_characters_are_as_wide_as_their_table_says() {
+    let apart = |c: char| {
+        matches!(c, '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
+        | '\u{d4e}' | '\u{17a4}' | '\u{17d8}' | '\u{2028}'..='\u{2029}' | '\u{2d7f}' | '\u{ff9e}'..='\u{ff9f}' | '\u{200b}'..='\u{200f}' | '\u{fff9}'..='\u{fffb}')
+    };
+    let mut seen = 0;
+    for c in ('\u{a0}'..=char::MAX).filter(|c| !apart(*c)) {
+        let mut buffer = [0; 4];
+        assert_eq!(visible_width(c.encode_utf8(&mut buffer), 3), c.width().unwrap_or(0), "U+{:04X}", c as u32);
+        seen += 1;
+    }
+    assert!(seen > 1_000_000);
+}
+
+#[test]
+fn every_flag_and_toned_emoji_is_two_cells() {
+    let letter = |n: u32| char::from_u32(0x1F1E6 + n).expect("a regional indicator");
+    for flag in (0..26 * 26).map(|n| [letter(n / 26), letter(n % 26)].iter().collect::<String>()) {
+        assert_eq!(visible_width(&flag, 3), 2, "{flag}");
+    }
+    for base in "☝✌✍⛹👆👋👍👦👩🏃🏋💪🕵🖐🙏🚶🤝🧑🫶".chars() {
+        for tone in '\u{1F3FB}'..='\u{1F3FF}' {
+            let toned = format!("{base}{tone}");
+            assert_eq!(visible_width(&toned, 3), 2, "{toned}");
+            let working = format!("{toned}\u{200d}♀\u{fe0f}");
+            assert_eq!(visible_width(&working, 3), 2, "{working}");
+        }
+    }
+}
+
+#[track_caller]
+fn wraps(text: &str, width: usize, lines: &[&str]) {
+    assert_eq!(wrap(text, width, 3), lines, "{text:?} to {width}");
+}
+
+#[test]
+fn wraps_at_words() {
+    wraps("", 10, &[""]);
+    wraps("fits as it is ", 20, &["fits as it is "]);
+    wraps("one two three", 7, &["one two", "three"]);
+    wraps("one  two", 4, &["one", "two"]);
+    wraps("aaab c", 3, &["aaa", "b c"]);
+    wraps("a\nb\r\nc\n", 5, &["a", "b", "c", ""]);
+    wraps("  indented text", 10, &["  indented", "text"]);
+    wraps("   abc", 3, &["abc"]);
+    wraps("  abcdef", 4, &["  ab", "cdef"]);
+    wraps("界界界", 4, &["界界", "界"]);
+    wraps("界a", 1, &["界", "a"]);
+    wraps("ab", 0, &["a", "b"]);
+    wraps("a\tbcd", 4, &["a", "bcd"]);
+    wraps("👩\u{200d}💻👩\u{200d}💻", 3, &["👩\u{200d}💻", "👩\u{200d}💻"]);
+}
+
+#[test]
+fn wrapped_lines_open_and_close_what_is_active() {
+    wraps("\x1b[31mone two\x1b[0m", 3, &["\x1b[31mone", "\x1b[31mtwo\x1b[0m"]);
+    wraps("\x1b[38:2::1:2:3mone two", 3, &["\x1b[38:2::1:2:3mone", "\x1b[38:2::1:2:3mtwo"]);
+    wraps("\x1b[4mone two\x1b[24m", 3, &["\x1b[4mone\x1b[24m", "\x1b[4mtwo\x1b[24m"]);
+    wraps("\x1b[1;31mab\x1b[22mcd", 2, &["\x1b[1;31mab\x1b[22m", "\x1b[31mcd"]);
+    wraps("\x1b]8;;u\x07one two\x1b]8;;\x07", 3, &["\x1b]8;;u\x07one\x1b]8;;\x07", "\x1b]8;;u\x07two\x1b]8;;\x07"]);
+    wraps("\x1b]8;;u\x1b\\ab\nc", 3, &["\x1b]8;;u\x1b\\ab\x1b]8;;\x1b\\", "\x1b]8;;u\x1b\\c\x1b]8;;\x1b\\"]);
+    wraps("\x1b[31;mab", 1, &["\x1b[31;ma", "b"]);
+    wraps("\x1b[38;2;255mab", 1, &["\x1b[38;2;255ma", "b"]);
+}
+
+#[test]
+fn truncates_with_a_mark() {
+    let cut = |text: &str, max, mark, pad| truncate(text, max, mark, pad, 3).into_owned();
+    assert!(matches!(truncate("short", 5, Ellipsis::Unicode, false, 3), std::borrow::Cow::Borrowed("short")));
+    assert_eq!(cut("longer", 5, Ellipsis::Unicode, false), "long…");
+    assert_eq!(cut("longer", 5, Ellipsis::Ascii, false), "lo...");
+    assert_eq!(cut("longer", 5, Ellipsis::Omit, false), "longe");
+    assert_eq!(cut("longer", 2, Ellipsis::Ascii, false), "..");
+    assert_eq!(cut("longer", 0, Ellipsis::Unicode, false), "");
+    assert_eq!(cut("界界界", 4, Ellipsis::Unicode, true), "界… ");
+    assert_eq!(cut("ab", 4, Ellipsis::Unicode, true), "ab  ");
+    assert_eq!(cut("\x1b[31mlonger\x1b[0m", 4, Ellipsis::Unicode, false), "\x1b[31mlon\x1b[0m…");
+    assert_eq!(cut("\x1b]8;;u\x07longer", 4, Ellipsis::Omit, false), "\x1b]8;;u\x07long\x1b]8;;\x07");
+    assert_eq!(cut("\x1b[3", 2, Ellipsis::Omit, true), "  ");
+}
+
+#[test]
+fn slices_columns() {
+    let cut = |start, length, strict| {
+        let found = slice("\x1b[31ma界\x1b[1mb\x1b[0mc", start, length, strict, 3);
+        (found.text, found.width)
+    };
+    assert_eq!(cut(0, 9, true), ("\x1b[31ma界\x1b[1mb\x1b[0mc".into(), 5));
+    assert_eq!(cut(1, 2, true), ("\x1b[31m界\x1b[0m".into(), 2));
+    assert_eq!(cut(2, 2, true), ("\x1b[1;31mb\x1b[0m".into(), 1));
+    assert_eq!(cut(0, 2, true), ("\x1b[31ma\x1b[0m".into(), 1));
+    assert_eq!(cut(0, 2, false), ("\x1b[31ma界\x1b[0m".into(), 3));
+    assert_eq!(cut(4, 1, true), ("c".into(), 1));
+    assert_eq!(cut(9, 5, true), (String::new(), 0));
+    assert_eq!(cut(0, 0, true), (String::new(), 0));
+}
+
+#[test]
+fn segments_surround_an_overlay() {
+    let found = segments("\x1b[31mab界cdef", 3, 5, 2, true, 3);
+    assert_eq!((found.before.text.as_str(), found.before.width), ("\x1b[31mab\x1b[0m", 2));
+    assert_eq!((found.after.text.as_str(), found.after.width), ("\x1b[31mde\x1b[0m", 2));
+}
+
+#[test]
+fn sanitizes() {
+    for (text, clean) in [
+        ("\x1b[31mred\x1b[0m\r\n\ttab", "red\n\ttab"),
+        ("a\x07\x08\x7f\u{85}b", "ab"),
+        ("\x1b]0;no end", ""),
+        ("\x1b]0;no end\nnext", "\nnext"),
+        ("\u{9b}31mred", "red"),
+        ("a\x1bb", "a"),
+        ("ok \u{301}🇩🇪", "ok \u{301}🇩🇪"),
+    ] {
+        assert_eq!(sanitize(text), clean, "{text:?}");
+    }
+    assert!(matches!(sanitize("nothing to do"), std::borrow::Cow::Borrowed(_)));
+    assert_eq!(utf16::sanitize(&[0x61, 0xD83D, 0x1B, 0xDE00, 0x62]), Some(vec![0x61, 0x62]));
+    assert_eq!(utf16::visible_width(&[0xD800, 0x61], 3), 2);
+}
+
+#[test]
+fn output_does_not_explode() {
+    let text = format!("\x1b]8;;{}\x07{}", "u".repeat(3000), "a".repeat(100_000));
+    let size: usize = wrap(&text, 1, 3).iter().map(String::len).sum();
+    assert!(size < 30 * text.len(), "{size}");
+}
