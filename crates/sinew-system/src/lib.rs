@@ -1,1 +1,106 @@
-//! Facts about the machine.
+//! Facts about the machine: what a bug report needs, and whether the fast build runs here.
+
+#[cfg(target_os = "linux")]
+mod linux;
+#[cfg(target_os = "linux")]
+use linux as sys;
+#[cfg(not(target_os = "linux"))]
+mod other;
+#[cfg(not(target_os = "linux"))]
+use other as sys;
+
+/// What [`system_info`] tells. A fact that the system does not tell is an empty text or 0.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SystemInfo {
+    /// The system's family, by Node's names: `linux`, `darwin`, `win32`.
+    pub platform: String,
+    /// The processor's family, by Node's names: `x64`, `arm64`.
+    pub arch: String,
+    /// The system's name and version: `Debian GNU/Linux 12 (bookworm)`.
+    pub os_version: String,
+    /// The kernel's version.
+    pub kernel_version: String,
+    /// The machine's name in the network.
+    pub host_name: String,
+    /// The processor's name.
+    pub cpu_brand: String,
+    /// How many threads the processors run at once.
+    pub logical_cores: u32,
+    /// How many cores they have.
+    pub physical_cores: u32,
+    /// Memory in bytes.
+    pub total_memory: u64,
+    /// Memory in bytes that programs can have without swapping.
+    pub available_memory: u64,
+}
+
+/// Asks the system. Takes about a millisecond.
+#[must_use]
+pub fn system_info() -> SystemInfo {
+    let platform = match std::env::consts::OS {
+        "macos" => "darwin",
+        "windows" => "win32",
+        other => other,
+    };
+    let arch = match std::env::consts::ARCH {
+        "x86_64" => "x64",
+        "aarch64" => "arm64",
+        "x86" => "ia32",
+        other => other,
+    };
+    SystemInfo { platform: platform.to_string(), arch: arch.to_string(), ..sys::facts() }
+}
+
+/// Whether the processor and the system have everything that x86-64-v3 promises, AVX2 and what goes with it.
+/// False on other processors.
+#[must_use]
+pub fn cpu_supports_modern() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        // The macro also asks whether the system saves the wide registers.
+        is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("avx")
+            && is_x86_feature_detected!("bmi1")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("f16c")
+            && is_x86_feature_detected!("fma")
+            && is_x86_feature_detected!("lzcnt")
+            && is_x86_feature_detected!("movbe")
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_facts_agree_with_the_system_s_own_programs() {
+        let info = system_info();
+        let output = |program: &str, argument: &str| {
+            let output = std::process::Command::new(program).arg(argument).output().unwrap();
+            String::from_utf8(output.stdout).unwrap().trim().to_string()
+        };
+        assert_eq!(info.platform, "linux");
+        assert_eq!(info.kernel_version, output("uname", "-r"));
+        assert_eq!(info.host_name, output("uname", "-n"));
+        let all: u32 = output("getconf", "_NPROCESSORS_ONLN").parse().unwrap();
+        assert_eq!(info.logical_cores, all);
+        assert!((1..=all).contains(&info.physical_cores), "{info:?}");
+        assert!(info.total_memory >= info.available_memory && info.available_memory > 0, "{info:?}");
+        assert!(!info.os_version.is_empty() && !info.cpu_brand.is_empty(), "{info:?}");
+    }
+
+    #[test]
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    fn the_fast_build_is_for_processors_with_every_feature_of_the_level() {
+        let info = std::fs::read_to_string("/proc/cpuinfo").unwrap();
+        let flags: Vec<&str> = info.lines().find(|line| line.starts_with("flags")).unwrap().split(' ').collect();
+        let needed = ["avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe"];
+        assert_eq!(cpu_supports_modern(), needed.iter().all(|flag| flags.contains(flag)));
+    }
+}
