@@ -1,6 +1,8 @@
 //! The agent's loop, tools and sessions, without a terminal.
 
 pub mod clock;
+pub mod core;
 pub mod event;
+pub mod extension;
 pub mod session;
 pub mod tool;

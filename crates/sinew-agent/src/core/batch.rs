@@ -1,0 +1,142 @@
+//! The tool calls of one answer: which run beside which, and in which order they count.
+
+use std::sync::Arc;
+
+use futures_util::{StreamExt, stream};
+use sinew_llm::message::{AgentMessage, ToolCall, ToolResultMessage};
+use tokio_util::sync::CancellationToken;
+
+use super::call::{self, Prepared};
+use super::run::{Interrupt, Run, ToolExecution};
+use crate::event::Event;
+use crate::tool::{Concurrency, Tool, ToolOutput};
+
+/// Calls that run at once at most.
+const AT_ONCE: usize = 8;
+
+/// One call of the batch.
+struct Job<'a> {
+    call: &'a ToolCall,
+    prepared: Option<Prepared>,
+}
+
+/// Runs the calls of an answer and gives their results in source order, stored and told.
+///
+/// Steering that arrives meanwhile skips what has not begun and ends what may be ended; what is done stays done.
+pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall]) -> Vec<AgentMessage> {
+    let batch = run.cancel.child_token();
+    let outputs = async {
+        let mut jobs: Vec<Job<'_>> = calls.iter().map(|call| Job { call, prepared: None }).collect();
+        let mut outputs = Vec::with_capacity(jobs.len());
+        if run.settings.execution == ToolExecution::Parallel {
+            for job in &mut jobs {
+                job.prepared = Some(call::prepare(run, job.call).await);
+            }
+        }
+        let mut rest = jobs.into_iter().peekable();
+        while let Some(first) = rest.next() {
+            let mut wave = vec![first];
+            if run.settings.execution == ToolExecution::Parallel && is_shared(&wave[0]) {
+                while let Some(next) = rest.next_if(is_shared) {
+                    wave.push(next);
+                }
+            }
+            outputs.extend(run_wave(run, wave, &batch).await);
+        }
+        outputs
+    };
+    let steered = async {
+        match run.settings.interrupt {
+            Interrupt::Immediate => run.queues.steered().await,
+            Interrupt::Wait => std::future::pending().await,
+        }
+        batch.cancel();
+        std::future::pending::<()>().await;
+    };
+    let outputs = tokio::select! {
+        outputs = outputs => outputs,
+        () = steered => unreachable!("waits for ever once it has ended the batch"),
+    };
+    let mut results = Vec::with_capacity(calls.len());
+    for (call, output) in calls.iter().zip(outputs) {
+        let result = AgentMessage::ToolResult(ToolResultMessage {
+            tool_call_id: call.id.clone(),
+            tool_name: call.name.clone(),
+            content: output.content,
+            details: output.details,
+            is_error: output.is_error,
+            timestamp: run.clock.now(),
+        });
+        run.tell(&result).await;
+        results.push(result);
+    }
+    results
+}
+
+fn is_shared(job: &Job<'_>) -> bool {
+    match &job.prepared {
+        Some(Prepared::Ready { tool, .. }) => tool.concurrency() == Concurrency::Shared,
+        Some(Prepared::Refused(_)) => true,
+        None => false,
+    }
+}
+
+/// Runs jobs side by side; their starts are told in source order, before any of them runs.
+async fn run_wave(run: &Run<'_>, wave: Vec<Job<'_>>, batch: &CancellationToken) -> Vec<ToolOutput> {
+    for job in &wave {
+        let intent = run.tools.find(&job.call.name).and_then(|tool| tool.intent(&job.call.arguments));
+        run.emit(Event::ToolExecutionStart {
+            tool_call_id: job.call.id.clone(),
+            tool_name: job.call.name.clone(),
+            args: job.call.arguments.clone(),
+            intent,
+        })
+        .await;
+    }
+    let count = wave.len();
+    let mut running = stream::iter(wave.into_iter().enumerate())
+        .map(|(index, job)| async move { (index, one(run, job, batch).await) })
+        .buffer_unordered(AT_ONCE);
+    let mut outputs: Vec<Option<ToolOutput>> = (0..count).map(|_| None).collect();
+    while let Some((index, output)) = running.next().await {
+        outputs[index] = Some(output);
+    }
+    outputs.into_iter().flatten().collect()
+}
+
+async fn one(run: &Run<'_>, job: Job<'_>, batch: &CancellationToken) -> ToolOutput {
+    let prepared = match job.prepared {
+        _ if batch.is_cancelled() => Prepared::Refused(skipped(run)),
+        Some(prepared) => prepared,
+        None => call::prepare(run, job.call).await,
+    };
+    let output = match prepared {
+        Prepared::Refused(output) => output,
+        Prepared::Ready { tool, call } => ready(run, &tool, &call, batch).await,
+    };
+    run.emit(Event::ToolExecutionEnd {
+        tool_call_id: job.call.id.clone(),
+        tool_name: job.call.name.clone(),
+        result: output.clone().into(),
+        is_error: output.is_error,
+    })
+    .await;
+    output
+}
+
+async fn ready(run: &Run<'_>, tool: &Arc<dyn Tool>, call: &ToolCall, batch: &CancellationToken) -> ToolOutput {
+    if batch.is_cancelled() {
+        return skipped(run);
+    }
+    let output = call::execute(run, tool, call, batch).await;
+    call::finish(run, call, output).await
+}
+
+/// What a call that never began is answered with.
+fn skipped(run: &Run<'_>) -> ToolOutput {
+    ToolOutput::error(if run.cancel.is_cancelled() {
+        "Operation aborted"
+    } else {
+        "Skipped due to queued user message."
+    })
+}

@@ -1,0 +1,105 @@
+//! A provider's stream as events of the session: deltas merged for 50 ms, the end forced when a provider hangs.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sinew_llm::error::ErrorInfo;
+use sinew_llm::event::{EventStream, StreamEvent};
+use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason};
+use tokio::time::Instant;
+
+use super::run::Run;
+use crate::event::Event;
+
+/// How long a delta waits for more of its kind.
+const MERGE: Duration = Duration::from_millis(50);
+/// How long a provider has to end its answer once it was told to.
+const SETTLE: Duration = Duration::from_secs(1);
+
+/// Reads an answer to its end and tells it as `message_start` and `message_update`; the end of the message is told by
+/// the caller, once it is stored. Gives the final message, which carries the error where there was one.
+pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream) -> AssistantMessage {
+    let mut begun = false;
+    let mut waiting: Option<(StreamEvent, Instant)> = None;
+    let mut give_up: Option<Instant> = None;
+    loop {
+        let flush_at = waiting.as_ref().map(|(_, since)| *since + MERGE);
+        let event = tokio::select! {
+            biased;
+            () = run.cancel.cancelled(), if give_up.is_none() => {
+                give_up = Some(Instant::now() + SETTLE);
+                continue;
+            }
+            event = stream.next() => event,
+            () = at(flush_at) => {
+                flush(run, &stream, &mut waiting).await;
+                continue;
+            }
+            () = at(give_up) => {
+                flush(run, &stream, &mut waiting).await;
+                return aborted(stream.partial().snapshot());
+            }
+        };
+        let Some(event) = event else {
+            // The stream's contract ends with a last event; a provider that breaks it has said all that there is.
+            return stream.partial().snapshot();
+        };
+        if !begun {
+            begun = true;
+            let message = AgentMessage::Assistant(stream.partial().snapshot());
+            run.emit(Event::MessageStart { message }).await;
+        }
+        if event.delta().is_some() {
+            match waiting.as_mut() {
+                None => waiting = Some((event, Instant::now())),
+                Some((first, _)) => {
+                    if let Err(event) = first.merge(event) {
+                        flush(run, &stream, &mut waiting).await;
+                        waiting = Some((event, Instant::now()));
+                    }
+                }
+            }
+            continue;
+        }
+        flush(run, &stream, &mut waiting).await;
+        match event {
+            StreamEvent::Start => {}
+            StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } => return *message,
+            event => update(run, &stream, &event).await,
+        }
+    }
+}
+
+/// Resolves at `moment`, never without one.
+async fn at(moment: Option<Instant>) {
+    match moment {
+        Some(moment) => tokio::time::sleep_until(moment).await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn flush(run: &Run<'_>, stream: &EventStream, waiting: &mut Option<(StreamEvent, Instant)>) {
+    if let Some((event, _)) = waiting.take() {
+        update(run, stream, &event).await;
+    }
+}
+
+async fn update(run: &Run<'_>, stream: &EventStream, event: &StreamEvent) {
+    let partial = stream.partial().snapshot();
+    let mut told = event.to_json(Some(&partial));
+    if let Value::Object(told) = &mut told {
+        // The snapshot stands beside the event already.
+        told.remove("partial");
+    }
+    run.emit(Event::MessageUpdate { message: AgentMessage::Assistant(partial), assistant_message_event: told }).await;
+}
+
+/// What a provider that does not end has said until now. Calls that are still open must not run.
+fn aborted(mut message: AssistantMessage) -> AssistantMessage {
+    message.content.retain(|block| block.as_tool_call().is_none_or(|call| call.partial_json.is_none()));
+    let error = ErrorInfo::aborted();
+    message.stop_reason = StopReason::Aborted;
+    message.error_message = Some(error.message.clone());
+    message.error = Some(error);
+    message
+}

@@ -1,0 +1,193 @@
+//! One tool call: looked up, mended, checked, asked about, run, reported.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use futures_util::FutureExt;
+use serde_json::Value;
+use sinew::base::Canceller;
+use sinew_llm::message::ToolCall;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::run::Run;
+use super::schema::validate;
+use crate::event::Event;
+use crate::extension::{Context, Verdict};
+use crate::tool::{Call, Tool, ToolError, ToolOutput, Updates, panic_text};
+
+/// A hook that takes longer is cut off.
+const HOOK_LIMIT: Duration = Duration::from_secs(30);
+/// Updates of a call come at most this often.
+const UPDATE_EVERY: Duration = Duration::from_millis(100);
+/// Characters of received arguments that an error shows.
+const SHOWN: usize = 1_000;
+
+/// A call that may run, or what it is answered with at once.
+pub(super) enum Prepared {
+    Ready { tool: Arc<dyn Tool>, call: ToolCall },
+    Refused(ToolOutput),
+}
+
+/// Looks a call up, mends and checks its arguments, and asks the hooks.
+pub(super) async fn prepare(run: &Run<'_>, call: &ToolCall) -> Prepared {
+    let refused = |text: String| Prepared::Refused(ToolOutput::error(text));
+    let Some(tool) = run.tools.find(&call.name).cloned() else {
+        return refused(format!("Tool {} not found. Available: {}", call.name, run.tools.names().join(", ")));
+    };
+    if let Some(reason) = &call.invalid_arguments {
+        return refused(format!("Invalid JSON in tool arguments: {reason}"));
+    }
+    let mut call = call.clone();
+    call.arguments = tool.prepare(call.arguments);
+    if let Some(text) = misfit(&*tool, &call.arguments) {
+        return refused(text);
+    }
+    let context = run.context();
+    for extension in run.extensions {
+        let asked = AssertUnwindSafe(extension.before_tool_call(&call, &context)).catch_unwind();
+        let failed = |error: String| refused(format!("Hook {} failed: {error}", extension.name()));
+        let verdict = tokio::select! {
+            verdict = tokio::time::timeout(HOOK_LIMIT, asked) => verdict,
+            () = run.cancel.cancelled() => return refused("Operation aborted".into()),
+        };
+        match verdict {
+            Ok(Ok(Ok(Verdict::Allow))) => {}
+            Ok(Ok(Ok(Verdict::Block(reason)))) => return refused(reason),
+            Ok(Ok(Ok(Verdict::Replace(arguments)))) => {
+                call.arguments = arguments;
+                if let Some(text) = misfit(&*tool, &call.arguments) {
+                    return refused(text);
+                }
+            }
+            Ok(Ok(Err(error))) => return failed(error),
+            Ok(Err(panic)) => return failed(panic_text(panic.as_ref())),
+            Err(_) => return failed(format!("no answer within {} s", HOOK_LIMIT.as_secs())),
+        }
+    }
+    Prepared::Ready { tool, call }
+}
+
+/// What to tell a model whose arguments do not fit.
+fn misfit(tool: &dyn Tool, arguments: &Value) -> Option<String> {
+    let faults = validate(&tool.parameters(), arguments);
+    if faults.is_empty() {
+        return None;
+    }
+    let received = arguments.to_string();
+    let shown: String = received.chars().take(SHOWN).collect();
+    let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
+    Some(format!("Validation failed for tool \"{}\":\n{}\n\nReceived: {shown}", tool.name(), lines.join("\n")))
+}
+
+/// Runs a prepared call to its end. `cancel` ends it, unless the tool must not be cut short.
+pub(super) async fn execute(
+    run: &Run<'_>,
+    tool: &Arc<dyn Tool>,
+    call: &ToolCall,
+    cancel: &CancellationToken,
+) -> ToolOutput {
+    let name = tool.name().to_string();
+    if cancel.is_cancelled() {
+        return ToolOutput::error("Operation aborted");
+    }
+    let (canceller, flag) = Canceller::new();
+    let (progress, updates) = Progress::new();
+    let job = Call {
+        id: call.id.clone(),
+        arguments: call.arguments.clone(),
+        cwd: run.context.cwd.clone(),
+        session: run.context.session.clone(),
+        cancel: flag,
+        updates,
+    };
+    let work = AssertUnwindSafe(tool.execute(job)).catch_unwind();
+    tokio::pin!(work);
+    let mut told = false;
+    let mut last: Option<Instant> = None;
+    let result = loop {
+        let due = last.map_or_else(Instant::now, |last| last + UPDATE_EVERY);
+        tokio::select! {
+            biased;
+            result = &mut work => break result,
+            () = cancel.cancelled(), if !told && !tool.flags().non_abortable => {
+                told = true;
+                canceller.cancel();
+            }
+            () = progress.arrived(due) => {
+                last = Some(Instant::now());
+                if let Some(partial) = progress.take() {
+                    run.emit(Event::ToolExecutionUpdate {
+                        tool_call_id: call.id.clone(),
+                        tool_name: name.clone(),
+                        args: call.arguments.clone(),
+                        partial_result: partial.into(),
+                    }).await;
+                }
+            }
+        }
+    };
+    match result {
+        Ok(Ok(output)) => output,
+        Ok(Err(ToolError::Failed(text))) => ToolOutput::error(text),
+        Ok(Err(ToolError::Aborted)) => ToolOutput::error("Operation aborted"),
+        Err(panic) => ToolOutput::error(format!("Tool {name} crashed: {}", panic_text(panic.as_ref()))),
+    }
+}
+
+/// Lets the hooks change what a call gave. One that fails leaves it and is reported.
+pub(super) async fn finish(run: &Run<'_>, call: &ToolCall, mut output: ToolOutput) -> ToolOutput {
+    let context: Context = run.context();
+    for extension in run.extensions {
+        let changed = AssertUnwindSafe(extension.after_tool_call(call, output.clone(), &context)).catch_unwind();
+        let changed = tokio::select! {
+            changed = tokio::time::timeout(HOOK_LIMIT, changed) => changed,
+            // The result is there: an abort does not wait for what a hook would make of it.
+            () = run.cancel.cancelled() => return output,
+        };
+        let error = match changed {
+            Ok(Ok(Ok(changed))) => {
+                output = changed;
+                continue;
+            }
+            Ok(Ok(Err(error))) => error,
+            Ok(Err(panic)) => panic_text(panic.as_ref()),
+            Err(_) => format!("no answer within {} s", HOOK_LIMIT.as_secs()),
+        };
+        let (extension_path, event) = (extension.name().into_owned(), "tool_result".to_string());
+        run.emit(Event::ExtensionError { extension_path, event, error }).await;
+    }
+    output
+}
+
+/// The newest update of a call; older ones that nobody has seen are replaced.
+struct Progress {
+    newest: Arc<Mutex<Option<ToolOutput>>>,
+    arrived: Arc<tokio::sync::Notify>,
+}
+
+impl Progress {
+    fn new() -> (Progress, Updates) {
+        let newest: Arc<Mutex<Option<ToolOutput>>> = Arc::default();
+        let arrived = Arc::new(tokio::sync::Notify::new());
+        let (slot, bell) = (Arc::clone(&newest), Arc::clone(&arrived));
+        let updates = Updates::new(move |output| {
+            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(output);
+            bell.notify_one();
+        });
+        (Progress { newest, arrived }, updates)
+    }
+
+    /// Resolves when there is an update and `due` has come. Dropping it loses nothing.
+    async fn arrived(&self, due: Instant) {
+        while self.newest.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+            self.arrived.notified().await;
+        }
+        tokio::time::sleep_until(due).await;
+    }
+
+    fn take(&self) -> Option<ToolOutput> {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}

@@ -1,0 +1,28 @@
+//! The loop: ask, run the tools, ask again. Opens no file and reads no environment: what it needs comes through
+//! [`Provider`](sinew_llm::provider::Provider), [`Tool`](crate::tool::Tool), [`Journal`] and [`Sink`].
+//!
+//! | module | knows |
+//! |---|---|
+//! | `run` | turns: the order of everything |
+//! | `bridge` | a provider's stream as events, merged for 50 ms |
+//! | `batch` | the tool calls of one answer: which run beside which, and in which order they count |
+//! | `call` | one call: look up, mend, check, hooks, run, hooks |
+//! | `queue` | what the user says meanwhile |
+//! | `repair` | messages as a provider accepts them |
+//! | `schema` | whether arguments fit |
+
+mod batch;
+mod bridge;
+mod call;
+mod queue;
+mod repair;
+mod run;
+mod schema;
+
+#[cfg(test)]
+mod tests;
+
+pub use queue::{Full, Mode, QUEUE_LIMIT, Queues};
+pub use repair::repair;
+pub use run::{Ended, Interrupt, Journal, Run, RunSettings, Sink, ToolExecution, Toolset};
+pub use schema::validate;

@@ -1,0 +1,116 @@
+//! Messages as a provider accepts them: roles mapped, every call with its result directly behind it.
+//!
+//! The stored session is never changed. What depends on the wire (alternation, ids that a provider refuses, thoughts
+//! of another model, pictures) is the adapters' part of the repair.
+
+use std::collections::HashMap;
+
+use sinew_llm::message::{
+    AgentMessage, AssistantMessage, BashExecution, Block, Content, FileMention, LlmMessage, StopReason,
+    ToolResultMessage, UserMessage,
+};
+
+/// The text of a result that a call never got.
+pub(super) const NO_RESULT: &str = "No result: the call was interrupted.";
+
+/// Maps roles and makes the list valid. Linear in the messages.
+#[must_use]
+pub fn repair(messages: &[AgentMessage]) -> Vec<LlmMessage> {
+    let mut results: HashMap<&str, &ToolResultMessage> = HashMap::new();
+    for message in messages {
+        if let AgentMessage::ToolResult(result) = message {
+            // The first result counts: a second one for the same call is a writer's fault.
+            results.entry(&result.tool_call_id).or_insert(result);
+        }
+    }
+    let mut list = Vec::with_capacity(messages.len());
+    for message in messages {
+        match message {
+            AgentMessage::Assistant(answer) => {
+                let Some(answer) = usable(answer) else { continue };
+                let calls: Vec<(String, String)> =
+                    answer.tool_calls().map(|call| (call.id.clone(), call.name.clone())).collect();
+                let timestamp = answer.timestamp;
+                list.push(LlmMessage::Assistant(answer));
+                for (id, name) in calls {
+                    let result = results.remove(id.as_str()).cloned();
+                    list.push(LlmMessage::ToolResult(result.unwrap_or_else(|| missing(id, name, timestamp))));
+                }
+            }
+            // It stands behind its call already, or has none and is dropped.
+            AgentMessage::ToolResult(_) => {}
+            AgentMessage::User(user) => list.push(LlmMessage::User(user.clone())),
+            AgentMessage::BashExecution(run) if run.exclude_from_context == Some(true) => {}
+            AgentMessage::BashExecution(run) => list.push(said(bash(run), run.timestamp)),
+            AgentMessage::Custom(custom) => {
+                list.push(LlmMessage::User(UserMessage {
+                    content: custom.content.clone(),
+                    timestamp: custom.timestamp,
+                }));
+            }
+            AgentMessage::FileMention(mention) => list.push(LlmMessage::User(UserMessage {
+                content: Content::Blocks(mentioned(mention)),
+                timestamp: mention.timestamp,
+            })),
+            AgentMessage::BranchSummary(branch) => {
+                let text = format!(
+                    "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}\n</summary>",
+                    branch.summary
+                );
+                list.push(said(text, branch.timestamp));
+            }
+            AgentMessage::CompactionSummary(summary) => {
+                let text = format!(
+                    "The conversation before this point was compacted into the following summary:\n\n<summary>\n{}\n</summary>",
+                    summary.summary
+                );
+                list.push(said(text, summary.timestamp));
+            }
+        }
+    }
+    list
+}
+
+fn said(text: String, timestamp: i64) -> LlmMessage {
+    LlmMessage::User(UserMessage { content: Content::Text(text), timestamp })
+}
+
+/// An answer that failed before it said anything is left out; ids that come twice in one answer are told apart.
+fn usable(answer: &AssistantMessage) -> Option<AssistantMessage> {
+    let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
+    let says = answer.content.iter().any(|block| match block {
+        Block::Text(text) => !text.text.trim().is_empty(),
+        Block::ToolCall(_) => true,
+        _ => false,
+    });
+    (!failed || says).then(|| answer.clone())
+}
+
+fn missing(tool_call_id: String, tool_name: String, timestamp: i64) -> ToolResultMessage {
+    let content = vec![Block::text(NO_RESULT)];
+    ToolResultMessage { tool_call_id, tool_name, content, details: None, is_error: true, timestamp }
+}
+
+fn bash(run: &BashExecution) -> String {
+    let mut text = format!("Ran `{}`\n```\n{}\n```", run.command, run.output.trim_end());
+    match run.exit_code {
+        _ if run.cancelled => text.push_str("\n(cancelled)"),
+        Some(0) | None => {}
+        Some(code) => text.push_str(&format!("\nExit code: {code}")),
+    }
+    if let (true, Some(path)) = (run.truncated, &run.full_output_path) {
+        text.push_str(&format!("\n[Output truncated. Full output: {path}]"));
+    }
+    text
+}
+
+fn mentioned(mention: &FileMention) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    for file in &mention.files {
+        blocks.push(Block::text(format!("<file path=\"{}\">\n{}\n</file>", file.path, file.content)));
+        if let Some(image) = &file.image {
+            blocks.push(Block::Image(image.clone()));
+        }
+    }
+    blocks
+}

@@ -1,0 +1,305 @@
+//! The order of a run: turns until the model has nothing more to do and nobody anything more to say.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use sinew_llm::message::{AgentMessage, AssistantMessage, Block, LlmMessage, StopReason, ToolResultMessage};
+use sinew_llm::provider::{Provider, Request};
+use tokio_util::sync::CancellationToken;
+
+use super::queue::Queues;
+use super::repair::repair;
+use super::{batch, bridge};
+use crate::clock::Clock;
+use crate::event::Event;
+use crate::extension::{Context, Extension};
+use crate::tool::{Boxed, Tool};
+
+/// The text for calls of an answer that the output limit cut.
+const CUT: &str = "The reply was cut off by the output limit. This call was not run; send it again.";
+
+/// Where events go. Waits while its readers are behind.
+pub trait Sink: Send + Sync {
+    /// Hands an event over.
+    fn emit(&self, event: Event) -> Boxed<'_, ()>;
+}
+
+/// Where messages are kept. A failure to keep one is the journal's to tell; the run goes on.
+pub trait Journal: Send + Sync {
+    /// Keeps a message; on disk when this returns, if there is a disk.
+    fn message(&self, message: &AgentMessage);
+
+    /// A turn is over: what was kept is forced to the disk.
+    fn turn_end(&self) {}
+}
+
+/// The tools of a session in the order in which they were registered.
+#[derive(Clone, Default)]
+pub struct Toolset {
+    tools: Vec<Arc<dyn Tool>>,
+}
+
+impl Toolset {
+    /// The tools; of two with one name the first counts, the names of the others are given back.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> (Toolset, Vec<String>) {
+        let mut set = Toolset::default();
+        let mut doubled = Vec::new();
+        for tool in tools {
+            if set.find(tool.name()).is_some() {
+                doubled.push(tool.name().to_string());
+            } else {
+                set.tools.push(tool);
+            }
+        }
+        (set, doubled)
+    }
+
+    /// The tool of a name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
+        self.tools.iter().find(|tool| tool.name() == name)
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> &[Arc<dyn Tool>] {
+        &self.tools
+    }
+
+    /// The names of those that are not hidden.
+    #[must_use]
+    pub fn names(&self) -> Vec<&str> {
+        self.tools.iter().filter(|tool| !tool.flags().hidden).map(|tool| tool.name()).collect()
+    }
+}
+
+/// Whether the calls of one answer run side by side.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum ToolExecution {
+    /// As far as the tools allow.
+    #[default]
+    Parallel,
+    /// One after another; each sees the effects of the last.
+    Sequential,
+}
+
+/// When steering is taken up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Interrupt {
+    /// Also between tool calls.
+    #[default]
+    Immediate,
+    /// After all of them.
+    Wait,
+}
+
+/// What the user may set.
+#[derive(Debug, Clone, Copy)]
+pub struct RunSettings {
+    /// Calls of the provider at most; 0 is no limit. Default 200.
+    pub max_turns: u32,
+    /// Default parallel.
+    pub execution: ToolExecution,
+    /// Default immediate.
+    pub interrupt: Interrupt,
+}
+
+impl Default for RunSettings {
+    fn default() -> RunSettings {
+        RunSettings { max_turns: 200, execution: ToolExecution::default(), interrupt: Interrupt::default() }
+    }
+}
+
+/// One run, and all that it needs of the world.
+pub struct Run<'a> {
+    /// Who answers.
+    pub provider: &'a dyn Provider,
+    /// Makes the request of a turn; asked anew for each, so that a change of model or tools takes effect.
+    pub request: &'a (dyn Fn(Vec<LlmMessage>) -> Request + Send + Sync),
+    /// What the model may call.
+    pub tools: &'a Toolset,
+    /// Who may look and change.
+    pub extensions: &'a [Arc<dyn Extension>],
+    /// What the user says meanwhile.
+    pub queues: &'a Queues,
+    /// Where messages are kept.
+    pub journal: &'a dyn Journal,
+    /// Where events go.
+    pub sink: &'a dyn Sink,
+    /// The time.
+    pub clock: &'a dyn Clock,
+    /// What extensions know of the session.
+    pub context: &'a Context,
+    /// What the user has set.
+    pub settings: RunSettings,
+    /// Ends the run.
+    pub cancel: CancellationToken,
+    /// Turns that the user's prompt has had already, in earlier runs of the same chain.
+    pub turns: u32,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// Everything that it added.
+    pub messages: Vec<AgentMessage>,
+    /// The last answer, if there was one.
+    pub answer: Option<AssistantMessage>,
+    /// It had as many turns as it may.
+    pub limited: bool,
+    /// Turns of the chain, this run's included.
+    pub turns: u32,
+}
+
+impl Run<'_> {
+    pub(super) async fn emit(&self, event: Event) {
+        let context = self.context();
+        for extension in self.extensions {
+            extension.on_event(&event, &context).await;
+        }
+        self.sink.emit(event).await;
+    }
+
+    pub(super) fn context(&self) -> Context {
+        Context { cancel: self.cancel.clone(), ..self.context.clone() }
+    }
+
+    /// Keeps a whole message and tells it.
+    pub(super) async fn tell(&self, message: &AgentMessage) {
+        self.emit(Event::MessageStart { message: message.clone() }).await;
+        self.journal.message(message);
+        self.emit(Event::MessageEnd { message: message.clone() }).await;
+    }
+
+    /// Says `prompts` to the model and works until it has nothing more to do. `messages` is what the model has seen
+    /// so far; the run adds to it. The transcript is valid at the end, whatever happened.
+    pub async fn run(mut self, messages: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
+        let first = messages.len();
+        let mut ended = Ended { messages: Vec::new(), answer: None, limited: false, turns: self.turns };
+        self.emit(Event::AgentStart).await;
+        self.add(messages, prompts).await;
+        loop {
+            if self.settings.max_turns > 0 && self.turns >= self.settings.max_turns {
+                self.emit(Event::LimitReached { max_turns: self.settings.max_turns }).await;
+                ended.limited = true;
+                break;
+            }
+            self.turns += 1;
+            let answer = self.turn(messages).await;
+            let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
+            let calls = answer.tool_calls().next().is_some();
+            ended.answer = Some(answer);
+            if failed || self.cancel.is_cancelled() {
+                break;
+            }
+            let steering = self.queues.take_steering();
+            if !steering.is_empty() {
+                self.queue_changed().await;
+                self.add(messages, steering).await;
+            } else if !calls {
+                let follow_up = self.queues.take_follow_up();
+                if follow_up.is_empty() {
+                    break;
+                }
+                self.queue_changed().await;
+                self.add(messages, follow_up).await;
+            }
+        }
+        ended.turns = self.turns;
+        ended.messages = messages[first..].to_vec();
+        self.emit(Event::AgentEnd { messages: ended.messages.clone() }).await;
+        ended
+    }
+
+    async fn add(&self, messages: &mut Vec<AgentMessage>, new: Vec<AgentMessage>) {
+        for message in new {
+            self.tell(&message).await;
+            messages.push(message);
+        }
+    }
+
+    async fn queue_changed(&self) {
+        let (steering, follow_up) = self.queues.texts();
+        self.emit(Event::QueueUpdate { steering, follow_up }).await;
+    }
+
+    /// One request and its tools.
+    async fn turn(&self, messages: &mut Vec<AgentMessage>) -> AssistantMessage {
+        self.emit(Event::TurnStart).await;
+        let request = (self.request)(self.seen(messages).await);
+        let stream = self.provider.stream(request, self.cancel.child_token());
+        let mut answer = bridge::answer(self, stream).await;
+        tell_ids_apart(&mut answer, messages);
+        let message = AgentMessage::Assistant(answer.clone());
+        self.journal.message(&message);
+        self.emit(Event::MessageEnd { message: message.clone() }).await;
+        messages.push(message.clone());
+        let calls: Vec<_> = answer.tool_calls().cloned().collect();
+        let results = match answer.stop_reason {
+            _ if calls.is_empty() => Vec::new(),
+            StopReason::Error | StopReason::Aborted => self.unrun(&calls, super::repair::NO_RESULT).await,
+            StopReason::Length => self.unrun(&calls, CUT).await,
+            _ if self.cancel.is_cancelled() => self.unrun(&calls, "Operation aborted").await,
+            _ => batch::execute(self, &calls).await,
+        };
+        messages.extend(results.iter().cloned());
+        self.journal.turn_end();
+        self.emit(Event::TurnEnd { message, tool_results: results }).await;
+        answer
+    }
+
+    /// What the model sees of `messages`: as the extensions change it, in the shape that a provider accepts.
+    async fn seen(&self, messages: &[AgentMessage]) -> Vec<LlmMessage> {
+        let Some((first, others)) = self.extensions.split_first() else { return repair(messages) };
+        let context = self.context();
+        let mut seen = first.transform_context(messages.to_vec(), &context).await;
+        for extension in others {
+            seen = extension.transform_context(seen, &context).await;
+        }
+        repair(&seen)
+    }
+
+    /// Answers calls that must not run.
+    async fn unrun(&self, calls: &[sinew_llm::message::ToolCall], text: &str) -> Vec<AgentMessage> {
+        let mut results = Vec::with_capacity(calls.len());
+        for call in calls {
+            let result = AgentMessage::ToolResult(ToolResultMessage {
+                tool_call_id: call.id.clone(),
+                tool_name: call.name.clone(),
+                content: vec![Block::text(text)],
+                details: None,
+                is_error: true,
+                timestamp: self.clock.now(),
+            });
+            self.tell(&result).await;
+            results.push(result);
+        }
+        results
+    }
+}
+
+/// A model may use an id twice, in one answer or across answers. A result must find its call, so that later ones get
+/// a suffix.
+fn tell_ids_apart(answer: &mut AssistantMessage, messages: &[AgentMessage]) {
+    if answer.tool_calls().next().is_none() {
+        return;
+    }
+    let mut taken: HashSet<String> = messages
+        .iter()
+        .filter_map(|message| match message {
+            AgentMessage::Assistant(answer) => Some(answer.tool_calls().map(|call| call.id.clone())),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    for block in &mut answer.content {
+        let Block::ToolCall(call) = block else { continue };
+        let mut id = if call.id.is_empty() { "call".to_string() } else { call.id.clone() };
+        let mut next = 2;
+        while !taken.insert(id.clone()) {
+            id = format!("{}_{next}", if call.id.is_empty() { "call" } else { &call.id });
+            next += 1;
+        }
+        call.id = id;
+    }
+}

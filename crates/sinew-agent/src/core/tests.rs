@@ -1,0 +1,522 @@
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sinew_llm::event::{EventStream, StreamEvent};
+use sinew_llm::message::{
+    AgentMessage, AssistantMessage, Block, Content, StopReason, TextBlock, ToolCall, UserMessage,
+};
+use sinew_llm::provider::{Provider, Request};
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::clock::FixedClock;
+use crate::event::Event;
+use crate::extension::{Context, Extension, Verdict};
+use crate::tool::{Boxed, Call, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
+
+/// Answers with one message after another, or hangs after the last.
+struct Played {
+    answers: Vec<AssistantMessage>,
+    next: AtomicUsize,
+    asked: Mutex<Vec<Request>>,
+}
+
+impl Provider for Played {
+    fn api(&self) -> &str {
+        "played"
+    }
+
+    fn stream(&self, request: Request, _cancel: CancellationToken) -> EventStream {
+        self.asked.lock().unwrap().push(request);
+        let answer = self.answers.get(self.next.fetch_add(1, Ordering::SeqCst)).cloned();
+        EventStream::run(AssistantMessage::default(), move |out| async move {
+            out.send(StreamEvent::Start).await;
+            let Some(answer) = answer else { return std::future::pending().await };
+            for (content_index, block) in answer.content.iter().enumerate() {
+                match block {
+                    Block::Text(text) => {
+                        out.send(StreamEvent::TextStart { content_index }).await;
+                        for delta in text.text.split_inclusive(' ') {
+                            out.send(StreamEvent::TextDelta { content_index, delta: delta.into() }).await;
+                        }
+                        out.send(StreamEvent::TextEnd { content_index, signature: None }).await;
+                    }
+                    Block::ToolCall(call) => {
+                        let (id, name) = (call.id.clone(), call.name.clone());
+                        out.send(StreamEvent::ToolCallStart { content_index, id, name }).await;
+                        let tool_call = Box::new(call.clone());
+                        out.send(StreamEvent::ToolCallEnd { content_index, tool_call }).await;
+                    }
+                    _ => {}
+                }
+            }
+            let reason = answer.stop_reason;
+            out.send(StreamEvent::Done { reason, message: Box::new(answer) }).await;
+        })
+    }
+}
+
+fn text(text: &str) -> AssistantMessage {
+    let content = vec![Block::Text(TextBlock { text: text.into(), signature: None })];
+    AssistantMessage { content, stop_reason: StopReason::Stop, ..AssistantMessage::default() }
+}
+
+fn calls(list: &[(&str, &str, Value)]) -> AssistantMessage {
+    let content = list.iter().map(|(id, name, arguments)| {
+        Block::ToolCall(ToolCall {
+            id: (*id).into(),
+            name: (*name).into(),
+            arguments: arguments.clone(),
+            ..ToolCall::default()
+        })
+    });
+    AssistantMessage { content: content.collect(), stop_reason: StopReason::ToolUse, ..AssistantMessage::default() }
+}
+
+fn user(text: &str) -> AgentMessage {
+    AgentMessage::User(UserMessage { content: Content::Text(text.into()), timestamp: 1 })
+}
+
+/// A tool made of a function.
+struct Made<F> {
+    name: &'static str,
+    concurrency: Concurrency,
+    flags: ToolFlags,
+    body: F,
+}
+
+impl<F> Tool for Made<F>
+where
+    F: Fn(Call) -> Boxed<'static, Result<ToolOutput, ToolError>> + Send + Sync,
+{
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn description(&self) -> &str {
+        "for tests"
+    }
+
+    fn parameters(&self) -> Value {
+        json!({"type": "object", "additionalProperties": false, "properties": {"say": {"type": "string"}}})
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        self.concurrency
+    }
+
+    fn flags(&self) -> ToolFlags {
+        self.flags
+    }
+
+    fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
+        (self.body)(call)
+    }
+}
+
+fn tool<F>(name: &'static str, body: F) -> Arc<dyn Tool>
+where
+    F: Fn(Call) -> Boxed<'static, Result<ToolOutput, ToolError>> + Send + Sync + 'static,
+{
+    Arc::new(Made { name, concurrency: Concurrency::Shared, flags: ToolFlags::default(), body })
+}
+
+fn echo() -> Arc<dyn Tool> {
+    tool("echo", |call| {
+        Box::pin(async move { Ok(ToolOutput::text(call.arguments["say"].as_str().unwrap_or_default())) })
+    })
+}
+
+/// A tool that ends when it is cancelled and says so.
+fn waits(begun: &Arc<Notify>) -> Arc<dyn Tool> {
+    let begun = Arc::clone(begun);
+    tool("waits", move |call| {
+        let begun = Arc::clone(&begun);
+        Box::pin(async move {
+            let ended = Arc::new(Notify::new());
+            let bell = Arc::clone(&ended);
+            let _hook = call.cancel.on_cancel(move || bell.notify_one());
+            begun.notify_one();
+            ended.notified().await;
+            Err(ToolError::Aborted)
+        })
+    })
+}
+
+#[derive(Default)]
+struct Kept {
+    events: Mutex<Vec<Event>>,
+    journal: Mutex<Vec<AgentMessage>>,
+}
+
+impl Sink for Kept {
+    fn emit(&self, event: Event) -> Boxed<'_, ()> {
+        Box::pin(async move { self.events.lock().unwrap().push(event) })
+    }
+}
+
+impl Journal for Kept {
+    fn message(&self, message: &AgentMessage) {
+        self.journal.lock().unwrap().push(message.clone());
+    }
+}
+
+/// Everything that a run needs, with nothing in it.
+struct Stage {
+    provider: Played,
+    tools: Toolset,
+    extensions: Vec<Arc<dyn Extension>>,
+    queues: Queues,
+    kept: Kept,
+    clock: FixedClock,
+    context: Context,
+    settings: RunSettings,
+    cancel: CancellationToken,
+}
+
+impl Stage {
+    fn new(answers: Vec<AssistantMessage>, tools: Vec<Arc<dyn Tool>>) -> Stage {
+        let cancel = CancellationToken::new();
+        let context = Context { cwd: PathBuf::from("/"), session: "s".into(), has_ui: false, cancel: cancel.clone() };
+        Stage {
+            provider: Played { answers, next: AtomicUsize::new(0), asked: Mutex::default() },
+            tools: Toolset::new(tools).0,
+            extensions: Vec::new(),
+            queues: Queues::default(),
+            kept: Kept::default(),
+            clock: FixedClock::at(5),
+            context,
+            settings: RunSettings::default(),
+            cancel,
+        }
+    }
+
+    async fn run(&self, messages: &mut Vec<AgentMessage>) -> Ended {
+        let request = |messages| Request { messages, ..Request::default() };
+        let run = Run {
+            provider: &self.provider,
+            request: &request,
+            tools: &self.tools,
+            extensions: &self.extensions,
+            queues: &self.queues,
+            journal: &self.kept,
+            sink: &self.kept,
+            clock: &self.clock,
+            context: &self.context,
+            settings: self.settings,
+            cancel: self.cancel.clone(),
+            turns: 0,
+        };
+        let ended = run.run(messages, vec![user("go")]).await;
+        self.laws(messages);
+        ended
+    }
+
+    /// What holds for every run, however it ends.
+    fn laws(&self, messages: &[AgentMessage]) {
+        let events = self.kept.events.lock().unwrap();
+        let count = |kind: fn(&Event) -> bool| events.iter().filter(|event| kind(event)).count();
+        assert!(matches!(events.first(), Some(Event::AgentStart)));
+        assert!(matches!(events.last(), Some(Event::AgentEnd { .. })));
+        assert_eq!(
+            count(|event| matches!(event, Event::TurnStart)),
+            count(|event| matches!(event, Event::TurnEnd { .. }))
+        );
+        assert_eq!(
+            count(|event| matches!(event, Event::MessageStart { .. })),
+            count(|event| matches!(event, Event::MessageEnd { .. }))
+        );
+        assert_eq!(*self.kept.journal.lock().unwrap(), messages, "the journal has what the context has");
+        // A strict provider accepts the next prompt: repair finds nothing to invent.
+        let sent = repair(messages);
+        let results = messages.iter().filter(|message| matches!(message, AgentMessage::ToolResult(_))).count();
+        assert_eq!(sent.iter().filter(|message| message.role() == "toolResult").count(), results);
+    }
+
+    fn results(&self) -> Vec<(String, bool)> {
+        let journal = self.kept.journal.lock().unwrap();
+        let results = journal.iter().filter_map(|message| match message {
+            AgentMessage::ToolResult(result) => Some((sinew_llm::message::text_of(&result.content), result.is_error)),
+            _ => None,
+        });
+        results.collect()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let events = self.kept.events.lock().unwrap();
+        events.iter().map(|event| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_string()).collect()
+    }
+}
+
+fn say(text: &str) -> Value {
+    json!({"say": text})
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_tells_its_steps_in_order_and_merges_deltas() {
+    let stage = Stage::new(vec![calls(&[("1", "echo", say("hi"))]), text("a b c")], vec![echo()]);
+    let mut messages = Vec::new();
+    let ended = stage.run(&mut messages).await;
+    let expected = "agent_start message_start message_end turn_start message_start message_update message_update \
+        message_end tool_execution_start tool_execution_end message_start message_end turn_end turn_start message_start \
+        message_update message_update message_update message_end turn_end agent_end";
+    assert_eq!(stage.names().join(" "), expected.split_whitespace().collect::<Vec<_>>().join(" "));
+    assert_eq!(ended.answer.unwrap().text(), "a b c");
+    assert_eq!(stage.results(), [("hi".to_string(), false)]);
+    assert_eq!(ended.turns, 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_cannot_run_are_answered_with_what_is_wrong() {
+    let mut broken = ToolCall { id: "4".into(), name: "echo".into(), ..ToolCall::default() };
+    broken.invalid_arguments = Some("expected `,`".into());
+    let mut answer = calls(&[("1", "ecko", json!({})), ("2", "echo", json!({"say": 1})), ("3", "panics", json!({}))]);
+    answer.content.push(Block::ToolCall(broken));
+    let panics = tool("panics", |_| Box::pin(async { panic!("oh no") }));
+    let stage = Stage::new(vec![answer, text("ok")], vec![echo(), panics]);
+    stage.run(&mut Vec::new()).await;
+    let expected = [
+        "Tool ecko not found. Available: echo, panics",
+        "Validation failed for tool \"echo\":\n  /say: must be string, not number\n\nReceived: {\"say\":1}",
+        "Tool panics crashed: oh no",
+        "Invalid JSON in tool arguments: expected `,`",
+    ];
+    assert_eq!(stage.results(), expected.map(|text| (text.to_string(), true)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_stand_in_source_order_whatever_ends_first() {
+    let slow = tool("slow", |_| {
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            Ok(ToolOutput::text("slow"))
+        })
+    });
+    let stage = Stage::new(
+        vec![calls(&[("1", "slow", json!({})), ("2", "echo", say("quick"))]), text("ok")],
+        vec![slow, echo()],
+    );
+    stage.run(&mut Vec::new()).await;
+    assert_eq!(stage.results(), [("slow".to_string(), false), ("quick".to_string(), false)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn exclusive_calls_never_overlap() {
+    let inside = Arc::new(AtomicUsize::new(0));
+    let alone = |name: &'static str| -> Arc<dyn Tool> {
+        let inside = Arc::clone(&inside);
+        let body = move |_| -> Boxed<'static, Result<ToolOutput, ToolError>> {
+            let inside = Arc::clone(&inside);
+            Box::pin(async move {
+                let others = inside.fetch_add(1, Ordering::SeqCst);
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                inside.fetch_sub(1, Ordering::SeqCst);
+                Ok(ToolOutput::text(others.to_string()))
+            })
+        };
+        Arc::new(Made { name, concurrency: Concurrency::Exclusive, flags: ToolFlags::default(), body })
+    };
+    let (one, two) = (alone("one"), alone("two"));
+    let answer =
+        calls(&[("1", "one", json!({})), ("2", "two", json!({})), ("3", "echo", say("x")), ("4", "one", json!({}))]);
+    let stage = Stage::new(vec![answer, text("ok")], vec![one, two, echo()]);
+    stage.run(&mut Vec::new()).await;
+    let said: Vec<String> = stage.results().into_iter().map(|(text, _)| text).collect();
+    assert_eq!(said, ["0", "0", "x", "0"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn steering_ends_what_may_be_ended_skips_the_rest_and_is_answered() {
+    let begun = Arc::new(Notify::new());
+    let alone = Made {
+        name: "later",
+        concurrency: Concurrency::Exclusive,
+        flags: ToolFlags::default(),
+        body: |_| -> Boxed<'static, Result<ToolOutput, ToolError>> { Box::pin(async { Ok(ToolOutput::text("ran")) }) },
+    };
+    let answer = calls(&[("1", "echo", say("done")), ("2", "waits", json!({})), ("3", "later", json!({}))]);
+    let stage = Stage::new(vec![answer, text("ok")], vec![echo(), waits(&begun), Arc::new(alone)]);
+    let steer = async {
+        begun.notified().await;
+        stage.queues.steer(user("stop that")).unwrap();
+    };
+    let mut messages = Vec::new();
+    let (ended, ()) = tokio::join!(stage.run(&mut messages), steer);
+    let expected = [("done", false), ("Operation aborted", true), ("Skipped due to queued user message.", true)];
+    assert_eq!(stage.results(), expected.map(|(text, failed)| (text.to_string(), failed)));
+    assert_eq!(messages[messages.len() - 2], user("stop that"));
+    assert_eq!(ended.answer.unwrap().text(), "ok");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_ends_a_hanging_provider_and_leaves_a_valid_transcript() {
+    let stage = Stage::new(vec![], vec![]);
+    let mut messages = Vec::new();
+    let abort = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        stage.cancel.cancel();
+    };
+    let (ended, ()) = tokio::join!(stage.run(&mut messages), abort);
+    let answer = ended.answer.unwrap();
+    assert_eq!(
+        (answer.stop_reason, answer.error_message.as_deref()),
+        (StopReason::Aborted, Some("Request was aborted"))
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_while_tools_run_answers_every_call() {
+    let begun = Arc::new(Notify::new());
+    let answer = calls(&[("1", "waits", json!({})), ("2", "echo", say("x"))]);
+    let stage = Stage::new(vec![answer], vec![waits(&begun), echo()]);
+    let abort = async {
+        begun.notified().await;
+        stage.cancel.cancel();
+    };
+    let mut messages = Vec::new();
+    tokio::join!(stage.run(&mut messages), abort);
+    assert_eq!(stage.results().len(), 2);
+    assert_eq!(stage.results()[0], ("Operation aborted".to_string(), true));
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_an_answer_that_was_cut_never_run() {
+    let mut cut = calls(&[("1", "echo", say("x"))]);
+    cut.stop_reason = StopReason::Length;
+    let stage = Stage::new(vec![cut, text("ok")], vec![echo()]);
+    stage.run(&mut Vec::new()).await;
+    let expected = "The reply was cut off by the output limit. This call was not run; send it again.";
+    assert_eq!(stage.results(), [(expected.to_string(), true)]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_id_that_comes_twice_finds_its_own_result() {
+    let answer = calls(&[("same", "echo", say("a")), ("same", "echo", say("b"))]);
+    let stage = Stage::new(vec![answer, calls(&[("same", "echo", say("c"))]), text("ok")], vec![echo()]);
+    let mut messages = Vec::new();
+    stage.run(&mut messages).await;
+    let ids: Vec<String> = messages
+        .iter()
+        .filter_map(|message| match message {
+            AgentMessage::ToolResult(result) => Some(result.tool_call_id.clone()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ids, ["same", "same_2", "same_3"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_stops_at_its_limit_of_turns() {
+    let mut stage =
+        Stage::new(vec![calls(&[("1", "echo", say("x"))]), calls(&[("2", "echo", say("y"))])], vec![echo()]);
+    stage.settings.max_turns = 2;
+    let ended = stage.run(&mut Vec::new()).await;
+    assert!(ended.limited);
+    assert!(stage.names().contains(&"limit_reached".to_string()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn follow_ups_are_said_when_the_agent_would_stop() {
+    let stage = Stage::new(vec![text("one"), text("two"), text("three")], vec![]);
+    stage.queues.follow_up(user("more")).unwrap();
+    stage.queues.follow_up(user("still more")).unwrap();
+    let ended = stage.run(&mut Vec::new()).await;
+    assert_eq!(ended.answer.unwrap().text(), "three");
+    for _ in 0..QUEUE_LIMIT {
+        stage.queues.follow_up(user("x")).unwrap();
+    }
+    assert_eq!(stage.queues.follow_up(user("x")), Err(Full));
+}
+
+/// A hook that does one of the things that must block a call.
+struct Hook(&'static str);
+
+impl Extension for Hook {
+    fn name(&self) -> Cow<'static, str> {
+        "guard".into()
+    }
+
+    fn before_tool_call<'a>(
+        &'a self,
+        _call: &'a ToolCall,
+        _context: &'a Context,
+    ) -> Boxed<'a, Result<Verdict, String>> {
+        Box::pin(async move {
+            match self.0 {
+                "block" => Ok(Verdict::Block("not here".into())),
+                "fail" => Err("exit code 1".into()),
+                "panic" => panic!("bad hook"),
+                "hang" => std::future::pending().await,
+                "replace" => Ok(Verdict::Replace(say("other"))),
+                _ => Ok(Verdict::Replace(json!({"say": 1}))),
+            }
+        })
+    }
+
+    fn after_tool_call<'a>(
+        &'a self,
+        _: &'a ToolCall,
+        output: ToolOutput,
+        _: &'a Context,
+    ) -> Boxed<'a, Result<ToolOutput, String>> {
+        Box::pin(async move { if self.0 == "replace" { Err("late".into()) } else { Ok(output) } })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_that_does_not_allow_blocks() {
+    let cases = [
+        ("block", "not here"),
+        ("fail", "Hook guard failed: exit code 1"),
+        ("panic", "Hook guard failed: bad hook"),
+        ("hang", "Hook guard failed: no answer within 30 s"),
+        (
+            "nonsense",
+            "Validation failed for tool \"echo\":\n  /say: must be string, not number\n\nReceived: {\"say\":1}",
+        ),
+    ];
+    for (does, expected) in cases {
+        let mut stage = Stage::new(vec![calls(&[("1", "echo", say("x"))]), text("ok")], vec![echo()]);
+        stage.extensions.push(Arc::new(Hook(does)));
+        stage.run(&mut Vec::new()).await;
+        assert_eq!(stage.results(), [(expected.to_string(), true)], "{does}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_hook_may_replace_arguments_and_a_late_failure_keeps_the_result() {
+    let mut stage = Stage::new(vec![calls(&[("1", "echo", say("x"))]), text("ok")], vec![echo()]);
+    stage.extensions.push(Arc::new(Hook("replace")));
+    stage.run(&mut Vec::new()).await;
+    assert_eq!(stage.results(), [("other".to_string(), false)]);
+    assert!(stage.names().contains(&"extension_error".to_string()));
+}
+
+#[test]
+fn repair_moves_results_behind_their_calls_and_drops_what_has_none() {
+    let call = AgentMessage::Assistant(calls(&[("1", "a", json!({})), ("2", "b", json!({}))]));
+    let result = |id: &str| {
+        AgentMessage::ToolResult(sinew_llm::message::ToolResultMessage {
+            tool_call_id: id.into(),
+            ..Default::default()
+        })
+    };
+    let mut failed = text("  ");
+    failed.stop_reason = StopReason::Error;
+    let messages = [user("x"), result("9"), call, user("y"), result("2"), AgentMessage::Assistant(failed)];
+    let shape: Vec<String> = repair(&messages)
+        .iter()
+        .map(|message| match message {
+            sinew_llm::message::LlmMessage::ToolResult(result) => {
+                format!("{} {}", result.tool_call_id, result.is_error)
+            }
+            other => other.role().to_string(),
+        })
+        .collect();
+    assert_eq!(shape, ["user", "assistant", "1 true", "2 false", "user"]);
+}

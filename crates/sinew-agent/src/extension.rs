@@ -1,0 +1,80 @@
+//! The one way to add to an agent: built-in tools come through it as those of users do.
+
+use std::borrow::Cow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use sinew_llm::message::{AgentMessage, ToolCall};
+use tokio_util::sync::CancellationToken;
+
+use crate::event::Event;
+use crate::tool::{Boxed, Tool, ToolOutput};
+
+/// What an extension says of a call before it runs.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It may run.
+    Allow,
+    /// It must not; the model reads why.
+    Block(String),
+    /// It runs with these arguments, which are checked again.
+    Replace(Value),
+}
+
+/// What an extension knows of the session.
+#[derive(Debug, Clone)]
+pub struct Context {
+    /// The folder in which the session works.
+    pub cwd: PathBuf,
+    /// The id of the session.
+    pub session: String,
+    /// Whether somebody can be asked.
+    pub has_ui: bool,
+    /// Set when the run is to end.
+    pub cancel: CancellationToken,
+}
+
+/// Hooks and tools under one name. Every hook has a default that changes nothing.
+pub trait Extension: Send + Sync {
+    /// Names the extension in messages.
+    fn name(&self) -> Cow<'static, str>;
+
+    /// What it adds for the model.
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        Vec::new()
+    }
+
+    /// Asked before each call, in load order; the first that blocks wins. A hook that fails blocks.
+    fn before_tool_call<'a>(
+        &'a self,
+        _call: &'a ToolCall,
+        _context: &'a Context,
+    ) -> Boxed<'a, Result<Verdict, String>> {
+        Box::pin(async { Ok(Verdict::Allow) })
+    }
+
+    /// May change what a call gave; each sees the last one's. A hook that fails leaves it as it was.
+    fn after_tool_call<'a>(
+        &'a self,
+        _call: &'a ToolCall,
+        output: ToolOutput,
+        _context: &'a Context,
+    ) -> Boxed<'a, Result<ToolOutput, String>> {
+        Box::pin(async { Ok(output) })
+    }
+
+    /// May change what the model sees, before each request. The session keeps what it has.
+    fn transform_context<'a>(
+        &'a self,
+        messages: Vec<AgentMessage>,
+        _context: &'a Context,
+    ) -> Boxed<'a, Vec<AgentMessage>> {
+        Box::pin(async { messages })
+    }
+
+    /// Told of every event.
+    fn on_event<'a>(&'a self, _event: &'a Event, _context: &'a Context) -> Boxed<'a, ()> {
+        Box::pin(async {})
+    }
+}
