@@ -44,12 +44,13 @@ pub(super) fn decode(bytes: &[u8], cancel: &Cancel) -> Result<(Picture, Orientat
 
 pub(super) fn probe(bytes: &[u8]) -> Result<(u32, u32, Orientation)> {
     let decoder = open(bytes)?;
-    let (width, height) = (u32::from(decoder.width()), u32::from(decoder.height()));
-    limits::check(width, height, 1)?;
-    Ok((width, height, Orientation::Normal))
+    Ok((decoder.width().into(), decoder.height().into(), Orientation::Normal))
 }
 
 fn open(bytes: &[u8]) -> Result<gif::Decoder<Cursor<&[u8]>>> {
+    if let Some(&[a, b, c, d]) = bytes.get(6..10) {
+        limits::check(u16::from_le_bytes([a, b]).into(), u16::from_le_bytes([c, d]).into(), 1)?;
+    }
     let mut options = DecodeOptions::new();
     options.set_color_output(ColorOutput::RGBA);
     options.check_frame_consistency(true);
