@@ -47,7 +47,9 @@ const ALIASES: &[(&str, &str, &str)] = &[
     ("clojure", "Clojure", "edn"),
     ("dockerfile", "Dockerfile", "docker containerfile"),
     ("dotenv", "DotENV", ""),
-    ("elisp", "Lisp", "emacs-lisp common-lisp commonlisp scheme"),
+    ("lisp", "Lisp", "elisp emacs-lisp common-lisp commonlisp scheme"),
+    ("d", "D", "dlang"),
+    ("r", "R", "rlang"),
     ("fsharp", "F#", "f#"),
     ("fortran", "Fortran (Modern)", ""),
     ("gdscript", "GDScript (Godot Engine)", "godot"),
@@ -71,7 +73,7 @@ const ALIASES: &[(&str, &str, &str)] = &[
     ("vim", "VimL", "viml vimscript"),
     ("vue", "Vue Component", ""),
     ("wgsl", "WGSL", ""),
-    ("assembly-arm", "ARM Assembly", "arm armasm"),
+    ("armasm", "ARM Assembly", "arm"),
     ("text", "Plain Text", "plain plaintext"),
 ];
 
@@ -98,10 +100,23 @@ pub(crate) fn find_grammar(name: &str) -> Option<&'static SyntaxReference> {
         "cpp" => "C++",
         "csharp" => "C#",
         "bash" => "Bourne Again Shell (bash)",
+        "jsx" => "JavaScript (Babel)",
         name => name,
     };
     grammar::find(name)
 }
+
+/// Grammars whose languages have a lexer under another name.
+const REPLACED: &[&str] = &[
+    "Bourne Again Shell (bash)",
+    "C",
+    "C#",
+    "C++",
+    "JavaScript (Babel)",
+    "Literate Haskell",
+    "TypeScriptReact",
+    "TeX",
+];
 
 /// One name per language, in lower case, sorted.
 pub(crate) fn all() -> Vec<String> {
@@ -109,7 +124,7 @@ pub(crate) fn all() -> Vec<String> {
         FAST.iter().filter_map(|(_, names)| names.split(' ').next()).map(str::to_owned).collect();
     names.extend(ALIASES.iter().map(|row| row.0.to_owned()));
     for syntax in grammar::all() {
-        let renamed = ALIASES.iter().any(|row| row.1 == syntax.name);
+        let renamed = ALIASES.iter().any(|row| row.1 == syntax.name) || REPLACED.contains(&syntax.name.as_str());
         if !renamed {
             let own = std::iter::once(syntax.name.to_ascii_lowercase());
             names.extend(own.chain(syntax.file_extensions.iter().cloned()).find(|name| is_plain_name(name)));

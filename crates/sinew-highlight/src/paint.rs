@@ -13,6 +13,8 @@ pub(crate) struct Paint<'a> {
     current: Category,
     /// Lines with an escape character of their own get no codes: ours could complete a sequence that they begin.
     muted: bool,
+    /// Blanks at the end of `out` since the last piece: a colour that ends there ends before them.
+    gap: usize,
     /// Bytes of the line that were shown before and are not shown again.
     skip: usize,
     /// For each pair (from, to): whether the first must be taken back before the second begins.
@@ -29,7 +31,7 @@ impl<'a> Paint<'a> {
                 }
             }
         }
-        Self { palette, out: Vec::with_capacity(size), current: Category::Plain, muted: false, skip: 0, resets }
+        Self { palette, out: Vec::with_capacity(size), current: Category::Plain, muted: false, gap: 0, skip: 0, resets }
     }
 
     /// Begins a line; its first `skip` bytes are lexed but not shown.
@@ -52,15 +54,18 @@ impl<'a> Paint<'a> {
         if category != self.current && !self.muted {
             self.change(category);
         }
+        self.gap = 0;
         self.out.extend_from_slice(text);
     }
 
-    /// Appends blanks between two pieces; they keep the colour before them unless it would show.
+    /// Appends blanks between two pieces; they join what is before them if that goes on behind them.
     #[inline]
     pub(crate) fn blank(&mut self, text: &[u8]) {
-        let visible = self.palette.styles[self.current as usize].sets & VISIBLE_ON_BLANKS != 0;
-        let category = if visible { Category::Plain } else { self.current };
-        self.piece(text, category);
+        if self.skip > 0 || self.palette.styles[self.current as usize].sets & VISIBLE_ON_BLANKS != 0 {
+            return self.piece(text, if self.skip > 0 { self.current } else { Category::Plain });
+        }
+        self.gap += text.len();
+        self.out.extend_from_slice(text);
     }
 
     /// Ends the line: takes the colour back, then appends the line's terminator as it stood.
@@ -68,6 +73,7 @@ impl<'a> Paint<'a> {
         if self.current != Category::Plain {
             self.change(Category::Plain);
         }
+        self.gap = 0;
         let hidden = self.skip.min(terminator.len());
         self.out.extend_from_slice(&terminator[hidden..]);
     }
@@ -79,7 +85,10 @@ impl<'a> Paint<'a> {
 
     fn change(&mut self, category: Category) {
         if self.resets[self.current as usize] >> category as usize & 1 != 0 {
-            self.out.extend_from_slice(self.palette.styles[self.current as usize].end.as_bytes());
+            let end = self.palette.styles[self.current as usize].end.as_bytes();
+            let start = self.out.len() - self.gap;
+            self.out.extend_from_slice(end);
+            self.out[start..].rotate_right(end.len());
         }
         self.out.extend_from_slice(self.palette.styles[category as usize].begin.as_bytes());
         self.current = category;

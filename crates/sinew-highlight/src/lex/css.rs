@@ -1,5 +1,7 @@
 //! CSS, and what SCSS and Less add to it.
 
+use memchr::memchr2;
+
 use super::scan::{Line, begins_name, is_name};
 use crate::category::Category::{
     self, Comment, Function, Keyword, Number, Operator, Plain, Punctuation, String, Variable,
@@ -134,10 +136,8 @@ impl Css {
 
     /// Whether a nested rule begins in this line rather than a declaration.
     fn selects(&self, line: &Line<'_, '_, '_>) -> bool {
-        let rest = &line.text[line.at..];
-        let brace = rest.iter().take(400).position(|&byte| byte == b'{');
-        let end = rest.iter().take(400).position(|&byte| byte == b';');
-        brace.is_some_and(|brace| end.is_none_or(|end| brace < end))
+        let next = memchr2(b'{', b';', &line.text[line.at..]);
+        next.is_some_and(|next| line.byte(line.at + next) == b'{')
     }
 
     fn word(&mut self, line: &mut Line<'_, '_, '_>) {
@@ -156,9 +156,9 @@ impl Css {
             }
         } else if self.value {
             if line.byte(end) == b'(' { Function } else { Variable }
-        } else if self.blocks & 1 == 1 && !self.selects(line) {
-            Variable
-        } else if line.text[..at].iter().rev().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        } else if self.blocks & 1 == 1 && !self.selects(line)
+            || line.text[..at].iter().rev().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[')
+        {
             Variable
         } else {
             Keyword

@@ -1,5 +1,7 @@
 //! The lexer of languages that look like C: C, C++, Java, C#, Go, Rust.
 
+use memchr::memmem;
+
 use super::curly_words::{self, Dialect, Rules};
 use super::scan::{Line, begins_name, is_capitalised, is_shouted};
 use super::words::Then;
@@ -105,7 +107,11 @@ impl Curly {
                     self.open = Open::Block(1);
                     self.resume(line);
                 }
-                b'.' if line.byte(at + 1).is_ascii_digit() && last == Before::Other => self.number(line),
+                b'.' if line.byte(at + 1).is_ascii_digit()
+                    && (last == Before::Other || self.dialect == Dialect::Go) =>
+                {
+                    self.number(line)
+                }
                 b'.' if line.starts_with(b"...") || line.starts_with(b"..") && self.dialect == Dialect::Rust => {
                     let end = if line.starts_with(b"...") { 3 } else { 2 };
                     line.take(at + end, Operator);
@@ -217,9 +223,9 @@ impl Curly {
         while let Some(end) = line.find(b"*/", from) {
             if nests {
                 let mut inner = from;
-                while let Some(start) = line.find(b"/*", inner).filter(|&start| start < end) {
+                while let Some(start) = memmem::find(&line.text[inner.min(end)..end], b"/*") {
                     depth = depth.saturating_add(1);
-                    inner = start + 2;
+                    inner += start + 2;
                 }
             }
             depth -= 1;
@@ -333,8 +339,13 @@ impl Curly {
                 return line.take(end, if label { Variable } else { Keyword });
             }
         }
-        match line.quote_end(b'\'', at + 1) {
-            Some(end) if end - at <= 12 => line.take(end, String),
+        // The longest character is `'\u{10FFFF}'`.
+        let mut end = at + 1;
+        while end < at + 12 && !matches!(line.byte(end), b'\'' | 0) {
+            end += if line.byte(end) == b'\\' { 2 } else { 1 };
+        }
+        match line.byte(end) {
+            b'\'' if end > at + 1 => line.take(end + 1, String),
             _ => line.take(at + 1, Plain),
         }
     }

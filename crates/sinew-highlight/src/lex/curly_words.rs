@@ -161,9 +161,9 @@ const RUST_WORDS: &[Row] = &[
     (
         Keyword,
         Then::Any,
-        "as async await box break const continue crate dyn else extern false for if in let loop macro match move mut priv pub ref return static super true try unsafe use where while yield Self",
+        "as async await box break const continue crate dyn else extern false for if in let loop macro match move mut priv pub ref return static super true try unsafe use where while yield self Self",
     ),
-    (Variable, Then::Any, "self"),
+    (Keyword, Then::Any, "self"),
     (
         Type,
         Then::Any,

@@ -1,8 +1,10 @@
 //! Markdown, with code blocks in languages that have a lexer.
 
+use memchr::{memchr, memrchr};
+
 use super::scan::Line;
 use super::{Fast, Lexer};
-use crate::category::Category::{Comment, Keyword, Number, Plain, Punctuation, String, Type};
+use crate::category::Category::{Comment, Keyword, Number, Plain, Punctuation, String, Type, Variable};
 use crate::names::{self, Engine};
 
 /// Where in a text the lexer stands.
@@ -76,7 +78,7 @@ impl Markdown {
                 let end = line.find(b"]:", indent).map_or(indent, |end| end + 2);
                 line.take(end, Type);
                 line.blanks();
-                line.rest(String);
+                line.rest(Variable);
             }
             _ => self.inline(line),
         }
@@ -108,14 +110,21 @@ impl Markdown {
     }
 
     fn inline(&mut self, line: &mut Line<'_, '_, '_>) {
+        let last_angle = memrchr(b'>', line.text).unwrap_or(0);
+        // Lengths of code marks that have no counterpart in the rest of the line.
+        let mut missing = 0u64;
         while !line.is_done() {
             let at = line.at;
             match line.first() {
                 b'`' => {
                     let length = line.text[at..].iter().take_while(|&&byte| byte == b'`').count();
-                    match code_end(line, at + length, length) {
+                    let tried = length >= 64 || missing >> length & 1 == 1;
+                    match if tried { None } else { code_end(line, at + length, length) } {
                         Some(end) => line.take(end, String),
-                        None => line.take(at + length, Plain),
+                        None => {
+                            missing |= 1 << length.min(63);
+                            line.take(at + length, Plain);
+                        }
                     }
                 }
                 b'\\' => line.take(at + 2, Plain),
@@ -133,11 +142,11 @@ impl Markdown {
                     line.take(end, String);
                 }
                 b'<' if line.byte(at + 1).is_ascii_alphabetic() || line.byte(at + 1) == b'/' => {
-                    let end = line.find(b">", at).map(|end| end + 1);
-                    let Some(end) = end else {
+                    if at >= last_angle {
                         line.take(at + 1, Plain);
                         continue;
-                    };
+                    }
+                    let end = line.find(b">", at).map_or(last_angle, |end| end + 1);
                     let mut lexer = Lexer::new(Fast::Html);
                     line.hand_over(end, |text, paint| lexer.line(text, paint));
                 }
@@ -152,7 +161,7 @@ impl Markdown {
                     let end = line.text[at..]
                         .iter()
                         .position(|byte| matches!(byte, b' ' | b'\t' | b')' | b'>' | b']' | b'"' | b'|'));
-                    line.take(end.map_or(line.text.len(), |end| at + end), String);
+                    line.take(end.map_or(line.text.len(), |end| at + end), Variable);
                 }
                 b'&' => {
                     let end = line.name_end(if line.byte(at + 1) == b'#' { at + 2 } else { at + 1 });
@@ -205,7 +214,7 @@ fn is_item(text: &[u8]) -> bool {
 }
 
 fn definition(text: &[u8]) -> bool {
-    memchr::memchr(b']', text).is_some_and(|end| end > 1 && text.get(end + 1) == Some(&b':'))
+    memchr(b']', text).is_some_and(|end| end > 1 && text.get(end + 1) == Some(&b':'))
 }
 
 /// The end of a code span whose marks are `length` long.
@@ -224,15 +233,16 @@ fn code_end(line: &Line<'_, '_, '_>, from: usize, length: usize) -> Option<usize
 /// `[text](address)`, `[text][name]` and plain brackets.
 fn link(line: &mut Line<'_, '_, '_>) {
     let at = line.at;
-    let close = line.text[at..].iter().take(1000).position(|&byte| byte == b']').map(|close| at + close);
+    let window = &line.text[at..line.text.len().min(at + 1000)];
+    let close = memchr(b']', window).map(|close| at + close);
     let Some(close) = close.filter(|&close| matches!(line.byte(close + 1), b'(' | b'[')) else {
         return line.take(at + 1, Punctuation);
     };
     line.take(at + 1, Punctuation);
-    line.take(close, Plain);
+    line.take(close, String);
     line.take(close + 2, Punctuation);
     let needle: &[u8] = if line.byte(close + 1) == b'(' { b")" } else { b"]" };
     let end = line.find(needle, close + 2).unwrap_or(line.text.len());
-    line.take(end, String);
+    line.take(end, Variable);
     line.take(end + 1, Punctuation);
 }

@@ -45,12 +45,8 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
              endswitch endwhile exit final finally fn for foreach from global goto if include include_once match or private protected public \
              readonly require require_once return static switch throw try var while xor yield true false null",
         ),
-        (Function, Then::Any, "echo print isset unset empty list eval"),
-        (
-            Type,
-            Then::Any,
-            "array bool boolean callable double float int integer iterable mixed never object string void",
-        ),
+        (Keyword, Then::Any, "array echo empty eval isset list print unset"),
+        (Type, Then::Any, "bool boolean callable double float int integer iterable mixed never object string void"),
         (Variable, Then::Any, "self parent"),
         (Variable, Then::Any, "__CLASS__ __DIR__ __FILE__ __FUNCTION__ __LINE__ __METHOD__ __NAMESPACE__ __TRAIT__"),
     ])

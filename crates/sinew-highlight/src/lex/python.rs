@@ -324,5 +324,5 @@ fn soft_statement(line: &Line<'_, '_, '_>, start: usize) -> bool {
     matches!(&line.text[start..end], b"match" | b"case")
         && line.byte(end) == b' '
         && !matches!(line.byte(end + 1), b'=' | b'.' | b',' | b')' | b':')
-        && line.text.ends_with(b":")
+        && (line.text.ends_with(b":") || line.find(b": ", end).is_some() && line.text[start] == b'c')
 }

@@ -379,13 +379,14 @@ impl Ruby {
 
     /// The rest of a string; what opens it is painted.
     fn text(&mut self, line: &mut Line<'_, '_, '_>, mut text: Text) {
+        let embeds = text.embeds;
         let mut index = line.at;
         while index < line.text.len() {
             let byte = line.byte(index);
             if byte == b'\\' {
                 index += 2;
             } else if byte == text.close && text.depth == 0 {
-                if text.embeds {
+                if embeds {
                     self.embedded(line, index);
                 }
                 line.take(index + 1, String);
@@ -393,7 +394,13 @@ impl Ruby {
                 return;
             } else if byte == b'#' && line.byte(index + 1) == b'{' && text.embeds {
                 // A quote in embedded code closes nothing.
-                index = code_end(&line.text[index + 2..]).map_or(index + 2, |end| index + 3 + end);
+                match code_end(&line.text[index + 2..]) {
+                    Some(end) => index += 3 + end,
+                    None => {
+                        index += 2;
+                        text.embeds = false;
+                    }
+                }
             } else {
                 if byte == text.close {
                     text.depth -= 1;
@@ -403,10 +410,11 @@ impl Ruby {
                 index += 1;
             }
         }
-        if text.embeds {
+        if embeds {
             self.embedded(line, line.text.len());
         }
         line.rest(String);
+        text.embeds = embeds;
         self.open = Open::Text(text);
     }
 

@@ -11,6 +11,8 @@ use crate::category::Category::{
 
 /// Modes nest no deeper than this; what is deeper stays text.
 const DEEPEST: usize = 48;
+/// So many slashes without an end are tried as regular expressions in one line: each is looked for through the line.
+const MOST_SLASHES: u32 = 8;
 
 /// Where in a text the lexer stands.
 #[derive(Clone)]
@@ -25,6 +27,8 @@ pub(crate) struct Script {
     /// The next brace begins such a body.
     body: bool,
     comment: bool,
+    /// Slashes of this line that looked like a regular expression and were none.
+    slashes: u32,
     /// Names belong to a type.
     typing: bool,
     /// What stood before, across lines.
@@ -68,6 +72,7 @@ impl Script {
             bodies: 0,
             body: false,
             comment: false,
+            slashes: 0,
             typing: false,
             before: Before::Separator,
         }
@@ -80,6 +85,7 @@ impl Script {
         if self.comment {
             self.block(line);
         }
+        self.slashes = 0;
         let mut then = Then::Any;
         let mut angles = 0u32;
         while !line.is_done() {
@@ -154,7 +160,9 @@ impl Script {
                 line.take(at + 2, Comment);
                 self.block(line);
             }
-            b'/' if !matches!(last, Before::Value | Before::Name | Before::Dot) => self.regex(line),
+            b'/' if !matches!(last, Before::Value | Before::Name | Before::Dot) && self.slashes < MOST_SLASHES => {
+                self.regex(line)
+            }
             b'<' if self.begins_element(line, last) => {
                 line.take(at + 1, Punctuation);
                 self.element(line);
@@ -177,10 +185,9 @@ impl Script {
                 self.before = Before::Dot;
             }
             b'(' | b'[' | b'{' => {
-                self.open(byte, last);
-                if byte == b'{' {
+                self.open(byte, last, *angles > 0);
+                if byte == b'{' && *angles == 0 {
                     *then = Then::Any;
-                    *angles = 0;
                 }
                 line.take(at + 1, Punctuation);
             }
@@ -243,19 +250,20 @@ impl Script {
     fn colon(&self, line: &Line<'_, '_, '_>, last: Before) -> Category {
         if !self.types {
             let glued = line.at > 0 && is_name(line.byte(line.at - 1));
-            return if last == Before::Name && glued || self.braces & 1 == 1 && glued { Punctuation } else { Operator };
+            return if glued && (last == Before::Name || self.braces & 1 == 1) { Punctuation } else { Operator };
         }
         let glued = line.at > 0 && (is_name(line.byte(line.at - 1)) || matches!(line.byte(line.at - 1), b'"' | b'\''));
         if glued && self.braces & 1 == 1 && self.bodies & 1 == 0 { Punctuation } else { Operator }
     }
 
-    fn open(&mut self, byte: u8, last: Before) {
+    /// A brace in angle brackets is the default of a type parameter.
+    fn open(&mut self, byte: u8, last: Before, in_angles: bool) {
         let brace = byte == b'{';
-        let body = brace && (self.body || self.types && last == Before::Colon);
+        let body = brace && (self.body && !in_angles || self.types && last == Before::Colon);
         self.braces = self.braces << 1 | u64::from(brace);
         self.bodies = self.bodies << 1 | u64::from(body);
         if brace {
-            self.body = false;
+            self.body &= in_angles;
             self.before = Before::Separator;
             if let Some(Mode::Code(depth)) = self.modes.last_mut() {
                 *depth = depth.saturating_add(1);
@@ -294,8 +302,8 @@ impl Script {
                     line.take(index, String);
                     line.take(index + 2, Punctuation);
                     self.push(Mode::Code(0));
-                    self.braces = self.braces << 1;
-                    self.bodies = self.bodies << 1;
+                    self.braces <<= 1;
+                    self.bodies <<= 1;
                     self.before = Before::Start;
                     return;
                 }
@@ -311,7 +319,10 @@ impl Script {
         let mut class = false;
         loop {
             match line.byte(index) {
-                0 if index >= line.text.len() => return line.take(line.at + 1, Operator),
+                0 if index >= line.text.len() => {
+                    self.slashes += 1;
+                    return line.take(line.at + 1, Operator);
+                }
                 b'\\' => index += 1,
                 b'[' => class = true,
                 b']' => class = false,
@@ -451,26 +462,27 @@ impl Script {
         let last = self.before;
         let member = last == Before::Dot;
         let key = self.is_key(line, last, end);
-        if !member && !key {
-            if let Some(word) = HARD.get(text).or_else(|| self.soft(line, text, after, last, in_angles)) {
-                self.before = match word.category {
-                    Keyword if matches!(text, b"null" | b"true" | b"false" | b"undefined" | b"NaN") => Before::Value,
-                    Keyword
-                        if self.types
-                            && matches!(text, b"as" | b"extends" | b"implements" | b"is" | b"keyof" | b"satisfies") =>
-                    {
-                        Before::Colon
-                    }
-                    Keyword => Before::Keyword,
-                    _ => Before::Name,
-                };
-                *then = word.then;
-                self.typing |= self.before == Before::Colon;
-                if word.category == Keyword && matches!(text, b"class" | b"interface" | b"enum" | b"type") {
-                    self.body = text != b"enum";
+        if !member
+            && !key
+            && let Some(word) = HARD.get(text).or_else(|| self.soft(line, text, after, last, in_angles))
+        {
+            self.before = match word.category {
+                Keyword if matches!(text, b"null" | b"true" | b"false" | b"undefined" | b"NaN") => Before::Value,
+                Keyword
+                    if self.types
+                        && matches!(text, b"as" | b"extends" | b"implements" | b"is" | b"keyof" | b"satisfies") =>
+                {
+                    Before::Colon
                 }
-                return line.take(end, word.category);
+                Keyword => Before::Keyword,
+                _ => Before::Name,
+            };
+            *then = word.then;
+            self.typing |= self.before == Before::Colon;
+            if word.category == Keyword && matches!(text, b"class" | b"interface" | b"enum" | b"type") {
+                self.body = text != b"enum";
             }
+            return line.take(end, word.category);
         }
         let wanted = std::mem::take(then);
         self.before = Before::Name;
@@ -514,7 +526,7 @@ impl Script {
         }
         if self.types
             && next == b'<'
-            && line.text[after..].windows(2).any(|pair| pair == b">(")
+            && line.text[after..].windows(2).take(200).any(|pair| pair == b">(")
             && !line.text[..after].ends_with(b" ")
         {
             return Function;

@@ -463,9 +463,7 @@ impl Shell {
         let end = word_end(line, at);
         let name = line.name_end(at);
         let sign = line.byte(name);
-        let array = sign == b'['
-            && name > at
-            && line.find(b"]=", name).is_some_and(|close| line.text[name..close].iter().all(|&byte| byte != b' '));
+        let array = sign == b'[' && name > at && line.text[name..end.max(name)].windows(2).any(|pair| pair == b"]=");
         let assigns = name > at
             && begins_name(line.first())
             && (sign == b'=' || sign == b'+' && line.byte(name + 1) == b'=' || array)
@@ -474,6 +472,9 @@ impl Shell {
             return self.assign(line, name, array);
         }
         let text = &line.text[at..end];
+        if text.iter().all(u8::is_ascii_digit) && matches!(line.byte(end), b'<' | b'>') {
+            return line.take(end.max(at + 1), Number);
+        }
         let wanted = std::mem::take(then);
         if wanted == Then::Function || self.command && line.text[end..].starts_with(b"()") {
             self.command = false;
@@ -484,23 +485,23 @@ impl Shell {
             let variable = name == end;
             return line.take(end, if variable { Variable } else { Plain });
         }
-        if self.command || matches!(text, b"in" | b"do") {
-            if let Some(word) = WORDS.get(text).filter(|_| self.command || wanted == Then::Module || text == b"do") {
-                match text {
-                    b"case" => self.cases = self.cases.saturating_add(1),
-                    b"esac" => self.end_case(),
-                    b"in" => self.pattern = self.cases > 0 && self.switched,
-                    _ => {}
-                }
-                self.switched = text == b"case";
-                *then = match text {
-                    b"for" | b"select" | b"case" => Then::Module,
-                    _ if word.then == Then::Type => Then::Any,
-                    _ => word.then,
-                };
-                self.command = word.then == Then::Any;
-                return line.take(end, Keyword);
+        if (self.command || matches!(text, b"in" | b"do"))
+            && let Some(word) = WORDS.get(text).filter(|_| self.command || wanted == Then::Module || text == b"do")
+        {
+            match text {
+                b"case" => self.cases = self.cases.saturating_add(1),
+                b"esac" => self.end_case(),
+                b"in" => self.pattern = self.cases > 0 && self.switched,
+                _ => {}
             }
+            self.switched = text == b"case";
+            *then = match text {
+                b"for" | b"select" | b"case" => Then::Module,
+                _ if word.then == Then::Type => Then::Any,
+                _ => word.then,
+            };
+            self.command = word.then == Then::Any;
+            return line.take(end, Keyword);
         }
         if wanted == Then::Module {
             *then = Then::Module;
@@ -509,8 +510,7 @@ impl Shell {
             self.command = false;
             return line.take(end, Function);
         }
-        let descriptor = text.iter().all(u8::is_ascii_digit) && matches!(line.byte(end), b'<' | b'>');
-        line.take(end.max(at + 1), if descriptor { Number } else { Plain });
+        line.take(end.max(at + 1), Plain);
     }
 
     fn assign(&mut self, line: &mut Line<'_, '_, '_>, name: usize, array: bool) {

@@ -16,6 +16,8 @@ pub(crate) struct Sql {
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
     Words::folded(&[
+        (Keyword, Then::Function, "database function index procedure schema table trigger view"),
+        (Keyword, Then::Variable, "exists if not"),
         (
             Keyword,
             Then::Any,
@@ -95,11 +97,10 @@ impl Sql {
                         None if creates => Function,
                         None => Plain,
                     };
-                    creates = match text.to_ascii_lowercase().as_slice() {
-                        b"table" | b"view" | b"index" | b"function" | b"procedure" | b"trigger" | b"database"
-                        | b"schema" | b"aggregate" => true,
-                        b"if" | b"not" | b"exists" => creates,
-                        _ => false,
+                    creates = match word {
+                        Some(word) if word.then == Then::Variable => creates,
+                        Some(word) => word.then == Then::Function,
+                        None => false,
                     };
                     line.take(end, category);
                 }

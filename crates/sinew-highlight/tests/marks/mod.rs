@@ -3,7 +3,7 @@
 use sinew_highlight::{Category, Colors};
 
 /// Colours that can be told apart: the number of the category.
-pub fn palette() -> Colors {
+pub(crate) fn palette() -> Colors {
     let color = |category: Category| format!("\x1b[38;5;{}m", category as u8);
     Colors {
         comment: color(Category::Comment),
@@ -21,7 +21,7 @@ pub fn palette() -> Colors {
 }
 
 /// The text without the codes of [`palette`], and the category of each of its bytes.
-pub fn decode(text: &str) -> (String, Vec<Category>) {
+pub(crate) fn decode(text: &str) -> (String, Vec<Category>) {
     let (mut plain, mut categories) = (String::new(), Vec::new());
     let mut current = Category::Plain;
     let mut rest = text;
