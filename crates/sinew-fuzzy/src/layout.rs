@@ -12,10 +12,17 @@ const LONGER_GAP: i32 = 1;
 /// What a run that begins inside of a word costs beyond its gap.
 const SCATTERED: i32 = 8;
 /// What a letter in the name is worth beyond one in a folder.
-const IN_NAME: i32 = 4;
+pub(crate) const IN_NAME: i32 = 4;
 /// What a capital of the query gains at the start of a word, where case does not count otherwise.
 const CAPITAL: i32 = 4;
 const NONE: i32 = i32::MIN / 2;
+
+/// More than this no needle of `length` letters scores.
+pub(crate) fn most(length: usize, capitals: bool) -> i32 {
+    let length = i32::try_from(length).unwrap_or(i32::MAX >> 8);
+    length * (LETTER + IN_NAME + if capitals { CAPITAL } else { 0 } + i32::from(bonus::SEGMENT))
+        + i32::from(bonus::SEGMENT)
+}
 
 /// A text with what its places are worth.
 pub(crate) struct Text<'a, T> {

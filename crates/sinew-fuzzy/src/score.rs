@@ -53,13 +53,19 @@ impl<'q> Matcher<'q> {
     ///
     /// Takes time of path length times query length, and for most paths that do not answer far less.
     pub fn score(&mut self, path: &str) -> Option<Score> {
-        self.run(path, None)
+        self.run(path, Score::MIN, None)
+    }
+
+    /// The same for who keeps only the best: where the score is below `floor`, any number below `floor`, which for
+    /// most paths takes no more than finding out that they match.
+    pub fn score_over(&mut self, path: &str, floor: Score) -> Option<Score> {
+        self.run(path, floor, None)
     }
 
     /// The score, with the places of the letters in `positions`: UTF-16 units of the path, ascending.
     pub fn score_with_positions(&mut self, path: &str, positions: &mut Vec<u32>) -> Option<Score> {
         positions.clear();
-        let score = self.run(path, Some(positions));
+        let score = self.run(path, Score::MIN, Some(positions));
         positions.sort_unstable();
         positions.dedup();
         score
@@ -78,10 +84,19 @@ impl<'q> Matcher<'q> {
         })
     }
 
-    fn run(&mut self, path: &str, mut positions: Option<&mut Vec<u32>>) -> Option<Score> {
+    fn run(&mut self, path: &str, floor: Score, mut positions: Option<&mut Vec<u32>>) -> Option<Score> {
         let ascii = path.is_ascii();
         if ascii && !self.may_match(path.as_bytes()) {
             return None;
+        }
+        if ascii
+            && !self.slips
+            && let [word] = self.query.words.as_slice()
+        {
+            let most = self.most(word, path.as_bytes());
+            if most < floor {
+                return Some(most);
+            }
         }
         if ascii {
             self.bytes.read(path.as_bytes(), self.query.keep_case);
@@ -106,6 +121,22 @@ impl<'q> Matcher<'q> {
             total += score;
         }
         Some(total)
+    }
+
+    /// More than this the word cannot score in a path where it matches.
+    fn most(&self, word: &Word, path: &[u8]) -> Score {
+        let keep = self.query.keep_case;
+        let name = &path[memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1)..];
+        let needle = word.full.bytes.as_deref().unwrap_or_default();
+        let plain = word.joined.as_ref().unwrap_or(&word.full).bytes.as_deref().unwrap_or_default();
+        let end = if needle.contains(&b'/') || name.len() == path.len() { WHOLE_PATH } else { 0 };
+        let letters = crate::layout::most(needle.len(), !word.full.capitals.is_empty());
+        if !occurs(plain, name, keep) {
+            return letters - crate::layout::IN_NAME + end;
+        }
+        let starts = name.len() >= needle.len()
+            && if keep { name.starts_with(needle) } else { name[..needle.len()].eq_ignore_ascii_case(needle) };
+        letters + ALL_IN_NAME + end + if starts { WHOLE_NAME } else { 0 }
     }
 
     /// Whether the letters of each word occur in their order: one SIMD search per letter.

@@ -121,7 +121,10 @@ fn separator(text: &[u8], dialect: Dialect) -> usize {
 fn token(pattern: &[u8], at: usize, dialect: Dialect, tokens: &mut Vec<Token>) -> Result<usize, Flaw> {
     match pattern[at] {
         b'\\' => match pattern.get(at + 1) {
-            Some(byte) => tokens.push(Token::Byte(*byte)),
+            Some(byte) => {
+                tokens.push(Token::Byte(*byte));
+                return Ok(at + 2);
+            }
             None if dialect == Dialect::Git => return Err(Flaw::TrailingEscape),
             None => tokens.push(Token::Byte(b'\\')),
         },
@@ -138,7 +141,7 @@ fn token(pattern: &[u8], at: usize, dialect: Dialect, tokens: &mut Vec<Token>) -
         }
         byte => tokens.push(Token::Byte(byte)),
     }
-    Ok(at + 1 + usize::from(pattern[at] == b'\\'))
+    Ok(at + 1)
 }
 
 /// Reads a class after its `[`.
@@ -323,6 +326,12 @@ pub(crate) fn matches_path(pieces: &[Piece], path: &[u8], dot: bool) -> bool {
             Form::Suffix(text) if dot => path.ends_with(text),
             _ => name.matches(memchr::memrchr(b'/', path).map_or(path, |cut| &path[cut + 1..]), dot),
         };
+    }
+    // The last name rejects most paths at once; the last piece is always one name.
+    if let Some(Piece::Segment(last)) = pieces.last()
+        && !last.matches(memchr::memrchr(b'/', path).map_or(path, |cut| &path[cut + 1..]), dot)
+    {
+        return false;
     }
     let end_of = |start: usize| memchr::memchr(b'/', &path[start..]).map_or(path.len(), |at| start + at);
     // `at` beyond the path: no level is left.

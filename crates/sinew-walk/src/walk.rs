@@ -503,7 +503,8 @@ fn assemble(options: &ScanOptions, hauls: Vec<Haul>, mut warnings: Vec<String>, 
         for at in step..listing.steps.end {
             let item = &haul.items[haul.steps[at] >> 1];
             if haul.steps[at] & 1 == 1 {
-                entered = Some((at + 1, places[item.child as usize - 1]));
+                // None for a folder that could not be read.
+                entered = Some((at + 1, places.get(item.child as usize - 1).copied().flatten()));
                 break;
             }
             pace.step()?;
@@ -520,7 +521,6 @@ fn assemble(options: &ScanOptions, hauls: Vec<Haul>, mut warnings: Vec<String>, 
         }
         if let Some((next, child)) = entered {
             stack.push((haul, listing, next));
-            // None for a folder that could not be read.
             stack.extend(child.map(|(haul, listing)| (haul, listing, listing.steps.start)));
         }
     }

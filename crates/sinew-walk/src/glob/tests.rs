@@ -1,1 +1,150 @@
+use super::*;
 
+#[track_caller]
+fn check(pattern: &str, yes: &[&str], no: &[&str]) {
+    check_with(GlobSyntax::default(), pattern, yes, no);
+}
+
+#[track_caller]
+fn check_with(syntax: GlobSyntax, pattern: &str, yes: &[&str], no: &[&str]) {
+    let globs = GlobSet::new(pattern, syntax).unwrap_or_else(|error| panic!("{error}"));
+    for (paths, expect) in [(yes, true), (no, false)] {
+        for path in paths {
+            // A slash at the end marks a folder.
+            let (name, is_dir) = path.strip_suffix('/').map_or((*path, false), |name| (name, true));
+            assert_eq!(globs.is_match(name.as_bytes(), is_dir), expect, "{pattern:?} on {path:?}");
+        }
+    }
+}
+
+#[track_caller]
+fn refuses(pattern: &str, why: &str) {
+    let error = GlobSet::new(pattern, GlobSyntax::default()).expect_err(pattern);
+    assert!(error.message().contains(why), "{error}");
+    assert_eq!(error.code(), sinew_base::ErrorCode::InvalidArgument);
+}
+
+#[test]
+fn a_pattern_without_a_slash_matches_at_any_depth() {
+    check("*.ts", &["a.ts", "b/c/a.ts", ".x/a.ts"], &["a.tsx", "a.ts/b"]);
+    check_with(GlobSyntax { any_depth: false, dot: true }, "*.ts", &["a.ts"], &["b/a.ts"]);
+    check("./*.ts", &["a.ts"], &["b/a.ts"]);
+    check("/*.ts", &["a.ts"], &["b/a.ts"]);
+}
+
+#[test]
+fn stars_stay_within_a_name_and_double_stars_cross() {
+    check("src/*.rs", &["src/a.rs"], &["src/a/b.rs", "x/src/a.rs"]);
+    check("src/**/*.rs", &["src/a.rs", "src/a/b.rs", "src/a/b/c.rs"], &["src.rs", "lib/a.rs"]);
+    check("**/test/**", &["test/a", "a/test/b/c"], &["test", "a/test"]);
+    check("**", &["a", "a/b", ".a/b"], &[]);
+    check("a/**/b/**/c", &["a/b/c", "a/x/b/y/z/c"], &["a/c", "a/b/x"]);
+    check("a**b", &["ab", "axb", "x/axxb"], &["a/b"]);
+    check("**/**/a", &["a", "x/a", "x/y/a"], &["a/x"]);
+}
+
+#[test]
+fn classes_braces_and_ranges() {
+    check("[a-c][!x].[[:digit:]]", &["ab.1", "d/cc.9"], &["ax.1", "ab.x", "db.1"]);
+    check("[]a].c", &["].c", "a.c"], &["b.c"]);
+    check("*.{ts,tsx,m{j,t}s}", &["a.ts", "a.tsx", "a.mjs", "a.mts"], &["a.js", "a.{ts"]);
+    check("{src,lib}/**", &["src/a", "lib/a/b"], &["bin/a"]);
+    check("f{1..3}.txt", &["f1.txt", "f3.txt"], &["f4.txt", "f0.txt"]);
+    check("f{08..10}", &["f08", "f09", "f10"], &["f8"]);
+    check("{a..e..2}", &["a", "c", "e"], &["b"]);
+    check("a{,.min}.js", &["a.js", "a.min.js"], &["a.x.js"]);
+    check("*.{ts,tsx", &["a.ts", "a.tsx"], &["a.js"]);
+    check("?.ts", &["ä.ts", "日.ts"], &["ab.ts"]);
+}
+
+#[test]
+fn commas_separate_and_marks_take_away_in_order() {
+    check("*.ts, *.js", &["a.ts", "a.js"], &["a.rs"]);
+    check("*.ts,!*.d.ts", &["a.ts"], &["a.d.ts", "a.js"]);
+    check("!*.d.ts,*.ts", &["a.ts", "a.d.ts"], &[]);
+    check("!build", &["a", "b/c"], &["build/", "build/a", "x/build/y"]);
+    check("!build/", &["build", "x/build"], &["build/", "build/a"]);
+    check("a\\,b", &["a,b"], &["a", "b"]);
+}
+
+#[test]
+fn dots_hide_from_wildcards_only_when_told() {
+    let closed = GlobSyntax { any_depth: true, dot: false };
+    check_with(closed, "**/*.yml", &["a.yml", "b/a.yml"], &[".a.yml", ".github/a.yml"]);
+    check_with(
+        closed,
+        ".github/**/*.yml",
+        &[".github/a.yml", ".github/w/a.yml"],
+        &[".github/.a.yml", "x/.github/a.yml"],
+    );
+    check_with(closed, ".env*", &[".env", "a/.env.local"], &["env", ".git/.env"]);
+    check_with(closed, "[.]a", &[], &[".a"]);
+    check_with(closed, "*,!.*", &["a"], &[".a"]);
+}
+
+#[test]
+fn a_slash_at_the_end_asks_for_folders() {
+    check("src/", &["src/", "a/src/"], &["src", "src/a"]);
+    check("**/a/", &["a/", "b/a/"], &["a"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_backslash_takes_the_meaning_away() {
+    check("\\*.ts", &["*.ts"], &["a.ts"]);
+    check("\\!a", &["!a"], &["a", "b"]);
+    check("a\\{b,c\\}", &["a{b"], &["ab"]);
+}
+
+#[test]
+fn what_means_nothing_is_refused_with_the_reason() {
+    refuses("[a", "unclosed character class");
+    refuses("[[:nope:]]", "unknown class name");
+    refuses("../a", "leaves the searched folder");
+    refuses("@(a|b)", "not supported");
+    refuses("", "empty");
+    refuses("!", "nothing follows");
+    refuses("{1..100000}", "more than 1024 alternatives");
+    refuses(&"{a,b}".repeat(20), "more than 1024 alternatives");
+    refuses(&"{".repeat(20_000), "more than 1024 alternatives");
+    check("file (1|2).txt", &["file (1|2).txt"], &["file 1.txt"]);
+}
+
+#[test]
+fn a_pattern_tells_what_it_names() {
+    let names = |pattern: &str| GlobSet::new(pattern, GlobSyntax::default()).unwrap();
+    assert!(names(".github/**").names_dot() && !names("*.ts,!.x").names_dot());
+    assert!(
+        names("node_modules/*/package.json").names("node_modules") && !names("!node_modules").names("node_modules")
+    );
+}
+
+#[test]
+fn many_stars_end_soon() {
+    let path = "a".repeat(250);
+    let deep = vec![path.as_str(); 100].join("/");
+    let pattern = format!("{}{}b", "**/".repeat(200), "*a".repeat(100));
+    let globs = GlobSet::new(&pattern, GlobSyntax::default()).unwrap();
+    assert!(!globs.is_match(deep.as_bytes(), false));
+    let between = GlobSet::new(&format!("{}b", "**/*a*a*a*/".repeat(50)), GlobSyntax::default()).unwrap();
+    assert!(!between.is_match(format!("{deep}/c").as_bytes(), false));
+    assert!(!between.is_match(format!("{}/b", "x/".repeat(2_000)).as_bytes(), false));
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_pattern_panics(pattern in "[ab./*?\\[\\]{},!\\\\^:0-9-]{0,24}", path in "[ab./-]{0,16}") {
+        if let Ok(globs) = GlobSet::new(&pattern, GlobSyntax::default()) {
+            globs.is_match(path.as_bytes(), false);
+        }
+    }
+
+    #[test]
+    fn a_name_matches_itself(name in "[a-z0-9_.-]{1,12}") {
+        proptest::prop_assume!(name != "." && name != "..");
+        let globs = GlobSet::new(&name, GlobSyntax::default()).unwrap();
+        proptest::prop_assert!(globs.is_match(name.as_bytes(), false));
+    }
+}

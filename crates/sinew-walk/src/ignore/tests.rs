@@ -1,1 +1,78 @@
+use super::*;
 
+#[track_caller]
+fn check(rules: &str, ignored: &[&str], kept: &[&str]) {
+    let rules = Rules::parse(rules.as_bytes());
+    for (paths, expect) in [(ignored, true), (kept, false)] {
+        for path in paths {
+            // A slash at the end marks a folder.
+            let (path, is_dir) = path.strip_suffix('/').map_or((*path, false), |path| (path, true));
+            let name = path.rsplit('/').next().unwrap_or(path);
+            let said = rules.as_ref().and_then(|rules| rules.verdict(path.as_bytes(), name.as_bytes(), is_dir));
+            assert_eq!(said == Some(Verdict::Ignore), expect, "{path:?}");
+        }
+    }
+}
+
+#[test]
+fn braces_are_no_alternation() {
+    check("*.{a,b}", &["x.{a,b}"], &["x.a", "x.b"]);
+}
+
+#[test]
+fn the_last_rule_that_names_a_path_decides() {
+    check("*.log\n!keep.log\n", &["a.log", "x/b.log"], &["keep.log"]);
+    check("!keep.log\n*.log\n", &["keep.log"], &[]);
+    check("a\n!a\na\n", &["a"], &[]);
+}
+
+#[test]
+fn blanks_at_the_end_go_but_for_an_escaped_one() {
+    check("a  \nb\\ \nc\\  \n", &["a", "b ", "c "], &["b", "a  ", "c"]);
+    check("d\t\n", &["d\t"], &["d"]);
+}
+
+#[test]
+fn a_slash_anchors_and_one_at_the_end_asks_for_folders() {
+    check("/a\nb/c\nd/\n", &["a", "b/c", "d/", "x/d/"], &["x/a", "x/b/c", "d"]);
+}
+
+#[test]
+fn double_stars_cross_folders_only_alone() {
+    check("**/a\nb/**\nc/**/d\n", &["a", "x/a", "b/x", "b/x/y", "c/d", "c/x/y/d"], &["b/", "c/x"]);
+    check("e**f", &["ef", "exf"], &["e/f"]);
+}
+
+#[test]
+fn comments_marks_and_line_ends() {
+    check("#a\n\\#b\n\\!c\nd\r\n\u{FEFF}e\n", &["#b", "!c", "d", "\u{FEFF}e"], &["a", "c", "#a", "e"]);
+    check("\u{FEFF}first\n", &["first"], &[]);
+    check("/\n!\n!/\n//\n", &[], &["a", "a/"]);
+}
+
+#[test]
+fn classes_are_gits() {
+    check("[]a]\n[!b]c\n[z-a]\n", &["]", "a", "xc", "z"], &["bc", "m"]);
+    check("x[\ny[a\n", &[], &["x[", "y[a", "x", "ya"]);
+    check("p[/]q", &[], &["p/q", "pq"]);
+    check("[[:digit:]]\n[[:nope:]]n\n", &["5"], &["d", "nn"]);
+    check("t\\", &[], &["t\\", "t"]);
+}
+
+#[test]
+fn names_extensions_and_the_rest_keep_their_order() {
+    check("*.o\n!k*\nkeep.o\n", &["a.o", "keep.o"], &["k.o", "keep.c"]);
+    check("*\n!*.rs\n!x/\n", &["a.c"], &["a.rs", "x/"]);
+}
+
+#[test]
+fn git_settings_name_the_users_file() {
+    let home = tempfile::tempdir().unwrap();
+    let user = GitHome { home: Some(home.path().into()), ..GitHome::default() };
+    assert_eq!(global_excludes(&user), Some(home.path().join(".config/git/ignore")));
+    std::fs::write(home.path().join(".gitconfig"), "[user]\nexcludesFile = no\n[Core]\n\tExcludesFile = \"~/mine\"\n")
+        .unwrap();
+    assert_eq!(global_excludes(&user), Some(home.path().join("mine")));
+    let other = GitHome { config: Some(home.path().join("none")), ..user };
+    assert_eq!(global_excludes(&other), Some(home.path().join(".config/git/ignore")));
+}

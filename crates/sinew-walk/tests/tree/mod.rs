@@ -1,0 +1,84 @@
+//! A folder for one test, and a scan of it.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::path::{Path, PathBuf};
+
+use sinew_base::Cancel;
+use sinew_pool::Pool;
+use sinew_walk::{Entry, Scan, ScanOptions};
+
+pub(crate) struct Tree(tempfile::TempDir);
+
+impl Tree {
+    pub(crate) fn new() -> Tree {
+        Tree(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    pub(crate) fn file(&self, path: &str, text: &str) -> PathBuf {
+        let file = self.path().join(path.trim_start_matches('/'));
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, text).unwrap();
+        file
+    }
+
+    /// Writes a file unless a folder has its place or a file the place of one of its folders.
+    pub(crate) fn try_file(&self, path: &str, text: &str) {
+        let file = self.path().join(path);
+        if std::fs::create_dir_all(file.parent().unwrap()).is_ok() && !file.is_dir() {
+            std::fs::write(&file, text).unwrap();
+        }
+    }
+
+    pub(crate) fn folder(&self, path: &str) {
+        std::fs::create_dir_all(self.path().join(path)).unwrap();
+    }
+
+    /// Every folder below, by the standard library.
+    pub(crate) fn folders(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut todo = vec![self.path().to_path_buf()];
+        while let Some(folder) = todo.pop() {
+            for entry in std::fs::read_dir(&folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    found.push(path.strip_prefix(self.path()).unwrap().to_string_lossy().into_owned());
+                    todo.push(path);
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+}
+
+pub(crate) fn scan(options: &ScanOptions) -> Scan {
+    sinew_walk::scan(options, &Pool::new("test", 3), &Cancel::never()).unwrap()
+}
+
+pub(crate) fn names(scan: &Scan, keep: impl Fn(&Entry<'_>) -> bool) -> Vec<String> {
+    scan.iter().filter(keep).map(|entry| entry.path().into_owned()).collect()
+}
+
+/// Numbers that look random, the same for the same seed.
+pub(crate) struct Dice(u64);
+
+impl Dice {
+    pub(crate) fn new(seed: u64) -> Dice {
+        Dice(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0xD1B5_4A32_D192_ED03)
+    }
+
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 >> 11) as usize % limit
+    }
+
+    pub(crate) fn pick<'a>(&mut self, list: &[&'a str]) -> &'a str {
+        list[self.below(list.len())]
+    }
+}
