@@ -1,6 +1,7 @@
 //! The agent's loop, tools and sessions, without a terminal.
 
 pub mod clock;
+pub mod compaction;
 pub mod core;
 pub mod event;
 pub mod extension;

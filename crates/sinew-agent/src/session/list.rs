@@ -136,7 +136,7 @@ fn read(path: &Path) -> Option<Listed> {
         tail.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
     let is = |value: &Value, kind: &str| value.get("type").and_then(Value::as_str) == Some(kind);
     let named = ends.iter().rev().chain(parsed.iter().rev()).find(|value| is(value, "session_info"));
-    let said = parsed.iter().chain(&ends).find_map(|value| user_text(value));
+    let said = parsed.iter().chain(&ends).find_map(user_text);
     let title = named
         .and_then(|value| value.get("title").and_then(Value::as_str).map(str::to_string))
         .or_else(|| header.title.clone())

@@ -54,17 +54,15 @@ pub(super) fn new_id(clock: &dyn Clock, taken: impl Fn(&str) -> bool) -> String 
 fn link(lines: &mut [Object], clock: &dyn Clock) {
     let mut ids: Vec<String> = Vec::with_capacity(lines.len());
     let mut last = Value::Null;
-    for at in 0..lines.len() {
-        if at == 0 {
-            ids.push(String::new());
-            continue;
-        }
-        let id = match text(&lines[at], "id") {
+    // The header counts as index 0.
+    ids.push(String::new());
+    for line in lines.iter_mut().skip(1) {
+        let id = match text(line, "id") {
             Some(id) => id.to_string(),
             None => new_id(clock, |id| ids.iter().any(|known| known == id)),
         };
-        lines[at].insert("id".into(), id.clone().into());
-        lines[at].insert("parentId".into(), std::mem::replace(&mut last, id.clone().into()));
+        line.insert("id".into(), id.clone().into());
+        line.insert("parentId".into(), std::mem::replace(&mut last, id.clone().into()));
         ids.push(id);
     }
     for line in lines.iter_mut() {

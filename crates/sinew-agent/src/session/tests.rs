@@ -305,7 +305,7 @@ fn pictures_without_a_session_are_collected() {
         format!("{{\"type\":\"session\",\"id\":\"x\"}}\n\"blob:sha256:{used}\"\n"),
     )
     .unwrap();
-    assert_eq!(collect(&sessions, &blobs, false).unwrap(), [unused.clone()]);
+    assert_eq!(collect(&sessions, &blobs, false).unwrap(), std::slice::from_ref(&unused));
     assert_eq!(collect(&sessions, &blobs, true).unwrap(), [unused]);
     assert_eq!(blobs.all(), [used]);
 }

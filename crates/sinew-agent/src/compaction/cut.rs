@@ -1,0 +1,56 @@
+//! Where the old ends: never before a result, so that no call is parted from it.
+
+use sinew_llm::message::AgentMessage;
+
+use super::Limits;
+use super::estimate::{counted, tokens};
+
+/// Where a context is cut, as indices of its messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// What was summed up before; older messages are no longer there.
+    pub from: usize,
+    /// The first message that stays.
+    pub kept: usize,
+    /// Where the turn begins that the cut divides; a turn of its own is summed up apart.
+    pub turn: Option<usize>,
+}
+
+/// The cut that keeps at least `limits.keep_recent` tokens, where the messages have them. None where nothing would be
+/// summed up.
+#[must_use]
+pub fn cut(messages: &[AgentMessage], limits: Limits) -> Option<Cut> {
+    let from = messages.iter().rposition(|message| matches!(message, AgentMessage::CompactionSummary(_)));
+    let from = from.map_or(0, |at| at + 1);
+    let scale = scale(messages);
+    let mut kept_tokens = 0.0;
+    let mut kept = messages.len();
+    for (at, message) in messages.iter().enumerate().skip(from).rev() {
+        kept_tokens += tokens(message) as f64 * scale;
+        kept = at;
+        if kept_tokens >= limits.keep_recent as f64 {
+            break;
+        }
+    }
+    // A result stays with its call: the cut moves towards the older side.
+    while kept > from && matches!(messages.get(kept), Some(AgentMessage::ToolResult(_))) {
+        kept -= 1;
+    }
+    if kept <= from || kept >= messages.len() {
+        return None;
+    }
+    let begins_turn = !matches!(messages[kept], AgentMessage::Assistant(_));
+    let turn = messages[from..kept].iter().rposition(|message| matches!(message, AgentMessage::User(_)));
+    Some(Cut { from, kept, turn: if begins_turn { None } else { turn.map(|at| from + at) } })
+}
+
+/// How much larger the context is than its estimate, by the last answer that counted it.
+fn scale(messages: &[AgentMessage]) -> f64 {
+    let (measured, until) = counted(messages);
+    let estimated: u64 = messages[..until].iter().map(tokens).sum();
+    if measured == 0 || estimated == 0 {
+        return 1.0;
+    }
+    // The measure has the system prompt and the tools too: a short context must not look ten times its size.
+    (measured as f64 / estimated as f64).clamp(0.25, 4.0)
+}

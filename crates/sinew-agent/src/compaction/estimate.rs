@@ -1,0 +1,73 @@
+//! How many tokens a context has: what the provider counted, and an estimate of what came after.
+
+use sinew_llm::message::{AgentMessage, Block, Content, StopReason};
+
+/// A token has about so many bytes of UTF-8.
+const BYTES: usize = 4;
+/// What a picture counts.
+const IMAGE: u64 = 1_200;
+
+/// The estimate of one message.
+#[must_use]
+pub fn tokens(message: &AgentMessage) -> u64 {
+    let of = |length: usize| length.div_ceil(BYTES) as u64;
+    match message {
+        AgentMessage::User(user) => content(&user.content),
+        AgentMessage::Assistant(answer) => blocks(&answer.content),
+        AgentMessage::ToolResult(result) => blocks(&result.content),
+        AgentMessage::BashExecution(run) if run.exclude_from_context == Some(true) => 0,
+        AgentMessage::BashExecution(run) => of(run.command.len() + run.output.len()),
+        AgentMessage::Custom(custom) => content(&custom.content),
+        AgentMessage::FileMention(mention) => {
+            let files = mention.files.iter();
+            files
+                .map(|file| of(file.path.len() + file.content.len()) + if file.image.is_some() { IMAGE } else { 0 })
+                .sum()
+        }
+        AgentMessage::BranchSummary(branch) => of(branch.summary.len()),
+        AgentMessage::CompactionSummary(summary) => of(summary.summary.len()),
+    }
+}
+
+fn content(content: &Content) -> u64 {
+    match content {
+        Content::Text(text) => text.len().div_ceil(BYTES) as u64,
+        Content::Blocks(list) => blocks(list),
+    }
+}
+
+fn blocks(list: &[Block]) -> u64 {
+    let of = |length: usize| length.div_ceil(BYTES) as u64;
+    list.iter()
+        .map(|block| match block {
+            Block::Text(text) => of(text.text.len()),
+            Block::Thinking(thinking) => of(thinking.thinking.len()),
+            Block::ToolCall(call) => of(call.name.len() + call.arguments.to_string().len()),
+            Block::Image(_) => IMAGE,
+            Block::Other(_) => 0,
+        })
+        .sum()
+}
+
+/// The tokens of a context: the total of the last good answer, and an estimate of what stands behind it.
+#[must_use]
+pub fn context_tokens(messages: &[AgentMessage]) -> u64 {
+    let (counted, from) = counted(messages);
+    counted + messages[from..].iter().map(tokens).sum::<u64>()
+}
+
+/// What the last good answer counted, and where what it did not count begins.
+pub(super) fn counted(messages: &[AgentMessage]) -> (u64, usize) {
+    let found = messages.iter().enumerate().rev().find_map(|(at, message)| match message {
+        AgentMessage::Assistant(answer)
+            if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
+                && answer.usage.total_tokens > 0 =>
+        {
+            Some((answer.usage.total_tokens, at + 1))
+        }
+        // What stands before a compaction was counted by answers that are no measure any more.
+        AgentMessage::CompactionSummary(_) => Some((0, at)),
+        _ => None,
+    });
+    found.unwrap_or((0, 0))
+}

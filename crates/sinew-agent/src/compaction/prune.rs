@@ -1,0 +1,56 @@
+//! Old outputs of tools go first: they are large, and a tool can give them again.
+
+use sinew_llm::message::{AgentMessage, Block};
+
+use super::estimate::tokens;
+
+/// The newest outputs, up to so many tokens, stay.
+const PROTECTED: u64 = 40_000;
+/// Less than this is not worth the provider's cache, which a pruned context loses.
+const LEAST: u64 = 20_000;
+/// Tools whose outputs stay: what was read is what is worked on.
+const KEPT: &[&str] = &["read", "skill"];
+
+/// Outputs that are sent shortened from now on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pruned {
+    /// The calls whose outputs they are.
+    pub tool_call_ids: Vec<String>,
+    /// How many tokens that saves.
+    pub tokens: u64,
+}
+
+/// Replaces old outputs by a note and says which; None, and nothing is changed, where it would save too little.
+pub fn prune(messages: &mut [AgentMessage]) -> Option<Pruned> {
+    let mut seen = 0;
+    let mut old: Vec<(usize, u64)> = Vec::new();
+    for (at, message) in messages.iter().enumerate().rev() {
+        let AgentMessage::ToolResult(result) = message else { continue };
+        let size = tokens(message);
+        seen += size;
+        let note = tokens_of_note(size);
+        if seen > PROTECTED && !result.is_error && !KEPT.contains(&result.tool_name.as_str()) && size > note {
+            old.push((at, size));
+        }
+    }
+    let saved: u64 = old.iter().map(|(_, size)| size - tokens_of_note(*size)).sum();
+    if saved < LEAST {
+        return None;
+    }
+    let mut tool_call_ids = Vec::with_capacity(old.len());
+    for (at, size) in old.into_iter().rev() {
+        if let AgentMessage::ToolResult(result) = &mut messages[at] {
+            result.content = vec![Block::text(note(size))];
+            tool_call_ids.push(result.tool_call_id.clone());
+        }
+    }
+    Some(Pruned { tool_call_ids, tokens: saved })
+}
+
+fn note(size: u64) -> String {
+    format!("[Output truncated - {size} tokens]")
+}
+
+fn tokens_of_note(size: u64) -> u64 {
+    note(size).len().div_ceil(4) as u64
+}

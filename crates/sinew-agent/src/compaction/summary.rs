@@ -1,0 +1,183 @@
+//! What a model is asked for, and what code adds to its answer.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+use sinew_llm::message::{AgentMessage, Block, text_of};
+
+/// Characters of a tool's output that a summary's input shows.
+const OUTPUT: usize = 2_000;
+
+/// The system prompt of the request for a summary.
+pub const SUMMARY_SYSTEM: &str = "You sum up a conversation between a user and a coding agent, so that the agent can go \
+on from your summary alone. Do not continue the conversation and do not answer questions in it. Write only the summary.";
+
+const SECTIONS: &str = "Write the summary with these sections:
+
+## Goal
+What the user wants.
+
+## Constraints & Preferences
+What the user asked for in how it is done.
+
+## Progress
+### Done
+### In progress
+### Blocked
+
+## Key Decisions
+Each with its reason.
+
+## Next Steps
+In order.
+
+## Critical Context
+Names, paths, commands, error messages and values that are needed to go on, exactly as they stand.";
+
+/// The message that asks for a summary of `conversation` (see [`serialise`]).
+#[must_use]
+pub fn request_text(conversation: &str, previous: Option<&str>, additional: Option<&str>) -> String {
+    let mut text = format!("<conversation>\n{conversation}\n</conversation>\n\n");
+    if let Some(previous) = previous {
+        text.push_str(&format!("<previous-summary>\n{previous}\n</previous-summary>\n\nThe conversation goes on from the previous summary: take over from it what still holds.\n\n"));
+    }
+    if let Some(additional) = additional {
+        text.push_str(&format!("<additional-context>\n{additional}\n</additional-context>\n\n"));
+    }
+    text.push_str(SECTIONS);
+    text
+}
+
+/// The messages as text, at most `bytes` long: the oldest outputs of tools are left out first, then the beginning.
+#[must_use]
+pub fn serialise(messages: &[AgentMessage], bytes: usize) -> String {
+    let mut parts: Vec<(bool, String)> = messages.iter().filter_map(part).collect();
+    let mut size: usize = parts.iter().map(|(_, text)| text.len() + 2).sum();
+    for (output, text) in &mut parts {
+        if size <= bytes {
+            break;
+        }
+        if *output {
+            size -= text.len();
+            *text = "[Tool result left out]".into();
+            size += text.len();
+        }
+    }
+    let mut first = 0;
+    while size > bytes && first + 1 < parts.len() {
+        size -= parts[first].1.len() + 2;
+        first += 1;
+    }
+    let texts: Vec<&str> = parts[first..].iter().map(|(_, text)| text.as_str()).collect();
+    texts.join("\n\n")
+}
+
+/// One message as text, and whether it is a tool's output.
+fn part(message: &AgentMessage) -> Option<(bool, String)> {
+    Some(match message {
+        AgentMessage::User(user) => (false, format!("[User]: {}", user.content.text())),
+        AgentMessage::Assistant(answer) => {
+            let mut lines = Vec::new();
+            for block in &answer.content {
+                match block {
+                    Block::Thinking(thinking) if !thinking.thinking.is_empty() => {
+                        lines.push(format!("[Assistant thinking]: {}", shortened(&thinking.thinking)));
+                    }
+                    Block::Text(text) if !text.text.is_empty() => lines.push(format!("[Assistant]: {}", text.text)),
+                    Block::ToolCall(call) => {
+                        lines.push(format!("[Tool call]: {} {}", call.name, shortened(&call.arguments.to_string())));
+                    }
+                    _ => {}
+                }
+            }
+            (false, lines.join("\n"))
+        }
+        AgentMessage::ToolResult(result) => (true, format!("[Tool result]: {}", shortened(&text_of(&result.content)))),
+        AgentMessage::BashExecution(run) if run.exclude_from_context == Some(true) => return None,
+        AgentMessage::BashExecution(run) => (true, format!("[User ran]: {}\n{}", run.command, shortened(&run.output))),
+        AgentMessage::Custom(custom) => (false, format!("[User]: {}", custom.content.text())),
+        AgentMessage::FileMention(mention) => {
+            let names: Vec<&str> = mention.files.iter().map(|file| file.path.as_str()).collect();
+            (false, format!("[User attached]: {}", names.join(", ")))
+        }
+        AgentMessage::BranchSummary(branch) => (false, format!("[Summary of another branch]: {}", branch.summary)),
+        AgentMessage::CompactionSummary(summary) => (false, format!("[Summary so far]: {}", summary.summary)),
+    })
+}
+
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(OUTPUT) {
+        Some((at, _)) => format!("{}… [{} more bytes]", &text[..at], text.len() - at),
+        None => text.to_string(),
+    }
+}
+
+/// The summary of a context that was cut inside a turn.
+#[must_use]
+pub fn joined(history: Option<&str>, prefix: &str) -> String {
+    match history {
+        Some(history) => format!("{history}\n\n---\n\n**Turn Context (split turn):**\n\n{prefix}"),
+        None => prefix.to_string(),
+    }
+}
+
+/// The files that a conversation has read and changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Files {
+    /// Read and not changed.
+    pub read: BTreeSet<String>,
+    /// Written or edited.
+    pub modified: BTreeSet<String>,
+}
+
+impl Files {
+    /// As an entry stores them.
+    #[must_use]
+    pub fn to_details(&self) -> Value {
+        json!({"readFiles": self.read, "modifiedFiles": self.modified})
+    }
+
+    /// Takes in what an earlier entry stored.
+    pub fn add_details(&mut self, details: &Value) {
+        let list = |key: &str| {
+            let items = details.get(key).and_then(Value::as_array);
+            items.into_iter().flatten().filter_map(Value::as_str).map(str::to_string).collect::<Vec<_>>()
+        };
+        self.modified.extend(list("modifiedFiles"));
+        self.read.extend(list("readFiles"));
+        self.read.retain(|path| !self.modified.contains(path));
+    }
+}
+
+/// The files of the calls in `messages`.
+#[must_use]
+pub fn files_of(messages: &[AgentMessage]) -> Files {
+    let mut files = Files::default();
+    let calls = messages.iter().filter_map(|message| match message {
+        AgentMessage::Assistant(answer) => Some(answer.tool_calls()),
+        _ => None,
+    });
+    for call in calls.flatten() {
+        let Some(path) = call.arguments.get("path").and_then(Value::as_str) else { continue };
+        match call.name.as_str() {
+            "read" => files.read.insert(path.to_string()),
+            "write" | "edit" => files.modified.insert(path.to_string()),
+            _ => continue,
+        };
+    }
+    files.read.retain(|path| !files.modified.contains(path));
+    files
+}
+
+/// The summary with the lists of files that code keeps, so that no model can forget them.
+#[must_use]
+pub fn with_files(summary: &str, files: &Files) -> String {
+    let mut text = summary.trim().to_string();
+    for (name, list) in [("read-files", &files.read), ("modified-files", &files.modified)] {
+        if !list.is_empty() {
+            let lines: Vec<&str> = list.iter().map(String::as_str).collect();
+            text.push_str(&format!("\n\n<{name}>\n{}\n</{name}>", lines.join("\n")));
+        }
+    }
+    text
+}

@@ -1,0 +1,118 @@
+use proptest::prelude::*;
+use serde_json::json;
+use sinew_llm::message::{
+    AgentMessage, AssistantMessage, Block, CompactionSummary, Content, ToolCall, ToolResultMessage, Usage, UserMessage,
+};
+
+use super::*;
+
+fn user(text: &str) -> AgentMessage {
+    AgentMessage::User(UserMessage { content: Content::Text(text.into()), timestamp: 0 })
+}
+
+fn call(id: &str, name: &str, path: &str) -> AgentMessage {
+    let call = ToolCall { id: id.into(), name: name.into(), arguments: json!({"path": path}), ..ToolCall::default() };
+    AgentMessage::Assistant(AssistantMessage { content: vec![Block::ToolCall(call)], ..AssistantMessage::default() })
+}
+
+fn result(id: &str, name: &str, bytes: usize) -> AgentMessage {
+    AgentMessage::ToolResult(ToolResultMessage {
+        tool_call_id: id.into(),
+        tool_name: name.into(),
+        content: vec![Block::text("x".repeat(bytes))],
+        ..ToolResultMessage::default()
+    })
+}
+
+#[test]
+fn a_context_counts_what_the_provider_counted_and_estimates_the_rest() {
+    let answer =
+        AssistantMessage { usage: Usage { total_tokens: 1_000, ..Usage::default() }, ..AssistantMessage::default() };
+    let messages = [user("ignored, for it was counted"), AgentMessage::Assistant(answer), user("12345678")];
+    assert_eq!(context_tokens(&messages), 1_002);
+    assert_eq!(context_tokens(&messages[..1]), 7);
+}
+
+#[test]
+fn small_windows_keep_a_quarter() {
+    let limits = Limits::default();
+    assert_eq!(limits.within(200_000), limits);
+    assert_eq!(limits.within(8_000), Limits { reserve: 2_000, keep_recent: 2_000 });
+    assert!(limits.exceeded(6_001, 8_000) && !limits.exceeded(6_000, 8_000));
+}
+
+#[test]
+fn a_cut_inside_a_turn_names_where_the_turn_begins() {
+    let limits = Limits { reserve: 0, keep_recent: 100 };
+    let messages = [
+        user("old"),
+        call("1", "read", "a"),
+        result("1", "read", 40),
+        call("2", "read", "b"),
+        result("2", "read", 800),
+    ];
+    assert_eq!(cut(&messages, limits), Some(Cut { from: 0, kept: 3, turn: Some(0) }));
+    let whole = [user("old"), user(&"new".repeat(200))];
+    assert_eq!(cut(&whole, limits), Some(Cut { from: 0, kept: 1, turn: None }));
+    assert_eq!(cut(&whole[1..], limits), None);
+}
+
+#[test]
+fn old_outputs_are_pruned_but_not_what_was_read_and_not_errors() {
+    let mut messages = vec![result("1", "read", 400_000), result("2", "bash", 200_000), result("3", "grep", 160_000)];
+    let pruned = prune(&mut messages).unwrap();
+    assert_eq!(pruned.tool_call_ids, ["2"]);
+    assert!(pruned.tokens > 49_000, "{}", pruned.tokens);
+    assert_eq!(tokens(&messages[0]), 100_000);
+    let mut few = vec![result("1", "bash", 70_000), result("2", "bash", 160_000)];
+    let before = few.clone();
+    assert_eq!(prune(&mut few), None);
+    assert_eq!(few, before);
+}
+
+#[test]
+fn the_input_of_a_summary_drops_the_oldest_outputs_first() {
+    let messages = [user("goal"), call("1", "bash", "x"), result("1", "bash", 1_500), result("2", "bash", 1_500)];
+    let text = serialise(&messages, 2_000);
+    assert!(text.contains("[User]: goal") && text.contains("[Tool result left out]"), "{text}");
+    assert_eq!(text.matches("xxxx").count() > 100, true);
+    assert!(serialise(&messages, 10).len() < 2_000);
+}
+
+#[test]
+fn files_are_listed_once_and_changed_ones_are_not_listed_as_read() {
+    let messages = [call("1", "read", "a"), call("2", "read", "b"), call("3", "edit", "a")];
+    let mut files = files_of(&messages);
+    files.add_details(&json!({"readFiles": ["a", "c"], "modifiedFiles": ["b"]}));
+    assert_eq!(
+        with_files("S\n", &files),
+        "S\n\n<read-files>\nc\n</read-files>\n\n<modified-files>\na\nb\n</modified-files>"
+    );
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn no_cut_parts_a_call_from_its_result(kinds in prop::collection::vec((0..4u8, 0..2_000usize), 0..40), keep in 1..2_000u64) {
+        let mut messages = Vec::new();
+        for (at, (kind, bytes)) in kinds.into_iter().enumerate() {
+            let id = at.to_string();
+            match kind {
+                0 => messages.push(user(&"u".repeat(bytes))),
+                1 => messages.extend([call(&id, "bash", "p"), result(&id, "bash", bytes)]),
+                2 => messages.push(AgentMessage::Assistant(AssistantMessage { content: vec![Block::text("a".repeat(bytes))], ..AssistantMessage::default() })),
+                _ => messages.push(AgentMessage::CompactionSummary(CompactionSummary { summary: "s".repeat(bytes), ..CompactionSummary::default() })),
+            }
+        }
+        let limits = Limits { reserve: 0, keep_recent: keep };
+        if let Some(found) = cut(&messages, limits) {
+            prop_assert!(found.from < found.kept && found.kept < messages.len());
+            prop_assert!(!matches!(messages[found.kept], AgentMessage::ToolResult(_)));
+            let kept: u64 = messages[found.kept..].iter().map(tokens).sum();
+            let all: u64 = messages[found.from..].iter().map(tokens).sum();
+            prop_assert!(kept >= keep.min(all));
+            prop_assert!(found.turn.is_none_or(|turn| found.from <= turn && turn < found.kept));
+        }
+    }
+}
