@@ -348,6 +348,12 @@ impl EventSender {
     pub async fn send(&self, event: StreamEvent) -> bool {
         self.events.send(event).await.is_ok()
     }
+
+    /// Waits for room for one event. None when nobody reads any more. Unlike a `send` that is dropped half
+    /// way, waiting loses nothing.
+    pub(crate) async fn room(&self) -> Option<mpsc::Permit<'_, StreamEvent>> {
+        self.events.reserve().await.ok()
+    }
 }
 
 impl EventStream {

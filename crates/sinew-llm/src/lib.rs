@@ -7,6 +7,7 @@
 //! The crate reads no environment variable and prints nothing: keys, proxies and the time of day are
 //! values that the caller gives.
 
+mod assembly;
 pub mod error;
 pub mod event;
 pub mod http;
@@ -15,6 +16,7 @@ pub mod model;
 pub mod partial_json;
 pub mod provider;
 pub mod sse;
+pub mod wire;
 
 pub use error::{ErrorInfo, ErrorKind};
 pub use event::{EventStream, Partial, StreamEvent};

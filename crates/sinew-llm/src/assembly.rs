@@ -1,0 +1,354 @@
+//! Builds an answer: every provider's deltas go in, the events and the final message come out.
+//!
+//! The order that [`crate::event`] promises is held here and nowhere else: a wire protocol only says what
+//! has come, in whatever order its server sends it.
+
+use std::collections::VecDeque;
+
+use serde_json::Value;
+
+use crate::error::{ErrorInfo, ErrorKind};
+use crate::event::{EventSender, StreamEvent};
+use crate::message::{AssistantMessage, Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
+use crate::model::Model;
+use crate::partial_json;
+use crate::provider::Request;
+
+/// The content of one answer at most: 256 MB.
+const CONTENT_LIMIT: usize = 256 * 1024 * 1024;
+
+/// What a block costs beside its text, against servers that send empty blocks without end.
+const BLOCK_COST: usize = 256;
+
+/// What a block is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Text,
+    Thinking,
+    ToolCall,
+}
+
+#[derive(Debug)]
+struct Slot {
+    kind: Kind,
+    /// Text, thought, or the JSON of the arguments.
+    text: String,
+    signature: Option<String>,
+    redacted: bool,
+    id: String,
+    name: String,
+    /// Set when a call ended: its arguments, or why they are none.
+    arguments: Option<Result<Value, String>>,
+    ended: bool,
+}
+
+/// One answer in the making.
+#[derive(Debug)]
+pub(crate) struct Assembly {
+    model: Model,
+    timestamp: i64,
+    slots: Vec<Slot>,
+    events: VecDeque<StreamEvent>,
+    size: usize,
+    /// Tokens as the server counts them; cost and sum are put in at the end.
+    pub(crate) usage: Usage,
+}
+
+/// The message of an answer that has not begun.
+pub(crate) fn header(request: &Request) -> AssistantMessage {
+    AssistantMessage {
+        api: request.model.api.clone(),
+        provider: request.model.provider.clone(),
+        model: request.model.id.clone(),
+        timestamp: request.timestamp,
+        ..AssistantMessage::default()
+    }
+}
+
+impl Assembly {
+    /// An answer whose first event is waiting.
+    pub(crate) fn new(request: &Request) -> Assembly {
+        Assembly {
+            model: request.model.clone(),
+            timestamp: request.timestamp,
+            slots: Vec::new(),
+            events: VecDeque::from([StreamEvent::Start]),
+            size: 0,
+            usage: Usage::default(),
+        }
+    }
+
+    /// Hands over the events that are ready. False when nobody reads any more. Dropping the future loses
+    /// no event.
+    pub(crate) async fn flush(&mut self, sender: &EventSender) -> bool {
+        while !self.events.is_empty() {
+            let Some(room) = sender.room().await else {
+                return false;
+            };
+            if let Some(event) = self.events.pop_front() {
+                room.send(event);
+            }
+        }
+        true
+    }
+
+    /// The size of the content so far; grows with everything that the model says.
+    pub(crate) fn size(&self) -> usize {
+        self.size
+    }
+
+    /// Begins a block of text or thought.
+    pub(crate) fn begin(&mut self, kind: Kind) -> usize {
+        let index = self.push(kind);
+        self.events.push_back(match kind {
+            Kind::Thinking => StreamEvent::ThinkingStart { content_index: index },
+            _ => StreamEvent::TextStart { content_index: index },
+        });
+        index
+    }
+
+    /// Begins a tool call. An id that is missing is made, one that was used before is changed.
+    pub(crate) fn begin_call(&mut self, id: &str, name: &str) -> usize {
+        let index = self.push(Kind::ToolCall);
+        let count = self.slots.iter().filter(|slot| slot.kind == Kind::ToolCall).count();
+        let mut unique = id.to_string();
+        if unique.is_empty() {
+            unique = format!("call_{count}_{}", base36(self.timestamp.unsigned_abs()));
+        }
+        if self.slots.iter().any(|slot| slot.id == unique) {
+            unique = format!("{unique}_{count}");
+        }
+        let slot = &mut self.slots[index];
+        slot.id.clone_from(&unique);
+        slot.name = name.to_string();
+        self.events.push_back(StreamEvent::ToolCallStart { content_index: index, id: unique, name: name.to_string() });
+        index
+    }
+
+    fn push(&mut self, kind: Kind) -> usize {
+        self.size += BLOCK_COST;
+        self.slots.push(Slot {
+            kind,
+            text: String::new(),
+            signature: None,
+            redacted: false,
+            id: String::new(),
+            name: String::new(),
+            arguments: None,
+            ended: false,
+        });
+        self.slots.len() - 1
+    }
+
+    /// Adds to a block that has not ended.
+    pub(crate) fn delta(&mut self, index: usize, delta: &str) {
+        let Some(slot) = self.slots.get_mut(index).filter(|slot| !slot.ended && !delta.is_empty()) else {
+            return;
+        };
+        slot.text.push_str(delta);
+        self.size += delta.len();
+        let delta = delta.to_string();
+        self.events.push_back(match slot.kind {
+            Kind::Text => StreamEvent::TextDelta { content_index: index, delta },
+            Kind::Thinking => StreamEvent::ThinkingDelta { content_index: index, delta },
+            Kind::ToolCall => StreamEvent::ToolCallDelta { content_index: index, delta },
+        });
+    }
+
+    /// Adds to the last block if it is open and of this kind, else begins one, and ends what text or
+    /// thought is open.
+    pub(crate) fn run(&mut self, kind: Kind, delta: &str) -> usize {
+        let last = self.slots.last().filter(|slot| slot.kind == kind && !slot.ended);
+        let index = if last.is_some() {
+            self.slots.len() - 1
+        } else {
+            self.end_runs();
+            self.begin(kind)
+        };
+        self.delta(index, delta);
+        index
+    }
+
+    /// Ends each open block of text or thought.
+    pub(crate) fn end_runs(&mut self) {
+        for index in 0..self.slots.len() {
+            if self.slots[index].kind != Kind::ToolCall {
+                self.end(index);
+            }
+        }
+    }
+
+    /// What has come of a block.
+    pub(crate) fn text(&self, index: usize) -> &str {
+        self.slots.get(index).map_or("", |slot| &slot.text)
+    }
+
+    /// Keeps what the provider wants back with the block, until the block ends.
+    pub(crate) fn sign(&mut self, index: usize, signature: &str) {
+        if let Some(slot) = self.slots.get_mut(index).filter(|_| !signature.is_empty()) {
+            slot.signature.get_or_insert_default().push_str(signature);
+            self.size += signature.len();
+        }
+    }
+
+    /// As [`Assembly::sign`], in place of what was kept before.
+    pub(crate) fn replace_signature(&mut self, index: usize, signature: String) {
+        if let Some(slot) = self.slots.get_mut(index) {
+            self.size += signature.len();
+            slot.signature = Some(signature);
+        }
+    }
+
+    /// Marks a thought as hidden by its provider.
+    pub(crate) fn redact(&mut self, index: usize) {
+        if let Some(slot) = self.slots.get_mut(index) {
+            slot.redacted = true;
+        }
+    }
+
+    /// Ends a block. Nothing happens to one that has ended.
+    pub(crate) fn end(&mut self, index: usize) {
+        let Some(slot) = self.slots.get_mut(index).filter(|slot| !slot.ended) else {
+            return;
+        };
+        slot.ended = true;
+        let event = match slot.kind {
+            Kind::Text => StreamEvent::TextEnd { content_index: index, signature: slot.signature.clone() },
+            Kind::Thinking => StreamEvent::ThinkingEnd {
+                content_index: index,
+                signature: slot.signature.clone(),
+                redacted: slot.redacted,
+            },
+            Kind::ToolCall => {
+                slot.arguments = Some(partial_json::parse_strict(&slot.text));
+                StreamEvent::ToolCallEnd { content_index: index, tool_call: Box::new(slot.call()) }
+            }
+        };
+        self.events.push_back(event);
+    }
+
+    /// Whether the answer is larger than anybody wants to keep.
+    pub(crate) fn check_size(&self) -> Result<(), String> {
+        if self.size > CONTENT_LIMIT {
+            return Err(format!("the answer is larger than {} MB", CONTENT_LIMIT >> 20));
+        }
+        Ok(())
+    }
+
+    /// Ends the answer well. The reason is corrected where the content says otherwise.
+    pub(crate) fn finish(mut self, reason: StopReason) -> VecDeque<StreamEvent> {
+        let whole = reason != StopReason::Length;
+        self.end_all(whole);
+        let content = std::mem::take(&mut self.slots).into_iter().filter_map(|slot| slot.into_block(whole)).collect();
+        let mut message = self.message(content);
+        let calls = message.tool_calls().next().is_some();
+        let usage = message.usage;
+        let input = usage.input + usage.cache_read + usage.cache_write;
+        if reason == StopReason::Length
+            && usage.output == 0
+            && message.content.is_empty()
+            && input as f64 >= self.model.context_window as f64 * 0.99
+        {
+            let text = format!(
+                "{}: the conversation fills the context window of {} tokens",
+                self.model.provider, self.model.context_window
+            );
+            return self.fail_with(ErrorInfo::new(ErrorKind::ContextOverflow, text), message);
+        }
+        message.stop_reason = match reason {
+            StopReason::Stop | StopReason::ToolUse if calls => StopReason::ToolUse,
+            StopReason::ToolUse => StopReason::Stop,
+            other => other,
+        };
+        let reason = message.stop_reason;
+        self.events.push_back(StreamEvent::Done { reason, message: Box::new(message) });
+        self.events
+    }
+
+    /// Ends the answer with an error; what had come stays, but for calls that were cut.
+    pub(crate) fn fail(mut self, error: ErrorInfo) -> VecDeque<StreamEvent> {
+        self.end_all(false);
+        let content = std::mem::take(&mut self.slots).into_iter().filter_map(|slot| slot.into_block(false)).collect();
+        let message = self.message(content);
+        self.fail_with(error, message)
+    }
+
+    fn fail_with(mut self, error: ErrorInfo, mut message: AssistantMessage) -> VecDeque<StreamEvent> {
+        let reason = if error.kind == ErrorKind::Aborted { StopReason::Aborted } else { StopReason::Error };
+        message.stop_reason = reason;
+        message.error_message = Some(error.message.clone());
+        message.error = Some(error.clone());
+        self.events.push_back(StreamEvent::Error { reason, error: Box::new(error), message: Box::new(message) });
+        self.events
+    }
+
+    fn end_all(&mut self, whole: bool) {
+        for index in 0..self.slots.len() {
+            let slot = &mut self.slots[index];
+            // A call that was cut before its first argument is not one without arguments.
+            let cut = !whole && !slot.ended && slot.kind == Kind::ToolCall && slot.text.is_empty();
+            self.end(index);
+            if cut {
+                self.slots[index].arguments = Some(Err("the call was cut".to_string()));
+            }
+        }
+    }
+
+    fn message(&mut self, content: Vec<Block>) -> AssistantMessage {
+        self.model.price(&mut self.usage);
+        AssistantMessage {
+            content,
+            api: self.model.api.clone(),
+            provider: self.model.provider.clone(),
+            model: self.model.id.clone(),
+            usage: self.usage,
+            timestamp: self.timestamp,
+            ..AssistantMessage::default()
+        }
+    }
+}
+
+impl Slot {
+    fn call(&self) -> ToolCall {
+        let (arguments, invalid) = match &self.arguments {
+            Some(Ok(value)) => (value.clone(), None),
+            Some(Err(reason)) => (partial_json::parse(&self.text), Some(reason.clone())),
+            None => (partial_json::parse(&self.text), None),
+        };
+        ToolCall {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            arguments,
+            thought_signature: self.signature.clone(),
+            partial_json: None,
+            invalid_arguments: invalid,
+        }
+    }
+
+    /// The block of the final message; None for one that has nothing to say, and for a broken call of an
+    /// answer that is not whole.
+    fn into_block(self, whole: bool) -> Option<Block> {
+        match self.kind {
+            Kind::ToolCall if !whole && !matches!(self.arguments, Some(Ok(_))) => None,
+            Kind::ToolCall => Some(Block::ToolCall(self.call())),
+            _ if self.text.is_empty() && self.signature.is_none() => None,
+            Kind::Text => Some(Block::Text(TextBlock { text: self.text, signature: self.signature })),
+            Kind::Thinking => Some(Block::Thinking(ThinkingBlock {
+                thinking: self.text,
+                thinking_signature: self.signature,
+                redacted: self.redacted,
+            })),
+        }
+    }
+}
+
+fn base36(mut number: u64) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(char::from_digit((number % 36) as u32, 36).unwrap_or('0'));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}

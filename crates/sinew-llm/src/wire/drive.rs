@@ -1,0 +1,249 @@
+//! Sends a request and turns the server's stream into events, whatever the protocol.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde_json::Value;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use url::Url;
+
+use super::{Flow, Fold, Protocol};
+use crate::assembly::Assembly;
+use crate::error::classify::{self, Place};
+use crate::error::{ErrorInfo, ErrorKind};
+use crate::event::{EventSender, StreamEvent};
+use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
+use crate::message::StopReason;
+use crate::provider::Request;
+use crate::sse::{SseDecoder, SseEvent};
+
+/// How much of an error's body is read.
+const ERROR_BODY_LIMIT: usize = 64 * 1024;
+
+/// So many events in a row that are no JSON are no accident.
+const BROKEN_LIMIT: usize = 3;
+
+/// Answers `request` with events, the last of which is always terminal.
+pub(super) async fn answer(
+    protocol: Protocol,
+    client: HttpClient,
+    request: Request,
+    cancel: CancellationToken,
+    sender: EventSender,
+) {
+    let mut assembly = Assembly::new(&request);
+    let place = Place {
+        provider: &request.model.provider,
+        model: &request.model.id,
+        base_url: &request.model.base_url,
+        secrets: secrets(&request),
+    };
+    let outcome = tokio::select! {
+        biased;
+        () = cancel.cancelled() => Err(ErrorInfo::aborted()),
+        outcome = exchange(protocol, &client, &request, &place, &mut assembly, &sender) => outcome,
+    };
+    let rest = match outcome {
+        Ok(reason) => assembly.finish(reason),
+        Err(error) => assembly.fail(error),
+    };
+    send(rest, &sender).await;
+}
+
+async fn send(events: VecDeque<StreamEvent>, sender: &EventSender) {
+    for event in events {
+        if !sender.send(event).await {
+            return;
+        }
+    }
+}
+
+/// What must not stand in an error: the key, and the values of headers that users add.
+fn secrets(request: &Request) -> Vec<&str> {
+    let headers = request.model.headers.iter().chain(&request.headers);
+    let sensitive = headers.filter(|(name, _)| {
+        let name = name.to_ascii_lowercase();
+        ["auth", "key", "token", "secret", "cookie"].iter().any(|word| name.contains(word))
+    });
+    let key = request.auth.secret().map(|secret| secret.expose());
+    key.into_iter().chain(sensitive.map(|(_, value)| value.as_str())).collect()
+}
+
+async fn exchange(
+    protocol: Protocol,
+    client: &HttpClient,
+    request: &Request,
+    place: &Place<'_>,
+    assembly: &mut Assembly,
+    sender: &EventSender,
+) -> Result<StopReason, ErrorInfo> {
+    assembly.flush(sender).await;
+    let sent = client.send(http_request(protocol, request, place)?).await;
+    let mut response = sent.map_err(|error| transport(place, &error))?;
+    if !(200..300).contains(&response.status) {
+        // A body that breaks off says less, but the status has said enough.
+        let (body, _) = response.body.read_limited(ERROR_BODY_LIMIT).await.unwrap_or_default();
+        let body = String::from_utf8_lossy(&body);
+        return Err(classify::from_response(place, response.status, &response.headers, &body, request.timestamp));
+    }
+    check_type(place, &mut response).await?;
+    let mut reader = Reader { place, fold: (protocol.fold)(request), broken: 0, seen: 0 };
+    let stall = client.config().stall_timeout;
+    let mut last_content = Instant::now();
+    let mut size = assembly.size();
+    let mut decoder = SseDecoder::new();
+    let mut events = VecDeque::new();
+    loop {
+        let chunk = match stall {
+            None => response.body.chunk().await,
+            Some(limit) => match tokio::time::timeout_at(last_content + limit, response.body.chunk()).await {
+                Ok(chunk) => chunk,
+                Err(_) => return Err(stalled(place, limit)),
+            },
+        };
+        let Some(chunk) = chunk.map_err(|error| transport(place, &error))? else {
+            break;
+        };
+        let fed = decoder.feed(&chunk, |event| events.push_back(event));
+        while let Some(event) = events.pop_front() {
+            let flow = reader.take(&event, assembly)?;
+            if assembly.size() > size {
+                size = assembly.size();
+                last_content = Instant::now();
+            }
+            if !assembly.flush(sender).await {
+                return Err(ErrorInfo::aborted());
+            }
+            if let Flow::Done(reason) = flow {
+                return Ok(reason);
+            }
+        }
+        fed.map_err(|error| malformed(place, &error.to_string()))?;
+        assembly.check_size().map_err(|text| malformed(place, &text))?;
+        if stall.is_some_and(|limit| last_content + limit <= Instant::now()) {
+            return Err(stalled(place, stall.unwrap_or_default()));
+        }
+    }
+    if let Some(event) = decoder.finish()
+        && (event.data.trim() == "[DONE]" || serde_json::from_str::<Value>(&event.data).is_ok())
+        && let Flow::Done(reason) = reader.take(&event, assembly)?
+    {
+        return Ok(reason);
+    }
+    if let Some(reason) = reader.fold.end(response.body.is_framed()) {
+        return Ok(reason);
+    }
+    let text = if reader.seen == 0 {
+        "the stream ended without any event"
+    } else {
+        "the stream ended before the answer was complete"
+    };
+    Err(malformed(place, text))
+}
+
+struct Reader<'a> {
+    place: &'a Place<'a>,
+    fold: Box<dyn Fold>,
+    /// Events in a row that were no JSON.
+    broken: usize,
+    seen: usize,
+}
+
+impl Reader<'_> {
+    fn take(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+        let data = event.data.trim();
+        if data == "[DONE]" {
+            return match self.fold.end(true) {
+                Some(reason) => Ok(Flow::Done(reason)),
+                None => Ok(Flow::Done(StopReason::Stop)),
+            };
+        }
+        if data.is_empty() {
+            return Ok(Flow::More);
+        }
+        match serde_json::from_str::<Value>(data) {
+            Ok(json) => {
+                self.broken = 0;
+                self.seen += 1;
+                if event.event.as_deref() == Some("error") && json.get("type").and_then(Value::as_str) != Some("error")
+                {
+                    return Err(classify::from_stream(self.place, &json));
+                }
+                self.fold.event(&json, self.place, assembly)
+            }
+            Err(error) => {
+                self.broken += 1;
+                if self.broken >= BROKEN_LIMIT {
+                    return Err(malformed(self.place, &format!("{BROKEN_LIMIT} events in a row are no JSON: {error}")));
+                }
+                Ok(Flow::More)
+            }
+        }
+    }
+}
+
+fn http_request(protocol: Protocol, request: &Request, place: &Place<'_>) -> Result<HttpRequest, ErrorInfo> {
+    let base = request.model.base_url.trim_end_matches('/');
+    let address = format!("{base}{}", (protocol.path)(request));
+    let url = Url::parse(&address).map_err(|error| {
+        classify::own(
+            place,
+            ErrorKind::Config,
+            &format!("the base URL \"{base}\" of model \"{}\" is no address: {error}", request.model.id),
+        )
+    })?;
+    let mut headers = vec![
+        ("Content-Type".to_string(), "application/json".to_string()),
+        ("Accept".to_string(), "text/event-stream".to_string()),
+    ];
+    headers.extend((protocol.headers)(request));
+    headers.extend(request.model.headers.iter().cloned());
+    headers.extend(request.headers.iter().cloned());
+    let body = Bytes::from((protocol.body)(request));
+    Ok(HttpRequest { method: ::http::Method::POST, url, headers, body })
+}
+
+/// Refuses an answer that is no stream of events.
+async fn check_type(place: &Place<'_>, response: &mut HttpResponse) -> Result<(), ErrorInfo> {
+    let kind = response.headers.get(::http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    if !matches!(kind.as_str(), "text/html" | "application/xhtml+xml" | "application/json" | "application/problem+json")
+    {
+        return Ok(());
+    }
+    let (body, _) = response.body.read_limited(ERROR_BODY_LIMIT).await.map_err(|error| transport(place, &error))?;
+    let body = String::from_utf8_lossy(&body);
+    let mut error = match serde_json::from_str::<Value>(&body) {
+        Ok(json) if json.get("error").is_some_and(|error| !error.is_null()) => {
+            return Err(classify::from_stream(place, &json));
+        }
+        _ if classify::looks_like_html(&body) => malformed(place, &classify::html_title(&body)),
+        _ => malformed(place, &format!("expected a stream of events, but the server answered {kind}: {}", body.trim())),
+    };
+    error.status = Some(response.status);
+    Err(error)
+}
+
+fn malformed(place: &Place<'_>, text: &str) -> ErrorInfo {
+    classify::own(place, ErrorKind::Malformed, text)
+}
+
+fn stalled(place: &Place<'_>, limit: Duration) -> ErrorInfo {
+    let text = format!("the server sent no content for {} s", limit.as_secs_f64());
+    classify::own(place, ErrorKind::Timeout, &text)
+}
+
+fn transport(place: &Place<'_>, error: &HttpError) -> ErrorInfo {
+    let kind = match error.kind {
+        HttpErrorKind::Request | HttpErrorKind::Refused => ErrorKind::Config,
+        HttpErrorKind::Network | HttpErrorKind::Certificate => ErrorKind::Network,
+        HttpErrorKind::Timeout => ErrorKind::Timeout,
+        HttpErrorKind::Protocol => ErrorKind::Malformed,
+    };
+    let mut info = classify::own(place, kind, &error.message);
+    // Another try meets the same certificate.
+    info.retryable &= error.kind != HttpErrorKind::Certificate;
+    info
+}

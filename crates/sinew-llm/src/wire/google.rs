@@ -1,0 +1,313 @@
+//! Google Generative Language.
+
+use serde_json::Value;
+
+use super::json::Json;
+use super::prepare::{Part, content_parts, foreign_thought, images, is_own, joined, parts};
+use super::{Flow, Fold, Protocol};
+use crate::assembly::{Assembly, Kind};
+use crate::error::classify::{self, Place};
+use crate::error::{ErrorInfo, ErrorKind};
+use crate::message::{Block, ImageBlock, LlmMessage, StopReason};
+use crate::model::ThinkingLevel;
+use crate::provider::{Auth, Request, ToolChoice};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    api: "google-generative-ai",
+    path: |request| format!("/models/{}:streamGenerateContent?alt=sse", request.model.id.trim_start_matches("models/")),
+    headers,
+    body,
+    fold: |_| Box::new(Answer::default()),
+};
+
+fn headers(request: &Request) -> Vec<(String, String)> {
+    match &request.auth {
+        Auth::None => Vec::new(),
+        Auth::ApiKey(key) => vec![("x-goog-api-key".into(), key.expose().into())],
+        Auth::Bearer(token) => vec![("Authorization".into(), format!("Bearer {}", token.expose()))],
+    }
+}
+
+fn body(request: &Request) -> Vec<u8> {
+    let mut json = Json::default();
+    json.object(|json| {
+        json.key("generationConfig").object(|json| {
+            if let Some(limit) = request.max_tokens {
+                json.field("maxOutputTokens", &limit);
+            }
+            if let Some(temperature) = request.temperature {
+                json.field("temperature", &temperature);
+            }
+            if request.model.reasoning {
+                let level = request.model.clamp_level(request.thinking);
+                json.key("thinkingConfig").object(|json| {
+                    if level != ThinkingLevel::Off {
+                        json.field("includeThoughts", &true);
+                    }
+                    json.field("thinkingBudget", &budget(request, level));
+                });
+            }
+        });
+        if !request.tools.is_empty() {
+            json.key("tools").array(|json| {
+                json.object(|json| {
+                    json.key("functionDeclarations").array(|json| {
+                        for tool in &request.tools {
+                            json.object(|json| {
+                                json.field("name", &tool.name);
+                                json.field("description", &tool.description);
+                                json.field("parametersJsonSchema", &tool.parameters);
+                            });
+                        }
+                    });
+                });
+            });
+            tool_choice(request, json);
+        }
+        let system: Vec<&str> =
+            request.system.iter().map(|part| part.text.as_str()).filter(|text| !text.is_empty()).collect();
+        if !system.is_empty() {
+            json.key("systemInstruction").object(|json| {
+                json.key("parts")
+                    .array(|json| system.iter().for_each(|text| json.object(|json| json.field("text", text))));
+            });
+        }
+        json.key("contents").array(|json| contents(request, json));
+    });
+    json.into_bytes()
+}
+
+fn budget(request: &Request, level: ThinkingLevel) -> u64 {
+    let own = request.thinking_budgets.iter().find(|(known, _)| *known == level).map(|(_, budget)| *budget);
+    own.unwrap_or(match level {
+        ThinkingLevel::Off => 0,
+        ThinkingLevel::Minimal => 512,
+        ThinkingLevel::Low => 2048,
+        ThinkingLevel::Medium => 8192,
+        ThinkingLevel::High => 16_384,
+        ThinkingLevel::XHigh => 24_576,
+    })
+}
+
+fn tool_choice(request: &Request, json: &mut Json) {
+    let mode = match &request.tool_choice {
+        ToolChoice::Auto => return,
+        ToolChoice::None => "NONE",
+        ToolChoice::Required | ToolChoice::Tool(_) => "ANY",
+    };
+    json.key("toolConfig").object(|json| {
+        json.key("functionCallingConfig").object(|json| {
+            json.field("mode", mode);
+            if let ToolChoice::Tool(name) = &request.tool_choice {
+                json.field("allowedFunctionNames", &[name]);
+            }
+        });
+    });
+}
+
+fn contents(request: &Request, json: &mut Json) {
+    let mut rest = request.messages.as_slice();
+    while let Some(message) = rest.first() {
+        match message {
+            LlmMessage::User(user) => {
+                let parts = content_parts(request, &user.content);
+                turn(json, "user", |json| user_parts(json, &parts));
+                rest = &rest[1..];
+            }
+            LlmMessage::Assistant(answer) => {
+                let own = is_own(request, answer);
+                let sent: Vec<&Block> = answer.content.iter().filter(|block| is_sent(request, block, own)).collect();
+                if !sent.is_empty() {
+                    turn(json, "model", |json| sent.iter().for_each(|block| model_part(json, block, own)));
+                }
+                rest = &rest[1..];
+            }
+            LlmMessage::ToolResult(_) => {
+                // The results of a batch are one turn; their pictures are another.
+                let end =
+                    rest.iter().position(|message| !matches!(message, LlmMessage::ToolResult(_))).unwrap_or(rest.len());
+                results(request, json, &rest[..end]);
+                rest = &rest[end..];
+            }
+        }
+    }
+}
+
+fn turn(json: &mut Json, role: &str, fill: impl FnOnce(&mut Json)) {
+    json.object(|json| {
+        json.field("role", role);
+        json.key("parts").array(fill);
+    });
+}
+
+fn user_parts(json: &mut Json, parts: &[Part<'_>]) {
+    if parts.is_empty() {
+        json.object(|json| json.field("text", ""));
+    }
+    for part in parts {
+        json.object(|json| match part {
+            Part::Text(text) => json.field("text", text),
+            Part::Image(image) => inline(json, image),
+        });
+    }
+}
+
+fn inline(json: &mut Json, image: &ImageBlock) {
+    json.key("inlineData").object(|json| {
+        json.field("mimeType", &image.mime_type);
+        json.field("data", &image.data);
+    });
+}
+
+fn results(request: &Request, json: &mut Json, batch: &[LlmMessage]) {
+    let mut pictures = Vec::new();
+    turn(json, "user", |json| {
+        for message in batch {
+            let LlmMessage::ToolResult(result) = message else { continue };
+            let parts = parts(request, &result.content);
+            json.object(|json| {
+                json.key("functionResponse").object(|json| {
+                    json.field("name", &result.tool_name);
+                    let key = if result.is_error { "error" } else { "output" };
+                    json.key("response").object(|json| json.field(key, &joined(&parts)));
+                });
+            });
+            pictures.extend(images(&parts));
+        }
+    });
+    if !pictures.is_empty() {
+        turn(json, "user", |json| {
+            json.object(|json| json.field("text", "Images of the tool results above:"));
+            pictures.iter().for_each(|image| json.object(|json| inline(json, image)));
+        });
+    }
+}
+
+fn is_sent(request: &Request, block: &Block, own: bool) -> bool {
+    match block {
+        Block::Text(text) => !text.text.is_empty(),
+        Block::Thinking(thought) => {
+            own && thought.thinking_signature.is_some() || !own && foreign_thought(request, thought).is_some()
+        }
+        Block::ToolCall(_) => true,
+        Block::Image(_) | Block::Other(_) => false,
+    }
+}
+
+fn model_part(json: &mut Json, block: &Block, own: bool) {
+    let sign = |json: &mut Json, signature: &Option<String>| {
+        if let Some(signature) = signature.as_ref().filter(|_| own) {
+            json.field("thoughtSignature", signature);
+        }
+    };
+    json.object(|json| match block {
+        Block::Text(text) => {
+            json.field("text", &text.text);
+            sign(json, &text.signature);
+        }
+        Block::Thinking(thought) => {
+            json.field("text", &thought.thinking);
+            if own {
+                json.field("thought", &true);
+            }
+            sign(json, &thought.thinking_signature);
+        }
+        Block::ToolCall(call) => {
+            json.key("functionCall").object(|json| {
+                json.field("name", &call.name);
+                json.field("args", &call.arguments);
+            });
+            sign(json, &call.thought_signature);
+        }
+        Block::Image(_) | Block::Other(_) => {}
+    });
+}
+
+/// The reason that the server named; there is no other end.
+#[derive(Default)]
+struct Answer {
+    stop: Option<StopReason>,
+}
+
+impl Fold for Answer {
+    fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+        if data.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(classify::from_stream(place, data));
+        }
+        if let Some(usage) = data.get("usageMetadata") {
+            read_usage(usage, assembly);
+        }
+        if let Some(reason) = data.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
+            return Err(classify::own(
+                place,
+                ErrorKind::Refusal,
+                &format!("the provider refused the prompt: {reason}"),
+            ));
+        }
+        let Some(candidate) = data.pointer("/candidates/0") else {
+            return Ok(Flow::More);
+        };
+        let parts = candidate.pointer("/content/parts").and_then(Value::as_array);
+        parts.into_iter().flatten().for_each(|part| read_part(part, assembly));
+        match candidate.get("finishReason").and_then(Value::as_str) {
+            None | Some("FINISH_REASON_UNSPECIFIED") => {}
+            Some("STOP") => self.stop = Some(StopReason::Stop),
+            Some("MAX_TOKENS") => self.stop = Some(StopReason::Length),
+            Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS")) => {
+                return Err(classify::own(
+                    place,
+                    ErrorKind::Malformed,
+                    &format!("the model wrote a broken tool call: {reason}"),
+                ));
+            }
+            Some(reason) => {
+                let said = candidate.get("finishMessage").and_then(Value::as_str).unwrap_or(reason);
+                return Err(classify::own(
+                    place,
+                    ErrorKind::Refusal,
+                    &format!("the provider stopped the answer: {said}"),
+                ));
+            }
+        }
+        Ok(Flow::More)
+    }
+
+    fn end(&mut self, _framed: bool) -> Option<StopReason> {
+        self.stop
+    }
+}
+
+fn read_part(part: &Value, assembly: &mut Assembly) {
+    let text = |key: &str| part.get(key).and_then(Value::as_str);
+    let signature = text("thoughtSignature").unwrap_or_default();
+    if let Some(call) = part.get("functionCall") {
+        assembly.end_runs();
+        let string = |key: &str| call.get(key).and_then(Value::as_str).unwrap_or_default();
+        // The server needs no id back, and those that it makes repeat.
+        let index = assembly.begin_call("", string("name"));
+        assembly.sign(index, signature);
+        let arguments = call.get("args").filter(|args| args.is_object()).map(Value::to_string);
+        assembly.delta(index, arguments.as_deref().unwrap_or("{}"));
+        assembly.end(index);
+        return;
+    }
+    let Some(delta) = text("text") else {
+        return;
+    };
+    let thought = part.get("thought").and_then(Value::as_bool).unwrap_or(false);
+    if delta.is_empty() && signature.is_empty() {
+        return;
+    }
+    let index = assembly.run(if thought { Kind::Thinking } else { Kind::Text }, delta);
+    if !signature.is_empty() {
+        assembly.replace_signature(index, signature.to_string());
+    }
+}
+
+fn read_usage(usage: &Value, assembly: &mut Assembly) {
+    let number = |key: &str| usage.get(key).and_then(Value::as_u64).unwrap_or(0);
+    let cached = number("cachedContentTokenCount");
+    assembly.usage.input = (number("promptTokenCount") + number("toolUsePromptTokenCount")).saturating_sub(cached);
+    assembly.usage.output = number("candidatesTokenCount") + number("thoughtsTokenCount");
+    assembly.usage.cache_read = cached;
+}

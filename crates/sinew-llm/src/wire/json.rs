@@ -1,0 +1,55 @@
+//! Writes JSON straight into bytes: no tree is built of a conversation that may be megabytes long, and
+//! keys keep the order in which they are written.
+
+use serde::Serialize;
+
+/// JSON in the making. Commas are put where they belong.
+#[derive(Debug, Default)]
+pub(super) struct Json {
+    out: Vec<u8>,
+}
+
+impl Json {
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        self.out
+    }
+
+    fn separate(&mut self) {
+        // No value ends with one of these, so a value stands before anything else.
+        if !matches!(self.out.last(), None | Some(b'{' | b'[' | b':')) {
+            self.out.push(b',');
+        }
+    }
+
+    pub(super) fn object(&mut self, fill: impl FnOnce(&mut Json)) {
+        self.separate();
+        self.out.push(b'{');
+        fill(self);
+        self.out.push(b'}');
+    }
+
+    pub(super) fn array(&mut self, fill: impl FnOnce(&mut Json)) {
+        self.separate();
+        self.out.push(b'[');
+        fill(self);
+        self.out.push(b']');
+    }
+
+    /// A key; its value comes next.
+    pub(super) fn key(&mut self, key: &str) -> &mut Json {
+        self.value(key);
+        self.out.push(b':');
+        self
+    }
+
+    /// Any value that serde can write.
+    pub(super) fn value<T: Serialize + ?Sized>(&mut self, value: &T) {
+        self.separate();
+        serde_json::to_writer(&mut self.out, value).expect("strings, numbers and JSON trees can always be written");
+    }
+
+    /// A key and its value.
+    pub(super) fn field<T: Serialize + ?Sized>(&mut self, key: &str, value: &T) {
+        self.key(key).value(value);
+    }
+}

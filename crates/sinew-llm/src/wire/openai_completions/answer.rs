@@ -1,0 +1,233 @@
+//! Reads the chunks of a chat completion.
+
+use serde_json::{Map, Value};
+
+use super::super::json::Json;
+use super::super::{Flow, Fold};
+use crate::assembly::{Assembly, Kind};
+use crate::error::classify::{self, Place};
+use crate::error::{ErrorInfo, ErrorKind};
+use crate::message::{AssistantMessage, Block, StopReason};
+
+/// The names under which servers send thoughts. The one that was used is the thought's signature, because
+/// the server wants the thought back under the same name.
+const THOUGHT_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+#[derive(Default)]
+pub(super) struct Answer {
+    calls: Vec<Call>,
+    stop: Option<StopReason>,
+    /// The block of the present thought, and the details that its server wants back.
+    thought: Option<usize>,
+    details: Vec<Map<String, Value>>,
+}
+
+struct Call {
+    number: Option<u64>,
+    id: String,
+    index: usize,
+}
+
+impl Fold for Answer {
+    fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+        if data.get("error").is_some_and(|error| !error.is_null()) {
+            return Err(classify::from_stream(place, data));
+        }
+        let choice = data.pointer("/choices/0");
+        let usage = data.get("usage").filter(|usage| usage.is_object());
+        if let Some(usage) = usage.or_else(|| choice?.get("usage").filter(|usage| usage.is_object())) {
+            read_usage(usage, assembly);
+        }
+        let Some(choice) = choice else {
+            return Ok(Flow::More);
+        };
+        // A server that cannot stream sends the whole message.
+        if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
+            self.delta(delta, assembly);
+        }
+        match choice.get("finish_reason").and_then(Value::as_str) {
+            None => {}
+            Some("length") => self.stop = Some(StopReason::Length),
+            Some("tool_calls" | "function_call") => self.stop = Some(StopReason::ToolUse),
+            Some("content_filter") => {
+                return Err(classify::own(
+                    place,
+                    ErrorKind::Refusal,
+                    "the provider's content filter stopped the answer",
+                ));
+            }
+            Some("error") => return Err(classify::from_stream(place, choice)),
+            Some(_) => self.stop = Some(StopReason::Stop),
+        }
+        if self.stop.is_some() {
+            self.end_thought(assembly);
+        }
+        Ok(Flow::More)
+    }
+
+    fn end(&mut self, framed: bool) -> Option<StopReason> {
+        // Without `[DONE]`, only an announced end shows that nothing is missing.
+        self.stop.filter(|_| framed)
+    }
+}
+
+impl Answer {
+    fn delta(&mut self, delta: &Value, assembly: &mut Assembly) {
+        let text = |key: &str| delta.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+        if let Some((field, thought)) = THOUGHT_FIELDS.iter().find_map(|field| Some((*field, text(field)?))) {
+            self.think(thought, field, assembly);
+        }
+        if let Some(details) = delta.get("reasoning_details").and_then(Value::as_array).filter(|list| !list.is_empty())
+        {
+            if self.thought.is_none() {
+                self.think("", "", assembly);
+            }
+            details.iter().filter_map(Value::as_object).for_each(|detail| self.keep(detail));
+        }
+        match delta.get("content") {
+            Some(Value::String(content)) if !content.is_empty() => self.say(content, assembly),
+            // Mistral sends thoughts and texts as parts.
+            Some(Value::Array(content)) => content.iter().for_each(|part| self.part(part, assembly)),
+            _ => {}
+        }
+        if let Some(refusal) = text("refusal") {
+            self.say(refusal, assembly);
+        }
+        let calls = delta.get("tool_calls").and_then(Value::as_array);
+        for call in calls.into_iter().flatten() {
+            self.call(call, call.get("function"), assembly);
+        }
+        if let Some(function) = delta.get("function_call").filter(|function| function.is_object()) {
+            self.call(&Value::Null, Some(function), assembly);
+        }
+    }
+
+    fn part(&mut self, part: &Value, assembly: &mut Assembly) {
+        let text = |part: &Value| part.get("text").and_then(Value::as_str).map(str::to_string);
+        match part.get("type").and_then(Value::as_str) {
+            Some("thinking") => {
+                let thought = match part.get("thinking") {
+                    Some(Value::String(thought)) => thought.clone(),
+                    Some(Value::Array(list)) => list.iter().filter_map(text).collect(),
+                    _ => String::new(),
+                };
+                if !thought.is_empty() {
+                    self.think(&thought, "", assembly);
+                }
+            }
+            _ => {
+                if let Some(text) = text(part).filter(|text| !text.is_empty()) {
+                    self.say(&text, assembly);
+                }
+            }
+        }
+    }
+
+    fn say(&mut self, text: &str, assembly: &mut Assembly) {
+        self.end_thought(assembly);
+        assembly.run(Kind::Text, text);
+    }
+
+    fn think(&mut self, thought: &str, field: &str, assembly: &mut Assembly) {
+        let index = assembly.run(Kind::Thinking, thought);
+        if self.thought != Some(index) {
+            self.thought = Some(index);
+            assembly.sign(index, field);
+        }
+    }
+
+    fn end_thought(&mut self, assembly: &mut Assembly) {
+        let Some(index) = self.thought.take() else {
+            return;
+        };
+        if !self.details.is_empty() {
+            // The list stands in place of the field's name: a server that sends it wants it back.
+            let details = std::mem::take(&mut self.details).into_iter().map(Value::Object).collect();
+            assembly.replace_signature(index, Value::Array(details).to_string());
+        }
+        assembly.end(index);
+    }
+
+    /// Joins the pieces of one detail.
+    fn keep(&mut self, detail: &Map<String, Value>) {
+        let same = |old: &&mut Map<String, Value>| {
+            ["type", "index", "id"].iter().all(|key| detail.get(*key).is_none_or(|value| old.get(*key) == Some(value)))
+        };
+        let Some(old) = self.details.last_mut().filter(same) else {
+            self.details.push(detail.clone());
+            return;
+        };
+        for (key, value) in detail {
+            match (old.get_mut(key), value) {
+                (Some(Value::String(old)), Value::String(more))
+                    if matches!(key.as_str(), "text" | "summary" | "data") =>
+                {
+                    old.push_str(more)
+                }
+                _ => {
+                    old.insert(key.clone(), value.clone());
+                }
+            }
+        }
+    }
+
+    fn call(&mut self, call: &Value, function: Option<&Value>, assembly: &mut Assembly) {
+        self.end_thought(assembly);
+        let number = call.get("index").and_then(Value::as_u64);
+        let id = call.get("id").and_then(Value::as_str).unwrap_or_default();
+        let name = function.and_then(|function| function.get("name")).and_then(Value::as_str).unwrap_or_default();
+        let known = self.calls.iter().rposition(|known| match number {
+            // Servers that number all calls 0 tell them apart by id.
+            Some(_) => known.number == number && (id.is_empty() || known.id.is_empty() || known.id == id),
+            None => known.id == id || id.is_empty(),
+        });
+        // Without number and id, a name begins a call.
+        let known = known.filter(|_| number.is_some() || !id.is_empty() || name.is_empty());
+        let index = match known {
+            Some(at) => self.calls[at].index,
+            None => {
+                assembly.end_runs();
+                let index = assembly.begin_call(id, name);
+                self.calls.push(Call { number, id: id.to_string(), index });
+                index
+            }
+        };
+        match function.and_then(|function| function.get("arguments")) {
+            Some(Value::String(arguments)) => assembly.delta(index, arguments),
+            Some(arguments @ Value::Object(_)) => assembly.delta(index, &arguments.to_string()),
+            _ => {}
+        }
+    }
+}
+
+fn read_usage(usage: &Value, assembly: &mut Assembly) {
+    let number = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or(0);
+    let cached = number("/prompt_tokens_details/cached_tokens").max(number("/prompt_cache_hit_tokens"));
+    assembly.usage.input = number("/prompt_tokens").saturating_sub(cached);
+    assembly.usage.output = number("/completion_tokens");
+    assembly.usage.cache_read = cached;
+}
+
+/// The thoughts of an answer, under the names under which they came.
+pub(super) fn thoughts(json: &mut Json, answer: &AssistantMessage) {
+    let mut fields: Vec<(&str, String)> = Vec::new();
+    let mut details: Vec<Value> = Vec::new();
+    for block in &answer.content {
+        let Block::Thinking(thought) = block else { continue };
+        let signature = thought.thinking_signature.as_deref().unwrap_or_default();
+        if let Some(field) = THOUGHT_FIELDS.iter().find(|field| **field == signature) {
+            match fields.iter_mut().find(|(known, _)| known == field) {
+                Some((_, text)) => text.push_str(&thought.thinking),
+                None => fields.push((field, thought.thinking.clone())),
+            }
+        } else if let Ok(Value::Array(list)) = serde_json::from_str(signature) {
+            details.extend(list);
+        }
+    }
+    for (field, text) in fields {
+        json.field(field, &text);
+    }
+    if !details.is_empty() {
+        json.field("reasoning_details", &details);
+    }
+}

@@ -1,0 +1,92 @@
+//! How servers differ, by address; a model's own `compat` beats it.
+
+use crate::model::{MaxTokensField, Model, ThinkingFormat};
+
+/// All differences, decided.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Quirks {
+    pub(super) max_tokens_field: MaxTokensField,
+    pub(super) store: bool,
+    pub(super) developer_role: bool,
+    pub(super) reasoning_effort: bool,
+    pub(super) usage_in_streaming: bool,
+    pub(super) tool_result_name: bool,
+    pub(super) assistant_after_tool_result: bool,
+    pub(super) thinking_format: ThinkingFormat,
+    /// The server keeps a cache per key.
+    pub(super) cache_key: bool,
+    /// The longest tool call id.
+    pub(super) id_limit: usize,
+}
+
+/// What a server that nobody knows most likely understands.
+const USUAL: Quirks = Quirks {
+    max_tokens_field: MaxTokensField::MaxTokens,
+    store: false,
+    developer_role: false,
+    reasoning_effort: true,
+    usage_in_streaming: true,
+    tool_result_name: false,
+    assistant_after_tool_result: false,
+    thinking_format: ThinkingFormat::Openai,
+    cache_key: false,
+    id_limit: 64,
+};
+
+/// Servers by a part of their host.
+const KNOWN: &[(&str, Quirks)] = &[
+    (
+        "api.openai.com",
+        Quirks {
+            max_tokens_field: MaxTokensField::MaxCompletionTokens,
+            store: true,
+            developer_role: true,
+            cache_key: true,
+            id_limit: 40,
+            ..USUAL
+        },
+    ),
+    (
+        "openai.azure.com",
+        Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, developer_role: true, id_limit: 40, ..USUAL },
+    ),
+    ("openrouter.ai", Quirks { id_limit: 40, ..USUAL }),
+    ("api.groq.com", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..USUAL }),
+    ("api.cerebras.ai", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..USUAL }),
+    ("api.x.ai", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, reasoning_effort: false, ..USUAL }),
+    // Ids of nine letters and digits; a word of the assistant must stand before the user speaks again.
+    (
+        "api.mistral.ai",
+        Quirks {
+            reasoning_effort: false,
+            tool_result_name: true,
+            assistant_after_tool_result: true,
+            id_limit: 9,
+            ..USUAL
+        },
+    ),
+    ("api.deepseek.com", Quirks { reasoning_effort: false, ..USUAL }),
+    ("api.z.ai", Quirks { reasoning_effort: false, thinking_format: ThinkingFormat::Zai, ..USUAL }),
+    ("bigmodel.cn", Quirks { reasoning_effort: false, thinking_format: ThinkingFormat::Zai, ..USUAL }),
+    ("dashscope", Quirks { reasoning_effort: false, thinking_format: ThinkingFormat::Qwen, ..USUAL }),
+];
+
+/// The differences of the model's server.
+pub(super) fn resolve(model: &Model) -> Quirks {
+    let host = model.base_url.split("://").last().unwrap_or_default().split('/').next().unwrap_or_default();
+    let known = KNOWN.iter().find(|(part, _)| host.contains(part)).map_or(USUAL, |(_, quirks)| quirks.clone());
+    let own = &model.compat;
+    Quirks {
+        max_tokens_field: own.max_tokens_field.unwrap_or(known.max_tokens_field),
+        store: own.supports_store.unwrap_or(known.store),
+        developer_role: own.supports_developer_role.unwrap_or(known.developer_role),
+        reasoning_effort: own.supports_reasoning_effort.unwrap_or(known.reasoning_effort),
+        usage_in_streaming: own.supports_usage_in_streaming.unwrap_or(known.usage_in_streaming),
+        tool_result_name: own.requires_tool_result_name.unwrap_or(known.tool_result_name),
+        assistant_after_tool_result: own
+            .requires_assistant_after_tool_result
+            .unwrap_or(known.assistant_after_tool_result),
+        thinking_format: own.thinking_format.unwrap_or(known.thinking_format),
+        ..known
+    }
+}

@@ -1,0 +1,198 @@
+//! OpenAI Responses.
+
+mod answer;
+
+use serde_json::Value;
+
+use super::Protocol;
+use super::json::Json;
+use super::openai_completions;
+use super::prepare::{Part, content_parts, data_url, fit_id, foreign_thought, is_own, joined, parts, system};
+use crate::message::{AssistantMessage, Block, LlmMessage, ToolCall};
+use crate::model::ThinkingLevel;
+use crate::provider::{CacheRetention, Request, ToolChoice};
+
+pub(super) const PROTOCOL: Protocol = Protocol {
+    api: "openai-responses",
+    path: |_| "/responses".to_string(),
+    headers: openai_completions::bearer,
+    body,
+    fold: |_| Box::new(answer::Answer::default()),
+};
+
+/// The longest id of a call.
+const ID_LIMIT: usize = 64;
+
+fn body(request: &Request) -> Vec<u8> {
+    let level = request.model.clamp_level(request.thinking);
+    let mut json = Json::default();
+    json.object(|json| {
+        json.field("model", &request.model.id);
+        json.field("stream", &true);
+        json.field("store", &false);
+        if let Some(limit) = request.max_tokens {
+            // The server takes no less.
+            json.field("max_output_tokens", &limit.max(16));
+        }
+        if let Some(temperature) = request.temperature {
+            json.field("temperature", &temperature);
+        }
+        if request.model.reasoning {
+            if level != ThinkingLevel::Off {
+                json.key("reasoning").object(|json| {
+                    json.field("effort", level.as_str());
+                    json.field("summary", "auto");
+                });
+            }
+            json.field("include", &["reasoning.encrypted_content"]);
+        }
+        if let Some(session) = request.session_id.as_ref().filter(|_| request.cache != CacheRetention::None) {
+            json.field("prompt_cache_key", session);
+            if request.cache == CacheRetention::Long {
+                json.field("prompt_cache_retention", "24h");
+            }
+        }
+        tools(request, json);
+        if let Some(system) = system(request) {
+            json.field("instructions", &system);
+        }
+        json.key("input").array(|json| input(request, json));
+    });
+    json.into_bytes()
+}
+
+fn tools(request: &Request, json: &mut Json) {
+    if request.tools.is_empty() {
+        return;
+    }
+    json.key("tools").array(|json| {
+        for tool in &request.tools {
+            json.object(|json| {
+                json.field("type", "function");
+                json.field("name", &tool.name);
+                json.field("description", &tool.description);
+                json.field("parameters", &tool.parameters);
+                json.field("strict", &false);
+            });
+        }
+    });
+    match &request.tool_choice {
+        ToolChoice::Auto => {}
+        ToolChoice::None => json.field("tool_choice", "none"),
+        ToolChoice::Required => json.field("tool_choice", "required"),
+        ToolChoice::Tool(name) => json.key("tool_choice").object(|json| {
+            json.field("type", "function");
+            json.field("name", name);
+        }),
+    }
+}
+
+fn input(request: &Request, json: &mut Json) {
+    for message in &request.messages {
+        match message {
+            LlmMessage::User(user) => {
+                let parts = content_parts(request, &user.content);
+                json.object(|json| {
+                    json.field("role", "user");
+                    json.key("content").array(|json| content(json, &parts));
+                });
+            }
+            LlmMessage::Assistant(answer) => assistant(request, json, answer),
+            LlmMessage::ToolResult(result) => {
+                let parts = parts(request, &result.content);
+                json.object(|json| {
+                    json.field("type", "function_call_output");
+                    json.field("call_id", &*call_id(&result.tool_call_id));
+                    if parts.iter().any(|part| matches!(part, Part::Image(_))) {
+                        json.key("output").array(|json| content(json, &parts));
+                    } else {
+                        let text = joined(&parts);
+                        json.field("output", if text.is_empty() { "(no text)" } else { &text });
+                    }
+                });
+            }
+        }
+    }
+}
+
+fn content(json: &mut Json, parts: &[Part<'_>]) {
+    if parts.is_empty() {
+        text_part(json, "input_text", "");
+    }
+    for part in parts {
+        match part {
+            Part::Text(text) => text_part(json, "input_text", text),
+            Part::Image(image) => json.object(|json| {
+                json.field("type", "input_image");
+                json.field("detail", "auto");
+                json.field("image_url", &data_url(image));
+            }),
+        }
+    }
+}
+
+fn text_part(json: &mut Json, kind: &str, text: &str) {
+    json.object(|json| {
+        json.field("type", kind);
+        json.field("text", text);
+    });
+}
+
+fn assistant(request: &Request, json: &mut Json, answer: &AssistantMessage) {
+    let own = is_own(request, answer);
+    // The server refuses a thought that nothing follows.
+    let spoken = answer.content.iter().rposition(|block| matches!(block, Block::Text(_) | Block::ToolCall(_)));
+    let content = spoken.map_or(&[][..], |last| &answer.content[..=last]);
+    for block in content {
+        match block {
+            Block::Thinking(thought) if own => {
+                let item =
+                    thought.thinking_signature.as_deref().and_then(|item| serde_json::from_str::<Value>(item).ok());
+                if let Some(item) = item.filter(Value::is_object) {
+                    json.value(&item);
+                }
+            }
+            Block::Thinking(thought) => {
+                if let Some(text) = foreign_thought(request, thought) {
+                    said(json, text);
+                }
+            }
+            Block::Text(text) if !text.text.is_empty() => said(json, &text.text),
+            Block::ToolCall(call) => called(json, call, own),
+            _ => {}
+        }
+    }
+}
+
+fn said(json: &mut Json, text: &str) {
+    json.object(|json| {
+        json.field("type", "message");
+        json.field("role", "assistant");
+        json.key("content").array(|json| {
+            json.object(|json| {
+                json.field("type", "output_text");
+                json.field("text", text);
+                json.key("annotations").array(|_| {});
+            });
+        });
+        json.field("status", "completed");
+    });
+}
+
+fn called(json: &mut Json, call: &ToolCall, own: bool) {
+    json.object(|json| {
+        json.field("type", "function_call");
+        // The item's id ties a call to its thought; another model's server would refuse it.
+        if let Some((_, item)) = call.id.split_once('|').filter(|(_, item)| own && item.starts_with("fc")) {
+            json.field("id", item);
+        }
+        json.field("call_id", &*call_id(&call.id));
+        json.field("name", &call.name);
+        json.field("arguments", &call.arguments.to_string());
+    });
+}
+
+/// The server's part of `<call_id>|<item_id>`.
+fn call_id(id: &str) -> std::borrow::Cow<'_, str> {
+    fit_id(id.split_once('|').map_or(id, |(call, _)| call), ID_LIMIT)
+}

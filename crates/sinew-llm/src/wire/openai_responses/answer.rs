@@ -1,0 +1,220 @@
+//! Reads the events of a response.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::super::{Flow, Fold};
+use crate::assembly::{Assembly, Kind};
+use crate::error::classify::{self, Place};
+use crate::error::{ErrorInfo, ErrorKind};
+use crate::message::StopReason;
+
+/// What is known of a response: the server's items as our blocks.
+#[derive(Default)]
+pub(super) struct Answer {
+    items: HashMap<u64, Item>,
+    refused: bool,
+}
+
+struct Item {
+    index: usize,
+    kind: Kind,
+    /// Deltas have come; the item's final form repeats them.
+    streamed: bool,
+    /// The part of the thought that was written last: parts are divided by a blank line.
+    part: Option<(String, u64)>,
+}
+
+impl Fold for Answer {
+    fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+        let number = data.get("output_index").and_then(Value::as_u64).unwrap_or(0);
+        let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
+        match text("type") {
+            "response.output_item.added" => {
+                if let Some(item) = data.get("item") {
+                    self.begin(number, item, assembly);
+                }
+            }
+            "response.output_text.delta" | "response.refusal.delta" => {
+                self.delta(number, Kind::Text, text("delta"), assembly)
+            }
+            "response.reasoning_summary_text.delta" => self.think(number, data, "summary_index", assembly),
+            "response.reasoning_text.delta" => self.think(number, data, "content_index", assembly),
+            "response.function_call_arguments.delta" => self.delta(number, Kind::ToolCall, text("delta"), assembly),
+            "response.function_call_arguments.done" => {
+                if let Some(item) =
+                    self.items.get_mut(&number).filter(|item| item.kind == Kind::ToolCall && !item.streamed)
+                {
+                    item.streamed = true;
+                    assembly.delta(item.index, text("arguments"));
+                }
+            }
+            "response.output_item.done" => {
+                if let Some(item) = data.get("item") {
+                    self.finish(number, item, assembly);
+                }
+            }
+            "response.completed"
+            | "response.done"
+            | "response.incomplete"
+            | "response.failed"
+            | "response.cancelled" => {
+                return self.terminal(data.get("response").unwrap_or(&Value::Null), text("type"), place, assembly);
+            }
+            "error" => return Err(classify::from_stream(place, data)),
+            _ => {}
+        }
+        Ok(Flow::More)
+    }
+
+    fn end(&mut self, _framed: bool) -> Option<StopReason> {
+        None
+    }
+}
+
+impl Answer {
+    fn begin(&mut self, number: u64, item: &Value, assembly: &mut Assembly) {
+        if self.items.contains_key(&number) {
+            return;
+        }
+        let text = |key: &str| item.get(key).and_then(Value::as_str).unwrap_or_default();
+        let (kind, index) = match text("type") {
+            "message" => (Kind::Text, assembly.begin(Kind::Text)),
+            "reasoning" => (Kind::Thinking, assembly.begin(Kind::Thinking)),
+            "function_call" => {
+                let id = match (text("call_id"), text("id")) {
+                    (call, "") => call.to_string(),
+                    (call, item) => format!("{call}|{item}"),
+                };
+                (Kind::ToolCall, assembly.begin_call(&id, text("name")))
+            }
+            // Items of tools that the server runs itself.
+            _ => return,
+        };
+        self.items.insert(number, Item { index, kind, streamed: false, part: None });
+    }
+
+    fn delta(&mut self, number: u64, kind: Kind, delta: &str, assembly: &mut Assembly) {
+        if let Some(item) = self.items.get_mut(&number).filter(|item| item.kind == kind) {
+            item.streamed |= !delta.is_empty();
+            assembly.delta(item.index, delta);
+        }
+    }
+
+    fn think(&mut self, number: u64, data: &Value, part_key: &str, assembly: &mut Assembly) {
+        let part = data.get(part_key).and_then(Value::as_u64).unwrap_or(0);
+        let delta = data.get("delta").and_then(Value::as_str).unwrap_or_default();
+        let Some(item) = self.items.get_mut(&number).filter(|item| item.kind == Kind::Thinking && !delta.is_empty())
+        else {
+            return;
+        };
+        let part = (part_key.to_string(), part);
+        if item.part.as_ref().is_some_and(|last| *last != part) {
+            assembly.delta(item.index, "\n\n");
+        }
+        item.part = Some(part);
+        item.streamed = true;
+        assembly.delta(item.index, delta);
+    }
+
+    /// The final form of an item: what servers that send no deltas say, and what a thought is sealed with.
+    fn finish(&mut self, number: u64, item: &Value, assembly: &mut Assembly) {
+        self.begin(number, item, assembly);
+        let Some(known) = self.items.get_mut(&number) else {
+            return;
+        };
+        match known.kind {
+            Kind::Text => {
+                let parts = item.get("content").and_then(Value::as_array);
+                self.refused |=
+                    parts.into_iter().flatten().any(|part| part.get("type").and_then(Value::as_str) == Some("refusal"));
+                if !known.streamed {
+                    for part in parts.into_iter().flatten() {
+                        let text = part.get("text").or_else(|| part.get("refusal")).and_then(Value::as_str);
+                        assembly.delta(known.index, text.unwrap_or_default());
+                    }
+                }
+            }
+            Kind::Thinking => {
+                if !known.streamed {
+                    let list = |key: &str| item.get(key).and_then(Value::as_array).into_iter().flatten();
+                    let parts = list("summary").chain(list("content")).filter_map(|part| part.get("text")?.as_str());
+                    assembly.delta(known.index, &parts.collect::<Vec<_>>().join("\n\n"));
+                }
+                assembly.replace_signature(known.index, sealed(item));
+            }
+            Kind::ToolCall => {
+                if !known.streamed {
+                    assembly.delta(known.index, item.get("arguments").and_then(Value::as_str).unwrap_or_default());
+                }
+            }
+        }
+        known.streamed = true;
+        assembly.end(known.index);
+    }
+
+    fn terminal(
+        &mut self,
+        response: &Value,
+        event: &str,
+        place: &Place<'_>,
+        assembly: &mut Assembly,
+    ) -> Result<Flow, ErrorInfo> {
+        if let Some(usage) = response.get("usage") {
+            read_usage(usage, assembly);
+        }
+        let status = response.get("status").and_then(Value::as_str);
+        let status = status.unwrap_or_else(|| event.rsplit('.').next().unwrap_or_default());
+        match status {
+            "failed" | "cancelled" => {
+                let error = response.get("error").filter(|error| error.is_object());
+                return Err(match error {
+                    Some(error) => classify::from_stream(place, error),
+                    None => {
+                        classify::own(place, ErrorKind::Server, &format!("the response was {status} without a reason"))
+                    }
+                });
+            }
+            "incomplete" => {
+                if response.pointer("/incomplete_details/reason").and_then(Value::as_str) == Some("content_filter") {
+                    return Err(classify::own(
+                        place,
+                        ErrorKind::Refusal,
+                        "the provider's content filter stopped the answer",
+                    ));
+                }
+                return Ok(Flow::Done(StopReason::Length));
+            }
+            _ => {}
+        }
+        // A server that sent nothing but the end.
+        if self.items.is_empty() {
+            let output = response.get("output").and_then(Value::as_array);
+            for (number, item) in (0u64..).zip(output.into_iter().flatten()) {
+                self.finish(number, item, assembly);
+            }
+        }
+        if self.refused {
+            return Err(classify::own(place, ErrorKind::Refusal, "the model refused to answer"));
+        }
+        Ok(Flow::Done(StopReason::Stop))
+    }
+}
+
+/// A reasoning item as the server wants it back. `status` is refused in a request.
+fn sealed(item: &Value) -> String {
+    let mut item = item.clone();
+    if let Some(fields) = item.as_object_mut() {
+        fields.shift_remove("status");
+    }
+    item.to_string()
+}
+
+fn read_usage(usage: &Value, assembly: &mut Assembly) {
+    let number = |path: &str| usage.pointer(path).and_then(Value::as_u64).unwrap_or(0);
+    let cached = number("/input_tokens_details/cached_tokens");
+    assembly.usage.input = number("/input_tokens").saturating_sub(cached);
+    assembly.usage.output = number("/output_tokens");
+    assembly.usage.cache_read = cached;
+}

@@ -1,0 +1,95 @@
+//! What every protocol does to a conversation before it is written.
+
+use std::borrow::Cow;
+
+use crate::message::{AssistantMessage, Block, Content, ImageBlock, ThinkingBlock};
+use crate::provider::Request;
+
+/// What stands in place of a picture that the model cannot read.
+pub(super) const IMAGE_OMITTED: &str = "[image omitted: the model takes no images]";
+
+/// A piece of a user message or a tool result.
+pub(super) enum Part<'a> {
+    Text(&'a str),
+    Image(&'a ImageBlock),
+}
+
+/// The pieces that the model can read; empty texts are left out.
+pub(super) fn parts<'a>(request: &Request, blocks: &'a [Block]) -> Vec<Part<'a>> {
+    let images = request.model.takes_images();
+    let part = |block: &'a Block| match block {
+        Block::Text(text) if !text.text.is_empty() => Some(Part::Text(&text.text)),
+        Block::Image(image) if images && !image.data.starts_with("blob:") => Some(Part::Image(image)),
+        Block::Image(_) => Some(Part::Text(IMAGE_OMITTED)),
+        _ => None,
+    };
+    blocks.iter().filter_map(part).collect()
+}
+
+/// As [`parts`], of a text or blocks.
+pub(super) fn content_parts<'a>(request: &Request, content: &'a Content) -> Vec<Part<'a>> {
+    match content {
+        Content::Text(text) if text.is_empty() => Vec::new(),
+        Content::Text(text) => vec![Part::Text(text)],
+        Content::Blocks(blocks) => parts(request, blocks),
+    }
+}
+
+/// The texts of `parts`, a line feed between.
+pub(super) fn joined(parts: &[Part<'_>]) -> String {
+    let texts = parts.iter().filter_map(|part| match part {
+        Part::Text(text) => Some(*text),
+        Part::Image(_) => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+/// The pictures of `parts`.
+pub(super) fn images<'a>(parts: &[Part<'a>]) -> Vec<&'a ImageBlock> {
+    let image = |part: &Part<'a>| match part {
+        Part::Image(image) => Some(*image),
+        Part::Text(_) => None,
+    };
+    parts.iter().filter_map(image).collect()
+}
+
+/// `data:image/png;base64,…`.
+pub(super) fn data_url(image: &ImageBlock) -> String {
+    format!("data:{};base64,{}", image.mime_type, image.data)
+}
+
+/// The system prompt as one text; None where there is none.
+pub(super) fn system(request: &Request) -> Option<String> {
+    let parts: Vec<&str> =
+        request.system.iter().map(|part| part.text.as_str()).filter(|text| !text.is_empty()).collect();
+    (!parts.is_empty()).then(|| parts.join("\n\n"))
+}
+
+/// Whether the model that is asked made this answer, so that its signatures still hold.
+pub(super) fn is_own(request: &Request, message: &AssistantMessage) -> bool {
+    message.api == request.model.api && message.provider == request.model.provider && message.model == request.model.id
+}
+
+/// A thought of another model: text for a model that does not think itself, nothing for one that does.
+pub(super) fn foreign_thought<'a>(request: &Request, thought: &'a ThinkingBlock) -> Option<&'a str> {
+    (!request.model.reasoning && !thought.thinking.is_empty()).then_some(thought.thinking.as_str())
+}
+
+/// An id that a server takes: letters, digits, `_` and `-`, at most `limit` (9 or more) of them. The same id always
+/// becomes the same other one, and different ids stay different.
+pub(super) fn fit_id(id: &str, limit: usize) -> Cow<'_, str> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if !id.is_empty() && id.len() <= limit && id.chars().all(fine) {
+        return Cow::Borrowed(id);
+    }
+    // FNV-1a: short, and the same on every machine and in every run.
+    let hash = id
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    if limit < 10 {
+        return Cow::Owned(format!("{:09x}", hash & 0xF_FFFF_FFFF));
+    }
+    let hash = format!("{:08x}", (hash ^ (hash >> 32)) as u32);
+    let kept: String = id.chars().map(|c| if fine(c) { c } else { '_' }).take(limit.saturating_sub(9)).collect();
+    Cow::Owned(format!("{kept}_{hash}"))
+}
