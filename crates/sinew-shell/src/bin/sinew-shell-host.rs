@@ -1,0 +1,19 @@
+//! The companion process of a shell: see [`sinew_shell::host`].
+//!
+//! It begins at C's `main`: a shell waits for it, and Rust's own start would add work for every run.
+#![no_main]
+
+use std::ffi::{CStr, CString, c_char, c_int};
+
+/// C's entry point.
+///
+/// # Safety
+/// `argv` holds `argc` strings that end with a zero, as the system gives them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
+    let args: Vec<CString> = (1..usize::try_from(argc).unwrap_or(0))
+        // SAFETY: the system gives `argc` valid strings.
+        .map(|index| unsafe { CStr::from_ptr(*argv.add(index)) }.to_owned())
+        .collect();
+    sinew_shell::host::main(&args)
+}

@@ -1,0 +1,96 @@
+//! Which variables a script inherits.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+
+use sinew_base::{Error, Result};
+
+use crate::Environment;
+
+/// Whether a variable belongs to the shell that the host was started from and not to its children.
+#[must_use]
+pub fn is_private(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    matches!(name, b"PS1" | b"PWD" | b"OLDPWD" | b"SHLVL" | b"_") || name.starts_with(b"BASH_FUNC_")
+}
+
+/// The environment without shell-private variables and without what cannot be one, the last of equal names.
+pub(crate) fn inherited(env: &Environment) -> Vec<(&OsStr, &OsStr)> {
+    let mut kept = std::collections::BTreeMap::new();
+    for (name, value) in env {
+        let broken = name.is_empty()
+            || name.as_bytes().iter().any(|byte| matches!(byte, b'=' | 0))
+            || value.as_bytes().contains(&0);
+        if !broken && !is_private(name) {
+            kept.insert(name.as_os_str(), value.as_os_str());
+        }
+    }
+    kept.into_iter().collect()
+}
+
+/// The value of one variable.
+pub(crate) fn value<'a>(env: &'a Environment, name: &str) -> Option<&'a OsStr> {
+    env.iter().rev().find(|(key, _)| key == name).map(|(_, value)| value.as_os_str())
+}
+
+/// Refuses what a shell cannot take as the variables of one run.
+///
+/// # Errors
+/// A name that is no shell name, or a NUL in a value.
+pub(crate) fn check_run(env: &[(String, String)]) -> Result<()> {
+    for (name, value) in env {
+        let mut bytes = name.bytes();
+        let first = bytes.next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic());
+        if !first || !bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
+            return Err(Error::invalid(format!(
+                "shell: bad variable name {name:?} in env: use letters, digits and _, no digit first"
+            )));
+        }
+        if value.contains('\0') {
+            return Err(Error::invalid(format!("shell: the value of {name} in env holds a NUL character")));
+        }
+    }
+    Ok(())
+}
+
+/// Where a program is found along `PATH`.
+pub(crate) fn find_program(path: Option<&OsStr>, name: &str) -> Option<OsString> {
+    use rustix::fs::{Access, access};
+    // What the system uses when there is no PATH.
+    let path = path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
+    path.as_bytes().split(|byte| *byte == b':').filter(|dir| dir.starts_with(b"/")).find_map(|dir| {
+        let file = std::path::Path::new(OsStr::from_bytes(dir)).join(name);
+        (file.is_file() && access(&file, Access::EXEC_OK).is_ok()).then(|| file.into_os_string())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shell_private_and_broken_variables_are_left_out_and_the_last_value_counts() {
+        let env: Environment = [
+            ("A", "1"),
+            ("PWD", "/x"),
+            ("BASH_FUNC_f%%", "() { :; }"),
+            ("", "x"),
+            ("B=C", "x"),
+            ("N", "a\0b"),
+            ("A", "2"),
+            ("_", "/bin/x"),
+        ]
+        .map(|(name, value)| (name.into(), value.into()))
+        .to_vec();
+        assert_eq!(inherited(&env), [(OsStr::new("A"), OsStr::new("2"))]);
+        assert_eq!(value(&env, "A"), Some(OsStr::new("2")));
+    }
+
+    #[test]
+    fn names_that_a_shell_cannot_take_are_refused() {
+        for (name, ok) in [("A", true), ("_x9", true), ("", false), ("9", false), ("a-b", false), ("é", false)] {
+            assert_eq!(check_run(&[(name.into(), String::new())]).is_ok(), ok, "{name}");
+        }
+        assert!(check_run(&[("A".into(), "\0".into())]).is_err());
+    }
+}

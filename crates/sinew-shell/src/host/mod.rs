@@ -1,0 +1,39 @@
+//! The companion: the process that stands between the host and a script.
+//!
+//! It is started with its role as first argument. `supervise PROGRAM ARGV0 ARGS…` runs the program with the
+//! descriptors 0, 1 and 2 that it was given and speaks records over the packet socket at [`SOCKET`].
+//! `pty PROGRAM ARGV0 ARGS…` does the same with a terminal as descriptor 0, which becomes the program's own.
+//! `brush …` is the embedded interpreter, started by a supervisor like any other shell.
+//!
+//! Three processes stand in a row: the supervisor, which every orphan of the script comes back to; a middle
+//! process, which is the script's parent, so that a script that kills its parent hits no more than that; and
+//! the shell.
+
+mod supervise;
+mod tree;
+
+use std::ffi::CString;
+
+/// Where the supervisor finds its socket.
+pub(crate) const SOCKET: i32 = 3;
+
+/// Where a shell finds a script that is too long to be an argument.
+pub(crate) const SCRIPT: i32 = 4;
+
+/// The real-time signal that asks a session's bash to leave the running command (`RTMAX-2`).
+pub(crate) const LEAVE: i32 = 62;
+
+/// Runs the role that `args` (without the program's name) ask for and returns the exit code. A process calls
+/// it before it starts a thread or opens a file, and exits with the code.
+#[must_use]
+pub fn main(args: &[CString]) -> i32 {
+    match args.split_first() {
+        Some((role, [program, argv @ ..])) if role.as_bytes() == b"supervise" && !argv.is_empty() => {
+            supervise::run(program, argv, false)
+        }
+        Some((role, [program, argv @ ..])) if role.as_bytes() == b"pty" && !argv.is_empty() => {
+            supervise::run(program, argv, true)
+        }
+        _ => 2,
+    }
+}

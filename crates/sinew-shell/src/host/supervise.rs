@@ -1,0 +1,390 @@
+//! The supervisor: starts one shell, sees every process that comes from it, and ends them.
+
+use std::ffi::{CStr, CString};
+use std::io;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use super::{LEAVE, SOCKET, tree};
+use crate::wire::{Ask, MOST, Tell};
+
+/// How often a supervisor that is ending processes looks what is left.
+const TICK: Duration = Duration::from_millis(4);
+
+/// How often the shell is asked to leave its command.
+const NUDGE: Duration = Duration::from_millis(20);
+
+/// Starts the shell and serves the host until it goes away. Returns the exit code of the supervisor.
+///
+/// With `terminal`, descriptor 0 becomes the controlling terminal of the shell, which leads a session of its own.
+pub(super) fn run(program: &CStr, argv: &[CString], terminal: bool) -> i32 {
+    // Everything that can be blocked is: a script that signals its whole session leaves the supervisor alone.
+    // What the host itself has inherited without knowing is not for scripts.
+    // SAFETY: nothing has been opened yet.
+    unsafe { libc::syscall(libc::SYS_close_range, super::SCRIPT + 1, libc::c_uint::MAX, 0) };
+    let signals = match block_signals() {
+        Ok(signals) => signals,
+        Err(_) => return 3,
+    };
+    // SAFETY: these calls take numbers only.
+    unsafe {
+        libc::fcntl(SOCKET, libc::F_SETFD, libc::FD_CLOEXEC);
+        libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
+    }
+    let mut pointers: Vec<*const libc::c_char> = argv.iter().map(|arg| arg.as_ptr()).collect();
+    pointers.push(std::ptr::null());
+    let own = own_pid();
+    // SAFETY: the process has one thread, so the child may do what it likes.
+    let middle = match unsafe { libc::fork() } {
+        -1 => {
+            tell(&Tell::Failed { errno: last_errno() });
+            return 3;
+        }
+        0 => middle(own, program, &pointers, terminal),
+        pid => pid,
+    };
+    close_standard();
+    Supervisor { signals, own, middle, stop: None, adopted: Vec::new() }.serve();
+    0
+}
+
+/// The parent of the shell. It waits for it and tells how it ended.
+fn middle(supervisor: i32, program: &CStr, argv: &[*const libc::c_char], terminal: bool) -> ! {
+    die_with_parent(supervisor);
+    let own = own_pid();
+    // SAFETY: as in `run`; `program` and `argv` are strings and a list that end with zeros.
+    unsafe {
+        match libc::fork() {
+            -1 => tell(&Tell::Failed { errno: last_errno() }),
+            0 => {
+                die_with_parent(own);
+                if terminal {
+                    libc::setsid();
+                    libc::ioctl(0, libc::TIOCSCTTY, 0);
+                } else {
+                    libc::setpgid(0, 0);
+                }
+                prefer_as_victim();
+                let mut none: libc::sigset_t = std::mem::zeroed();
+                libc::sigemptyset(&mut none);
+                libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+                libc::execv(program.as_ptr(), argv.as_ptr());
+                tell(&Tell::Failed { errno: last_errno() });
+                libc::_exit(127);
+            }
+            shell => {
+                close_standard();
+                let mut status = 0;
+                while libc::waitpid(shell, &mut status, 0) == -1 && last_errno() == libc::EINTR {}
+                tell(&Tell::Exited { status });
+            }
+        }
+        libc::_exit(0)
+    }
+}
+
+/// Processes are being ended.
+struct Stop {
+    since: u64,
+    // KILL from this time on.
+    until: Instant,
+    // The shell too, and then the supervisor is done.
+    all: bool,
+    settled: bool,
+    nudged: Option<Instant>,
+    // Who got TERM already, by number and start.
+    told: Vec<(i32, u64)>,
+}
+
+struct Supervisor {
+    signals: OwnedFd,
+    own: i32,
+    middle: i32,
+    stop: Option<Stop>,
+    adopted: Vec<OwnedFd>,
+}
+
+impl Supervisor {
+    fn serve(mut self) {
+        let mut record = vec![0; 64];
+        loop {
+            let mut fds: Vec<libc::pollfd> = [SOCKET, self.signals.as_raw_fd()]
+                .into_iter()
+                .chain(self.adopted.iter().map(AsRawFd::as_raw_fd))
+                .map(|fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 })
+                .collect();
+            let wait = if self.stop.is_some() { TICK.as_millis() as i32 } else { -1 };
+            // SAFETY: the list is ours and as long as said.
+            unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, wait) };
+            if fds[1].revents != 0 {
+                drain_signals(&self.signals);
+                // A middle process that was killed has told nothing; the host learns it from our end.
+                if reap(self.middle).killed {
+                    return destroy(self.own);
+                }
+            }
+            let mut index = 2;
+            self.adopted.retain(|fd| {
+                index += 1;
+                fds[index - 1].revents == 0 || swallow(fd)
+            });
+            if fds[0].revents != 0 {
+                match receive(&mut record) {
+                    Some((len, fd)) => self.obey(Ask::decode(&record[..len]), fd),
+                    None => return destroy(self.own),
+                }
+            }
+            if self.tick() {
+                return destroy(self.own);
+            }
+        }
+    }
+
+    fn obey(&mut self, ask: Option<Ask>, fd: Option<OwnedFd>) {
+        match ask {
+            Some(Ask::Stop { since, grace_ms }) => self.stop = Some(Stop::new(since, grace_ms, false)),
+            Some(Ask::Close { grace_ms }) => self.stop = Some(Stop::new(0, grace_ms, true)),
+            Some(Ask::Settled) => {
+                if let Some(stop) = &mut self.stop {
+                    stop.settled = true;
+                }
+            }
+            Some(Ask::Jobs) => {
+                let shell = self.shell();
+                let jobs = tree::below(self.own)
+                    .into_iter()
+                    .filter(|process| !process.zombie && process.pid != self.middle && process.pid != shell)
+                    .filter(|process| process.parent == shell || process.parent == self.own)
+                    .map(|process| (process.pid, tree::command(process.pid)));
+                tell(&Tell::Jobs(jobs.collect()));
+            }
+            Some(Ask::Adopt) => self.adopted.extend(fd),
+            // A record of another version: nothing that we could do would be right.
+            None => self.stop = Some(Stop::new(0, 0, true)),
+        }
+    }
+
+    /// Goes on with ending processes, if that is under way. Tells whether only the killing is left to do.
+    fn tick(&mut self) -> bool {
+        let Some(mut stop) = self.stop.take() else { return false };
+        let targets = self.targets(&stop);
+        let now = Instant::now();
+        let late = now >= stop.until;
+        if stop.all && (late || targets.is_empty()) {
+            return true;
+        }
+        for process in &targets {
+            let name = (process.pid, process.start);
+            if late {
+                tree::signal(*process, libc::SIGSTOP);
+            } else if !stop.told.contains(&name) {
+                stop.told.push(name);
+                // A stopped process takes TERM only after it goes on.
+                tree::signal(*process, libc::SIGTERM);
+                tree::signal(*process, libc::SIGCONT);
+            }
+        }
+        if late {
+            for process in &targets {
+                tree::signal(*process, libc::SIGKILL);
+            }
+        }
+        if !stop.all && !stop.settled && stop.nudged.is_none_or(|last| now >= last + NUDGE) {
+            stop.nudged = Some(now);
+            if let Some(shell) = tree::look(self.shell()) {
+                tree::signal(shell, LEAVE);
+            }
+        }
+        if stop.settled && targets.is_empty() {
+            tell(&Tell::Clean);
+        } else {
+            self.stop = Some(stop);
+        }
+        false
+    }
+
+    /// What a stop is meant for: everything, or what is neither the shell nor comes from an older job.
+    fn targets(&self, stop: &Stop) -> Vec<tree::Process> {
+        let mut spared = Vec::new();
+        let mut targets = Vec::new();
+        for process in tree::below(self.own) {
+            if process.pid == self.middle || (!stop.all && process.parent == self.middle) {
+                continue;
+            }
+            if !stop.all && (process.start < stop.since || spared.contains(&process.parent)) {
+                spared.push(process.pid);
+            } else if !process.zombie {
+                targets.push(process);
+            }
+        }
+        targets
+    }
+
+    /// The shell, or 0 when it is gone.
+    fn shell(&self) -> i32 {
+        let below = tree::below(self.middle);
+        below.iter().find(|process| process.parent == self.middle).map_or(0, |process| process.pid)
+    }
+}
+
+impl Stop {
+    fn new(since: u64, grace_ms: u32, all: bool) -> Stop {
+        let until = Instant::now() + Duration::from_millis(grace_ms.into());
+        Stop { since, until, all, settled: false, nudged: None, told: Vec::new() }
+    }
+}
+
+/// Ends everything below us, also what forks faster than we look: first all of it is frozen, then killed.
+fn destroy(own: i32) {
+    while reap(0).left {
+        let mut frozen: Vec<(i32, u64)> = Vec::new();
+        let all = loop {
+            let all = tree::below(own);
+            let before = frozen.len();
+            for process in all.iter().filter(|process| !process.zombie) {
+                if !frozen.contains(&(process.pid, process.start)) {
+                    tree::signal(*process, libc::SIGSTOP);
+                    frozen.push((process.pid, process.start));
+                }
+            }
+            if frozen.len() == before {
+                break all;
+            }
+        };
+        for process in all {
+            tree::signal(process, libc::SIGKILL);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+struct Reaped {
+    /// There are children still.
+    left: bool,
+    /// The watched one was among the dead, and a signal killed it.
+    killed: bool,
+}
+
+/// Collects the dead.
+fn reap(watched: i32) -> Reaped {
+    let mut killed = false;
+    loop {
+        let mut status = 0;
+        // SAFETY: the status is ours.
+        match unsafe { libc::waitpid(-1, &mut status, libc::WNOHANG) } {
+            0 => return Reaped { left: true, killed },
+            -1 if last_errno() == libc::EINTR => {}
+            -1 => return Reaped { left: false, killed },
+            pid => killed |= pid == watched && libc::WIFSIGNALED(status),
+        }
+    }
+}
+
+fn block_signals() -> io::Result<OwnedFd> {
+    // SAFETY: the sets are ours and initialised by the calls before they are read; the descriptor is new.
+    unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::sigprocmask(libc::SIG_SETMASK, &all, std::ptr::null_mut());
+        let mut child: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut child);
+        libc::sigaddset(&mut child, libc::SIGCHLD);
+        let fd = libc::signalfd(-1, &child, libc::SFD_CLOEXEC | libc::SFD_NONBLOCK);
+        // Away from the numbers that the shell has.
+        let high = libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 10);
+        libc::close(fd);
+        match high {
+            -1 => Err(io::Error::last_os_error()),
+            fd => Ok(OwnedFd::from_raw_fd(fd)),
+        }
+    }
+}
+
+fn drain_signals(signals: &OwnedFd) {
+    let mut records = [0u8; 1024];
+    // SAFETY: the buffer is ours and as long as said.
+    while unsafe { libc::read(signals.as_raw_fd(), records.as_mut_ptr().cast(), records.len()) } > 0 {}
+}
+
+/// Reads and drops what is there. Tells whether more can come.
+fn swallow(fd: &OwnedFd) -> bool {
+    let mut bytes = [0u8; 16 * 1024];
+    // SAFETY: the buffer is ours and as long as said.
+    let len = unsafe { libc::read(fd.as_raw_fd(), bytes.as_mut_ptr().cast(), bytes.len()) };
+    len > 0 || (len == -1 && matches!(last_errno(), libc::EINTR | libc::EAGAIN))
+}
+
+/// One record and the descriptor that comes with it; `None` when the host is gone.
+fn receive(record: &mut [u8]) -> Option<(usize, Option<OwnedFd>)> {
+    let mut space = [0u64; 4];
+    // SAFETY: all pointers are to our own buffers, as long as said, and live during the call. What the kernel
+    // wrote is read through its own macros, and a passed descriptor is new and ours.
+    unsafe {
+        let mut part = libc::iovec { iov_base: record.as_mut_ptr().cast(), iov_len: record.len() };
+        let mut message: libc::msghdr = std::mem::zeroed();
+        message.msg_iov = &mut part;
+        message.msg_iovlen = 1;
+        message.msg_control = space.as_mut_ptr().cast();
+        message.msg_controllen = size_of_val(&space) as _;
+        let len = loop {
+            match libc::recvmsg(SOCKET, &mut message, libc::MSG_CMSG_CLOEXEC) {
+                -1 if last_errno() == libc::EINTR => {}
+                len => break len,
+            }
+        };
+        if len <= 0 {
+            return None;
+        }
+        let header = libc::CMSG_FIRSTHDR(&message);
+        let passed =
+            !header.is_null() && (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_RIGHTS;
+        let fd = passed.then(|| OwnedFd::from_raw_fd(libc::CMSG_DATA(header).cast::<i32>().read_unaligned()));
+        Some((len as usize, fd))
+    }
+}
+
+fn tell(tell: &Tell) {
+    let record = tell.encode();
+    debug_assert!(record.len() <= MOST);
+    // SAFETY: the buffer is as long as said. A host that is gone is noticed where records are read.
+    unsafe { libc::send(SOCKET, record.as_ptr().cast(), record.len(), libc::MSG_NOSIGNAL) };
+}
+
+/// The output pipe must end when the script lets go of it, so nobody else may hold it.
+fn close_standard() {
+    for fd in [0, 1, 2, super::SCRIPT] {
+        // SAFETY: nothing of ours uses these descriptors.
+        unsafe { libc::close(fd) };
+    }
+}
+
+fn die_with_parent(parent: i32) {
+    // SAFETY: the calls take numbers only.
+    unsafe {
+        libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+        if libc::getppid() != parent {
+            libc::_exit(1);
+        }
+    }
+}
+
+/// When memory runs out, the system shall take the script and not the host.
+fn prefer_as_victim() {
+    // SAFETY: the strings end with a zero and are as long as said. A system that refuses stays as it is.
+    unsafe {
+        let fd = libc::open(c"/proc/self/oom_score_adj".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        if fd >= 0 {
+            libc::write(fd, b"500".as_ptr().cast(), 3);
+            libc::close(fd);
+        }
+    }
+}
+
+fn own_pid() -> i32 {
+    // SAFETY: the call takes nothing.
+    unsafe { libc::getpid() }
+}
+
+fn last_errno() -> i32 {
+    io::Error::last_os_error().raw_os_error().unwrap_or(0)
+}

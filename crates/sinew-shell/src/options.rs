@@ -1,0 +1,96 @@
+//! What a run is asked and what it answers.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How long processes may take to obey TERM before they get KILL.
+pub const GRACE: Duration = Duration::from_millis(1500);
+
+/// Which interpreter runs the scripts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Engine {
+    /// [`Engine::Bash`] where `PATH` has one of version 4.4 or later, else [`Engine::Brush`].
+    #[default]
+    Auto,
+    /// The bash on `PATH`.
+    Bash,
+    /// The interpreter that is built into the companion.
+    Brush,
+}
+
+impl Engine {
+    /// The name that options and results use.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Engine::Auto => "auto",
+            Engine::Bash => "bash",
+            Engine::Brush => "brush",
+        }
+    }
+
+    /// The engine of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Engine> {
+        [Engine::Auto, Engine::Bash, Engine::Brush].into_iter().find(|engine| engine.as_str() == name)
+    }
+}
+
+/// An environment: names and values in any order, the last of equal names counts.
+pub type Environment = Vec<(OsString, OsString)>;
+
+/// How a [`crate::Shell`] is set up.
+#[derive(Debug, Clone, Default)]
+pub struct ShellOptions {
+    /// The environment that the shell starts with. Shell-private variables are left out of it
+    /// ([`crate::is_private`]).
+    pub env: Environment,
+    /// Where the shell starts. Default: where the host is.
+    pub cwd: Option<PathBuf>,
+    /// A script that is read before the first command: variables, functions, aliases. Default: none.
+    pub snapshot: Option<PathBuf>,
+    /// Default: [`Engine::Auto`].
+    pub engine: Engine,
+}
+
+/// One command.
+#[derive(Debug, Clone, Default)]
+pub struct RunOptions {
+    /// The script text. It may not hold a NUL character.
+    pub command: String,
+    /// The directory for this run alone. Default: where the shell is.
+    pub cwd: Option<PathBuf>,
+    /// Variables for this run alone, exported.
+    pub env: Vec<(String, String)>,
+    /// What the command reads. Default: nothing (end of file at once).
+    pub stdin: Option<Vec<u8>>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunResult {
+    /// The exit code. `None` when the run was cancelled, timed out or the shell died of a signal.
+    pub exit_code: Option<i32>,
+    /// The name of the signal that ended the shell (`SIGKILL`), if one did.
+    pub signal: Option<&'static str>,
+    /// Somebody asked for the end.
+    pub cancelled: bool,
+    /// The time was up.
+    pub timed_out: bool,
+    /// The directory that the shell was in when the command ended. `None` when it could not be asked, and
+    /// after a run of [`crate::execute_shell`].
+    pub working_dir: Option<PathBuf>,
+    /// Why variables, functions and directory of the shell are lost, when they are: the next run starts a new
+    /// shell.
+    pub state_lost: Option<&'static str>,
+}
+
+/// A process that was started in an earlier run and still lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// Its process id.
+    pub pid: i32,
+    /// Its command line, arguments separated by spaces.
+    pub command: String,
+}

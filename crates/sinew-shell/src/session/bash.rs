@@ -1,0 +1,298 @@
+//! The bash of a session and the lines that drive it.
+//!
+//! It reads its script from a pipe that is its standard input (bash itself keeps that descriptor from its children).
+//! Everything else it opens by name under `/proc/HOST/fd` when it needs it, so that no command inherits a descriptor
+//! of ours and no command can be mistaken for a report.
+
+use std::ffi::OsString;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use sinew_base::{Aborted, Error, ErrorCode, Result};
+
+use crate::carrier::{Carrier, OnChunk, Watch};
+use crate::companion::{Companion, Link, Start, memory_file, null, pipe, write_at_start};
+use crate::one_shot::{PIPE, ended, killed, not_started, stopped};
+use crate::wire::{Ask, Tell};
+use crate::{GRACE, Job, RunOptions, RunResult, ShellOptions, environment, request};
+
+/// How long the shell may take to leave a command after everything that the command started is gone.
+const LEAVE: Duration = Duration::from_millis(400);
+
+/// How long output is read that background jobs may still write.
+const LINGER: Duration = Duration::from_millis(80);
+
+const BOOT: &str = include_str!("boot.bash");
+
+const RUN: &[u8] = b"__sinew_begin
+builtin eval \"$__sinew_c\" <\"$__sinew_i\"
+
+{ __sinew_leave; } >/dev/null 2>&1
+__sinew_end
+";
+
+/// A running shell between two commands.
+#[derive(Debug)]
+pub(super) struct Session {
+    link: Link,
+    script: OwnedFd,
+    request: OwnedFd,
+    reports: OwnedFd,
+    // The shell opens this end by its name.
+    _report: OwnedFd,
+    // Read once, by the first line.
+    _boot: OwnedFd,
+    // Stays open as long as the session, so that writing to a dead shell never raises SIGPIPE.
+    _input: OwnedFd,
+    // What `$?` shall be when the next command begins.
+    status: i32,
+    // The companion has told that the shell is gone.
+    gone: bool,
+}
+
+impl Session {
+    /// Starts a shell. It reads its functions before the first command.
+    pub(super) fn start(
+        companion: &Companion,
+        options: &ShellOptions,
+        (program, mut args): (OsString, Vec<OsString>),
+    ) -> Result<Session> {
+        let failed = |cause: std::io::Error| Error::io("Failed to initialize shell", &cause);
+        request::check_cwd(options.cwd.as_deref())?;
+        let snapshot = request::snapshot(options)?.unwrap_or_default();
+        let request = memory_file(b"").map_err(failed)?;
+        let (reports, report) = pipe(4096).map_err(failed)?;
+        let boot = BOOT.replace("@REQUEST@", &name(&request)).replace("@REPORT@", &name(&report));
+        let boot = memory_file(format!("{boot}\n{snapshot}\n").as_bytes()).map_err(failed)?;
+        let (input, script) = pipe(4096).map_err(failed)?;
+        let null = null().map_err(failed)?;
+        args.push("-s".into());
+        let link = companion.start(&Start {
+            program: &program,
+            args: &args,
+            env: &environment::inherited(&options.env),
+            cwd: options.cwd.as_deref(),
+            input: input.as_fd(),
+            output: null.as_fd(),
+            script: None,
+        })?;
+        let line = format!(". {}\n", name(&boot));
+        rustix::io::write(&script, line.as_bytes()).map_err(|cause| failed(cause.into()))?;
+        Ok(Session {
+            link,
+            script,
+            request,
+            reports,
+            _report: report,
+            _boot: boot,
+            _input: input,
+            status: 0,
+            gone: false,
+        })
+    }
+
+    /// Whether the shell was there when it was last heard of.
+    pub(super) fn is_alive(&mut self) -> bool {
+        while let Some(tell) = self.link.pending() {
+            self.gone |= matches!(tell, None | Some(Tell::Exited { .. } | Tell::Failed { .. }));
+            if tell.is_none() {
+                break;
+            }
+        }
+        !self.gone
+    }
+
+    pub(super) fn jobs(&mut self) -> Result<Vec<Job>> {
+        if !self.is_alive() {
+            return Ok(Vec::new());
+        }
+        self.link.ask(Ask::Jobs);
+        let until = Instant::now() + Duration::from_secs(10);
+        while let Some(tell) = self.link.receive_until(until)? {
+            match tell {
+                Tell::Jobs(jobs) => return Ok(jobs.into_iter().map(|(pid, command)| Job { pid, command }).collect()),
+                Tell::Exited { .. } | Tell::Failed { .. } => self.gone = true,
+                Tell::Clean => {}
+            }
+        }
+        if !self.is_alive() {
+            return Ok(Vec::new());
+        }
+        Err(Error::new(ErrorCode::Io, "shell: the companion does not answer"))
+    }
+
+    pub(super) fn close(self, grace: Duration) {
+        self.link.close(grace);
+    }
+
+    /// Runs one command. Gives the session back if it goes on.
+    pub(super) fn run(
+        mut self,
+        run: &RunOptions,
+        watch: &Watch,
+        on_chunk: OnChunk<'_>,
+    ) -> Result<(Result<RunResult>, Option<Session>)> {
+        let failed = |cause: std::io::Error| Error::io("shell: failed to run the command", &cause);
+        let (reader, writer) = pipe(PIPE).map_err(failed)?;
+        let input = run.stdin.as_deref().map(memory_file).transpose().map_err(failed)?;
+        self.request(run, &writer, input.as_ref()).map_err(failed)?;
+        let since = ticks_since_boot();
+        rustix::io::write(&self.script, RUN).map_err(|cause| failed(cause.into()))?;
+        let mut carrier = Carrier::new(reader, on_chunk);
+        let mut report = Report::default();
+        let end = loop {
+            let sources = [self.reports.as_fd(), self.link.as_fd(), watch.fd()];
+            let [reported, told, _] = carrier.step(sources, watch.until()).map_err(failed)?;
+            if reported && report.read(&self.reports).map_err(failed)? {
+                break End::Reported;
+            }
+            if told {
+                break match self.link.receive()? {
+                    Some(Tell::Exited { status }) => End::Gone(ended(status)),
+                    Some(Tell::Failed { errno }) => return Err(not_started(errno)),
+                    Some(_) => continue,
+                    None => End::Gone(killed()),
+                };
+            }
+            if let Some(why) = watch.why().or(carrier.is_broken().then_some(Aborted::Signal)) {
+                break self.stop(why, since, &mut carrier, &mut report).map_err(failed)?;
+            }
+        };
+        drop((writer, input));
+        carrier.drain(LINGER, LINGER, watch).map_err(failed)?;
+        let left = carrier.finish();
+        let (result, lost) = match end {
+            End::Reported => (report.result(run), None),
+            End::Stopped(why, true) => (Ok(stopped(why)), None),
+            End::Stopped(why, false) => {
+                (Ok(stopped(why)), Some("the shell did not leave the command in time and was killed"))
+            }
+            End::Gone(result) if result.signal.is_some() => (Ok(result), Some("a signal killed the shell")),
+            End::Gone(result) => (Ok(result), Some("the command ended the shell (exit, exec or set -e)")),
+        };
+        if lost.is_some() {
+            return Ok((result.map(|result| RunResult { state_lost: lost, ..result }), None));
+        }
+        if let Some(pipe) = left {
+            self.link.adopt(pipe.as_fd());
+        }
+        self.status = report.next_status();
+        Ok((result.map(|result| RunResult { working_dir: report.directory(), ..result }), Some(self)))
+    }
+
+    /// Ends what the command started and waits until the shell is back, or gives it up.
+    fn stop(&self, why: Aborted, since: u64, carrier: &mut Carrier<'_>, report: &mut Report) -> std::io::Result<End> {
+        self.link.ask(Ask::Stop { since, grace_ms: GRACE.as_millis() as u32 });
+        let until = Instant::now() + GRACE + LEAVE;
+        let (mut back, mut clean) = (false, false);
+        while !(back && clean) && Instant::now() < until {
+            let [reported, told] = carrier.step([self.reports.as_fd(), self.link.as_fd()], Some(until))?;
+            if reported && !back && report.read(&self.reports)? {
+                back = true;
+                self.link.ask(Ask::Settled);
+            }
+            if told {
+                match self.link.receive() {
+                    Ok(Some(Tell::Clean)) => clean = true,
+                    Ok(Some(Tell::Jobs(_))) => {}
+                    _ => break,
+                }
+            }
+        }
+        Ok(End::Stopped(why, back && clean))
+    }
+
+    /// Writes the request that `__sinew_begin` reads.
+    fn request(&self, run: &RunOptions, output: &OwnedFd, input: Option<&OwnedFd>) -> std::io::Result<()> {
+        let mut text = Vec::with_capacity(run.command.len() + 128);
+        let mut field = |bytes: &[u8]| {
+            text.extend_from_slice(bytes);
+            text.push(0);
+        };
+        field(self.status.to_string().as_bytes());
+        field(input.map_or("/dev/null".into(), name).as_bytes());
+        field(name(output).as_bytes());
+        field(run.cwd.as_ref().map_or(&[], |cwd| std::os::unix::ffi::OsStrExt::as_bytes(cwd.as_os_str())));
+        field(run.env.len().to_string().as_bytes());
+        for (name, value) in &run.env {
+            field(format!("{name}={value}").as_bytes());
+        }
+        field(run.command.as_bytes());
+        write_at_start(&self.request, &text)
+    }
+}
+
+enum End {
+    Reported,
+    Stopped(Aborted, bool),
+    Gone(RunResult),
+}
+
+/// What `__sinew_end` writes: status or failure, options, directory, the ERR trap; each ends with NUL.
+#[derive(Default)]
+struct Report {
+    bytes: Vec<u8>,
+}
+
+impl Report {
+    const FIELDS: usize = 4;
+
+    /// Takes in what is there. Tells whether the report is complete.
+    fn read(&mut self, from: &OwnedFd) -> std::io::Result<bool> {
+        let mut buffer = [0; 4096];
+        match rustix::io::read(from, &mut buffer) {
+            Ok(count) => self.bytes.extend_from_slice(&buffer[..count]),
+            Err(rustix::io::Errno::INTR) => {}
+            Err(cause) => return Err(cause.into()),
+        }
+        Ok(self.bytes.iter().filter(|byte| **byte == 0).count() >= Report::FIELDS)
+    }
+
+    fn field(&self, index: usize) -> &[u8] {
+        self.bytes.split(|byte| *byte == 0).nth(index).unwrap_or_default()
+    }
+
+    fn status(&self) -> Option<i32> {
+        std::str::from_utf8(self.field(0)).ok()?.parse().ok()
+    }
+
+    fn result(&self, run: &RunOptions) -> Result<RunResult> {
+        if let Some(status) = self.status() {
+            return Ok(RunResult { exit_code: Some(status), ..RunResult::default() });
+        }
+        Err(match (self.field(0), &run.cwd) {
+            (b"cd", Some(cwd)) => Error::new(ErrorCode::NotFound, format!("Failed to set cwd: {}", cwd.display())),
+            (other, _) => Error::invalid(format!(
+                "shell: the shell refuses the variable {:?} of env: it is read-only there",
+                String::from_utf8_lossy(other).trim_start_matches("env ")
+            )),
+        })
+    }
+
+    fn directory(&self) -> Option<PathBuf> {
+        use std::os::unix::ffi::OsStrExt;
+        let path = self.field(2).strip_suffix(b"\n").unwrap_or_default();
+        (!path.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(path)))
+    }
+
+    /// A failed command before the next one would run the ERR trap or end a shell with `set -e` once more.
+    fn next_status(&self) -> i32 {
+        match self.field(1).contains(&b'e') || !self.field(3).is_empty() {
+            true => 0,
+            false => self.status().unwrap_or(0),
+        }
+    }
+}
+
+/// A descriptor of ours as a path for the shell.
+fn name(fd: &OwnedFd) -> String {
+    format!("/proc/{}/fd/{}", std::process::id(), fd.as_raw_fd())
+}
+
+/// The clock that processes are dated with.
+fn ticks_since_boot() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Boottime);
+    let rate = rustix::param::clock_ticks_per_second();
+    now.tv_sec as u64 * rate + now.tv_nsec as u64 * rate / 1_000_000_000
+}

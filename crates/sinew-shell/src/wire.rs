@@ -1,0 +1,185 @@
+//! What the host and its companion say to each other over a packet socket: one record per packet, each with
+//! the version first, so that a companion of another build is noticed instead of misread.
+
+/// The version of the records. Raise it with every change of their shape.
+pub(crate) const VERSION: u8 = 1;
+
+/// The most bytes of one record.
+pub(crate) const MOST: usize = 60 * 1024;
+
+/// What the host asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ask {
+    /// End what was started at or after `since` (clock ticks after boot) except the shell itself, which is asked
+    /// to leave its command: TERM now, KILL after `grace_ms`. Goes on until [`Tell::Clean`].
+    Stop { since: u64, grace_ms: u32 },
+    /// The shell has answered: say [`Tell::Clean`] as soon as nothing of the stopped run is left.
+    Settled,
+    /// Name the processes under the shell.
+    Jobs,
+    /// Read the descriptor that comes with this record to its end and throw away what comes.
+    Adopt,
+    /// End everything and exit: TERM now, KILL after `grace_ms`.
+    Close { grace_ms: u32 },
+}
+
+/// What the companion answers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Tell {
+    /// The shell is gone; the status is that of `waitpid`.
+    Exited { status: i32 },
+    /// The shell could not be started: the system's error number.
+    Failed { errno: i32 },
+    /// Nothing of the stopped run is left.
+    Clean,
+    /// The answer to [`Ask::Jobs`]: process ids and command lines.
+    Jobs(Vec<(i32, String)>),
+}
+
+impl Ask {
+    /// The record.
+    pub(crate) fn encode(self) -> [u8; 14] {
+        let (kind, since, number) = match self {
+            Ask::Stop { since, grace_ms } => (1, since, grace_ms),
+            Ask::Settled => (2, 0, 0),
+            Ask::Jobs => (3, 0, 0),
+            Ask::Adopt => (4, 0, 0),
+            Ask::Close { grace_ms } => (5, 0, grace_ms),
+        };
+        let mut record = [0; 14];
+        record[0] = VERSION;
+        record[1] = kind;
+        record[2..10].copy_from_slice(&since.to_le_bytes());
+        record[10..14].copy_from_slice(&number.to_le_bytes());
+        record
+    }
+
+    /// The request in `record`, if it is one of this version.
+    pub(crate) fn decode(record: &[u8]) -> Option<Ask> {
+        let record: &[u8; 14] = record.try_into().ok()?;
+        if record[0] != VERSION {
+            return None;
+        }
+        let since = u64::from_le_bytes(record[2..10].try_into().ok()?);
+        let number = u32::from_le_bytes(record[10..14].try_into().ok()?);
+        match record[1] {
+            1 => Some(Ask::Stop { since, grace_ms: number }),
+            2 => Some(Ask::Settled),
+            3 => Some(Ask::Jobs),
+            4 => Some(Ask::Adopt),
+            5 => Some(Ask::Close { grace_ms: number }),
+            _ => None,
+        }
+    }
+}
+
+impl Tell {
+    /// The record, at most [`MOST`] bytes: jobs beyond that are left out.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let (kind, number) = match self {
+            Tell::Exited { status } => (1, *status),
+            Tell::Failed { errno } => (2, *errno),
+            Tell::Clean => (3, 0),
+            Tell::Jobs(_) => (4, 0),
+        };
+        let mut record = vec![VERSION, kind];
+        record.extend_from_slice(&number.to_le_bytes());
+        if let Tell::Jobs(jobs) = self {
+            for (pid, command) in jobs {
+                let command = command.as_bytes();
+                if record.len() + command.len() + 8 > MOST {
+                    break;
+                }
+                record.extend_from_slice(&pid.to_le_bytes());
+                record.extend_from_slice(&(command.len() as u32).to_le_bytes());
+                record.extend_from_slice(command);
+            }
+        }
+        record
+    }
+
+    /// The answer in `record`, if it is one of this version.
+    pub(crate) fn decode(record: &[u8]) -> Option<Tell> {
+        let (head, mut rest) = record.split_at_checked(6)?;
+        if head[0] != VERSION {
+            return None;
+        }
+        let number = i32::from_le_bytes(head[2..6].try_into().ok()?);
+        match head[1] {
+            1 => Some(Tell::Exited { status: number }),
+            2 => Some(Tell::Failed { errno: number }),
+            3 => Some(Tell::Clean),
+            4 => {
+                let mut jobs = Vec::new();
+                while !rest.is_empty() {
+                    let (head, tail) = rest.split_at_checked(8)?;
+                    let pid = i32::from_le_bytes(head[..4].try_into().ok()?);
+                    let len = u32::from_le_bytes(head[4..].try_into().ok()?) as usize;
+                    let (command, tail) = tail.split_at_checked(len)?;
+                    jobs.push((pid, String::from_utf8_lossy(command).into_owned()));
+                    rest = tail;
+                }
+                Some(Tell::Jobs(jobs))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_record_reads_as_it_was_written() {
+        for ask in [
+            Ask::Stop { since: u64::MAX - 1, grace_ms: 1500 },
+            Ask::Settled,
+            Ask::Jobs,
+            Ask::Adopt,
+            Ask::Close { grace_ms: 7 },
+        ] {
+            assert_eq!(Ask::decode(&ask.encode()), Some(ask));
+        }
+        for tell in [
+            Tell::Exited { status: -9 },
+            Tell::Failed { errno: 2 },
+            Tell::Clean,
+            Tell::Jobs(vec![(1, "sleep 5".into()), (2, String::new())]),
+        ] {
+            assert_eq!(Tell::decode(&tell.encode()), Some(tell));
+        }
+    }
+
+    #[test]
+    fn a_record_of_another_version_is_refused() {
+        let mut record = Ask::Settled.encode();
+        record[0] += 1;
+        assert_eq!(Ask::decode(&record), None);
+    }
+
+    #[test]
+    fn more_jobs_than_a_record_holds_are_left_out() {
+        let jobs = vec![(1, "x".repeat(MOST / 3)); 5];
+        let Some(Tell::Jobs(kept)) = Tell::decode(&Tell::Jobs(jobs).encode()) else { panic!("no jobs") };
+        assert_eq!(kept.len(), 2);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..6) {
+            let mut bytes = bytes;
+            if bytes.len() > 1 {
+                bytes[0] = VERSION;
+                bytes[1] = kind;
+            }
+            let _ = Ask::decode(&bytes);
+            if let Some(tell) = Tell::decode(&bytes)
+                && let Tell::Jobs(_) = tell
+            {
+                prop_assert!(bytes.len() >= 6);
+            }
+        }
+    }
+}

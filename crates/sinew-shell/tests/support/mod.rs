@@ -1,0 +1,88 @@
+//! What the tests of shells share.
+#![allow(dead_code, reason = "every test file takes what it needs")]
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::time::{Duration, Instant};
+
+use sinew_base::Cancel;
+use sinew_shell::{Companion, Engine, Environment, RunOptions, RunResult, Shell, ShellOptions, execute_shell};
+
+pub(crate) fn companion() -> Companion {
+    Companion::new(env!("CARGO_BIN_EXE_sinew-shell-host"))
+}
+
+/// An environment that does not depend on who runs the tests.
+pub(crate) fn env() -> Environment {
+    [("PATH", "/usr/local/bin:/usr/bin:/bin"), ("HOME", "/tmp"), ("LC_ALL", "C.UTF-8"), ("TZ", "UTC")]
+        .map(|(name, value)| (OsString::from(name), OsString::from(value)))
+        .to_vec()
+}
+
+pub(crate) fn options(engine: Engine) -> ShellOptions {
+    ShellOptions { env: env(), engine, ..ShellOptions::default() }
+}
+
+pub(crate) fn shell(engine: Engine) -> Shell {
+    Shell::new(companion(), options(engine))
+}
+
+pub(crate) fn command(command: impl Into<String>) -> RunOptions {
+    RunOptions { command: command.into(), ..RunOptions::default() }
+}
+
+/// One command in a shell of its own.
+pub(crate) fn once(engine: Engine, run: &RunOptions, cancel: &Cancel) -> (RunResult, String) {
+    let mut text = String::new();
+    let result = execute_shell(&companion(), &options(engine), run, cancel, &mut |chunk| {
+        text.push_str(&chunk);
+        ControlFlow::Continue(())
+    });
+    (result.unwrap(), text)
+}
+
+pub(crate) fn run(shell: &Shell, run: &RunOptions, cancel: &Cancel) -> (RunResult, String) {
+    let mut text = String::new();
+    let result = shell.run(run, cancel, &mut |chunk| {
+        text.push_str(&chunk);
+        ControlFlow::Continue(())
+    });
+    (result.unwrap(), text)
+}
+
+/// Runs a command and cancels it as soon as its output ends with `word`.
+pub(crate) fn run_until(shell: &Shell, text: &str, word: &str) -> (RunResult, String) {
+    let (canceller, cancel) = sinew_base::Canceller::new();
+    let mut seen = String::new();
+    let result = shell.run(&command(text), &cancel, &mut |chunk| {
+        seen.push_str(&chunk);
+        if seen.trim_end().ends_with(word) {
+            canceller.cancel();
+        }
+        ControlFlow::Continue(())
+    });
+    (result.unwrap(), seen)
+}
+
+/// Waits until `done`, for at most a minute.
+#[track_caller]
+pub(crate) fn wait_for(what: &str, mut done: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(60);
+    while !done() {
+        assert!(Instant::now() < until, "{what} did not come");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// The processes whose environment holds `mark`, so that a test finds what its own scripts left.
+pub(crate) fn marked(mark: &str) -> Vec<i32> {
+    let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+    entries
+        .flatten()
+        .filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok())
+        .filter(|pid| {
+            std::fs::read(format!("/proc/{pid}/environ"))
+                .is_ok_and(|env| env.windows(mark.len()).any(|part| part == mark.as_bytes()))
+        })
+        .collect()
+}
