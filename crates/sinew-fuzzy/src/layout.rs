@@ -6,7 +6,7 @@
 use crate::symbols::bonus;
 
 const LETTER: i32 = 16;
-const RUN: i32 = 6;
+const RUN: i32 = 8;
 const GAP: i32 = 3;
 const LONGER_GAP: i32 = 1;
 /// What a run that begins inside of a word costs beyond its gap.

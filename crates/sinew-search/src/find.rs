@@ -197,7 +197,8 @@ fn rank(scan: &Scan, query: &Query, slips: bool, most: usize, pool: &Pool, cance
                     break 'shares;
                 }
                 let entry = scan.get(row);
-                let Some(score) = score(&mut matcher, &entry) else { continue };
+                let floor = heap.peek().filter(|_| heap.len() >= most.max(1)).map_or(i32::MIN, |worst| worst.0.0);
+                let Some(score) = score(&mut matcher, &entry, floor) else { continue };
                 count += 1;
                 let rank = (Reverse(score), entry.bytes().len(), u32::try_from(row).unwrap_or(u32::MAX));
                 if heap.len() < most.max(1) {
@@ -225,11 +226,12 @@ fn rank(scan: &Scan, query: &Query, slips: bool, most: usize, pool: &Pool, cance
     Ok(Ranked { rows, best, total: total.into_inner() })
 }
 
-fn score(matcher: &mut Matcher<'_>, entry: &Entry<'_>) -> Option<i32> {
+/// The score, or where that is below `floor` any number below it.
+fn score(matcher: &mut Matcher<'_>, entry: &Entry<'_>, floor: i32) -> Option<i32> {
     if entry.file_type() == FileType::Symlink {
         return None;
     }
-    let score = matcher.score(&entry.path())?;
+    let score = matcher.score_over(&entry.path(), floor)?;
     let ignored = if entry.ignored() { IGNORED } else { 0 };
     let hidden = if entry.hidden() { HIDDEN } else { 0 };
     let folder = if entry.file_type() == FileType::Dir { FOLDER } else { 0 };

@@ -1,1 +1,207 @@
+use super::*;
+use sinew_base::{Canceller, ErrorCode};
 
+const FILES: &[&str] = &[
+    ".env",
+    ".github/workflows/ci.yml",
+    "README.md",
+    "app/[id].tsx",
+    "app/page.tsx",
+    "build/out.js",
+    "node_modules/dep/index.js",
+    "src/a.ts",
+    "src/deep/b.ts",
+    "src/deep/c.test.ts",
+];
+
+fn tree() -> tempfile::TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    std::fs::create_dir(tree.path().join(".git")).unwrap();
+    std::fs::write(tree.path().join(".gitignore"), "build/\n").unwrap();
+    for file in FILES {
+        let file = tree.path().join(file);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, "12345").unwrap();
+    }
+    tree
+}
+
+fn run(options: &GlobOptions) -> Result<GlobResult> {
+    glob(options, &ScanCache::default(), &Pool::new("test", 2), &Cancel::never(), |_| Ok(()))
+}
+
+fn paths(result: &GlobResult) -> Vec<String> {
+    result.matches().map(|found| found.path.into_owned()).collect()
+}
+
+#[track_caller]
+fn check(pattern: &str, change: impl Fn(&mut GlobOptions), expect: &[&str]) {
+    let tree = tree();
+    let mut options = GlobOptions::new(tree.path(), pattern.replace("ROOT", &tree.path().to_string_lossy()));
+    change(&mut options);
+    assert_eq!(paths(&run(&options).unwrap_or_else(|error| panic!("{error}"))), expect, "{pattern:?}");
+}
+
+fn plain(_: &mut GlobOptions) {}
+
+#[test]
+fn a_pattern_finds_at_any_depth_unless_told_otherwise() {
+    check("*.ts", plain, &["src/a.ts", "src/deep/b.ts", "src/deep/c.test.ts"]);
+    check("*", |options| options.recursive = false, &["README.md", "app", "src"]);
+    check("src/*.ts", plain, &["src/a.ts"]);
+    check("src/**/*.ts,!*.test.ts", plain, &["src/a.ts", "src/deep/b.ts"]);
+    check("./src/*", plain, &["src/a.ts", "src/deep"]);
+    check("*.{md,tsx", plain, &["README.md", "app/[id].tsx", "app/page.tsx"]);
+}
+
+#[test]
+fn absolute_patterns_below_the_root_are_taken() {
+    check("ROOT/src/*.ts", plain, &["src/a.ts"]);
+    check("ROOT/*.ts", plain, &[]);
+}
+
+#[test]
+fn the_name_of_an_entry_finds_it_whatever_it_means() {
+    check("[id].tsx", plain, &["app/[id].tsx"]);
+    check("app/[id].tsx", plain, &["app/[id].tsx"]);
+    let tree = tree();
+    std::fs::write(tree.path().join("odd["), "").unwrap();
+    std::fs::write(tree.path().join("!not"), "").unwrap();
+    assert_eq!(paths(&run(&GlobOptions::new(tree.path(), "odd[")).unwrap()), ["odd["]);
+    assert_eq!(paths(&run(&GlobOptions::new(tree.path(), "!not")).unwrap()), ["!not"]);
+}
+
+#[test]
+fn hidden_ignored_and_foreign_entries_come_only_when_named_or_asked_for() {
+    check("**/*.yml", plain, &[]);
+    check(".github/**/*.yml", plain, &[".github/workflows/ci.yml"]);
+    check(".env", plain, &[".env"]);
+    check("**/*.yml", |options| options.hidden = true, &[".github/workflows/ci.yml"]);
+    check("*.js", plain, &[]);
+    check("*.js", |options| options.gitignore = false, &["build/out.js"]);
+    check("*.js", |options| options.include_node_modules = true, &["node_modules/dep/index.js"]);
+    check("node_modules/*/index.js", plain, &["node_modules/dep/index.js"]);
+    check("**/.git/**", |options| options.hidden = true, &[]);
+}
+
+#[test]
+fn types_and_folders() {
+    check("src/**", |options| options.file_type = Some(FileType::Dir), &["src/deep"]);
+    check(
+        "src/**",
+        |options| options.file_type = Some(FileType::File),
+        &["src/a.ts", "src/deep/b.ts", "src/deep/c.test.ts"],
+    );
+    check("**/deep/", plain, &["src/deep"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_link_counts_as_what_it_points_to() {
+    let tree = tempfile::tempdir().unwrap();
+    std::fs::create_dir(tree.path().join("dir")).unwrap();
+    std::fs::write(tree.path().join("file"), "").unwrap();
+    for (target, link) in [("dir", "to-dir"), ("file", "to-file"), ("none", "to-none")] {
+        std::os::unix::fs::symlink(target, tree.path().join(link)).unwrap();
+    }
+    let of = |file_type| {
+        let options = GlobOptions { file_type, ..GlobOptions::new(tree.path(), "*") };
+        paths(&run(&options).unwrap())
+    };
+    assert_eq!(of(None), ["dir", "file", "to-dir", "to-file", "to-none"]);
+    assert_eq!(of(Some(FileType::File)), ["file", "to-file"]);
+    assert_eq!(of(Some(FileType::Dir)), ["dir", "to-dir"]);
+    assert_eq!(of(Some(FileType::Symlink)), ["to-dir", "to-file", "to-none"]);
+    assert_eq!(paths(&run(&GlobOptions::new(tree.path(), "*/")).unwrap()), ["dir", "to-dir"]);
+    // A link as root is followed.
+    let options = GlobOptions::new(tree.path().join("to-dir"), "*");
+    std::fs::write(tree.path().join("dir/inside"), "").unwrap();
+    assert_eq!(paths(&run(&options).unwrap()), ["inside"]);
+}
+
+#[test]
+fn the_newest_come_first_before_the_limit_cuts() {
+    let tree = tempfile::tempdir().unwrap();
+    let start = std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_000_000_000);
+    for (name, age) in [("a", 3), ("b", 1), ("c", 2), ("d", 3)] {
+        let file = std::fs::File::create(tree.path().join(name)).unwrap();
+        file.set_modified(start - std::time::Duration::from_secs(age)).unwrap();
+    }
+    let mut options = GlobOptions { sort_by_mtime: true, max_results: Some(2), ..GlobOptions::new(tree.path(), "*") };
+    let result = run(&options).unwrap();
+    assert_eq!((paths(&result), result.total_matches, result.limit_reached), (vec!["b".into(), "c".into()], 4, true));
+    let first = result.matches().next().unwrap();
+    assert_eq!((first.mtime, first.size), (Some(999_999_999_000.0), Some(0)));
+    options.max_results = None;
+    assert_eq!(paths(&run(&options).unwrap()), ["b", "c", "a", "d"]);
+}
+
+#[test]
+fn limits_count_what_they_cut() {
+    let tree = tree();
+    let options = |most| GlobOptions { max_results: most, ..GlobOptions::new(tree.path(), "*.ts") };
+    for (most, given, reached) in [(None, 3, false), (Some(3), 3, false), (Some(1), 1, true), (Some(0), 0, true)] {
+        let result = run(&options(most)).unwrap();
+        assert_eq!((result.rows.len(), result.total_matches, result.limit_reached), (given, 3, reached));
+    }
+}
+
+#[test]
+fn a_file_as_path_is_given_back_as_it_came() {
+    let tree = tree();
+    let path = tree.path().join("src/../README.md");
+    let result = run(&GlobOptions::new(&path, "*.md")).unwrap();
+    assert_eq!(paths(&result), [path.to_string_lossy()]);
+    assert!(run(&GlobOptions::new(&path, "*.ts")).unwrap().rows.is_empty());
+}
+
+#[test]
+fn matches_are_given_in_order_and_a_refusal_ends_the_call() {
+    let tree = tree();
+    let options = GlobOptions::new(tree.path(), "*.ts");
+    let mut seen = Vec::new();
+    let result = glob(&options, &ScanCache::default(), &Pool::new("test", 1), &Cancel::never(), |found| {
+        seen.push(found.path.into_owned());
+        if seen.len() == 2 { Err(sinew_base::Error::invalid("enough")) } else { Ok(()) }
+    });
+    assert_eq!(
+        (seen, result.unwrap_err().message()),
+        (vec!["src/a.ts".into(), "src/deep/b.ts".into()], "glob: enough")
+    );
+}
+
+#[test]
+fn bad_requests_name_the_value() {
+    let tree = tree();
+    let error = run(&GlobOptions::new(tree.path(), "[a")).unwrap_err();
+    assert!(error.message().starts_with("glob: invalid pattern \"[a\": unclosed character class"), "{error}");
+    let error = run(&GlobOptions::new(tree.path().join("none"), "*")).unwrap_err();
+    assert!(error.code() == ErrorCode::NotFound && error.message().contains("none"), "{error}");
+    assert_eq!(run(&GlobOptions::new(tree.path(), "")).unwrap_err().code(), ErrorCode::InvalidArgument);
+}
+
+#[test]
+fn a_cancelled_call_says_so() {
+    let tree = tree();
+    let (canceller, cancel) = Canceller::new();
+    canceller.cancel();
+    let result =
+        glob(&GlobOptions::new(tree.path(), "*"), &ScanCache::default(), &Pool::new("t", 1), &cancel, |_| Ok(()));
+    assert_eq!(result.unwrap_err().message(), "Aborted: Signal");
+}
+
+#[test]
+fn a_new_file_is_found_in_a_kept_scan_that_had_no_match() {
+    let tree = tree();
+    let policy = sinew_walk::CachePolicy {
+        ttl: std::time::Duration::from_secs(3_600),
+        empty_recheck: std::time::Duration::ZERO,
+        max_entries: 4,
+    };
+    let (cache, pool) = (ScanCache::new(policy), Pool::new("test", 1));
+    let options = GlobOptions { cache: true, ..GlobOptions::new(tree.path(), "*.new") };
+    let count = || glob(&options, &cache, &pool, &Cancel::never(), |_| Ok(())).unwrap().rows.len();
+    assert_eq!(count(), 0);
+    std::fs::write(tree.path().join("a.new"), "").unwrap();
+    assert_eq!(count(), 1);
+}
