@@ -1,1 +1,3 @@
 //! Fixtures, oracles and scripted servers for tests.
+
+pub mod provider;

@@ -1,0 +1,331 @@
+//! Servers that speak the providers' protocols from scripts, on real sockets of the own machine.
+//!
+//! A [`Server`] listens on one port for as long as it lives. Each request is recorded and given to a
+//! function that answers with a [`Reply`]: bytes cut anywhere, a stall, a reset, a lie about the length.
+//! [`order`] refuses conversations that the real servers refuse.
+
+pub mod order;
+mod transport;
+
+pub use transport::Transport;
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use serde_json::Value;
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub struct Recorded {
+    /// `POST`.
+    pub method: String,
+    /// Path and query.
+    pub path: String,
+    /// Names in lower case.
+    pub headers: Vec<(String, String)>,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Recorded {
+    /// The value of a header, by its name in lower case.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The body as JSON; null where it is none.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or(Value::Null)
+    }
+}
+
+/// How the end of the body is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Framing {
+    /// Each [`Step::Send`] is a chunk.
+    Chunked,
+    /// `Content-Length` over all sends.
+    Length,
+    /// The connection ends.
+    Close,
+    /// No head at all: the sends are the whole answer.
+    Raw,
+}
+
+/// One thing that a server does.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Writes bytes of the body, at once.
+    Send(Vec<u8>),
+    /// Writes bytes past the framing: a broken chunk for instance.
+    Raw(Vec<u8>),
+    /// Waits until the client has closed the connection, or the server ends.
+    Hold,
+    /// Ends the connection here, without the end that the framing wants.
+    Cut,
+    /// Ends the connection with a reset.
+    Reset,
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// The headers, but for those of the framing.
+    pub headers: Vec<(String, String)>,
+    /// How the end is told.
+    pub framing: Framing,
+    /// What happens after the head, in order.
+    pub steps: Vec<Step>,
+}
+
+impl Reply {
+    /// A stream of server-sent events, sent whole in one chunk.
+    #[must_use]
+    pub fn stream(body: impl Into<Vec<u8>>) -> Reply {
+        Reply {
+            status: 200,
+            headers: vec![("content-type".into(), "text/event-stream".into())],
+            framing: Framing::Chunked,
+            steps: vec![Step::Send(body.into())],
+        }
+    }
+
+    /// A JSON answer, for errors mostly.
+    #[must_use]
+    pub fn json(status: u16, body: &Value) -> Reply {
+        Reply::text(status, "application/json", &body.to_string())
+    }
+
+    /// A text of some type.
+    #[must_use]
+    pub fn text(status: u16, content_type: &str, body: &str) -> Reply {
+        Reply {
+            status,
+            headers: vec![("content-type".into(), content_type.into())],
+            framing: Framing::Length,
+            steps: vec![Step::Send(body.as_bytes().to_vec())],
+        }
+    }
+
+    /// The same with one more header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: &str) -> Reply {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// The same with another step behind the others.
+    #[must_use]
+    pub fn then(mut self, step: Step) -> Reply {
+        self.steps.push(step);
+        self
+    }
+}
+
+type Answer = Box<dyn Fn(&Recorded) -> Reply + Send + Sync>;
+
+#[derive(Default)]
+struct Seen {
+    requests: Vec<Recorded>,
+    /// How many connections the client has closed while the server held them.
+    released: usize,
+}
+
+struct Shared {
+    answer: Answer,
+    seen: Mutex<Seen>,
+    changed: Condvar,
+    open: Mutex<Vec<TcpStream>>,
+    stop: AtomicBool,
+}
+
+/// A server that ends, with all its connections, when it is dropped.
+pub struct Server {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    listener: Option<JoinHandle<()>>,
+}
+
+impl Server {
+    /// A server that answers each request with what `answer` says.
+    ///
+    /// # Panics
+    /// No port is free on the own machine.
+    pub fn start(answer: impl Fn(&Recorded) -> Reply + Send + Sync + 'static) -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("the own machine has a free port");
+        let address = listener.local_addr().expect("a bound socket has an address");
+        let shared = Arc::new(Shared {
+            answer: Box::new(answer),
+            seen: Mutex::default(),
+            changed: Condvar::new(),
+            open: Mutex::default(),
+            stop: AtomicBool::new(false),
+        });
+        let own = Arc::clone(&shared);
+        let listener = std::thread::spawn(move || listen(&listener, &own));
+        Server { address, shared, listener: Some(listener) }
+    }
+
+    /// A server that answers the first request with the first reply and so on, the last one for ever.
+    pub fn replies(replies: Vec<Reply>) -> Server {
+        let next = Mutex::new(replies.into_iter().collect::<std::collections::VecDeque<_>>());
+        Server::start(move |_| {
+            let mut next = lock(&next);
+            if next.len() > 1 {
+                next.pop_front().expect("there is more than one")
+            } else {
+                next.front().cloned().unwrap_or_else(|| Reply::text(500, "text/plain", "the script has no reply"))
+            }
+        })
+    }
+
+    /// `http://127.0.0.1:<port>`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The requests so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Recorded> {
+        lock(&self.shared.seen).requests.clone()
+    }
+
+    /// Waits until the client has closed `count` connections that were held.
+    pub fn wait_released(&self, count: usize) {
+        let seen = lock(&self.shared.seen);
+        drop(self.shared.changed.wait_while(seen, |seen| seen.released < count));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        // Wakes the listener.
+        drop(TcpStream::connect(self.address));
+        for socket in lock(&self.shared.open).drain(..) {
+            // It may have ended by itself.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        if let Some(listener) = self.listener.take() {
+            let _ = listener.join();
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
+    for socket in listener.incoming() {
+        if shared.stop.load(Ordering::SeqCst) {
+            return;
+        }
+        let Ok(socket) = socket else { continue };
+        if let Ok(copy) = socket.try_clone() {
+            let mut open = lock(&shared.open);
+            open.push(copy);
+        }
+        let shared = Arc::clone(shared);
+        // A client that goes away ends its thread with an error that says nothing new.
+        std::thread::spawn(move || serve(socket, &shared));
+    }
+}
+
+fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
+    socket.set_nodelay(true)?;
+    let peer = socket.peer_addr()?;
+    let request = read_request(&socket)?;
+    let Some(request) = request else {
+        return Ok(());
+    };
+    let reply = (shared.answer)(&request);
+    lock(&shared.seen).requests.push(request);
+    let done = play(&socket, &reply, shared);
+    // The copy that is kept for the end of the server would hold the connection open.
+    lock(&shared.open).retain(|other| other.peer_addr().is_ok_and(|other| other != peer));
+    done
+}
+
+fn read_request(socket: &TcpStream) -> io::Result<Option<Recorded>> {
+    let mut reader = BufReader::new(socket);
+    let mut line = String::new();
+    if reader.read_line(&mut line)? == 0 {
+        return Ok(None);
+    }
+    let mut words = line.split_whitespace().map(str::to_string);
+    let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let mut headers = Vec::new();
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line)?;
+        let Some((name, value)) = line.trim_end().split_once(':') else { break };
+        headers.push((name.to_ascii_lowercase(), value.trim().to_string()));
+    }
+    let length = headers.iter().find(|(name, _)| name == "content-length").and_then(|(_, value)| value.parse().ok());
+    let mut body = vec![0; length.unwrap_or(0)];
+    reader.read_exact(&mut body)?;
+    Ok(Some(Recorded { method, path, headers, body }))
+}
+
+fn play(socket: &TcpStream, reply: &Reply, shared: &Shared) -> io::Result<()> {
+    let mut out = socket;
+    if reply.framing != Framing::Raw {
+        let mut head = format!("HTTP/1.1 {} Scripted\r\nconnection: close\r\n", reply.status);
+        for (name, value) in &reply.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        match reply.framing {
+            Framing::Chunked => head.push_str("transfer-encoding: chunked\r\n"),
+            Framing::Length => {
+                let length: usize =
+                    reply.steps.iter().map(|step| if let Step::Send(bytes) = step { bytes.len() } else { 0 }).sum();
+                head.push_str(&format!("content-length: {length}\r\n"));
+            }
+            Framing::Close | Framing::Raw => {}
+        }
+        head.push_str("\r\n");
+        out.write_all(head.as_bytes())?;
+    }
+    for step in &reply.steps {
+        match step {
+            Step::Send(bytes) if reply.framing == Framing::Chunked => {
+                if !bytes.is_empty() {
+                    let chunk = [format!("{:x}\r\n", bytes.len()).as_bytes(), bytes, b"\r\n"].concat();
+                    out.write_all(&chunk)?;
+                }
+            }
+            Step::Send(bytes) | Step::Raw(bytes) => out.write_all(bytes)?,
+            Step::Hold => {
+                // The client sends nothing more: the read ends when it closes.
+                let _ = io::copy(&mut &*socket, &mut io::sink());
+                lock(&shared.seen).released += 1;
+                shared.changed.notify_all();
+                return Ok(());
+            }
+            Step::Cut => return socket.shutdown(Shutdown::Both),
+            Step::Reset => return reset(socket, shared),
+        }
+    }
+    if reply.framing == Framing::Chunked {
+        out.write_all(b"0\r\n\r\n")?;
+    }
+    socket.shutdown(Shutdown::Write)
+}
+
+/// Closing a socket whose time to linger is zero resets the connection; the kept copy must go first.
+fn reset(socket: &TcpStream, shared: &Shared) -> io::Result<()> {
+    let peer = socket.peer_addr()?;
+    #[cfg(unix)]
+    rustix::net::sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO))?;
+    lock(&shared.open).retain(|other| other.peer_addr().is_ok_and(|other| other != peer));
+    Ok(())
+}

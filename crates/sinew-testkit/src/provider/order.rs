@@ -1,0 +1,193 @@
+//! What the real servers demand of a conversation: who breaks it gets 400.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::{Recorded, Reply};
+
+/// The reply 400 of the provider whose protocol the path names, if the conversation is one that its real
+/// server refuses.
+#[must_use]
+pub fn refusal(request: &Recorded) -> Option<Reply> {
+    let body = request.json();
+    let checked = match request.path.split('?').next().unwrap_or_default() {
+        path if path.ends_with("/v1/messages") => anthropic(&body),
+        path if path.ends_with("/chat/completions") => chat(&body),
+        path if path.ends_with("/responses") => responses(&body),
+        path if path.ends_with(":streamGenerateContent") => google(&body),
+        path => Err(format!("no such path: {path}")),
+    };
+    let text = checked.err()?;
+    Some(Reply::json(400, &json!({"type": "error", "error": {"type": "invalid_request_error", "message": text}})))
+}
+
+type Checked = Result<(), String>;
+
+fn list<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+    value.get(key).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value.get(key).and_then(Value::as_str).unwrap_or_default()
+}
+
+fn need(holds: bool, text: impl Into<String>) -> Checked {
+    if holds { Ok(()) } else { Err(text.into()) }
+}
+
+fn ids<'a>(blocks: &'a [Value], kind: &str, key: &str) -> Vec<&'a str> {
+    blocks.iter().filter(|block| text(block, "type") == kind).map(|block| text(block, key)).collect()
+}
+
+fn same(a: &[&str], b: &[&str]) -> bool {
+    a.iter().collect::<BTreeSet<_>>() == b.iter().collect::<BTreeSet<_>>() && a.len() == b.len()
+}
+
+/// Anthropic Messages.
+///
+/// # Errors
+/// The server's complaint.
+pub fn anthropic(body: &Value) -> Checked {
+    let messages = list(body, "messages");
+    need(!messages.is_empty(), "messages: at least one message is required")?;
+    need(text(&messages[0], "role") == "user", "messages: first message must use the \"user\" role")?;
+    let marks = body.to_string().matches("\"cache_control\"").count();
+    need(marks <= 4, format!("A maximum of 4 blocks with cache_control may be provided. Found {marks}."))?;
+    if let Some(budget) = body.pointer("/thinking/budget_tokens").and_then(Value::as_u64) {
+        need(budget >= 1024, "thinking.budget_tokens: must be at least 1024")?;
+        need(body["max_tokens"].as_u64() > Some(budget), "`max_tokens` must be greater than `thinking.budget_tokens`")?;
+    }
+    let mut called: Vec<&str> = Vec::new();
+    let mut used = BTreeSet::new();
+    for (at, message) in messages.iter().enumerate() {
+        let blocks = list(message, "content");
+        need(!blocks.is_empty(), format!("messages.{at}: content must not be empty"))?;
+        for block in blocks {
+            if text(block, "type") == "text" {
+                need(
+                    !text(block, "text").trim().is_empty(),
+                    format!("messages.{at}: text content blocks must be non-empty"),
+                )?;
+            }
+            if text(block, "type") == "thinking" {
+                need(!text(block, "signature").is_empty(), format!("messages.{at}: thinking: signature is required"))?;
+            }
+        }
+        let results = ids(blocks, "tool_result", "tool_use_id");
+        if text(message, "role") == "user" {
+            need(
+                same(&results, &called),
+                format!(
+                    "messages.{at}: tool_use ids {called:?} need tool_result blocks immediately after, got {results:?}"
+                ),
+            )?;
+            let first_other =
+                blocks.iter().position(|block| text(block, "type") != "tool_result").unwrap_or(blocks.len());
+            need(first_other >= results.len(), format!("messages.{at}: tool_result blocks must come first"))?;
+            called.clear();
+        } else {
+            need(called.is_empty(), format!("messages.{at}: tool_use ids {called:?} have no result"))?;
+            need(results.is_empty(), format!("messages.{at}: tool_result in an assistant message"))?;
+            called = ids(blocks, "tool_use", "id");
+            for id in &called {
+                let fine = !id.is_empty()
+                    && id.len() <= 64
+                    && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+                need(fine, format!("messages.{at}: id \"{id}\" should match ^[a-zA-Z0-9_-]+$"))?;
+                need(used.insert(*id), format!("messages.{at}: tool_use ids must be unique: {id}"))?;
+            }
+        }
+    }
+    need(called.is_empty(), format!("messages: tool_use ids {called:?} have no result"))
+}
+
+/// OpenAI Chat Completions.
+///
+/// # Errors
+/// The server's complaint.
+pub fn chat(body: &Value) -> Checked {
+    let messages = list(body, "messages");
+    need(!messages.is_empty(), "messages: too short")?;
+    let mut open: Vec<&str> = Vec::new();
+    for (at, message) in messages.iter().enumerate() {
+        let role = text(message, "role");
+        if role == "tool" {
+            let id = text(message, "tool_call_id");
+            let place = open.iter().position(|known| *known == id);
+            let place = place.ok_or(format!(
+                "messages.{at}: role 'tool' must answer a preceding message with 'tool_calls' ({id})"
+            ))?;
+            open.remove(place);
+            need(message["content"].is_string(), format!("messages.{at}: content must be a string"))?;
+            continue;
+        }
+        need(open.is_empty(), format!("messages.{at}: tool_call_ids {open:?} did not have response messages"))?;
+        if role == "assistant" {
+            let calls = list(message, "tool_calls");
+            need(
+                !calls.is_empty() || !text(message, "content").is_empty(),
+                format!("messages.{at}: content or tool_calls is required"),
+            )?;
+            for call in calls {
+                let arguments = call.pointer("/function/arguments").and_then(Value::as_str).unwrap_or("missing");
+                need(
+                    serde_json::from_str::<Value>(arguments).is_ok(),
+                    format!("messages.{at}: arguments are no JSON"),
+                )?;
+                let id = text(call, "id");
+                need(!id.is_empty() && id.len() <= 40, format!("messages.{at}: bad id \"{id}\""))?;
+                need(!open.contains(&id), format!("messages.{at}: duplicate id \"{id}\""))?;
+                open.push(id);
+            }
+        }
+    }
+    need(open.is_empty(), format!("tool_call_ids {open:?} did not have response messages"))
+}
+
+/// OpenAI Responses.
+///
+/// # Errors
+/// The server's complaint.
+pub fn responses(body: &Value) -> Checked {
+    let input = list(body, "input");
+    need(!input.is_empty(), "input: too short")?;
+    let calls = ids(input, "function_call", "call_id");
+    let outputs = ids(input, "function_call_output", "call_id");
+    need(same(&calls, &outputs), format!("No tool output found for function call: {calls:?} and {outputs:?}"))?;
+    for (at, item) in input.iter().enumerate() {
+        if text(item, "type") == "reasoning" {
+            let next = input.get(at + 1).map_or("", |next| text(next, "type"));
+            need(
+                matches!(next, "message" | "function_call" | "reasoning"),
+                format!("input.{at}: 'reasoning' without its required following item"),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+/// Google Generative Language.
+///
+/// # Errors
+/// The server's complaint.
+pub fn google(body: &Value) -> Checked {
+    let contents = list(body, "contents");
+    need(!contents.is_empty(), "contents is not specified")?;
+    let names = |turn: &Value, key: &str| -> Vec<String> {
+        list(turn, "parts").iter().filter_map(|part| Some(text(part.get(key)?, "name").to_string())).collect()
+    };
+    let mut called: Vec<String> = Vec::new();
+    for (at, turn) in contents.iter().enumerate() {
+        need(!list(turn, "parts").is_empty(), format!("contents.{at}: parts must not be empty"))?;
+        let answered = names(turn, "functionResponse");
+        need(
+            answered == called,
+            format!(
+                "contents.{at}: the number of function response parts must equal the function call parts: {called:?}, {answered:?}"
+            ),
+        )?;
+        called = if text(turn, "role") == "model" { names(turn, "functionCall") } else { Vec::new() };
+    }
+    need(called.is_empty(), "a function call turn must be followed by its responses")
+}
