@@ -8,6 +8,7 @@ mod error;
 mod find;
 mod glob;
 mod grep;
+mod grep_request;
 mod highlight;
 mod html;
 mod image;

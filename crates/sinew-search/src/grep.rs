@@ -10,6 +10,7 @@ use sinew_base::{Cancel, Error, Pace, Result};
 use sinew_pool::Pool;
 use sinew_walk::{Entry, FileType, GlobSet, GlobSyntax, Scan, ScanCache, ScanOptions};
 
+use crate::SearchOptions;
 use crate::collector::{Keep, Mode};
 use crate::crew::{Answer, Found, Limits, search_in_order};
 use crate::file::{FileSearch, Job, Outcome, open, open_entry, path_of};
@@ -90,6 +91,26 @@ impl GrepOptions {
             context_after: None,
             max_columns: None,
             mode: Mode::Content,
+        }
+    }
+}
+
+/// The part that has nothing to do with files.
+impl From<GrepOptions> for SearchOptions {
+    fn from(options: GrepOptions) -> SearchOptions {
+        SearchOptions {
+            pattern: options.pattern,
+            literal: options.literal,
+            ignore_case: options.ignore_case,
+            multiline: options.multiline,
+            max_count: options.max_count,
+            max_count_per_file: options.max_count_per_file,
+            offset: options.offset,
+            context: options.context,
+            context_before: options.context_before,
+            context_after: options.context_after,
+            max_columns: options.max_columns,
+            mode: options.mode,
         }
     }
 }

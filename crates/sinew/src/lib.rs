@@ -23,13 +23,17 @@ pub use sinew_walk as walk;
 pub struct Sinew {
     /// The threads on which searches and other long work run.
     pub pool: pool::Pool,
+    /// The scans that searches may share.
+    pub cache: walk::ScanCache,
+    /// The user's own ignore file, which searches obey; see [`walk::global_excludes`]. Default: none.
+    pub global_excludes: Option<std::path::PathBuf>,
 }
 
 impl Sinew {
-    /// A handle whose pool is as wide as the machine. Starts no thread yet.
+    /// A handle whose pool is as wide as the machine, with an empty cache. Starts no thread yet.
     #[must_use]
     pub fn new() -> Sinew {
-        Sinew { pool: pool::Pool::for_machine("sinew") }
+        Sinew { pool: pool::Pool::for_machine("sinew"), cache: walk::ScanCache::default(), global_excludes: None }
     }
 }
 

@@ -1,2 +1,258 @@
-/** @module */
-export {};
+/**
+ * Search of files and of text in memory, on the engine of ripgrep.
+ * @module
+ */
+import { type CallOptions, underSignal, withCallback } from "./call.js";
+import { native } from "./loader.js";
+import type { Columns, GrepRequest } from "./native.js";
+import { type Table, bytes, options as check, typeError } from "./options.js";
+
+/** What a search collects: a row per matching line, per file, or per file with the number of its matching lines. */
+export type GrepMode = "content" | "filesWithMatches" | "count";
+
+/** How to search a text. */
+export interface SearchOptions {
+  /** A regular expression (the syntax of Rust's `regex`: no look-around, no backreferences). Empty matches every line. */
+  pattern: string;
+  /** Search for the pattern as it stands. Default: false. */
+  literal?: boolean | undefined;
+  /** Upper and lower case are the same. Default: false. */
+  ignoreCase?: boolean | undefined;
+  /** A match may run over several lines; it is one row. Default: false. */
+  multiline?: boolean | undefined;
+  /** At most this many rows in all; 0 gives none. Default: all. */
+  maxCount?: number | undefined;
+  /** At most this many matching lines of each file. Default: all. */
+  maxCountPerFile?: number | undefined;
+  /** Leave out the first rows of the ordered whole. Default: 0. */
+  offset?: number | undefined;
+  /** Lines to show before and after each match, in mode `"content"`. Default: 0. */
+  context?: number | undefined;
+  /** Lines to show before; beats `context`. */
+  contextBefore?: number | undefined;
+  /** Lines to show after; beats `context`. */
+  contextAfter?: number | undefined;
+  /** The widest line, in characters: a longer one is cut to a window that holds the match. Default: 16 Mi; 0 means the same. */
+  maxColumns?: number | undefined;
+  /** What to collect. Default: `"content"`. */
+  mode?: GrepMode | undefined;
+}
+
+/** What to search, and where. */
+export interface GrepOptions extends SearchOptions, CallOptions {
+  /** A folder, a file, or a link to either. A file named here is searched whatever `glob` and `type` say. */
+  path: string;
+  /** Only files that match: `*.ts`, `src/**`, `*.{js,ts}`, `!*.min.js`, several separated by commas. Brings no ignored file back. */
+  glob?: string | undefined;
+  /** Only files of this type of ripgrep: `rust`, `js`, `py`. */
+  type?: string | undefined;
+  /** Search files whose name or folder begins with a dot. Default: true; `.git` never is. */
+  hidden?: boolean | undefined;
+  /** Leave out what `.gitignore`, `.ignore` and `.rgignore` name. Default: true. */
+  gitignore?: boolean | undefined;
+  /** Use a scan of the folder that is a moment old, if there is one. Default: false. */
+  cache?: boolean | undefined;
+}
+
+/** A line beside a match. */
+export interface ContextLine {
+  /** From 1. */
+  lineNumber: number;
+  /** Without its end. */
+  line: string;
+}
+
+/** One match in a text. */
+export interface SearchMatch {
+  /** From 1; 0 in a row that stands for a file. */
+  lineNumber: number;
+  /** The line without its end (`\n` or `\r\n`); several lines where the match runs over them. */
+  line: string;
+  /** Where the match begins, in characters of the whole line, from 1; 0 in a row that stands for a file. */
+  column: number;
+  /** Where the match begins, in bytes from the start of the file. */
+  byteOffset: number;
+  /** The lines before, those that no other row shows; absent where there are none. */
+  contextBefore?: ContextLine[];
+  /** The lines after, those that no other row shows; absent where there are none. */
+  contextAfter?: ContextLine[];
+  /** The line was cut to `maxColumns`; absent where not. */
+  truncated?: true;
+}
+
+/** One match in a file. */
+export interface GrepMatch extends SearchMatch {
+  /** Relative to the searched folder, with `/`; of a single file as it was given. */
+  path: string;
+  /** How many lines of the file match; only in mode `"count"`. */
+  matchCount?: number;
+}
+
+/** What `grep` found. */
+export interface GrepResult {
+  /** The rows, by path, then by line. */
+  matches: GrepMatch[];
+  /** How many rows; in mode `"count"` the matching lines that they stand for. */
+  totalMatches: number;
+  /** How many files the rows come from. */
+  filesWithMatches: number;
+  /** How many files were searched until the answer was complete. */
+  filesSearched: number;
+  /** There is more than `maxCount`; absent where not. */
+  limitReached?: true;
+  /** Files that were not searched, or not to their end; absent where there are none. */
+  skipped?: { binary: number; tooLarge: number; unreadable: number };
+  /** Whatever makes the answer less than complete or other than asked; absent where there is nothing to say. */
+  warnings?: string[];
+}
+
+/** What `searchContent` found. */
+export interface SearchResult {
+  /** The rows; none in the modes that only count. */
+  matches: SearchMatch[];
+  /** How many rows; in mode `"count"` how many lines match, in mode `"filesWithMatches"` 1 or 0. */
+  matchCount: number;
+  /** There is more than `maxCount`. */
+  limitReached: boolean;
+  /** What is wrong with the pattern. */
+  error?: string;
+  /** A pattern that was repaired. */
+  warnings?: string[];
+}
+
+const SEARCH: Table = {
+  pattern: "string!", literal: "boolean", ignoreCase: "boolean", multiline: "boolean", maxCount: "u32",
+  maxCountPerFile: "u32", offset: "u32", context: "u32", contextBefore: "u32", contextAfter: "u32", maxColumns: "u32",
+  mode: ["content", "filesWithMatches", "count"],
+};
+const GREP: Table = {
+  ...SEARCH, path: "string!", glob: "string", type: "string", hidden: "boolean", gitignore: "boolean", cache: "boolean",
+  timeoutMs: "u32", signal: "signal",
+};
+
+/** The numbers of a row, and the flag of a line that was cut. */
+const ROW = 10;
+const TRUNCATED = 1;
+
+/** Reads the columns that the core describes in `rows.rs`, in order. */
+function each(columns: Columns, row: (match: GrepMatch) => void): void {
+  const { text, numbers } = columns;
+  let next = 0;
+  let read = 0;
+  const number = () => numbers[next++] as number;
+  // Each length comes twice, in bytes and in the units of a JavaScript string.
+  const slice = () => text.slice(read, (read += numbers[(next += 2) - 1] as number));
+  const lines = (count: number) => {
+    const list: ContextLine[] = [];
+    for (; count > 0; count--) list.push({ lineNumber: number(), line: slice() });
+    return list;
+  };
+  while (next < numbers.length) {
+    const path = slice();
+    for (let rows = number(); rows > 0; rows--) {
+      const head = next;
+      next += ROW;
+      const [before, after] = [numbers[head + 8] as number, numbers[head + 9] as number];
+      const contextBefore = before ? lines(before) : undefined;
+      const match: GrepMatch = {
+        path,
+        lineNumber: numbers[head] as number,
+        line: text.slice(read, (read += numbers[head + 7] as number)),
+        column: numbers[head + 1] as number,
+        byteOffset: (numbers[head + 2] as number) + (numbers[head + 3] as number) * 2 ** 32,
+      };
+      if (contextBefore) match.contextBefore = contextBefore;
+      if (after) match.contextAfter = lines(after);
+      if ((numbers[head + 5] as number) & TRUNCATED) match.truncated = true;
+      if (numbers[head + 4]) match.matchCount = numbers[head + 4] as number;
+      row(match);
+    }
+  }
+}
+
+/**
+ * Searches files for lines that match a pattern: what `rg --crlf` finds with the same options, in path order, on all
+ * cores. Files are read whole, whatever their size. Binary files (with a NUL byte) are skipped, UTF-16 with a byte order
+ * mark is transcoded, invalid UTF-8 is searched as bytes and shown with U+FFFD. `node_modules` is left out unless `path` or
+ * `glob` names it. No match and no warning means that `rg` finds nothing.
+ *
+ * `onMatch` gets each row, in the order of the result, while the search runs. When it throws, the call rejects with what
+ * it threw. All calls have happened when the promise settles.
+ *
+ * Rejects with an `AbortError` or a `TimeoutError` when stopped, with `ERR_INVALID_ARG_VALUE` for a pattern, glob or type
+ * that cannot be used (the message says where), with `ENOENT` or `EACCES` for a path that cannot be read.
+ *
+ * @example
+ * ```js
+ * const { matches } = await grep({ pattern: "TODO", path: ".", glob: "*.ts", context: 1 });
+ * for (const { path, lineNumber, line } of matches) console.log(`${path}:${lineNumber}: ${line}`);
+ * ```
+ */
+export async function grep(options: GrepOptions, onMatch?: (match: GrepMatch) => void): Promise<GrepResult> {
+  const { signal, ...request } = check("grep", GREP, options);
+  if (onMatch !== undefined && onMatch !== null && typeof onMatch !== "function") {
+    throw typeError("grep: onMatch", "a function", onMatch);
+  }
+  const answer = await (onMatch
+    ? withCallback(signal, onMatch, (abort, deliver: (match: GrepMatch) => void) =>
+        native.grep(request as GrepRequest, (columns: Columns) => each(columns, deliver), abort))
+    : underSignal(signal, (abort) => native.grep(request as GrepRequest, undefined, abort)));
+  const { totalMatches, filesWithMatches, filesSearched, binary, tooLarge, unreadable } = answer;
+  const matches: GrepMatch[] = [];
+  for (const piece of answer.matches) each(piece, (match) => matches.push(match));
+  const result: GrepResult = { matches, totalMatches, filesWithMatches, filesSearched };
+  if (answer.limitReached) result.limitReached = true;
+  if (binary || tooLarge || unreadable) result.skipped = { binary, tooLarge, unreadable };
+  if (answer.warnings.length) result.warnings = answer.warnings;
+  return result;
+}
+
+/**
+ * Searches a text in memory, line by line. Bytes are taken as UTF-8 (UTF-16 where they begin with its byte order mark);
+ * NUL bytes are characters like others. Takes time in proportion to the text. A pattern that cannot be used comes back in
+ * `error`, it is never thrown; an option of the wrong type is.
+ *
+ * @example
+ * ```js
+ * searchContent("one\ntwo\n", { pattern: "t.o" }).matches[0].lineNumber; // 2
+ * ```
+ */
+export function searchContent(content: string | Uint8Array, options: SearchOptions): SearchResult {
+  const request = check("searchContent", SEARCH, options) as GrepRequest;
+  const text = typeof content === "string" ? content : bytes("searchContent: content", content);
+  const answer = native.search(text, request);
+  const matches: SearchMatch[] = [];
+  each(answer.matches, ({ path: _, ...match }) => matches.push(match));
+  const result: SearchResult = { matches, matchCount: answer.matchCount, limitReached: answer.limitReached };
+  if (answer.error !== undefined && answer.error !== null) result.error = answer.error;
+  if (answer.warnings.length) result.warnings = answer.warnings;
+  return result;
+}
+
+/** The same as {@link searchContent}. */
+export const search = searchContent;
+
+/**
+ * Whether a pattern matches anywhere in a text. `^` and `$` are the ends of the text, with `multiline` those of its
+ * lines. Throws for a pattern that cannot be used.
+ *
+ * @example
+ * ```js
+ * hasMatch("const a = 1", "\\bconst\\b"); // true
+ * ```
+ */
+export function hasMatch(
+  content: string | Uint8Array,
+  pattern: string | Uint8Array,
+  options?: { ignoreCase?: boolean | undefined; multiline?: boolean | undefined } | null,
+): boolean {
+  const { ignoreCase = false, multiline = false } = options
+    ? check("hasMatch", { ignoreCase: "boolean", multiline: "boolean" }, options)
+    : {};
+  return native.hasMatch(
+    typeof content === "string" ? content : bytes("hasMatch: content", content),
+    typeof pattern === "string" ? pattern : bytes("hasMatch: pattern", pattern),
+    ignoreCase,
+    multiline,
+  );
+}
