@@ -24,7 +24,7 @@ fn the_best_come_first_and_the_rest_is_counted() {
     let tree = tree(&["src/main.rs", "src/domain.rs", "docs/main/readme.md", "m/a/i/n.txt", "other.rs"]);
     let options = FindOptions::new(tree.path(), "main");
     let result = run(&options);
-    assert_eq!(paths(&result), ["docs/main", "src/main.rs", "docs/main/readme.md", "src/domain.rs", "m/a/i/n.txt"]);
+    assert_eq!(paths(&result), ["docs/main", "src/main.rs", "src/domain.rs", "docs/main/readme.md", "m/a/i/n.txt"]);
     assert_eq!(result.total_matches, 6 - 1);
     assert!(result.matches[0].is_directory && !result.matches[1].is_directory);
     assert_eq!(result.matches[1].positions, [4, 5, 6, 7]);
