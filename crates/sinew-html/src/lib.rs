@@ -26,6 +26,7 @@
 mod attributes;
 mod guard;
 mod tree;
+mod utf16;
 mod write;
 
 use sinew_base::{Cancel, Result};
@@ -51,4 +52,13 @@ pub struct Options {
 pub fn html_to_markdown(html: &str, options: &Options, cancel: &Cancel) -> Result<String> {
     let tree = tree::parse(html, cancel)?;
     write::markdown(&tree, html.len(), options, cancel)
+}
+
+/// The same for UTF-16, as JavaScript holds it; a surrogate without its other half is U+FFFD.
+///
+/// # Errors
+/// On cancellation only.
+pub fn utf16_to_markdown(html: &[u16], options: &Options, cancel: &Cancel) -> Result<String> {
+    cancel.check()?;
+    html_to_markdown(&utf16::text(html), options, cancel)
 }

@@ -1,0 +1,45 @@
+// A photograph of 4000×3000 made 2000 wide and written as JPEG, beside sharp and jimp.
+
+/** Something like a photograph: smooth areas, edges, a little noise. */
+function photograph(width, height) {
+  const rgb = Buffer.alloc(width * height * 3);
+  let seed = 1;
+  for (let y = 0, at = 0; y < height; y++) {
+    for (let x = 0; x < width; x++, at += 3) {
+      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
+      const noise = (seed >>> 28) - 8;
+      const edge = (x >> 7) + (y >> 7) & 1 ? 24 : 0;
+      rgb[at] = 110 + 90 * Math.sin(x / 310) + noise + edge;
+      rgb[at + 1] = 120 + 80 * Math.sin(y / 270) + noise;
+      rgb[at + 2] = 128 + 70 * Math.sin((x + y) / 450) + noise - edge;
+    }
+  }
+  return rgb;
+}
+
+export default async function (bench) {
+  const { default: sharp } = await import("sharp");
+  const { Jimp } = await import("jimp");
+  const { PhotonImage, ImageFormat, SamplingFilter, fitImage } = bench.natives;
+  const raw = { width: 4000, height: 3000, channels: 3 };
+  const jpeg = await sharp(photograph(raw.width, raw.height), { raw }).jpeg({ quality: 90 }).toBuffer();
+  bench.fact("the photograph", `${(jpeg.length / 1e6).toFixed(1)} MB`);
+
+  const ours = async () => {
+    const image = await PhotonImage.parse(jpeg);
+    const small = await image.resize(2000, 1500, SamplingFilter.Lanczos3);
+    return small.encode(ImageFormat.JPEG, 80);
+  };
+  await bench.compare("4000×3000 JPEG to 2000 wide, as JPEG", {
+    sinew: ours,
+    sharp: () => sharp(jpeg).resize(2000).jpeg({ quality: 80 }).toBuffer(),
+  }, { targets: { sharp: 1.3 }, note: "sharp uses all cores and shrinks while it decodes" });
+  await bench.compare("the same beside jimp", {
+    sinew: ours,
+    jimp: async () => {
+      const image = await Jimp.read(jpeg);
+      return image.resize({ w: 2000 }).getBuffer("image/jpeg", { quality: 80 });
+    },
+  }, { targets: { jimp: 0.1 }, rounds: 3 });
+  await bench.compare("fitImage of it", { sinew: () => fitImage(jpeg) });
+}
