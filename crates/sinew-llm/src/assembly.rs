@@ -238,7 +238,7 @@ impl Assembly {
     /// Ends the answer well. The reason is corrected where the content says otherwise.
     pub(crate) fn finish(mut self, reason: StopReason) -> VecDeque<StreamEvent> {
         let whole = reason != StopReason::Length;
-        self.end_all(whole);
+        self.end_all(false);
         let content = std::mem::take(&mut self.slots).into_iter().filter_map(|slot| slot.into_block(whole)).collect();
         let mut message = self.message(content);
         let calls = message.tool_calls().next().is_some();
@@ -267,7 +267,7 @@ impl Assembly {
 
     /// Ends the answer with an error; what had come stays, but for calls that were cut.
     pub(crate) fn fail(mut self, error: ErrorInfo) -> VecDeque<StreamEvent> {
-        self.end_all(false);
+        self.end_all(true);
         let content = std::mem::take(&mut self.slots).into_iter().filter_map(|slot| slot.into_block(false)).collect();
         let message = self.message(content);
         self.fail_with(error, message)
@@ -282,11 +282,11 @@ impl Assembly {
         self.events
     }
 
-    fn end_all(&mut self, whole: bool) {
+    fn end_all(&mut self, broken: bool) {
         for index in 0..self.slots.len() {
             let slot = &mut self.slots[index];
-            // A call that was cut before its first argument is not one without arguments.
-            let cut = !whole && !slot.ended && slot.kind == Kind::ToolCall && slot.text.is_empty();
+            // A call whose answer broke before its first argument is not one without arguments.
+            let cut = broken && !slot.ended && slot.kind == Kind::ToolCall && slot.text.is_empty();
             self.end(index);
             if cut {
                 self.slots[index].arguments = Some(Err("the call was cut".to_string()));

@@ -14,7 +14,6 @@ use crate::message::StopReason;
 #[derive(Default)]
 pub(super) struct Answer {
     items: HashMap<u64, Item>,
-    refused: bool,
 }
 
 struct Item {
@@ -127,8 +126,6 @@ impl Answer {
         match known.kind {
             Kind::Text => {
                 let parts = item.get("content").and_then(Value::as_array);
-                self.refused |=
-                    parts.into_iter().flatten().any(|part| part.get("type").and_then(Value::as_str) == Some("refusal"));
                 if !known.streamed {
                     for part in parts.into_iter().flatten() {
                         let text = part.get("text").or_else(|| part.get("refusal")).and_then(Value::as_str);
@@ -194,9 +191,6 @@ impl Answer {
             for (number, item) in (0u64..).zip(output.into_iter().flatten()) {
                 self.finish(number, item, assembly);
             }
-        }
-        if self.refused {
-            return Err(classify::own(place, ErrorKind::Refusal, "the model refused to answer"));
         }
         Ok(Flow::Done(StopReason::Stop))
     }
