@@ -34,10 +34,8 @@ pub fn visible_width(text: &str, tab_width: usize) -> usize {
 /// Each line opens again with the SGR state and link that hold where it starts, and ends underline and link at its
 /// end. Spaces at a break go. `\n` and `\r\n` split; there is always at least one line.
 pub fn wrap(text: &str, width: usize, tab_width: usize) -> Vec<String> {
-    let lines = text::wrap::wrap(text.as_bytes(), width, tab_width);
-    let mut start = 0;
-    let mut cut = |end| string(lines.units[std::mem::replace(&mut start, end)..end].to_vec());
-    lines.ends.iter().map(|end| cut(*end)).collect()
+    let lines = string(text::wrap::wrap(text.as_bytes(), width, tab_width));
+    lines.split('\n').map(str::to_string).collect()
 }
 
 /// `text` cut to `max` cells, the ellipsis included; unchanged when it fits. A cut resets SGR and closes an open

@@ -8,26 +8,9 @@ pub fn visible_width(text: &[u16], tab_width: usize) -> usize {
     width::visible_width(text, tab_width)
 }
 
-/// Lines in one buffer.
-pub struct Lines {
-    /// All lines, one behind the other.
-    pub units: Vec<u16>,
-    /// Where each ends in `units`.
-    pub ends: Vec<usize>,
-}
-
-impl Lines {
-    /// Each line.
-    pub fn iter(&self) -> impl Iterator<Item = &[u16]> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| &self.units[start..*end])
-    }
-}
-
-/// As [`crate::wrap`].
-pub fn wrap(text: &[u16], width: usize, tab_width: usize) -> Lines {
-    let lines::Lines { units, ends } = lines::wrap(text, width, tab_width);
-    Lines { units, ends }
+/// As [`crate::wrap`]; the lines are joined by line feeds, which stand nowhere else.
+pub fn wrap(text: &[u16], width: usize, tab_width: usize) -> Vec<u16> {
+    lines::wrap(text, width, tab_width)
 }
 
 /// As [`crate::truncate`]; `None` when the text comes back unchanged.

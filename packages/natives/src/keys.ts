@@ -1,2 +1,233 @@
-/** @module */
-export {};
+/**
+ * Keys: what a terminal sends when one is pressed.
+ *
+ * The sequences that terminals send most stand in a table here, filled from the addon's answers on first use; all
+ * others cross.
+ * @module
+ */
+import { native } from "./loader.js";
+import { text as string, typeError } from "./options.js";
+
+/** What happened to a key. */
+export enum KeyEventType {
+  /** It went down. */
+  Press = 1,
+  /** It is held. */
+  Repeat = 2,
+  /** It went up. */
+  Release = 3,
+}
+
+/** The fields of a sequence of Kitty's keyboard protocol. */
+export interface ParsedKittyResult {
+  /**
+   * The key's code point. Keys that are sent by letter or number have their own: up -1, down -2, right -3, left -4,
+   * delete -10, insert -11, pageUp -12, pageDown -13, home -14, end -15; others the protocol's.
+   */
+  codepoint: number;
+  /** What shift makes of it. */
+  shiftedKey?: number;
+  /** The key at this place of a US keyboard. */
+  baseLayoutKey?: number;
+  /** Bits: shift 1, alt 2, ctrl 4, super 8, hyper 16, meta 32, caps lock 64, num lock 128. */
+  modifier: number;
+  /** Absent when the sequence does not say. */
+  eventType?: KeyEventType;
+}
+
+/** Modifier names by the addon's bits, in the order they are written. */
+const MODIFIERS: readonly (readonly [number, string])[] = [[4, "ctrl+"], [1, "shift+"], [2, "alt+"], [8, "super+"]];
+const PREFIXES = Array.from({ length: 16 }, (_, bits) => MODIFIERS.map(([bit, name]) => (bits & bit ? name : "")).join(""));
+
+/** Codes from here on are names. */
+const FIRST_NAMED = 0x110000;
+
+let names: readonly string[] | undefined;
+
+function idOf(packed: number): string | null {
+  if (packed === 0) return null;
+  const code = packed & 0xffffff;
+  names ??= native.keyNames();
+  return PREFIXES[packed >>> 24]! + (code < FIRST_NAMED ? String.fromCodePoint(code) : names[code - FIRST_NAMED]!);
+}
+
+// A common sequence has a place in the table: ASCII alone, with ESC, with CSI, with SS3; `CSI 1;m<letter>`; and with
+// one or two numbers, `CSI n;m~` and `CSI n;mu`.
+const MODIFIER_VALUES = 17;
+const NUMBERS = 128;
+const LETTER_AT = 4 * 128;
+const TILDE_AT = LETTER_AT + 128 * MODIFIER_VALUES;
+const UNICODE_AT = TILDE_AT + NUMBERS * MODIFIER_VALUES;
+const PLACES = UNICODE_AT + NUMBERS * MODIFIER_VALUES;
+
+/** The place of a sequence in the table, or -1. */
+function placeOf(data: string): number {
+  const length = data.length;
+  const first = data.charCodeAt(0);
+  if (length === 1) return first < 128 ? first : -1;
+  if (first !== 0x1b) return -1;
+  const second = data.charCodeAt(1);
+  if (length === 2) return second < 128 ? 128 + second : -1;
+  if (second !== 0x5b) return length === 3 && second === 0x4f && data.charCodeAt(2) < 128 ? 384 + data.charCodeAt(2) : -1;
+  const last = data.charCodeAt(length - 1);
+  if (length === 3) return last < 128 ? 256 + last : -1;
+  if (length > 9 || last > 127) return -1;
+  let number = 0;
+  let modifier = 0;
+  let at = 2;
+  for (; at < length - 1; at++) {
+    const digit = data.charCodeAt(at) - 0x30;
+    if (digit < 0 || digit > 9) break;
+    number = number * 10 + digit;
+  }
+  // One spelling for each place: `CSI 1;5A`, not `CSI 01;05A`.
+  if (at === 2 || number >= NUMBERS || data.charCodeAt(2) === 0x30) return -1;
+  if (at < length - 1) {
+    const start = at + 1;
+    if (data.charCodeAt(at) !== 0x3b || start === length - 1 || data.charCodeAt(start) === 0x30) return -1;
+    for (at = start; at < length - 1; at++) {
+      const digit = data.charCodeAt(at) - 0x30;
+      if (digit < 0 || digit > 9) return -1;
+      modifier = modifier * 10 + digit;
+    }
+    if (modifier >= MODIFIER_VALUES) return -1;
+  }
+  if (last === 0x75) return UNICODE_AT + number * MODIFIER_VALUES + modifier;
+  if (last === 0x7e) return TILDE_AT + number * MODIFIER_VALUES + modifier;
+  return number === 1 && modifier > 0 ? LETTER_AT + last * MODIFIER_VALUES + modifier : -1;
+}
+
+/** The sequence at a place of the table. */
+function sequenceAt(place: number): string {
+  if (place < LETTER_AT) return ["", "\x1b", "\x1b[", "\x1bO"][place >> 7] + String.fromCharCode(place & 127);
+  const kind = place < TILDE_AT ? LETTER_AT : place < UNICODE_AT ? TILDE_AT : UNICODE_AT;
+  const row = Math.floor((place - kind) / MODIFIER_VALUES);
+  const modifier = (place - kind) % MODIFIER_VALUES;
+  const second = modifier ? `;${modifier}` : "";
+  if (kind === LETTER_AT) return `\x1b[1${second}${String.fromCharCode(row)}`;
+  return `\x1b[${row}${second}${kind === TILDE_AT ? "~" : "u"}`;
+}
+
+interface Table {
+  readonly ids: readonly (string | null)[];
+  /** 1 where a sequence matches more ids than its own. */
+  readonly ambiguous: Uint8Array;
+}
+
+let legacyTable: Table | undefined;
+let kittyTable: Table | undefined;
+
+function filled(kitty: boolean): Table {
+  const ids: (string | null)[] = [];
+  const ambiguous = new Uint8Array(PLACES);
+  for (let place = 0; place < PLACES; place++) {
+    const data = sequenceAt(place);
+    ids.push(idOf(native.parseKey(data, kitty)));
+    ambiguous[place] = Number(native.isAmbiguousKey(data, kitty));
+  }
+  const table = { ids, ambiguous };
+  if (kitty) kittyTable = table;
+  else legacyTable = table;
+  return table;
+}
+
+/** Every id that `parseKey` gives for ASCII and named keys; another spelling needs the addon. */
+let written: ReadonlySet<string> | undefined;
+
+function writtenIds(): ReadonlySet<string> {
+  const keys = [...native.keyNames(), ...Array.from({ length: 94 }, (_, code) => String.fromCharCode(code + 0x21))];
+  const small = keys.filter((key) => key.length > 1 || key === key.toLowerCase());
+  return (written = new Set(PREFIXES.flatMap((prefix) => small.map((key) => prefix + key))));
+}
+
+function flag(call: string, value: boolean | null | undefined): boolean {
+  if (value === undefined || value === null) return false;
+  if (typeof value !== "boolean") throw typeError(`${call}: kittyActive`, "a boolean", value);
+  return value;
+}
+
+/**
+ * The id of the key that `data` is: `a`, `ctrl+c`, `shift+alt+pageUp`. Modifiers stand in the order
+ * `ctrl+shift+alt+super`, letters are small, a capital is `shift+` and its letter.
+ *
+ * @param data - One whole sequence, as a `StdinBuffer` gives it.
+ * @param kittyActive - Whether the terminal took Kitty's keyboard protocol. Default false.
+ * @returns `null` for a release, a modifier alone, mouse, focus, replies, and whatever is not understood.
+ * @throws TypeError for an argument of the wrong type.
+ * @example
+ * parseKey("\x1b[1;5A", false); // "ctrl+up"
+ */
+export function parseKey(data: string, kittyActive?: boolean): string | null {
+  if (typeof data !== "string") string("parseKey: data", data);
+  const kitty = kittyActive === true || flag("parseKey", kittyActive);
+  const place = placeOf(data);
+  if (place >= 0) return ((kitty ? kittyTable : legacyTable) ?? filled(kitty)).ids[place]!;
+  return idOf(native.parseKey(data, kitty));
+}
+
+/**
+ * Whether `data` is a press of the key `keyId`. Modifiers may stand in any order and case, `esc` and `return` are known.
+ * A sequence that several keys send matches each; a key of another script also matches by its place on the keyboard.
+ *
+ * @param kittyActive - Whether the terminal took Kitty's keyboard protocol. Default false.
+ * @returns False also for an id that names no key.
+ * @throws TypeError for an argument of the wrong type.
+ * @example
+ * matchesKey("\x03", "Ctrl+C", false); // true
+ */
+export function matchesKey(data: string, keyId: string, kittyActive?: boolean): boolean {
+  if (typeof data !== "string") string("matchesKey: data", data);
+  if (typeof keyId !== "string") string("matchesKey: keyId", keyId);
+  const kitty = kittyActive === true || flag("matchesKey", kittyActive);
+  const place = placeOf(data);
+  if (place >= 0) {
+    const table = (kitty ? kittyTable : legacyTable) ?? filled(kitty);
+    const id = table.ids[place];
+    if (id === keyId) return true;
+    if (table.ambiguous[place] === 0 && (id === null || (written ?? writtenIds()).has(keyId))) return false;
+  }
+  return native.matchesKey(data, keyId, kitty);
+}
+
+/**
+ * The fields of a sequence of Kitty's protocol: `CSI … u`, `CSI … ~`, `CSI 1;m<letter>`; `null` for anything else.
+ *
+ * @throws TypeError when `data` is no string.
+ * @example
+ * parseKittySequence("\x1b[97;5u"); // { codepoint: 97, modifier: 4 }
+ */
+export function parseKittySequence(data: string): ParsedKittyResult | null {
+  return native.parseKittySequence(string("parseKittySequence: data", data)) as ParsedKittyResult | null;
+}
+
+/**
+ * Whether `data` is a press of `codepoint` with `modifier` (the bits of {@link ParsedKittyResult}; lock keys are
+ * ignored). The base layout counts where the pressed key is not an ASCII letter or symbol.
+ *
+ * @throws TypeError for an argument of the wrong type.
+ * @example
+ * matchesKittySequence("\x1b[1089::99;5u", 99, 4); // true
+ */
+export function matchesKittySequence(data: string, codepoint: number, modifier: number): boolean {
+  string("matchesKittySequence: data", data);
+  if (typeof codepoint !== "number") throw typeError("matchesKittySequence: codepoint", "a number", codepoint);
+  if (typeof modifier !== "number") throw typeError("matchesKittySequence: modifier", "a number", modifier);
+  // No sequence holds other numbers than these.
+  if ((codepoint | 0) !== codepoint || modifier >>> 0 !== modifier) return false;
+  return native.matchesKittySequence(data, codepoint, modifier);
+}
+
+/**
+ * Whether `data` is the key `keyName` in a form from before any protocol: a single byte, ESC and a key, the tables of
+ * xterm, rxvt and the Linux console.
+ *
+ * @throws TypeError for an argument of the wrong type.
+ * @example
+ * matchesLegacySequence("\x1bOP", "f1"); // true
+ */
+export function matchesLegacySequence(data: string, keyName: string): boolean {
+  return native.matchesLegacySequence(
+    string("matchesLegacySequence: data", data),
+    string("matchesLegacySequence: keyName", keyName),
+  );
+}

@@ -1,2 +1,229 @@
-/** @module */
-export {};
+/**
+ * Terminal text: how wide it is, how it wraps, and how columns are cut out of it.
+ *
+ * One engine measures and cuts. A short text of printable ASCII, and a cut near the start of one, is answered here:
+ * crossing to the addon would cost more than the work.
+ * @module
+ */
+import { native } from "./loader.js";
+import { count, rangeError, text as string } from "./options.js";
+
+/** The cells of a tab unless told otherwise. */
+const TAB_WIDTH = 3;
+
+/** Up to this many characters a test here is faster than the crossing. */
+const SHORT = 256;
+
+/** Anything but printable ASCII. V8 compiles it to a loop that is five times as fast as one over `charCodeAt`. */
+const UNPLAIN = /[^ -~]/;
+
+/** Padding beyond this many cells is refused: it would be a string that no terminal shows. */
+const PAD_LIMIT = 1 << 24;
+
+/** What stands at the end of a text that was cut. */
+export enum Ellipsis {
+  /** `…`, one cell. */
+  Unicode = 0,
+  /** `...`, three cells. */
+  Ascii = 1,
+  /** Nothing. */
+  Omit = 2,
+}
+
+const MARKS: readonly string[] = ["…", "...", ""];
+
+/** Columns of a line. */
+export interface SliceResult {
+  /** The text; the graphic state at its start is restored, and nothing is left open at its end. */
+  text: string;
+  /** Its cells. */
+  width: number;
+}
+
+/** What stands left and right of an overlay. */
+export interface ExtractSegmentsResult {
+  /** The text left of it. */
+  before: string;
+  /** The cells of `before`. */
+  beforeWidth: number;
+  /** The text right of it. */
+  after: string;
+  /** The cells of `after`. */
+  afterWidth: number;
+}
+
+/** Whether the first `end` characters are printable ASCII: one cell each, and nothing joins them. */
+function isPlain(text: string, end: number): boolean {
+  return !UNPLAIN.test(end === text.length ? text : text.slice(0, end));
+}
+
+/** A whole number from 0 on; the usual case without a call. */
+function cells(where: string, value: number): number {
+  return value >>> 0 === value ? value : count(where, value);
+}
+
+function tab(call: string, value: number | null | undefined): number {
+  return value === undefined || value === null ? TAB_WIDTH : cells(`${call}: tabWidth`, value);
+}
+
+/**
+ * The cells that `text` takes in a terminal.
+ *
+ * Escape sequences (also broken ones) and controls take none; wide characters, emoji sequences, flags and keycaps take
+ * two; marks and joiners add none. A lone surrogate counts as U+FFFD. Takes time linear in the text, whatever it holds.
+ *
+ * @param text - Any text; line feeds take no cells.
+ * @param tabWidth - Cells of a tab. Default 3.
+ * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
+ * @example
+ * visibleWidth("\x1b[1m界\x1b[0m!"); // 3
+ */
+export function visibleWidth(text: string, tabWidth?: number): number {
+  if (typeof text !== "string") string("visibleWidth: text", text);
+  const tabs = tabWidth === undefined ? TAB_WIDTH : tab("visibleWidth", tabWidth);
+  const length = text.length;
+  if (length <= SHORT && isPlain(text, length)) return length;
+  return native.visibleWidth(text, tabs);
+}
+
+/**
+ * Wraps `text` into lines of at most `width` cells: at words, inside a word only when it is longer than a line, never
+ * inside a cluster or an escape sequence. A cluster wider than `width` stands alone.
+ *
+ * Each line opens again with the graphic state (SGR, as it was written) and the OSC 8 link that hold where it starts,
+ * and ends underline and link at its end. `\n` and `\r\n` split; spaces at a break go.
+ *
+ * @param width - Cells of a line; 0 is read as 1.
+ * @param tabWidth - Cells of a tab. Default 3.
+ * @returns At least one line.
+ * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
+ * @example
+ * wrapTextWithAnsi("\x1b[4mone two\x1b[24m", 3); // ["\x1b[4mone\x1b[24m", "\x1b[4mtwo\x1b[24m"]
+ */
+export function wrapTextWithAnsi(text: string, width: number, tabWidth?: number): string[] {
+  if (typeof text !== "string") string("wrapTextWithAnsi: text", text);
+  const columns = cells("wrapTextWithAnsi: width", width);
+  const tabs = tab("wrapTextWithAnsi", tabWidth);
+  const length = text.length;
+  if (length <= columns && length <= SHORT && isPlain(text, length)) return [text];
+  return native.wrapTextWithAnsi(text, columns, tabs).split("\n");
+}
+
+/**
+ * Cuts `text` to `maxWidth` cells, the ellipsis included. Text that fits comes back as it is. A cut resets SGR and
+ * closes an open link before the ellipsis.
+ *
+ * @param ellipsis - What marks a cut. Default `Ellipsis.Unicode`.
+ * @param pad - Fills with spaces to exactly `maxWidth` cells. Default false.
+ * @param tabWidth - Cells of a tab. Default 3.
+ * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number, an unknown
+ * ellipsis, or padding beyond 16,777,216 cells.
+ * @example
+ * truncateToWidth("\x1b[31mlong text", 5); // "\x1b[31mlong\x1b[0m…"
+ */
+export function truncateToWidth(
+  text: string,
+  maxWidth: number,
+  ellipsis?: Ellipsis | null,
+  pad?: boolean | null,
+  tabWidth?: number | null,
+): string {
+  if (typeof text !== "string") string("truncateToWidth: text", text);
+  const most = cells("truncateToWidth: maxWidth", maxWidth);
+  const kind = ellipsis ?? Ellipsis.Unicode;
+  const mark = MARKS[kind];
+  if (mark === undefined) throw rangeError("truncateToWidth: ellipsis", "0, 1 or 2", ellipsis);
+  const fill = pad === true;
+  if (fill && most > PAD_LIMIT) throw rangeError("truncateToWidth: maxWidth", `at most ${PAD_LIMIT} with padding`, maxWidth);
+  const tabs = tab("truncateToWidth", tabWidth);
+  const length = text.length;
+  // What decides: all of the text, or as much as does not fit, and the one behind, which might be a mark.
+  const seen = Math.min(length, most + 1);
+  if (seen <= SHORT && isPlain(text, seen)) {
+    if (length <= most) return fill ? text.padEnd(most) : text;
+    const kept = most - mark.length;
+    return kept >= 0 ? text.slice(0, kept) + mark : mark.slice(0, most);
+  }
+  return native.truncateToWidth(text, most, kind, fill, tabs) ?? text;
+}
+
+/**
+ * The columns from `startCol` to `startCol + length` of a line, with the graphic state and link at the start restored
+ * and nothing left open at the end. A wide cluster across the left edge is left out; across the right edge it is kept
+ * (then `width` is `length + 1`), unless `strict`.
+ *
+ * @param strict - Leaves out a cluster across the right edge. Default false.
+ * @param tabWidth - Cells of a tab. Default 3.
+ * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
+ * @example
+ * sliceWithWidth("\x1b[31mred\x1b[0m", 1, 2); // { text: "\x1b[31med\x1b[0m", width: 2 }
+ */
+export function sliceWithWidth(
+  line: string,
+  startCol: number,
+  length: number,
+  strict?: boolean | null,
+  tabWidth?: number | null,
+): SliceResult {
+  if (typeof line !== "string") string("sliceWithWidth: line", line);
+  const start = cells("sliceWithWidth: startCol", startCol);
+  const wanted = cells("sliceWithWidth: length", length);
+  const tabs = tab("sliceWithWidth", tabWidth);
+  const end = start + wanted;
+  const seen = Math.min(line.length, end + 1);
+  if (seen <= SHORT && isPlain(line, seen)) {
+    const text = line.slice(start, end);
+    return { text, width: text.length };
+  }
+  const [text, width] = native.sliceWithWidth(line, start, wanted, strict === true, tabs);
+  return { text, width };
+}
+
+/**
+ * What stands left and right of an overlay on a line, in one pass: the columns before `beforeEnd`, and `afterLen`
+ * columns from `afterStart` on. Both restore the state at their start and leave nothing open. A wide cluster across
+ * `beforeEnd` is left out; across the right edge of `after` it is kept, unless `strictAfter`.
+ *
+ * @param strictAfter - Leaves out a cluster across the right edge of `after`. Default false.
+ * @param tabWidth - Cells of a tab. Default 3.
+ * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
+ * @example
+ * extractSegments("abcdef", 2, 4, 2); // { before: "ab", beforeWidth: 2, after: "ef", afterWidth: 2 }
+ */
+export function extractSegments(
+  line: string,
+  beforeEnd: number,
+  afterStart: number,
+  afterLen: number,
+  strictAfter?: boolean | null,
+  tabWidth?: number | null,
+): ExtractSegmentsResult {
+  if (typeof line !== "string") string("extractSegments: line", line);
+  const left = cells("extractSegments: beforeEnd", beforeEnd);
+  const right = cells("extractSegments: afterStart", afterStart);
+  const wanted = cells("extractSegments: afterLen", afterLen);
+  const tabs = tab("extractSegments", tabWidth);
+  const seen = Math.min(line.length, Math.max(left, right + wanted) + 1);
+  if (seen <= SHORT && isPlain(line, seen)) {
+    const before = line.slice(0, left);
+    const after = line.slice(right, right + wanted);
+    return { before, beforeWidth: before.length, after, afterWidth: after.length };
+  }
+  const found = native.extractSegments(line, left, right, wanted, strictAfter === true, tabs);
+  return { before: found[0], beforeWidth: found[1], after: found[2], afterWidth: found[3] };
+}
+
+/**
+ * `text` without what a terminal would obey: escape sequences (also incomplete and C1 ones), controls but `\n` and
+ * `\t`, lone surrogates. `\r` goes. Comes back as it is when there is nothing to remove.
+ *
+ * @throws TypeError when `text` is no string.
+ * @example
+ * sanitizeText("\x1b[31mred\x1b[0m\r\n"); // "red\n"
+ */
+export function sanitizeText(text: string): string {
+  if (typeof text !== "string") string("sanitizeText: text", text);
+  const length = text.length;
+  if (length <= SHORT && isPlain(text, length)) return text;
+  return native.sanitizeText(text) ?? text;
+}

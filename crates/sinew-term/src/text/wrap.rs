@@ -6,26 +6,21 @@
 use super::escape::Kind;
 use super::style::Style;
 use super::unit::Unit;
-use super::walk::{Item, apply_inner, item};
+use super::walk::{Item, apply_inner, is_printable, item};
 
 /// Re-opened sequences may take this many times the text, plus [`REOPEN_FLOOR`] units: a link of 4 kB around a
 /// million one-cell lines would be 4 GB. Beyond it lines begin plain.
 const REOPEN_FACTOR: usize = 16;
 const REOPEN_FLOOR: usize = 65_536;
 
-/// Lines in one buffer: line `n` is `units[ends[n - 1]..ends[n]]`.
-pub(crate) struct Lines<U> {
-    pub(crate) units: Vec<U>,
-    pub(crate) ends: Vec<usize>,
-}
-
-/// Wraps `text` at words into lines of at most `width` cells (0 is read as 1).
-pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Lines<U> {
+/// Wraps `text` at words into lines of at most `width` cells (0 is read as 1). The lines are joined by line feeds, which
+/// stand nowhere else: no item but a line end holds one.
+pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Vec<U> {
     let mut wrapper = Wrapper {
         text,
         width: width.max(1),
         tab,
-        lines: Lines { units: Vec::with_capacity(text.len() + text.len() / 8), ends: Vec::new() },
+        out: Vec::with_capacity(text.len() + text.len() / 8),
         style: Style::PLAIN,
         budget: text.len().saturating_mul(REOPEN_FACTOR).saturating_add(REOPEN_FLOOR),
         line: 0,
@@ -38,7 +33,7 @@ pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Lines<U> {
         moved: Vec::new(),
     };
     wrapper.run();
-    wrapper.lines
+    wrapper.out
 }
 
 /// The last gap between words on the line under way.
@@ -58,7 +53,7 @@ struct Wrapper<'a, U> {
     text: &'a [U],
     width: usize,
     tab: usize,
-    lines: Lines<U>,
+    out: Vec<U>,
     style: Style,
     /// Units that re-opening may still write.
     budget: usize,
@@ -82,15 +77,17 @@ impl<U: Unit> Wrapper<'_, U> {
             let run = word_run(self.text, at, self.width.saturating_sub(self.col));
             if run > 0 {
                 self.begin_word(at);
-                self.lines.units.extend_from_slice(&self.text[at..at + run]);
+                self.out.extend_from_slice(&self.text[at..at + run]);
                 self.col += run;
                 at += run;
+            } else if self.text[at].code() == 0x20 && self.text.get(at + 1).is_some_and(|next| is_printable(*next)) {
+                self.space(at, 1);
+                at += 1;
             } else {
                 at = self.take(at);
             }
         }
-        self.style.close_line(self.text, &mut self.lines.units);
-        self.lines.ends.push(self.lines.units.len());
+        self.style.close_line(self.text, &mut self.out);
     }
 
     /// Takes the thing at `at` and gives its end.
@@ -110,13 +107,13 @@ impl<U: Unit> Wrapper<'_, U> {
                     self.begin_word(at);
                 }
                 self.style.apply(self.text, at, end, kind);
-                self.lines.units.extend_from_slice(&self.text[at..end]);
+                self.out.extend_from_slice(&self.text[at..end]);
                 end
             }
             Item::Control { end } => {
                 if !is_line_end(self.text, at) {
                     self.begin_word(at);
-                    self.lines.units.extend_from_slice(&self.text[at..end]);
+                    self.out.extend_from_slice(&self.text[at..end]);
                 }
                 end
             }
@@ -131,12 +128,12 @@ impl<U: Unit> Wrapper<'_, U> {
     fn space(&mut self, at: usize, width: usize) {
         if !self.in_gap {
             self.in_gap = true;
-            let start = self.lines.units.len();
+            let start = self.out.len();
             self.gap = Some(Gap { start, word: start, word_text: at, word_col: self.col, indent: !self.content });
             copy_style(&mut self.gap_style, &self.style);
         }
         if self.col.saturating_add(width) <= self.width {
-            self.lines.units.push(self.text[at]);
+            self.out.push(self.text[at]);
             self.col += width;
         } else {
             // Nothing behind this gap stays on the line.
@@ -151,7 +148,7 @@ impl<U: Unit> Wrapper<'_, U> {
         }
         self.in_gap = false;
         if let Some(gap) = &mut self.gap {
-            (gap.word, gap.word_text, gap.word_col) = (self.lines.units.len(), at, self.col);
+            (gap.word, gap.word_text, gap.word_col) = (self.out.len(), at, self.col);
             copy_style(&mut self.word_style, &self.style);
         }
     }
@@ -173,7 +170,7 @@ impl<U: Unit> Wrapper<'_, U> {
         if inner {
             apply_inner(&mut self.style, self.text, at, end);
         }
-        self.lines.units.extend_from_slice(&self.text[at..end]);
+        self.out.extend_from_slice(&self.text[at..end]);
         self.col = self.col.saturating_add(width);
     }
 
@@ -181,18 +178,18 @@ impl<U: Unit> Wrapper<'_, U> {
     fn break_at(&mut self, gap: Gap) {
         let mut moved = std::mem::take(&mut self.moved);
         moved.clear();
-        moved.extend_from_slice(&self.lines.units[gap.word..]);
+        moved.extend_from_slice(&self.out[gap.word..]);
         if gap.indent {
-            self.lines.units.truncate(self.line);
+            self.out.truncate(self.line);
         } else {
-            self.lines.units.truncate(gap.start);
-            self.gap_style.close_line(self.text, &mut self.lines.units);
-            self.lines.ends.push(self.lines.units.len());
+            self.out.truncate(gap.start);
+            self.gap_style.close_line(self.text, &mut self.out);
+            self.out.push(U::ascii(b'\n'));
         }
         let style = std::mem::replace(&mut self.word_style, Style::PLAIN);
         self.start_line(&style);
         self.word_style = style;
-        self.lines.units.extend_from_slice(&moved);
+        self.out.extend_from_slice(&moved);
         self.moved = moved;
         self.col -= gap.word_col;
         self.content = true;
@@ -200,8 +197,8 @@ impl<U: Unit> Wrapper<'_, U> {
 
     /// Ends the line at this place.
     fn end_here(&mut self) {
-        self.style.close_line(self.text, &mut self.lines.units);
-        self.lines.ends.push(self.lines.units.len());
+        self.style.close_line(self.text, &mut self.out);
+        self.out.push(U::ascii(b'\n'));
         let style = std::mem::replace(&mut self.style, Style::PLAIN);
         self.start_line(&style);
         self.style = style;
@@ -210,13 +207,13 @@ impl<U: Unit> Wrapper<'_, U> {
 
     /// Starts a line in the state `style`.
     fn start_line(&mut self, style: &Style) {
-        self.line = self.lines.units.len();
+        self.line = self.out.len();
         self.gap = None;
         self.in_gap = false;
         self.content = false;
         if style.weight() <= self.budget {
-            style.open(self.text, &mut self.lines.units);
-            self.budget = self.budget.saturating_sub(self.lines.units.len() - self.line);
+            style.open(self.text, &mut self.out);
+            self.budget = self.budget.saturating_sub(self.out.len() - self.line);
         }
     }
 
