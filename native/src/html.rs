@@ -1,1 +1,34 @@
-//! The mouth of `html`.
+//! The mouth of `htmlToMarkdown`.
+
+use napi::Env;
+use napi::bindgen_prelude::{Object, Utf16String};
+use napi_derive::napi;
+use sinew::html::{Options, utf16_to_markdown};
+
+use crate::task::{self, Abort};
+
+/// What to leave out of a page.
+#[napi(object)]
+pub struct HtmlRequest {
+    /// Drop what is not the text of the page.
+    pub clean_content: Option<bool>,
+    /// Drop pictures.
+    pub skip_images: Option<bool>,
+    /// The time limit in milliseconds.
+    pub timeout_ms: Option<u32>,
+}
+
+/// Turns a page into Markdown. The page crosses as JavaScript holds it and is turned into UTF-8 on the pool.
+#[napi(ts_args_type = "html: string, options: HtmlRequest, abort?: Abort", ts_return_type = "Promise<string>")]
+pub fn html_to_markdown<'env>(
+    env: &'env Env,
+    html: Utf16String,
+    options: HtmlRequest,
+    abort: Option<&Abort>,
+) -> napi::Result<Object<'env>> {
+    let HtmlRequest { clean_content, skip_images, timeout_ms } = options;
+    let cancel = task::cancel(abort, timeout_ms);
+    let options = Options { clean_content: clean_content.unwrap_or(false), skip_images: skip_images.unwrap_or(false) };
+    let work = move || utf16_to_markdown(&html, &options, &cancel);
+    task::blocking(env, "htmlToMarkdown", work, |markdown| markdown)
+}

@@ -1,2 +1,215 @@
-/** @module */
-export {};
+/**
+ * Pictures: decode, resize, encode, fit for a model, show in a terminal.
+ * @module
+ */
+import { type CallOptions, underSignal } from "./call.js";
+import { native } from "./loader.js";
+import type { Picture } from "./native.js";
+import { type Table, bytes as checkBytes, options as check, count, rangeError, text, typeError } from "./options.js";
+
+/** The formats that can be written. */
+export enum ImageFormat {
+  /** PNG, 8 bits per sample: keeps every pixel. */
+  PNG = 0,
+  /** JPEG; transparency is laid on white. */
+  JPEG = 1,
+  /** WebP, lossless. */
+  WEBP = 2,
+  /** GIF of one frame and at most 256 colours. */
+  GIF = 3,
+}
+
+/** How new pixels are made of old ones. */
+export enum SamplingFilter {
+  /** The nearest pixel: fast, hard edges. */
+  Nearest = 1,
+  /** Linear between neighbours. */
+  Triangle = 2,
+  /** Cubic, sharper than `Triangle`. */
+  CatmullRom = 3,
+  /** Soft. */
+  Gaussian = 4,
+  /** The sharpest; best for making pictures smaller. */
+  Lanczos3 = 5,
+}
+
+/** How a picture stands in a terminal. */
+export interface TerminalImageOptions extends CallOptions {
+  /** Columns that it covers (Kitty, iTerm2). Default: as many as its pixels take. */
+  columns?: number | undefined;
+  /** Rows that it covers (Kitty, iTerm2); under Kitty the cursor then stays where it is. Default: as its pixels take. */
+  rows?: number | undefined;
+  /** Its number, to replace or delete it later (Kitty). Default: none. */
+  id?: number | undefined;
+}
+
+/** What a picture has to fit. */
+export interface FitImageOptions extends CallOptions {
+  /** Most pixels in a row. Default: 2000. */
+  maxWidth?: number | undefined;
+  /** Most rows. Default: 2000. */
+  maxHeight?: number | undefined;
+  /** Most bytes of the result as base64 text, a third more than the file itself. Default: 4,718,592 (4.5 MiB). */
+  maxBytes?: number | undefined;
+  /** The format of the result. Default: the one it has, PNG for BMP and TIFF, JPEG where PNG does not fit. */
+  format?: ImageFormat | undefined;
+}
+
+/** A picture that fits. */
+export interface FittedImage {
+  /** The file. */
+  data: Uint8Array;
+  /** Its MIME type: `image/png`, `image/jpeg`, `image/gif` or `image/webp`. */
+  mimeType: string;
+  /** Pixels in a row. */
+  width: number;
+  /** Rows. */
+  height: number;
+  /** Whether the size in pixels is another than that of the input. */
+  resized: boolean;
+}
+
+const CALL: Table = { timeoutMs: "u32", signal: "signal" };
+const TERMINAL: Table = { columns: "u32", rows: "u32", id: "u32", ...CALL };
+const FIT: Table = { maxWidth: "u32", maxHeight: "u32", maxBytes: "u32", format: "u32", ...CALL };
+
+/** The number of a format; the core knows which of them there are. */
+function formatOf(where: string, format: unknown): number {
+  if (typeof format !== "number") throw typeError(where, "an ImageFormat", format);
+  if (!(format in ImageFormat)) throw Object.assign(new RangeError(`Invalid image format: ${format}`), { code: "ERR_INVALID_ARG_VALUE" });
+  return format;
+}
+
+/**
+ * A decoded picture. It never changes: each call gives a new one. Its pixels are counted as external memory and go with
+ * the object.
+ *
+ * @example
+ * ```js
+ * import { ImageFormat, PhotonImage, SamplingFilter } from "@sinew/natives";
+ * const gif = Buffer.from("R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
+ * const image = await PhotonImage.parse(gif);
+ * const large = await image.resize(40, 30, SamplingFilter.Nearest);
+ * console.log(large.width, large.height, (await large.encode(ImageFormat.PNG)).length);
+ * ```
+ */
+export class PhotonImage {
+  readonly #picture: Picture;
+
+  /** @internal */
+  private constructor(picture: Picture) {
+    this.#picture = picture;
+  }
+
+  /**
+   * Decodes PNG, JPEG, GIF, WebP, BMP or TIFF, told by its first bytes. EXIF orientation is applied; of several frames or
+   * pages the first is read.
+   *
+   * @param bytes The file; it is copied before the call returns.
+   * @param options What may end the call.
+   * @throws `TypeError` for what are no bytes; an `Error` for a file that is broken, cut off, of another format, or beyond
+   * the limits of 16,384 pixels per side and 512 MiB in memory, which are checked before memory is taken.
+   */
+  static async parse(bytes: Uint8Array, options: CallOptions | null = {}): Promise<PhotonImage> {
+    const file = checkBytes("PhotonImage.parse: bytes", bytes);
+    const { signal, timeoutMs } = check("PhotonImage.parse", CALL, options ?? {});
+    return new PhotonImage(await underSignal(signal, (abort) => native.parseImage(file, timeoutMs, abort)));
+  }
+
+  /** Pixels in a row. */
+  get width(): number {
+    return this.#picture.width;
+  }
+
+  /** Rows. */
+  get height(): number {
+    return this.#picture.height;
+  }
+
+  /**
+   * Gives the picture at another size; the shape is not kept.
+   *
+   * @param width Pixels in a row, a whole number from 1 to 16,384.
+   * @param height Rows, the same.
+   * @param filter Default: `SamplingFilter.Lanczos3`.
+   * @param options What may end the call.
+   * @throws `RangeError` for a size that is negative or no whole number; an `Error` for 0 and beyond the limits.
+   */
+  async resize(
+    width: number,
+    height: number,
+    filter: SamplingFilter = SamplingFilter.Lanczos3,
+    options: CallOptions | null = {},
+  ): Promise<PhotonImage> {
+    const to = [count("resize: width", width), count("resize: height", height)] as const;
+    const how = count("resize: filter", filter ?? SamplingFilter.Lanczos3);
+    const { signal, timeoutMs } = check("resize", CALL, options ?? {});
+    return new PhotonImage(await underSignal(signal, (abort) => this.#picture.resize(...to, how, timeoutMs, abort)));
+  }
+
+  /**
+   * Writes the picture as a file.
+   *
+   * @param format The format.
+   * @param quality 0–100, for JPEG only. Default: 85.
+   * @param options What may end the call.
+   * @throws `RangeError` for an unknown format (`Invalid image format: 9`) or a quality outside of 0–100.
+   */
+  async encode(format: ImageFormat, quality = 85, options: CallOptions | null = {}): Promise<Uint8Array> {
+    const id = formatOf("encode: format", format);
+    const grade = count("encode: quality", quality ?? 85);
+    if (grade > 100) throw rangeError("encode: quality", "0–100", quality);
+    const { signal, timeoutMs } = check("encode", CALL, options ?? {});
+    return underSignal(signal, (abort) => this.#picture.encode(id, grade, timeoutMs, abort));
+  }
+
+  /**
+   * Writes the picture as the escape codes that show it at the cursor of a terminal.
+   *
+   * @param protocol `"kitty"` (Kitty, Ghostty, WezTerm, Konsole), `"iterm2"` (iTerm2, WezTerm, VS Code) or `"sixel"`
+   * (xterm, foot, Windows Terminal; up to 256 colours are kept exactly).
+   * @param options How large it stands, and what may end the call.
+   * @throws `TypeError` for another protocol.
+   * @example
+   * ```js
+   * import { PhotonImage } from "@sinew/natives";
+   * const gif = Buffer.from("R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
+   * const image = await PhotonImage.parse(gif);
+   * process.stdout.write(await image.toTerminal("kitty", { columns: 20 }));
+   * ```
+   */
+  async toTerminal(protocol: "kitty" | "iterm2" | "sixel", options: TerminalImageOptions | null = {}): Promise<string> {
+    const known = ["kitty", "iterm2", "sixel"];
+    if (!known.includes(text("toTerminal: protocol", protocol))) {
+      throw typeError("toTerminal: protocol", known.map((word) => JSON.stringify(word)).join(" or "), protocol);
+    }
+    const { signal, ...rest } = check("toTerminal", TERMINAL, options ?? {});
+    return underSignal(signal, (abort) => this.#picture.terminal(protocol, rest, abort));
+  }
+}
+
+/**
+ * Makes a picture fit for a model: into `maxWidth × maxHeight` pixels and `maxBytes`, keeping its shape.
+ *
+ * A PNG, JPEG, GIF (animated too) or WebP that fits is given back byte by byte, unless EXIF asks for a turn. Else a JPEG
+ * stays JPEG, all others become PNG and, where that is too large, JPEG of quality 85, 70, 55, 40 on white; where even that
+ * is too large, the sides shrink to three quarters and it begins again.
+ *
+ * @param bytes The file: PNG, JPEG, GIF, WebP, BMP or TIFF. It is copied before the call returns.
+ * @param options The limits, and what may end the call.
+ * @throws As `PhotonImage.parse`; an `Error` for a limit of 0 and where not even one pixel fits.
+ * @example
+ * ```js
+ * import { fitImage } from "@sinew/natives";
+ * const gif = Buffer.from("R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
+ * const { data, mimeType, resized } = await fitImage(gif, { maxWidth: 1568, maxHeight: 1568 });
+ * console.log(mimeType, data.length, resized); // image/gif 43 false
+ * ```
+ */
+export async function fitImage(bytes: Uint8Array, options: FitImageOptions | null = {}): Promise<FittedImage> {
+  const file = checkBytes("fitImage: bytes", bytes);
+  const given = options ?? {};
+  const { signal, ...rest } = check("fitImage", FIT, given);
+  const format = given.format === undefined || given.format === null ? {} : { format: formatOf("fitImage: format", given.format) };
+  return underSignal(signal, (abort) => native.fitImage(file, { ...rest, ...format }, abort));
+}

@@ -1,0 +1,73 @@
+//! The mouth of `fitImage`.
+
+use napi::Env;
+use napi::bindgen_prelude::{Object, Uint8Array};
+use napi_derive::napi;
+use sinew::base::Result;
+use sinew::image::{self, FitOptions, Fitted, ImageFormat};
+
+use crate::task::{self, Abort};
+
+/// What a picture has to fit.
+#[napi(object)]
+pub struct FitRequest {
+    /// Most pixels in a row.
+    pub max_width: Option<u32>,
+    /// Most rows.
+    pub max_height: Option<u32>,
+    /// Most bytes as base64 text.
+    pub max_bytes: Option<u32>,
+    /// The format of the result.
+    pub format: Option<u32>,
+    /// The time limit in milliseconds.
+    pub timeout_ms: Option<u32>,
+}
+
+impl FitRequest {
+    fn into_core(self) -> Result<FitOptions> {
+        let FitRequest { max_width, max_height, max_bytes, format, timeout_ms: _ } = self;
+        let default = FitOptions::default();
+        Ok(FitOptions {
+            max_width: max_width.unwrap_or(default.max_width),
+            max_height: max_height.unwrap_or(default.max_height),
+            max_bytes: max_bytes.map_or(default.max_bytes, |bytes| bytes as usize),
+            format: format.map(ImageFormat::from_id).transpose()?,
+        })
+    }
+}
+
+/// A picture that fits.
+#[napi(object, object_from_js = false)]
+pub struct FittedImage {
+    /// The file.
+    pub data: Uint8Array,
+    /// Its MIME type.
+    pub mime_type: String,
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Whether the size in pixels is another than that of the input.
+    pub resized: bool,
+}
+
+impl From<Fitted> for FittedImage {
+    fn from(fitted: Fitted) -> FittedImage {
+        let Fitted { data, mime_type, width, height, resized } = fitted;
+        FittedImage { data: data.into(), mime_type: mime_type.into(), width, height, resized }
+    }
+}
+
+/// Makes a picture fit for a model.
+#[napi(ts_return_type = "Promise<FittedImage>")]
+pub fn fit_image<'env>(
+    env: &'env Env,
+    bytes: Uint8Array,
+    options: FitRequest,
+    abort: Option<&Abort>,
+) -> napi::Result<Object<'env>> {
+    let cancel = task::cancel(abort, options.timeout_ms);
+    let bytes = bytes.to_vec();
+    let work = move || image::fit_image(&bytes, &options.into_core()?, &cancel);
+    task::blocking(env, "fitImage", work, FittedImage::from)
+}
