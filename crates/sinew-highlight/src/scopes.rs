@@ -79,6 +79,7 @@ const TABLE: &[(&str, Verdict)] = &[
     ("source.regexp", Whole(String)),
     ("storage", Is(Keyword)),
     ("storage.type", Storage),
+    ("storage.type.go", Is(Type)),
     ("storage.type.numeric", Is(Number)),
     ("storage.type.string", Is(String)),
     ("string", Is(String)),

@@ -15,6 +15,10 @@ pub(crate) struct Curly {
     dialect: Dialect,
     open: Open,
     names: Names,
+    /// Open round brackets.
+    depth: u32,
+    /// Inside Rust's `#[…]`.
+    attribute: bool,
 }
 
 /// What names before a colon are, in Rust.
@@ -65,7 +69,7 @@ enum Before {
 
 impl Curly {
     pub(crate) fn new(dialect: Dialect) -> Self {
-        Self { dialect, open: Open::Nothing, names: Names::Values }
+        Self { dialect, open: Open::Nothing, names: Names::Values, depth: 0, attribute: false }
     }
 
     pub(crate) fn line(&mut self, line: &mut Line<'_, '_, '_>) {
@@ -79,7 +83,7 @@ impl Curly {
         if line.first() == b'}' {
             self.names = Names::Values;
         }
-        let mut depth = 0u32;
+        let mut angles = 0u32;
         loop {
             line.blanks();
             if line.is_done() {
@@ -93,7 +97,10 @@ impl Curly {
                     continue;
                 }
                 let end = line.name_end(at);
-                self.name(line, rules, end, &mut then, &mut before, depth);
+                // What `impl` or `struct` announces comes behind its type parameters.
+                let mut aside = Then::Any;
+                let then = if angles > 0 { &mut aside } else { &mut then };
+                self.name(line, rules, end, then, &mut before);
                 continue;
             }
             let last = before;
@@ -118,7 +125,9 @@ impl Curly {
                 }
                 b'.' => {
                     line.take(at + 1, Punctuation);
-                    before = Before::Dot;
+                    // Go writes the package before a type: `x io.Reader`.
+                    before =
+                        if self.dialect == Dialect::Go && last == Before::Type { Before::Name } else { Before::Dot };
                 }
                 b'-' if line.byte(at + 1) == b'>' => {
                     line.take(at + 2, rules.arrow);
@@ -146,8 +155,15 @@ impl Curly {
                     if generic && byte == b'>' {
                         before = Before::Type;
                     }
+                    if generic && self.dialect == Dialect::Rust {
+                        angles = if byte == b'<' { angles + 1 } else { angles.saturating_sub(1) };
+                    }
                 }
                 b'*' | b'&' => {
+                    let glued = at > 0 && line.byte(at - 1) == b' ' && line.byte(at + 1) != b' ';
+                    if self.dialect == Dialect::Go && matches!(last, Before::Name | Before::Close) && glued {
+                        before = last;
+                    }
                     line.take(at + 1, Operator);
                     if last == Before::Type && matches!(self.dialect, Dialect::C | Dialect::Cpp) {
                         before = Before::Type;
@@ -159,12 +175,16 @@ impl Curly {
                 }
                 _ => {
                     match byte {
-                        b'(' => depth += 1,
+                        b'(' => self.depth = self.depth.saturating_add(1),
+                        b'{' | b'}' | b';' => self.depth = 0,
                         b')' => {
-                            depth = depth.saturating_sub(1);
+                            self.depth = self.depth.saturating_sub(1);
                             before = Before::Close;
                         }
-                        b']' => before = if last == Before::Type { Before::Type } else { Before::Close },
+                        b']' => {
+                            self.attribute = false;
+                            before = if last == Before::Type { Before::Type } else { Before::Close };
+                        }
                         b'[' if last == Before::Type => before = Before::Type,
                         _ => {}
                     }
@@ -173,6 +193,7 @@ impl Curly {
             }
             if matches!(byte, b';' | b'{' | b'}' | b')' | b'=') {
                 then = Then::Any;
+                angles = 0;
                 self.names = match (self.names, byte) {
                     (names, b')' | b'=') => names,
                     (Names::Fields(false), b'{') => Names::Fields(true),
@@ -471,6 +492,7 @@ impl Curly {
         line.take(end + 1, Punctuation);
         let stop = line.name_end(end + 1);
         line.take(stop, Function);
+        self.attribute = true;
     }
 
     /// A line that begins with `#`.
@@ -517,23 +539,26 @@ impl Curly {
         }
     }
 
-    fn name(
-        &mut self,
-        line: &mut Line<'_, '_, '_>,
-        rules: &Rules,
-        end: usize,
-        then: &mut Then,
-        before: &mut Before,
-        depth: u32,
-    ) {
+    fn name(&mut self, line: &mut Line<'_, '_, '_>, rules: &Rules, end: usize, then: &mut Then, before: &mut Before) {
         let at = line.at;
         let last = *before;
         let text = &line.text[at..end];
-        if let Some(word) = rules.words.get(text).filter(|_| last != Before::Dot) {
+        let word = rules.words.get(text).filter(|_| last != Before::Dot);
+        // What an attribute derives is a list of names.
+        if let Some(word) = word.filter(|word| !(self.attribute && word.category == Type)) {
             *then = word.then;
             match text {
                 b"struct" | b"union" => self.names = Names::Fields(false),
                 b"fn" => self.names = Names::Parameters,
+                b"impl" => {
+                    let begins = matches!(line.text[..at].trim_ascii(), b"" | b"unsafe" | b"default");
+                    let named = begins && line.find(b" for ", end).is_none();
+                    *then = if named { Then::Type } else { Then::Any };
+                }
+                b"for" if self.dialect == Dialect::Rust => {
+                    let start = line.after_blanks(0);
+                    *then = if line.text[start..].starts_with(b"impl") { Then::Type } else { Then::Any };
+                }
                 _ => {}
             }
             *before = match word.category {
@@ -563,11 +588,13 @@ impl Curly {
                 next,
                 after_next: line.byte(after + 1),
                 glued: after == end,
-                depth,
+                depth: self.depth,
                 declares: self.names != Names::Values,
             }),
         };
-        *before = if category == Type { Before::Type } else { Before::Name };
+        let package = category == Type && self.dialect == Dialect::Go && next == b'.';
+        let category = if package { Variable } else { category };
+        *before = if category == Type || package { Before::Type } else { Before::Name };
         if category == Function && self.dialect == Dialect::Rust && next == b'!' {
             return line.take(end + 1, Function);
         }
@@ -584,7 +611,7 @@ struct Seen<'a> {
     after_next: u8,
     /// Whether no blank stands between the name and `next`.
     glued: bool,
-    /// Open round brackets in this line.
+    /// Open round brackets.
     depth: u32,
     /// Whether names before a colon are declared here.
     declares: bool,
@@ -599,6 +626,7 @@ impl Rules {
             Dialect::Rust => match last {
                 _ if next == b'!' && glued && after_next != b'=' => Function,
                 Before::Dot if called || next == b':' && after_next == b':' => Function,
+                Before::Path if is_shouted(text) => Variable,
                 Before::Dot | Before::Path => Plain,
                 _ if called && text[0].is_ascii_lowercase() => Function,
                 _ if declares && next == b':' && after_next != b':' && glued => Variable,

@@ -14,6 +14,8 @@ pub(crate) struct Markdown {
     comment: bool,
     /// The line before was empty, or the first of all.
     fresh: bool,
+    /// Inside a list, whose items may be indented.
+    list: bool,
     begun: bool,
 }
 
@@ -50,13 +52,18 @@ impl Markdown {
             self.fence = Some(Fence { byte: b'-', length: 3, lexer });
             return line.rest(Punctuation);
         }
-        if (indent >= 4 || tabbed) && fresh && indent < line.text.len() && !is_item(&line.text[indent..]) {
+        if (indent >= 4 || tabbed) && fresh && indent < line.text.len() && !self.list && !is_item(&line.text[indent..])
+        {
             self.fresh = true;
             return line.rest(String);
         }
         line.blanks();
         let rest = &line.text[indent..];
+        if indent < line.text.len() {
+            self.list = is_item(rest) || self.list && (indent > 1 || !fresh);
+        }
         match line.first() {
+            b'|' if rest.iter().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ')) => line.rest(Punctuation),
             0 if line.is_done() => {}
             b'#' if heading(rest) => line.rest(Keyword),
             b'=' | b'-' if !fresh && rest.len() > 1 && rest.trim_ascii_end().iter().all(|&byte| byte == rest[0]) => {
@@ -75,8 +82,10 @@ impl Markdown {
                 self.inline(line);
             }
             b'[' if definition(rest) => {
-                let end = line.find(b"]:", indent).map_or(indent, |end| end + 2);
+                let end = line.find(b"]:", indent).unwrap_or(indent);
+                line.take(indent + 1, Punctuation);
                 line.take(end, Type);
+                line.take(end + 2, Punctuation);
                 line.blanks();
                 line.rest(Variable);
             }
@@ -93,7 +102,7 @@ impl Markdown {
         }
         line.take(start + length, Punctuation);
         line.blanks();
-        line.rest(Type);
+        line.rest(Variable);
         let word =
             info.split(|byte| !byte.is_ascii_alphanumeric() && !matches!(byte, b'+' | b'#' | b'-' | b'_')).next();
         let lexer = word.and_then(|word| std::str::from_utf8(word).ok()).and_then(inner_lexer);
@@ -110,6 +119,7 @@ impl Markdown {
     }
 
     fn inline(&mut self, line: &mut Line<'_, '_, '_>) {
+        let bar = line.text[..line.at].trim_ascii().is_empty() && line.first() == b'|';
         let last_angle = memrchr(b'>', line.text).unwrap_or(0);
         // Lengths of code marks that have no counterpart in the rest of the line.
         let mut missing = 0u64;
@@ -129,6 +139,11 @@ impl Markdown {
                 }
                 b'\\' => line.take(at + 2, Plain),
                 b'[' => link(line),
+                b']' if line.byte(at + 1) == b'(' => {
+                    line.take(at + 2, Punctuation);
+                    address(line, b")");
+                }
+                b'|' if bar => line.take(at + 1, Punctuation),
                 b'!' if line.byte(at + 1) == b'[' => {
                     line.take(at + 1, Punctuation);
                     link(line);
@@ -169,8 +184,9 @@ impl Markdown {
                     line.take(if entity { end + 1 } else { at + 1 }, if entity { Number } else { Plain });
                 }
                 _ => {
-                    let stop =
-                        |byte: &u8| matches!(byte, b'`' | b'\\' | b'[' | b'!' | b'<' | b'*' | b'_' | b'h' | b'&');
+                    let stop = |byte: &u8| {
+                        matches!(byte, b'`' | b'\\' | b'[' | b']' | b'|' | b'!' | b'<' | b'*' | b'_' | b'h' | b'&')
+                    };
                     let end = line.text[at + 1..].iter().position(stop);
                     line.take(end.map_or(line.text.len(), |end| at + 1 + end), Plain);
                 }
@@ -233,16 +249,38 @@ fn code_end(line: &Line<'_, '_, '_>, from: usize, length: usize) -> Option<usize
 /// `[text](address)`, `[text][name]` and plain brackets.
 fn link(line: &mut Line<'_, '_, '_>) {
     let at = line.at;
-    let window = &line.text[at..line.text.len().min(at + 1000)];
-    let close = memchr(b']', window).map(|close| at + close);
+    let close = closing_bracket(&line.text[at..line.text.len().min(at + 300)]).map(|close| at + close);
     let Some(close) = close.filter(|&close| matches!(line.byte(close + 1), b'(' | b'[')) else {
         return line.take(at + 1, Punctuation);
     };
     line.take(at + 1, Punctuation);
+    if line.starts_with(b"![") {
+        return;
+    }
     line.take(close, String);
     line.take(close + 2, Punctuation);
     let needle: &[u8] = if line.byte(close + 1) == b'(' { b")" } else { b"]" };
-    let end = line.find(needle, close + 2).unwrap_or(line.text.len());
+    address(line, needle);
+}
+
+/// Behind the bracket that opens an address, which `close` ends.
+fn address(line: &mut Line<'_, '_, '_>, close: &[u8]) {
+    let end = line.find(close, line.at).unwrap_or(line.text.len());
     line.take(end, Variable);
     line.take(end + 1, Punctuation);
+}
+
+/// The bracket that closes the one at the beginning of a text.
+fn closing_bracket(text: &[u8]) -> Option<usize> {
+    let mut depth = 0u32;
+    for index in memchr::memchr2_iter(b'[', b']', text) {
+        if text[index] == b'[' {
+            depth += 1;
+        } else if depth == 1 {
+            return Some(index);
+        } else {
+            depth -= 1;
+        }
+    }
+    None
 }

@@ -250,7 +250,7 @@ impl Php {
 /// The variables in a string, up to `stop`.
 fn variables(line: &mut Line<'_, '_, '_>, stop: usize) {
     let mut index = line.at;
-    while let Some(dollar) = line.find(b"$", index).filter(|&dollar| dollar + 1 < stop) {
+    while let Some(dollar) = line.find_before(b"$", index, stop) {
         index = dollar + 1;
         if !begins_name(line.byte(index)) {
             continue;

@@ -222,7 +222,7 @@ impl Python {
     fn fields(&self, line: &mut Line<'_, '_, '_>, stop: usize) {
         let mut index = line.at;
         while index < stop {
-            let Some(open) = line.find(b"{", index).filter(|&open| open < stop) else { return };
+            let Some(open) = line.find_before(b"{", index, stop) else { return };
             if line.byte(open + 1) == b'{' {
                 index = open + 2;
                 continue;

@@ -423,7 +423,7 @@ impl Ruby {
         if self.nested >= DEEPEST {
             return;
         }
-        while let Some(start) = line.find(b"#{", line.at).filter(|&start| start < stop) {
+        while let Some(start) = line.find_before(b"#{", line.at, stop) {
             let Some(end) = code_end(&line.text[start + 2..stop]) else { return };
             line.take(start, String);
             line.take(start + 2, Punctuation);

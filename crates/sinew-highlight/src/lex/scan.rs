@@ -83,6 +83,13 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
         memmem::find(&self.text[from..], needle).map(|found| from + found)
     }
 
+    /// Where `needle` begins between two indices; looks no further than that.
+    pub(crate) fn find_before(&self, needle: &[u8], from: usize, stop: usize) -> Option<usize> {
+        let stop = stop.min(self.text.len());
+        let from = from.min(stop);
+        memmem::find(&self.text[from..stop], needle).map(|found| from + found)
+    }
+
     /// The index of the first byte at or after `from` that is no blank.
     #[inline]
     pub(crate) fn after_blanks(&self, from: usize) -> usize {
