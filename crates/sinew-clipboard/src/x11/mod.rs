@@ -1,0 +1,71 @@
+//! The X11 selection `CLIPBOARD`.
+
+mod connection;
+mod read;
+mod serve;
+
+use std::sync::{Mutex, PoisonError};
+
+use sinew_base::{Error, ErrorCode, Result};
+
+use crate::ClipboardOptions;
+use connection::Connection;
+use serve::Owner;
+use x11rb::protocol::xproto::AtomEnum;
+
+#[derive(Debug)]
+pub(crate) struct Clipboard {
+    options: ClipboardOptions,
+    owner: Mutex<Option<Owner>>,
+}
+
+impl Clipboard {
+    pub(crate) fn new(options: ClipboardOptions) -> Clipboard {
+        Clipboard { options, owner: Mutex::new(None) }
+    }
+
+    pub(crate) fn read_text(&self) -> Result<Option<String>> {
+        let Some(display) = self.display() else { return Ok(None) };
+        let connection = Connection::open(display, self.options.patience)?;
+        let old = u32::from(AtomEnum::STRING);
+        // Some owners give what they have, whatever was asked for.
+        for target in [connection.atoms.UTF8_STRING, old] {
+            match read::selection(&connection, target)? {
+                Some(given) if given.kind == connection.atoms.UTF8_STRING => {
+                    return Ok(Some(String::from_utf8_lossy(&given.bytes).into_owned()));
+                }
+                // Latin-1, whose bytes are the first characters of Unicode.
+                Some(given) if given.kind == old => return Ok(Some(given.bytes.into_iter().map(char::from).collect())),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    pub(crate) fn read_image(&self) -> Result<Option<Vec<u8>>> {
+        let Some(display) = self.display() else { return Ok(None) };
+        let connection = Connection::open(display, self.options.patience)?;
+        let image = read::selection(&connection, connection.atoms.PNG)?;
+        match image.filter(|given| given.kind == connection.atoms.PNG) {
+            Some(given) if !given.bytes.starts_with(b"\x89PNG\r\n\x1a\n") => {
+                Err(Error::new(ErrorCode::InvalidData, "clipboard: what was offered as image/png is none"))
+            }
+            image => Ok(image.map(|given| given.bytes)),
+        }
+    }
+
+    pub(crate) fn write_text(&self, text: &str) -> Result<()> {
+        let Some(display) = self.display() else {
+            return Err(Error::new(ErrorCode::Unsupported, "clipboard: there is no display; set DISPLAY"));
+        };
+        let connection = Connection::open(display, self.options.patience)?;
+        let owner = Owner::start(connection, text.as_bytes().to_vec())?;
+        // The one before has lost the selection to this one; its thread ends here.
+        *self.owner.lock().unwrap_or_else(PoisonError::into_inner) = Some(owner);
+        Ok(())
+    }
+
+    fn display(&self) -> Option<&str> {
+        self.options.display.as_deref().filter(|display| !display.is_empty())
+    }
+}

@@ -1,0 +1,150 @@
+//! Asking the owner of the selection for it.
+
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+use sinew_base::{Error, ErrorCode, Result};
+use x11rb::connection::Connection as _;
+use x11rb::errors::{ConnectionError, ReplyError};
+use x11rb::protocol::Event;
+use x11rb::protocol::xproto::{Atom, AtomEnum, ConnectionExt, GetPropertyReply, Property};
+
+use super::connection::Connection;
+use crate::LIMIT;
+
+// How often a silent owner is looked at.
+const LOOK: Duration = Duration::from_millis(250);
+
+/// What the owner gave.
+pub(super) struct Given {
+    /// Not always what was asked for.
+    pub(super) kind: Atom,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// The selection as `target`; `None` when nobody owns it or the owner does not have it so.
+pub(super) fn selection(connection: &Connection, target: Atom) -> Result<Option<Given>> {
+    ask(connection, target).map_err(|error| match error {
+        Failure::Large => Error::new(
+            ErrorCode::LimitExceeded,
+            format!("clipboard: the selection is larger than {} MiB", LIMIT / 1024 / 1024),
+        ),
+        Failure::Lost(ConnectionError::IoError(error)) if error.kind() == ErrorKind::TimedOut => {
+            Error::new(ErrorCode::TimedOut, "clipboard: the program that owns the selection does not answer")
+        }
+        Failure::Lost(error) => Error::new(ErrorCode::Io, format!("clipboard: lost the display: {error}")),
+        Failure::Refused(error) => Error::new(ErrorCode::Io, format!("clipboard: the display refused: {error}")),
+    })
+}
+
+enum Failure {
+    Large,
+    Lost(ConnectionError),
+    Refused(ReplyError),
+}
+
+impl From<ConnectionError> for Failure {
+    fn from(error: ConnectionError) -> Failure {
+        Failure::Lost(error)
+    }
+}
+
+impl From<ReplyError> for Failure {
+    fn from(error: ReplyError) -> Failure {
+        match error {
+            ReplyError::ConnectionError(error) => Failure::Lost(error),
+            other => Failure::Refused(other),
+        }
+    }
+}
+
+fn ask(connection: &Connection, target: Atom) -> Result<Option<Given>, Failure> {
+    let Connection { x, atoms, window, patience } = connection;
+    connection.be_patient();
+    let end = Instant::now() + *patience;
+    // An owner that loses the selection just now may answer nobody: then the next one is asked.
+    let mut asked = x11rb::NONE;
+    loop {
+        let owner = x.get_selection_owner(atoms.CLIPBOARD)?.reply()?.owner;
+        if owner == x11rb::NONE {
+            return Ok(None);
+        }
+        if owner != asked {
+            asked = owner;
+            x.convert_selection(*window, atoms.CLIPBOARD, target, atoms.SINEW_DATA, x11rb::CURRENT_TIME)?;
+            x.flush()?;
+        }
+        let answer = wait_for(connection, end.min(Instant::now() + LOOK), |event| match event {
+            Event::SelectionNotify(answer) if answer.requestor == *window && answer.target == target => {
+                Some(answer.property)
+            }
+            _ => None,
+        })?;
+        match answer {
+            Some(x11rb::NONE) => return Ok(None),
+            Some(_) => break,
+            None if Instant::now() >= end => return Err(silent()),
+            None => {}
+        }
+    }
+    let first = property(connection)?;
+    if first.type_ != atoms.INCR {
+        return Ok(Some(Given { kind: first.type_, bytes: first.value }));
+    }
+    // In pieces: reading one (and taking it away) asks for the next, an empty one is the end.
+    let mut all = Vec::new();
+    loop {
+        let new = wait_for(connection, Instant::now() + *patience, |event| match event {
+            Event::PropertyNotify(change) => {
+                (change.window == *window && change.atom == atoms.SINEW_DATA && change.state == Property::NEW_VALUE)
+                    .then_some(())
+            }
+            _ => None,
+        })?;
+        new.ok_or_else(silent)?;
+        connection.be_patient();
+        let GetPropertyReply { type_: kind, value: piece, .. } = property(connection)?;
+        if piece.is_empty() {
+            return Ok(Some(Given { kind, bytes: all }));
+        }
+        if all.len() + piece.len() > LIMIT {
+            return Err(Failure::Large);
+        }
+        all.extend_from_slice(&piece);
+    }
+}
+
+fn silent() -> Failure {
+    Failure::Lost(ConnectionError::IoError(ErrorKind::TimedOut.into()))
+}
+
+/// The first event that `wanted` takes; `None` when there is none until `end`.
+fn wait_for<T>(
+    connection: &Connection,
+    end: Instant,
+    wanted: impl Fn(Event) -> Option<T>,
+) -> Result<Option<T>, ConnectionError> {
+    loop {
+        while let Some(event) = connection.x.poll_for_event()? {
+            if let Some(found) = wanted(event) {
+                return Ok(Some(found));
+            }
+        }
+        if Instant::now() >= end {
+            return Ok(None);
+        }
+        connection.sleep(None, Some(end))?;
+    }
+}
+
+/// Takes the answer off our window.
+fn property(connection: &Connection) -> Result<GetPropertyReply, Failure> {
+    let Connection { x, atoms, window, .. } = connection;
+    // Counted in units of four bytes.
+    let most = (LIMIT / 4) as u32;
+    let reply = x.get_property(true, *window, atoms.SINEW_DATA, AtomEnum::ANY, 0, most)?.reply()?;
+    if reply.bytes_after > 0 {
+        return Err(Failure::Large);
+    }
+    Ok(reply)
+}

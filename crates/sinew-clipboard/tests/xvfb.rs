@@ -1,0 +1,197 @@
+//! Against a real X server, with `xclip` as the program on the other side.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use sinew_base::ErrorCode;
+use sinew_clipboard::{Clipboard, ClipboardOptions};
+
+const LONG: Duration = Duration::from_secs(120);
+
+/// A server of its own on a display that it chose itself.
+struct Server {
+    child: Child,
+    display: String,
+}
+
+impl Server {
+    fn start() -> Server {
+        let mut command = Command::new("Xvfb");
+        command.args(["-displayfd", "1", "-screen", "0", "64x64x24", "-nolisten", "tcp", "-noreset"]);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("Xvfb is on PATH; install the package xvfb to run this test");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let display = format!(":{}", line.trim());
+        assert!(display.len() > 1, "Xvfb did not come up");
+        Server { child, display }
+    }
+
+    fn clipboard(&self, patience: Duration) -> Clipboard {
+        Clipboard::new(ClipboardOptions { display: Some(self.display.clone()), patience })
+    }
+
+    fn xclip(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("xclip");
+        command.args(["-selection", "clipboard"]).args(arguments).env("DISPLAY", &self.display);
+        command.stderr(Stdio::null());
+        command
+    }
+
+    /// Lets `xclip` own the selection, and waits until it does.
+    fn offer(&self, target: &str, bytes: &[u8]) {
+        let mut command = self.xclip(&["-i", "-t", target]);
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("xclip is on PATH");
+        child.stdin.take().unwrap().write_all(bytes).unwrap();
+        assert!(child.wait().unwrap().success());
+        // It goes to the background before the display knows.
+        let until = Instant::now() + LONG;
+        while self.xclip(&["-o", "-t", target]).output().expect("xclip is on PATH").stdout != bytes {
+            assert!(Instant::now() < until, "xclip offers {target}");
+        }
+    }
+
+    fn taken(&self) -> Vec<u8> {
+        self.xclip(&["-o", "-t", "UTF8_STRING"]).output().expect("xclip is on PATH").stdout
+    }
+
+    fn stop(&mut self) {
+        self.child.kill().unwrap();
+        self.child.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be over already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn large() -> String {
+    "漢字 and more\n".repeat(400_000)
+}
+
+#[test]
+fn text_goes_both_ways_whatever_its_size() {
+    let server = Server::start();
+    let clipboard = server.clipboard(LONG);
+    assert_eq!(clipboard.read_text(), Ok(None));
+    for text in ["hällo\n漢字 👩‍🚀", "", "a\0b", &large()] {
+        clipboard.write_text(text).unwrap();
+        assert!(server.taken() == text.as_bytes(), "xclip reads {} bytes", text.len());
+        assert!(clipboard.read_text().unwrap().as_deref() == Some(text), "we read {} bytes", text.len());
+    }
+    for text in ["from the other side ✓", &large()] {
+        server.offer("UTF8_STRING", text.as_bytes());
+        assert!(clipboard.read_text().unwrap().as_deref() == Some(text), "we read {} bytes", text.len());
+    }
+}
+
+#[test]
+fn old_programs_offer_latin_1() {
+    let server = Server::start();
+    server.offer("STRING", b"caf\xe9");
+    let text = server.clipboard(LONG).read_text().unwrap();
+    assert_eq!(text.as_deref(), Some("café"));
+}
+
+#[test]
+fn a_picture_comes_as_png_and_text_is_none() {
+    let server = Server::start();
+    let clipboard = server.clipboard(LONG);
+    let picture = [b"\x89PNG\r\n\x1a\n".as_slice(), &[7; 2_000_000]].concat();
+    assert_eq!(clipboard.read_image(), Ok(None));
+    server.offer("image/png", &picture);
+    assert!(clipboard.read_image().unwrap() == Some(picture));
+    assert_eq!(clipboard.read_text(), Ok(None));
+    server.offer("image/png", b"GIF89a");
+    assert_eq!(clipboard.read_image().unwrap_err().code(), ErrorCode::InvalidData);
+    clipboard.write_text("text").unwrap();
+    assert_eq!(clipboard.read_image(), Ok(None));
+}
+
+#[test]
+fn many_readers_are_served_at_once() {
+    let server = Server::start();
+    let clipboard = server.clipboard(LONG);
+    let text = large();
+    clipboard.write_text(&text).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert!(server.clipboard(LONG).read_text().unwrap().as_deref() == Some(text.as_str())));
+        }
+    });
+}
+
+#[test]
+fn without_a_display_there_is_nothing_to_read_and_nowhere_to_write() {
+    for display in [None, Some(String::new())] {
+        let clipboard = Clipboard::new(ClipboardOptions { display, ..ClipboardOptions::default() });
+        assert_eq!(clipboard.read_text(), Ok(None));
+        assert_eq!(clipboard.read_image(), Ok(None));
+        assert_eq!(clipboard.write_text("x").unwrap_err().code(), ErrorCode::Unsupported);
+    }
+}
+
+#[test]
+fn a_display_that_is_not_there_is_an_error_that_names_it() {
+    for display in [":64999", ":4999", "nonsense", "127.0.0.1:1", ":", "a:b:c"] {
+        let options = ClipboardOptions { display: Some(display.to_string()), ..ClipboardOptions::default() };
+        let error = Clipboard::new(options).read_text().unwrap_err();
+        assert!(error.message().contains(&format!("{display:?}")), "{error}");
+    }
+}
+
+#[test]
+fn a_silent_server_is_an_error() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let number = listener.local_addr().unwrap().port().checked_sub(6000).unwrap();
+    let display = Some(format!("127.0.0.1:{number}"));
+    let clipboard = Clipboard::new(ClipboardOptions { display, patience: Duration::from_millis(50) });
+    assert!(clipboard.read_text().unwrap_err().message().contains("failed to reach the display"));
+    assert!(clipboard.write_text("x").is_err());
+}
+
+#[test]
+fn a_silent_owner_is_an_error() {
+    let server = Server::start();
+    let mut command = server.xclip(&["-i", "-quiet"]);
+    let mut owner = command.stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("xclip is on PATH");
+    owner.stdin.take().unwrap().write_all(b"text").unwrap();
+    // It owns the selection as soon as it can be read.
+    let patient = server.clipboard(LONG);
+    while patient.read_text().unwrap().is_none() {}
+    let pid = rustix::process::Pid::from_child(&owner);
+    rustix::process::kill_process(pid, rustix::process::Signal::STOP).unwrap();
+    let error = server.clipboard(Duration::from_secs(1)).read_text().unwrap_err();
+    assert_eq!(error.code(), ErrorCode::TimedOut, "{error}");
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+}
+
+#[test]
+fn a_server_that_dies_under_an_owner_hangs_nobody() {
+    let mut server = Server::start();
+    let clipboard = server.clipboard(LONG);
+    clipboard.write_text("text").unwrap();
+    server.stop();
+    assert!(clipboard.read_text().is_err());
+    assert!(clipboard.write_text("again").is_err());
+    // Dropping it waits for the thread that owned the selection.
+    drop(clipboard);
+}
+
+#[test]
+fn a_clipboard_that_is_dropped_gives_the_selection_back() {
+    let server = Server::start();
+    let clipboard = server.clipboard(LONG);
+    clipboard.write_text("text").unwrap();
+    drop(clipboard);
+    assert_eq!(server.clipboard(LONG).read_text(), Ok(None));
+}
