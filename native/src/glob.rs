@@ -1,1 +1,103 @@
 //! The mouth of `glob`.
+
+use napi::Env;
+use napi::bindgen_prelude::{Float64Array, Object, Uint8Array, Uint32Array};
+use napi_derive::napi;
+use sinew::search::{self, GlobColumns, GlobOptions, GlobResult};
+use sinew::walk::FileType;
+
+use crate::handle;
+use crate::task::{self, Abort};
+
+/// What to look for, checked by the TypeScript side.
+#[napi(object)]
+pub(crate) struct GlobRequest {
+    pub pattern: Option<String>,
+    pub path: String,
+    pub file_type: Option<u32>,
+    pub recursive: Option<bool>,
+    pub hidden: Option<bool>,
+    pub gitignore: Option<bool>,
+    pub cache: Option<bool>,
+    pub max_results: Option<u32>,
+    pub sort_by_mtime: Option<bool>,
+    pub include_node_modules: Option<bool>,
+    pub timeout_ms: Option<u32>,
+}
+
+/// The matches as columns; `sinew_search::GlobColumns` describes them.
+#[napi(object)]
+pub(crate) struct GlobAnswer {
+    pub text: String,
+    pub lengths: Uint32Array,
+    pub file_types: Uint8Array,
+    pub mtimes: Float64Array,
+    pub sizes: Float64Array,
+    pub total_matches: u32,
+    pub limit_reached: bool,
+    pub warnings: Vec<String>,
+}
+
+/// Finds the entries below a folder that match a pattern.
+#[napi(ts_return_type = "Promise<GlobAnswer>")]
+pub(crate) fn glob<'env>(env: &'env Env, options: GlobRequest, abort: Option<&Abort>) -> napi::Result<Object<'env>> {
+    let cancel = task::cancel(abort, options.timeout_ms);
+    let options = options.into_core();
+    let work = move || {
+        let result = search::glob(&options, &handle().cache, &handle().pool, &cancel, |_| Ok(()))?;
+        Ok((result.columns(), result))
+    };
+    task::blocking(env, "glob", work, GlobAnswer::from)
+}
+
+impl GlobRequest {
+    fn into_core(self) -> GlobOptions {
+        let GlobRequest {
+            pattern,
+            path,
+            file_type,
+            recursive,
+            hidden,
+            gitignore,
+            cache,
+            max_results,
+            sort_by_mtime,
+            include_node_modules,
+            timeout_ms: _,
+        } = self;
+        GlobOptions {
+            pattern: pattern.unwrap_or_else(|| "*".into()),
+            path: path.into(),
+            file_type: match file_type {
+                Some(1) => Some(FileType::File),
+                Some(2) => Some(FileType::Dir),
+                Some(3) => Some(FileType::Symlink),
+                _ => None,
+            },
+            recursive: recursive.unwrap_or(true),
+            hidden: hidden.unwrap_or(false),
+            gitignore: gitignore.unwrap_or(true),
+            cache: cache.unwrap_or(false),
+            max_results: max_results.map(|most| most as usize),
+            sort_by_mtime: sort_by_mtime.unwrap_or(false),
+            include_node_modules: include_node_modules.unwrap_or(false),
+            global_excludes: handle().global_excludes.clone(),
+        }
+    }
+}
+
+impl From<(GlobColumns, GlobResult)> for GlobAnswer {
+    fn from((columns, result): (GlobColumns, GlobResult)) -> GlobAnswer {
+        let GlobColumns { text, lengths, file_types, mtimes, sizes } = columns;
+        GlobAnswer {
+            text,
+            lengths: lengths.into(),
+            file_types: file_types.into(),
+            mtimes: mtimes.into(),
+            sizes: sizes.into(),
+            total_matches: u32::try_from(result.total_matches).unwrap_or(u32::MAX),
+            limit_reached: result.limit_reached,
+            warnings: result.warnings,
+        }
+    }
+}

@@ -83,6 +83,36 @@ pub struct FindResult {
     pub warnings: Vec<String>,
 }
 
+/// The matches as columns, for a mouth where a value costs more than a byte.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FindColumns {
+    /// All paths, one behind the other.
+    pub text: String,
+    /// For each match: the length of its path in UTF-16 units, 1 for a folder or 0, the score, the number of
+    /// positions, the positions.
+    pub numbers: Vec<i32>,
+}
+
+impl FindResult {
+    /// The matches as columns.
+    #[must_use]
+    pub fn columns(&self) -> FindColumns {
+        let mut columns = FindColumns::default();
+        let number = |value: usize| i32::try_from(value).unwrap_or(i32::MAX);
+        for FindMatch { path, is_directory, score, positions } in &self.matches {
+            columns.text.push_str(path);
+            columns.numbers.extend([
+                number(path.encode_utf16().count()),
+                i32::from(*is_directory),
+                *score,
+                number(positions.len()),
+            ]);
+            columns.numbers.extend(positions.iter().map(|at| number(*at as usize)));
+        }
+        columns
+    }
+}
+
 /// Finds the files and folders whose path answers a query best. Links are left out.
 ///
 /// One letter too many and two neighbours swapped are forgiven where no path has the query at the starts of its

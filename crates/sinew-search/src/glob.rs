@@ -95,6 +95,45 @@ impl GlobResult {
     }
 }
 
+/// The matches as columns, for a mouth where a value costs more than a byte.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct GlobColumns {
+    /// All paths, one behind the other.
+    pub text: String,
+    /// The length of each path in UTF-16 units.
+    pub lengths: Vec<u32>,
+    /// 1 for a file, 2 for a folder, 3 for a link.
+    pub file_types: Vec<u8>,
+    /// [`GlobMatch::mtime`]; empty without.
+    pub mtimes: Vec<f64>,
+    /// [`GlobMatch::size`], exact to 2^53; empty without.
+    pub sizes: Vec<f64>,
+}
+
+impl GlobResult {
+    /// The matches as columns.
+    #[must_use]
+    pub fn columns(&self) -> GlobColumns {
+        let mut columns = GlobColumns::default();
+        columns.lengths.reserve(self.rows.len());
+        columns.file_types.reserve(self.rows.len());
+        for GlobMatch { path, file_type, mtime, size } in self.matches() {
+            columns.text.push_str(&path);
+            let length = if path.is_ascii() { path.len() } else { path.encode_utf16().count() };
+            columns.lengths.push(u32::try_from(length).unwrap_or(u32::MAX));
+            columns.file_types.push(match file_type {
+                FileType::File => 1,
+                FileType::Dir => 2,
+                FileType::Symlink => 3,
+            });
+            columns.mtimes.extend(mtime);
+            #[allow(clippy::cast_precision_loss, reason = "JavaScript has no other number")]
+            columns.sizes.extend(size.map(|size| size as f64));
+        }
+        columns
+    }
+}
+
 fn shown<'a>(entry: Entry<'a>, given: Option<&'a str>) -> GlobMatch<'a> {
     GlobMatch {
         path: given.map_or_else(|| entry.path(), Cow::Borrowed),

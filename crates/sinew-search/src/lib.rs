@@ -8,13 +8,15 @@ mod find;
 mod glob;
 mod grep;
 mod pattern;
+mod patterns;
 mod rows;
 mod types;
 mod window;
 
 pub use collector::Mode;
 pub use content::{SearchOptions, SearchResult, has_match, search_content};
-pub use find::{FindMatch, FindOptions, FindResult, fuzzy_find};
-pub use glob::{GlobMatch, GlobOptions, GlobResult, glob};
+pub use find::{FindColumns, FindMatch, FindOptions, FindResult, fuzzy_find};
+pub use glob::{GlobColumns, GlobMatch, GlobOptions, GlobResult, glob};
 pub use grep::{GrepOptions, GrepResult, OnMatch, Skipped, grep};
+pub use patterns::Patterns;
 pub use rows::{ContextLine, Iter, Row, Rows};
