@@ -13,7 +13,6 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Characters whose width in `unicode-width` is a fact of fonts that terminals do not share.
 const WIDTHS: &[(u32, u32, u8)] = &[
-    (0x0600, 0x0605, 0), // Arabic number signs: format characters
     (0x06DD, 0x06DD, 0), // end of ayah
     (0x070F, 0x070F, 0), // Syriac abbreviation mark
     (0x0890, 0x0891, 1), // Arabic pound and piastre marks: signs before a number

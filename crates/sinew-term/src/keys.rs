@@ -41,8 +41,8 @@ impl Press {
 
     /// The same keys with more modifiers.
     fn plus(mut self, modifiers: Modifiers) -> Press {
-        self.key.modifiers |= modifiers;
-        self.others.iter_mut().flatten().for_each(|other| other.modifiers |= modifiers);
+        self.key = self.key.held(modifiers);
+        self.others.iter_mut().flatten().for_each(|other| *other = other.held(modifiers));
         self
     }
 }

@@ -193,7 +193,13 @@ fn csi(bytes: &[u8]) -> Part {
             return Part::Whole(length);
         }
         // The function keys of the Linux console.
-        Some(b'[') => return if bytes.len() > 3 { Part::Whole(4) } else { Part::Open },
+        Some(b'[') => {
+            return match bytes.get(3) {
+                Some(0x20..=0x7E) => Part::Whole(4),
+                Some(_) => Part::Broken(3),
+                None => Part::Open,
+            };
+        }
         _ => {}
     }
     let digits = bytes[2..].iter().take_while(|byte| byte.is_ascii_digit()).count();

@@ -126,7 +126,8 @@ impl Key {
         if c == ' ' {
             return Some(Key::SPACE.held(modifiers));
         }
-        if c.is_control() {
+        // The replacement character stands for input that was no text.
+        if c.is_control() || c == char::REPLACEMENT_CHARACTER {
             return None;
         }
         let mut lower = c.to_lowercase();
@@ -137,14 +138,14 @@ impl Key {
             }
             _ => c,
         };
-        if u8::try_from(code).is_ok_and(|byte| SHIFTED.contains(&byte)) {
-            modifiers = modifiers.without(Modifiers::SHIFT);
-        }
-        Some(Key { code: u32::from(code), modifiers })
+        Some(Key { code: u32::from(code), modifiers: Modifiers::NONE }.held(modifiers))
     }
 
     pub(crate) fn held(mut self, modifiers: Modifiers) -> Key {
         self.modifiers |= modifiers;
+        if u8::try_from(self.code).is_ok_and(|byte| SHIFTED.contains(&byte)) {
+            self.modifiers = self.modifiers.without(Modifiers::SHIFT);
+        }
         self
     }
 

@@ -1,0 +1,20 @@
+// Keys against the tests of terminals and of terminal programs. Ids are compared whatever the order of their modifiers.
+import { shareOf } from "../share.mjs";
+
+function ordered(id) {
+  if (typeof id !== "string") return id;
+  const split = id.lastIndexOf("+", id.length - 2);
+  if (split < 1) return id;
+  return `${id.slice(0, split).split("+").sort().join("+")}+${id.slice(split + 1)}`;
+}
+
+export async function run(table, natives) {
+  return table.cases.map(({ fn, args, expected, expectedAnyOf, tier }, place) => {
+    const found = natives[fn](...args);
+    const wanted = (expectedAnyOf ?? [expected]).map(ordered);
+    const detail = `${fn}(${args.map((arg) => JSON.stringify(arg)).join(", ")}) is ${JSON.stringify(found)}, not ${JSON.stringify(wanted)}`;
+    return { id: `${place}`, tier, pass: wanted.includes(ordered(found)), detail };
+  });
+}
+
+export const gate = (rows) => shareOf(rows, ["A", "B"], 0.98);

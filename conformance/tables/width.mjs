@@ -1,0 +1,13 @@
+// visibleWidth against the authorities on string width. Where they disagree (tier M) the contract decides: OSC 66 is an
+// OSC and takes no cells, cursor movements take none, a lone surrogate is U+FFFD and takes one.
+import { shareOf } from "../share.mjs";
+
+export async function run(table, { visibleWidth }) {
+  return table.cases.map(({ text, width, tier }, place) => {
+    const found = visibleWidth(text);
+    const shown = [...text].map((c) => c.codePointAt(0).toString(16)).join(" ");
+    return { id: `${place}`, tier, pass: found === width, detail: `${found} cells, not ${width}: ${shown}` };
+  });
+}
+
+export const gate = (rows) => shareOf(rows, ["A", "B"], 0.98);
