@@ -76,7 +76,7 @@ pub(crate) fn search(
     options: GrepRequest,
 ) -> napi::Result<SearchAnswer> {
     let options = options.into_core().into();
-    task::now(env, "search", || Ok(search::search_content(bytes(&content), &options).into()))
+    task::now(env, "search", || Ok(handle().patterns.search_content(bytes(&content), &options).into()))
 }
 
 /// Whether a pattern matches anywhere in a text.
@@ -91,7 +91,7 @@ pub(crate) fn has_match(
     task::now(env, "hasMatch", || {
         let pattern = std::str::from_utf8(bytes(&pattern))
             .map_err(|cause| Error::invalid(format!("hasMatch: the pattern is not UTF-8: {cause}")))?;
-        search::has_match(bytes(&content), pattern, ignore_case, multiline)
+        handle().patterns.has_match(bytes(&content), pattern, ignore_case, multiline)
     })
 }
 

@@ -2,10 +2,10 @@
 
 use grep_matcher::Matcher;
 use grep_searcher::BinaryDetection;
-use sinew_base::{Cancel, Result};
+use sinew_base::{Cancel, Error, Result};
 
 use crate::collector::{Collector, Keep, Mode};
-use crate::pattern::{Pattern, Syntax};
+use crate::pattern::{Pattern, Size, Syntax};
 use crate::rows::Rows;
 
 /// How to search a text.
@@ -59,16 +59,48 @@ pub struct SearchResult {
 /// # Errors
 /// `InvalidArgument` or `LimitExceeded` for a pattern that cannot be used.
 pub fn search_content(content: &[u8], options: &SearchOptions) -> Result<SearchResult> {
-    let pattern = Pattern::lines(
-        &options.pattern,
-        Syntax {
-            literal: options.literal,
-            ignore_case: options.ignore_case,
-            multiline: options.multiline,
-            skips_binary: false,
-        },
-    )
-    .map_err(|error| error.within("search"))?;
+    let pattern = Pattern::lines(&options.pattern, options.syntax(), Size::WHOLE);
+    search_with(&pattern.map_err(in_search)?, content, options)
+}
+
+/// Whether `pattern` matches anywhere in `content`. `^` and `$` are the ends of the content, with `multiline` those
+/// of its lines. Malformed braces are taken literally. Time is linear in the content.
+///
+/// # Errors
+/// `InvalidArgument` or `LimitExceeded` for a pattern that cannot be used.
+pub fn has_match(content: &[u8], pattern: &str, ignore_case: bool, multiline: bool) -> Result<bool> {
+    if let Some(found) = has_text(content, pattern, ignore_case) {
+        return Ok(found);
+    }
+    let pattern = Pattern::text(pattern, ignore_case, multiline, Size::WHOLE);
+    Ok(has_match_with(&pattern.map_err(in_has_match)?, content))
+}
+
+impl SearchOptions {
+    pub(crate) fn syntax(&self) -> Syntax {
+        Syntax { literal: self.literal, ignore_case: self.ignore_case, multiline: self.multiline, skips_binary: false }
+    }
+}
+
+pub(crate) fn in_search(error: Error) -> Error {
+    error.within("search")
+}
+
+pub(crate) fn in_has_match(error: Error) -> Error {
+    error.within("hasMatch")
+}
+
+/// The answer where the pattern is text without a character of meaning, which needs no regex.
+pub(crate) fn has_text(content: &[u8], pattern: &str, ignore_case: bool) -> Option<bool> {
+    let plain = !ignore_case && !pattern.contains(regex_syntax::is_meta_character);
+    plain.then(|| memchr::memmem::find(content, pattern.as_bytes()).is_some())
+}
+
+pub(crate) fn has_match_with(pattern: &Pattern, content: &[u8]) -> bool {
+    pattern.matcher.is_match(content).expect("this engine has no error while it searches")
+}
+
+pub(crate) fn search_with(pattern: &Pattern, content: &[u8], options: &SearchOptions) -> Result<SearchResult> {
     let context = [options.context, options.context_before, options.context_after];
     let mut keep = Keep::new(options.mode, options.multiline, context, options.max_columns);
     keep.per_file = options.max_count_per_file.map_or(usize::MAX, |count| count as usize);
@@ -81,12 +113,12 @@ pub fn search_content(content: &[u8], options: &SearchOptions) -> Result<SearchR
     if collector.wants_any() {
         // Neither a slice nor this collector can fail.
         let searched =
-            keep.searcher(&pattern, BinaryDetection::none()).search_slice(&pattern.matcher, content, &mut collector);
-        searched.map_err(|error| sinew_base::Error::io("search: failed to search the content", &error))?;
+            keep.searcher(pattern, BinaryDetection::none()).search_slice(&pattern.matcher, content, &mut collector);
+        searched.map_err(|error| Error::io("search: failed to search the content", &error))?;
     }
     let found = collector.found;
     collector.close();
-    let warnings = pattern.warning.into_iter().collect();
+    let warnings = pattern.warning.iter().cloned().collect();
     if options.mode != Mode::Content {
         let match_count = crate::rows::clamp(found);
         return Ok(SearchResult { match_count, warnings, ..SearchResult::default() });
@@ -97,18 +129,4 @@ pub fn search_content(content: &[u8], options: &SearchOptions) -> Result<SearchR
     }
     let match_count = crate::rows::clamp(rows.len());
     Ok(SearchResult { matches: rows, match_count, limit_reached, warnings })
-}
-
-/// Whether `pattern` matches anywhere in `content`. `^` and `$` are the ends of the content, with `multiline` those
-/// of its lines. Malformed braces are taken literally. Time is linear in the content.
-///
-/// # Errors
-/// `InvalidArgument` or `LimitExceeded` for a pattern that cannot be used.
-pub fn has_match(content: &[u8], pattern: &str, ignore_case: bool, multiline: bool) -> Result<bool> {
-    // Text without a character of meaning needs no regex.
-    if !ignore_case && !pattern.contains(regex_syntax::is_meta_character) {
-        return Ok(memchr::memmem::find(content, pattern.as_bytes()).is_some());
-    }
-    let matcher = Pattern::text(pattern, ignore_case, multiline).map_err(|error| error.within("hasMatch"))?;
-    Ok(matcher.is_match(content).expect("this engine has no error while it searches"))
 }

@@ -23,7 +23,7 @@ const AHEAD_BYTES: usize = 32 << 20;
 /// The same in files, where a limit may end the search at any file.
 const AHEAD_FILES: usize = 64;
 /// A piece of the result is closed when it has this size.
-const PIECE: usize = 8 << 20;
+const PIECE: usize = 1 << 20;
 /// How long a thread that is too far ahead waits between two looks at the cancel.
 const LOOK: Duration = Duration::from_millis(5);
 

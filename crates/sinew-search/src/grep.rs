@@ -14,7 +14,7 @@ use crate::SearchOptions;
 use crate::collector::{Keep, Mode};
 use crate::crew::{Answer, Found, Limits, search_in_order};
 use crate::file::{FileSearch, Job, Outcome, open, open_entry, path_of};
-use crate::pattern::{Pattern, Syntax};
+use crate::pattern::{Pattern, Size, Syntax};
 use crate::rows::Rows;
 use crate::types::file_type;
 
@@ -118,7 +118,7 @@ impl From<GrepOptions> for SearchOptions {
 /// What [`grep`] found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GrepResult {
-    /// The rows, in path order, in pieces of some megabytes; see [`GrepResult::rows`].
+    /// The rows, in path order, in pieces of about a megabyte; see [`GrepResult::rows`].
     pub matches: Vec<Rows>,
     /// The rows; with [`Mode::Count`] the matching lines that they stand for.
     pub total_matches: u32,
@@ -233,7 +233,7 @@ impl<'a> Request<'a> {
             || options.path.components().any(|part| part.as_os_str() == "node_modules");
         Ok(Request {
             options,
-            pattern: Pattern::lines(&options.pattern, syntax)?,
+            pattern: Pattern::lines(&options.pattern, syntax, Size::WHOLE)?,
             keep,
             limits: Limits {
                 skip: options.offset as usize,

@@ -8,17 +8,29 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::{self, ErrorKind as Ast};
 use sinew_base::{Error, ErrorCode, Result};
 
-/// The largest compiled program, in bytes.
-const PROGRAM_LIMIT: usize = 64 << 20;
-/// The largest cache of automaton states per thread, in bytes.
-const STATES_LIMIT: usize = 32 << 20;
+/// How large a compiled pattern may become, in bytes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Size {
+    /// Its program.
+    program: usize,
+    /// The automaton states that a thread finds while it searches; when they are more it forgets the oldest.
+    states: usize,
+}
+
+impl Size {
+    /// As much as a pattern may have at all.
+    pub(crate) const WHOLE: Size = Size { program: 64 << 20, states: 32 << 20 };
+    /// What a pattern may have that is kept for later.
+    pub(crate) const KEPT: Size = Size { program: 1 << 20, states: 1 << 20 };
+}
+
 /// How many braces one pattern may have repaired: each costs a parse.
 const REPAIRS: usize = 64;
 /// How much of a pattern an error quotes, in characters.
 const QUOTED: usize = 80;
 
 /// What decides how a pattern is read.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Syntax {
     pub(crate) literal: bool,
     pub(crate) ignore_case: bool,
@@ -42,9 +54,9 @@ impl Pattern {
     ///
     /// # Errors
     /// `InvalidArgument` where it is no regular expression, `LimitExceeded` where it is too large.
-    pub(crate) fn lines(pattern: &str, syntax: Syntax) -> Result<Pattern> {
+    pub(crate) fn lines(pattern: &str, syntax: Syntax, size: Size) -> Result<Pattern> {
         let build = |pattern: &str, crlf: bool| {
-            let mut builder = builder(syntax.literal, syntax.ignore_case);
+            let mut builder = builder(syntax.literal, syntax.ignore_case, size);
             builder.multi_line(true).crlf(crlf);
             if syntax.skips_binary {
                 builder.ban_byte(Some(0));
@@ -72,24 +84,25 @@ impl Pattern {
     ///
     /// # Errors
     /// As [`Pattern::lines`].
-    pub(crate) fn text(pattern: &str, ignore_case: bool, multiline: bool) -> Result<RegexMatcher> {
+    pub(crate) fn text(pattern: &str, ignore_case: bool, multiline: bool, size: Size) -> Result<Pattern> {
         let build = |pattern: &str| {
-            let mut builder = builder(false, ignore_case);
+            let mut builder = builder(false, ignore_case, size);
             builder.multi_line(multiline).crlf(multiline).line_terminator(None);
             builder.build(pattern)
         };
-        Ok(repaired(pattern, false, build)?.0)
+        let (matcher, warning) = repaired(pattern, false, build)?;
+        Ok(Pattern { matcher, terminator: LineTerminator::default(), warning })
     }
 }
 
-fn builder(literal: bool, ignore_case: bool) -> RegexMatcherBuilder {
+fn builder(literal: bool, ignore_case: bool, size: Size) -> RegexMatcherBuilder {
     let mut builder = RegexMatcherBuilder::new();
     builder
         .fixed_strings(literal)
         .case_insensitive(ignore_case)
         .octal(false)
-        .size_limit(PROGRAM_LIMIT)
-        .dfa_size_limit(STATES_LIMIT);
+        .size_limit(size.program)
+        .dfa_size_limit(size.states);
     builder
 }
 
@@ -170,7 +183,7 @@ fn refuse(pattern: &str, built: &str, literal: bool, error: &grep_regex::Error) 
             format!(
                 "pattern {} is too large: compiled it exceeds {} MiB; use smaller repetition counts or fewer alternatives",
                 quote(pattern),
-                PROGRAM_LIMIT >> 20
+                Size::WHOLE.program >> 20
             ),
         ),
         kind => {
@@ -228,7 +241,7 @@ mod tests {
     #[track_caller]
     fn reads_as(pattern: &str, expect: Option<&str>) {
         assert_eq!(escape_braces(pattern).as_deref(), expect, "{pattern}");
-        let built = Pattern::lines(pattern, syntax()).map(|built| built.warning.is_some());
+        let built = Pattern::lines(pattern, syntax(), Size::WHOLE).map(|built| built.warning.is_some());
         assert_eq!(built, Ok(expect.is_some()), "{pattern}");
     }
 
@@ -259,7 +272,7 @@ mod tests {
 
     #[track_caller]
     fn refuses(pattern: &str, expect: &str) {
-        let error = Pattern::lines(pattern, syntax()).map(drop).unwrap_err();
+        let error = Pattern::lines(pattern, syntax(), Size::WHOLE).map(drop).unwrap_err();
         assert_eq!(error.message(), expect);
         assert_eq!(error.code(), ErrorCode::InvalidArgument);
     }
@@ -311,17 +324,20 @@ mod tests {
     #[test]
     fn hostile_patterns_end_in_an_error() {
         let deep = format!("{}a{}", "(".repeat(100_000), ")".repeat(100_000));
-        assert_eq!(Pattern::lines(&deep, syntax()).map(drop).unwrap_err().code(), ErrorCode::InvalidArgument);
-        let large = Pattern::lines(r"(?:\w{1000}){1000}", syntax()).map(drop).unwrap_err();
+        assert_eq!(
+            Pattern::lines(&deep, syntax(), Size::WHOLE).map(drop).unwrap_err().code(),
+            ErrorCode::InvalidArgument
+        );
+        let large = Pattern::lines(r"(?:\w{1000}){1000}", syntax(), Size::WHOLE).map(drop).unwrap_err();
         assert_eq!(large.code(), ErrorCode::LimitExceeded);
-        let braces = Pattern::lines(&"{".repeat(100_000), syntax()).map(drop).unwrap_err();
+        let braces = Pattern::lines(&"{".repeat(100_000), syntax(), Size::WHOLE).map(drop).unwrap_err();
         assert!(braces.message().len() < 1_000, "{braces}");
-        assert!(Pattern::lines(&"a".repeat(100_000), syntax()).is_ok());
+        assert!(Pattern::lines(&"a".repeat(100_000), syntax(), Size::WHOLE).is_ok());
     }
 
     #[test]
     fn a_pattern_that_names_the_carriage_return_sees_it() {
-        let pattern = Pattern::lines(r"x\r$", syntax()).unwrap();
+        let pattern = Pattern::lines(r"x\r$", syntax(), Size::WHOLE).unwrap();
         assert_eq!(pattern.terminator, LineTerminator::byte(b'\n'));
     }
 }

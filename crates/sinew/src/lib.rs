@@ -25,6 +25,8 @@ pub struct Sinew {
     pub pool: pool::Pool,
     /// The scans that searches may share.
     pub cache: walk::ScanCache,
+    /// The patterns of the latest searches of text.
+    pub patterns: search::Patterns,
     /// The user's own ignore file, which searches obey; see [`walk::global_excludes`]. Default: none.
     pub global_excludes: Option<std::path::PathBuf>,
 }
@@ -33,7 +35,12 @@ impl Sinew {
     /// A handle whose pool is as wide as the machine, with an empty cache. Starts no thread yet.
     #[must_use]
     pub fn new() -> Sinew {
-        Sinew { pool: pool::Pool::for_machine("sinew"), cache: walk::ScanCache::default(), global_excludes: None }
+        Sinew {
+            pool: pool::Pool::for_machine("sinew"),
+            cache: walk::ScanCache::default(),
+            global_excludes: None,
+            patterns: search::Patterns::default(),
+        }
     }
 }
 

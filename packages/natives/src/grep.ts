@@ -130,6 +130,8 @@ const GREP: Table = {
   timeoutMs: "u32", signal: "signal",
 };
 
+/** How many pieces of a result (of a megabyte each) become rows at a stretch. */
+const PIECES = 2;
 /** The numbers of a row, and the flag of a line that was cut. */
 const ROW = 10;
 const TRUNCATED = 1;
@@ -199,7 +201,11 @@ export async function grep(options: GrepOptions, onMatch?: (match: GrepMatch) =>
     : underSignal(signal, (abort) => native.grep(request as GrepRequest, undefined, abort)));
   const { totalMatches, filesWithMatches, filesSearched, binary, tooLarge, unreadable } = answer;
   const matches: GrepMatch[] = [];
-  for (const piece of answer.matches) each(piece, (match) => matches.push(match));
+  for (const [index, piece] of answer.matches.entries()) {
+    // Millions of rows take seconds to make: other work has its turn between the pieces.
+    if (index % PIECES === PIECES - 1) await new Promise((resolve) => setImmediate(resolve));
+    each(piece, (match) => matches.push(match));
+  }
   const result: GrepResult = { matches, totalMatches, filesWithMatches, filesSearched };
   if (answer.limitReached) result.limitReached = true;
   if (binary || tooLarge || unreadable) result.skipped = { binary, tooLarge, unreadable };
