@@ -1,14 +1,13 @@
 //! Scans kept for a short while.
 
 use std::collections::HashMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use sinew_base::{Cancel, Result};
 use sinew_pool::Pool;
 
-use crate::walk::resolve;
 use crate::{Scan, ScanOptions, scan};
 
 /// How long a cache keeps how many scans.
@@ -242,5 +241,23 @@ impl Flight {
             };
         }
         Ok(state.scan.clone())
+    }
+}
+
+/// Where a path that may not exist lies: the longest part of it that exists, links resolved, and the rest.
+fn resolve(path: &Path) -> PathBuf {
+    let mut rest = Vec::new();
+    let mut existing = path;
+    loop {
+        if let Ok(found) = std::fs::canonicalize(existing) {
+            return rest.into_iter().rev().fold(found, |path, name| path.join(name));
+        }
+        match (existing.parent(), existing.file_name()) {
+            (Some(parent), Some(name)) => {
+                rest.push(name);
+                existing = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+            }
+            _ => return path.to_path_buf(),
+        }
     }
 }

@@ -3,9 +3,9 @@
 //! Each thread keeps the folders that it finds to itself and gives half of them away when another is hungry.
 //! A listing is sorted by the thread that read it, so that the end only copies.
 
+mod haul;
+
 use std::io;
-use std::ops::Range;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -16,11 +16,10 @@ use crate::entry::{IGNORED, Scan, bits_of};
 use crate::ignore::{Context, Marks, Node, Verdict};
 use crate::sys::{self, Folder, Identity};
 use crate::{Detail, FileType, ScanOptions};
+use haul::{Haul, assemble, name_of};
 
 /// Longer paths are not entered: a path is held once per entry below it.
 const LONGEST: usize = 32 << 10;
-/// More warnings than this are counted, not kept.
-const WARNINGS: usize = 100;
 
 /// Reads the root and all that lies below it, on this thread and those of `pool` that are free.
 ///
@@ -102,36 +101,6 @@ struct Task {
 struct Ancestor {
     identity: Identity,
     above: Option<Arc<Ancestor>>,
-}
-
-struct Item {
-    /// The first bytes of the name, for a quick comparison.
-    key: u64,
-    start: usize,
-    length: u32,
-    bits: u8,
-    /// The task that reads it, plus one; 0 for what is not entered.
-    child: u32,
-    detail: (i64, u64),
-}
-
-/// A folder that was read: which steps of the haul are its.
-struct Listing {
-    id: u32,
-    path: Vec<u8>,
-    steps: Range<usize>,
-}
-
-/// What one thread has read.
-#[derive(Default)]
-struct Haul {
-    names: Vec<u8>,
-    items: Vec<Item>,
-    /// An item, or (with the lowest bit set) all that lies below it.
-    steps: Vec<usize>,
-    listings: Vec<Listing>,
-    warnings: Vec<String>,
-    more_warnings: usize,
 }
 
 struct Shared {
@@ -294,7 +263,7 @@ impl Walk<'_> {
             path.extend_from_slice(name_of(&haul.names, &haul.items[index]));
             own.push(Task { id, path, rules: rules.clone(), ignored, line: line.clone() });
         }
-        haul.order(first, task);
+        haul.order(first, task.id, task.path);
         Ok(())
     }
 
@@ -407,150 +376,5 @@ impl Walk<'_> {
         }
         haul.items.truncate(kept);
         Ok(())
-    }
-}
-
-fn name_of<'a>(names: &'a [u8], item: &Item) -> &'a [u8] {
-    &names[item.start..item.start + item.length as usize]
-}
-
-impl Haul {
-    fn push(&mut self, name: &[u8], file_type: FileType) {
-        let mut key = [0; 8];
-        let length = name.len().min(8);
-        key[..length].copy_from_slice(&name[..length]);
-        self.items.push(Item {
-            key: u64::from_be_bytes(key),
-            start: self.names.len(),
-            length: u32::try_from(name.len()).unwrap_or(u32::MAX),
-            bits: bits_of(file_type),
-            child: 0,
-            detail: (0, 0),
-        });
-        self.names.extend_from_slice(name);
-    }
-
-    fn refused(&mut self, path: &[u8], cause: &io::Error) {
-        // Gone since it was listed: then there is nothing to miss.
-        if !matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) {
-            let what = format!("failed to read folder {:?}", String::from_utf8_lossy(path));
-            self.warn(Error::io(what, cause).to_string());
-        }
-    }
-
-    fn warn(&mut self, warning: String) {
-        if self.warnings.len() < WARNINGS {
-            self.warnings.push(warning);
-        } else {
-            self.more_warnings += 1;
-        }
-    }
-
-    /// Notes the sorted items from `first` on as the listing of `task`, all below a folder where path order has it:
-    /// `a`, `a-b`, `a/c`.
-    fn order(&mut self, first: usize, task: Task) {
-        let start = self.steps.len();
-        let mut open: Vec<usize> = Vec::new();
-        for index in first..self.items.len() {
-            let name = name_of(&self.names, &self.items[index]);
-            while let Some(last) = open.last() {
-                let folder = name_of(&self.names, &self.items[*last]);
-                // `folder/` against `name`.
-                let before = name.strip_prefix(folder).map_or(folder < name, |rest| rest.first() > Some(&b'/'));
-                if !before {
-                    break;
-                }
-                self.steps.push(last << 1 | 1);
-                open.pop();
-            }
-            self.steps.push(index << 1);
-            if self.items[index].child > 0 {
-                open.push(index);
-            }
-        }
-        self.steps.extend(open.into_iter().rev().map(|last| last << 1 | 1));
-        self.listings.push(Listing { id: task.id, path: task.path, steps: start..self.steps.len() });
-    }
-}
-
-/// Copies the listings in path order into one scan.
-fn assemble(options: &ScanOptions, hauls: Vec<Haul>, mut warnings: Vec<String>, cancel: &Cancel) -> Result<Scan> {
-    let folders = hauls.iter().map(|haul| haul.listings.len()).sum::<usize>();
-    let highest = hauls.iter().flat_map(|haul| &haul.listings).map(|listing| listing.id).max().unwrap_or(0);
-    let mut places: Vec<Option<(&Haul, &Listing)>> = vec![None; highest as usize + 1];
-    let (mut count, mut size) = (0, 0);
-    for haul in &hauls {
-        count += haul.items.len();
-        size += haul.names.len();
-        for listing in &haul.listings {
-            size += (listing.path.len() + 1) * listing.steps.len();
-            places[listing.id as usize] = Some((haul, listing));
-        }
-    }
-    let mut scan = Scan {
-        root: options.root.clone(),
-        text: Vec::with_capacity(size),
-        ends: Vec::with_capacity(count),
-        bits: Vec::with_capacity(count),
-        ..Scan::default()
-    };
-    let full = options.detail == Detail::Full;
-    let mut pace = Pace::new(cancel);
-    let mut stack: Vec<(&Haul, &Listing, usize)> = Vec::with_capacity(64.min(folders));
-    stack.extend(places[0].map(|(haul, listing)| (haul, listing, listing.steps.start)));
-    while let Some((haul, listing, step)) = stack.pop() {
-        let mut entered = None;
-        for at in step..listing.steps.end {
-            let item = &haul.items[haul.steps[at] >> 1];
-            if haul.steps[at] & 1 == 1 {
-                // None for a folder that could not be read.
-                entered = Some((at + 1, places.get(item.child as usize - 1).copied().flatten()));
-                break;
-            }
-            pace.step()?;
-            if !listing.path.is_empty() {
-                scan.text.extend_from_slice(&listing.path);
-                scan.text.push(b'/');
-            }
-            scan.text.extend_from_slice(name_of(&haul.names, item));
-            scan.ends.push(scan.text.len());
-            scan.bits.push(item.bits);
-            if full {
-                scan.details.push(item.detail);
-            }
-        }
-        if let Some((next, child)) = entered {
-            stack.push((haul, listing, next));
-            stack.extend(child.map(|(haul, listing)| (haul, listing, listing.steps.start)));
-        }
-    }
-    scan.text.shrink_to_fit();
-    let more = hauls.iter().map(|haul| haul.more_warnings).sum::<usize>();
-    warnings.extend(hauls.into_iter().flat_map(|haul| haul.warnings));
-    warnings.sort();
-    let dropped = more + warnings.len().saturating_sub(WARNINGS);
-    warnings.truncate(WARNINGS);
-    if dropped > 0 {
-        warnings.push(format!("and {dropped} more places that could not be read"));
-    }
-    scan.warnings = warnings;
-    Ok(scan)
-}
-
-/// Where a path that may not exist lies: the longest part of it that exists, links resolved, and the rest.
-pub(crate) fn resolve(path: &Path) -> std::path::PathBuf {
-    let mut rest = Vec::new();
-    let mut existing = path;
-    loop {
-        if let Ok(found) = std::fs::canonicalize(existing) {
-            return rest.into_iter().rev().fold(found, |path, name| path.join(name));
-        }
-        match (existing.parent(), existing.file_name()) {
-            (Some(parent), Some(name)) => {
-                rest.push(name);
-                existing = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-            }
-            _ => return path.to_path_buf(),
-        }
     }
 }
