@@ -15,6 +15,7 @@ pub mod message;
 pub mod model;
 pub mod partial_json;
 pub mod provider;
+pub mod scripted;
 pub mod sse;
 pub mod wire;
 

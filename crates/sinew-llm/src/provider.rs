@@ -52,6 +52,9 @@ pub struct Request {
     pub session_id: Option<String>,
     /// How long the server should remember the common start of requests.
     pub cache: CacheRetention,
+    /// Which lane of a script answers: `compact`, `title`, `handoff`, a subagent's name or
+    /// `<name>#<unique id>`. None: the main session. Only the scripted provider looks at it.
+    pub lane: Option<String>,
     /// More headers, in order. They beat the model's.
     pub headers: Vec<(String, String)>,
     /// The time that goes on the answer, in milliseconds since the epoch.
