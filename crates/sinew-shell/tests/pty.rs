@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use sinew_base::{Cancel, Canceller, ErrorCode, Result};
 use sinew_process::Process;
-use sinew_shell::pty::{Companion, INPUT_LIMIT, PtyEnd, PtyOptions, PtySession};
+use sinew_shell::pty::{INPUT_LIMIT, PtyEnd, PtyOptions, PtySession};
 
 const LONG: Duration = Duration::from_secs(120);
 
@@ -24,8 +24,7 @@ fn options(command: &str) -> PtyOptions {
 }
 
 fn supervised(command: &str) -> PtyOptions {
-    let program = env!("CARGO_BIN_EXE_sinew-shell-host").into();
-    PtyOptions { companion: Some(Companion { program, arguments: Vec::new() }), ..options(command) }
+    PtyOptions { companion: Some(env!("CARGO_BIN_EXE_sinew-shell-host").into()), ..options(command) }
 }
 
 /// Every test that fits runs both ways.

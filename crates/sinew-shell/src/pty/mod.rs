@@ -26,7 +26,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sinew_base::{Cancel, Error, ErrorCode, Result};
 
 use live::Live;
-pub use options::{Companion, PtyEnd, PtyOptions, clamped};
+pub use options::{PtyEnd, PtyOptions, clamped};
 
 /// How many bytes may wait to be typed: 16 MiB.
 pub const INPUT_LIMIT: usize = 16 * 1024 * 1024;

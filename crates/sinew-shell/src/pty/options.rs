@@ -1,6 +1,5 @@
 //! What runs on a pseudo-terminal, and how it ended.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// What to run, and on what terminal.
@@ -18,8 +17,9 @@ pub struct PtyOptions {
     pub cols: u32,
     /// Rows of the terminal, clamped to 5–200. Default 40.
     pub rows: u32,
-    /// The program that supervises the session. Default: none, the session is on its own.
-    pub companion: Option<Companion>,
+    /// The program that supervises the session: the one of [`crate::Companion`]. Used on Linux. Default: none, the
+    /// session is on its own.
+    pub companion: Option<PathBuf>,
 }
 
 impl PtyOptions {
@@ -36,15 +36,6 @@ impl PtyOptions {
             companion: None,
         }
     }
-}
-
-/// How to start the companion: `PROGRAM ARGUMENTS… pty SHELL COMMAND`. Used on Linux.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Companion {
-    /// Its file.
-    pub program: PathBuf,
-    /// What stands before the role.
-    pub arguments: Vec<OsString>,
 }
 
 /// How a session ended.

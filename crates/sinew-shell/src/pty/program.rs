@@ -195,7 +195,7 @@ fn code(status: ExitStatus) -> i32 {
 }
 
 #[cfg(target_os = "linux")]
-fn supervised(options: &PtyOptions, companion: &super::Companion, slave: &OwnedFd) -> Result<Program> {
+fn supervised(options: &PtyOptions, companion: &Path, slave: &OwnedFd) -> Result<Program> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     let path = crate::environment::value(&options.env, "PATH");
     let shell = match options.shell.contains('/') {
@@ -205,12 +205,12 @@ fn supervised(options: &PtyOptions, companion: &super::Companion, slave: &OwnedF
     let Some(shell) = shell else {
         return Err(Error::new(ErrorCode::NotFound, format!("start: no program {:?} on PATH", options.shell)));
     };
-    let failed = |error: io::Error| Error::io(format!("start: failed to run {:?}", companion.program), &error);
+    let failed = |error: io::Error| Error::io(format!("start: failed to run {companion:?}"), &error);
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .map_err(|error| failed(error.into()))?;
     rustix::io::ioctl_fionbio(&ours, true).map_err(|error| failed(error.into()))?;
-    let mut command = Command::new(&companion.program);
-    command.args(&companion.arguments).arg("pty").arg(shell);
+    let mut command = Command::new(companion);
+    command.arg("pty").arg(shell);
     command.args([&options.shell, "-lc", &options.command]);
     prepare(&mut command, options, slave).map_err(failed)?;
     terminal::supervise(&mut command, theirs);
