@@ -2,10 +2,10 @@
 
 use std::mem::MaybeUninit;
 
-use napi::bindgen_prelude::{Either, FromNapiValue, TypeName, Uint8Array, ValidateNapiValue};
-use napi::{Result, Status, ValueType, sys};
+use napi::bindgen_prelude::{Either, FromNapiValue, Uint8Array};
+use napi::{Result, Status, sys};
 use napi_derive::napi;
-use sinew::term::{self, Input, KittyEvent};
+use sinew::term::{self, Input};
 
 /// Longer strings are no key.
 const LONGEST: usize = 256;
@@ -23,18 +23,6 @@ impl Short {
         std::str::from_utf8(bytes).unwrap_or("")
     }
 }
-
-impl TypeName for Short {
-    fn type_name() -> &'static str {
-        "String"
-    }
-
-    fn value_type() -> ValueType {
-        ValueType::String
-    }
-}
-
-impl ValidateNapiValue for Short {}
 
 impl FromNapiValue for Short {
     unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> Result<Self> {
@@ -94,11 +82,7 @@ pub struct KittyFields {
 pub fn parse_kitty_sequence(#[napi(ts_arg_type = "string")] data: Short) -> Option<KittyFields> {
     let term::KittySequence { codepoint, shifted_key, base_layout_key, modifier, event } =
         term::parse_kitty_sequence(data.text())?;
-    let event_type = event.map(|event| match event {
-        KittyEvent::Press => 1,
-        KittyEvent::Repeat => 2,
-        KittyEvent::Release => 3,
-    });
+    let event_type = event.map(|event| event as u32);
     Some(KittyFields { codepoint, shifted_key, base_layout_key, modifier, event_type })
 }
 

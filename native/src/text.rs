@@ -6,8 +6,8 @@
 use std::mem::MaybeUninit;
 use std::ptr;
 
-use napi::bindgen_prelude::{FromNapiValue, ToNapiValue, TypeName, ValidateNapiValue};
-use napi::{Result, Status, ValueType, sys};
+use napi::bindgen_prelude::{FromNapiValue, ToNapiValue};
+use napi::{Result, Status, sys};
 use napi_derive::napi;
 use sinew::term::{Ellipsis, utf16};
 
@@ -31,18 +31,6 @@ impl Text {
     }
 }
 
-impl TypeName for Text {
-    fn type_name() -> &'static str {
-        "String"
-    }
-
-    fn value_type() -> ValueType {
-        ValueType::String
-    }
-}
-
-impl ValidateNapiValue for Text {}
-
 fn check(status: sys::napi_status, what: &str) -> Result<()> {
     if status == sys::Status::napi_ok { Ok(()) } else { Err(napi::Error::new(Status::from(status), what.to_string())) }
 }
@@ -59,10 +47,8 @@ impl FromNapiValue for Text {
         }
         let mut length = 0;
         // SAFETY: without a buffer N-API only tells the length.
-        check(
-            unsafe { sys::napi_get_value_string_utf16(env, value, ptr::null_mut(), 0, &mut length) },
-            "the text has no length",
-        )?;
+        let status = unsafe { sys::napi_get_value_string_utf16(env, value, ptr::null_mut(), 0, &mut length) };
+        check(status, "the text has no length")?;
         let mut units = Vec::<u16>::with_capacity(length + 1);
         // SAFETY: the buffer has room for `length` units and the zero, and N-API tells how many it wrote.
         unsafe {

@@ -10,15 +10,15 @@ pub(super) const LOCKS: u32 = 64 | 128;
 /// Hyper and meta: no key id names them.
 const NAMELESS: u32 = 16 | 32;
 
-/// What happened to the key.
+/// What happened to the key; the numbers are the protocol's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KittyEvent {
     /// It went down.
-    Press,
+    Press = 1,
     /// It is held.
-    Repeat,
+    Repeat = 2,
     /// It went up.
-    Release,
+    Release = 3,
 }
 
 /// The fields of a sequence, as they stand in it.
