@@ -196,6 +196,10 @@ impl Order<'_, '_> {
         }
         let mut next = Some((end, found));
         while let Some((end, found)) = next {
+            // Whoever takes the rows may have kept this thread waiting.
+            if self.job.cancel.is_cancelled() {
+                break;
+            }
             let goes_on = state.settle(found, self.job.keep.mode);
             state.settled = end;
             self.wanted.store(state.limits.wanted(), Ordering::Relaxed);

@@ -41,7 +41,8 @@ pub struct GrepOptions {
     pub ignore_case: bool,
     /// A match may run over several lines. Default: `false`.
     pub multiline: bool,
-    /// Search files whose name or folder begins with a dot. Default: `true`.
+    /// Search files whose name or folder begins with a dot; those that `glob` names with their dot always are.
+    /// Default: `true`.
     pub hidden: bool,
     /// Leave out what ignore rules name. Default: `true`.
     pub gitignore: bool,
@@ -228,7 +229,10 @@ impl<'a> Request<'a> {
         let mut keep = Keep::new(options.mode, options.multiline, context, options.max_columns);
         keep.per_file = options.max_count_per_file.map_or(usize::MAX, |count| count as usize);
         let glob = options.glob.as_deref().filter(|glob| !glob.trim().is_empty());
-        let glob = glob.map(|glob| GlobSet::new(glob, GlobSyntax::default())).transpose()?;
+        let glob = glob
+            .map(|glob| GlobSet::new(glob, GlobSyntax { dot: options.hidden, ..GlobSyntax::default() }))
+            .transpose()?;
+        let names_dot = glob.as_ref().is_some_and(GlobSet::names_dot);
         let names_modules = glob.as_ref().is_some_and(|glob| glob.names("node_modules"))
             || options.path.components().any(|part| part.as_os_str() == "node_modules");
         Ok(Request {
@@ -242,7 +246,7 @@ impl<'a> Request<'a> {
             glob,
             types: options.file_type.as_deref().map(file_type).transpose()?,
             scan: ScanOptions {
-                hidden: options.hidden,
+                hidden: options.hidden || names_dot,
                 gitignore: options.gitignore,
                 skip_node_modules: !names_modules,
                 global_excludes: options.global_excludes.clone(),

@@ -224,6 +224,19 @@ fn what_cannot_be_attempted_is_an_error() {
 }
 
 #[test]
+fn a_glob_that_writes_a_dot_finds_hidden_files() {
+    let folder = tree(&[(".ci/.x/a", b"needle\n"), (".b", b"needle\n"), ("c", b"needle\n")]);
+    let paths = |hidden, glob: &str| {
+        let options = GrepOptions { hidden, glob: Some(glob.into()), ..GrepOptions::new("needle", folder.path()) };
+        run(&options).rows().map(|row| row.path.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(paths(false, "*"), ["c"]);
+    assert_eq!(paths(false, ".ci/**,c"), ["c"]);
+    assert_eq!(paths(false, ".ci/.x/*"), [".ci/.x/a"]);
+    assert_eq!(paths(true, "*"), [".b", ".ci/.x/a", "c"]);
+}
+
+#[test]
 fn modules_of_node_are_left_out_unless_named() {
     let folder = tree(&[("node_modules/m/a", b"needle\n"), ("b", b"needle\n")]);
     assert_eq!(run(&GrepOptions::new("needle", folder.path())).total_matches, 1);
@@ -275,6 +288,7 @@ fn a_cancel_ends_the_search() {
     };
     let error = grep(&options, &cache, &pool, &cancel, Some(&mut take)).unwrap_err();
     assert_eq!((error.code(), error.message()), (ErrorCode::Aborted, "Aborted: Signal"));
+    assert_eq!(calls.into_inner(), 1);
     let error =
         grep(&options, &cache, &pool, &Cancel::never().with_timeout(std::time::Duration::ZERO), None).unwrap_err();
     assert_eq!((error.code(), error.message()), (ErrorCode::TimedOut, "Aborted: Timeout"));

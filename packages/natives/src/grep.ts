@@ -46,7 +46,7 @@ export interface GrepOptions extends SearchOptions, CallOptions {
   glob?: string | undefined;
   /** Only files of this type of ripgrep: `rust`, `js`, `py`. */
   type?: string | undefined;
-  /** Search files whose name or folder begins with a dot. Default: true; `.git` never is. */
+  /** Search files whose name or folder begins with a dot; those that `glob` names with their dot always are. Default: true; `.git` never is. */
   hidden?: boolean | undefined;
   /** Leave out what `.gitignore`, `.ignore` and `.rgignore` name. Default: true. */
   gitignore?: boolean | undefined;

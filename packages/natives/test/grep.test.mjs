@@ -17,7 +17,9 @@ function tree(files) {
 }
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
-const many = () => tree(Object.fromEntries(Array.from({ length: 400 }, (_, n) => [`d${n % 7}/f${n}`, "hay\nneedle ä😀\nneedle\n"])));
+// More pieces than the queue of a callback holds: the search cannot be over when the first one arrives.
+const FILES = 2000;
+const many = () => tree(Object.fromEntries(Array.from({ length: FILES }, (_, n) => [`d${n % 7}/f${n}`, "hay\nneedle ä😀\nneedle\n"])));
 
 test("rows have the shape of the contract", async () => {
   const path = tree({ "a.txt": "one\nä😀 needle\nthree\n", "b.txt": "hay\n", "c.bin": "needle\0" });
@@ -67,7 +69,7 @@ test("limits tell whether there is more", async () => {
   const limited = await grep({ pattern: "needle", path, maxCount: 3 });
   assert.deepEqual([limited.matches.length, limited.totalMatches, limited.limitReached], [3, 3, true]);
   const whole = await grep({ pattern: "needle", path });
-  assert.deepEqual([whole.matches.length, whole.limitReached], [800, undefined]);
+  assert.deepEqual([whole.matches.length, whole.limitReached], [2 * FILES, undefined]);
   assert.deepEqual(whole.matches.slice(5, 9), (await grep({ pattern: "needle", path, offset: 5, maxCount: 4 })).matches);
   assert.deepEqual((await grep({ pattern: "needle", path, maxCount: 0 })).matches, []);
 });
@@ -76,7 +78,7 @@ test("rows stream in the order of the result, all before the promise settles", a
   const streamed = [];
   const result = await grep({ pattern: "needle", path: many() }, (match) => streamed.push(match));
   assert.deepEqual(streamed, result.matches);
-  assert.equal(streamed.length, 800);
+  assert.equal(streamed.length, 2 * FILES);
 });
 
 test("a callback that throws rejects the call with its error", async () => {
