@@ -1,5 +1,6 @@
 //! The agent's loop, tools and sessions, without a terminal.
 
+pub mod agent;
 pub mod clock;
 pub mod compaction;
 pub mod core;
@@ -7,3 +8,6 @@ pub mod event;
 pub mod extension;
 pub mod session;
 pub mod tool;
+
+#[cfg(test)]
+mod stage;

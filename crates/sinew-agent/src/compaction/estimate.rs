@@ -56,17 +56,21 @@ pub fn context_tokens(messages: &[AgentMessage]) -> u64 {
     counted + messages[from..].iter().map(tokens).sum::<u64>()
 }
 
-/// What the last good answer counted, and where what it did not count begins.
+/// What the last good answer counted, and where what it did not count begins. An answer that was made before the last
+/// compaction counted a context that is no more.
 pub(super) fn counted(messages: &[AgentMessage]) -> (u64, usize) {
+    let compacted = messages.iter().rev().find_map(|message| match message {
+        AgentMessage::CompactionSummary(summary) => Some(summary.timestamp),
+        _ => None,
+    });
     let found = messages.iter().enumerate().rev().find_map(|(at, message)| match message {
         AgentMessage::Assistant(answer)
             if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
-                && answer.usage.total_tokens > 0 =>
+                && answer.usage.total_tokens > 0
+                && compacted.is_none_or(|time| answer.timestamp > time) =>
         {
             Some((answer.usage.total_tokens, at + 1))
         }
-        // What stands before a compaction was counted by answers that are no measure any more.
-        AgentMessage::CompactionSummary(_) => Some((0, at)),
         _ => None,
     });
     found.unwrap_or((0, 0))

@@ -132,6 +132,8 @@ pub struct Run<'a> {
     pub context: &'a Context,
     /// What the user has set.
     pub settings: RunSettings,
+    /// Asked after each turn that has tool results: true ends the run there, to be taken up by another.
+    pub pause: &'a (dyn Fn(&[AgentMessage]) -> bool + Send + Sync),
     /// Ends the run.
     pub cancel: CancellationToken,
     /// Turns that the user's prompt has had already, in earlier runs of the same chain.
@@ -147,6 +149,8 @@ pub struct Ended {
     pub answer: Option<AssistantMessage>,
     /// It had as many turns as it may.
     pub limited: bool,
+    /// It stopped between turns, because it was asked to.
+    pub paused: bool,
     /// Turns of the chain, this run's included.
     pub turns: u32,
 }
@@ -175,7 +179,7 @@ impl Run<'_> {
     /// so far; the run adds to it. The transcript is valid at the end, whatever happened.
     pub async fn run(mut self, messages: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
         let first = messages.len();
-        let mut ended = Ended { messages: Vec::new(), answer: None, limited: false, turns: self.turns };
+        let mut ended = Ended { messages: Vec::new(), answer: None, limited: false, paused: false, turns: self.turns };
         self.emit(Event::AgentStart).await;
         self.add(messages, prompts).await;
         loop {
@@ -190,6 +194,10 @@ impl Run<'_> {
             let calls = answer.tool_calls().next().is_some();
             ended.answer = Some(answer);
             if failed || self.cancel.is_cancelled() {
+                break;
+            }
+            if calls && (self.pause)(messages) {
+                ended.paused = true;
                 break;
             }
             let steering = self.queues.take_steering();

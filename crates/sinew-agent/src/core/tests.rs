@@ -17,114 +17,8 @@ use super::*;
 use crate::clock::FixedClock;
 use crate::event::Event;
 use crate::extension::{Context, Extension, Verdict};
-use crate::tool::{Boxed, Call, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
-
-/// Answers with one message after another, or hangs after the last.
-struct Played {
-    answers: Vec<AssistantMessage>,
-    next: AtomicUsize,
-    asked: Mutex<Vec<Request>>,
-}
-
-impl Provider for Played {
-    fn api(&self) -> &str {
-        "played"
-    }
-
-    fn stream(&self, request: Request, _cancel: CancellationToken) -> EventStream {
-        self.asked.lock().unwrap().push(request);
-        let answer = self.answers.get(self.next.fetch_add(1, Ordering::SeqCst)).cloned();
-        EventStream::run(AssistantMessage::default(), move |out| async move {
-            out.send(StreamEvent::Start).await;
-            let Some(answer) = answer else { return std::future::pending().await };
-            for (content_index, block) in answer.content.iter().enumerate() {
-                match block {
-                    Block::Text(text) => {
-                        out.send(StreamEvent::TextStart { content_index }).await;
-                        for delta in text.text.split_inclusive(' ') {
-                            out.send(StreamEvent::TextDelta { content_index, delta: delta.into() }).await;
-                        }
-                        out.send(StreamEvent::TextEnd { content_index, signature: None }).await;
-                    }
-                    Block::ToolCall(call) => {
-                        let (id, name) = (call.id.clone(), call.name.clone());
-                        out.send(StreamEvent::ToolCallStart { content_index, id, name }).await;
-                        let tool_call = Box::new(call.clone());
-                        out.send(StreamEvent::ToolCallEnd { content_index, tool_call }).await;
-                    }
-                    _ => {}
-                }
-            }
-            let reason = answer.stop_reason;
-            out.send(StreamEvent::Done { reason, message: Box::new(answer) }).await;
-        })
-    }
-}
-
-fn text(text: &str) -> AssistantMessage {
-    let content = vec![Block::Text(TextBlock { text: text.into(), signature: None })];
-    AssistantMessage { content, stop_reason: StopReason::Stop, ..AssistantMessage::default() }
-}
-
-fn calls(list: &[(&str, &str, Value)]) -> AssistantMessage {
-    let content = list.iter().map(|(id, name, arguments)| {
-        Block::ToolCall(ToolCall {
-            id: (*id).into(),
-            name: (*name).into(),
-            arguments: arguments.clone(),
-            ..ToolCall::default()
-        })
-    });
-    AssistantMessage { content: content.collect(), stop_reason: StopReason::ToolUse, ..AssistantMessage::default() }
-}
-
-fn user(text: &str) -> AgentMessage {
-    AgentMessage::User(UserMessage { content: Content::Text(text.into()), timestamp: 1 })
-}
-
-/// A tool made of a function.
-struct Made<F> {
-    name: &'static str,
-    concurrency: Concurrency,
-    flags: ToolFlags,
-    body: F,
-}
-
-impl<F> Tool for Made<F>
-where
-    F: Fn(Call) -> Boxed<'static, Result<ToolOutput, ToolError>> + Send + Sync,
-{
-    fn name(&self) -> &str {
-        self.name
-    }
-
-    fn description(&self) -> &str {
-        "for tests"
-    }
-
-    fn parameters(&self) -> Value {
-        json!({"type": "object", "additionalProperties": false, "properties": {"say": {"type": "string"}}})
-    }
-
-    fn concurrency(&self) -> Concurrency {
-        self.concurrency
-    }
-
-    fn flags(&self) -> ToolFlags {
-        self.flags
-    }
-
-    fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
-        (self.body)(call)
-    }
-}
-
-fn tool<F>(name: &'static str, body: F) -> Arc<dyn Tool>
-where
-    F: Fn(Call) -> Boxed<'static, Result<ToolOutput, ToolError>> + Send + Sync + 'static,
-{
-    Arc::new(Made { name, concurrency: Concurrency::Shared, flags: ToolFlags::default(), body })
-}
+use crate::stage::{Made, Played, calls, text, tool, user};
+use crate::tool::{Boxed, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
 
 fn echo() -> Arc<dyn Tool> {
     tool("echo", |call| {
@@ -184,7 +78,7 @@ impl Stage {
         let cancel = CancellationToken::new();
         let context = Context { cwd: PathBuf::from("/"), session: "s".into(), has_ui: false, cancel: cancel.clone() };
         Stage {
-            provider: Played { answers, next: AtomicUsize::new(0), asked: Mutex::default() },
+            provider: Played::new(answers),
             tools: Toolset::new(tools).0,
             extensions: Vec::new(),
             queues: Queues::default(),
@@ -209,6 +103,7 @@ impl Stage {
             clock: &self.clock,
             context: &self.context,
             settings: self.settings,
+            pause: &|_| false,
             cancel: self.cancel.clone(),
             turns: 0,
         };

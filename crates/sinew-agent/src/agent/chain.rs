@@ -1,0 +1,295 @@
+//! What follows a run. At most one thing starts, and each ends in a new decision: retry, promotion, compaction,
+//! what was queued, a reminder.
+
+use std::time::Duration;
+
+use sinew_llm::error::{ErrorInfo, ErrorKind};
+use sinew_llm::message::{AgentMessage, AssistantMessage, Content, CustomMessage, StopReason};
+use tokio_util::sync::CancellationToken;
+
+use super::compact::{self, Reason};
+use super::retry::{Again, decide};
+use super::session::AgentSession;
+use crate::compaction::context_tokens;
+use crate::core::{Ended, Run};
+use crate::event::Event;
+
+/// A model is reminded of open items so often until the user says something.
+const REMINDERS: u32 = 3;
+const CONTINUE: &str = "Continue if you have next steps.";
+
+/// How a prompt ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Why nothing else will happen.
+    pub stop: Stop,
+    /// The last answer.
+    pub answer: Option<AssistantMessage>,
+    /// Everything that was added to the conversation, failed answers left out.
+    pub messages: Vec<AgentMessage>,
+}
+
+/// Why nothing else will happen.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Stop {
+    /// The model has nothing more to do.
+    Done,
+    /// The answer was cut by the limit of output tokens.
+    OutputLimit,
+    /// It had as many turns as it may: how many.
+    TurnLimit(u32),
+    /// Somebody ended it.
+    Aborted,
+    /// It failed.
+    Failed(Box<ErrorInfo>),
+    /// The prompt waits in a queue.
+    Queued,
+}
+
+impl Outcome {
+    pub(super) fn queued() -> Outcome {
+        Outcome { stop: Stop::Queued, answer: None, messages: Vec::new() }
+    }
+}
+
+/// The state of one chain: everything between a prompt and the last word on it.
+struct Chain<'a> {
+    agent: &'a AgentSession,
+    cancel: &'a CancellationToken,
+    /// Failures in a row.
+    attempt: u32,
+    /// The context was made smaller for this prompt already.
+    overflowed: bool,
+    reminders: u32,
+    turns: u32,
+}
+
+/// What comes next.
+enum Next {
+    /// Another run, with these messages first.
+    Run(Vec<AgentMessage>),
+    Stop(Stop),
+}
+
+/// Runs `prompts` and whatever follows from them.
+pub(super) async fn follow(
+    agent: &AgentSession,
+    seen: &mut Vec<AgentMessage>,
+    prompts: Vec<AgentMessage>,
+    cancel: &CancellationToken,
+) -> Outcome {
+    let mut chain = Chain { agent, cancel, attempt: 0, overflowed: false, reminders: 0, turns: 0 };
+    if chain.too_large(seen) {
+        chain.compact(seen).await;
+    }
+    let mut added = Vec::new();
+    let mut prompts = prompts;
+    loop {
+        let ended = chain.run(seen, std::mem::take(&mut prompts)).await;
+        added.extend(ended.messages.iter().cloned());
+        let answer = ended.answer.clone();
+        match chain.decide(seen, ended).await {
+            Next::Run(next) => prompts = next,
+            Next::Stop(stop) => return Outcome { stop, answer, messages: added },
+        }
+    }
+}
+
+impl Chain<'_> {
+    async fn run(&mut self, seen: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
+        let agent = self.agent;
+        let state = agent.state().clone();
+        let request = |messages| agent.request(messages);
+        let window = state.reached.model.context_window;
+        let settings = &agent.settings.compaction;
+        let pause =
+            |messages: &[AgentMessage]| settings.enabled && settings.limits.exceeded(context_tokens(messages), window);
+        let run = Run {
+            provider: &*state.reached.provider,
+            request: &request,
+            tools: &state.tools,
+            extensions: &agent.extensions,
+            queues: &agent.queues,
+            journal: &agent.keep,
+            sink: &agent.fanout,
+            clock: &*agent.clock,
+            context: &agent.context,
+            settings: agent.settings.run,
+            pause: &pause,
+            cancel: self.cancel.child_token(),
+            turns: self.turns,
+        };
+        let ended = run.run(seen, prompts).await;
+        self.turns = ended.turns;
+        ended
+    }
+
+    async fn decide(&mut self, seen: &mut Vec<AgentMessage>, ended: Ended) -> Next {
+        if ended.limited {
+            return Next::Stop(Stop::TurnLimit(self.agent.settings.run.max_turns));
+        }
+        let Some(answer) = &ended.answer else { return Next::Stop(Stop::Done) };
+        match answer.stop_reason {
+            StopReason::Aborted => Next::Stop(Stop::Aborted),
+            StopReason::Error => {
+                let unknown = || ErrorInfo::new(ErrorKind::Server, answer.error_message.clone().unwrap_or_default());
+                let error = answer.error.clone().unwrap_or_else(unknown);
+                self.failed(seen, error).await
+            }
+            _ if self.cancel.is_cancelled() => Next::Stop(Stop::Aborted),
+            _ => self.succeeded(seen, &ended).await,
+        }
+    }
+
+    async fn failed(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo) -> Next {
+        if error.kind == ErrorKind::ContextOverflow {
+            return self.overflow(seen, error).await;
+        }
+        let settings = self.agent.settings.retry;
+        self.attempt += 1;
+        let delay_ms = match decide(&settings, &error, self.attempt, self.agent.clock.random()) {
+            Again::No => return self.give_up(error, None).await,
+            Again::GiveUp(text) => return self.give_up(error, Some(text)).await,
+            Again::After { delay_ms } => delay_ms,
+            Again::OtherCredential => {
+                let current = self.agent.model();
+                let until = error.retry_after_ms.map(|ms| self.agent.clock.now().saturating_add_unsigned(ms));
+                let (provider, reason) = (current.model.provider.clone(), error.kind.as_str().to_string());
+                let other = self.agent.models.other_credential(&current, &error);
+                self.agent.emit(Event::CredentialDisabled { provider, reason, until }).await;
+                let Some(other) = other else { return self.give_up(error, None).await };
+                self.agent.state().reached = other;
+                0
+            }
+        };
+        self.agent
+            .emit(Event::AutoRetryStart {
+                attempt: self.attempt,
+                max_attempts: settings.max_retries,
+                delay_ms,
+                error_message: error.message.clone(),
+            })
+            .await;
+        self.take_back(seen).await;
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(delay_ms)) => Next::Run(Vec::new()),
+            () = self.cancel.cancelled() => {
+                let (attempt, final_error) = (self.attempt, Some("Retry cancelled".to_string()));
+                self.agent.emit(Event::AutoRetryEnd { success: false, attempt, final_error }).await;
+                Next::Stop(Stop::Aborted)
+            }
+        }
+    }
+
+    async fn give_up(&mut self, mut error: ErrorInfo, text: Option<String>) -> Next {
+        if let Some(text) = text {
+            error.message = text;
+        }
+        if self.attempt > 1 {
+            let (attempt, final_error) = (self.attempt - 1, Some(error.message.clone()));
+            self.agent.emit(Event::AutoRetryEnd { success: false, attempt, final_error }).await;
+        }
+        Next::Stop(Stop::Failed(Box::new(error)))
+    }
+
+    /// Takes the failed answer, and what answers its calls, out of the context; it stays in the file, on a branch of
+    /// its own.
+    async fn take_back(&self, seen: &mut Vec<AgentMessage>) {
+        let Some(at) = seen.iter().rposition(|message| matches!(message, AgentMessage::Assistant(_))) else { return };
+        let count = seen.len() - at;
+        seen.truncate(at);
+        if let Err(error) = self.agent.keep.step_back(count) {
+            self.agent.warn(format!("A failed answer stays in the session: {error}")).await;
+        }
+    }
+
+    async fn overflow(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo) -> Next {
+        let agent = self.agent;
+        if agent.settings.promotion
+            && let Some(larger) = agent.models.larger(&agent.model())
+        {
+            let (from, to) = (agent.model().model.key(), larger.model.key());
+            self.take_back(seen).await;
+            agent.set_model(larger, Some("temporary"));
+            agent.emit(Event::ModelPromoted { from, to }).await;
+            return Next::Run(Vec::new());
+        }
+        if self.overflowed || !agent.settings.compaction.enabled {
+            let why =
+                if self.overflowed { "the context is still too large after a compaction" } else { "compaction is off" };
+            let message = format!("Context overflow recovery failed: {why}. {}", error.message);
+            return Next::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })));
+        }
+        self.overflowed = true;
+        self.take_back(seen).await;
+        match compact::compact(agent, seen, Reason::Overflow, None, self.cancel).await {
+            Ok(_) => Next::Run(Vec::new()),
+            Err(_) if self.cancel.is_cancelled() => Next::Stop(Stop::Aborted),
+            Err(cause) => {
+                let message = format!("Context overflow recovery failed: {cause}");
+                Next::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })))
+            }
+        }
+    }
+
+    async fn succeeded(&mut self, seen: &mut Vec<AgentMessage>, ended: &Ended) -> Next {
+        let agent = self.agent;
+        if self.attempt > 0 {
+            let attempt = std::mem::take(&mut self.attempt);
+            agent.emit(Event::AutoRetryEnd { success: true, attempt, final_error: None }).await;
+        }
+        let length = ended.answer.as_ref().is_some_and(|answer| answer.stop_reason == StopReason::Length);
+        if self.too_large(seen) {
+            let compacted = self.compact(seen).await;
+            if ended.paused {
+                return Next::Run(Vec::new());
+            }
+            let open = length || agent.open_items.as_ref().is_some_and(|items| items().is_some());
+            if compacted && agent.settings.compaction.auto_continue && open {
+                return Next::Run(vec![hidden(CONTINUE, "continue", agent.clock.now())]);
+            }
+        }
+        let queued = agent.queues.take_steering();
+        let queued = if queued.is_empty() { agent.queues.take_follow_up() } else { queued };
+        if !queued.is_empty() {
+            self.reminders = 0;
+            return Next::Run(queued);
+        }
+        if length {
+            return Next::Stop(Stop::OutputLimit);
+        }
+        match agent.open_items.as_ref().and_then(|items| items()) {
+            Some(todos) if agent.settings.todo_reminders && self.reminders < REMINDERS => {
+                self.reminders += 1;
+                let text = format!(
+                    "These items of your list are still open:\n{todos}\nFinish them, or update the list if they are done or no longer needed."
+                );
+                agent.emit(Event::TodoReminder { todos, attempt: self.reminders }).await;
+                Next::Run(vec![hidden(&text, "todo-reminder", agent.clock.now())])
+            }
+            _ => Next::Stop(Stop::Done),
+        }
+    }
+
+    fn too_large(&self, seen: &[AgentMessage]) -> bool {
+        let settings = &self.agent.settings.compaction;
+        let window = self.agent.model().model.context_window;
+        settings.enabled && settings.limits.exceeded(context_tokens(seen), window)
+    }
+
+    async fn compact(&self, seen: &mut Vec<AgentMessage>) -> bool {
+        compact::compact(self.agent, seen, Reason::Threshold, None, self.cancel).await.is_ok()
+    }
+}
+
+/// A message that the model reads and the user does not see.
+fn hidden(text: &str, kind: &str, timestamp: i64) -> AgentMessage {
+    AgentMessage::Custom(CustomMessage {
+        custom_type: kind.into(),
+        content: Content::Text(text.into()),
+        display: false,
+        details: None,
+        attribution: None,
+        timestamp,
+    })
+}

@@ -1,0 +1,246 @@
+//! Asking for a summary and taking it up. A failure changes nothing.
+
+use sinew::base::{Error, ErrorCode, Result};
+use sinew_llm::message::{AgentMessage, LlmMessage, StopReason};
+use sinew_llm::model::ThinkingLevel;
+use sinew_llm::provider::{PromptPart, Request};
+use std::time::Duration;
+use tokio_util::sync::CancellationToken;
+
+use super::models::Reached;
+use super::retry::{Again, decide};
+use super::session::AgentSession;
+use crate::compaction::{
+    Cut, Files, SUMMARY_SYSTEM, context_tokens, cut, files_of, joined, prune, request_text, serialise, with_files,
+};
+use crate::event::Event;
+use crate::session::{Body, Defaults};
+
+/// Tokens of a summary at most.
+const LONGEST: u64 = 16_000;
+
+/// Why a context is made smaller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reason {
+    Threshold,
+    Overflow,
+    Manual,
+}
+
+impl Reason {
+    fn as_str(self) -> &'static str {
+        match self {
+            Reason::Threshold => "threshold",
+            Reason::Overflow => "overflow",
+            Reason::Manual => "manual",
+        }
+    }
+}
+
+/// What a compaction did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compacted {
+    /// The summary; none where pruning was enough.
+    pub summary: Option<String>,
+    /// The first entry that stays.
+    pub first_kept_entry_id: Option<String>,
+    /// Tokens of the context before.
+    pub tokens_before: u64,
+}
+
+/// Makes the context smaller, tells it, and puts what is left into `seen`.
+pub(super) async fn compact(
+    agent: &AgentSession,
+    seen: &mut Vec<AgentMessage>,
+    reason: Reason,
+    instructions: Option<&str>,
+    cancel: &CancellationToken,
+) -> Result<Compacted> {
+    agent.emit(Event::AutoCompactionStart { reason: reason.as_str() }).await;
+    let result = work(agent, seen, reason, instructions, cancel).await;
+    let aborted = cancel.is_cancelled();
+    let told = result.as_ref().ok().map(|compacted| {
+        serde_json::json!({
+            "summary": compacted.summary,
+            "firstKeptEntryId": compacted.first_kept_entry_id,
+            "tokensBefore": compacted.tokens_before,
+        })
+    });
+    let failure = result.as_ref().err().filter(|_| !aborted).map(|error| match reason {
+        Reason::Manual => error.to_string(),
+        _ => format!("Auto-compaction failed: {error}"),
+    });
+    agent
+        .emit(Event::AutoCompactionEnd {
+            reason: reason.as_str(),
+            will_retry: reason == Reason::Overflow && told.is_some(),
+            result: told,
+            aborted,
+            error_message: failure,
+        })
+        .await;
+    result
+}
+
+async fn work(
+    agent: &AgentSession,
+    seen: &mut Vec<AgentMessage>,
+    reason: Reason,
+    instructions: Option<&str>,
+    cancel: &CancellationToken,
+) -> Result<Compacted> {
+    let tokens_before = context_tokens(seen);
+    let current = agent.model();
+    let window = current.model.context_window;
+    let limits = agent.settings.compaction.limits;
+    let context = agent.session().context(&Defaults::default())?;
+    let (mut messages, ids) = (context.messages, context.entry_ids);
+    if reason != Reason::Manual
+        && let Some(pruned) = prune(&mut messages)
+    {
+        agent.keep.append(Body::Prune { tool_call_ids: pruned.tool_call_ids, tokens: pruned.tokens });
+        let after = tokens_before.saturating_sub(pruned.tokens);
+        seen.clone_from(&messages);
+        if reason == Reason::Threshold && !limits.exceeded(after, window) {
+            return Ok(Compacted { summary: None, first_kept_entry_id: None, tokens_before });
+        }
+    }
+    let Some(found) = cut(&messages, limits.within(window)) else {
+        return Err(Error::new(ErrorCode::InvalidState, "Nothing to compact"));
+    };
+    let summary = summarise(agent, &current, &messages, found, instructions, cancel).await?;
+    let mut files = files_of(&messages[found.from..found.kept]);
+    let earlier = earlier_files(agent);
+    files.read.extend(earlier.read);
+    files.modified.extend(earlier.modified);
+    files.read.retain(|path| !files.modified.contains(path));
+    let summary = with_files(&summary, &files);
+    let first_kept_entry_id = ids[found.kept].clone();
+    agent.keep.append(Body::Compaction {
+        summary: summary.clone(),
+        short_summary: None,
+        first_kept_entry_id: first_kept_entry_id.clone(),
+        tokens_before,
+        details: Some(files.to_details()),
+        preserve_data: None,
+        from_extension: None,
+    });
+    *seen = agent.session().context(&Defaults::default())?.messages;
+    Ok(Compacted { summary: Some(summary), first_kept_entry_id: Some(first_kept_entry_id), tokens_before })
+}
+
+/// The files that earlier compactions of this path have listed.
+fn earlier_files(agent: &AgentSession) -> Files {
+    let session = agent.session();
+    let mut files = Files::default();
+    for id in session.path_ids() {
+        if let Ok(crate::session::Entry { body: Body::Compaction { details: Some(details), .. }, .. }) =
+            session.entry(id)
+        {
+            files.add_details(&details);
+        }
+    }
+    files
+}
+
+/// The summary of what the cut takes away; a divided turn is summed up apart.
+async fn summarise(
+    agent: &AgentSession,
+    current: &Reached,
+    messages: &[AgentMessage],
+    found: Cut,
+    instructions: Option<&str>,
+    cancel: &CancellationToken,
+) -> Result<String> {
+    let previous = match found.from.checked_sub(1).map(|at| &messages[at]) {
+        Some(AgentMessage::CompactionSummary(summary)) => Some(summary.summary.as_str()),
+        _ => None,
+    };
+    let turn = found.turn.unwrap_or(found.kept);
+    let old = &messages[found.from..turn];
+    let history = if old.is_empty() {
+        previous.map(str::to_string)
+    } else {
+        Some(ask(agent, current, old, previous, instructions, cancel).await?)
+    };
+    if found.turn.is_none() {
+        return history.ok_or_else(|| Error::new(ErrorCode::InvalidState, "Nothing to compact"));
+    }
+    let prefix = ask(agent, current, &messages[turn..found.kept], None, instructions, cancel).await?;
+    Ok(joined(history.as_deref(), &prefix))
+}
+
+/// Asks the candidates one after another, each again after a passing failure.
+async fn ask(
+    agent: &AgentSession,
+    current: &Reached,
+    messages: &[AgentMessage],
+    previous: Option<&str>,
+    instructions: Option<&str>,
+    cancel: &CancellationToken,
+) -> Result<String> {
+    let limits = agent.settings.compaction.limits;
+    let patterns = agent.settings.compaction.model.iter().map(String::as_str).chain(["role:fast"]);
+    let mut candidates: Vec<Reached> = patterns.filter_map(|pattern| agent.models.reach(pattern).ok()).collect();
+    candidates.push(current.clone());
+    let mut keys: Vec<String> = Vec::new();
+    let mut last = Error::new(ErrorCode::Unsupported, "no model to sum up with");
+    for candidate in candidates {
+        if keys.contains(&candidate.model.key()) {
+            continue;
+        }
+        keys.push(candidate.model.key());
+        let max_tokens = (limits.within(candidate.model.context_window).reserve * 4 / 5).clamp(256, LONGEST);
+        // The frame of the request and the answer need room too; a token has about four bytes.
+        let room = candidate.model.context_window.saturating_sub(max_tokens) * 3;
+        let input = serialise(messages, usize::try_from(room).unwrap_or(usize::MAX));
+        let text = request_text(&input, previous, instructions);
+        match once_or_more(agent, &candidate, &text, max_tokens, cancel).await {
+            Ok(summary) => return Ok(summary),
+            Err(error) if cancel.is_cancelled() => return Err(error),
+            Err(error) => last = error,
+        }
+    }
+    Err(last)
+}
+
+async fn once_or_more(
+    agent: &AgentSession,
+    candidate: &Reached,
+    text: &str,
+    max_tokens: u64,
+    cancel: &CancellationToken,
+) -> Result<String> {
+    let mut attempt = 0;
+    loop {
+        let request = Request {
+            model: candidate.model.clone(),
+            auth: candidate.auth.clone(),
+            system: vec![PromptPart::from(SUMMARY_SYSTEM)],
+            messages: vec![LlmMessage::user(text)],
+            thinking: ThinkingLevel::Off,
+            max_tokens: Some(max_tokens),
+            timestamp: agent.clock.now(),
+            ..Request::default()
+        };
+        let answer = candidate.provider.stream(request, cancel.child_token()).result().await;
+        if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
+            let summary = answer.text();
+            if summary.trim().is_empty() {
+                return Err(Error::new(ErrorCode::InvalidData, "the summary was empty"));
+            }
+            return Ok(summary);
+        }
+        let message = answer.error_message.clone().unwrap_or_else(|| "the request failed".into());
+        let failed = Error::new(ErrorCode::Io, message);
+        attempt += 1;
+        let Some(error) = answer.error.filter(|_| !cancel.is_cancelled()) else { return Err(failed) };
+        let Again::After { delay_ms } = decide(&agent.settings.retry, &error, attempt, agent.clock.random()) else {
+            return Err(failed);
+        };
+        tokio::select! {
+            () = tokio::time::sleep(Duration::from_millis(delay_ms)) => {}
+            () = cancel.cancelled() => return Err(failed),
+        }
+    }
+}

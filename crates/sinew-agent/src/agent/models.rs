@@ -1,0 +1,38 @@
+//! Who answers.
+
+use std::sync::Arc;
+
+use sinew::base::Result;
+use sinew_llm::error::ErrorInfo;
+use sinew_llm::model::Model;
+use sinew_llm::provider::{Auth, Provider};
+
+/// A model that can be asked: its provider, its facts, a key.
+#[derive(Clone)]
+pub struct Reached {
+    /// Who speaks its protocol.
+    pub provider: Arc<dyn Provider>,
+    /// The model.
+    pub model: Model,
+    /// The key.
+    pub auth: Auth,
+}
+
+/// What a session asks its host about models.
+pub trait Models: Send + Sync {
+    /// The model that `pattern` means: `provider/id`, a part of an id, `role:<name>`.
+    ///
+    /// # Errors
+    /// None or several fit, or the provider has no key.
+    fn reach(&self, pattern: &str) -> Result<Reached>;
+
+    /// The same model by another credential, after one failed as `error` says.
+    fn other_credential(&self, _failed: &Reached, _error: &ErrorInfo) -> Option<Reached> {
+        None
+    }
+
+    /// A model with a larger window that may take over.
+    fn larger(&self, _current: &Reached) -> Option<Reached> {
+        None
+    }
+}

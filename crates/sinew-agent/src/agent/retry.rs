@@ -1,0 +1,113 @@
+//! Whether to try again, and when. Decided by the facts of an error, never by its text.
+
+use sinew_llm::error::{ErrorInfo, ErrorKind};
+
+/// What the user may set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RetrySettings {
+    /// Default true.
+    pub enabled: bool,
+    /// Attempts after the first failure; default 3.
+    pub max_retries: u32,
+    /// The first pause in milliseconds; it doubles. Default 2,000.
+    pub base_delay_ms: u64,
+    /// A server that asks for a longer pause ends the chain. Default 60,000.
+    pub max_delay_ms: u64,
+}
+
+impl Default for RetrySettings {
+    fn default() -> RetrySettings {
+        RetrySettings { enabled: true, max_retries: 3, base_delay_ms: 2_000, max_delay_ms: 60_000 }
+    }
+}
+
+/// What follows a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Again {
+    /// After a pause.
+    After {
+        /// Milliseconds.
+        delay_ms: u64,
+    },
+    /// At once, by another credential if there is one; else not.
+    OtherCredential,
+    /// Not: the attempts are used up, or the server asks for too long a pause.
+    GiveUp(String),
+    /// Not: trying again would fail again.
+    No,
+}
+
+/// Decides after the failure of attempt `attempt` (from 1). `random` gives the jitter of ±10 %.
+#[must_use]
+pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random: u64) -> Again {
+    if !settings.enabled {
+        return Again::No;
+    }
+    if matches!(error.kind, ErrorKind::UsageLimit | ErrorKind::Auth) {
+        return Again::OtherCredential;
+    }
+    if !error.retryable {
+        return Again::No;
+    }
+    if attempt > settings.max_retries {
+        return Again::GiveUp(error.message.clone());
+    }
+    if let Some(asked) = error.retry_after_ms {
+        if asked > settings.max_delay_ms {
+            let seconds = asked.div_ceil(1_000);
+            return Again::GiveUp(format!(
+                "{} The server asks to wait {seconds} s, longer than retry.maxDelayMs allows.",
+                error.message
+            ));
+        }
+        return Again::After { delay_ms: asked };
+    }
+    let doubled = settings.base_delay_ms.saturating_mul(1_u64.checked_shl(attempt - 1).unwrap_or(u64::MAX));
+    let delay = doubled.min(settings.max_delay_ms);
+    let tenth = delay / 10;
+    let delay_ms = if tenth == 0 { delay } else { delay - tenth + random % (2 * tenth + 1) };
+    Again::After { delay_ms }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error(kind: ErrorKind, retry_after_ms: Option<u64>) -> ErrorInfo {
+        ErrorInfo { retry_after_ms, ..ErrorInfo::new(kind, "no") }
+    }
+
+    #[track_caller]
+    fn pause(attempt: u32, retry_after_ms: Option<u64>) -> (u64, u64) {
+        let settings = RetrySettings::default();
+        let at = |random| match decide(&settings, &error(ErrorKind::Overloaded, retry_after_ms), attempt, random) {
+            Again::After { delay_ms } => delay_ms,
+            other => panic!("{other:?}"),
+        };
+        (at(0), at(2 * (at(0) / 9)))
+    }
+
+    #[test]
+    fn the_pause_doubles_with_a_jitter_of_a_tenth() {
+        assert_eq!(pause(1, None), (1_800, 2_200));
+        assert_eq!(pause(2, None), (3_600, 4_400));
+        assert_eq!(pause(3, None), (7_200, 8_800));
+        assert_eq!(pause(1, Some(7_000)), (7_000, 7_000));
+    }
+
+    #[test]
+    fn what_would_fail_again_is_not_tried_again() {
+        let settings = RetrySettings::default();
+        let decided = |kind, after, attempt| decide(&settings, &error(kind, after), attempt, 0);
+        assert_eq!(decided(ErrorKind::InvalidRequest, None, 1), Again::No);
+        assert_eq!(decided(ErrorKind::ContextOverflow, None, 1), Again::No);
+        assert_eq!(decided(ErrorKind::Auth, None, 1), Again::OtherCredential);
+        assert_eq!(decided(ErrorKind::Server, None, 4), Again::GiveUp("no".into()));
+        let Again::GiveUp(text) = decided(ErrorKind::RateLimit, Some(61_000), 1) else { panic!("it waits") };
+        assert!(text.contains("61 s"), "{text}");
+        assert_eq!(
+            decide(&RetrySettings { enabled: false, ..settings }, &error(ErrorKind::Server, None), 1, 0),
+            Again::No
+        );
+    }
+}

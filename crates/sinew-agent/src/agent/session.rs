@@ -1,0 +1,334 @@
+//! An agent at work on a session.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::Value;
+use sinew::base::{Error, ErrorCode, Result};
+use sinew_llm::message::{AgentMessage, LlmMessage};
+use sinew_llm::model::ThinkingLevel;
+use sinew_llm::provider::{CacheRetention, PromptPart, Request, ToolChoice, ToolDef};
+use tokio_util::sync::CancellationToken;
+
+use super::chain::{self, Outcome};
+use super::compact::{self, Compacted};
+use super::fanout::{Fanout, Listener};
+use super::keep::Keep;
+use super::models::{Models, Reached};
+use super::retry::RetrySettings;
+use crate::clock::Clock;
+use crate::compaction::Limits;
+use crate::core::{Mode, Queues, RunSettings, Sink, Toolset};
+use crate::event::Event;
+use crate::extension::{Context, Extension};
+use crate::session::{Body, Defaults, Session};
+
+/// What the user may set about compaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompactionSettings {
+    /// Default true.
+    pub enabled: bool,
+    /// What stays free, and what stays as it is.
+    pub limits: Limits,
+    /// Goes on by itself where the model had open work. Default true.
+    pub auto_continue: bool,
+    /// Who sums up: a pattern or a role; default the session's model.
+    pub model: Option<String>,
+}
+
+impl Default for CompactionSettings {
+    fn default() -> CompactionSettings {
+        CompactionSettings { enabled: true, limits: Limits::default(), auto_continue: true, model: None }
+    }
+}
+
+/// What the user may set.
+#[derive(Debug, Clone, Default)]
+pub struct AgentSettings {
+    /// Turns and tools.
+    pub run: RunSettings,
+    /// Attempts.
+    pub retry: RetrySettings,
+    /// Long contexts.
+    pub compaction: CompactionSettings,
+    /// A model with a larger window takes over on overflow. Default false: it costs more.
+    pub promotion: bool,
+    /// Reminds the model of open items. Default true where there is a list.
+    pub todo_reminders: bool,
+    /// How queued messages are taken.
+    pub steering_mode: Mode,
+    /// How queued messages are taken.
+    pub follow_up_mode: Mode,
+    /// How long servers remember the common start of requests.
+    pub cache: CacheRetention,
+    /// Tokens of thought by level.
+    pub thinking_budgets: Vec<(ThinkingLevel, u64)>,
+    /// Tokens of an answer at most.
+    pub max_tokens: Option<u64>,
+}
+
+/// What to do with a prompt while a run is active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streaming {
+    /// After the tools of this turn.
+    Steer,
+    /// When the agent would stop.
+    FollowUp,
+}
+
+/// What an agent is made of.
+pub struct Parts {
+    /// The session; its messages are the context.
+    pub session: Session,
+    /// Who answers first.
+    pub reached: Reached,
+    /// Who else may answer.
+    pub models: Arc<dyn Models>,
+    /// How much to think.
+    pub thinking: ThinkingLevel,
+    /// The system prompt, in parts.
+    pub system: Vec<String>,
+    /// What the model may call.
+    pub tools: Toolset,
+    /// Who may look and change.
+    pub extensions: Vec<Arc<dyn Extension>>,
+    /// What the user has set.
+    pub settings: AgentSettings,
+    /// Time and chance.
+    pub clock: Arc<dyn Clock>,
+    /// The folder in which it works.
+    pub cwd: PathBuf,
+    /// Whether somebody can be asked.
+    pub has_ui: bool,
+    /// Items of a list that are open, for reminders.
+    pub open_items: Option<Arc<dyn Fn() -> Option<Value> + Send + Sync>>,
+}
+
+/// What may change between turns.
+#[derive(Clone)]
+pub(super) struct State {
+    pub(super) reached: Reached,
+    pub(super) thinking: ThinkingLevel,
+    pub(super) system: Vec<String>,
+    pub(super) tools: Toolset,
+}
+
+/// An agent: one session, one run at a time, any number of listeners. Every channel is bounded.
+pub struct AgentSession {
+    pub(super) keep: Keep,
+    /// What the model has seen; whoever holds it runs.
+    pub(super) messages: tokio::sync::Mutex<Vec<AgentMessage>>,
+    pub(super) state: Mutex<State>,
+    pub(super) models: Arc<dyn Models>,
+    pub(super) extensions: Vec<Arc<dyn Extension>>,
+    pub(super) queues: Queues,
+    pub(super) fanout: Fanout,
+    pub(super) settings: AgentSettings,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) context: Context,
+    pub(super) open_items: Option<Arc<dyn Fn() -> Option<Value> + Send + Sync>>,
+    /// The token of what runs now.
+    cancel: Mutex<CancellationToken>,
+}
+
+impl AgentSession {
+    /// An agent that goes on where the session stands.
+    ///
+    /// # Errors
+    /// The session can no longer be read.
+    pub fn new(parts: Parts) -> Result<AgentSession> {
+        let Parts {
+            session,
+            reached,
+            models,
+            thinking,
+            system,
+            tools,
+            extensions,
+            settings,
+            clock,
+            cwd,
+            has_ui,
+            open_items,
+        } = parts;
+        let messages = session.context(&Defaults::default())?.messages;
+        let context = Context { cwd, session: session.id().to_string(), has_ui, cancel: CancellationToken::new() };
+        let queues = Queues::default();
+        queues.set_modes(settings.steering_mode, settings.follow_up_mode);
+        Ok(AgentSession {
+            keep: Keep::new(session),
+            messages: tokio::sync::Mutex::new(messages),
+            state: Mutex::new(State { reached, thinking, system, tools }),
+            models,
+            extensions,
+            queues,
+            fanout: Fanout::default(),
+            settings,
+            clock,
+            context,
+            open_items,
+            cancel: Mutex::new(CancellationToken::new()),
+        })
+    }
+
+    /// Events from now on.
+    #[must_use]
+    pub fn subscribe(&self) -> Listener {
+        self.fanout.subscribe()
+    }
+
+    /// Says something to the model and resolves when nothing else will happen: after all retries, compactions and
+    /// queued messages. While a run is active, `streaming` says where the prompt waits.
+    ///
+    /// # Errors
+    /// A run is active and `streaming` is none, or the queue is full.
+    pub async fn prompt(&self, messages: Vec<AgentMessage>, streaming: Option<Streaming>) -> Result<Outcome> {
+        let Ok(mut seen) = self.messages.try_lock() else {
+            let Some(streaming) = streaming else {
+                let text = "Agent is already processing. Use streamingBehavior \"steer\" or \"followUp\".";
+                return Err(Error::new(ErrorCode::InvalidState, text));
+            };
+            for message in messages {
+                self.queue(message, streaming).await?;
+            }
+            return Ok(Outcome::queued());
+        };
+        let cancel = CancellationToken::new();
+        *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        let outcome = chain::follow(self, &mut seen, messages, &cancel).await;
+        if let Some(error) = self.keep.untold() {
+            self.warn(format!("The session is no longer saved: {error}")).await;
+        }
+        drop(seen);
+        self.emit(Event::AgentSettled {}).await;
+        Ok(outcome)
+    }
+
+    /// Puts a message where `streaming` says, whether a run is active or not.
+    ///
+    /// # Errors
+    /// The queue holds as many messages as it may.
+    pub async fn queue(&self, message: AgentMessage, streaming: Streaming) -> Result<()> {
+        let taken = match streaming {
+            Streaming::Steer => self.queues.steer(message),
+            Streaming::FollowUp => self.queues.follow_up(message),
+        };
+        taken.map_err(|_| {
+            let limit = crate::core::QUEUE_LIMIT;
+            Error::new(
+                ErrorCode::LimitExceeded,
+                format!("the queue holds {limit} messages: wait until the agent has taken some"),
+            )
+        })?;
+        self.queue_changed().await;
+        Ok(())
+    }
+
+    /// Takes back what is queued, oldest first.
+    pub async fn clear_queues(&self) -> Vec<AgentMessage> {
+        let messages = self.queues.clear();
+        self.queue_changed().await;
+        messages
+    }
+
+    /// Ends what runs: a pause before a retry, a compaction, a run. Returns at once; the prompt resolves soon.
+    pub fn abort(&self) {
+        self.cancel.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+    }
+
+    /// Sums up now. Ends a run first.
+    ///
+    /// # Errors
+    /// There is nothing to sum up, or nobody could.
+    pub async fn compact(&self, instructions: Option<&str>) -> Result<Compacted> {
+        self.abort();
+        let mut seen = self.messages.lock().await;
+        let cancel = CancellationToken::new();
+        *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        compact::compact(self, &mut seen, compact::Reason::Manual, instructions, &cancel).await
+    }
+
+    /// Whether a run is active.
+    #[must_use]
+    pub fn is_running(&self) -> bool {
+        self.messages.try_lock().is_err()
+    }
+
+    /// The model in use.
+    #[must_use]
+    pub fn model(&self) -> Reached {
+        self.state().reached.clone()
+    }
+
+    /// Uses another model from the next request on, and says so in the session; a `role` that is not `default` is for
+    /// a while.
+    pub fn set_model(&self, reached: Reached, role: Option<&str>) {
+        let model = reached.model.key();
+        self.state().reached = reached;
+        self.keep.append(Body::ModelChange { model, role: role.map(str::to_string), provider: None, model_id: None });
+    }
+
+    /// Thinks as much as `level` says from the next request on, and says so in the session.
+    pub fn set_thinking(&self, level: ThinkingLevel) {
+        self.state().thinking = level;
+        self.keep.append(Body::ThinkingLevelChange { thinking_level: level.as_str().into() });
+    }
+
+    /// Offers other tools, with the prompt that speaks of them, from the next request on.
+    pub fn set_tools(&self, tools: Toolset, system: Vec<String>) {
+        let mut state = self.state();
+        state.tools = tools;
+        state.system = system;
+    }
+
+    /// The session, for reading and for entries of one's own.
+    pub fn session(&self) -> MutexGuard<'_, Session> {
+        self.keep.session()
+    }
+
+    /// Tells the user something.
+    pub async fn warn(&self, message: String) {
+        self.emit(Event::Warning { message }).await;
+    }
+
+    pub(super) async fn emit(&self, event: Event) {
+        for extension in &self.extensions {
+            extension.on_event(&event, &self.context).await;
+        }
+        self.fanout.emit(event).await;
+    }
+
+    async fn queue_changed(&self) {
+        let (steering, follow_up) = self.queues.texts();
+        self.emit(Event::QueueUpdate { steering, follow_up }).await;
+    }
+
+    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The request for `messages` as things stand. Equal inputs give equal requests, byte for byte on the wire.
+    pub(super) fn request(&self, messages: Vec<LlmMessage>) -> Request {
+        let State { reached, thinking, system, tools } = self.state().clone();
+        let tools = tools.all().iter().filter(|tool| !tool.flags().hidden).map(|tool| ToolDef {
+            name: tool.name().to_string(),
+            description: tool.description().to_string(),
+            parameters: tool.parameters(),
+        });
+        Request {
+            thinking: reached.model.clamp_level(thinking),
+            model: reached.model,
+            auth: reached.auth,
+            system: system.into_iter().map(PromptPart::from).collect(),
+            messages,
+            tools: tools.collect(),
+            tool_choice: ToolChoice::Auto,
+            thinking_budgets: self.settings.thinking_budgets.clone(),
+            max_tokens: self.settings.max_tokens,
+            session_id: Some(self.context.session.clone()),
+            cache: self.settings.cache,
+            timestamp: self.clock.now(),
+            ..Request::default()
+        }
+    }
+}

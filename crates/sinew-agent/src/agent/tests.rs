@@ -1,0 +1,304 @@
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::json;
+use sinew::base::{Error, Result};
+use sinew_llm::error::ErrorKind;
+use sinew_llm::message::{AgentMessage, AssistantMessage, Usage};
+use sinew_llm::model::{Model, ThinkingLevel};
+use sinew_llm::provider::Auth;
+
+use super::*;
+use crate::clock::FixedClock;
+use crate::compaction::Limits;
+use crate::core::Toolset;
+use crate::event::Event;
+use crate::session::{Defaults, Session, SessionOptions, Sync};
+use crate::stage::{Played, calls, failed, text, tool, user};
+use crate::tool::ToolOutput;
+
+/// Nobody but the session's own model, unless a larger one is given.
+struct Known(Option<Reached>);
+
+impl Models for Known {
+    fn reach(&self, pattern: &str) -> Result<Reached> {
+        Err(Error::invalid(format!("Model not found: {pattern}")))
+    }
+
+    fn larger(&self, current: &Reached) -> Option<Reached> {
+        self.0.clone().filter(|larger| larger.model.key() != current.model.key())
+    }
+}
+
+struct Stage {
+    agent: AgentSession,
+    provider: Arc<Played>,
+    listener: Listener,
+    path: PathBuf,
+    folder: tempfile::TempDir,
+}
+
+fn options(folder: &Path) -> SessionOptions {
+    let clock = Arc::new(FixedClock::at(1_769_851_800_000));
+    SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Turn, clock }
+}
+
+fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Parts)) -> Stage {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let provider = Arc::new(Played::new(answers));
+    let model = Model { id: "m".into(), provider: "p".into(), context_window: 100_000, ..Model::default() };
+    let echo = tool("echo", |call| {
+        Box::pin(async move { Ok(ToolOutput::text(call.arguments["say"].as_str().unwrap_or_default())) })
+    });
+    let mut parts = Parts {
+        session: Session::create(path.clone(), "id".into(), options(folder.path())),
+        reached: Reached { provider: Arc::<Played>::clone(&provider), model, auth: Auth::None },
+        models: Arc::new(Known(None)),
+        thinking: ThinkingLevel::Off,
+        system: vec!["be good".into()],
+        tools: Toolset::new([echo]).0,
+        extensions: Vec::new(),
+        settings: AgentSettings::default(),
+        clock: Arc::new(FixedClock::at(1_769_851_800_000)),
+        cwd: folder.path().to_path_buf(),
+        has_ui: false,
+        open_items: None,
+    };
+    change(&mut parts);
+    let agent = AgentSession::new(parts).unwrap();
+    let listener = agent.subscribe();
+    Stage { agent, provider, listener, path, folder }
+}
+
+impl Stage {
+    /// Prompts and reads events meanwhile; what they say of the chain, in order.
+    async fn prompt(&mut self) -> (Outcome, Vec<String>) {
+        let mut told = Vec::new();
+        let prompt = self.agent.prompt(vec![user("go")], None);
+        tokio::pin!(prompt);
+        let outcome = loop {
+            tokio::select! {
+                outcome = &mut prompt => break outcome.unwrap(),
+                Some(event) = self.listener.recv() => note(&event, &mut told),
+            }
+        };
+        while let Ok(event) = self.listener.try_recv() {
+            note(&event, &mut told);
+        }
+        assert_eq!(told.pop().as_deref(), Some("settled"));
+        self.laws();
+        (outcome, told)
+    }
+
+    /// What the agent has seen is what a resume will see.
+    fn laws(&self) {
+        let live = self.agent.messages.try_lock().unwrap().clone();
+        let kept = self.agent.session().context(&Defaults::default()).unwrap().messages;
+        assert_eq!(live, kept);
+    }
+
+    fn asked(&self) -> usize {
+        self.provider.next.load(Ordering::SeqCst)
+    }
+}
+
+fn note(event: &Event, told: &mut Vec<String>) {
+    told.push(match event {
+        Event::AutoRetryStart { attempt, delay_ms, .. } => format!("retry {attempt} in {delay_ms}"),
+        Event::AutoRetryEnd { success, attempt, final_error } => {
+            format!("retried {success} {attempt} {}", final_error.as_deref().unwrap_or("-"))
+        }
+        Event::AutoCompactionStart { reason } => format!("compact {reason}"),
+        Event::AutoCompactionEnd { result, error_message, .. } => {
+            format!("compacted {} {}", result.is_some(), error_message.as_deref().unwrap_or("-"))
+        }
+        Event::ModelPromoted { from, to } => format!("{from} -> {to}"),
+        Event::TodoReminder { attempt, .. } => format!("reminder {attempt}"),
+        Event::CredentialDisabled { provider, reason, .. } => format!("{provider} {reason}"),
+        Event::AgentSettled {} => "settled".into(),
+        Event::Warning { message } => message.clone(),
+        _ => return,
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_passing_failure_is_tried_again_and_its_partial_answer_leaves_the_context() {
+    let mut stage = stage(vec![failed(ErrorKind::Overloaded, Some(7_000)), text("fine")], |_| {});
+    let begun = tokio::time::Instant::now();
+    let (outcome, told) = stage.prompt().await;
+    assert_eq!(told, ["retry 1 in 7000", "retried true 1 -"]);
+    assert_eq!((outcome.stop, outcome.answer.unwrap().text()), (Stop::Done, "fine".into()));
+    assert!(begun.elapsed() >= Duration::from_secs(7));
+    let asked = stage.provider.asked.lock().unwrap();
+    assert_eq!(asked[0].messages, asked[1].messages);
+    let file = std::fs::read_to_string(&stage.path).unwrap();
+    assert!(file.contains("partly"), "the failed answer stays in the file");
+    drop(asked);
+    drop(stage.agent);
+    let resumed = Session::open(&stage.path, options(stage.folder.path())).unwrap().session;
+    let roles: Vec<_> =
+        resumed.context(&Defaults::default()).unwrap().messages.iter().map(AgentMessage::role).collect();
+    assert_eq!(roles, ["user", "assistant"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn attempts_end_and_the_user_is_told_why() {
+    let fails = (0..4).map(|_| failed(ErrorKind::Server, Some(1))).collect();
+    let (outcome, told) = stage(fails, |_| {}).prompt().await;
+    assert_eq!(told.last().unwrap(), "retried false 3 it failed");
+    assert!(matches!(outcome.stop, Stop::Failed(error) if error.kind == ErrorKind::Server));
+    let mut stage = stage(vec![failed(ErrorKind::RateLimit, Some(61_000))], |_| {});
+    let (outcome, told) = stage.prompt().await;
+    assert_eq!(told, Vec::<String>::new());
+    assert!(matches!(outcome.stop, Stop::Failed(error) if error.message.contains("61 s")));
+    assert_eq!(stage.asked(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_ends_the_pause_before_a_retry() {
+    let stage = stage(vec![failed(ErrorKind::Server, Some(50_000))], |_| {});
+    let begun = tokio::time::Instant::now();
+    let abort = async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        stage.agent.abort();
+    };
+    let (outcome, ()) = tokio::join!(stage.agent.prompt(vec![user("go")], None), abort);
+    assert_eq!(outcome.unwrap().stop, Stop::Aborted);
+    assert!(begun.elapsed() < Duration::from_secs(4));
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_another_credential_a_refused_key_ends_the_prompt() {
+    let (outcome, told) = stage(vec![failed(ErrorKind::Auth, None)], |_| {}).prompt().await;
+    assert_eq!(told, ["p auth"]);
+    assert!(matches!(outcome.stop, Stop::Failed(_)));
+}
+
+fn counted(words: &str, total_tokens: u64) -> AssistantMessage {
+    AssistantMessage { usage: Usage { total_tokens, ..Usage::default() }, ..text(words) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_context_that_grew_too_large_is_summed_up_in_the_midst_of_a_run() {
+    let big = "x".repeat(30_000);
+    let mut first = calls(&[("1", "echo", json!({"say": big}))]);
+    first.usage.total_tokens = 60_000;
+    let mut second = calls(&[("2", "echo", json!({"say": big}))]);
+    second.usage.total_tokens = 90_000;
+    let mut stage = stage(vec![first, second, text("the summary"), text("the turn"), text("done")], |parts| {
+        parts.settings.compaction.limits = Limits { reserve: 10_000, keep_recent: 5_000 };
+    });
+    let (outcome, told) = stage.prompt().await;
+    assert_eq!(told, ["compact threshold", "compacted true -"]);
+    assert_eq!(outcome.stop, Stop::Done);
+    let seen = stage.agent.messages.try_lock().unwrap();
+    assert_eq!(seen[0].role(), "compactionSummary");
+    let AgentMessage::CompactionSummary(summary) = &seen[0] else { panic!("{seen:?}") };
+    assert!(summary.summary.contains("the summary"), "{}", summary.summary);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_overflow_is_met_by_one_compaction_and_then_by_an_error_that_says_so() {
+    let overflow = || failed(ErrorKind::ContextOverflow, None);
+    let mut stage = stage(vec![counted(&"a".repeat(40_000), 12_000), overflow(), text("sum"), overflow()], |parts| {
+        parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 };
+    });
+    stage.prompt().await;
+    let (outcome, told) = stage.prompt().await;
+    assert_eq!(told, ["compact overflow", "compacted true -"]);
+    let Stop::Failed(error) = outcome.stop else { panic!("{outcome:?}") };
+    assert!(error.message.starts_with("Context overflow recovery failed: "), "{}", error.message);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_larger_model_takes_over_only_where_the_user_asked_for_it() {
+    let larger = |parts: &mut Parts| {
+        let model = Model { id: "large".into(), ..parts.reached.model.clone() };
+        parts.models = Arc::new(Known(Some(Reached { model, ..parts.reached.clone() })));
+    };
+    let answers = || vec![failed(ErrorKind::ContextOverflow, None), text("ok")];
+    let mut on = stage(answers(), |parts| {
+        larger(parts);
+        parts.settings.promotion = true;
+    });
+    let (outcome, told) = on.prompt().await;
+    assert_eq!((outcome.stop, told), (Stop::Done, vec!["p/m -> p/large".to_string()]));
+    let (outcome, told) = stage(answers(), larger).prompt().await;
+    assert!(matches!(outcome.stop, Stop::Failed(_)), "{told:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_compaction_that_fails_changes_nothing() {
+    let answers = vec![counted(&"a".repeat(40_000), 12_000), failed(ErrorKind::Auth, None)];
+    let mut stage =
+        stage(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 });
+    stage.prompt().await;
+    let before = stage.agent.messages.try_lock().unwrap().clone();
+    let error = stage.agent.compact(None).await.unwrap_err();
+    assert_eq!(error.to_string(), "it failed");
+    assert_eq!(*stage.agent.messages.try_lock().unwrap(), before);
+}
+
+#[tokio::test(start_paused = true)]
+async fn open_items_are_remembered_three_times() {
+    let mut stage = stage((0..9).map(|_| text("done?")).collect(), |parts| {
+        parts.settings.todo_reminders = true;
+        parts.open_items = Some(Arc::new(|| Some(json!(["tests"]))));
+    });
+    let (_, told) = stage.prompt().await;
+    assert_eq!(told, ["reminder 1", "reminder 2", "reminder 3"]);
+    assert_eq!(stage.asked(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_while_a_run_is_active_waits_where_it_is_told_to() {
+    let stage = stage(vec![calls(&[("1", "slow", json!({}))]), text("steered"), text("followed")], |parts| {
+        let slow = tool("slow", |_| {
+            Box::pin(async {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+                Ok(ToolOutput::text("x"))
+            })
+        });
+        parts.tools = Toolset::new([slow]).0;
+        parts.settings.run.interrupt = crate::core::Interrupt::Wait;
+    });
+    let meanwhile = async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let refused = stage.agent.prompt(vec![user("now")], None).await.unwrap_err();
+        assert!(refused.to_string().starts_with("Agent is already processing."));
+        stage.agent.prompt(vec![user("later")], Some(Streaming::FollowUp)).await.unwrap();
+        stage.agent.prompt(vec![user("now")], Some(Streaming::Steer)).await.unwrap();
+    };
+    let (outcome, ()) = tokio::join!(stage.agent.prompt(vec![user("go")], None), meanwhile);
+    assert_eq!(outcome.unwrap().answer.unwrap().text(), "followed");
+    let said: Vec<String> = stage
+        .agent
+        .messages
+        .try_lock()
+        .unwrap()
+        .iter()
+        .filter_map(|message| match message {
+            AgentMessage::User(user) => Some(user.content.text()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(said, ["go", "now", "later"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_cannot_be_written_goes_on_in_memory_and_says_so_once() {
+    let mut stage = stage(vec![text("one"), text("two")], |parts| {
+        let path = parts.cwd.join("nowhere");
+        std::fs::write(&path, "a file where a folder should be").unwrap();
+        parts.session = Session::create(path.join("s.jsonl"), "id".into(), options(&parts.cwd));
+    });
+    let (outcome, told) = stage.prompt().await;
+    assert_eq!(outcome.stop, Stop::Done);
+    assert!(told[0].starts_with("The session is no longer saved: "), "{told:?}");
+    let (_, told) = stage.prompt().await;
+    assert_eq!(told, Vec::<String>::new());
+    assert_eq!(stage.agent.messages.try_lock().unwrap().len(), 4);
+}
