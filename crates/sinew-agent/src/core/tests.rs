@@ -5,11 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sinew_llm::event::{EventStream, StreamEvent};
-use sinew_llm::message::{
-    AgentMessage, AssistantMessage, Block, Content, StopReason, TextBlock, ToolCall, UserMessage,
-};
-use sinew_llm::provider::{Provider, Request};
+use sinew_llm::message::{AgentMessage, AssistantMessage, Block, StopReason, ToolCall};
+use sinew_llm::provider::Request;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
