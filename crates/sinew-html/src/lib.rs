@@ -1,6 +1,7 @@
 //! HTML to Markdown.
 //!
-//! The parser is html5ever: the rules of the browsers, also for pages that are broken. The tree is an arena of
+//! The tree builder is html5ever's: the rules of the browsers, also for pages that are broken. The tokens that it
+//! gets are made here, several times as fast as by its own tokenizer. The tree is an arena of
 //! our own ([`tree`](self)) and the writer walks it with a stack of its own, so that neither building, nor
 //! walking, nor dropping it recurses. Of the ready-made converters, `htmd` and `html-to-markdown-rs` recurse
 //! over a tree of reference-counted nodes: a page of some thousand nested elements overflows their stack or
@@ -21,10 +22,10 @@
 //! | `table` | a table, unless it serves the layout |
 //!
 //! Time is linear in the page, memory about ten times its size at worst: elements nested deeper than 256 are
-//! flattened into the 256th, a tag keeps 64 attributes, containers indent 32 levels deep.
+//! flattened into the 256th, containers indent 32 levels deep.
 
-mod attributes;
 mod guard;
+mod tokens;
 mod tree;
 mod utf16;
 mod write;
@@ -45,19 +46,19 @@ pub struct Options {
 /// browsers read it, NUL becomes U+FFFD or is dropped. The result ends with a line break unless it is empty.
 /// `data:` addresses are cut behind their type.
 ///
-/// Linear. `cancel` is looked at every 16 KiB of the page and every 128 nodes.
+/// Linear. `cancel` is looked at every 128 tags, texts and nodes.
 ///
 /// # Errors
-/// On cancellation only.
+/// On cancellation, and for a page of 4 GiB or more.
 pub fn html_to_markdown(html: &str, options: &Options, cancel: &Cancel) -> Result<String> {
-    let tree = tree::parse(html, cancel)?;
+    let tree = tree::parse(html, options.clean_content, cancel)?;
     write::markdown(&tree, html.len(), options, cancel)
 }
 
 /// The same for UTF-16, as JavaScript holds it; a surrogate without its other half is U+FFFD.
 ///
 /// # Errors
-/// On cancellation only.
+/// As [`html_to_markdown`].
 pub fn utf16_to_markdown(html: &[u16], options: &Options, cancel: &Cancel) -> Result<String> {
     cancel.check()?;
     html_to_markdown(&utf16::text(html), options, cancel)

@@ -6,13 +6,12 @@ use std::cell::{Cell, RefCell};
 
 use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::StrTendril;
-use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, ExpandedName, LocalName, Namespace, QualName};
-use sinew_base::{Cancel, Result};
+use sinew_base::{Cancel, Error, ErrorCode, Result};
 
-use crate::attributes;
 use crate::guard::Guard;
+use crate::tokens;
 
 /// The number of no node.
 pub(crate) const NIL: u32 = u32::MAX;
@@ -82,30 +81,24 @@ impl Tree {
     }
 }
 
-/// How much of the page the tokenizer gets at once.
-const PART: usize = 16 << 10;
+/// Reads a page. Linear; `cancel` is looked at every 128 tags and texts.
+pub(crate) fn parse(html: &str, clean: bool, cancel: &Cancel) -> Result<Tree> {
+    // The memory of text is counted in 32 bits.
+    if u32::try_from(html.len()).is_err() {
+        let size = html.len() >> 20;
+        return Err(Error::new(ErrorCode::LimitExceeded, format!("html: a page of {size} MiB: the limit is 4095 MiB")));
+    }
+    let guard = guard(html);
+    tokens::send(html, clean, &guard, cancel)?;
+    Ok(guard.into_tree())
+}
 
-/// Reads a page. Linear; `cancel` is looked at for every part.
-pub(crate) fn parse(html: &str, cancel: &Cancel) -> Result<Tree> {
+/// What the tokens of a page go to.
+pub(crate) fn guard(html: &str) -> Guard {
     // Half of the shortest element is the most that a page of honest markup makes of its bytes.
     let builder = Builder::new(html.len() / 2 + 1024);
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
-    let guard = Guard::new(TreeBuilder::new(builder, options));
-    let tokenizer = Tokenizer::new(guard, TokenizerOpts::default());
-    let queue = BufferQueue::default();
-    for part in attributes::limited(html) {
-        let mut rest = part;
-        while !rest.is_empty() {
-            cancel.check()?;
-            let (part, behind) = rest.split_at(rest.floor_char_boundary(PART));
-            rest = behind;
-            queue.push_back(StrTendril::from_slice(part));
-            // It also stops behind every script, for who runs scripts.
-            while !matches!(tokenizer.feed(&queue), html5ever::TokenizerResult::Done) {}
-        }
-    }
-    tokenizer.end();
-    Ok(tokenizer.sink.into_tree())
+    Guard::new(TreeBuilder::new(builder, options))
 }
 
 /// A node as html5ever holds it: with its name, so that no look into the arena is needed.

@@ -1,0 +1,379 @@
+//! Bytes → tags and text, for html5ever's tree builder.
+//!
+//! The rules are those of the HTML standard; html5ever's own tokenizer has them too and is the oracle of the tests.
+//! This one is several times as fast, because it looks for the next character that matters instead of at every
+//! one, shares the memory of the page with its text, and does not make what nobody reads: comments, scripts,
+//! styles, and attributes other than some twenty. Those are also the most that a tag can have, so comparing them
+//! with each other stays cheap.
+
+mod attribute;
+mod reference;
+
+use std::borrow::Cow;
+
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::states::RawKind;
+use html5ever::tokenizer::{Doctype, Tag, TagKind, Token, TokenSink, TokenSinkResult};
+use html5ever::{Attribute, LocalName};
+use sinew_base::{Cancel, Pace, Result};
+
+/// Sends the tokens of a page to `sink`, and its end. Attributes that only matter to cleaning are made where
+/// `clean`. Linear; `cancel` is looked at every 128 tags and texts.
+pub(crate) fn send<S: TokenSink>(page: &str, clean: bool, sink: &S, cancel: &Cancel) -> Result<()> {
+    let page = page.strip_prefix('\u{feff}').unwrap_or(page);
+    let page: Cow<'_, str> = if memchr::memchr(b'\r', page.as_bytes()).is_some() {
+        page.replace("\r\n", "\n").replace('\r', "\n").into()
+    } else {
+        page.into()
+    };
+    let shared = StrTendril::from_slice(&page);
+    let mut tokens = Tokens { page: &page, bytes: page.as_bytes(), shared, at: 0, clean, sink };
+    let mut pace = Pace::new(cancel);
+    while tokens.at < tokens.bytes.len() {
+        pace.step()?;
+        tokens.step();
+    }
+    tokens.token(Token::EOFToken);
+    sink.end();
+    Ok(())
+}
+
+struct Tokens<'a, S> {
+    page: &'a str,
+    bytes: &'a [u8],
+    /// The page once more: text is a part of it, not a copy.
+    shared: StrTendril,
+    at: usize,
+    clean: bool,
+    sink: &'a S,
+}
+
+impl<S: TokenSink> Tokens<'_, S> {
+    /// Sends a token that is no tag: only tags change how the page is read on.
+    fn token(&self, token: Token) {
+        let _ = self.sink.process_token(token, 1);
+    }
+
+    fn text(&self, from: usize, to: usize) {
+        if from < to {
+            // Pages beyond 4 GiB are refused before.
+            let text = self.shared.subtendril(from as u32, (to - from) as u32);
+            self.token(Token::CharacterTokens(text));
+        }
+    }
+
+    fn characters(&self, text: &str) {
+        self.token(Token::CharacterTokens(StrTendril::from_slice(text)));
+    }
+
+    /// The text up to the next tag, and the tag; or a part of it.
+    fn step(&mut self) {
+        let from = self.at;
+        let mut at = from;
+        loop {
+            let Some(found) = memchr::memchr3(b'<', b'&', 0, &self.bytes[at..]) else {
+                self.at = self.bytes.len();
+                return self.text(from, self.at);
+            };
+            at += found;
+            match self.bytes[at] {
+                b'<' if self.begins_markup(at) => {
+                    self.text(from, at);
+                    self.at = at;
+                    return self.markup();
+                }
+                b'<' => at += 1,
+                0 => {
+                    self.text(from, at);
+                    self.at = at + 1;
+                    self.token(Token::NullCharacterToken);
+                    return;
+                }
+                _ => match reference::decode(&self.page[at + 1..], false) {
+                    Some((characters, length)) => {
+                        self.text(from, at);
+                        self.at = at + 1 + length;
+                        return self.characters(characters.as_str());
+                    }
+                    None => at += 1,
+                },
+            }
+        }
+    }
+
+    fn begins_markup(&self, at: usize) -> bool {
+        match self.bytes.get(at + 1) {
+            Some(b'!' | b'?') => true,
+            Some(b'/') => self.bytes.get(at + 2).is_some(),
+            Some(byte) => byte.is_ascii_alphabetic(),
+            None => false,
+        }
+    }
+
+    /// What begins with `<` here.
+    fn markup(&mut self) {
+        let rest = &self.bytes[self.at..];
+        match rest[1] {
+            b'!' if rest.starts_with(b"<!--") => self.at = end_of_comment(self.bytes, self.at + 4),
+            b'!' if starts_with(&rest[2..], b"doctype") => self.doctype(),
+            b'!' if rest.starts_with(b"<![CDATA[")
+                && self.sink.adjusted_current_node_present_but_not_in_html_namespace() =>
+            {
+                let from = self.at + 9;
+                let end = memchr::memmem::find(&self.bytes[from..], b"]]>").map(|found| from + found);
+                self.plain_text(from, end.unwrap_or(self.bytes.len()));
+                self.at = end.map_or(self.bytes.len(), |end| end + 3);
+            }
+            b'/' if rest[2].is_ascii_alphabetic() => self.tag(TagKind::EndTag, self.at + 2),
+            b'!' | b'?' | b'/' => {
+                self.at = memchr::memchr(b'>', rest).map_or(self.bytes.len(), |end| self.at + end + 1);
+            }
+            _ => self.tag(TagKind::StartTag, self.at + 1),
+        }
+    }
+
+    /// Text without references, whose NULs the builder is told of.
+    fn plain_text(&self, from: usize, to: usize) {
+        let mut at = from;
+        while let Some(found) = memchr::memchr(0, &self.bytes[at..to]) {
+            self.text(at, at + found);
+            self.token(Token::NullCharacterToken);
+            at += found + 1;
+        }
+        self.text(at, to);
+    }
+
+    fn doctype(&mut self) {
+        let from = self.at + 9;
+        let end = memchr::memchr(b'>', &self.bytes[from..]).map_or(self.bytes.len(), |end| from + end);
+        let words = self.page.get(from..end).unwrap_or_default();
+        self.at = (end + 1).min(self.bytes.len());
+        let name = words.trim_start().split(|c: char| c.is_ascii_whitespace()).next().unwrap_or_default();
+        // The identifiers tell old pages from new ones; that only decides whether a table ends a paragraph.
+        let mut quoted = words.split(['"', '\'']).skip(1).step_by(2).map(StrTendril::from_slice);
+        let has = |word: &[u8]| words.as_bytes().windows(word.len()).any(|part| part.eq_ignore_ascii_case(word));
+        let public_id = if has(b"public") { quoted.next() } else { None };
+        let doctype = Doctype {
+            name: (!name.is_empty()).then(|| StrTendril::from(name.to_ascii_lowercase())),
+            public_id,
+            system_id: quoted.next(),
+            force_quirks: name.is_empty(),
+        };
+        self.token(Token::DoctypeToken(doctype));
+    }
+
+    /// A tag whose name begins at `start`.
+    fn tag(&mut self, kind: TagKind, start: usize) {
+        let end = start + self.bytes[start..].iter().position(|b| ends_name(*b)).unwrap_or(self.bytes.len() - start);
+        let name = local_name(&self.page[start..end]);
+        let mut attributes = Vec::new();
+        let mut closing = false;
+        let Some(end) = self.attributes(end, kind, &mut attributes, &mut closing) else {
+            // The page ends within the tag: it is none.
+            self.at = self.bytes.len();
+            return;
+        };
+        self.at = end;
+        let tag =
+            Tag { kind, name: name.clone(), self_closing: closing, attrs: attributes, had_duplicate_attributes: false };
+        match self.sink.process_token(Token::TagToken(tag), 1) {
+            TokenSinkResult::Plaintext => {
+                let from = std::mem::replace(&mut self.at, self.bytes.len());
+                self.raw_text(from, self.at);
+            }
+            TokenSinkResult::RawData(kind) => self.raw(kind, &name),
+            TokenSinkResult::Continue | TokenSinkResult::Script(_) | TokenSinkResult::EncodingIndicator(_) => {}
+        }
+    }
+
+    /// Reads attributes from `at` on, to behind the end of the tag. `None` where it has no end.
+    fn attributes(
+        &self,
+        mut at: usize,
+        kind: TagKind,
+        attributes: &mut Vec<Attribute>,
+        closing: &mut bool,
+    ) -> Option<usize> {
+        loop {
+            match *self.bytes.get(at)? {
+                b'>' => return Some(at + 1),
+                b'/' => {
+                    *closing = self.bytes.get(at + 1) == Some(&b'>');
+                    at += 1;
+                    continue;
+                }
+                byte if is_space(byte) => {
+                    at += 1;
+                    continue;
+                }
+                _ => {}
+            }
+            let start = at;
+            // An equals sign at its start is part of the name.
+            at += 1;
+            while !matches!(*self.bytes.get(at)?, b'=' | b'/' | b'>') && !is_space(self.bytes[at]) {
+                at += 1;
+            }
+            let name = &self.bytes[start..at];
+            while is_space(*self.bytes.get(at)?) {
+                at += 1;
+            }
+            let mut value = "";
+            if self.bytes[at] == b'=' {
+                at += 1;
+                while is_space(*self.bytes.get(at)?) {
+                    at += 1;
+                }
+                (value, at) = self.value(at)?;
+            }
+            if kind == TagKind::StartTag {
+                attribute::keep(attributes, name, value, self.clean);
+            }
+        }
+    }
+
+    /// The value that begins at `at`, and where it ends.
+    fn value(&self, at: usize) -> Option<(&str, usize)> {
+        match self.bytes[at] {
+            quote @ (b'"' | b'\'') => {
+                let end = at + 1 + memchr::memchr(quote, &self.bytes[at + 1..])?;
+                Some((&self.page[at + 1..end], end + 1))
+            }
+            b'>' => Some(("", at)),
+            _ => {
+                let end = at + self.bytes[at..].iter().position(|byte| *byte == b'>' || is_space(*byte))?;
+                Some((&self.page[at..end], end))
+            }
+        }
+    }
+
+    /// The content of an element that holds no tags, up to its end tag.
+    fn raw(&mut self, kind: RawKind, name: &LocalName) {
+        let from = self.at;
+        let end = match kind {
+            RawKind::ScriptData => end_of_script(self.bytes, from),
+            _ => end_of_raw(self.bytes, from, name.as_bytes()),
+        };
+        self.at = end;
+        match &**name {
+            // Nobody reads them.
+            "script" | "style" | "title" | "iframe" | "noembed" | "noframes" => {}
+            _ if kind == RawKind::Rcdata => self.references(from, end),
+            _ => self.raw_text(from, end),
+        }
+    }
+
+    fn references(&self, from: usize, end: usize) {
+        let mut done = from;
+        let mut at = from;
+        while let Some(found) = memchr::memchr(b'&', &self.bytes[at..end]) {
+            at += found;
+            if let Some((characters, length)) = reference::decode(&self.page[at + 1..end], false) {
+                self.raw_text(done, at);
+                self.characters(characters.as_str());
+                done = at + 1 + length;
+                at = done;
+            } else {
+                at += 1;
+            }
+        }
+        self.raw_text(done, end);
+    }
+
+    /// Text in which a NUL is a replacement character.
+    fn raw_text(&self, from: usize, to: usize) {
+        if memchr::memchr(0, &self.bytes[from..to]).is_some() {
+            self.characters(&self.page[from..to].replace('\0', "\u{fffd}"));
+        } else {
+            self.text(from, to);
+        }
+    }
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | 0x0c)
+}
+
+fn ends_name(byte: u8) -> bool {
+    matches!(byte, b'>' | b'/') || is_space(byte)
+}
+
+fn starts_with(bytes: &[u8], lower: &[u8]) -> bool {
+    bytes.get(..lower.len()).is_some_and(|start| start.eq_ignore_ascii_case(lower))
+}
+
+/// The name in small letters.
+fn local_name(name: &str) -> LocalName {
+    if name.bytes().any(|byte| byte.is_ascii_uppercase() || byte == 0) {
+        LocalName::from(name.to_ascii_lowercase().replace('\0', "\u{fffd}"))
+    } else {
+        LocalName::from(name)
+    }
+}
+
+/// Behind the end of the comment whose text begins at `from`.
+fn end_of_comment(bytes: &[u8], from: usize) -> usize {
+    let rest = &bytes[from..];
+    if rest.starts_with(b">") {
+        return from + 1;
+    }
+    if rest.starts_with(b"->") {
+        return from + 2;
+    }
+    let mut at = from;
+    while let Some(found) = memchr::memmem::find(&bytes[at..], b"--") {
+        at += found;
+        let mut behind = at + 2;
+        // All dashes of a run are looked at once.
+        while bytes.get(behind) == Some(&b'-') {
+            behind += 1;
+        }
+        match &bytes[behind..] {
+            [b'>', ..] => return behind + 1,
+            [b'!', b'>', ..] => return behind + 2,
+            _ => at = behind,
+        }
+    }
+    bytes.len()
+}
+
+/// Where the end tag of `name` begins.
+fn end_of_raw(bytes: &[u8], from: usize, name: &[u8]) -> usize {
+    memchr::memmem::find_iter(&bytes[from..], b"</")
+        .map(|found| from + found)
+        .find(|&at| is_tag(&bytes[at + 2..], name))
+        .unwrap_or(bytes.len())
+}
+
+/// Whether a tag of that name begins here.
+fn is_tag(bytes: &[u8], name: &[u8]) -> bool {
+    starts_with(bytes, name) && bytes.get(name.len()).is_some_and(|byte| ends_name(*byte))
+}
+
+/// Where the end tag of a script begins. Within a comment a script may hold a script of its own.
+fn end_of_script(bytes: &[u8], from: usize) -> usize {
+    let (mut escaped, mut double) = (false, false);
+    let mut at = from;
+    while let Some(found) = memchr::memchr2(b'<', b'>', &bytes[at..]) {
+        at += found;
+        if bytes[at] == b'>' {
+            if escaped && bytes[from..at].ends_with(b"--") {
+                (escaped, double) = (false, false);
+            }
+        } else if bytes[at..].starts_with(b"<!--") && !escaped {
+            escaped = true;
+        } else if bytes[at..].starts_with(b"</") && is_tag(&bytes[at + 2..], b"script") {
+            if !double {
+                return at;
+            }
+            double = false;
+        } else if escaped && !double && is_tag(&bytes[at + 1..], b"script") {
+            double = true;
+        }
+        at += 1;
+    }
+    bytes.len()
+}
+
+#[cfg(test)]
+mod tests;

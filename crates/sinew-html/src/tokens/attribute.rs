@@ -1,0 +1,82 @@
+//! The attributes that somebody reads.
+
+use html5ever::tendril::StrTendril;
+use html5ever::{Attribute, LocalName, QualName, local_name, ns};
+
+use super::reference;
+use crate::guard;
+
+/// Keeps the attribute, unless the tag has it already or nobody reads it.
+pub(super) fn keep(attributes: &mut Vec<Attribute>, name: &[u8], value: &str, clean: bool) {
+    let Some(local) = known(name, value, clean) else {
+        return;
+    };
+    if attributes.iter().any(|attribute| attribute.name.local == local) {
+        return;
+    }
+    attributes.push(Attribute { name: QualName::new(None, ns!(), local), value: decoded(value) });
+}
+
+fn known(name: &[u8], value: &str, clean: bool) -> Option<LocalName> {
+    const LONGEST: usize = 11;
+    if name.len() > LONGEST {
+        return None;
+    }
+    let mut lower = [0; LONGEST];
+    let lower = &mut lower[..name.len()];
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    Some(match &*lower {
+        b"href" => local_name!("href"),
+        b"src" => local_name!("src"),
+        b"title" => local_name!("title"),
+        b"alt" => local_name!("alt"),
+        b"data-src" => LocalName::from("data-src"),
+        b"start" => local_name!("start"),
+        b"type" => local_name!("type"),
+        b"checked" => local_name!("checked"),
+        b"colspan" => local_name!("colspan"),
+        b"align" => local_name!("align"),
+        b"encoding" => local_name!("encoding"),
+        b"style" if clean || value.contains("text-align") => local_name!("style"),
+        b"class" if clean || guard::language(value).is_some() => local_name!("class"),
+        b"id" if clean => local_name!("id"),
+        b"role" if clean => local_name!("role"),
+        b"hidden" if clean => local_name!("hidden"),
+        b"aria-hidden" if clean => local_name!("aria-hidden"),
+        _ => return None,
+    })
+}
+
+/// The value with its references decoded.
+fn decoded(value: &str) -> StrTendril {
+    let Some(first) = memchr::memchr2(b'&', 0, value.as_bytes()) else {
+        return StrTendril::from_slice(value);
+    };
+    let mut out = String::with_capacity(value.len());
+    let mut done = 0;
+    let mut at = first;
+    loop {
+        let length = if value.as_bytes()[at] == 0 {
+            out.push_str(&value[done..at]);
+            out.push('\u{fffd}');
+            Some(0)
+        } else {
+            reference::decode(&value[at + 1..], true).map(|(characters, length)| {
+                out.push_str(&value[done..at]);
+                out.push_str(characters.as_str());
+                length
+            })
+        };
+        if let Some(length) = length {
+            done = at + 1 + length;
+        }
+        let from = done.max(at + 1);
+        match memchr::memchr2(b'&', 0, &value.as_bytes()[from..]) {
+            Some(found) => at = from + found,
+            None => break,
+        }
+    }
+    out.push_str(&value[done..]);
+    out.into()
+}
