@@ -43,7 +43,7 @@ pub struct Row<'a> {
     pub byte_offset: u64,
     /// The line was cut to a window.
     pub truncated: bool,
-    /// How many lines of the file match; only in a row that counts.
+    /// How many rows the file has (matching lines; with `multiline` matches that share no line); only in a row that counts.
     pub match_count: Option<u32>,
     /// The lines before, those that no other row shows.
     pub before: Vec<ContextLine<'a>>,

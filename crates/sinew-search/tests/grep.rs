@@ -179,6 +179,18 @@ fn what_was_not_searched_is_said() {
 
 #[cfg(unix)]
 #[test]
+fn a_file_too_large_to_hold_is_said() {
+    let folder = tree(&[]);
+    let path = folder.path().join("hole");
+    std::fs::File::create(&path).unwrap().set_len((1 << 30) + 1).unwrap();
+    let result = run(&GrepOptions { multiline: true, ..GrepOptions::new("a\\nb", &path) });
+    assert_eq!(result.skipped.too_large, 1);
+    assert_eq!(result.warnings.len(), 1);
+    assert!(result.warnings[0].contains("too large to hold in memory"), "{:?}", result.warnings);
+}
+
+#[cfg(unix)]
+#[test]
 fn an_unreadable_file_is_a_warning() {
     // Also for root, who may read everything else: memory that belongs to nobody.
     let path = Path::new("/proc/self/mem");

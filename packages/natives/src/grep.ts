@@ -84,7 +84,7 @@ export interface SearchMatch {
 export interface GrepMatch extends SearchMatch {
   /** Relative to the searched folder, with `/`; of a single file as it was given. */
   path: string;
-  /** How many lines of the file match; only in mode `"count"`. */
+  /** How many lines of the file match (with `multiline`: matches that share no line); only in mode `"count"`. */
   matchCount?: number;
 }
 
