@@ -1,71 +1,51 @@
 //! The mouth of `keys` and of the input buffer.
 
-use std::mem::MaybeUninit;
-
-use napi::bindgen_prelude::{Either, FromNapiValue, Uint8Array};
-use napi::{Result, Status, sys};
+use napi::Result;
+use napi::bindgen_prelude::{Either, Uint8Array};
 use napi_derive::napi;
 use sinew::term::{self, Input};
+
+use crate::text::Text;
 
 /// Longer strings are no key.
 const LONGEST: usize = 256;
 
-/// A sequence or key id; what is too long for either is empty.
-pub(crate) struct Short {
-    bytes: [MaybeUninit<u8>; LONGEST],
-    length: usize,
-}
-
-impl Short {
-    fn text(&self) -> &str {
-        // SAFETY: N-API wrote the first `length` bytes.
-        let bytes = unsafe { std::slice::from_raw_parts(self.bytes.as_ptr().cast(), self.length) };
-        std::str::from_utf8(bytes).unwrap_or("")
-    }
-}
-
-impl FromNapiValue for Short {
-    unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> Result<Self> {
-        let mut short = Short { bytes: [const { MaybeUninit::uninit() }; LONGEST], length: 0 };
-        let bytes = short.bytes.as_mut_ptr().cast();
-        // SAFETY: `bytes` has room for LONGEST bytes; N-API writes at most that many, a zero at the end included.
-        let status = unsafe { sys::napi_get_value_string_utf8(env, value, bytes, LONGEST, &mut short.length) };
-        if status != sys::Status::napi_ok {
-            return Err(napi::Error::new(Status::from(status), "the sequence must be a string".to_string()));
+/// Runs `work` on a sequence or key id; one that is too long is read as empty, which is no key either.
+fn read<T>(text: &Text, work: impl FnOnce(&str) -> T) -> Result<T> {
+    text.read(|units| {
+        let mut ascii = [0; LONGEST];
+        let units = if units.len() > LONGEST { &[] } else { units };
+        for (byte, unit) in ascii.iter_mut().zip(units) {
+            match u8::try_from(*unit) {
+                Ok(small) if small.is_ascii() => *byte = small,
+                _ => return work(&String::from_utf16_lossy(units)),
+            }
         }
-        // N-API cuts between characters: what came near the end may be a part.
-        if short.length > LONGEST - 5 {
-            short.length = 0;
-        }
-        Ok(short)
-    }
+        work(std::str::from_utf8(&ascii[..units.len()]).unwrap_or(""))
+    })
 }
 
 /// The names of keys that are no characters; `parseKey` gives their place plus 0x110000.
-#[napi]
+#[napi(catch_unwind)]
 pub fn key_names() -> Vec<&'static str> {
     term::key_names().to_vec()
 }
 
 /// The key as one number: modifiers from bit 24 on (shift 1, alt 2, ctrl 4, super 8), then character or name; 0: none.
-#[napi]
-pub fn parse_key(#[napi(ts_arg_type = "string")] data: Short, kitty_active: bool) -> u32 {
-    term::parse_key(data.text(), kitty_active).map_or(0, term::Key::packed)
+/// Bit 31: the sequence may match more ids than that of the key.
+#[napi(catch_unwind)]
+pub fn parse_key(#[napi(ts_arg_type = "string")] data: Text, kitty_active: bool) -> Result<u32> {
+    let (key, ambiguous) = read(&data, |data| term::resolve_key(data, kitty_active))?;
+    Ok(key.map_or(0, term::Key::packed) | u32::from(ambiguous) << 31)
 }
 
-/// Whether `data` may match other ids than that of `parseKey`.
-#[napi]
-pub fn is_ambiguous_key(#[napi(ts_arg_type = "string")] data: Short, kitty_active: bool) -> bool {
-    term::is_ambiguous(data.text(), kitty_active)
-}
-
-#[napi]
+#[napi(catch_unwind)]
 pub fn matches_key(
-    #[napi(ts_arg_type = "string")] data: Short,
-    #[napi(ts_arg_type = "string")] key_id: Short,
+    #[napi(ts_arg_type = "string")] data: Text,
+    #[napi(ts_arg_type = "string")] key_id: Text,
     kitty_active: bool,
-) -> bool {
-    term::matches_key(data.text(), key_id.text(), kitty_active)
+) -> Result<bool> {
+    read(&data, |data| read(&key_id, |id| term::matches_key(data, id, kitty_active)))?
 }
 
 /// The fields of a Kitty sequence.
@@ -78,25 +58,33 @@ pub struct KittyFields {
     pub event_type: Option<u32>,
 }
 
-#[napi]
-pub fn parse_kitty_sequence(#[napi(ts_arg_type = "string")] data: Short) -> Option<KittyFields> {
-    let term::KittySequence { codepoint, shifted_key, base_layout_key, modifier, event } =
-        term::parse_kitty_sequence(data.text())?;
-    let event_type = event.map(|event| event as u32);
-    Some(KittyFields { codepoint, shifted_key, base_layout_key, modifier, event_type })
+impl From<term::KittySequence> for KittyFields {
+    fn from(sequence: term::KittySequence) -> KittyFields {
+        let term::KittySequence { codepoint, shifted_key, base_layout_key, modifier, event } = sequence;
+        KittyFields { codepoint, shifted_key, base_layout_key, modifier, event_type: event.map(|event| event as u32) }
+    }
 }
 
-#[napi]
-pub fn matches_kitty_sequence(#[napi(ts_arg_type = "string")] data: Short, codepoint: i32, modifier: u32) -> bool {
-    term::matches_kitty_sequence(data.text(), codepoint, modifier)
+#[napi(catch_unwind)]
+pub fn parse_kitty_sequence(#[napi(ts_arg_type = "string")] data: Text) -> Result<Option<KittyFields>> {
+    read(&data, |data| term::parse_kitty_sequence(data).map(KittyFields::from))
 }
 
-#[napi]
+#[napi(catch_unwind)]
+pub fn matches_kitty_sequence(
+    #[napi(ts_arg_type = "string")] data: Text,
+    codepoint: i32,
+    modifier: u32,
+) -> Result<bool> {
+    read(&data, |data| term::matches_kitty_sequence(data, codepoint, modifier))
+}
+
+#[napi(catch_unwind)]
 pub fn matches_legacy_sequence(
-    #[napi(ts_arg_type = "string")] data: Short,
-    #[napi(ts_arg_type = "string")] key_name: Short,
-) -> bool {
-    term::matches_legacy_sequence(data.text(), key_name.text())
+    #[napi(ts_arg_type = "string")] data: Text,
+    #[napi(ts_arg_type = "string")] key_name: Text,
+) -> Result<bool> {
+    read(&data, |data| read(&key_name, |name| term::matches_legacy_sequence(data, name)))?
 }
 
 /// Cuts input into sequences; pastes are marked by a leading `p`, sequences by `s`.
@@ -112,7 +100,7 @@ impl InputBuffer {
         InputBuffer::default()
     }
 
-    #[napi]
+    #[napi(catch_unwind)]
     pub fn feed(&mut self, data: Either<String, Uint8Array>) -> Vec<String> {
         marked(match &data {
             Either::A(text) => self.0.feed(text.as_bytes()),

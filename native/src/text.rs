@@ -4,112 +4,123 @@
 //! are the text itself cross as `null`, and the TypeScript side gives its own string back.
 
 use std::mem::MaybeUninit;
-use std::ptr;
 
-use napi::bindgen_prelude::{FromNapiValue, ToNapiValue};
+use napi::bindgen_prelude::{FromNapiValue, Utf16String};
 use napi::{Result, Status, sys};
 use napi_derive::napi;
 use sinew::term::{Ellipsis, utf16};
 
-/// Strings up to this length are read without an allocation.
+/// Strings shorter than this are read without an allocation.
 const SHORT: usize = 512;
 
-/// A string argument.
+/// A string argument, read where it is used: moving a buffer around costs as much as the crossing.
 pub(crate) struct Text {
-    short: [MaybeUninit<u16>; SHORT],
-    length: usize,
-    long: Vec<u16>,
-}
-
-impl Text {
-    fn units(&self) -> &[u16] {
-        if !self.long.is_empty() {
-            return &self.long;
-        }
-        // SAFETY: N-API wrote the first `length` units, and `length` is less than SHORT.
-        unsafe { std::slice::from_raw_parts(self.short.as_ptr().cast(), self.length) }
-    }
-}
-
-fn check(status: sys::napi_status, what: &str) -> Result<()> {
-    if status == sys::Status::napi_ok { Ok(()) } else { Err(napi::Error::new(Status::from(status), what.to_string())) }
+    env: sys::napi_env,
+    value: sys::napi_value,
 }
 
 impl FromNapiValue for Text {
     unsafe fn from_napi_value(env: sys::napi_env, value: sys::napi_value) -> Result<Self> {
-        let mut text = Text { short: [const { MaybeUninit::uninit() }; SHORT], length: 0, long: Vec::new() };
-        let short = text.short.as_mut_ptr().cast();
-        // SAFETY: `short` has room for SHORT units; N-API writes at most that many, a zero at the end included.
-        let status = unsafe { sys::napi_get_value_string_utf16(env, value, short, SHORT, &mut text.length) };
-        check(status, "the text must be a string")?;
-        if text.length < SHORT - 1 {
-            return Ok(text);
-        }
+        Ok(Text { env, value })
+    }
+}
+
+impl Text {
+    /// Runs `work` on the string's code units. An argument that is no string is an error.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&[u16]) -> T) -> Result<T> {
+        self.read_start(|_| None, work)
+    }
+
+    /// The same, but of a long string `start` sees the beginning first, and may answer.
+    fn read_start<T>(&self, start: impl FnOnce(&[u16]) -> Option<T>, work: impl FnOnce(&[u16]) -> T) -> Result<T> {
+        let mut short = [const { MaybeUninit::<u16>::uninit() }; SHORT];
         let mut length = 0;
-        // SAFETY: without a buffer N-API only tells the length.
-        let status = unsafe { sys::napi_get_value_string_utf16(env, value, ptr::null_mut(), 0, &mut length) };
-        check(status, "the text has no length")?;
-        let mut units = Vec::<u16>::with_capacity(length + 1);
-        // SAFETY: the buffer has room for `length` units and the zero, and N-API tells how many it wrote.
-        unsafe {
-            let status = sys::napi_get_value_string_utf16(env, value, units.as_mut_ptr(), length + 1, &mut length);
-            check(status, "the text cannot be read")?;
-            units.set_len(length);
+        // SAFETY: the value lives as long as the call. N-API writes at most SHORT units, a zero at the end included.
+        let status = unsafe {
+            sys::napi_get_value_string_utf16(self.env, self.value, short.as_mut_ptr().cast(), SHORT, &mut length)
+        };
+        if status != sys::Status::napi_ok {
+            return Err(napi::Error::new(Status::from(status), "the text must be a string".to_string()));
         }
-        text.long = units;
-        Ok(text)
+        // SAFETY: N-API wrote `length` units.
+        let units = unsafe { std::slice::from_raw_parts(short.as_ptr().cast(), length) };
+        if length < SHORT - 1 {
+            return Ok(work(units));
+        }
+        let half = units.last().is_some_and(|unit| (0xD800..0xDC00).contains(unit));
+        if let Some(answer) = start(&units[..length - usize::from(half)]) {
+            return Ok(answer);
+        }
+        // SAFETY: environment and value are those of this call.
+        let units = unsafe { Utf16String::from_napi_value(self.env, self.value) }?;
+        Ok(work(&units))
     }
 }
 
-/// A string result.
-pub(crate) struct Units(Vec<u16>);
-
-impl ToNapiValue for Units {
-    unsafe fn to_napi_value(env: sys::napi_env, Units(units): Self) -> Result<sys::napi_value> {
-        let mut value = ptr::null_mut();
-        // SAFETY: pointer and length are those of a living vector, which N-API copies.
-        let status = unsafe { sys::napi_create_string_utf16(env, units.as_ptr(), units.len() as isize, &mut value) };
-        check(status, "the result is longer than a JavaScript string may be")?;
-        Ok(value)
-    }
-}
-
-#[napi]
-pub fn visible_width(#[napi(ts_arg_type = "string")] text: Text, tab_width: u32) -> f64 {
-    utf16::visible_width(text.units(), tab_width as usize) as f64
+#[napi(catch_unwind)]
+pub fn visible_width(#[napi(ts_arg_type = "string")] text: Text, tab_width: u32) -> Result<f64> {
+    text.read(|text| utf16::visible_width(text, tab_width as usize) as f64)
 }
 
 /// The lines, joined by line feeds: one string crosses faster than many.
-#[napi(ts_return_type = "string")]
-pub fn wrap_text_with_ansi(#[napi(ts_arg_type = "string")] text: Text, width: u32, tab_width: u32) -> Units {
-    Units(utf16::wrap(text.units(), width as usize, tab_width as usize))
+#[napi(catch_unwind, ts_return_type = "string")]
+pub fn wrap_text_with_ansi(
+    #[napi(ts_arg_type = "string")] text: Text,
+    width: u32,
+    tab_width: u32,
+) -> Result<Utf16String> {
+    text.read(|text| utf16::wrap(text, width as usize, tab_width as usize).into())
 }
 
-#[napi(ts_return_type = "string | null")]
+#[napi(catch_unwind, ts_return_type = "string | null")]
 pub fn truncate_to_width(
     #[napi(ts_arg_type = "string")] text: Text,
     max_width: u32,
     ellipsis: u32,
     pad: bool,
     tab_width: u32,
-) -> Option<Units> {
+) -> Result<Option<Utf16String>> {
     let ellipsis = [Ellipsis::Unicode, Ellipsis::Ascii].get(ellipsis as usize).copied().unwrap_or(Ellipsis::Omit);
-    utf16::truncate(text.units(), max_width as usize, ellipsis, pad, tab_width as usize).map(Units)
+    let (max, tab) = (max_width as usize, tab_width as usize);
+    let start = |start: &[u16]| utf16::truncate_start(start, max, ellipsis, pad, tab).map(|cut| Some(cut.into()));
+    text.read_start(start, |text| utf16::truncate(text, max, ellipsis, pad, tab).map(Utf16String::from))
 }
 
-#[napi(ts_return_type = "[string, number]")]
+/// Texts and their cells as one string, which crosses faster than an array: for each text four characters with the
+/// bytes of its cells and four with those of its length, then the texts.
+fn packed<const N: usize>(parts: [(Vec<u16>, usize); N]) -> Utf16String {
+    let mut units = Vec::with_capacity(12 + parts.iter().map(|(text, _)| text.len()).sum::<usize>());
+    for (text, width) in &parts {
+        for number in [*width, text.len()] {
+            let clamped = u32::try_from(number).unwrap_or(u32::MAX);
+            units.extend(clamped.to_le_bytes().map(u16::from));
+        }
+    }
+    parts.iter().for_each(|(text, _)| units.extend_from_slice(text));
+    units.into()
+}
+
+fn columns<const N: usize>(line: &Text, windows: [(usize, usize, bool); N], tab: u32) -> Result<Utf16String> {
+    let tab = tab as usize;
+    let start = |start: &[u16]| {
+        let (parts, sure) = utf16::columns(start, windows, tab);
+        sure.then(|| packed(parts))
+    };
+    line.read_start(start, |line| packed(utf16::columns(line, windows, tab).0))
+}
+
+#[napi(catch_unwind, ts_return_type = "string")]
 pub fn slice_with_width(
     #[napi(ts_arg_type = "string")] line: Text,
     start: u32,
     length: u32,
     strict: bool,
     tab_width: u32,
-) -> (Units, f64) {
-    let (text, width) = utf16::slice(line.units(), start as usize, length as usize, strict, tab_width as usize);
-    (Units(text), width as f64)
+) -> Result<Utf16String> {
+    columns(&line, [(start as usize, length as usize, strict)], tab_width)
 }
 
-#[napi(ts_return_type = "[string, number, string, number]")]
+#[napi(catch_unwind, ts_return_type = "string")]
 pub fn extract_segments(
     #[napi(ts_arg_type = "string")] line: Text,
     before_end: u32,
@@ -117,19 +128,13 @@ pub fn extract_segments(
     after_length: u32,
     strict_after: bool,
     tab_width: u32,
-) -> (Units, f64, Units, f64) {
-    let [(before, before_width), (after, after_width)] = utf16::segments(
-        line.units(),
-        before_end as usize,
-        after_start as usize,
-        after_length as usize,
-        strict_after,
-        tab_width as usize,
-    );
-    (Units(before), before_width as f64, Units(after), after_width as f64)
+) -> Result<Utf16String> {
+    // A wide cluster half under the overlay cannot be shown: what stands before it is strict always.
+    let after = (after_start as usize, after_length as usize, strict_after);
+    columns(&line, [(0, before_end as usize, true), after], tab_width)
 }
 
-#[napi(ts_return_type = "string | null")]
-pub fn sanitize_text(#[napi(ts_arg_type = "string")] text: Text) -> Option<Units> {
-    utf16::sanitize(text.units()).map(Units)
+#[napi(catch_unwind, ts_return_type = "string | null")]
+pub fn sanitize_text(#[napi(ts_arg_type = "string")] text: Text) -> Result<Option<Utf16String>> {
+    text.read(|text| utf16::sanitize(text).map(Utf16String::from))
 }

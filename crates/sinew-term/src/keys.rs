@@ -52,14 +52,15 @@ impl Press {
 /// `None` for a release, a lock or modifier key alone, mouse, focus, replies, text of several characters, and
 /// whatever is not understood.
 pub fn parse_key(data: &str, kitty: bool) -> Option<Key> {
-    let press = press(data, kitty)?;
-    (!press.released && !press.loose).then_some(press.key)
+    resolve_key(data, kitty).0
 }
 
-/// Whether `data` may match other ids than the one that [`parse_key`] gives: a byte that several keys send, a key of
-/// another script, alt in its old form under Kitty's protocol.
-pub fn is_ambiguous(data: &str, kitty: bool) -> bool {
-    press(data, kitty).is_some_and(|press| press.loose || press.others[0].is_some())
+/// [`parse_key`], and whether `data` may match other ids too: a byte that several keys send, a key of another script,
+/// alt in its old form under Kitty's protocol.
+pub fn resolve_key(data: &str, kitty: bool) -> (Option<Key>, bool) {
+    let Some(press) = press(data, kitty) else { return (None, false) };
+    let key = (!press.released && !press.loose).then_some(press.key);
+    (key, press.loose || press.others[0].is_some())
 }
 
 /// Whether `data` is a press of the key `id` (`ctrl+c`, `Shift+Alt+pageUp`, `esc`, `return`; modifiers in any order

@@ -12,8 +12,8 @@ mod text;
 pub mod utf16;
 
 pub use keys::{
-    Key, KittyEvent, KittySequence, Modifiers, is_ambiguous, key_names, matches_key, matches_kitty_sequence,
-    matches_legacy_sequence, parse_key, parse_kitty_sequence,
+    Key, KittyEvent, KittySequence, Modifiers, key_names, matches_key, matches_kitty_sequence, matches_legacy_sequence,
+    parse_key, parse_kitty_sequence, resolve_key,
 };
 pub use stdin_buffer::{Input, StdinBuffer};
 pub use text::cut::Ellipsis;
@@ -57,7 +57,7 @@ pub struct Slice {
 /// Columns `[start, start + length)` of `line`. A wide cluster across the left edge is left out; across the right
 /// edge it is kept, unless `strict`.
 pub fn slice(line: &str, start: usize, length: usize, strict: bool, tab_width: usize) -> Slice {
-    let (bytes, width) = text::cut::slice(line.as_bytes(), start, length, strict, tab_width);
+    let ([(bytes, width)], _) = text::cut::columns(line.as_bytes(), [(start, length, strict)], tab_width);
     Slice { text: string(bytes), width }
 }
 
@@ -80,9 +80,10 @@ pub fn segments(
     strict_after: bool,
     tab_width: usize,
 ) -> Segments {
-    let [before, after] =
-        text::cut::segments(line.as_bytes(), before_end, (after_start, after_length), strict_after, tab_width)
-            .map(|(bytes, width)| Slice { text: string(bytes), width });
+    // A wide cluster half under the overlay cannot be shown: `before` is strict always.
+    let windows = [(0, before_end, true), (after_start, after_length, strict_after)];
+    let (parts, _) = text::cut::columns(line.as_bytes(), windows, tab_width);
+    let [before, after] = parts.map(|(bytes, width)| Slice { text: string(bytes), width });
     Segments { before, after }
 }
 

@@ -18,9 +18,26 @@ pub fn truncate(text: &[u16], max: usize, ellipsis: Ellipsis, pad: bool, tab_wid
     cut::truncate(text, max, ellipsis, pad, tab_width)
 }
 
+/// What [`truncate`] gives for every text that starts with `start`, or `None` when `start` does not decide it. `start`
+/// must not end inside a surrogate pair.
+pub fn truncate_start(start: &[u16], max: usize, ellipsis: Ellipsis, pad: bool, tab_width: usize) -> Option<Vec<u16>> {
+    cut::truncate_start(start, max, ellipsis, pad, tab_width)
+}
+
+/// As [`crate::slice`] for each of several windows `(start, length, strict)`, in one pass: texts and their cells. Also
+/// whether every text that starts with `line` gives the same, if `line` does not end inside a surrogate pair.
+pub fn columns<const N: usize>(
+    line: &[u16],
+    windows: [(usize, usize, bool); N],
+    tab_width: usize,
+) -> ([(Vec<u16>, usize); N], bool) {
+    cut::columns(line, windows, tab_width)
+}
+
 /// As [`crate::slice`]: the text and its cells.
 pub fn slice(line: &[u16], start: usize, length: usize, strict: bool, tab_width: usize) -> (Vec<u16>, usize) {
-    cut::slice(line, start, length, strict, tab_width)
+    let ([part], _) = columns(line, [(start, length, strict)], tab_width);
+    part
 }
 
 /// As [`crate::segments`]: before and after, each with its cells.
@@ -32,7 +49,7 @@ pub fn segments(
     strict_after: bool,
     tab_width: usize,
 ) -> [(Vec<u16>, usize); 2] {
-    cut::segments(line, before_end, (after_start, after_length), strict_after, tab_width)
+    columns(line, [(0, before_end, true), (after_start, after_length, strict_after)], tab_width).0
 }
 
 /// As [`crate::sanitize`]; lone surrogates go too. `None` when the text comes back unchanged.

@@ -214,6 +214,22 @@ proptest! {
     }
 
     #[test]
+    fn a_start_that_decides_decides_right(text in text(), cut in 0usize..60, a in 0usize..12, b in 0usize..12, flag: bool) {
+        let mut start = &text[..cut.min(text.len())];
+        if let [head @ .., 0xD800..=0xDBFF] = start {
+            start = head;
+        }
+        if let Some(found) = truncate_start(start, a, Ellipsis::Unicode, flag, 3) {
+            prop_assert_eq!(Some(found), truncate(&text, a, Ellipsis::Unicode, flag, 3));
+        }
+        let windows = [(0, a, true), (b, a, flag)];
+        let (found, sure) = columns(start, windows, 3);
+        if sure {
+            prop_assert_eq!(found, columns(&text, windows, 3).0);
+        }
+    }
+
+    #[test]
     fn both_spellings_agree(text in text(), a in 0usize..12, b in 0usize..12, flag: bool) {
         let utf8 = whole(&text);
         let units = |text: &str| text.encode_utf16().collect::<Vec<_>>();

@@ -1,8 +1,8 @@
 /**
  * Keys: what a terminal sends when one is pressed.
  *
- * The sequences that terminals send most stand in a table here, filled from the addon's answers on first use; all
- * others cross.
+ * Each sequence that terminals send most has its place in a table here, which holds the addon's answer; all others
+ * cross each time.
  * @module
  */
 import { native } from "./loader.js";
@@ -45,13 +45,13 @@ const FIRST_NAMED = 0x110000;
 let names: readonly string[] | undefined;
 
 function idOf(packed: number): string | null {
-  if (packed === 0) return null;
   const code = packed & 0xffffff;
+  if (code === 0) return null;
   names ??= native.keyNames();
-  return PREFIXES[packed >>> 24]! + (code < FIRST_NAMED ? String.fromCodePoint(code) : names[code - FIRST_NAMED]!);
+  return PREFIXES[(packed >>> 24) & 15]! + (code < FIRST_NAMED ? String.fromCodePoint(code) : names[code - FIRST_NAMED]!);
 }
 
-// A common sequence has a place in the table: ASCII alone, with ESC, with CSI, with SS3; `CSI 1;m<letter>`; and with
+// Places are numbered without looking at the table: ASCII alone, with ESC, with CSI, with SS3; `CSI 1;m<letter>`; and with
 // one or two numbers, `CSI n;m~` and `CSI n;mu`.
 const MODIFIER_VALUES = 17;
 const NUMBERS = 128;
@@ -97,38 +97,25 @@ function placeOf(data: string): number {
   return number === 1 && modifier > 0 ? LETTER_AT + last * MODIFIER_VALUES + modifier : -1;
 }
 
-/** The sequence at a place of the table. */
-function sequenceAt(place: number): string {
-  if (place < LETTER_AT) return ["", "\x1b", "\x1b[", "\x1bO"][place >> 7] + String.fromCharCode(place & 127);
-  const kind = place < TILDE_AT ? LETTER_AT : place < UNICODE_AT ? TILDE_AT : UNICODE_AT;
-  const row = Math.floor((place - kind) / MODIFIER_VALUES);
-  const modifier = (place - kind) % MODIFIER_VALUES;
-  const second = modifier ? `;${modifier}` : "";
-  if (kind === LETTER_AT) return `\x1b[1${second}${String.fromCharCode(row)}`;
-  return `\x1b[${row}${second}${kind === TILDE_AT ? "~" : "u"}`;
-}
+/** The addon's bit for a sequence that matches more ids than its own. */
+const AMBIGUOUS = 0x80000000;
 
+/** The addon's answers for one mode, by place. */
 interface Table {
-  readonly ids: readonly (string | null)[];
+  /** `undefined` until the sequence is met. */
+  readonly ids: (string | null | undefined)[];
   /** 1 where a sequence matches more ids than its own. */
   readonly ambiguous: Uint8Array;
 }
 
-let legacyTable: Table | undefined;
-let kittyTable: Table | undefined;
+const newTable = (): Table => ({ ids: new Array<string | null | undefined>(PLACES).fill(undefined), ambiguous: new Uint8Array(PLACES) });
+const LEGACY = newTable();
+const KITTY = newTable();
 
-function filled(kitty: boolean): Table {
-  const ids: (string | null)[] = [];
-  const ambiguous = new Uint8Array(PLACES);
-  for (let place = 0; place < PLACES; place++) {
-    const data = sequenceAt(place);
-    ids.push(idOf(native.parseKey(data, kitty)));
-    ambiguous[place] = Number(native.isAmbiguousKey(data, kitty));
-  }
-  const table = { ids, ambiguous };
-  if (kitty) kittyTable = table;
-  else legacyTable = table;
-  return table;
+function ask(table: Table, place: number, data: string): string | null {
+  const packed = native.parseKey(data, table === KITTY);
+  table.ambiguous[place] = packed < AMBIGUOUS ? 0 : 1;
+  return (table.ids[place] = idOf(packed));
 }
 
 /** Every id that `parseKey` gives for ASCII and named keys; another spelling needs the addon. */
@@ -161,7 +148,11 @@ export function parseKey(data: string, kittyActive?: boolean): string | null {
   if (typeof data !== "string") string("parseKey: data", data);
   const kitty = kittyActive === true || flag("parseKey", kittyActive);
   const place = placeOf(data);
-  if (place >= 0) return ((kitty ? kittyTable : legacyTable) ?? filled(kitty)).ids[place]!;
+  if (place >= 0) {
+    const table = kitty ? KITTY : LEGACY;
+    const known = table.ids[place];
+    return known === undefined ? ask(table, place, data) : known;
+  }
   return idOf(native.parseKey(data, kitty));
 }
 
@@ -181,8 +172,9 @@ export function matchesKey(data: string, keyId: string, kittyActive?: boolean): 
   const kitty = kittyActive === true || flag("matchesKey", kittyActive);
   const place = placeOf(data);
   if (place >= 0) {
-    const table = (kitty ? kittyTable : legacyTable) ?? filled(kitty);
-    const id = table.ids[place];
+    const table = kitty ? KITTY : LEGACY;
+    let id = table.ids[place];
+    if (id === undefined) id = ask(table, place, data);
     if (id === keyId) return true;
     if (table.ambiguous[place] === 0 && (id === null || (written ?? writtenIds()).has(keyId))) return false;
   }

@@ -62,6 +62,12 @@ function cells(where: string, value: number): number {
   return value >>> 0 === value ? value : count(where, value);
 }
 
+/** The number whose bytes are the four characters at `at`: texts and their cells cross as one string. */
+function numberAt(packed: string, at: number): number {
+  const low = packed.charCodeAt(at) | (packed.charCodeAt(at + 1) << 8) | (packed.charCodeAt(at + 2) << 16);
+  return low + packed.charCodeAt(at + 3) * 0x1000000;
+}
+
 function tab(call: string, value: number | null | undefined): number {
   return value === undefined || value === null ? TAB_WIDTH : cells(`${call}: tabWidth`, value);
 }
@@ -175,8 +181,8 @@ export function sliceWithWidth(
     const text = line.slice(start, end);
     return { text, width: text.length };
   }
-  const [text, width] = native.sliceWithWidth(line, start, wanted, strict === true, tabs);
-  return { text, width };
+  const packed = native.sliceWithWidth(line, start, wanted, strict === true, tabs);
+  return { text: packed.slice(8), width: numberAt(packed, 0) };
 }
 
 /**
@@ -209,8 +215,14 @@ export function extractSegments(
     const after = line.slice(right, right + wanted);
     return { before, beforeWidth: before.length, after, afterWidth: after.length };
   }
-  const found = native.extractSegments(line, left, right, wanted, strictAfter === true, tabs);
-  return { before: found[0], beforeWidth: found[1], after: found[2], afterWidth: found[3] };
+  const packed = native.extractSegments(line, left, right, wanted, strictAfter === true, tabs);
+  const split = 16 + numberAt(packed, 4);
+  return {
+    before: packed.slice(16, split),
+    beforeWidth: numberAt(packed, 0),
+    after: packed.slice(split),
+    afterWidth: numberAt(packed, 8),
+  };
 }
 
 /**

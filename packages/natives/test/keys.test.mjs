@@ -28,7 +28,9 @@ test("what the table answers is what the addon answers", () => {
   for (const kitty of [false, true]) {
     for (const data of sequences) {
       const id = parseKey(data, kitty);
-      assert.equal(packed(id), native.parseKey(data, kitty), JSON.stringify(data));
+      // Once as the addon answers, once as the table remembers it.
+      assert.equal(packed(id), native.parseKey(data, kitty) & 0x7fffffff, JSON.stringify(data));
+      assert.equal(parseKey(data, kitty), id);
       if (id !== null) ids.add(id);
     }
   }

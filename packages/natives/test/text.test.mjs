@@ -6,6 +6,13 @@ const require = createRequire(import.meta.url);
 const { Ellipsis, extractSegments, sanitizeText, sliceWithWidth, truncateToWidth, visibleWidth, wrapTextWithAnsi } = require("..");
 const { native } = require("../dist/loader.js");
 
+/** Text and cells as they cross: two numbers of four bytes for each text, then the texts. */
+function unpacked(packed, count) {
+  const number = (at) => Buffer.from(packed.slice(at, at + 4), "latin1").readUInt32LE();
+  let at = 8 * count;
+  return Array.from({ length: count }, (_, n) => [packed.slice(at, (at += number(8 * n + 4))), number(8 * n)]).flat();
+}
+
 /** Numbers that are the same in each run. */
 function numbers(seed) {
   let state = seed;
@@ -42,9 +49,9 @@ test("what is answered without the addon is what the addon answers", () => {
       assert.equal(truncateToWidth(text, a, ellipsis, strict), native.truncateToWidth(text, a, ellipsis, strict, 3) ?? text, at);
     }
     const { text: cut, width } = sliceWithWidth(text, a, b, strict);
-    assert.deepEqual([cut, width], native.sliceWithWidth(text, a, b, strict, 3), at);
+    assert.deepEqual([cut, width], unpacked(native.sliceWithWidth(text, a, b, strict, 3), 1), at);
     const sides = extractSegments(text, a, b, c, strict);
-    assert.deepEqual(Object.values(sides), native.extractSegments(text, a, b, c, strict, 3), at);
+    assert.deepEqual(Object.values(sides), unpacked(native.extractSegments(text, a, b, c, strict, 3), 2), at);
     assert.equal(sanitizeText(text), native.sanitizeText(text) ?? text, at);
   }
 });
@@ -68,6 +75,18 @@ test("long strings cross whole", () => {
     assert.equal(truncateToWidth(text, length), text);
     assert.equal(sliceWithWidth(text, length - 1, 5).text, "é");
     assert.equal(sanitizeText(`\x1b[1m${text}`), text);
+  }
+});
+
+test("a long line gives the same columns whether its beginning decides or not", () => {
+  const line = "\x1b[31mwörld 界\x1b[0m ".repeat(400);
+  const plain = sanitizeText(line);
+  for (const start of [0, 40, 200, 1000]) {
+    assert.equal(sanitizeText(sliceWithWidth(line, start, 45).text), sanitizeText(sliceWithWidth(plain, start, 45).text));
+    const { before, after } = extractSegments(line, 9, start + 9, 27);
+    assert.equal(before, sliceWithWidth(line, 0, 9, true).text);
+    assert.equal(after, sliceWithWidth(line, start + 9, 27).text);
+    assert.equal(sanitizeText(truncateToWidth(line, start)), truncateToWidth(plain, start));
   }
 });
 

@@ -4,9 +4,12 @@ use super::id::{Key, Modifiers};
 use super::table::{CONSOLE, LETTERS, NUMBERS, SMALL_LETTERS, find};
 use super::{Press, kitty, windows};
 
+/// In place of a number that is not there; no code point, modifier or key number is as large.
+const ABSENT: u32 = u32::MAX;
+
 /// Numbers between semicolons, up to six groups, of which the first three numbers between colons are kept.
 pub(super) struct Parameters {
-    groups: [[Option<u32>; 3]; 6],
+    groups: [[u32; 3]; 6],
     /// How many groups there are; none at all is 0.
     pub(super) count: usize,
 }
@@ -14,14 +17,15 @@ pub(super) struct Parameters {
 impl Parameters {
     /// `None` when there is anything but digits, `;` and `:`, or too many groups to be a key.
     pub(super) fn parse(bytes: &[u8]) -> Option<Parameters> {
-        let mut parameters = Parameters { groups: [[None; 3]; 6], count: usize::from(!bytes.is_empty()) };
+        let mut parameters = Parameters { groups: [[ABSENT; 3]; 6], count: usize::from(!bytes.is_empty()) };
         let mut place = 0;
         for byte in bytes {
             match byte {
                 b'0'..=b'9' => {
                     let group = parameters.groups.get_mut(parameters.count - 1)?;
                     if let Some(value) = group.get_mut(place) {
-                        *value = Some(value.unwrap_or(0).checked_mul(10)?.checked_add(u32::from(byte - b'0'))?);
+                        let before = if *value == ABSENT { 0 } else { *value };
+                        *value = before.checked_mul(10)?.checked_add(u32::from(byte - b'0'))?;
                     }
                 }
                 b';' => (parameters.count, place) = (parameters.count + 1, 0),
@@ -33,7 +37,7 @@ impl Parameters {
     }
 
     pub(super) fn get(&self, group: usize, place: usize) -> Option<u32> {
-        *self.groups.get(group)?.get(place)?
+        Some(*self.groups.get(group)?.get(place)?).filter(|value| *value != ABSENT)
     }
 }
 

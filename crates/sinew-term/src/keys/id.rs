@@ -130,6 +130,9 @@ impl Key {
         if c.is_control() || c == char::REPLACEMENT_CHARACTER {
             return None;
         }
+        if c.is_ascii_lowercase() || c.is_ascii_digit() {
+            return Some(Key { code: u32::from(c), modifiers });
+        }
         let mut lower = c.to_lowercase();
         let code = match (lower.next(), lower.next()) {
             (Some(small), None) if small != c => {

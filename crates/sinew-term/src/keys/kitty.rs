@@ -130,6 +130,10 @@ pub(super) fn press(parameters: &Parameters) -> Option<Press> {
 
 /// The key with this code point.
 pub(super) fn coded(code: u32, modifiers: Modifiers) -> Option<Key> {
+    // Most keys are ASCII characters, which stand in no table.
+    if (0x20..0x7F).contains(&code) {
+        return Key::with(char::from_u32(code)?, modifiers);
+    }
     if let Some(key) = find(CODES, code) {
         return Some(key.held(modifiers));
     }

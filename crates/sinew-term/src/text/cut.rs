@@ -38,6 +38,42 @@ impl Ellipsis {
 
 /// Cuts `text` to `max` cells. `None`: it fits and needs no padding.
 pub(crate) fn truncate<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usize) -> Option<Vec<U>> {
+    match cut(text, max, ellipsis, pad, tab) {
+        Cut::Done(out) => Some(out),
+        Cut::Fits { end, col } if pad && col < max => {
+            let mut out = text[..end].to_vec();
+            out.resize(end + max - col, U::ascii(b' '));
+            Some(out)
+        }
+        Cut::Fits { .. } => None,
+    }
+}
+
+/// What [`truncate`] gives for every text that starts with `start`; `None` when `start` does not decide it.
+pub(crate) fn truncate_start<U: Unit>(
+    start: &[U],
+    max: usize,
+    ellipsis: Ellipsis,
+    pad: bool,
+    tab: usize,
+) -> Option<Vec<U>> {
+    // The cluster that does not fit stands behind all that is kept; more text can only make it wider.
+    match cut(start, max, ellipsis, pad, tab) {
+        Cut::Done(out) => Some(out),
+        Cut::Fits { .. } => None,
+    }
+}
+
+enum Cut<U> {
+    Done(Vec<U>),
+    /// The text fits: where it ends without broken sequences, and its cells.
+    Fits {
+        end: usize,
+        col: usize,
+    },
+}
+
+fn cut<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usize) -> Cut<U> {
     let mark = ellipsis.cells().min(max);
     let limit = max - mark;
     let mut style = Style::PLAIN;
@@ -80,21 +116,16 @@ pub(crate) fn truncate<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad:
             Item::Control { end } | Item::Newline { end } => at = end,
         }
     };
-    let mut out;
-    match cut {
-        Some((place, style, cut_col)) if !fits => {
-            out = text[..place].to_vec();
-            style.close(text, &mut out);
-            ellipsis.write(mark, &mut out);
-            col = cut_col + mark;
-        }
-        _ if !pad || col >= max => return None,
-        _ => out = text[..whole_end(broken, text.len())].to_vec(),
-    }
+    let Some((place, style, cut_col)) = cut.filter(|_| !fits) else {
+        return Cut::Fits { end: whole_end(broken, text.len()), col };
+    };
+    let mut out = text[..place].to_vec();
+    style.close(text, &mut out);
+    ellipsis.write(mark, &mut out);
     if pad {
-        out.resize(out.len() + max - col, U::ascii(b' '));
+        out.resize(out.len() + max - cut_col - mark, U::ascii(b' '));
     }
-    Some(out)
+    Cut::Done(out)
 }
 
 /// Where the text before `at` ends without the broken sequences that stand there.
@@ -102,26 +133,21 @@ fn whole_end(broken: (usize, usize), at: usize) -> usize {
     if broken.1 == at && at > 0 { broken.0 } else { at }
 }
 
-/// Columns `[start, start + length)` with the state at the start restored and nothing open at the end.
-pub(crate) fn slice<U: Unit>(text: &[U], start: usize, length: usize, strict: bool, tab: usize) -> (Vec<U>, usize) {
-    let mut windows = [Window::new(start, length, strict)];
-    collect(text, &mut windows, tab);
-    let [window] = windows;
-    window.finish(text)
-}
+/// Columns of a line and their cells.
+pub(crate) type Part<U> = (Vec<U>, usize);
 
-/// What an overlay leaves: columns `[0, before_end)` and `[after_start, after_start + after_length)`.
-pub(crate) fn segments<U: Unit>(
+/// The columns `(start, length, strict)` of each of `windows`, in one pass, with the state at their start restored and
+/// nothing open at their end. Also whether every text that starts with `text` gives the same.
+pub(crate) fn columns<U: Unit, const N: usize>(
     text: &[U],
-    before_end: usize,
-    after: (usize, usize),
-    strict_after: bool,
+    windows: [(usize, usize, bool); N],
     tab: usize,
-) -> [(Vec<U>, usize); 2] {
-    // A wide cluster half under the overlay cannot be shown: `before` is strict always.
-    let mut windows = [Window::new(0, before_end, true), Window::new(after.0, after.1, strict_after)];
+) -> ([Part<U>; N], bool) {
+    let mut windows = windows.map(|(start, length, strict)| Window::new(start, length, strict));
     collect(text, &mut windows, tab);
-    windows.map(|window| window.finish(text))
+    // A window is done when a cluster stands behind it: nothing that follows can join what it took.
+    let sure = windows.iter().all(|window| window.done);
+    (windows.map(|window| window.finish(text)), sure)
 }
 
 /// The columns `start..end` of a line, collected while the line is walked.
@@ -162,8 +188,7 @@ impl<U: Unit> Window<U> {
 
     /// Takes a sequence or control between clusters that it took.
     fn take_zero(&mut self, text: &[U], range: (usize, usize), col: usize, style: &Style) {
-        self.done |= col >= self.end;
-        if self.open && !self.done {
+        if self.open && !self.done && col < self.end {
             self.take(text, range, 0, style);
         }
     }
