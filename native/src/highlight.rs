@@ -1,1 +1,107 @@
 //! The mouth of `highlight`.
+
+use napi::Env;
+use napi_derive::napi;
+use sinew::highlight::{self, Colors};
+
+use crate::task;
+
+/// One ANSI string per category; what is missing has no colour.
+#[napi(object)]
+pub struct HighlightPalette {
+    /// Comments.
+    pub comment: Option<String>,
+    /// Keywords.
+    pub keyword: Option<String>,
+    /// Names of functions.
+    pub function: Option<String>,
+    /// Variables.
+    pub variable: Option<String>,
+    /// Strings.
+    pub string: Option<String>,
+    /// Numbers.
+    pub number: Option<String>,
+    /// Names of types.
+    #[napi(js_name = "type")]
+    pub type_name: Option<String>,
+    /// Operators.
+    pub operator: Option<String>,
+    /// Punctuation.
+    pub punctuation: Option<String>,
+    /// Lines that a diff adds.
+    pub inserted: Option<String>,
+    /// Lines that a diff removes.
+    pub deleted: Option<String>,
+}
+
+impl HighlightPalette {
+    fn into_core(self) -> Colors {
+        let HighlightPalette {
+            comment,
+            keyword,
+            function,
+            variable,
+            string,
+            number,
+            type_name,
+            operator,
+            punctuation,
+            inserted,
+            deleted,
+        } = self;
+        Colors {
+            comment: comment.unwrap_or_default(),
+            keyword: keyword.unwrap_or_default(),
+            function: function.unwrap_or_default(),
+            variable: variable.unwrap_or_default(),
+            string: string.unwrap_or_default(),
+            number: number.unwrap_or_default(),
+            r#type: type_name.unwrap_or_default(),
+            operator: operator.unwrap_or_default(),
+            punctuation: punctuation.unwrap_or_default(),
+            inserted: inserted.unwrap_or_default(),
+            deleted: deleted.unwrap_or_default(),
+        }
+    }
+}
+
+/// Colours code; see `highlightCode`.
+#[napi]
+pub fn highlight_code(env: &Env, code: String, lang: String, colors: HighlightPalette) -> napi::Result<String> {
+    task::now(env, "highlightCode", || Ok(highlight::highlight(&code, &lang, &colors.into_core())))
+}
+
+/// Whether a language is known.
+#[napi]
+pub fn supports_language(env: &Env, lang: String) -> napi::Result<bool> {
+    task::now(env, "supportsLanguage", || Ok(highlight::supports(&lang)))
+}
+
+/// One name per language.
+#[napi]
+pub fn get_supported_languages(env: &Env) -> napi::Result<Vec<String>> {
+    task::now(env, "getSupportedLanguages", || Ok(highlight::languages()))
+}
+
+/// The native end of a `HighlightStream`.
+#[napi]
+pub struct HighlightState {
+    stream: highlight::HighlightStream,
+}
+
+#[napi]
+impl HighlightState {
+    /// A stream of code in `lang`.
+    #[napi(constructor)]
+    pub fn new(env: &Env, lang: String, colors: HighlightPalette) -> napi::Result<HighlightState> {
+        let stream =
+            task::now(env, "HighlightStream", || Ok(highlight::HighlightStream::new(&lang, &colors.into_core())))?;
+        Ok(HighlightState { stream })
+    }
+
+    /// Colours the next piece.
+    #[napi]
+    pub fn push(&mut self, env: &Env, chunk: String) -> napi::Result<String> {
+        task::now(env, "HighlightStream.push", || Ok(self.stream.push(&chunk)))
+    }
+}
