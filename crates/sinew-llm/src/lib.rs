@@ -8,11 +8,14 @@
 //! values that the caller gives.
 
 mod assembly;
+pub mod credentials;
 pub mod error;
 pub mod event;
+pub mod fetch;
 pub mod http;
 pub mod message;
 pub mod model;
+pub mod models;
 pub mod partial_json;
 pub mod provider;
 pub mod scripted;

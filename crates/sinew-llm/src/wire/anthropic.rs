@@ -186,7 +186,11 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
             }
             LlmMessage::Assistant(answer) => {
                 let own = is_own(request, answer);
-                let blocks: Vec<&Block> = answer.content.iter().filter(|block| is_sent(request, block, own)).collect();
+                let mut blocks: Vec<&Block> =
+                    answer.content.iter().filter(|block| is_sent(request, block, own)).collect();
+                // The server refuses an answer that ends with a thought.
+                let spoken = blocks.iter().rposition(|block| !own || !matches!(block, Block::Thinking(_)));
+                blocks.truncate(spoken.map_or(0, |last| last + 1));
                 if !blocks.is_empty() {
                     turns.push(Turn::Assistant(blocks, own));
                 }

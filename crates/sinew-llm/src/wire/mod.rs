@@ -90,6 +90,3 @@ impl Provider for WireProvider {
         EventStream::run(header(&request), move |sender| drive::answer(protocol, client, request, cancel, sender))
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -74,6 +74,11 @@ pub fn anthropic(body: &Value) -> Checked {
                 need(!text(block, "signature").is_empty(), format!("messages.{at}: thinking: signature is required"))?;
             }
         }
+        let last = blocks.last().map_or("", |block| text(block, "type"));
+        need(
+            !last.ends_with("thinking"),
+            format!("messages.{at}: the final block of an assistant message cannot be `thinking`"),
+        )?;
         let results = ids(blocks, "tool_result", "tool_use_id");
         if text(message, "role") == "user" {
             need(

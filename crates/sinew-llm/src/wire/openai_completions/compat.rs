@@ -30,7 +30,7 @@ const USUAL: Quirks = Quirks {
     assistant_after_tool_result: false,
     thinking_format: ThinkingFormat::Openai,
     cache_key: false,
-    id_limit: 64,
+    id_limit: 40,
 };
 
 /// Servers by a part of their host.
@@ -42,15 +42,14 @@ const KNOWN: &[(&str, Quirks)] = &[
             store: true,
             developer_role: true,
             cache_key: true,
-            id_limit: 40,
             ..USUAL
         },
     ),
     (
         "openai.azure.com",
-        Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, developer_role: true, id_limit: 40, ..USUAL },
+        Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, developer_role: true, ..USUAL },
     ),
-    ("openrouter.ai", Quirks { id_limit: 40, ..USUAL }),
+    ("openrouter.ai", USUAL),
     ("api.groq.com", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..USUAL }),
     ("api.cerebras.ai", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..USUAL }),
     ("api.x.ai", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, reasoning_effort: false, ..USUAL }),

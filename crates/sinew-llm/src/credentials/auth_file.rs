@@ -1,0 +1,139 @@
+//! `auth.json`: the keys and logins that the user stored.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sinew_base::{Error, ErrorCode};
+
+/// One credential.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum AuthEntry {
+    /// A key: a variable's name, a literal, or `!command`.
+    ApiKey {
+        /// The value.
+        key: String,
+    },
+    /// A login.
+    Oauth {
+        /// The token of requests.
+        access: String,
+        /// The token that gets a new one.
+        #[serde(default)]
+        refresh: String,
+        /// Until when `access` is good, in milliseconds since the epoch.
+        #[serde(default)]
+        expires: i64,
+    },
+}
+
+impl std::fmt::Debug for AuthEntry {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            AuthEntry::ApiKey { .. } => "ApiKey(***)",
+            AuthEntry::Oauth { .. } => "Oauth(***)",
+        })
+    }
+}
+
+/// The file's content. Entries of an unknown kind are kept.
+#[derive(Clone, Default, PartialEq)]
+pub struct AuthFile {
+    providers: Map<String, Value>,
+}
+
+impl std::fmt::Debug for AuthFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.providers.keys()).finish()
+    }
+}
+
+impl AuthFile {
+    /// Reads a file; a missing one is empty.
+    ///
+    /// # Errors
+    /// It cannot be read, or is not JSON. The message holds none of its content.
+    pub fn load(path: &Path) -> Result<AuthFile, Error> {
+        let text = match fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(AuthFile::default()),
+            Err(error) => return Err(Error::io(format!("failed to read {path:?}"), &error)),
+        };
+        AuthFile::parse(&text)
+            .map_err(|reason| Error::new(ErrorCode::InvalidData, format!("failed to read {path:?}: {reason}")))
+    }
+
+    /// Reads the text of a file.
+    ///
+    /// # Errors
+    /// The place of the fault, without the text around it.
+    pub fn parse(text: &str) -> Result<AuthFile, String> {
+        if text.trim().is_empty() {
+            return Ok(AuthFile::default());
+        }
+        match serde_json::from_str(text) {
+            Ok(providers) => Ok(AuthFile { providers }),
+            // serde's own message may quote a value.
+            Err(error) => Err(format!("no JSON object: line {}, column {}", error.line(), error.column())),
+        }
+    }
+
+    /// The credentials of a provider, in order.
+    #[must_use]
+    pub fn entries(&self, provider: &str) -> Vec<AuthEntry> {
+        let read = |value: &Value| serde_json::from_value(value.clone()).ok();
+        match self.providers.get(provider) {
+            Some(Value::Array(list)) => list.iter().filter_map(read).collect(),
+            Some(one) => read(one).into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// The providers that have an entry.
+    pub fn providers(&self) -> impl Iterator<Item = &str> {
+        self.providers.keys().map(String::as_str)
+    }
+
+    /// Replaces the credentials of a provider; none removes it.
+    pub fn set(&mut self, provider: &str, entries: &[AuthEntry]) {
+        let value = match entries {
+            [] => {
+                self.providers.shift_remove(provider);
+                return;
+            }
+            [one] => serde_json::json!(one),
+            many => serde_json::json!(many),
+        };
+        self.providers.insert(provider.to_string(), value);
+    }
+
+    /// Writes the file whole, readable by its owner alone: under another name first, then renamed.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn save(&self, path: &Path) -> Result<(), Error> {
+        let fail = |error: io::Error| Error::io(format!("failed to write {path:?}"), &error);
+        let mut text = serde_json::to_string_pretty(&self.providers).map_err(|error| fail(error.into()))?;
+        text.push('\n');
+        let beside = path.with_extension(format!("json.{}.tmp", std::process::id()));
+        let written = write_private(&beside, text.as_bytes()).and_then(|()| fs::rename(&beside, path));
+        written.map_err(|error| {
+            // What is left of the attempt is of no use; its own failure says nothing new.
+            let _ = fs::remove_file(&beside);
+            fail(error)
+        })
+    }
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

@@ -1,0 +1,126 @@
+use super::*;
+use crate::models::Registry;
+
+const NOW: i64 = 1_700_000_000_000;
+
+fn credentials(env: &'static [(&'static str, &'static str)], file: &str, command_line: Option<&str>) -> Credentials {
+    let environment: Environment =
+        Arc::new(move |name| env.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_string()));
+    let runner: CommandRunner = Arc::new(|command| match command {
+        "fail" => Err("exit code 1".to_string()),
+        "empty" => Ok(" \n".to_string()),
+        other => Ok(format!("from {other}\n")),
+    });
+    let line = command_line.map(|key| ("anthropic".to_string(), Secret::new(key)));
+    Credentials::new(environment, runner, AuthFile::parse(file).unwrap(), line)
+}
+
+fn provider(api_key: Option<&str>) -> ProviderEntry {
+    let mut entry = Registry::builtin(None).provider("anthropic").unwrap().clone();
+    entry.api_key = api_key.map(str::to_string);
+    entry
+}
+
+#[tokio::test]
+async fn the_first_source_that_has_a_key_wins() {
+    let file = r#"{"anthropic": {"type": "api_key", "key": "stored"}}"#;
+    let login = r#"{"anthropic": {"type": "oauth", "access": "token", "refresh": "r", "expires": 1800000000000}}"#;
+    let env = &[("ANTHROPIC_API_KEY", "variable"), ("OTHER", "named")];
+    let cases = [
+        (credentials(env, file, Some("typed")), Some("literal"), Source::CommandLine, "typed", false),
+        (credentials(env, file, None), Some("literal"), Source::AuthFile, "stored", false),
+        (credentials(env, login, None), Some("literal"), Source::AuthFile, "token", true),
+        (credentials(env, "{}", None), Some("literal"), Source::Environment, "variable", false),
+        (
+            credentials(&[("ANTHROPIC_OAUTH_TOKEN", "tok-1"), ("ANTHROPIC_API_KEY", "k")], "", None),
+            None,
+            Source::Environment,
+            "tok-1",
+            true,
+        ),
+        (credentials(&[], "{}", None), Some("literal"), Source::ModelsFile, "literal", false),
+        (credentials(&[("OTHER", "named")], "{}", None), Some("OTHER"), Source::ModelsFile, "named", false),
+        (credentials(&[], "{}", None), Some("!vault get"), Source::ModelsFile, "from vault get", false),
+    ];
+    for (credentials, api_key, source, key, bearer) in cases {
+        let provider = provider(api_key);
+        assert!(credentials.has_key(&provider));
+        let found = credentials.resolve(&provider, "s", NOW).await.unwrap();
+        assert_eq!((found.source, found.auth.secret().unwrap().expose()), (source, key));
+        assert_eq!(matches!(found.auth, Auth::Bearer(_)), bearer, "{key}");
+        assert!(!format!("{found:?} {credentials:?}").contains(key));
+    }
+}
+
+#[tokio::test]
+async fn a_missing_key_and_a_failing_command_name_the_entry() {
+    let none = credentials(&[("ANTHROPIC_API_KEY", " ")], "{}", None);
+    assert!(!none.has(&provider(None)));
+    for (api_key, text) in [
+        (None, "anthropic: no key; set ANTHROPIC_OAUTH_TOKEN, run /login anthropic, or put an apiKey into models.json"),
+        (Some("!fail"), "models.json: apiKey of anthropic: the command failed: exit code 1"),
+        (Some("!empty"), "models.json: apiKey of anthropic: the command answered nothing"),
+    ] {
+        let error = none.resolve(&provider(api_key), "s", NOW).await.unwrap_err();
+        assert_eq!((error.kind, error.message.as_str()), (ErrorKind::Config, text));
+    }
+    let headers = none.headers(&[("X-A".into(), "!fail".into())]).await.unwrap_err();
+    assert_eq!(headers.message, "models.json: header X-A: the command failed: exit code 1");
+}
+
+#[tokio::test]
+async fn a_login_ends_before_its_time() {
+    let file = format!(r#"{{"anthropic": {{"type": "oauth", "access": "token", "expires": {}}}}}"#, NOW + 60_000);
+    let error = credentials(&[], &file, None).resolve(&provider(None), "s", NOW).await.unwrap_err();
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ErrorKind::Auth, "anthropic: the login has run out; run /login anthropic")
+    );
+}
+
+#[tokio::test]
+async fn several_keys_take_turns() {
+    let file = r#"{"anthropic": [{"type": "api_key", "key": "a"}, {"type": "api_key", "key": "b"}]}"#;
+    let credentials = credentials(&[], file, None);
+    let provider = provider(None);
+    let first = credentials.resolve(&provider, "session", NOW).await.unwrap();
+    assert_eq!(credentials.resolve(&provider, "session", NOW).await.unwrap(), first);
+    let sessions = ["1", "2", "3", "4", "5", "6"];
+    let mut used = std::collections::BTreeSet::new();
+    for session in sessions {
+        used.insert(credentials.resolve(&provider, session, NOW).await.unwrap().index);
+    }
+    assert_eq!(used.len(), 2);
+
+    assert_eq!(credentials.rest("anthropic", first.index, Some(1000), NOW), (NOW + 1000, true));
+    let second = credentials.resolve(&provider, "session", NOW).await.unwrap();
+    assert_ne!(second.index, first.index);
+    assert_eq!(credentials.rest("anthropic", second.index, None, NOW), (NOW + 300_000, false));
+    let error = credentials.resolve(&provider, "session", NOW).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::UsageLimit);
+    assert_eq!(credentials.resolve(&provider, "session", NOW + 1000).await.unwrap(), first);
+    assert_eq!(credentials.rest("anthropic", second.index, None, NOW).0, NOW + 600_000);
+}
+
+#[test]
+fn the_file_is_private_and_keeps_what_it_does_not_know() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("auth.json");
+    assert_eq!(AuthFile::load(&path).unwrap(), AuthFile::default());
+    let mut file = AuthFile::parse(r#"{"x": {"type": "passkey"}, "y": {"type": "api_key", "key": "k"}}"#).unwrap();
+    assert_eq!(file.entries("x"), []);
+    file.set("y", &[]);
+    file.set("z", &[AuthEntry::ApiKey { key: "secret".into() }]);
+    file.save(&path).unwrap();
+    assert_eq!(AuthFile::load(&path).unwrap(), file);
+    assert_eq!(file.providers().collect::<Vec<_>>(), ["x", "z"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    std::fs::write(&path, "{\"a\": secret}").unwrap();
+    let error = AuthFile::load(&path).unwrap_err();
+    assert!(!error.message().contains("secret") && error.message().contains("line 1, column 7"), "{error}");
+}

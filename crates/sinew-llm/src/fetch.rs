@@ -1,0 +1,65 @@
+//! Gets a page for a tool: redirects that are looked at one by one, and a body with a limit.
+
+use bytes::Bytes;
+use url::Url;
+
+use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpRequest};
+
+/// How a page is got. The client's address filter looks at every address, those of redirects too.
+#[derive(Debug, Clone)]
+pub struct FetchOptions {
+    /// Bytes of the body at most; 10 MB.
+    pub max_bytes: usize,
+    /// Redirects that are followed; 5.
+    pub max_redirects: usize,
+    /// More headers, sent to the first host only.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Default for FetchOptions {
+    fn default() -> FetchOptions {
+        FetchOptions { max_bytes: 10 * 1024 * 1024, max_redirects: 5, headers: Vec::new() }
+    }
+}
+
+/// A page, whatever its status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fetched {
+    /// Where the page was in the end.
+    pub url: String,
+    /// The status.
+    pub status: u16,
+    /// `Content-Type` as it came; empty where there is none.
+    pub content_type: String,
+    /// The body, or its beginning.
+    pub body: Vec<u8>,
+    /// The body was longer than the limit.
+    pub truncated: bool,
+}
+
+/// Gets `address`. Limit the time by dropping the future.
+///
+/// # Errors
+/// The address is none, its host is refused, the exchange failed, or there were too many redirects.
+pub async fn get(client: &HttpClient, address: &str, options: &FetchOptions) -> Result<Fetched, HttpError> {
+    let bad = |text: String| HttpError { kind: HttpErrorKind::Request, message: text };
+    let mut url = Url::parse(address).map_err(|error| bad(format!("fetch \"{address}\": {error}")))?;
+    let first_host = url.host_str().map(str::to_string);
+    for _ in 0..=options.max_redirects {
+        let same_host = url.host_str() == first_host.as_deref();
+        let headers = if same_host { options.headers.clone() } else { Vec::new() };
+        let request = HttpRequest { method: ::http::Method::GET, url: url.clone(), headers, body: Bytes::new() };
+        let mut answer = client.send(request).await?;
+        let header = |name| answer.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let next = header(::http::header::LOCATION);
+        if matches!(answer.status, 301 | 302 | 303 | 307 | 308) && !next.is_empty() {
+            url =
+                url.join(next).map_err(|error| bad(format!("fetch \"{address}\": redirect to \"{next}\": {error}")))?;
+            continue;
+        }
+        let content_type = header(::http::header::CONTENT_TYPE).to_string();
+        let (body, truncated) = answer.body.read_limited(options.max_bytes).await?;
+        return Ok(Fetched { url: url.to_string(), status: answer.status, content_type, body, truncated });
+    }
+    Err(bad(format!("fetch \"{address}\": more than {} redirects", options.max_redirects)))
+}

@@ -1,0 +1,129 @@
+//! Asks a server which models it has.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use url::Url;
+
+use super::ProviderEntry;
+use crate::error::mask;
+use crate::http::{HttpClient, HttpRequest};
+use crate::provider::Auth;
+
+/// How long a server may take.
+const LIMIT: Duration = Duration::from_secs(2);
+
+/// The size of an answer at most.
+const BODY_LIMIT: usize = 8 * 1024 * 1024;
+
+/// How long an answer stays good: a day.
+pub const CACHE_MS: i64 = 24 * 3600 * 1000;
+
+/// Whom to ask, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DiscoveryKind {
+    /// `GET /api/tags`.
+    Ollama,
+    /// `GET {base}/models`.
+    Openai,
+}
+
+/// What a server said. Serialises, so that a caller can keep it for [`CACHE_MS`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Discovery {
+    /// The provider's id.
+    pub provider: String,
+    /// When it was asked, in milliseconds since the epoch.
+    pub asked_at: i64,
+    /// How it went.
+    pub state: DiscoveryState,
+    /// The models, where it went well.
+    pub models: Vec<DiscoveredModel>,
+}
+
+/// How it went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase", tag = "is", content = "why")]
+pub enum DiscoveryState {
+    /// There are models.
+    Ok,
+    /// The server answered with no model; the text says what it should look like.
+    Empty(String),
+    /// No answer that can be read; the text says which.
+    Unavailable(String),
+    /// The server wants a key.
+    Unauthenticated,
+}
+
+/// A model as its server describes it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct DiscoveredModel {
+    /// The id.
+    pub id: String,
+    /// The window, where the server tells it.
+    pub context_window: Option<u64>,
+}
+
+/// Asks the server of `provider`. Never fails: the state says how it went. At most two seconds.
+pub async fn discover(client: &HttpClient, provider: &ProviderEntry, auth: &Auth, now_ms: i64) -> Discovery {
+    let (state, models) = match tokio::time::timeout(LIMIT, ask(client, provider, auth)).await {
+        Ok(Ok(models)) if models.is_empty() => {
+            (DiscoveryState::Empty("the server has no model; expected {\"data\":[{\"id\":\"…\"}]}".to_string()), models)
+        }
+        Ok(Ok(models)) => (DiscoveryState::Ok, models),
+        Ok(Err(state)) => (state, Vec::new()),
+        Err(_) => (DiscoveryState::Unavailable(format!("no answer within 2 s from {}", address(provider))), Vec::new()),
+    };
+    Discovery { provider: provider.id.clone(), asked_at: now_ms, state, models }
+}
+
+fn address(provider: &ProviderEntry) -> String {
+    let base = provider.base_url.trim_end_matches('/');
+    match provider.discovery {
+        Some(DiscoveryKind::Ollama) => format!("{}/api/tags", base.strip_suffix("/v1").unwrap_or(base)),
+        _ => format!("{base}/models"),
+    }
+}
+
+async fn ask(
+    client: &HttpClient,
+    provider: &ProviderEntry,
+    auth: &Auth,
+) -> Result<Vec<DiscoveredModel>, DiscoveryState> {
+    let address = address(provider);
+    let secrets: Vec<&str> = auth.secret().map(|secret| secret.expose()).into_iter().collect();
+    let lost = |text: String| DiscoveryState::Unavailable(mask(&text, &secrets));
+    let url = Url::parse(&address).map_err(|error| lost(format!("{address}: {error}")))?;
+    let mut headers = provider.headers.clone();
+    headers.push(("Accept".into(), "application/json".into()));
+    if let Some(secret) = auth.secret() {
+        headers.push(("Authorization".into(), format!("Bearer {}", secret.expose())));
+    }
+    let request = HttpRequest { method: ::http::Method::GET, url, headers, body: Bytes::new() };
+    let mut answer = client.send(request).await.map_err(|error| lost(error.message))?;
+    match answer.status {
+        200..300 => {}
+        401 | 403 => return Err(DiscoveryState::Unauthenticated),
+        404 => return Err(lost(format!("HTTP 404 from {address}; the base URL usually ends in /v1"))),
+        status => return Err(lost(format!("HTTP {status} from {address}"))),
+    }
+    let (body, cut) = answer.body.read_limited(BODY_LIMIT).await.map_err(|error| lost(error.message))?;
+    if cut {
+        return Err(lost(format!("the answer from {address} is larger than 8 MB")));
+    }
+    let json: Value =
+        serde_json::from_slice(&body).map_err(|_| lost(format!("the answer from {address} is no JSON")))?;
+    let list = ["data", "models"].iter().find_map(|key| json.get(key)).unwrap_or(&json);
+    let model = |item: &Value| {
+        let id = ["id", "model", "name"].iter().find_map(|key| item.get(key)?.as_str()).or(item.as_str())?;
+        let window =
+            ["context_length", "max_model_len", "context_window"].iter().find_map(|key| item.get(key)?.as_u64());
+        Some(DiscoveredModel { id: id.to_string(), context_window: window })
+    };
+    Ok(list.as_array().into_iter().flatten().filter_map(model).collect())
+}

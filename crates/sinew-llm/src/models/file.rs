@@ -1,0 +1,247 @@
+//! Reads `models.json`: JSON with comments and commas at the end of lists.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::model::{Compat, Cost, Input, Model, ThinkingLevel, ThinkingMode};
+
+/// A file that cannot be used: `models.json:3:7: expected a string`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileError {
+    /// The file as the caller named it.
+    pub path: String,
+    /// From 1; 0 where the fault has no place.
+    pub line: usize,
+    /// From 1; 0 where the fault has no place.
+    pub column: usize,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl std::fmt::Display for FileError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.reason),
+            line => write!(f, "{}:{line}:{}: {}", self.path, self.column, self.reason),
+        }
+    }
+}
+
+impl std::error::Error for FileError {}
+
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(default)]
+pub(super) struct ModelsFile {
+    pub(super) providers: Map<String, Value>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ProviderConfig {
+    pub(super) base_url: Option<String>,
+    pub(super) api: Option<String>,
+    pub(super) api_key: Option<String>,
+    pub(super) auth: Option<AuthKind>,
+    pub(super) auth_header: Option<bool>,
+    pub(super) headers: Map<String, Value>,
+    pub(super) discovery: Option<DiscoveryConfig>,
+    pub(super) oauth: Option<Value>,
+    pub(super) model_overrides: Map<String, Value>,
+    pub(super) models: Vec<ModelConfig>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) enum AuthKind {
+    ApiKey,
+    None,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(super) struct DiscoveryConfig {
+    #[serde(rename = "type")]
+    pub(super) kind: super::discovery::DiscoveryKind,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub(super) struct ModelConfig {
+    pub(super) id: String,
+    name: Option<String>,
+    api: Option<String>,
+    base_url: Option<String>,
+    reasoning: Option<bool>,
+    thinking_levels: Option<Vec<ThinkingLevel>>,
+    thinking_mode: Option<ThinkingMode>,
+    input: Option<Vec<Input>>,
+    context_window: Option<u64>,
+    max_tokens: Option<u64>,
+    cost: Option<Cost>,
+    headers: Map<String, Value>,
+    compat: Option<Compat>,
+    context_promotion_target: Option<String>,
+}
+
+impl ModelConfig {
+    /// Puts what is named into `model`.
+    pub(super) fn apply(&self, model: &mut Model) {
+        fn set<T: Clone>(place: &mut T, value: &Option<T>) {
+            if let Some(value) = value {
+                place.clone_from(value);
+            }
+        }
+        set(&mut model.name, &self.name);
+        set(&mut model.api, &self.api);
+        set(&mut model.base_url, &self.base_url);
+        set(&mut model.reasoning, &self.reasoning);
+        set(&mut model.thinking_levels, &self.thinking_levels);
+        set(&mut model.thinking_mode, &self.thinking_mode);
+        set(&mut model.input, &self.input);
+        set(&mut model.context_window, &self.context_window);
+        set(&mut model.max_tokens, &self.max_tokens);
+        set(&mut model.cost, &self.cost);
+        if self.context_promotion_target.is_some() {
+            model.context_promotion_target.clone_from(&self.context_promotion_target);
+        }
+        put_headers(&mut model.headers, &self.headers);
+        if let Some(own) = &self.compat {
+            merge_compat(&mut model.compat, own);
+        }
+        model.base_url.truncate(model.base_url.trim_end_matches('/').len());
+    }
+}
+
+/// A header of the same name is replaced.
+pub(super) fn put_headers(headers: &mut Vec<(String, String)>, more: &Map<String, Value>) {
+    for (name, value) in more {
+        let value = value.as_str().map_or_else(|| value.to_string(), str::to_string);
+        headers.retain(|(known, _)| !known.eq_ignore_ascii_case(name));
+        headers.push((name.clone(), value));
+    }
+}
+
+fn merge_compat(compat: &mut Compat, own: &Compat) {
+    fn set<T: Clone>(place: &mut Option<T>, value: &Option<T>) {
+        if value.is_some() {
+            place.clone_from(value);
+        }
+    }
+    fn deep(place: &mut Option<Value>, value: &Option<Value>) {
+        match (place.as_mut(), value) {
+            (Some(Value::Object(old)), Some(Value::Object(new))) => old.extend(new.clone()),
+            (_, Some(new)) => *place = Some(new.clone()),
+            (_, None) => {}
+        }
+    }
+    set(&mut compat.max_tokens_field, &own.max_tokens_field);
+    set(&mut compat.supports_store, &own.supports_store);
+    set(&mut compat.supports_developer_role, &own.supports_developer_role);
+    set(&mut compat.supports_reasoning_effort, &own.supports_reasoning_effort);
+    set(&mut compat.supports_usage_in_streaming, &own.supports_usage_in_streaming);
+    set(&mut compat.requires_tool_result_name, &own.requires_tool_result_name);
+    set(&mut compat.requires_assistant_after_tool_result, &own.requires_assistant_after_tool_result);
+    set(&mut compat.thinking_format, &own.thinking_format);
+    deep(&mut compat.open_router_routing, &own.open_router_routing);
+    deep(&mut compat.vercel_gateway_routing, &own.vercel_gateway_routing);
+}
+
+/// Reads the text of a file, provider by provider, in order.
+pub(super) fn read(text: &str, path: &str) -> Result<Vec<(String, ProviderConfig)>, FileError> {
+    let plain = plain_json(text);
+    let fail = |error: serde_json::Error| FileError {
+        path: path.to_string(),
+        line: error.line(),
+        column: error.column(),
+        reason: error.to_string().split(" at line ").next().unwrap_or_default().to_string(),
+    };
+    let file: ModelsFile = serde_json::from_str(&plain).map_err(fail)?;
+    let mut providers = Vec::new();
+    for (id, value) in file.providers {
+        let bad = |reason: String| FileError {
+            path: path.to_string(),
+            line: line_of(&plain, &id),
+            column: 1,
+            reason: format!("provider \"{id}\": {reason}"),
+        };
+        let config: ProviderConfig = serde_json::from_value(value).map_err(|error| bad(error.to_string()))?;
+        check(&config).map_err(bad)?;
+        providers.push((id, config));
+    }
+    Ok(providers)
+}
+
+fn check(config: &ProviderConfig) -> Result<(), String> {
+    if !config.models.is_empty() {
+        if config.base_url.is_none() && config.models.iter().any(|model| model.base_url.is_none()) {
+            return Err("\"models\" needs a \"baseUrl\"".to_string());
+        }
+        if config.models.iter().any(|model| model.id.is_empty()) {
+            return Err("a model has no \"id\"".to_string());
+        }
+    } else if config.base_url.is_none()
+        && config.model_overrides.is_empty()
+        && config.discovery.is_none()
+        && config.api_key.is_none()
+        && config.headers.is_empty()
+    {
+        return Err("needs one of \"models\", \"baseUrl\", \"modelOverrides\", \"discovery\"".to_string());
+    }
+    for (id, value) in &config.model_overrides {
+        serde_json::from_value::<ModelConfig>(value.clone())
+            .map_err(|error| format!("override of \"{id}\": {error}"))?;
+    }
+    let apis: Vec<&str> = crate::wire::apis().chain(["scripted"]).collect();
+    let named = config.models.iter().filter_map(|model| model.api.as_deref()).chain(config.api.as_deref());
+    match named.into_iter().find(|api| !apis.contains(api)) {
+        Some(api) => Err(format!("unknown api \"{api}\"; expected one of {}", apis.join(", "))),
+        None => Ok(()),
+    }
+}
+
+/// The line where a key stands first.
+fn line_of(text: &str, key: &str) -> usize {
+    let quoted = format!("\"{key}\"");
+    text.find(&quoted).map_or(0, |at| text[..at].matches('\n').count() + 1)
+}
+
+/// `text` with comments and commas before a closing bracket as blanks, so that every place stays where it
+/// is. Linear.
+pub(super) fn plain_json(text: &str) -> String {
+    let mut out: Vec<u8> = text.trim_start_matches('\u{FEFF}').bytes().collect();
+    let mut at = 0;
+    // A comma behind which nothing but blanks has come.
+    let mut comma = None;
+    while at < out.len() {
+        match out[at] {
+            b'"' => {
+                comma = None;
+                at += 1;
+                while at < out.len() && out[at] != b'"' {
+                    at += if out[at] == b'\\' { 2 } else { 1 };
+                }
+            }
+            b'/' if matches!(out.get(at + 1), Some(b'/' | b'*')) => {
+                let line = out[at + 1] == b'/';
+                let end = if line {
+                    memchr::memchr(b'\n', &out[at..]).map_or(out.len(), |n| at + n)
+                } else {
+                    memchr::memmem::find(&out[at + 2..], b"*/").map_or(out.len(), |n| at + n + 4)
+                };
+                out[at..end].iter_mut().filter(|byte| **byte != b'\n').for_each(|byte| *byte = b' ');
+                at = end;
+                continue;
+            }
+            b',' => comma = Some(at),
+            b'}' | b']' => {
+                if let Some(comma) = comma.take() {
+                    out[comma] = b' ';
+                }
+            }
+            b' ' | b'\t' | b'\n' | b'\r' => {}
+            _ => comma = None,
+        }
+        at += 1;
+    }
+    // Only whole characters were replaced by blanks.
+    String::from_utf8(out).unwrap_or_else(|_| text.to_string())
+}

@@ -1,0 +1,221 @@
+//! From what a user writes to a model.
+
+use std::cmp::Reverse;
+
+use super::Registry;
+use crate::model::{Model, ThinkingLevel};
+
+/// A model that was chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Selection {
+    /// The model.
+    pub model: Model,
+    /// The level behind the colon, where one was named.
+    pub level: Option<ThinkingLevel>,
+    /// What the user should know: the model is not in the table, for instance.
+    pub warning: Option<String>,
+}
+
+/// `Model not found: gpt-6. Similar: openai/gpt-5`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotFound {
+    /// What was asked for.
+    pub pattern: String,
+    /// The nearest, best first.
+    pub similar: Vec<String>,
+}
+
+impl std::fmt::Display for NotFound {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Model not found: {}.", self.pattern)?;
+        if !self.similar.is_empty() {
+            write!(f, " Similar: {}", self.similar.join(", "))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for NotFound {}
+
+impl Registry {
+    /// The model that `pattern` means: `provider/id`, an id, a part of one, or its letters in order, each
+    /// with an optional `:<level>`. An exact match beats all. Of several, models of providers for which
+    /// `has_key` holds come first, then ids without a date, then the newest.
+    ///
+    /// # Errors
+    /// [`NotFound`] with the nearest ids.
+    pub fn select(&self, pattern: &str, has_key: &dyn Fn(&str) -> bool) -> Result<Selection, NotFound> {
+        let pattern = pattern.trim();
+        let (base, level) = split_level(pattern);
+        let found = |model: &Model, level| Selection { model: model.clone(), level, warning: None };
+        if let Some(model) = self.exact(pattern, has_key) {
+            return Ok(found(model, None));
+        }
+        if let Some(model) =
+            self.exact(base, has_key).or_else(|| self.partial(base, has_key, &|wanted, text| text.contains(wanted)))
+        {
+            return Ok(found(model, level));
+        }
+        if let Some(model) = self.unknown(base) {
+            let warning = Some(format!(
+                "model \"{base}\" is not in the table; using the defaults of provider \"{}\"",
+                model.provider
+            ));
+            return Ok(Selection { model, level, warning });
+        }
+        if let Some(model) = self.partial(base, has_key, &in_order) {
+            return Ok(found(model, level));
+        }
+        Err(NotFound { pattern: pattern.to_string(), similar: self.similar(base) })
+    }
+
+    /// The models that a glob over `provider/id` or the id means, in table order; without `*` and `?` as
+    /// [`Registry::select`]. Empty where nothing matches.
+    #[must_use]
+    pub fn select_all(&self, pattern: &str, has_key: &dyn Fn(&str) -> bool) -> Vec<Selection> {
+        if !pattern.contains(['*', '?']) {
+            return self.select(pattern, has_key).into_iter().collect();
+        }
+        let (base, level) = split_level(pattern);
+        let base = base.to_ascii_lowercase();
+        let matches = |model: &&Model| {
+            glob(base.as_bytes(), model.key().to_ascii_lowercase().as_bytes())
+                || glob(base.as_bytes(), model.id.to_ascii_lowercase().as_bytes())
+        };
+        let select = |model: &Model| Selection { model: model.clone(), level, warning: None };
+        self.models().iter().filter(matches).map(select).collect()
+    }
+
+    fn exact(&self, pattern: &str, has_key: &dyn Fn(&str) -> bool) -> Option<&Model> {
+        if let Some((provider, id)) = pattern.split_once('/')
+            && let Some(provider) = self.provider(provider)
+            && let Some(model) = self.find(&provider.id, id)
+        {
+            return Some(model);
+        }
+        let mut same = self.models().iter().filter(|model| model.id == pattern);
+        let first = same.clone().next();
+        same.find(|model| has_key(&model.provider)).or(first)
+    }
+
+    /// The best of the models whose key or name `matches`.
+    fn partial(
+        &self,
+        pattern: &str,
+        has_key: &dyn Fn(&str) -> bool,
+        matches: &dyn Fn(&str, &str) -> bool,
+    ) -> Option<&Model> {
+        let wanted = pattern.to_ascii_lowercase();
+        if wanted.is_empty() {
+            return None;
+        }
+        let rank = |model: &&Model| {
+            (Reverse(has_key(&model.provider)), dated(&model.id).is_some(), Reverse(newness(&model.id)), model.id.len())
+        };
+        let means = |model: &&Model| {
+            matches(&wanted, &model.key().to_ascii_lowercase()) || matches(&wanted, &model.name.to_ascii_lowercase())
+        };
+        self.models().iter().filter(means).min_by_key(rank)
+    }
+
+    /// A model that no table holds: of a provider that is named, or that its id betrays.
+    fn unknown(&self, pattern: &str) -> Option<Model> {
+        if let Some((provider, id)) = pattern.split_once('/')
+            && let Some(provider) = self.provider(provider)
+            && !id.is_empty()
+        {
+            return Some(provider.model(id));
+        }
+        let digit_after_o =
+            pattern.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        let provider = if pattern.starts_with("claude") {
+            "anthropic"
+        } else if pattern.starts_with("gpt") || digit_after_o {
+            "openai"
+        } else if pattern.starts_with("gemini") {
+            "google"
+        } else if pattern.contains(':') {
+            // A name with a tag is how Ollama writes models.
+            "ollama"
+        } else {
+            return None;
+        };
+        Some(self.provider(provider)?.model(pattern))
+    }
+
+    fn similar(&self, pattern: &str) -> Vec<String> {
+        let wanted = pairs(pattern);
+        let mut scored: Vec<(usize, String)> = self
+            .models()
+            .iter()
+            .map(|model| (pairs(&model.id).iter().filter(|pair| wanted.contains(pair)).count(), model.key()))
+            .filter(|(score, _)| *score * 3 >= wanted.len().max(1))
+            .collect();
+        scored.sort_by_key(|(score, _)| Reverse(*score));
+        scored.into_iter().take(3).map(|(_, key)| key).collect()
+    }
+}
+
+/// `sonnet:high` is a pattern and a level; `qwen3:8b` is an id.
+fn split_level(pattern: &str) -> (&str, Option<ThinkingLevel>) {
+    match pattern.rsplit_once(':').map(|(base, word)| (base, ThinkingLevel::parse(word))) {
+        Some((base, Some(level))) => (base, Some(level)),
+        _ => (pattern, None),
+    }
+}
+
+/// The date at the end of an id: `20250929` of `claude-sonnet-4-5-20250929` or `2025-04-14`.
+fn dated(id: &str) -> Option<String> {
+    let digits: String = id.rsplit('-').take(3).collect::<Vec<_>>().into_iter().rev().collect::<Vec<_>>().join("");
+    let last = id.rsplit('-').next().unwrap_or_default();
+    let is_date = |text: &str| text.len() == 8 && text.starts_with("20") && text.bytes().all(|b| b.is_ascii_digit());
+    if is_date(last) {
+        Some(last.to_string())
+    } else if is_date(&digits) {
+        Some(digits)
+    } else {
+        None
+    }
+}
+
+/// The numbers of an id, its date first: what makes one model newer than another.
+fn newness(id: &str) -> (String, Vec<u64>) {
+    let numbers = id.split(|c: char| !c.is_ascii_digit()).filter_map(|number| number.parse().ok()).collect();
+    (dated(id).unwrap_or_default(), numbers)
+}
+
+fn in_order(wanted: &str, text: &str) -> bool {
+    let mut rest = text.chars();
+    wanted.chars().all(|c| rest.any(|other| other == c))
+}
+
+fn pairs(text: &str) -> Vec<(char, char)> {
+    let lower = text.to_ascii_lowercase();
+    lower.chars().zip(lower.chars().skip(1)).collect()
+}
+
+/// `*` is any text, `?` any byte. Linear in the product at worst, for ids are short.
+fn glob(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut p, mut t, mut star) = (0, 0, None);
+    while t < text.len() {
+        match pattern.get(p) {
+            Some(b'*') => {
+                star = Some((p, t));
+                p += 1;
+            }
+            Some(&c) if c == b'?' || c == text[t] => {
+                p += 1;
+                t += 1;
+            }
+            _ => match star {
+                Some((at, from)) => {
+                    p = at + 1;
+                    t = from + 1;
+                    star = Some((at, from + 1));
+                }
+                None => return false,
+            },
+        }
+    }
+    pattern[p..].iter().all(|&c| c == b'*')
+}

@@ -1,0 +1,431 @@
+//! Each protocol over a real socket: what is sent, and what becomes of answers that go wrong.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sinew_llm::http::{AddressFilter, HttpClient, HttpConfig};
+use sinew_llm::message::{Content, ImageBlock, TextBlock, ThinkingBlock, ToolResultMessage, UserMessage};
+use sinew_llm::model::{Input, Model};
+use sinew_llm::provider::Secret;
+use sinew_llm::{
+    AssistantMessage, Auth, Block, ErrorKind, LlmMessage, Request, StopReason, StreamEvent, ThinkingLevel, ToolCall,
+    ToolDef, fetch, wire,
+};
+use sinew_testkit::provider::{Framing, Reply, Server, Step, order};
+use tokio_util::sync::CancellationToken;
+
+const APIS: [&str; 4] = ["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"];
+
+fn model(api: &str, base_url: &str) -> Model {
+    Model {
+        id: "m".into(),
+        provider: "acme".into(),
+        api: api.into(),
+        base_url: base_url.into(),
+        reasoning: true,
+        input: vec![Input::Text, Input::Image],
+        ..Model::default()
+    }
+}
+
+fn request(api: &str, base_url: &str) -> Request {
+    Request {
+        model: model(api, base_url),
+        auth: Auth::ApiKey(Secret::new("very-secret-key")),
+        system: vec!["Be brief.".into()],
+        messages: vec![LlmMessage::user("hello")],
+        ..Request::default()
+    }
+}
+
+async fn ask(request: Request) -> AssistantMessage {
+    ask_within(request, HttpConfig::default()).await
+}
+
+async fn ask_within(request: Request, config: HttpConfig) -> AssistantMessage {
+    let provider = wire::provider(&request.model.api.clone(), HttpClient::new(config)).unwrap();
+    provider.stream(request, CancellationToken::new()).result().await
+}
+
+fn sse(events: &[Value]) -> String {
+    events.iter().map(|event| format!("data: {event}\n\n")).collect()
+}
+
+/// A short answer in the words of each protocol: begun, and its end.
+fn hello(api: &str) -> (String, String) {
+    match api {
+        "anthropic-messages" => (
+            sse(&[
+                json!({"type": "message_start", "message": {"usage": {"input_tokens": 5, "cache_read_input_tokens": 3, "output_tokens": 1}}}),
+                json!({"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}}),
+                json!({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "hi"}}),
+            ]),
+            sse(&[
+                json!({"type": "content_block_stop", "index": 0}),
+                json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 2}}),
+                json!({"type": "message_stop"}),
+            ]),
+        ),
+        "openai-completions" => (
+            sse(&[json!({"choices": [{"delta": {"content": "hi"}}]})]),
+            sse(&[
+                json!({"choices": [{"delta": {}, "finish_reason": "stop"}]}),
+                json!({"choices": [], "usage": {"prompt_tokens": 8, "completion_tokens": 2, "prompt_tokens_details": {"cached_tokens": 3}}}),
+            ]) + "data: [DONE]\n\n",
+        ),
+        "openai-responses" => (
+            sse(&[
+                json!({"type": "response.output_item.added", "output_index": 0, "item": {"type": "message"}}),
+                json!({"type": "response.output_text.delta", "output_index": 0, "delta": "hi"}),
+            ]),
+            sse(&[json!({"type": "response.completed", "response": {"status": "completed",
+                "usage": {"input_tokens": 8, "output_tokens": 2, "input_tokens_details": {"cached_tokens": 3}}}})]),
+        ),
+        _ => (
+            sse(&[json!({"candidates": [{"content": {"parts": [{"text": "hi"}]}}]})]),
+            sse(&[json!({"candidates": [{"finishReason": "STOP"}],
+                "usageMetadata": {"promptTokenCount": 8, "cachedContentTokenCount": 3, "candidatesTokenCount": 1, "thoughtsTokenCount": 1}})]),
+        ),
+    }
+}
+
+#[tokio::test]
+async fn every_byte_may_come_alone() {
+    for api in APIS {
+        let (begin, end) = hello(api);
+        let body = begin + &end;
+        let server = Server::replies(vec![Reply {
+            steps: body.bytes().map(|byte| Step::Send(vec![byte])).collect(),
+            ..Reply::stream("")
+        }]);
+        let message = ask(request(api, &server.url())).await;
+        assert_eq!(
+            (message.text().as_str(), message.stop_reason, message.error),
+            ("hi", StopReason::Stop, None),
+            "{api}"
+        );
+        let usage = message.usage;
+        assert_eq!((usage.input, usage.output, usage.cache_read, usage.total_tokens), (5, 2, 3, 10), "{api}");
+    }
+}
+
+#[tokio::test]
+async fn each_protocol_names_its_path_and_key() {
+    let expect = [
+        ("/v1/messages", "x-api-key", "very-secret-key"),
+        ("/chat/completions", "authorization", "Bearer very-secret-key"),
+        ("/responses", "authorization", "Bearer very-secret-key"),
+        ("/models/m:streamGenerateContent?alt=sse", "x-goog-api-key", "very-secret-key"),
+    ];
+    for (api, (path, header, value)) in APIS.into_iter().zip(expect) {
+        let (begin, end) = hello(api);
+        let server = Server::replies(vec![Reply::stream(begin + &end)]);
+        ask(Request { headers: vec![("X-Own".into(), "1".into())], ..request(api, &format!("{}/", server.url())) })
+            .await;
+        let seen = &server.requests()[0];
+        assert_eq!((seen.method.as_str(), seen.path.as_str(), seen.header(header)), ("POST", path, Some(value)));
+        assert_eq!((seen.header("x-own"), seen.header("accept")), (Some("1"), Some("text/event-stream")));
+        assert!(seen.header("user-agent").unwrap().starts_with("sinew/"));
+    }
+}
+
+/// What must become of an answer: kind, whether to try again, and the text that is kept.
+async fn ends(api: &str, reply: Reply, kind: ErrorKind, retryable: bool, text: &str) {
+    let shown = format!("{api}: {reply:?}");
+    let server = Server::replies(vec![reply]);
+    let config = HttpConfig { idle_timeout: Some(Duration::from_millis(300)), ..HttpConfig::default() };
+    let message = ask_within(request(api, &server.url()), config).await;
+    let error = message.error.clone().unwrap();
+    assert_eq!((error.kind, error.retryable, message.text().as_str()), (kind, retryable, text), "{shown}: {error}");
+    assert_eq!(message.stop_reason, StopReason::Error);
+    assert!(!format!("{message:?}").contains("very-secret"), "{shown}");
+}
+
+#[tokio::test]
+async fn what_goes_wrong_is_told_apart() {
+    for api in APIS {
+        let (begin, end) = hello(api);
+        let begun = || Reply::stream(begin.clone());
+        ends(api, begun().then(Step::Cut), ErrorKind::Network, true, "hi").await;
+        ends(api, begun().then(Step::Reset), ErrorKind::Network, true, "hi").await;
+        ends(api, begun(), ErrorKind::Malformed, true, "hi").await;
+        ends(api, Reply { framing: Framing::Close, ..begun() }, ErrorKind::Malformed, true, "hi").await;
+        ends(api, begun().then(Step::Raw(b"zz\r\nno chunk".to_vec())), ErrorKind::Network, true, "hi").await;
+        ends(api, begun().then(Step::Hold), ErrorKind::Timeout, true, "hi").await;
+        ends(api, Reply { steps: vec![Step::Hold], ..Reply::stream("") }, ErrorKind::Timeout, true, "").await;
+        ends(
+            api,
+            Reply { framing: Framing::Raw, steps: vec![Step::Hold], ..Reply::stream("") },
+            ErrorKind::Timeout,
+            true,
+            "",
+        )
+        .await;
+        ends(
+            api,
+            Reply { framing: Framing::Raw, steps: vec![Step::Cut], ..Reply::stream("") },
+            ErrorKind::Network,
+            true,
+            "",
+        )
+        .await;
+        ends(api, Reply::stream(""), ErrorKind::Malformed, true, "").await;
+        ends(
+            api,
+            Reply::stream("data: {\n\ndata: nonsense\n\ndata: ]\n\n".to_string() + &begin + &end),
+            ErrorKind::Malformed,
+            true,
+            "",
+        )
+        .await;
+        ends(
+            api,
+            Reply::text(200, "text/html; charset=utf-8", "<!doctype html><title>Sign in</title>"),
+            ErrorKind::Malformed,
+            true,
+            "",
+        )
+        .await;
+        ends(api, Reply::text(502, "text/html", "<html>very-secret-key</html>"), ErrorKind::Server, true, "").await;
+        ends(
+            api,
+            Reply::json(529, &json!({"error": {"message": "busy very-secret-key"}})),
+            ErrorKind::Overloaded,
+            true,
+            "",
+        )
+        .await;
+        ends(
+            api,
+            Reply::json(200, &json!({"error": {"type": "overloaded_error", "message": "x"}})),
+            ErrorKind::Overloaded,
+            true,
+            "",
+        )
+        .await;
+        let broken = Reply::stream(
+            begin.clone() + &sse(&[json!({"type": "error", "error": {"type": "api_error", "message": "boom"}})]),
+        );
+        ends(api, broken, ErrorKind::Server, true, "hi").await;
+    }
+}
+
+#[tokio::test]
+async fn one_broken_event_is_skipped() {
+    for api in APIS {
+        let (begin, end) = hello(api);
+        let server = Server::replies(vec![Reply::stream(format!("data: {{broken\n\n{begin}data: ]\n\n{end}"))]);
+        assert_eq!(ask(request(api, &server.url())).await.error, None, "{api}");
+    }
+}
+
+#[tokio::test]
+async fn a_limit_says_how_long_to_wait_and_nothing_is_sent_twice() {
+    let reply =
+        Reply::json(429, &json!({"error": {"message": "slow"}})).header("Retry-After", "7").header("request-id", "r9");
+    let server = Server::replies(vec![reply]);
+    let message = ask(request("anthropic-messages", &server.url())).await;
+    assert_eq!(message.error.unwrap().retry_after_ms, Some(7000));
+    assert_eq!(message.error_message.unwrap(), "acme: slow (HTTP 429, retry after 7s, request r9)");
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[tokio::test]
+async fn pings_do_not_keep_a_stalled_answer_alive() {
+    let (begin, _) = hello("anthropic-messages");
+    let pings = (0..100_000).map(|_| Step::Send(b": ping\n\ndata: {\"type\":\"ping\"}\n\n".to_vec()));
+    let steps = std::iter::once(Step::Send(begin.into_bytes())).chain(pings).chain([Step::Hold]).collect();
+    let server = Server::replies(vec![Reply { steps, ..Reply::stream("") }]);
+    let config =
+        HttpConfig { stall_timeout: Some(Duration::from_millis(200)), idle_timeout: None, ..HttpConfig::default() };
+    let error = ask_within(request("anthropic-messages", &server.url()), config).await.error.unwrap();
+    assert_eq!(
+        (error.kind, error.message.as_str()),
+        (ErrorKind::Timeout, "acme: the server sent no content for 0.2 s")
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_abort_and_a_drop_close_the_connection() {
+    for api in APIS {
+        let (begin, _) = hello(api);
+        let server = Server::replies(vec![Reply::stream(begin).then(Step::Hold)]);
+        let provider = wire::provider(api, HttpClient::default()).unwrap();
+        let cancel = CancellationToken::new();
+        let mut stream = provider.stream(request(api, &server.url()), cancel.clone());
+        while let Some(event) = stream.next().await {
+            if event.delta().is_some() {
+                cancel.cancel();
+            }
+        }
+        let message = stream.partial().message();
+        assert_eq!((message.stop_reason, message.text().as_str()), (StopReason::Aborted, "hi"));
+        assert_eq!(message.error_message.as_deref(), Some("Request was aborted"));
+
+        let mut stream = provider.stream(request(api, &server.url()), CancellationToken::new());
+        while !matches!(stream.next().await, Some(StreamEvent::TextDelta { .. })) {}
+        drop(stream);
+        tokio::task::spawn_blocking(move || server.wait_released(2)).await.unwrap();
+    }
+}
+
+fn answer_of(api: &str, content: Vec<Block>) -> LlmMessage {
+    let stop_reason = StopReason::ToolUse;
+    LlmMessage::Assistant(AssistantMessage {
+        content,
+        api: api.into(),
+        provider: "acme".into(),
+        model: "m".into(),
+        stop_reason,
+        ..AssistantMessage::default()
+    })
+}
+
+fn call(id: &str) -> Block {
+    Block::ToolCall(ToolCall {
+        id: id.into(),
+        name: "ls".into(),
+        arguments: json!({"path": "."}),
+        ..ToolCall::default()
+    })
+}
+
+fn result(id: &str) -> LlmMessage {
+    let image = ImageBlock { data: "AAAA".into(), mime_type: "image/png".into() };
+    LlmMessage::ToolResult(ToolResultMessage {
+        tool_call_id: id.into(),
+        tool_name: "ls".into(),
+        content: vec![Block::text("a.rs"), Block::Image(image)],
+        ..ToolResultMessage::default()
+    })
+}
+
+/// A conversation with everything that makes servers complain: ids of other servers, two calls, pictures
+/// in results, thoughts of this and of another model, empty and odd blocks.
+fn conversation(api: &str) -> Vec<LlmMessage> {
+    let thought = |signature: &str| {
+        Block::Thinking(ThinkingBlock {
+            thinking: "hm".into(),
+            thinking_signature: Some(signature.into()),
+            redacted: false,
+        })
+    };
+    let signature = match api {
+        "openai-completions" => "reasoning_content",
+        "openai-responses" => "{\"type\":\"reasoning\",\"id\":\"rs_1\",\"summary\":[],\"encrypted_content\":\"x\"}",
+        _ => "c2ln",
+    };
+    let long = "call_of_another_server|with a very long id, blanks and a bar, far beyond sixty-four characters";
+    vec![
+        LlmMessage::User(UserMessage {
+            content: Content::Blocks(vec![Block::text("look"), Block::Other(json!({"type": "x"}))]),
+            timestamp: 1,
+        }),
+        answer_of(api, vec![thought(signature), Block::text("two calls"), call("call_a|fc_1"), call(long)]),
+        result("call_a|fc_1"),
+        result(long),
+        LlmMessage::user("and?"),
+        answer_of(
+            "another-api",
+            vec![thought("foreign"), Block::Text(TextBlock { text: "done".into(), signature: Some("s".into()) })],
+        ),
+        answer_of(api, vec![thought(signature)]),
+        LlmMessage::user(""),
+    ]
+}
+
+#[tokio::test]
+async fn strict_servers_accept_every_conversation() {
+    for api in APIS {
+        let (begin, end) = hello(api);
+        let good = begin + &end;
+        let server =
+            Server::start(move |request| order::refusal(request).unwrap_or_else(|| Reply::stream(good.clone())));
+        for level in ThinkingLevel::ALL {
+            let tools =
+                vec![ToolDef { name: "ls".into(), description: "List".into(), parameters: json!({"type": "object"}) }];
+            let asked = Request { messages: conversation(api), tools, thinking: level, ..request(api, &server.url()) };
+            let message = ask(asked).await;
+            assert_eq!(
+                message.error,
+                None,
+                "{api} {level:?}: {}",
+                String::from_utf8_lossy(&server.requests().last().unwrap().body)
+            );
+        }
+        let mut torn = conversation(api);
+        torn.remove(2);
+        let message = ask(Request { messages: torn, ..request(api, &server.url()) }).await;
+        assert_eq!(
+            message.error.unwrap().kind,
+            ErrorKind::InvalidRequest,
+            "{api}: a call without result must be refused"
+        );
+    }
+}
+
+#[test]
+fn a_request_is_the_beginning_of_the_next() {
+    for api in APIS {
+        let ask = |count: usize| {
+            let mut asked = request(api, "http://x");
+            asked.session_id = Some("s".into());
+            asked.messages = conversation(api).into_iter().take(count).collect();
+            asked.cache = sinew_llm::CacheRetention::None;
+            wire::request_body(&asked).unwrap()
+        };
+        // Where the user has spoken or all results are there: a request leaves nowhere else.
+        for (count, more) in [(1, 4), (4, 5), (5, 8)] {
+            let (now, next) = (ask(count), ask(more));
+            assert_eq!(now, ask(count), "{api}: equal requests are equal bytes");
+            // What closes the list and the object comes off.
+            assert!(next.starts_with(&now[..now.len() - 2]), "{api} {count}");
+        }
+    }
+}
+
+#[test]
+fn marks_stand_on_system_tools_and_the_last_two_user_turns() {
+    let mut asked = request("anthropic-messages", "http://x");
+    asked.tools = ["a", "b"].map(|name| ToolDef { name: name.into(), ..ToolDef::default() }).to_vec();
+    asked.system = vec!["one".into(), "two".into()];
+    asked.messages = conversation("anthropic-messages");
+    for (cache, mark) in [
+        (sinew_llm::CacheRetention::Short, json!({"type": "ephemeral"})),
+        (sinew_llm::CacheRetention::Long, json!({"type": "ephemeral", "ttl": "1h"})),
+    ] {
+        asked.cache = cache;
+        let body: Value = serde_json::from_slice(&wire::request_body(&asked).unwrap()).unwrap();
+        assert_eq!(body.to_string().matches("cache_control").count(), 4);
+        let places = ["/system/1", "/tools/1", "/messages/3/content/0", "/messages/5/content/0"];
+        for place in places {
+            assert_eq!(body.pointer(place).unwrap()["cache_control"], mark, "{place} of {body}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_page_is_fetched_over_redirects_within_limits() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/a" => Reply::text(302, "text/plain", "").header("Location", "/b?x"),
+        "/b?x" => Reply::text(200, "text/plain", "0123456789"),
+        "/loop" => Reply::text(301, "text/plain", "").header("Location", "/loop"),
+        _ => Reply::text(404, "text/plain", "nothing"),
+    });
+    let client = HttpClient::default();
+    let options = fetch::FetchOptions { max_bytes: 4, ..fetch::FetchOptions::default() };
+    let page = fetch::get(&client, &format!("{}/a", server.url()), &options).await.unwrap();
+    assert_eq!((page.status, page.body.as_slice(), page.truncated), (200, &b"0123"[..], true));
+    assert_eq!(page.url, format!("{}/b?x", server.url()));
+    assert_eq!(fetch::get(&client, &format!("{}/none", server.url()), &options).await.unwrap().status, 404);
+    let error = fetch::get(&client, &format!("{}/loop", server.url()), &options).await.unwrap_err();
+    assert!(error.message.ends_with("more than 5 redirects"), "{error}");
+
+    let filter: AddressFilter =
+        Arc::new(|host, ip| if ip.is_loopback() { Err(format!("Refused: {host}")) } else { Ok(()) });
+    let client = HttpClient::new(HttpConfig { address_filter: Some(filter), ..HttpConfig::default() });
+    let error = fetch::get(&client, &format!("{}/a", server.url()), &options).await.unwrap_err();
+    assert_eq!(error.message, "Refused: 127.0.0.1");
+}
