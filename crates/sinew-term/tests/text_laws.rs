@@ -192,6 +192,17 @@ proptest! {
         prop_assert_eq!(lines.iter().flat_map(|line| cells(line)).collect::<Vec<_>>(), cells(&text));
     }
 
+    /// A sequence that means nothing takes the general way through text that else goes the short one.
+    #[test]
+    fn plain_lines_wrap_as_others_do(words in prop::collection::vec("[a-z]{1,9} {0,3}|\n", 0..30), width in 1usize..30) {
+        let text = words.concat();
+        let marked = text.replace(' ', " \x1b[?0h").replace('\n', "\n\x1b[?0h");
+        let wrapped = sinew_term::wrap(&marked, width, 3);
+        let stripped: Vec<String> = wrapped.iter().map(|line| line.replace("\x1b[?0h", "").trim_end().to_string()).collect();
+        let direct: Vec<String> = sinew_term::wrap(&text, width, 3).iter().map(|line| line.trim_end().to_string()).collect();
+        prop_assert_eq!(direct, stripped);
+    }
+
     #[test]
     fn clean_text_stays_clean(text in text()) {
         let clean = plain(&text);

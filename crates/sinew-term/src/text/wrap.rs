@@ -5,7 +5,7 @@
 
 use super::escape::Kind;
 use super::style::Style;
-use super::unit::Unit;
+use super::unit::{Unit, printable_run};
 use super::walk::{Item, apply_inner, is_printable, item};
 
 /// Re-opened sequences may take this many times the text, plus [`REOPEN_FLOOR`] units: a link of 4 kB around a
@@ -74,6 +74,13 @@ impl<U: Unit> Wrapper<'_, U> {
     fn run(&mut self) {
         let mut at = 0;
         while at < self.text.len() {
+            if self.col == 0
+                && !self.in_gap
+                && let Some(next) = self.plain_line(at)
+            {
+                at = next;
+                continue;
+            }
             let run = word_run(self.text, at, self.width.saturating_sub(self.col));
             if run > 0 {
                 self.begin_word(at);
@@ -88,6 +95,26 @@ impl<U: Unit> Wrapper<'_, U> {
             }
         }
         self.style.close_line(self.text, &mut self.out);
+    }
+
+    /// The common case at the start of a line: more printable ASCII than fits. Writes the words that fit, ends the line,
+    /// and gives where the next word starts. `None`, and nothing done, where it is not that simple.
+    fn plain_line(&mut self, at: usize) -> Option<usize> {
+        let near = &self.text[at..self.text.len().min(at.saturating_add(self.width).saturating_add(1))];
+        if near.len() <= self.width || near[0].code() == 0x20 || printable_run(near, 0) < near.len() {
+            return None;
+        }
+        let is_space = |unit: &U| unit.code() == 0x20;
+        let space = near.iter().rposition(is_space)?;
+        // The next word must be in sight: what follows the last space might be a mark on it.
+        let next = at + space + self.text[at + space..].iter().take_while(|unit| is_space(unit)).count();
+        if !self.text.get(next).is_some_and(|unit| is_printable(*unit)) {
+            return None;
+        }
+        let last = near[..space].iter().rposition(|unit| !is_space(unit))?;
+        self.out.extend_from_slice(&near[..=last]);
+        self.end_here();
+        Some(next)
     }
 
     /// Takes the thing at `at` and gives its end.
