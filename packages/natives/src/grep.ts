@@ -132,44 +132,53 @@ const GREP: Table = {
 
 /** How many pieces of a result (of a megabyte each) become rows at a stretch. */
 const PIECES = 2;
-/** The numbers of a row, and the flag of a line that was cut. */
+/** The numbers of a file, a row and a context line, and the flag of a line that was cut. */
+const FILE = 3;
 const ROW = 10;
+const CONTEXT = 3;
 const TRUNCATED = 1;
 
-/** Reads the columns that the core describes in `rows.rs`, in order. */
-function each(columns: Columns, row: (match: GrepMatch) => void): void {
-  const { text, numbers } = columns;
+/** Reads the columns that the core describes in `rows.rs`, in order. `start` makes a row of a file. */
+function each<M extends SearchMatch & { matchCount?: number }>(
+  { text, numbers }: Columns,
+  start: (path: string, lineNumber: number, line: string, column: number, byteOffset: number) => M,
+  take: (match: M) => void,
+): void {
   let next = 0;
   let read = 0;
-  const number = () => numbers[next++] as number;
+  const at = (index: number) => numbers[index] as number;
+  const slice = (units: number) => text.slice(read, (read += units));
   // Each length comes twice, in bytes and in the units of a JavaScript string.
-  const slice = () => text.slice(read, (read += numbers[(next += 2) - 1] as number));
   const lines = (count: number) => {
     const list: ContextLine[] = [];
-    for (; count > 0; count--) list.push({ lineNumber: number(), line: slice() });
+    for (; count > 0; count--, next += CONTEXT) list.push({ lineNumber: at(next), line: slice(at(next + 2)) });
     return list;
   };
   while (next < numbers.length) {
-    const path = slice();
-    for (let rows = number(); rows > 0; rows--) {
+    const path = slice(at(next + 1));
+    const rows = at(next + 2);
+    next += FILE;
+    for (let row = 0; row < rows; row++) {
       const head = next;
       next += ROW;
-      const [before, after] = [numbers[head + 8] as number, numbers[head + 9] as number];
-      const contextBefore = before ? lines(before) : undefined;
-      const match: GrepMatch = {
-        path,
-        lineNumber: numbers[head] as number,
-        line: text.slice(read, (read += numbers[head + 7] as number)),
-        column: numbers[head + 1] as number,
-        byteOffset: (numbers[head + 2] as number) + (numbers[head + 3] as number) * 2 ** 32,
-      };
-      if (contextBefore) match.contextBefore = contextBefore;
-      if (after) match.contextAfter = lines(after);
-      if ((numbers[head + 5] as number) & TRUNCATED) match.truncated = true;
-      if (numbers[head + 4]) match.matchCount = numbers[head + 4] as number;
-      row(match);
+      const before = at(head + 8) ? lines(at(head + 8)) : undefined;
+      const line = slice(at(head + 7));
+      const match = start(path, at(head), line, at(head + 1), at(head + 2) + at(head + 3) * 2 ** 32);
+      if (before) match.contextBefore = before;
+      if (at(head + 9)) match.contextAfter = lines(at(head + 9));
+      if (at(head + 5) & TRUNCATED) match.truncated = true;
+      if (at(head + 4)) match.matchCount = at(head + 4);
+      take(match);
     }
   }
+}
+
+function inFile(path: string, lineNumber: number, line: string, column: number, byteOffset: number): GrepMatch {
+  return { path, lineNumber, line, column, byteOffset };
+}
+
+function inText(_: string, lineNumber: number, line: string, column: number, byteOffset: number): SearchMatch {
+  return { lineNumber, line, column, byteOffset };
 }
 
 /**
@@ -197,14 +206,14 @@ export async function grep(options: GrepOptions, onMatch?: (match: GrepMatch) =>
   }
   const answer = await (onMatch
     ? withCallback(signal, onMatch, (abort, deliver: (match: GrepMatch) => void) =>
-        native.grep(request as GrepRequest, (columns: Columns) => each(columns, deliver), abort))
+        native.grep(request as GrepRequest, (columns: Columns) => each(columns, inFile, deliver), abort))
     : underSignal(signal, (abort) => native.grep(request as GrepRequest, undefined, abort)));
   const { totalMatches, filesWithMatches, filesSearched, binary, tooLarge, unreadable } = answer;
   const matches: GrepMatch[] = [];
   for (const [index, piece] of answer.matches.entries()) {
     // Millions of rows take seconds to make: other work has its turn between the pieces.
     if (index % PIECES === PIECES - 1) await new Promise((resolve) => setImmediate(resolve));
-    each(piece, (match) => matches.push(match));
+    each(piece, inFile, (match) => matches.push(match));
   }
   const result: GrepResult = { matches, totalMatches, filesWithMatches, filesSearched };
   if (answer.limitReached) result.limitReached = true;
@@ -228,7 +237,7 @@ export function searchContent(content: string | Uint8Array, options: SearchOptio
   const text = typeof content === "string" ? content : bytes("searchContent: content", content);
   const answer = native.search(text, request);
   const matches: SearchMatch[] = [];
-  each(answer.matches, ({ path: _, ...match }) => matches.push(match));
+  each(answer.matches, inText, (match) => matches.push(match));
   const result: SearchResult = { matches, matchCount: answer.matchCount, limitReached: answer.limitReached };
   if (answer.error !== undefined && answer.error !== null) result.error = answer.error;
   if (answer.warnings.length) result.warnings = answer.warnings;
