@@ -17,8 +17,11 @@ use crate::provider::Request;
 /// The content of one answer at most: 256 MB.
 const CONTENT_LIMIT: usize = 256 * 1024 * 1024;
 
-/// What a block costs beside its text, against servers that send empty blocks without end.
-const BLOCK_COST: usize = 256;
+/// The blocks of one answer at most, against servers that send empty ones without end.
+const BLOCK_LIMIT: usize = 10_000;
+
+/// What a new block counts as content.
+const BLOCK_COST: usize = 64;
 
 /// What a block is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -232,6 +235,9 @@ impl Assembly {
         if self.size > CONTENT_LIMIT {
             return Err(format!("the answer is larger than {} MB", CONTENT_LIMIT >> 20));
         }
+        if self.slots.len() > BLOCK_LIMIT {
+            return Err(format!("the answer has more than {BLOCK_LIMIT} blocks"));
+        }
         Ok(())
     }
 
@@ -352,3 +358,6 @@ fn base36(mut number: u64) -> String {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

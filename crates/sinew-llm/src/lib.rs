@@ -1,8 +1,17 @@
 //! Messages, providers and models: everything between the agent's loop and a language model.
 //!
-//! [`message`] holds what a conversation is made of, in the shape of a session file. [`provider`] is the
-//! one way to ask a model; it answers with [`event`]s, the same for every provider. [`error`] says what
-//! went wrong and whether it is worth another try. [`model`] describes a model as data.
+//! | module | holds |
+//! |---|---|
+//! | [`message`] | what a conversation is made of, in the shape of a session file |
+//! | [`provider`] | the one way to ask a model: [`Request`] in, [`EventStream`] out |
+//! | [`event`] | what a provider tells while it answers, the same for every provider |
+//! | [`error`] | what went wrong, whether another try makes sense, and how long to wait |
+//! | [`model`], [`models`] | a model as data; the table of all, `models.json`, discovery, selection |
+//! | [`credentials`] | which key goes with a request; `auth.json` |
+//! | [`wire`] | the protocols of Anthropic, OpenAI (two) and Google |
+//! | [`scripted`] | a provider that plays a file |
+//! | [`http`], [`sse`], [`partial_json`] | what the protocols stand on |
+//! | [`fetch`] | a page for a tool |
 //!
 //! The crate reads no environment variable and prints nothing: keys, proxies and the time of day are
 //! values that the caller gives.

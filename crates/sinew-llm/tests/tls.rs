@@ -1,0 +1,92 @@
+//! TLS over a real socket: who is trusted and who is not.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use sinew_llm::http::{HttpClient, HttpConfig, HttpError, HttpErrorKind, HttpRequest, Proxies, Roots};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+
+const AUTHORITY: &[u8] = include_bytes!("tls/ca.der");
+const CERTIFICATE: &[u8] = include_bytes!("tls/leaf.der");
+const KEY: &[u8] = include_bytes!("tls/leaf.key.der");
+
+/// Answers each connection over TLS with `ok`.
+async fn server() -> u16 {
+    let key = PrivateKeyDer::try_from(KEY.to_vec()).unwrap();
+    let builder = rustls::ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
+    let builder = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let config = builder.with_single_cert(vec![CertificateDer::from(CERTIFICATE.to_vec())], key).unwrap();
+    let acceptor = TlsAcceptor::from(Arc::new(config));
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        while let Ok((socket, _)) = listener.accept().await {
+            // A client that does not trust us hangs up, and the next may.
+            if let Ok(mut stream) = acceptor.accept(socket).await {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok").await;
+                let _ = stream.shutdown().await;
+            }
+        }
+    });
+    port
+}
+
+/// A proxy that connects wherever it is asked to, but to the own machine.
+async fn proxy() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (mut client, _) = listener.accept().await.unwrap();
+        let mut head = Vec::new();
+        while !head.ends_with(b"\r\n\r\n") {
+            head.push(client.read_u8().await.unwrap());
+        }
+        let head = String::from_utf8(head).unwrap();
+        let port = head.split([':', ' ']).find_map(|word| word.parse::<u16>().ok()).unwrap();
+        let mut server = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        client.write_all(b"HTTP/1.1 200 Connection established\r\n\r\n").await.unwrap();
+        let _ = tokio::io::copy_bidirectional(&mut client, &mut server).await;
+    });
+    port
+}
+
+async fn get(url: String, config: HttpConfig) -> Result<Vec<u8>, HttpError> {
+    let request =
+        HttpRequest { method: http::Method::GET, url: url.parse().unwrap(), headers: Vec::new(), body: Bytes::new() };
+    let mut answer = HttpClient::new(config).send(request).await?;
+    Ok(answer.body.read_limited(100).await?.0)
+}
+
+fn trusting() -> HttpConfig {
+    HttpConfig { roots: Roots::Only(vec![AUTHORITY.to_vec()]), ..HttpConfig::default() }
+}
+
+#[tokio::test]
+async fn a_trusted_server_is_read() {
+    let port = server().await;
+    assert_eq!(get(format!("https://localhost:{port}/"), trusting()).await.unwrap(), b"ok");
+}
+
+#[tokio::test]
+async fn strangers_and_other_names_are_refused() {
+    let port = server().await;
+    for (host, config) in [("localhost", HttpConfig::default()), ("127.0.0.1", trusting())] {
+        let error = get(format!("https://{host}:{port}/"), config).await.unwrap_err();
+        assert_eq!(error.kind, HttpErrorKind::Certificate, "{error}");
+        assert!(error.message.starts_with(&format!("agree on TLS with {host}: ")), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn tls_goes_through_a_tunnel() {
+    let (far, near) = (server().await, proxy().await);
+    let proxies = Proxies { https: Some(format!("127.0.0.1:{near}")), ..Proxies::default() };
+    // The certificate is for another name: only the server behind the tunnel can have shown it.
+    let error = get(format!("https://far.test:{far}/"), HttpConfig { proxies, ..trusting() }).await.unwrap_err();
+    assert_eq!(error.kind, HttpErrorKind::Certificate, "{error}");
+}
