@@ -9,7 +9,7 @@ use crate::task::{self, Abort};
 
 /// What to leave out of a page.
 #[napi(object)]
-pub struct HtmlRequest {
+pub(crate) struct HtmlRequest {
     /// Drop what is not the text of the page.
     pub clean_content: Option<bool>,
     /// Drop pictures.
@@ -20,7 +20,7 @@ pub struct HtmlRequest {
 
 /// Turns a page into Markdown. The page crosses as JavaScript holds it and is turned into UTF-8 on the pool.
 #[napi(ts_args_type = "html: string, options: HtmlRequest, abort?: Abort", ts_return_type = "Promise<string>")]
-pub fn html_to_markdown<'env>(
+pub(crate) fn html_to_markdown<'env>(
     env: &'env Env,
     html: Utf16String,
     options: HtmlRequest,

@@ -15,7 +15,7 @@ use crate::task::{self, Abort};
 
 /// A decoded picture.
 #[napi(custom_finalize)]
-pub struct Picture {
+pub(crate) struct Picture {
     picture: Arc<image::Picture>,
 }
 
@@ -31,7 +31,7 @@ fn size(picture: &image::Picture) -> i64 {
 }
 
 /// A new picture on its way to JavaScript.
-pub struct NewPicture(image::Picture);
+pub(crate) struct NewPicture(image::Picture);
 
 impl ToNapiValue for NewPicture {
     unsafe fn to_napi_value(env: sys::napi_env, value: NewPicture) -> napi::Result<sys::napi_value> {
@@ -43,7 +43,7 @@ impl ToNapiValue for NewPicture {
 
 /// Decodes a picture.
 #[napi(ts_return_type = "Promise<Picture>")]
-pub fn parse_image<'env>(
+pub(crate) fn parse_image<'env>(
     env: &'env Env,
     bytes: Uint8Array,
     timeout_ms: Option<u32>,
@@ -59,19 +59,19 @@ pub fn parse_image<'env>(
 impl Picture {
     /// Pixels in a row.
     #[napi(getter)]
-    pub fn width(&self) -> u32 {
+    pub(crate) fn width(&self) -> u32 {
         self.picture.width()
     }
 
     /// Rows.
     #[napi(getter)]
-    pub fn height(&self) -> u32 {
+    pub(crate) fn height(&self) -> u32 {
         self.picture.height()
     }
 
     /// Makes a picture of another size.
     #[napi(ts_return_type = "Promise<Picture>")]
-    pub fn resize<'env>(
+    pub(crate) fn resize<'env>(
         &self,
         env: &'env Env,
         width: u32,
@@ -88,7 +88,7 @@ impl Picture {
 
     /// Writes the picture as a file.
     #[napi(ts_return_type = "Promise<Uint8Array>")]
-    pub fn encode<'env>(
+    pub(crate) fn encode<'env>(
         &self,
         env: &'env Env,
         format: u32,
@@ -104,7 +104,7 @@ impl Picture {
 
     /// Writes the picture as escape codes.
     #[napi(ts_return_type = "Promise<string>")]
-    pub fn terminal<'env>(
+    pub(crate) fn terminal<'env>(
         &self,
         env: &'env Env,
         protocol: String,
@@ -130,7 +130,7 @@ impl Picture {
 
 /// How a picture stands in a terminal.
 #[napi(object)]
-pub struct TerminalRequest {
+pub(crate) struct TerminalRequest {
     /// Columns that it covers.
     pub columns: Option<u32>,
     /// Rows that it covers.

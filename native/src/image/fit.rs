@@ -10,7 +10,7 @@ use crate::task::{self, Abort};
 
 /// What a picture has to fit.
 #[napi(object)]
-pub struct FitRequest {
+pub(crate) struct FitRequest {
     /// Most pixels in a row.
     pub max_width: Option<u32>,
     /// Most rows.
@@ -38,7 +38,7 @@ impl FitRequest {
 
 /// A picture that fits.
 #[napi(object, object_from_js = false)]
-pub struct FittedImage {
+pub(crate) struct FittedImage {
     /// The file.
     pub data: Uint8Array,
     /// Its MIME type.
@@ -60,7 +60,7 @@ impl From<Fitted> for FittedImage {
 
 /// Makes a picture fit for a model.
 #[napi(ts_return_type = "Promise<FittedImage>")]
-pub fn fit_image<'env>(
+pub(crate) fn fit_image<'env>(
     env: &'env Env,
     bytes: Uint8Array,
     options: FitRequest,
