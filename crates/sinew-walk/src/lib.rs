@@ -6,7 +6,8 @@
 //! [`Detail::Full`].
 //!
 //! Ignore rules are git's, of our own: ripgrep's `ignore` crate reads some patterns otherwise (`{a,b}` is no
-//! alternation in a `.gitignore`, a class never matches `/`, an escaped blank at the end stays).
+//! alternation in a `.gitignore`, a class never matches `/`, an escaped blank at the end stays). An unclosed `[`,
+//! whose line git drops, is itself, as in ripgrep.
 //! [`GlobSet`] matches what callers write; both share the matcher of one path segment, whose time is limited by
 //! pattern length times name length.
 //!

@@ -80,6 +80,7 @@ pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, Flaw
     let mut tokens = Vec::new();
     // The raw text of a level tells `**` from `a**b`, whose stars are plain ones.
     let (mut at, mut start) = (0, 0);
+    let mut brackets = true;
     loop {
         let separator = separator(&pattern[at..], dialect);
         if at == pattern.len() || separator > 0 {
@@ -99,7 +100,7 @@ pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, Flaw
             start = at;
             continue;
         }
-        at = token(pattern, at, dialect, &mut tokens)?;
+        at = token(pattern, at, dialect, &mut brackets, &mut tokens)?;
     }
     if matches!(pieces.last(), Some(Piece::Deep)) {
         pieces.push(Piece::Segment(Segment::new(vec![Token::Star], dialect)));
@@ -117,8 +118,15 @@ fn separator(text: &[u8], dialect: Dialect) -> usize {
     }
 }
 
-/// Reads one token at `at`; gives where the next begins.
-fn token(pattern: &[u8], at: usize, dialect: Dialect, tokens: &mut Vec<Token>) -> Result<usize, Flaw> {
+/// Reads one token at `at`; gives where the next begins. `brackets` goes down with the first that is not closed: then
+/// no later one is, and each would be searched to the end.
+fn token(
+    pattern: &[u8],
+    at: usize,
+    dialect: Dialect,
+    brackets: &mut bool,
+    tokens: &mut Vec<Token>,
+) -> Result<usize, Flaw> {
     match pattern[at] {
         b'\\' => match pattern.get(at + 1) {
             Some(byte) => {
@@ -134,10 +142,20 @@ fn token(pattern: &[u8], at: usize, dialect: Dialect, tokens: &mut Vec<Token>) -
             }
         }
         b'?' => tokens.push(Token::One),
-        b'[' => {
-            let (class, next) = class(pattern, at + 1, dialect)?;
-            tokens.push(Token::Class(Box::new(class)));
-            return Ok(next);
+        b'[' if *brackets => {
+            match class(pattern, at + 1, dialect) {
+                Ok((class, next)) => {
+                    tokens.push(Token::Class(Box::new(class)));
+                    return Ok(next);
+                }
+                // In an ignore file ripgrep takes an unclosed bracket for itself, which is what the line means;
+                // git drops the line.
+                Err(Flaw::UnclosedClass) if dialect == Dialect::Git => {
+                    *brackets = false;
+                    tokens.push(Token::Byte(b'['));
+                }
+                Err(flaw) => return Err(flaw),
+            }
         }
         byte => tokens.push(Token::Byte(byte)),
     }

@@ -7,14 +7,15 @@ const LIMIT: usize = 1_024;
 fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
     let bytes = text.as_bytes();
     let mut at = 0;
+    // Up to here no class is closed: what was searched once is not searched again.
+    let mut open_until = 0;
     while at < bytes.len() {
         match bytes[at] {
             b'\\' if at + 1 < bytes.len() => at += 1,
-            b'[' => {
-                if let Some(end) = end_of_class(bytes, at) {
-                    at = end;
-                }
-            }
+            b'[' if at >= open_until => match end_of_class(bytes, at) {
+                Ok(end) => at = end,
+                Err(stop) => open_until = stop,
+            },
             byte => {
                 if !each(byte, at) {
                     return;
@@ -25,21 +26,26 @@ fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
     }
 }
 
-/// Where the class that begins at `at` ends; none where it is not closed in this level of the path.
-fn end_of_class(bytes: &[u8], at: usize) -> Option<usize> {
+/// Where the class that begins at `at` ends; where it is not closed in this level of the path, where the level ends.
+fn end_of_class(bytes: &[u8], at: usize) -> Result<usize, usize> {
     let mut end = at + 1;
     end += usize::from(matches!(bytes.get(end), Some(b'!' | b'^')));
     end += usize::from(bytes.get(end) == Some(&b']'));
-    while *bytes.get(end)? != b']' {
-        if bytes[end] == b'/' && !bytes[at..end].contains(&b'\\') {
-            return None;
+    loop {
+        match bytes.get(end) {
+            None => return Err(bytes.len()),
+            Some(b']') => return Ok(end),
+            // `[/]` is a class, a way to write the separator.
+            Some(b'/') if end > at + 1 => return Err(end),
+            Some(b'[') if bytes.get(end + 1) == Some(&b':') => {
+                let close = bytes[end + 2..].iter().take(12).position(|byte| *byte == b']');
+                end = close.map_or(end, |close| end + 2 + close);
+            }
+            Some(b'\\') => end += 1,
+            Some(_) => {}
         }
-        if bytes[end] == b'[' && bytes.get(end + 1) == Some(&b':') {
-            end = bytes[end + 2..].iter().position(|byte| *byte == b']').map_or(end, |close| end + 2 + close);
-        }
-        end += if bytes.get(end) == Some(&b'\\') { 2 } else { 1 };
+        end += 1;
     }
-    Some(end)
 }
 
 /// The globs of a list, without blanks around them; empty ones are dropped.

@@ -8,6 +8,9 @@ use sinew_base::{Error, Result};
 
 use crate::pattern::{self, Dialect, Form, Piece};
 
+/// Longer lists are refused: reading one takes up to the square of its length.
+const LONGEST: usize = 16 << 10;
+
 /// How globs are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GlobSyntax {
@@ -51,8 +54,11 @@ impl GlobSet {
     ///
     /// # Errors
     /// With [`sinew_base::ErrorCode::InvalidArgument`] for a pattern that means nothing (`[a`), leaves the root
-    /// (`../x`), or has more than 1,024 alternatives.
+    /// (`../x`), has more than 1,024 alternatives, or for a list longer than 16 KiB.
     pub fn new(patterns: &str, syntax: GlobSyntax) -> Result<GlobSet> {
+        if patterns.len() > LONGEST {
+            return Err(invalid(patterns, format!("it is longer than {} KiB", LONGEST >> 10)));
+        }
         let mut rules = Vec::new();
         let whole = if cfg!(windows) { patterns.replace('\\', "/") } else { patterns.to_string() };
         for part in braces::split(&whole) {

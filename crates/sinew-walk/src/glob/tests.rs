@@ -106,7 +106,9 @@ fn what_means_nothing_is_refused_with_the_reason() {
     refuses("!", "nothing follows");
     refuses("{1..100000}", "more than 1024 alternatives");
     refuses(&"{a,b}".repeat(20), "more than 1024 alternatives");
-    refuses(&"{".repeat(20_000), "more than 1024 alternatives");
+    refuses(&"{".repeat(16_000), "more than 1024 alternatives");
+    refuses(&"[".repeat(16_000), "unclosed character class");
+    refuses(&"a".repeat(20_000), "longer than 16 KiB");
     check("file (1|2).txt", &["file (1|2).txt"], &["file 1.txt"]);
 }
 

@@ -4,6 +4,9 @@ use std::collections::HashMap;
 
 use crate::pattern::{Dialect, Form, Piece, Segment, matches_path, parse};
 
+/// A longer line names nothing: no path that the system takes is as long.
+const LONGEST: usize = 4_096;
+
 /// What an ignore file says of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
@@ -99,7 +102,7 @@ impl Rules {
 impl Rule {
     fn parse(line: &[u8]) -> Option<Rule> {
         let line = trim_blanks(line);
-        if line.is_empty() || line[0] == b'#' {
+        if line.is_empty() || line[0] == b'#' || line.len() > LONGEST {
             return None;
         }
         let (negated, line) = line.strip_prefix(b"!").map_or((false, line), |rest| (true, rest));

@@ -51,9 +51,9 @@ fn comments_marks_and_line_ends() {
 }
 
 #[test]
-fn classes_are_gits() {
+fn classes_are_gits_but_an_unclosed_bracket_is_itself() {
     check("[]a]\n[!b]c\n[z-a]\n", &["]", "a", "xc", "z"], &["bc", "m"]);
-    check("x[\ny[a\n", &[], &["x[", "y[a", "x", "ya"]);
+    check("x[\ny[a\n", &["x[", "y[a"], &["x", "ya"]);
     check("p[/]q", &[], &["p/q", "pq"]);
     check("[[:digit:]]\n[[:nope:]]n\n", &["5"], &["d", "nn"]);
     check("t\\", &[], &["t\\", "t"]);
@@ -75,4 +75,12 @@ fn git_settings_name_the_users_file() {
     assert_eq!(global_excludes(&user), Some(home.path().join("mine")));
     let other = GitHome { config: Some(home.path().join("none")), ..user };
     assert_eq!(global_excludes(&other), Some(home.path().join(".config/git/ignore")));
+}
+
+#[test]
+fn hostile_lines_are_read_soon() {
+    for text in ["[".repeat(2_000_000), "[:".repeat(1_000_000) + "]", format!("{}\n", "[".repeat(4_000)).repeat(500)] {
+        check(&text, &[], &["a"]);
+    }
+    check(&format!("{}b\n", "*a".repeat(1_000)), &[], &[&"a".repeat(250)]);
 }
