@@ -59,19 +59,19 @@ pub(crate) fn parse_image<'env>(
 impl Picture {
     /// Pixels in a row.
     #[napi(getter)]
-    pub(crate) fn width(&self) -> u32 {
+    pub fn width(&self) -> u32 {
         self.picture.width()
     }
 
     /// Rows.
     #[napi(getter)]
-    pub(crate) fn height(&self) -> u32 {
+    pub fn height(&self) -> u32 {
         self.picture.height()
     }
 
     /// Makes a picture of another size.
     #[napi(ts_return_type = "Promise<Picture>")]
-    pub(crate) fn resize<'env>(
+    pub fn resize<'env>(
         &self,
         env: &'env Env,
         width: u32,
@@ -88,7 +88,7 @@ impl Picture {
 
     /// Writes the picture as a file.
     #[napi(ts_return_type = "Promise<Uint8Array>")]
-    pub(crate) fn encode<'env>(
+    pub fn encode<'env>(
         &self,
         env: &'env Env,
         format: u32,
@@ -104,7 +104,7 @@ impl Picture {
 
     /// Writes the picture as escape codes.
     #[napi(ts_return_type = "Promise<string>")]
-    pub(crate) fn terminal<'env>(
+    pub fn terminal<'env>(
         &self,
         env: &'env Env,
         protocol: String,
