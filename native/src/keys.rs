@@ -87,7 +87,7 @@ pub fn matches_legacy_sequence(
     read(&data, |data| read(&key_name, |name| term::matches_legacy_sequence(data, name)))?
 }
 
-/// Cuts input into sequences; pastes are marked by a leading `p`, sequences by `s`.
+/// Cuts input into sequences, marked by a leading `s`; pastes by `p`, cursor reports (`row;column`) by `c`.
 #[napi]
 #[derive(Default)]
 pub struct InputBuffer(term::StdinBuffer);
@@ -106,6 +106,11 @@ impl InputBuffer {
             Either::A(text) => self.0.feed(text.as_bytes()),
             Either::B(bytes) => self.0.feed(bytes),
         })
+    }
+
+    #[napi]
+    pub fn await_cursor_report(&mut self) {
+        self.0.await_cursor_report();
     }
 
     #[napi]
@@ -133,6 +138,7 @@ fn marked(inputs: Vec<Input>) -> Vec<String> {
     let mark = |input| match input {
         Input::Sequence(text) => format!("s{text}"),
         Input::Paste(text) => format!("p{text}"),
+        Input::CursorReport { row, column } => format!("c{row};{column}"),
     };
     inputs.into_iter().map(mark).collect()
 }

@@ -17,6 +17,13 @@ pub enum Input {
     Sequence(String),
     /// What was pasted (bracketed paste), without its marks.
     Paste(String),
+    /// Where the cursor is, counted from 1: the answer to [`StdinBuffer::await_cursor_report`].
+    CursorReport {
+        /// The line.
+        row: u32,
+        /// The cell of the line.
+        column: u32,
+    },
 }
 
 /// Collects what a terminal sends until sequences and characters are whole.
@@ -29,6 +36,16 @@ pub struct StdinBuffer {
     /// Bytes of `pending` that are known to hold no end of the paste or string that starts there.
     searched: usize,
     pasting: bool,
+    /// Cursor reports that were asked for and did not come yet.
+    awaited: u32,
+}
+
+/// `CSI row ; column R`.
+fn cursor_report(bytes: &[u8]) -> Option<Input> {
+    let body = std::str::from_utf8(bytes.strip_prefix(b"\x1b[")?.strip_suffix(b"R")?).ok()?;
+    let (row, column) = body.split_once(';')?;
+    let number = |text: &str| text.parse().ok().filter(|_| text.bytes().all(|byte| byte.is_ascii_digit()));
+    Some(Input::CursorReport { row: number(row)?, column: number(column)? })
 }
 
 /// How far the first thing in a buffer goes.
@@ -83,7 +100,13 @@ impl StdinBuffer {
                 self.pasting = true;
                 self.searched = 0;
             } else {
-                found.push(Input::Sequence(text(&rest[..length])));
+                match cursor_report(&rest[..length]).filter(|_| self.awaited > 0) {
+                    Some(report) => {
+                        self.awaited -= 1;
+                        found.push(report);
+                    }
+                    None => found.push(Input::Sequence(text(&rest[..length]))),
+                }
             }
             at += length;
         }
@@ -111,6 +134,12 @@ impl StdinBuffer {
         None
     }
 
+    /// Tells that the terminal was asked where the cursor is (`CSI 6 n`): the next `CSI row ; column R` is its answer.
+    /// Without a question it is a key, F3 with modifiers.
+    pub fn await_cursor_report(&mut self) {
+        self.awaited = self.awaited.saturating_add(1);
+    }
+
     /// Gives up waiting: what is pending comes out as it is, as one sequence. A paste under way goes on.
     pub fn flush(&mut self) -> Vec<Input> {
         if self.pasting || self.pending.is_empty() {
@@ -131,7 +160,7 @@ impl StdinBuffer {
         text(&self.pending)
     }
 
-    /// Forgets everything, a paste under way too.
+    /// Forgets everything, a paste under way and questions too.
     pub fn clear(&mut self) {
         *self = StdinBuffer::default();
     }

@@ -70,6 +70,22 @@ fn pastes_come_whole() {
     assert_eq!(buffer.feed(b"a"), sequences(&["a"]));
 }
 
+#[test]
+fn a_cursor_report_is_one_only_when_it_was_asked_for() {
+    let mut buffer = StdinBuffer::new();
+    assert_eq!(buffer.feed(b"\x1b[1;1R"), sequences(&["\x1b[1;1R"]));
+    buffer.await_cursor_report();
+    let expect =
+        [&sequences(&["\x1b[A"])[..], &[Input::CursorReport { row: 1, column: 2 }], &sequences(&["\x1b[1;2R"])];
+    assert_eq!(buffer.feed(b"\x1b[A\x1b[1;2R\x1b[1;2R"), expect.concat());
+    buffer.await_cursor_report();
+    assert_eq!(buffer.feed(b"\x1b[24;"), []);
+    assert_eq!(buffer.feed(b"80R"), [Input::CursorReport { row: 24, column: 80 }]);
+    buffer.await_cursor_report();
+    buffer.clear();
+    assert_eq!(buffer.feed(b"\x1b[1;+1R\x1b[1;1R"), sequences(&["\x1b[1;+1R", "\x1b[1;1R"]));
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -88,6 +104,7 @@ proptest! {
         found.extend(buffer.flush());
         let joined: String = found.into_iter().map(|input| match input {
             Input::Sequence(text) | Input::Paste(text) => text,
+            Input::CursorReport { .. } => unreachable!("none was asked for"),
         }).collect();
         prop_assert_eq!(joined.replace("\x1b[200~", ""), text.replace("\x1b[200~", ""));
     }

@@ -19,6 +19,8 @@ export interface StdinBufferEvents {
   data: [sequence: string];
   /** What was pasted, without the marks of bracketed paste. */
   paste: [text: string];
+  /** Where the cursor is, counted from 1: the answer to what {@link StdinBuffer.awaitCursorReport} told of. */
+  cursorReport: [row: number, column: number];
 }
 
 /**
@@ -57,7 +59,15 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     const inputs = this.#buffer.feed(chunk);
     // Before the handlers run: one of them may throw, or feed more.
     this.#wait();
-    for (const input of inputs) this.emit(input[0] === "p" ? "paste" : "data", input.slice(1));
+    for (const input of inputs) this.#emitInput(input);
+  }
+
+  /**
+   * Tells that the terminal was asked where the cursor is (`CSI 6 n`): the next `CSI row ; column R` is emitted as
+   * `cursorReport`. Without a question it is a key, F3 with modifiers.
+   */
+  awaitCursorReport(): void {
+    this.#buffer.awaitCursorReport();
   }
 
   /** Gives up waiting and returns what was pending, without emitting it. */
@@ -71,7 +81,7 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     return this.#buffer.pending();
   }
 
-  /** Forgets what is pending, a paste under way too. */
+  /** Forgets what is pending, a paste under way and questions too. */
   clear(): void {
     this.#stop();
     this.#buffer.clear();
@@ -81,6 +91,16 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
   destroy(): void {
     this.clear();
     this.removeAllListeners();
+  }
+
+  #emitInput(input: string): void {
+    const text = input.slice(1);
+    if (input[0] === "s") this.emit("data", text);
+    else if (input[0] === "p") this.emit("paste", text);
+    else {
+      const [row, column] = text.split(";").map(Number);
+      this.emit("cursorReport", row!, column!);
+    }
   }
 
   #stop(): void {

@@ -39,6 +39,16 @@ test("a lone escape comes out after the timeout", async () => {
   assert.equal(buffer.getBuffer(), "");
 });
 
+test("a cursor report is one only when it was asked for", () => {
+  const buffer = new StdinBuffer();
+  const found = collect(buffer);
+  buffer.on("cursorReport", (row, column) => found.push({ row, column }));
+  buffer.process("\x1b[1;1R");
+  buffer.awaitCursorReport();
+  buffer.process("\x1b[A\x1b[1;2R\x1b[1;2R");
+  assert.deepEqual(found, ["\x1b[1;1R", "\x1b[A", { row: 1, column: 2 }, "\x1b[1;2R"]);
+});
+
 test("flush returns what is pending, clear forgets it", () => {
   const buffer = new StdinBuffer({ timeout: 60_000 });
   const found = collect(buffer);
