@@ -4,13 +4,16 @@
 //! `models.json`. The environment and the way to run a `!command` are values that the caller gives.
 
 mod auth_file;
+mod refresh;
 
 pub use auth_file::{AuthEntry, AuthFile};
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::error::{ErrorInfo, ErrorKind};
+use crate::http::HttpClient;
 use crate::models::ProviderEntry;
 use crate::provider::{Auth, Secret};
 
@@ -61,7 +64,8 @@ pub struct Credentials {
     environment: Environment,
     runner: CommandRunner,
     command_line: Option<(String, Secret)>,
-    file: AuthFile,
+    file: Arc<Mutex<AuthFile>>,
+    logins: Option<(HttpClient, PathBuf)>,
     /// What commands answered, for as long as the process lives.
     answers: Arc<Mutex<HashMap<String, Result<String, String>>>>,
     rests: Arc<Mutex<HashMap<(String, usize), Rest>>>,
@@ -88,7 +92,23 @@ impl Credentials {
         file: AuthFile,
         command_line: Option<(String, Secret)>,
     ) -> Credentials {
-        Credentials { environment, runner, command_line, file, answers: Arc::default(), rests: Arc::default() }
+        Credentials {
+            environment,
+            runner,
+            command_line,
+            file: Arc::new(Mutex::new(file)),
+            logins: None,
+            answers: Arc::default(),
+            rests: Arc::default(),
+        }
+    }
+
+    /// The same, which also renews logins that run out, over `client`, and writes them to the `auth.json` at
+    /// `path`.
+    #[must_use]
+    pub fn with_renewal(mut self, client: HttpClient, path: PathBuf) -> Credentials {
+        self.logins = Some((client, path));
+        self
     }
 
     /// Whether there is a key for `provider`, or none is needed. Runs no command.
@@ -101,7 +121,7 @@ impl Credentials {
     #[must_use]
     pub fn has_key(&self, provider: &ProviderEntry) -> bool {
         self.command_line.as_ref().is_some_and(|(id, _)| *id == provider.id)
-            || !self.file.entries(&provider.id).is_empty()
+            || !self.entries(&provider.id).is_empty()
             || provider.env.iter().any(|name| self.variable(name).is_some())
             || provider.api_key.is_some()
     }
@@ -116,7 +136,7 @@ impl Credentials {
         if let Some((_, key)) = self.command_line.as_ref().filter(|(id, _)| *id == provider.id) {
             return Ok(Credential { auth: sent(key.clone()), source: Source::CommandLine, index: 0 });
         }
-        let entries = self.file.entries(&provider.id);
+        let entries = self.entries(&provider.id);
         if !entries.is_empty() {
             let index = self.pick(provider, session, entries.len(), now_ms).ok_or_else(|| {
                 ErrorInfo::new(
@@ -129,10 +149,7 @@ impl Credentials {
                 AuthEntry::Oauth { access, expires, .. } if *expires > now_ms.saturating_add(EXPIRY_MARGIN_MS) => {
                     Auth::Bearer(Secret::new(access.clone()))
                 }
-                AuthEntry::Oauth { .. } => {
-                    let text = format!("{}: the login has run out; run /login {}", provider.id, provider.id);
-                    return Err(ErrorInfo::new(ErrorKind::Auth, text));
-                }
+                AuthEntry::Oauth { .. } => Auth::Bearer(self.renew(provider, index, now_ms).await?),
             };
             return Ok(Credential { auth, source: Source::AuthFile, index });
         }
@@ -171,7 +188,7 @@ impl Credentials {
     /// Lets a credential rest: its limit is reached, or it was refused. Answers until when, and whether
     /// another one of the provider is free.
     pub fn rest(&self, provider: &str, index: usize, retry_after_ms: Option<u64>, now_ms: i64) -> (i64, bool) {
-        let count = self.file.entries(provider).len();
+        let count = self.entries(provider).len();
         let mut rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = rests.entry((provider.to_string(), index)).or_insert(Rest { until_ms: 0, times: 0 });
         let usual = REST_MS.saturating_mul(1 << rest.times.min(8)).min(LONGEST_REST_MS);
@@ -195,6 +212,23 @@ impl Credentials {
         order
             .into_iter()
             .find(|index| rests.get(&(provider.id.clone(), *index)).is_none_or(|rest| rest.until_ms <= now_ms))
+    }
+
+    fn entries(&self, provider: &str) -> Vec<AuthEntry> {
+        self.file.lock().unwrap_or_else(PoisonError::into_inner).entries(provider)
+    }
+
+    async fn renew(&self, provider: &ProviderEntry, index: usize, now_ms: i64) -> Result<Secret, ErrorInfo> {
+        let again = format!("run /login {}", provider.id);
+        let Some((client, path)) = self.logins.as_ref().filter(|_| provider.oauth.is_some()) else {
+            return Err(ErrorInfo::new(ErrorKind::Auth, format!("{}: the login has run out; {again}", provider.id)));
+        };
+        let (file, access) = refresh::renew(client, path, provider, index, now_ms).await.map_err(|mut error| {
+            error.message = format!("{}: renew the login: {}; {again} if it does not pass", provider.id, error.message);
+            error
+        })?;
+        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        Ok(access)
     }
 
     fn variable(&self, name: &str) -> Option<String> {

@@ -33,7 +33,8 @@ pub struct Model {
     pub max_tokens: u64,
     /// US dollars per million tokens.
     pub cost: Cost,
-    /// More headers of each request, in order.
+    /// More headers of each request, in order. Values of a registry's model are as `models.json` writes
+    /// them: [`crate::credentials::Credentials::headers`] turns them into what is sent.
     pub headers: Vec<(String, String)>,
     /// How its server differs from the protocol's inventor.
     pub compat: Compat,

@@ -124,3 +124,44 @@ fn the_file_is_private_and_keeps_what_it_does_not_know() {
     let error = AuthFile::load(&path).unwrap_err();
     assert!(!error.message().contains("secret") && error.message().contains("line 1, column 7"), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_that_runs_out_is_renewed_once() {
+    use sinew_testkit::provider::{Reply, Server};
+    let server = Server::start(|request| {
+        let body = String::from_utf8_lossy(&request.body).into_owned();
+        if body == "grant_type=refresh_token&refresh_token=r%26+1&client_id=c" {
+            Reply::json(200, &serde_json::json!({"access_token": "fresh", "refresh_token": "r2", "expires_in": 3600}))
+        } else {
+            Reply::json(400, &serde_json::json!({"error": "invalid_grant", "hint": body}))
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("auth.json");
+    let old = AuthEntry::Oauth { access: "stale".into(), refresh: "r& 1".into(), expires: NOW };
+    let mut file = AuthFile::default();
+    file.set("anthropic", &[old]);
+    file.save(&path).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let mut provider = provider(None);
+    provider.oauth = Some(serde_json::json!({"tokenUrl": server.url(), "clientId": "c"}));
+
+    // Two processes that read the file before either renewed.
+    let ask = || async {
+        let credentials = credentials(&[], &text, None).with_renewal(HttpClient::default(), path.clone());
+        credentials.resolve(&provider, "s", NOW).await.unwrap().auth
+    };
+    let fresh = Auth::Bearer(Secret::new("fresh"));
+    assert_eq!(tokio::join!(ask(), ask()), (fresh.clone(), fresh));
+    assert_eq!(server.requests().len(), 1);
+    let renewed = AuthEntry::Oauth { access: "fresh".into(), refresh: "r2".into(), expires: NOW + 3_600_000 };
+    assert_eq!(AuthFile::load(&path).unwrap().entries("anthropic"), [renewed]);
+
+    let later = credentials(&[], &text, None).with_renewal(HttpClient::default(), path.clone());
+    let error = later.resolve(&provider, "s", NOW + 3_600_000).await.unwrap_err();
+    assert_eq!(error.kind, ErrorKind::Auth);
+    assert_eq!(
+        error.message,
+        "anthropic: renew the login: the server answered HTTP 400; run /login anthropic if it does not pass"
+    );
+}

@@ -205,7 +205,7 @@ const OVERFLOW: &[&str] = &[
     "reduce the length of the messages",
     "exceeds the available context size",
     "greater than the context length",
-    "exceeds the limit of",
+    "prompt token count of",
     "exceeded model token limit",
     "too large for model with",
     "exceeds the model's context",

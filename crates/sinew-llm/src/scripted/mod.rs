@@ -131,13 +131,14 @@ impl ScriptedProvider {
     /// What the next request of `lane` gets.
     fn next(&self, lane: &str) -> Play {
         let has = |name: &str| self.script.lines.iter().any(|line| line.lane == name);
-        let alternative = lane.split_once('#').map_or(MAIN, |(name, _)| name);
         let lane = match OWN_LANES.iter().find(|(own, _)| *own == lane) {
             Some((_, text)) if !has(lane) => return Play::Text(text),
             Some(_) => lane,
-            None if has(lane) => lane,
-            None if has(alternative) => alternative,
-            None => MAIN,
+            // A subagent: by its name, else by its id.
+            None => {
+                let (name, id) = lane.split_once('#').unwrap_or((lane, lane));
+                [name, id].into_iter().find(|lane| has(lane)).unwrap_or(MAIN)
+            }
         };
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let state = lanes.entry(lane.to_string()).or_default();

@@ -85,7 +85,12 @@ async fn lanes_fall_back() {
     assert_eq!(ask(&provider, Some("title")).await.text(), "Scripted session");
     assert_eq!(ask(&provider, Some("compact")).await.stop_reason, StopReason::Stop);
     assert_eq!(ask(&provider, Some("explore")).await.text(), "a");
-    assert_eq!(ask(&provider, Some("unknown")).await.text(), "main");
+    assert_eq!(ask(&provider, Some("unknown#7")).await.text(), "main");
+    let provider = self::provider(
+        "{\"type\":\"turn\",\"lane\":\"7\",\"content\":[{\"text\":\"by id\"}]}\n{\"type\":\"turn\",\"lane\":\"explore\",\"content\":[{\"text\":\"by name\"}]}",
+    );
+    assert_eq!(ask(&provider, Some("explore#7")).await.text(), "by name");
+    assert_eq!(ask(&provider, Some("other#7")).await.text(), "by id");
 }
 
 #[tokio::test]
