@@ -8,7 +8,7 @@ use crate::task;
 
 /// One ANSI string per category; what is missing has no colour.
 #[napi(object)]
-pub struct HighlightPalette {
+pub(crate) struct HighlightPalette {
     /// Comments.
     pub comment: Option<String>,
     /// Keywords.
@@ -67,25 +67,25 @@ impl HighlightPalette {
 
 /// Colours code; see `highlightCode`.
 #[napi]
-pub fn highlight_code(env: &Env, code: String, lang: String, colors: HighlightPalette) -> napi::Result<String> {
+pub(crate) fn highlight_code(env: &Env, code: String, lang: String, colors: HighlightPalette) -> napi::Result<String> {
     task::now(env, "highlightCode", || Ok(highlight::highlight(&code, &lang, &colors.into_core())))
 }
 
 /// Whether a language is known.
 #[napi]
-pub fn supports_language(env: &Env, lang: String) -> napi::Result<bool> {
+pub(crate) fn supports_language(env: &Env, lang: String) -> napi::Result<bool> {
     task::now(env, "supportsLanguage", || Ok(highlight::supports(&lang)))
 }
 
 /// One name per language.
 #[napi]
-pub fn get_supported_languages(env: &Env) -> napi::Result<Vec<String>> {
+pub(crate) fn get_supported_languages(env: &Env) -> napi::Result<Vec<String>> {
     task::now(env, "getSupportedLanguages", || Ok(highlight::languages()))
 }
 
 /// The native end of a `HighlightStream`.
 #[napi]
-pub struct HighlightState {
+pub(crate) struct HighlightState {
     stream: highlight::HighlightStream,
 }
 
