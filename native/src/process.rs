@@ -1,1 +1,123 @@
-//! The mouth of `process`.
+//! The mouth of processes.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use napi::Env;
+use napi::bindgen_prelude::Object;
+use napi_derive::napi;
+use sinew::process::{self, Process, Status, Terminate};
+
+use crate::task::{self, Abort};
+
+/// Signals a process and all that descends from it.
+#[napi]
+pub(crate) fn kill_tree(env: &Env, pid: u32, signal: i32) -> napi::Result<u32> {
+    task::now(env, "killTree", || Ok(process::kill_tree(pid, signal) as u32))
+}
+
+/// The pids of all that descends from a process.
+#[napi]
+pub(crate) fn list_descendants(env: &Env, pid: u32) -> napi::Result<Vec<u32>> {
+    task::now(env, "listDescendants", || Ok(process::descendants(pid)))
+}
+
+/// How to end a process.
+#[napi(object)]
+pub(crate) struct TerminateRequest {
+    pub graceful_ms: Option<u32>,
+    pub timeout_ms: Option<u32>,
+    pub group: Option<bool>,
+}
+
+impl TerminateRequest {
+    fn into_core(self) -> Terminate {
+        let TerminateRequest { graceful_ms, timeout_ms, group } = self;
+        let default = Terminate::default();
+        let or = |ms: Option<u32>, default| ms.map_or(default, |ms| Duration::from_millis(ms.into()));
+        Terminate {
+            graceful: or(graceful_ms, default.graceful),
+            timeout: or(timeout_ms, default.timeout),
+            group: group.unwrap_or(default.group),
+        }
+    }
+}
+
+/// What became of a process and its tree.
+#[napi(object)]
+pub(crate) struct Termination {
+    pub signalled: u32,
+    pub exited: u32,
+    pub survivors: Vec<u32>,
+}
+
+impl From<process::Termination> for Termination {
+    fn from(ended: process::Termination) -> Termination {
+        let process::Termination { signalled, exited, survivors } = ended;
+        Termination { signalled: signalled as u32, exited: exited as u32, survivors }
+    }
+}
+
+/// A handle that stays with its process.
+#[napi]
+pub(crate) struct ProcessHandle {
+    process: Arc<Process>,
+}
+
+impl From<Process> for ProcessHandle {
+    fn from(process: Process) -> ProcessHandle {
+        ProcessHandle { process: Arc::new(process) }
+    }
+}
+
+/// The process that has this number now.
+#[napi]
+pub(crate) fn process_from_pid(pid: u32) -> Option<ProcessHandle> {
+    Process::from_pid(pid).map(ProcessHandle::from)
+}
+
+#[napi]
+impl ProcessHandle {
+    /// Its number.
+    #[napi(getter)]
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
+    /// The number of its parent.
+    #[napi]
+    pub fn ppid(&self) -> Option<u32> {
+        self.process.ppid()
+    }
+
+    /// Its living children.
+    #[napi]
+    pub fn children(&self) -> Vec<ProcessHandle> {
+        self.process.children().into_iter().map(ProcessHandle::from).collect()
+    }
+
+    /// Whether it runs.
+    #[napi]
+    pub fn running(&self) -> bool {
+        self.process.status() == Status::Running
+    }
+
+    /// Ends it and all that descends from it.
+    #[napi(ts_return_type = "Promise<Termination>")]
+    pub fn terminate<'env>(&self, env: &'env Env, options: TerminateRequest) -> napi::Result<Object<'env>> {
+        let (process, options) = (Arc::clone(&self.process), options.into_core());
+        task::alone(env, "terminate", move || Ok(process.terminate(&options)), Termination::from)
+    }
+
+    /// Waits until it is over.
+    #[napi(ts_args_type = "timeoutMs?: number, abort?: Abort", ts_return_type = "Promise<void>")]
+    pub fn wait_for_exit<'env>(
+        &self,
+        env: &'env Env,
+        timeout_ms: Option<u32>,
+        abort: Option<&Abort>,
+    ) -> napi::Result<Object<'env>> {
+        let (process, cancel) = (Arc::clone(&self.process), task::cancel(abort, timeout_ms));
+        task::alone(env, "waitForExit", move || Ok(process.wait_for_exit(&cancel)?), |()| ())
+    }
+}

@@ -1,1 +1,139 @@
-//! The mouth of `pty`.
+//! The mouth of `PtySession`.
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Either, Function, Object, Uint8Array};
+use napi::{Env, Unknown};
+use napi_derive::napi;
+use sinew::base::Cancel;
+use sinew::shell::pty::{self, PtyEnd, PtyOptions};
+
+use crate::stream::Stream;
+use crate::task::{self, Abort};
+
+/// What to run, and on what terminal.
+#[napi(object)]
+pub(crate) struct PtyRequest {
+    pub command: String,
+    pub shell: Option<String>,
+    pub cwd: Option<String>,
+    /// The whole environment of the program.
+    pub env: HashMap<String, String>,
+    pub cols: Option<u32>,
+    pub rows: Option<u32>,
+    pub timeout_ms: Option<u32>,
+    /// The companion's file.
+    pub companion: Option<String>,
+}
+
+impl PtyRequest {
+    fn into_core(self, abort: Option<&Abort>) -> (PtyOptions, Cancel) {
+        let PtyRequest { command, shell, cwd, env, cols, rows, timeout_ms, companion } = self;
+        let default = PtyOptions::new(command);
+        let options = PtyOptions {
+            shell: shell.unwrap_or(default.shell),
+            cwd: cwd.map(Into::into),
+            env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+            cols: cols.unwrap_or(default.cols),
+            rows: rows.unwrap_or(default.rows),
+            companion: companion.map(Into::into),
+            command: default.command,
+        };
+        (options, task::cancel(abort, timeout_ms))
+    }
+}
+
+/// How it ended.
+#[napi(object)]
+pub(crate) struct PtyResult {
+    pub exit_code: Option<i32>,
+    pub cancelled: bool,
+    pub timed_out: bool,
+}
+
+impl From<PtyEnd> for PtyResult {
+    fn from(end: PtyEnd) -> PtyResult {
+        let PtyEnd { exit_code, cancelled, timed_out } = end;
+        PtyResult { exit_code, cancelled, timed_out }
+    }
+}
+
+/// A pseudo-terminal session.
+#[napi]
+pub(crate) struct PtyHandle {
+    session: pty::PtySession,
+}
+
+impl Drop for PtyHandle {
+    fn drop(&mut self) {
+        // JavaScript holds every session that runs, so this is the end of its thread: nobody waits any more. A
+        // session that does not run needs no end.
+        let _ = self.session.kill();
+    }
+}
+
+#[napi]
+impl PtyHandle {
+    /// Without a program.
+    #[napi(constructor)]
+    #[expect(clippy::new_without_default, reason = "JavaScript constructs it")]
+    pub fn new() -> PtyHandle {
+        PtyHandle { session: pty::PtySession::new() }
+    }
+
+    /// Starts a program; the promise settles after the last chunk was delivered.
+    #[napi(ts_return_type = "Promise<PtyResult>")]
+    pub fn start<'env>(
+        &self,
+        env: &'env Env,
+        options: PtyRequest,
+        on_chunk: Option<Function<'env, String, Unknown<'static>>>,
+        abort: Option<&Abort>,
+    ) -> napi::Result<Object<'env>> {
+        let stream = on_chunk.map(|callback| Stream::<String, String>::new(&callback, |text| text)).transpose()?;
+        let stream = Arc::new(stream);
+        let last = Arc::clone(&stream);
+        let (options, cancel) = options.into_core(abort);
+        let on_chunk = move |text| match &*stream {
+            Some(stream) if !stream.send(text) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        };
+        task::settled(env, "pty", PtyResult::from, |settle| {
+            self.session.start(options, &cancel, on_chunk, move |end| {
+                // The other holder is gone, so this waits until all of it was delivered.
+                drop(last);
+                settle(end);
+            })
+        })
+    }
+
+    /// Queues what is typed.
+    #[napi]
+    pub fn write(&self, env: &Env, data: Either<String, Uint8Array>) -> napi::Result<()> {
+        let bytes = match &data {
+            Either::A(text) => text.as_bytes(),
+            Either::B(bytes) => bytes.as_ref(),
+        };
+        task::now(env, "pty", || self.session.write(bytes))
+    }
+
+    /// Gives the terminal another size.
+    #[napi]
+    pub fn resize(&self, env: &Env, cols: u32, rows: u32) -> napi::Result<()> {
+        task::now(env, "pty", || self.session.resize(cols, rows))
+    }
+
+    /// Ends the program and all that came from it.
+    #[napi]
+    pub fn kill(&self, env: &Env) -> napi::Result<()> {
+        task::now(env, "pty", || self.session.kill())
+    }
+
+    /// How many bytes wait to be typed.
+    #[napi(getter)]
+    pub fn pending_bytes(&self) -> u32 {
+        u32::try_from(self.session.pending_bytes()).unwrap_or(u32::MAX)
+    }
+}

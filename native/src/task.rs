@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use napi::Env;
 use napi::bindgen_prelude::{Object, ToNapiValue};
@@ -59,8 +59,10 @@ where
     J: ToNapiValue + 'static,
 {
     let (deferred, promise) = env.create_deferred()?;
+    let begun = Instant::now();
     handle().pool.spawn(move || {
         let result = guarded(tag, work);
+        handle().profile.record(tag, begun, begun.elapsed());
         deferred.resolve(move |env| result.map(translate).map_err(|error| error::to_js(&env, &error)));
     });
     Ok(promise)
@@ -79,6 +81,7 @@ where
 {
     let (deferred, promise) = env.create_deferred()?;
     let runtime = runtime().map_err(|error| error::to_js(env, &error))?;
+    let begun = Instant::now();
     // The inner task catches a panic; the outer one lives to settle the promise.
     let inner = runtime.spawn(work);
     runtime.spawn(async move {
@@ -89,8 +92,62 @@ where
                 Err(lost) => Error::new(ErrorCode::Internal, format!("{tag}: {lost}")),
             }),
         };
+        handle().profile.record(tag, begun, begun.elapsed());
         deferred.resolve(move |env| result.map(translate).map_err(|error| error::to_js(&env, &error)));
     });
+    Ok(promise)
+}
+
+/// Runs `work` on a thread of its own, for calls that wait for other processes: they must not hold up the pool.
+pub(crate) fn alone<'env, T, J>(
+    env: &'env Env,
+    tag: &'static str,
+    work: impl FnOnce() -> Result<T> + Send + 'static,
+    translate: impl FnOnce(T) -> J + Send + 'static,
+) -> napi::Result<Object<'env>>
+where
+    T: Send + 'static,
+    J: ToNapiValue + 'static,
+{
+    settled(env, tag, translate, move |settle| {
+        let thread = std::thread::Builder::new().name("sinew-call".to_string());
+        let started = thread.spawn(move || settle(guarded(tag, work)));
+        started.map(|_| ()).map_err(|cause| Error::io(format!("{tag}: failed to start a thread"), &cause))
+    })
+}
+
+/// Lets `begin` start work that ends on a thread of its own choice: it calls what it is given with the result.
+/// When `begin` fails, its error rejects the promise.
+pub(crate) fn settled<'env, T, J>(
+    env: &'env Env,
+    tag: &'static str,
+    translate: impl FnOnce(T) -> J + Send + 'static,
+    begin: impl FnOnce(Box<dyn FnOnce(Result<T>) + Send>) -> Result<()>,
+) -> napi::Result<Object<'env>>
+where
+    T: Send + 'static,
+    J: ToNapiValue + 'static,
+{
+    let (deferred, promise) = env.create_deferred()?;
+    let begun = Instant::now();
+    let settle = move |result: Result<T>| {
+        handle().profile.record(tag, begun, begun.elapsed());
+        deferred.resolve(move |env| result.map(translate).map_err(|error| error::to_js(&env, &error)));
+    };
+    // A promise that nobody settles would keep the event loop alive, so a failed start settles it here.
+    let slot = Arc::new(Mutex::new(Some(settle)));
+    let shared = Arc::clone(&slot);
+    let take = move |slot: &Mutex<Option<_>>| slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let end = Box::new(move |result| {
+        if let Some(settle) = take(&shared) {
+            settle(result);
+        }
+    });
+    if let Err(error) = guarded(tag, || begin(end))
+        && let Some(settle) = take(&slot)
+    {
+        settle(Err(error));
+    }
     Ok(promise)
 }
 

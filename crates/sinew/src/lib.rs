@@ -29,6 +29,8 @@ pub struct Sinew {
     pub patterns: search::Patterns,
     /// The user's own ignore file, which searches obey; see [`walk::global_excludes`]. Default: none.
     pub global_excludes: Option<std::path::PathBuf>,
+    /// What was done lately.
+    pub profile: profile::Recorder,
 }
 
 impl Sinew {
@@ -40,6 +42,7 @@ impl Sinew {
             cache: walk::ScanCache::default(),
             global_excludes: None,
             patterns: search::Patterns::default(),
+            profile: profile::Recorder::new(),
         }
     }
 }

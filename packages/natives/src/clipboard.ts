@@ -1,2 +1,136 @@
-/** @module */
-export {};
+/**
+ * The clipboard: of the desktop, of Termux, and of the terminal at the other end of the line.
+ * @module
+ */
+import { execFile } from "node:child_process";
+import { native } from "./loader.js";
+import type { DesktopClipboard } from "./native.js";
+import { text as checkText } from "./options.js";
+
+/** A picture from the clipboard. */
+export interface ClipboardImage {
+  /** The bytes of the file. */
+  data: Uint8Array;
+  /** Always PNG. */
+  mimeType: "image/png";
+}
+
+/** What terminals take at most, in characters of base64; more would be cut or ignored. */
+const OSC52_LIMIT = 100_000;
+
+/** What `screen` passes on at most in one piece. */
+const SCREEN_PIECE = 700;
+
+const desktops = new Map<string, DesktopClipboard>();
+
+/** Kept for as long as the process: the desktop has no copy of what was written. */
+function desktop(): DesktopClipboard {
+  const display = process.env["DISPLAY"] ?? "";
+  let clipboard = desktops.get(display);
+  if (!clipboard) desktops.set(display, (clipboard = new native.DesktopClipboard(display)));
+  return clipboard;
+}
+
+function termux(): boolean {
+  return process.platform === "android" || Boolean(process.env["TERMUX_VERSION"]);
+}
+
+/**
+ * The sequence by which a terminal sets its clipboard, wrapped for the multiplexer that it has to pass. Nothing when the
+ * text is larger than terminals take.
+ * @internal
+ */
+export function osc52(text: string, env: NodeJS.ProcessEnv): string | undefined {
+  const data = Buffer.from(text, "utf8").toString("base64");
+  if (data.length > OSC52_LIMIT) return undefined;
+  const sequence = `\x1b]52;c;${data}\x07`;
+  // tmux may take the sequence itself or pass it on, as it is set up; the terminal behind ignores a repetition.
+  if (env["TMUX"]) return `${sequence}\x1bPtmux;${sequence.replaceAll("\x1b", "\x1b\x1b")}\x1b\\`;
+  if (env["STY"]) {
+    let wrapped = "";
+    for (let at = 0; at < sequence.length; at += SCREEN_PIECE) wrapped += `\x1bP${sequence.slice(at, at + SCREEN_PIECE)}\x1b\\`;
+    return wrapped;
+  }
+  return sequence;
+}
+
+/** Writes to the terminal, if there is one that listens. */
+async function toTerminal(text: string): Promise<void> {
+  const out = process.stdout;
+  if (!out.isTTY || !out.writable || out.destroyed) return;
+  const sequence = osc52(text, process.env);
+  if (sequence === undefined) return;
+  await new Promise<void>((done) => {
+    // The terminal may close meanwhile; without a listener that would end the process.
+    const lost = () => done();
+    out.once("error", lost);
+    out.write(sequence, (error) => {
+      // A failed write is told twice; the event comes second.
+      if (!error) out.removeListener("error", lost);
+      done();
+    });
+  });
+}
+
+function toTermux(text: string): Promise<void> {
+  return new Promise((done) => {
+    const child = execFile("termux-clipboard-set", { timeout: 3000 }, () => done());
+    child.stdin?.on("error", () => {});
+    child.stdin?.end(text);
+  });
+}
+
+/**
+ * Copies text to every clipboard within reach, best effort: the terminal's by OSC 52 when standard output is a terminal
+ * (through tmux and screen, up to about 75 KB), under Termux Android's, else the desktop's. The text stays in the
+ * desktop's clipboard for as long as this process runs and nobody else writes to it.
+ *
+ * @param text What to copy.
+ * @returns A promise that never rejects.
+ * @example
+ * ```js
+ * import { copyToClipboard } from "@sinew/natives";
+ * await copyToClipboard("some text");
+ * ```
+ */
+export async function copyToClipboard(text: string): Promise<void> {
+  // Best effort is the contract: a clipboard that cannot be had is no reason to fail.
+  const ignored = () => {};
+  if (typeof text !== "string") return;
+  await toTerminal(text).catch(ignored);
+  if (termux()) await toTermux(text).catch(ignored);
+  else await (async () => desktop().writeText(checkText("copyToClipboard: text", text)))().catch(ignored);
+}
+
+/**
+ * The text in the desktop's clipboard.
+ *
+ * @returns The text; `null` where there is none, on Termux, and on Linux without a display.
+ * @throws When the display cannot be reached, or the program that owns the clipboard does not answer for 3 s.
+ * @example
+ * ```js
+ * import { readTextFromClipboard } from "@sinew/natives";
+ * const text = await readTextFromClipboard().catch(() => null);
+ * console.log(text ?? "nothing to paste");
+ * ```
+ */
+export async function readTextFromClipboard(): Promise<string | null> {
+  return termux() ? null : ((await desktop().readText()) ?? null);
+}
+
+/**
+ * The picture in the desktop's clipboard.
+ *
+ * @returns The picture; `null` where there is none, on Termux, and on Linux without a display.
+ * @throws As `readTextFromClipboard`, and when what is offered as a picture is none.
+ * @example
+ * ```js
+ * import { readImageFromClipboard } from "@sinew/natives";
+ * const image = await readImageFromClipboard().catch(() => null);
+ * console.log(image ? `${image.data.length} bytes of ${image.mimeType}` : "no picture");
+ * ```
+ */
+export async function readImageFromClipboard(): Promise<ClipboardImage | null> {
+  const data = termux() ? null : await desktop().readImage();
+  return data ? { data, mimeType: "image/png" } : null;
+}

@@ -95,6 +95,7 @@ function find(): typeof Native {
       const problem = fault(addon);
       if (problem) throw new Error(problem);
       if (dev()) process.stderr.write(`@sinew/natives: loaded ${path}\n`);
+      folder = dirname(path);
       return addon;
     } catch (cause) {
       tried.push(`  ${candidate.what}: ${reason(cause)}`);
@@ -110,5 +111,13 @@ function find(): typeof Native {
   );
 }
 
+let folder = "";
+
 /** The addon. @internal */
 export const native: typeof Native = find();
+
+/** The program under which shells and terminals run: beside the addon. Undefined where it is missing. @internal */
+export function companion(): string | undefined {
+  const path = join(folder, process.platform === "win32" ? "sinew-shell-host.exe" : "sinew-shell-host");
+  return existsSync(path) ? path : undefined;
+}

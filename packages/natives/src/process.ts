@@ -1,2 +1,158 @@
-/** @module */
-export {};
+/**
+ * Processes: whole trees of them, and handles that never mean another process.
+ * @module
+ */
+import { constants } from "node:os";
+import { type CallOptions, underSignal } from "./call.js";
+import { native } from "./loader.js";
+import type { ProcessHandle } from "./native.js";
+import { type Table, options as check } from "./options.js";
+
+/** How to end a process. */
+export interface TerminateOptions {
+  /** How long processes may take to obey `SIGTERM` before they are killed, in milliseconds; 0 kills at once. Default: 2000. */
+  gracefulMs?: number | undefined;
+  /** How long to wait in all, in milliseconds. When it is not longer than `gracefulMs`, nothing is killed. Default: 5000. */
+  timeoutMs?: number | undefined;
+  /** End the other members of its process group too. Default: false. */
+  group?: boolean | undefined;
+}
+
+/** What became of a process and its tree. */
+export interface Termination {
+  /** How many processes got a signal. */
+  signalled: number;
+  /** How many of them are over. */
+  exited: number;
+  /** The pids of those that still run. */
+  survivors: number[];
+}
+
+const TERMINATE: Table = { gracefulMs: "u32", timeoutMs: "u32", group: "boolean" };
+const WAIT: Table = { timeoutMs: "u32", signal: "signal" };
+
+function isPid(pid: unknown): pid is number {
+  return typeof pid === "number" && Number.isInteger(pid) && pid > 0 && pid <= 0xffff_ffff;
+}
+
+function signalNumber(signal: unknown): number {
+  const number = typeof signal === "string" ? constants.signals[signal as NodeJS.Signals] : signal;
+  return typeof number === "number" && Number.isInteger(number) && number >= 0 && number <= 64 ? number : -1;
+}
+
+/**
+ * Sends a signal to a process and to everything that descends from it, also in other sessions: children first, the
+ * process itself last. Each process is checked against its start time, so that no other one with the same number is hit.
+ * With `SIGKILL` the tree is stopped before it is killed, so that nothing escapes by being born meanwhile.
+ * Numbers 0 and 1 mean no tree. Takes a few milliseconds. Windows knows no signals and ends the processes.
+ *
+ * @param pid The root of the tree.
+ * @param signal A number, or a name such as `"SIGTERM"`; 0 only counts.
+ * @returns How many processes were signalled: 0 for a pid that does not exist, and for arguments that mean nothing. Never throws.
+ * @example
+ * ```js
+ * import { spawn } from "node:child_process";
+ * import { once } from "node:events";
+ * import { killTree } from "@sinew/natives";
+ * const child = spawn("sh", ["-c", "sleep 100 & wait"]);
+ * await once(child, "spawn");
+ * console.log(killTree(child.pid, "SIGKILL"));
+ * ```
+ */
+export function killTree(pid: number, signal: number | NodeJS.Signals): number {
+  const number = signalNumber(signal);
+  return isPid(pid) && number >= 0 ? native.killTree(pid, number) : 0;
+}
+
+/**
+ * The pids of all living processes that descend from a process, parents before their children.
+ *
+ * @param pid The root of the tree; not part of the answer.
+ * @returns The pids; none for a pid that does not exist. Never throws.
+ * @example
+ * ```js
+ * import { listDescendants } from "@sinew/natives";
+ * console.log(listDescendants(process.pid));
+ * ```
+ */
+export function listDescendants(pid: number): number[] {
+  return isPid(pid) ? native.listDescendants(pid) : [];
+}
+
+/**
+ * One process, and never another one that gets its number later (by a pidfd on Linux).
+ *
+ * @example
+ * ```js
+ * import { Process } from "@sinew/natives";
+ * const self = Process.fromPid(process.pid);
+ * console.log(self.status(), self.ppid() === process.ppid);
+ * ```
+ */
+export class Process {
+  readonly #handle: ProcessHandle;
+
+  private constructor(handle: ProcessHandle) {
+    this.#handle = handle;
+  }
+
+  /**
+   * The process that has this number now.
+   * @param pid Its number.
+   * @returns The process; `null` when none runs. Never throws.
+   */
+  static fromPid(pid: number): Process | null {
+    const handle = isPid(pid) ? native.processFromPid(pid) : null;
+    return handle ? new Process(handle) : null;
+  }
+
+  /** Its number. */
+  get pid(): number {
+    return this.#handle.pid;
+  }
+
+  /**
+   * The number of its parent.
+   * @returns The number now; `null` once the process is over.
+   */
+  ppid(): number | null {
+    return this.#handle.ppid() ?? null;
+  }
+
+  /**
+   * Its living children.
+   * @returns Them in the order of their numbers; none once the process is over.
+   */
+  children(): Process[] {
+    return this.#handle.children().map((handle) => new Process(handle));
+  }
+
+  /**
+   * Whether it runs.
+   * @returns `"running"` also while it sleeps or is stopped.
+   */
+  status(): "running" | "exited" {
+    return this.#handle.running() ? "running" : "exited";
+  }
+
+  /**
+   * Ends it and all that descends from it: `SIGTERM`, and `SIGKILL` for those that are left after the grace, and for what
+   * they started meanwhile. The calling process is never part of it.
+   * @param options How long to wait for what.
+   * @returns What became of them, as soon as all are over or the time is up. Zeros for a process that is over.
+   * @throws `TypeError` or `RangeError` for an option of the wrong type or range.
+   */
+  async terminate(options: TerminateOptions | null = {}): Promise<Termination> {
+    return this.#handle.terminate(check("Process.terminate", TERMINATE, options ?? {}));
+  }
+
+  /**
+   * Waits until it is over.
+   * @param options What may end the wait.
+   * @throws `AbortError` or `TimeoutError` when the wait was ended.
+   */
+  async waitForExit(options: CallOptions | null = {}): Promise<void> {
+    const { signal, timeoutMs } = check("Process.waitForExit", WAIT, options ?? {}) as CallOptions;
+    return underSignal(signal, (abort) => this.#handle.waitForExit(timeoutMs, abort));
+  }
+}

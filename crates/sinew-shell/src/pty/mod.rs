@@ -21,6 +21,7 @@ mod windows;
 use windows as run;
 
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sinew_base::{Cancel, Error, ErrorCode, Result};
@@ -81,7 +82,9 @@ impl PtySession {
         };
         let (session, cancel) = (self.clone(), cancel.clone());
         let thread = std::thread::Builder::new().name("sinew-pty".to_string()).spawn(move || {
-            let end = run::run(&live, &options, &cancel, on_chunk);
+            // A panic, of a callback for instance, is an error of this session alone.
+            let end = catch_unwind(AssertUnwindSafe(|| run::run(&live, &options, &cancel, on_chunk)));
+            let end = end.unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "PTY session: a fault ended it")));
             *session.lock() = State::Over;
             on_end(end);
         });

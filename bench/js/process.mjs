@@ -1,0 +1,21 @@
+// Listing and ending a tree of processes, beside what `ps` tells a program.
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
+
+/** What packages do that have no addon: run `ps` and follow the parents. */
+function byPs(pid) {
+  const rows = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).trim().split("\n").map((row) => row.trim().split(/\s+/).map(Number));
+  const found = [pid];
+  for (let at = 0; at < found.length; at++) for (const [child, parent] of rows) if (parent === found[at]) found.push(child);
+  return found.slice(1);
+}
+
+export default async function (bench) {
+  const child = spawn("sh", ["-c", "sleep 1000 & sleep 1000 & echo up; wait"]);
+  await once(child.stdout, "data");
+  await bench.compare("the descendants of a process", {
+    sinew: () => bench.natives.listDescendants(child.pid),
+    ps: () => byPs(child.pid),
+  }, { targets: { ps: 0.5 } });
+  bench.natives.killTree(child.pid, "SIGKILL");
+}

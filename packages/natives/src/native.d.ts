@@ -1,0 +1,448 @@
+// Written by `cargo xtask gen`.
+
+/** The native end of an `AbortSignal`: the TypeScript side calls `abort()` when the signal fires. */
+export declare class Abort {
+  /** One that is not aborted yet. */
+   constructor()
+  /** Ends the call that was given this object. */
+   abort(): void
+}
+
+/** Rows as columns; `sinew_search::Rows` describes the numbers. */
+export interface Columns {
+  text: string
+  numbers: Uint32Array
+}
+
+/** The clipboard of one display. It offers what was written for as long as JavaScript holds it. */
+export declare class DesktopClipboard {
+  /** Opens nothing yet. */
+   constructor(display?: string | undefined | null)
+  /** The text in it. */
+   readText(): Promise<string | null>
+  /** The picture in it, as PNG. */
+   readImage(): Promise<Uint8Array | null>
+  /** Puts text into it. */
+   writeText(text: string): Promise<void>
+}
+
+/** The matches as columns; `sinew_search::FindColumns` describes them. */
+export interface FindAnswer {
+  text: string
+  numbers: Int32Array
+  totalMatches: number
+  warnings: Array<string>
+}
+
+/** What to look for, checked by the TypeScript side. */
+export interface FindRequest {
+  query: string
+  path: string
+  hidden?: boolean
+  gitignore?: boolean
+  cache?: boolean
+  maxResults?: number
+  timeoutMs?: number
+}
+
+/** What a picture has to fit. */
+export interface FitRequest {
+  /** Most pixels in a row. */
+  maxWidth?: number
+  /** Most rows. */
+  maxHeight?: number
+  /** Most bytes as base64 text. */
+  maxBytes?: number
+  /** The format of the result. */
+  format?: number
+  /** The time limit in milliseconds. */
+  timeoutMs?: number
+}
+
+/** A picture that fits. */
+export interface FittedImage {
+  /** The file. */
+  data: Uint8Array
+  /** Its MIME type. */
+  mimeType: string
+  /** Pixels in a row. */
+  width: number
+  /** Rows. */
+  height: number
+  /** Whether the size in pixels is another than that of the input. */
+  resized: boolean
+}
+
+/** The matches as columns; `sinew_search::GlobColumns` describes them. */
+export interface GlobAnswer {
+  text: string
+  lengths: Uint32Array
+  fileTypes: Uint8Array
+  mtimes: Float64Array
+  sizes: Float64Array
+  totalMatches: number
+  limitReached: boolean
+  warnings: Array<string>
+}
+
+/** What to look for, checked by the TypeScript side. */
+export interface GlobRequest {
+  pattern?: string
+  path: string
+  fileType?: number
+  recursive?: boolean
+  hidden?: boolean
+  gitignore?: boolean
+  cache?: boolean
+  maxResults?: number
+  sortByMtime?: boolean
+  includeNodeModules?: boolean
+  timeoutMs?: number
+}
+
+export interface GrepAnswer {
+  matches: Array<Columns>
+  totalMatches: number
+  filesWithMatches: number
+  filesSearched: number
+  limitReached: boolean
+  binary: number
+  tooLarge: number
+  unreadable: number
+  warnings: Array<string>
+}
+
+/** What a search collects. */
+export declare enum GrepMode {
+  Content = 'content',
+  FilesWithMatches = 'filesWithMatches',
+  Count = 'count'
+}
+
+/** What to search, checked by the TypeScript side; `search` has no use for the last six. */
+export interface GrepRequest {
+  pattern: string
+  literal?: boolean
+  ignoreCase?: boolean
+  multiline?: boolean
+  maxCount?: number
+  maxCountPerFile?: number
+  offset?: number
+  context?: number
+  contextBefore?: number
+  contextAfter?: number
+  maxColumns?: number
+  mode?: GrepMode
+  path?: string
+  glob?: string
+  type?: string
+  hidden?: boolean
+  gitignore?: boolean
+  cache?: boolean
+  timeoutMs?: number
+}
+
+/** One ANSI string per category; what is missing has no colour. */
+export interface HighlightPalette {
+  /** Comments. */
+  comment?: string
+  /** Keywords. */
+  keyword?: string
+  /** Names of functions. */
+  function?: string
+  /** Variables. */
+  variable?: string
+  /** Strings. */
+  string?: string
+  /** Numbers. */
+  number?: string
+  /** Names of types. */
+  type?: string
+  /** Operators. */
+  operator?: string
+  /** Punctuation. */
+  punctuation?: string
+  /** Lines that a diff adds. */
+  inserted?: string
+  /** Lines that a diff removes. */
+  deleted?: string
+}
+
+/** The native end of a `HighlightStream`. */
+export declare class HighlightState {
+  /** A stream of code in `lang`. */
+   constructor(lang: string, colors: HighlightPalette)
+  /** Colours the next piece. */
+   push(chunk: string): string
+}
+
+/** What to leave out of a page. */
+export interface HtmlRequest {
+  /** Drop what is not the text of the page. */
+  cleanContent?: boolean
+  /** Drop pictures. */
+  skipImages?: boolean
+  /** The time limit in milliseconds. */
+  timeoutMs?: number
+}
+
+/** Cuts input into sequences, marked by a leading `s`; pastes by `p`, cursor reports (`row;column`) by `c`. */
+export declare class InputBuffer {
+  /** An empty buffer. */
+   constructor()
+   feed(data: string | Uint8Array): Array<string>
+   awaitCursorReport(): void
+   flush(): Array<string>
+   isWaiting(): boolean
+   pending(): string
+   clear(): void
+}
+
+/** The fields of a Kitty sequence. */
+export interface KittyFields {
+  codepoint: number
+  shiftedKey?: number
+  baseLayoutKey?: number
+  modifier: number
+  eventType?: number
+}
+
+/** Output of any size, its end in memory. */
+export declare class OutputSink {
+  /** Touches no file yet. */
+   constructor(options: SinkRequest)
+  /** Takes in more. */
+   push(data: string | Uint8Array): void
+  /** What there is. */
+   dump(): SinkDump
+}
+
+/** A decoded picture. */
+export declare class Picture {
+  /** Pixels in a row. */
+  get width(): number
+  /** Rows. */
+  get height(): number
+  /** Makes a picture of another size. */
+   resize(width: number, height: number, filter: number, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<Picture>
+  /** Writes the picture as a file. */
+   encode(format: number, quality: number, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<Uint8Array>
+  /** Writes the picture as escape codes. */
+   terminal(protocol: string, options: TerminalRequest, abort?: Abort | undefined | null): Promise<string>
+}
+
+/** A handle that stays with its process. */
+export declare class ProcessHandle {
+  /** Its number. */
+  get pid(): number
+  /** The number of its parent. */
+   ppid(): number | null
+  /** Its living children. */
+   children(): Array<ProcessHandle>
+  /** Whether it runs. */
+   running(): boolean
+  /** Ends it and all that descends from it. */
+   terminate(options: TerminateRequest): Promise<Termination>
+  /** Waits until it is over. */
+   waitForExit(timeoutMs?: number, abort?: Abort): Promise<void>
+}
+
+/** A pseudo-terminal session. */
+export declare class PtyHandle {
+  /** Without a program. */
+   constructor()
+  /** Starts a program; the promise settles after the last chunk was delivered. */
+   start(options: PtyRequest, onChunk?: ((arg: string) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<PtyResult>
+  /** Queues what is typed. */
+   write(data: string | Uint8Array): void
+  /** Gives the terminal another size. */
+   resize(cols: number, rows: number): void
+  /** Ends the program and all that came from it. */
+   kill(): void
+  /** How many bytes wait to be typed. */
+  get pendingBytes(): number
+}
+
+/** What to run, and on what terminal. */
+export interface PtyRequest {
+  command: string
+  shell?: string
+  cwd?: string
+  /** The whole environment of the program. */
+  env: Record<string, string>
+  cols?: number
+  rows?: number
+  timeoutMs?: number
+  /** The companion's file. */
+  companion?: string
+}
+
+/** How it ended. */
+export interface PtyResult {
+  exitCode?: number
+  cancelled: boolean
+  timedOut: boolean
+}
+
+export interface SearchAnswer {
+  matches: Columns
+  matchCount: number
+  limitReached: boolean
+  warnings: Array<string>
+  error?: string
+}
+
+/** What a sink tells. */
+export interface SinkDump {
+  text: string
+  truncated: boolean
+  partialLine: boolean
+  totalBytes: number
+  totalLines: number
+  shownBytes: number
+  shownLines: number
+  spillPath?: string
+  spillError?: string
+}
+
+/** What a sink keeps, and where. */
+export interface SinkRequest {
+  tailBytes?: number
+  spillPath?: string
+}
+
+/** Facts about the machine. */
+export interface SystemFacts {
+  platform: string
+  arch: string
+  osVersion: string
+  kernelVersion: string
+  hostName: string
+  cpuBrand: string
+  logicalCores: number
+  physicalCores: number
+  totalMemory: number
+  availableMemory: number
+}
+
+/** How a picture stands in a terminal. */
+export interface TerminalRequest {
+  /** Columns that it covers. */
+  columns?: number
+  /** Rows that it covers. */
+  rows?: number
+  /** Its number in the Kitty protocol. */
+  id?: number
+  /** The time limit in milliseconds. */
+  timeoutMs?: number
+}
+
+/** How to end a process. */
+export interface TerminateRequest {
+  gracefulMs?: number
+  timeoutMs?: number
+  group?: boolean
+}
+
+/** What became of a process and its tree. */
+export interface Termination {
+  signalled: number
+  exited: number
+  survivors: Array<number>
+}
+
+/** What was done lately. */
+export interface WorkProfile {
+  folded: string
+  summary: string
+  svg?: string
+  totalMs: number
+  sampleCount: number
+}
+
+/** Whether the processor has all of x86-64-v3. */
+export declare function cpuSupportsModern(): boolean
+
+export declare function extractSegments(line: string, beforeEnd: number, afterStart: number, afterLength: number, strictAfter: boolean, tabWidth: number): string
+
+/** Makes a picture fit for a model. */
+export declare function fitImage(bytes: Uint8Array, options: FitRequest, abort?: Abort | undefined | null): Promise<FittedImage>
+
+/** Finds the entries below a folder whose path answers a query best. */
+export declare function fuzzyFind(options: FindRequest, abort?: Abort | undefined | null): Promise<FindAnswer>
+
+/** One name per language. */
+export declare function getSupportedLanguages(): Array<string>
+
+/** Asks the system. */
+export declare function getSystemInfo(): SystemFacts
+
+/** Sums up the calls that ended lately. */
+export declare function getWorkProfile(lastSeconds: number): WorkProfile
+
+/** Finds the entries below a folder that match a pattern. */
+export declare function glob(options: GlobRequest, abort?: Abort | undefined | null): Promise<GlobAnswer>
+
+/** Searches files; `onMatch` gets pieces of the result while the search runs. */
+export declare function grep(options: GrepRequest, onMatch?: ((arg: Columns) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<GrepAnswer>
+
+/** Whether a pattern matches anywhere in a text. */
+export declare function hasMatch(content: string | Uint8Array, pattern: string | Uint8Array, ignoreCase: boolean, multiline: boolean): boolean
+
+/** Colours code; see `highlightCode`. */
+export declare function highlightCode(code: string, lang: string, colors: HighlightPalette): string
+
+/** Turns a page into Markdown. The page crosses as JavaScript holds it and is turned into UTF-8 on the pool. */
+export declare function htmlToMarkdown(html: string, options: HtmlRequest, abort?: Abort): Promise<string>
+
+/** Drops scans: all, or those that a path lies in, is the root of or lies above. */
+export declare function invalidateFsScanCache(path?: string | undefined | null): void
+
+/** The names of keys that are no characters; `parseKey` gives their place plus 0x110000. */
+export declare function keyNames(): Array<string>
+
+/** Signals a process and all that descends from it. */
+export declare function killTree(pid: number, signal: number): number
+
+/** The pids of all that descends from a process. */
+export declare function listDescendants(pid: number): Array<number>
+
+export declare function matchesKey(data: string, keyId: string, kittyActive: boolean): boolean
+
+export declare function matchesKittySequence(data: string, codepoint: number, modifier: number): boolean
+
+export declare function matchesLegacySequence(data: string, keyName: string): boolean
+
+/** The version compiled into the addon; the loader compares it with the package's. */
+export declare function nativeVersion(): string
+
+/** Decodes a picture. */
+export declare function parseImage(bytes: Uint8Array, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<Picture>
+
+/**
+ * The key as one number: modifiers from bit 24 on (shift 1, alt 2, ctrl 4, super 8), then character or name; 0: none.
+ * Bit 31: the sequence may match more ids than that of the key.
+ */
+export declare function parseKey(data: string, kittyActive: boolean): number
+
+export declare function parseKittySequence(data: string): KittyFields | null
+
+/** The process that has this number now. */
+export declare function processFromPid(pid: number): ProcessHandle | null
+
+export declare function sanitizeText(text: string): string | null
+
+/** Searches text in memory. */
+export declare function search(content: string | Uint8Array, options: GrepRequest): SearchAnswer
+
+export declare function sliceWithWidth(line: string, start: number, length: number, strict: boolean, tabWidth: number): string
+
+/** Whether a language is known. */
+export declare function supportsLanguage(lang: string): boolean
+
+export declare function truncateToWidth(text: string, maxWidth: number, ellipsis: number, pad: boolean, tabWidth: number): string | null
+
+export declare function visibleWidth(text: string, tabWidth: number): number
+
+/** The lines, joined by line feeds: one string crosses faster than many. */
+export declare function wrapTextWithAnsi(text: string, width: number, tabWidth: number): string

@@ -1,0 +1,59 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { test } from "node:test";
+
+const { Process, killTree, listDescendants } = createRequire(import.meta.url)("..");
+
+/** A shell with a child in a session of its own; both have said that they are up. */
+async function tree() {
+  const child = spawn("sh", ["-c", "setsid sh -c 'echo up; exec sleep 1000' & echo up; exec sleep 1000"]);
+  let said = "";
+  for await (const data of child.stdout) {
+    said += data;
+    if (said.split("up").length > 2) break;
+  }
+  return child;
+}
+
+test("a tree is listed and killed", async () => {
+  const { pid } = await tree();
+  assert.equal(listDescendants(pid).length, 1);
+  const [inner] = Process.fromPid(pid).children();
+  assert.equal(inner.ppid(), pid);
+  assert.equal(killTree(pid, "SIGKILL"), 2);
+  await inner.waitForExit();
+  assert.equal(inner.status(), "exited");
+  assert.equal(inner.ppid(), null);
+});
+
+test("what means no process gives nothing", () => {
+  for (const pid of [0, 1, -1, 1.5, NaN, Infinity, 2 ** 40, "7", null, undefined, {}, 0x7fff_fff0]) {
+    assert.equal(killTree(pid, 9), 0);
+    if (pid !== 1) assert.deepEqual(listDescendants(pid), []);
+    if (pid !== 1) assert.equal(Process.fromPid(pid), null);
+  }
+  for (const signal of [-1, 65, 1.5, NaN, "SIGNO", null, undefined]) assert.equal(killTree(process.pid, signal), 0);
+});
+
+test("a process ends in time, with its tree", async () => {
+  const { pid } = await tree();
+  const handle = Process.fromPid(pid);
+  assert.equal(handle.pid, pid);
+  assert.equal(handle.status(), "running");
+  const inner = handle.children()[0];
+  assert.deepEqual(await handle.terminate({ gracefulMs: 60_000, timeoutMs: 60_000 }), { signalled: 2, exited: 2, survivors: [] });
+  assert.equal(inner.status(), "exited");
+  assert.deepEqual(await handle.terminate(), { signalled: 0, exited: 0, survivors: [] });
+});
+
+test("a wait ends by time, by a signal, and checks its options", async () => {
+  const self = Process.fromPid(process.pid);
+  await assert.rejects(self.waitForExit({ timeoutMs: 1 }), { name: "TimeoutError", code: "ERR_TIMEOUT" });
+  const controller = new AbortController();
+  const waiting = self.waitForExit({ signal: controller.signal });
+  controller.abort(new Error("enough"));
+  await assert.rejects(waiting, (error) => error.name === "AbortError" && error.cause.message === "enough");
+  await assert.rejects(self.waitForExit({ timeoutMs: -1 }), RangeError);
+  await assert.rejects(self.terminate({ group: 1 }), TypeError);
+});
