@@ -1,7 +1,9 @@
 //! Anthropic Messages.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::json::Json;
@@ -323,6 +325,28 @@ struct Open {
     whole: Option<Value>,
 }
 
+/// An event that adds to a block.
+#[derive(Deserialize)]
+struct Piece<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    index: u64,
+    #[serde(borrow)]
+    delta: Delta<'a>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    thinking: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    partial_json: Option<Cow<'a, str>>,
+}
+
 impl Fold for Answer {
     fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
         let number = data.get("index").and_then(Value::as_u64).unwrap_or(0);
@@ -377,6 +401,23 @@ impl Fold for Answer {
             _ => {}
         }
         Ok(Flow::More)
+    }
+
+    fn quick(&mut self, data: &str, assembly: &mut Assembly) -> bool {
+        let Ok(Piece { kind, index, delta }) = serde_json::from_str::<Piece<'_>>(data) else {
+            return false;
+        };
+        let (Some(open), "content_block_delta") = (self.blocks.get(&index), &*kind) else {
+            return false;
+        };
+        let text = match &*delta.kind {
+            "text_delta" => delta.text,
+            "thinking_delta" => delta.thinking,
+            "input_json_delta" => delta.partial_json,
+            _ => return false,
+        };
+        assembly.delta(open.index, &text.unwrap_or_default());
+        true
     }
 
     fn end(&mut self, _framed: bool) -> Option<StopReason> {

@@ -163,6 +163,11 @@ impl Reader<'_> {
         if data.is_empty() {
             return Ok(Flow::More);
         }
+        if event.event.as_deref() != Some("error") && self.fold.quick(data, assembly) {
+            self.broken = 0;
+            self.seen += 1;
+            return Ok(Flow::More);
+        }
         match serde_json::from_str::<Value>(data) {
             Ok(json) => {
                 self.broken = 0;

@@ -41,6 +41,12 @@ pub(crate) trait Fold: Send {
     /// Takes in one event of the stream.
     fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo>;
 
+    /// Takes in an event of the kind that comes most, without building a tree of it. False where it is any
+    /// other: [`Fold::event`] takes it then.
+    fn quick(&mut self, _data: &str, _assembly: &mut Assembly) -> bool {
+        false
+    }
+
     /// The stream ended without [`Flow::Done`]. `framed`: the server had announced where it ends.
     fn end(&mut self, framed: bool) -> Option<StopReason>;
 }

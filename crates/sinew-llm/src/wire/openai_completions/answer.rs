@@ -1,5 +1,9 @@
 //! Reads the chunks of a chat completion.
 
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::super::json::Json;
@@ -26,6 +30,32 @@ struct Call {
     number: Option<u64>,
     id: String,
     index: usize,
+}
+
+/// A chunk that holds text and nothing else.
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: [Choice<'a>; 1],
+    usage: Option<IgnoredAny>,
+    error: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Delta<'a>,
+    finish_reason: Option<IgnoredAny>,
+    usage: Option<IgnoredAny>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    content: Option<Cow<'a, str>>,
+    #[serde(rename = "role")]
+    _role: Option<IgnoredAny>,
 }
 
 impl Fold for Answer {
@@ -63,6 +93,21 @@ impl Fold for Answer {
             self.end_thought(assembly);
         }
         Ok(Flow::More)
+    }
+
+    fn quick(&mut self, data: &str, assembly: &mut Assembly) -> bool {
+        let Ok(Chunk { choices: [choice], usage: None, error: None }) = serde_json::from_str::<Chunk<'_>>(data) else {
+            return false;
+        };
+        match choice {
+            Choice { delta: Delta { content: Some(content), .. }, finish_reason: None, usage: None }
+                if !content.is_empty() =>
+            {
+                self.say(&content, assembly);
+                true
+            }
+            _ => false,
+        }
     }
 
     fn end(&mut self, framed: bool) -> Option<StopReason> {

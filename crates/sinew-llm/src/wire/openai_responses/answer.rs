@@ -1,7 +1,9 @@
 //! Reads the events of a response.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+use serde::Deserialize;
 use serde_json::Value;
 
 use super::super::{Flow, Fold};
@@ -23,6 +25,16 @@ struct Item {
     streamed: bool,
     /// The part of the thought that was written last: parts are divided by a blank line.
     part: Option<(String, u64)>,
+}
+
+/// An event that adds to an item.
+#[derive(Deserialize)]
+struct Piece<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    output_index: u64,
+    #[serde(borrow)]
+    delta: Cow<'a, str>,
 }
 
 impl Fold for Answer {
@@ -65,6 +77,19 @@ impl Fold for Answer {
             _ => {}
         }
         Ok(Flow::More)
+    }
+
+    fn quick(&mut self, data: &str, assembly: &mut Assembly) -> bool {
+        let Ok(Piece { kind, output_index, delta }) = serde_json::from_str::<Piece<'_>>(data) else {
+            return false;
+        };
+        let kind = match &*kind {
+            "response.output_text.delta" => Kind::Text,
+            "response.function_call_arguments.delta" => Kind::ToolCall,
+            _ => return false,
+        };
+        self.delta(output_index, kind, &delta, assembly);
+        true
     }
 
     fn end(&mut self, _framed: bool) -> Option<StopReason> {
