@@ -44,7 +44,7 @@ pub(super) fn run(program: &CStr, argv: &[CString], terminal: bool) -> i32 {
         pid => pid,
     };
     close_standard();
-    Supervisor { signals, own, middle, stop: None, adopted: Vec::new() }.serve();
+    Supervisor { signals, own, middle, stop: None, adopted: Vec::new(), terminal }.serve();
     0
 }
 
@@ -102,6 +102,7 @@ struct Supervisor {
     middle: i32,
     stop: Option<Stop>,
     adopted: Vec<OwnedFd>,
+    terminal: bool,
 }
 
 impl Supervisor {
@@ -119,8 +120,13 @@ impl Supervisor {
             if fds[1].revents != 0 {
                 drain_signals(&self.signals);
                 // A middle process that was killed has told nothing; the host learns it from our end.
-                if reap(self.middle).killed {
+                let reaped = reap(self.middle);
+                if reaped.killed {
                     return destroy(self.own);
+                }
+                // A terminal's session is over with its last process.
+                if self.terminal && !reaped.left {
+                    return;
                 }
             }
             let mut index = 2;

@@ -22,6 +22,7 @@ const LATE: Duration = Duration::from_secs(1);
 
 // So many full reads before the loop looks at everything else again.
 const READS: usize = 16;
+const SMALL: usize = 2048;
 
 /// Runs one program from its start to its end.
 pub(super) fn run(
@@ -98,6 +99,7 @@ struct Session<'a, F> {
 impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
     fn serve(&mut self, program: &Program) -> Result<Ended> {
         let mut ended: Option<Ended> = None;
+        let mut news = true;
         loop {
             self.deliver();
             self.look_at_wishes(program);
@@ -107,7 +109,7 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
             {
                 return Ok(ended.unwrap_or(Ended::Lost));
             }
-            if ended.is_none() {
+            if ended.is_none() && news {
                 ended = program.ended();
                 if ended.is_some() {
                     program.sweep();
@@ -116,7 +118,7 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
                     (self.destroy_at, self.sweep_at) = (None, None);
                 }
             }
-            self.sleep(program)?;
+            news = self.sleep(program)?;
             self.read()?;
             self.type_queue();
         }
@@ -156,7 +158,8 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
         }
     }
 
-    fn sleep(&mut self, program: &Program) -> Result<()> {
+    /// Waits for whatever comes first. Tells whether the program may have ended.
+    fn sleep(&mut self, program: &Program) -> Result<bool> {
         let now = Instant::now();
         let deadline = self.cancel.deadline().filter(|_| self.stop.is_none());
         let drain = self.drain.map(|(since, heard)| (since + DRAIN_MOST).min(heard + DRAIN_IDLE));
@@ -181,11 +184,12 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
         if !fds[0].revents().is_empty() {
             self.live.wake.clear();
         }
+        let told = self.drain.is_none() && fds.last().is_some_and(|news| !news.revents().is_empty());
         if self.slave.is_some() && !fds[1].revents().is_empty() {
             self.slave = None;
             self.sweep_at = Some(now + LATE);
         }
-        Ok(())
+        Ok(told)
     }
 
     fn read(&mut self) -> Result<()> {
@@ -201,6 +205,10 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
                         *heard = Instant::now();
                     }
                     self.deliver();
+                    // So little was all there was: asking again would cost as much as this read.
+                    if count < SMALL {
+                        break;
+                    }
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => break,
