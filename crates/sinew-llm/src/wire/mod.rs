@@ -1,6 +1,6 @@
 //! The providers' protocols: how a request is written, how an answer is read.
 //!
-//! Each protocol has one file of requests and one of answers; [`drive`](self) sends the request, decodes
+//! Each protocol writes its requests and reads its answers; one driver sends the request, decodes
 //! the stream and keeps the promises that are the same for all: one terminal event, timers, cancellation.
 
 mod anthropic;

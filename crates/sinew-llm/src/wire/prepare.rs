@@ -75,21 +75,23 @@ pub(super) fn foreign_thought<'a>(request: &Request, thought: &'a ThinkingBlock)
     (!request.model.reasoning && !thought.thinking.is_empty()).then_some(thought.thinking.as_str())
 }
 
-/// An id that a server takes: letters, digits, `_` and `-`, at most `limit` (9 or more) of them. The same id always
-/// becomes the same other one, and different ids stay different.
+/// An id that a server takes: letters, digits, `_` and `-`, at most `limit` of them; for a limit of 9, which
+/// is Mistral's, nine letters and digits. The same id always becomes the same other one, and different ids
+/// stay different.
 pub(super) fn fit_id(id: &str, limit: usize) -> Cow<'_, str> {
-    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if !id.is_empty() && id.len() <= limit && id.chars().all(fine) {
+    let exact = limit < 10;
+    let fine = |c: char| c.is_ascii_alphanumeric() || !exact && (c == '_' || c == '-');
+    if !id.is_empty() && id.len() <= limit && (!exact || id.len() == limit) && id.chars().all(fine) {
         return Cow::Borrowed(id);
     }
     // FNV-1a: short, and the same on every machine and in every run.
     let hash = id
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-    if limit < 10 {
+    if exact {
         return Cow::Owned(format!("{:09x}", hash & 0xF_FFFF_FFFF));
     }
     let hash = format!("{:08x}", (hash ^ (hash >> 32)) as u32);
-    let kept: String = id.chars().map(|c| if fine(c) { c } else { '_' }).take(limit.saturating_sub(9)).collect();
+    let kept: String = id.chars().map(|c| if fine(c) { c } else { '_' }).take(limit - 9).collect();
     Cow::Owned(format!("{kept}_{hash}"))
 }

@@ -1,0 +1,200 @@
+//! What each protocol says for thinking, limits, tools and the quirks of servers.
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use serde_json::{Value, json};
+use sinew_llm::message::ToolResultMessage;
+use sinew_llm::model::{Compat, MaxTokensField, Model, ThinkingMode};
+use sinew_llm::{
+    AssistantMessage, Block, CacheRetention, LlmMessage, Request, ThinkingLevel, ToolCall, ToolChoice, ToolDef, wire,
+};
+
+fn request(api: &str, base_url: &str) -> Request {
+    let model = Model {
+        id: "m".into(),
+        provider: "p".into(),
+        api: api.into(),
+        base_url: base_url.into(),
+        reasoning: true,
+        max_tokens: 64_000,
+        ..Model::default()
+    };
+    Request { model, messages: vec![LlmMessage::user("hi")], ..Request::default() }
+}
+
+fn body(request: &Request) -> Value {
+    serde_json::from_slice(&wire::request_body(request).unwrap()).unwrap()
+}
+
+#[track_caller]
+fn check(request: &Request, pointer: &str, expect: Value) {
+    let body = body(request);
+    assert_eq!(body.pointer(pointer).unwrap_or(&Value::Null), &expect, "{pointer} of {body}");
+}
+
+#[test]
+fn levels_become_budgets_and_words() {
+    let table = [
+        (ThinkingLevel::Off, json!(null), json!(null), 0),
+        (ThinkingLevel::Minimal, json!(1024), json!("minimal"), 512),
+        (ThinkingLevel::Low, json!(4096), json!("low"), 2048),
+        (ThinkingLevel::Medium, json!(10_240), json!("medium"), 8192),
+        (ThinkingLevel::High, json!(20_480), json!("high"), 16_384),
+        (ThinkingLevel::XHigh, json!(32_768), json!("xhigh"), 24_576),
+    ];
+    for (thinking, tokens, word, google) in table {
+        let ask = |api: &str| Request { thinking, ..request(api, "https://x.test") };
+        check(&ask("anthropic-messages"), "/thinking/budget_tokens", tokens);
+        check(&ask("openai-completions"), "/reasoning_effort", word.clone());
+        check(&ask("openai-responses"), "/reasoning/effort", word);
+        check(&ask("google-generative-ai"), "/generationConfig/thinkingConfig/thinkingBudget", json!(google));
+    }
+    let mut own = Request { thinking: ThinkingLevel::Low, ..request("anthropic-messages", "") };
+    own.thinking_budgets = vec![(ThinkingLevel::Low, 2222)];
+    check(&own, "/thinking/budget_tokens", json!(2222));
+    own.model.thinking_mode = ThinkingMode::Adaptive;
+    check(&own, "/output_config/effort", json!("low"));
+    own.model.reasoning = false;
+    check(&own, "/thinking", json!(null));
+}
+
+#[test]
+fn a_budget_leaves_room_for_the_answer() {
+    for (model_max, asked, max_tokens, budget) in [
+        (64_000, None, 36_864, json!(32_768)),
+        (64_000, Some(50_000), 50_000, json!(32_768)),
+        (16_000, None, 16_000, json!(11_904)),
+        (2000, None, 2000, json!(1999)),
+        (900, None, 900, json!(null)),
+    ] {
+        let mut ask =
+            Request { thinking: ThinkingLevel::XHigh, max_tokens: asked, ..request("anthropic-messages", "") };
+        ask.model.max_tokens = model_max;
+        check(&ask, "/max_tokens", json!(max_tokens));
+        check(&ask, "/thinking/budget_tokens", budget);
+    }
+    check(&request("anthropic-messages", ""), "/max_tokens", json!(32_000));
+}
+
+#[test]
+fn a_tool_can_be_forced_or_forbidden() {
+    let named = ToolChoice::Tool("ls".into());
+    for (api, pointer, none, required, tool) in [
+        (
+            "anthropic-messages",
+            "/tool_choice",
+            json!({"type": "none"}),
+            json!({"type": "any"}),
+            json!({"type": "tool", "name": "ls"}),
+        ),
+        (
+            "openai-completions",
+            "/tool_choice",
+            json!("none"),
+            json!("required"),
+            json!({"type": "function", "function": {"name": "ls"}}),
+        ),
+        (
+            "openai-responses",
+            "/tool_choice",
+            json!("none"),
+            json!("required"),
+            json!({"type": "function", "name": "ls"}),
+        ),
+        (
+            "google-generative-ai",
+            "/toolConfig/functionCallingConfig",
+            json!({"mode": "NONE"}),
+            json!({"mode": "ANY"}),
+            json!({"mode": "ANY", "allowedFunctionNames": ["ls"]}),
+        ),
+    ] {
+        let tools = vec![ToolDef { name: "ls".into(), parameters: json!({"z": 1, "a": 2}), ..ToolDef::default() }];
+        let ask = |tool_choice| Request { tools: tools.clone(), tool_choice, ..request(api, "") };
+        check(&ask(ToolChoice::Auto), pointer, json!(null));
+        check(&ask(ToolChoice::None), pointer, none);
+        check(&ask(ToolChoice::Required), pointer, required);
+        check(&ask(named.clone()), pointer, tool);
+        let text = String::from_utf8(wire::request_body(&ask(ToolChoice::Auto)).unwrap()).unwrap();
+        assert!(text.contains(r#"{"z":1,"a":2}"#), "a schema keeps the order of its keys: {text}");
+    }
+}
+
+#[test]
+fn servers_get_what_they_know() {
+    let ask = |base: &str| Request {
+        max_tokens: Some(7),
+        system: vec!["s".into()],
+        session_id: Some("id".into()),
+        thinking: ThinkingLevel::High,
+        cache: CacheRetention::Long,
+        ..request("openai-completions", base)
+    };
+    let openai = ask("https://api.openai.com/v1");
+    check(&openai, "/max_completion_tokens", json!(7));
+    check(&openai, "/store", json!(false));
+    check(&openai, "/messages/0/role", json!("developer"));
+    check(&openai, "/prompt_cache_key", json!("id"));
+    check(&openai, "/prompt_cache_retention", json!("24h"));
+    let local = ask("http://127.0.0.1:8000/v1");
+    check(&local, "/max_tokens", json!(7));
+    check(&local, "/store", json!(null));
+    check(&local, "/messages/0/role", json!("system"));
+    check(&local, "/prompt_cache_key", json!(null));
+    check(&local, "/stream_options/include_usage", json!(true));
+    check(&ask("https://api.z.ai/api/paas/v4"), "/thinking/type", json!("enabled"));
+    check(&ask("https://api.x.ai/v1"), "/reasoning_effort", json!(null));
+    let mut own = ask("https://api.openai.com/v1");
+    own.model.compat = Compat {
+        max_tokens_field: Some(MaxTokensField::MaxTokens),
+        supports_store: Some(false),
+        supports_developer_role: Some(false),
+        supports_usage_in_streaming: Some(false),
+        open_router_routing: Some(json!({"only": ["x"]})),
+        ..Compat::default()
+    };
+    check(&own, "/max_tokens", json!(7));
+    check(&own, "/store", json!(null));
+    check(&own, "/messages/0/role", json!("system"));
+    check(&own, "/stream_options", json!(null));
+    check(&own, "/provider/only/0", json!("x"));
+}
+
+#[test]
+fn results_look_as_the_server_wants_them() {
+    let call = ToolCall { id: "call-1".into(), name: "ls".into(), arguments: json!({}), ..ToolCall::default() };
+    let answer = AssistantMessage { content: vec![Block::ToolCall(call)], ..AssistantMessage::default() };
+    let result = ToolResultMessage {
+        tool_call_id: "call-1".into(),
+        tool_name: "ls".into(),
+        content: vec![Block::text("none")],
+        is_error: true,
+        ..ToolResultMessage::default()
+    };
+    let messages = vec![
+        LlmMessage::user("hi"),
+        LlmMessage::Assistant(answer),
+        LlmMessage::ToolResult(result),
+        LlmMessage::user("so?"),
+    ];
+    let ask = |api: &str, base: &str| Request { messages: messages.clone(), ..request(api, base) };
+    check(&ask("anthropic-messages", ""), "/messages/2/content/0/is_error", json!(true));
+    check(
+        &ask("openai-responses", ""),
+        "/input/2",
+        json!({"type": "function_call_output", "call_id": "call-1", "output": "none"}),
+    );
+    check(
+        &ask("google-generative-ai", ""),
+        "/contents/2/parts/0/functionResponse",
+        json!({"name": "ls", "response": {"error": "none"}}),
+    );
+
+    let usual = body(&ask("openai-completions", "http://local"));
+    assert_eq!(usual["messages"][2], json!({"role": "tool", "tool_call_id": "call-1", "content": "none"}));
+    assert_eq!(usual["messages"][3]["role"], "user");
+    let mistral = body(&ask("openai-completions", "https://api.mistral.ai/v1"));
+    let id = mistral["messages"][1]["tool_calls"][0]["id"].as_str().unwrap();
+    assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
+    assert_eq!(mistral["messages"][2], json!({"role": "tool", "tool_call_id": id, "name": "ls", "content": "none"}));
+    assert_eq!(mistral["messages"][3]["role"], "assistant");
+}
