@@ -15,6 +15,9 @@ use crate::{Engine, GRACE, RunOptions, RunResult, ShellOptions, environment, req
 /// The longest script that is passed as an argument; the system's own limit is 128 KiB.
 const ARGUMENT: usize = 100 * 1024;
 
+/// Reads a long script where [`crate::host::SCRIPT`] is.
+const LONG: &str = r#"IFS= read -r -d '' -u 4 BASH_COMMAND_TEXT; exec 4<&-; eval "$BASH_COMMAND_TEXT""#;
+
 /// Room in the output pipe: fewer switches between a fast writer and us.
 pub(crate) const PIPE: usize = 256 * 1024;
 
@@ -44,12 +47,14 @@ pub fn execute_shell(
     let failed = |cause: std::io::Error| Error::io("Failed to initialize shell", &cause);
     let script = script(shell, run)?;
     let mut long = None;
-    args.push("-c".into());
-    if script.len() > ARGUMENT {
-        long = Some(memory_file(script.as_bytes()).map_err(failed)?);
-        args.push(r#"IFS= read -r -d '' -u 4 BASH_COMMAND_TEXT; exec 4<&-; eval "$BASH_COMMAND_TEXT""#.into());
+    if script.len() <= ARGUMENT {
+        args.extend(["-c".into(), script.into()]);
     } else {
-        args.push(script.into());
+        long = Some(memory_file(script.as_bytes()).map_err(failed)?);
+        match is_brush(&args) {
+            true => args.push("long".into()),
+            false => args.extend(["-c".into(), LONG.into()]),
+        }
     }
     let input = match &run.stdin {
         Some(bytes) => memory_file(bytes),
@@ -124,6 +129,11 @@ pub(crate) fn interpreter(companion: &Companion, shell: &ShellOptions) -> Result
         ));
     }
     Ok((companion.path().into(), ["sinew-shell-host", "brush"].map(OsString::from).to_vec()))
+}
+
+/// Whether these are the arguments of the embedded interpreter.
+pub(crate) fn is_brush(args: &[OsString]) -> bool {
+    args.get(1).is_some_and(|role| role == "brush")
 }
 
 fn script(shell: &ShellOptions, run: &RunOptions) -> Result<String> {

@@ -1,5 +1,6 @@
 //! What persists in a shell, what does not, and what a run tells.
 
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 mod support;
 
 use std::ops::ControlFlow;

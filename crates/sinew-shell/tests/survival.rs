@@ -1,5 +1,6 @@
 //! What scripts do to whoever runs them: nothing survives a run that was stopped, and no script reaches the host.
 
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 mod support;
 
 use std::io::{BufRead, BufReader};
@@ -245,7 +246,7 @@ fn much_output_arrives_whole() {
 #[test]
 fn a_consumer_that_breaks_off_ends_the_command() {
     let started = Instant::now();
-    for engine in [Engine::Bash] {
+    for engine in [Engine::Bash, Engine::Brush] {
         let mut calls = 0;
         let result = execute_shell(&companion(), &options(engine), &command("yes"), &Cancel::never(), &mut |_| {
             calls += 1;

@@ -9,6 +9,8 @@
 //! process, which is the script's parent, so that a script that kills its parent hits no more than that; and
 //! the shell.
 
+mod brush;
+mod builtins;
 mod supervise;
 mod tree;
 
@@ -34,6 +36,7 @@ pub fn main(args: &[CString]) -> i32 {
         Some((role, [program, argv @ ..])) if role.as_bytes() == b"pty" && !argv.is_empty() => {
             supervise::run(program, argv, true)
         }
+        Some((role, args)) if role.as_bytes() == b"brush" => brush::run(args),
         _ => 2,
     }
 }

@@ -13,7 +13,7 @@ use sinew_base::{Aborted, Error, ErrorCode, Result};
 
 use crate::carrier::{Carrier, OnChunk, Watch};
 use crate::companion::{Companion, Link, Start, memory_file, null, pipe, write_at_start};
-use crate::one_shot::{PIPE, ended, killed, not_started, stopped};
+use crate::one_shot::{PIPE, ended, is_brush, killed, not_started, stopped};
 use crate::wire::{Ask, Tell};
 use crate::{GRACE, Job, RunOptions, RunResult, ShellOptions, environment, request};
 
@@ -49,6 +49,7 @@ pub(super) struct Session {
     status: i32,
     // The companion has told that the shell is gone.
     gone: bool,
+    brush: bool,
 }
 
 impl Session {
@@ -67,7 +68,13 @@ impl Session {
         let boot = memory_file(format!("{boot}\n{snapshot}\n").as_bytes()).map_err(failed)?;
         let (input, script) = pipe(4096).map_err(failed)?;
         let null = null().map_err(failed)?;
-        args.push("-s".into());
+        let brush = is_brush(&args);
+        match brush {
+            true => {
+                args.extend(["session".into(), name(&request).into(), name(&report).into(), snapshot.clone().into()])
+            }
+            false => args.push("-s".into()),
+        }
         let link = companion.start(&Start {
             program: &program,
             args: &args,
@@ -77,8 +84,10 @@ impl Session {
             output: null.as_fd(),
             script: None,
         })?;
-        let line = format!(". {}\n", name(&boot));
-        rustix::io::write(&script, line.as_bytes()).map_err(|cause| failed(cause.into()))?;
+        if !brush {
+            let line = format!(". {}\n", name(&boot));
+            rustix::io::write(&script, line.as_bytes()).map_err(|cause| failed(cause.into()))?;
+        }
         Ok(Session {
             link,
             script,
@@ -89,6 +98,7 @@ impl Session {
             _input: input,
             status: 0,
             gone: false,
+            brush,
         })
     }
 
@@ -138,7 +148,7 @@ impl Session {
         let input = run.stdin.as_deref().map(memory_file).transpose().map_err(failed)?;
         self.request(run, &writer, input.as_ref()).map_err(failed)?;
         let since = ticks_since_boot();
-        rustix::io::write(&self.script, RUN).map_err(|cause| failed(cause.into()))?;
+        rustix::io::write(&self.script, if self.brush { b"\n" } else { RUN }).map_err(|cause| failed(cause.into()))?;
         let mut carrier = Carrier::new(reader, on_chunk);
         let mut report = Report::default();
         let end = loop {
@@ -165,6 +175,9 @@ impl Session {
         let (result, lost) = match end {
             End::Reported => (report.result(run), None),
             End::Stopped(why, true) => (Ok(stopped(why)), None),
+            End::Stopped(why, false) if self.brush => {
+                (Ok(stopped(why)), Some("the embedded shell cannot leave a command and was ended"))
+            }
             End::Stopped(why, false) => {
                 (Ok(stopped(why)), Some("the shell did not leave the command in time and was killed"))
             }
@@ -183,7 +196,9 @@ impl Session {
 
     /// Ends what the command started and waits until the shell is back, or gives it up.
     fn stop(&self, why: Aborted, since: u64, carrier: &mut Carrier<'_>, report: &mut Report) -> std::io::Result<End> {
-        self.link.ask(Ask::Stop { since, grace_ms: GRACE.as_millis() as u32 });
+        let grace_ms = GRACE.as_millis() as u32;
+        // The embedded interpreter cannot leave a command.
+        self.link.ask(if self.brush { Ask::Close { grace_ms } } else { Ask::Stop { since, grace_ms } });
         let until = Instant::now() + GRACE + LEAVE;
         let (mut back, mut clean) = (false, false);
         while !(back && clean) && Instant::now() < until {

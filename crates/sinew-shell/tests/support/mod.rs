@@ -1,4 +1,5 @@
 //! What the tests of shells share.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 #![allow(dead_code, reason = "every test file takes what it needs")]
 
 use std::ffi::OsString;

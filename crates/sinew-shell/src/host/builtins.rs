@@ -1,0 +1,235 @@
+//! Builtins of the embedded interpreter that answer otherwise than bash's, done again.
+
+use std::collections::HashMap;
+use std::future::{Future, ready};
+use std::io::Write;
+use std::pin::Pin;
+use std::sync::LazyLock;
+
+use brush_builtins::{BuiltinSet, default_builtins};
+use brush_core::builtins::{
+    CommandExecuteFunc, ContentOptions, ContentType, Registration, SimpleCommand, simple_builtin,
+};
+use brush_core::commands::CommandArg;
+use brush_core::{Error, ExecutionContext, ExecutionResult, ShellExtensions};
+
+use super::brush::Plain;
+
+static THEIRS: LazyLock<HashMap<String, Registration<Plain>>> =
+    LazyLock::new(|| default_builtins(BuiltinSet::BashMode));
+
+type Running<'a> = Pin<Box<dyn Future<Output = Result<ExecutionResult, Error>> + Send + 'a>>;
+
+/// All builtins, ours in the place of theirs.
+pub(super) fn all() -> HashMap<String, Registration<Plain>> {
+    let mut builtins = THEIRS.clone();
+    builtins.insert("kill".into(), simple_builtin::<Kill, Plain>());
+    builtins.insert("shift".into(), simple_builtin::<Shift, Plain>().special());
+    builtins.insert("logout".into(), simple_builtin::<Logout, Plain>());
+    let ours: [(&str, CommandExecuteFunc<Plain>); 4] = [("cd", cd), ("[", test), ("test", test), ("printf", printf)];
+    for (name, execute) in ours {
+        if let Some(builtin) = builtins.get_mut(name) {
+            builtin.execute_func = execute;
+        }
+    }
+    builtins
+}
+
+/// `cd ""` stays where it is.
+fn cd(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    match args.get(1) {
+        Some(CommandArg::String(dir)) if dir.is_empty() && args.len() == 2 => {
+            Box::pin(ready(Ok(ExecutionResult::success())))
+        }
+        _ => theirs(context, args),
+    }
+}
+
+/// A number that is none is a wrong usage (2), not a difference (1).
+fn test(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    let words: Vec<String> = args.iter().map(CommandArg::to_string).collect();
+    let is_number = |word: &String| word.trim().parse::<i64>().is_ok();
+    let wrong = words.windows(3).find_map(|part| match part[1].as_str() {
+        "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge" => [&part[0], &part[2]].into_iter().find(|word| !is_number(word)),
+        _ => None,
+    });
+    match wrong {
+        // Only the simple form: with more words these may be plain texts.
+        Some(word) if words.iter().skip(1).filter(|word| *word != "]").count() == 3 => {
+            let result = fail(&context, &format!("{word}: integer expression expected"), 2);
+            Box::pin(ready(Ok(result)))
+        }
+        _ => theirs(context, args),
+    }
+}
+
+/// A format that takes no argument is printed once; theirs would use it again for ever.
+fn printf(context: ExecutionContext<'_, Plain>, mut args: Vec<CommandArg>) -> Running<'_> {
+    let words: Vec<String> = args.iter().map(CommandArg::to_string).collect();
+    let mut format = 1;
+    while let Some(word) = words.get(format).filter(|word| word.starts_with('-')) {
+        format += if word == "-v" { 2 } else { 1 };
+        if word == "--" {
+            break;
+        }
+    }
+    if words.get(format).is_some_and(|word| !word.replace("%%", "").contains('%')) {
+        args.truncate(format + 1);
+    }
+    theirs(context, args)
+}
+
+fn theirs(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    match THEIRS.get(&context.command_name) {
+        Some(builtin) => (builtin.execute_func)(context, args),
+        None => Box::pin(ready(Ok(ExecutionResult::new(127)))),
+    }
+}
+
+struct Kill;
+struct Shift;
+struct Logout;
+
+impl SimpleCommand for Kill {
+    fn get_content(_: &str, kind: ContentType, _: &ContentOptions) -> Result<String, Error> {
+        Ok(content(kind, "kill [-s sigspec | -n signum | -sigspec] pid | jobspec ... or kill -l [sigspec]"))
+    }
+
+    fn execute<SE: ShellExtensions, I: Iterator<Item = S>, S: AsRef<str>>(
+        context: ExecutionContext<'_, SE>,
+        args: I,
+    ) -> Result<ExecutionResult, Error> {
+        let args: Vec<String> = args.skip(1).map(|arg| arg.as_ref().to_string()).collect();
+        let mut rest = &args[..];
+        let mut signal = libc::SIGTERM;
+        if let Some(first) = rest.first().filter(|first| first.starts_with('-') && first.len() > 1) {
+            rest = &rest[1..];
+            let word = match first.as_str() {
+                "-l" | "-L" => return Ok(list(&context, rest)),
+                "--" => None,
+                "-s" | "-n" => {
+                    let word = rest.first().map(String::as_str);
+                    rest = rest.get(1..).unwrap_or_default();
+                    Some(word.unwrap_or_default())
+                }
+                word => Some(&word[1..]),
+            };
+            if let Some(word) = word {
+                match number(word) {
+                    Some(number) => signal = number,
+                    None => return Ok(fail(&context, &format!("{word}: invalid signal specification"), 1)),
+                }
+            }
+        }
+        if rest.first().is_some_and(|arg| arg == "--") {
+            rest = &rest[1..];
+        }
+        if rest.is_empty() {
+            return Ok(fail(&context, "usage: kill [-s sigspec | -n signum | -sigspec] pid | jobspec ...", 2));
+        }
+        let mut result = ExecutionResult::success();
+        for arg in rest {
+            let target = match arg.starts_with('%') {
+                true => context.shell.jobs_mut().resolve_job_spec(arg).and_then(|job| job.representative_pid()),
+                false => arg.parse().ok(),
+            };
+            let Some(target) = target else {
+                result = fail(&context, &format!("{arg}: arguments must be process or job IDs"), 1);
+                continue;
+            };
+            // SAFETY: the call takes numbers only.
+            if unsafe { libc::kill(target, signal) } != 0 {
+                let cause = std::io::Error::last_os_error();
+                result = fail(&context, &format!("({arg}) - {}", brief(&cause)), 1);
+            }
+        }
+        Ok(result)
+    }
+}
+
+impl SimpleCommand for Shift {
+    fn get_content(_: &str, kind: ContentType, _: &ContentOptions) -> Result<String, Error> {
+        Ok(content(kind, "shift [n]"))
+    }
+
+    fn execute<SE: ShellExtensions, I: Iterator<Item = S>, S: AsRef<str>>(
+        context: ExecutionContext<'_, SE>,
+        mut args: I,
+    ) -> Result<ExecutionResult, Error> {
+        let count = args.nth(1).map_or(Ok(1), |arg| arg.as_ref().parse::<usize>());
+        let Ok(count) = count else { return Ok(fail(&context, "numeric argument required", 1)) };
+        let parameters = context.shell.current_shell_args_mut();
+        if count > parameters.len() {
+            return Ok(ExecutionResult::new(1));
+        }
+        parameters.drain(..count);
+        Ok(ExecutionResult::success())
+    }
+}
+
+impl SimpleCommand for Logout {
+    fn get_content(_: &str, kind: ContentType, _: &ContentOptions) -> Result<String, Error> {
+        Ok(content(kind, "logout [n]"))
+    }
+
+    fn execute<SE: ShellExtensions, I: Iterator<Item = S>, S: AsRef<str>>(
+        context: ExecutionContext<'_, SE>,
+        _: I,
+    ) -> Result<ExecutionResult, Error> {
+        Ok(fail(&context, "not login shell: use `exit'", 1))
+    }
+}
+
+/// `kill -l`: all names, or names for numbers and numbers for names.
+fn list(context: &ExecutionContext<'_, impl ShellExtensions>, args: &[String]) -> ExecutionResult {
+    let mut out = context.stdout();
+    let short = |number: i32| crate::signals::name(number).trim_start_matches("SIG").to_string();
+    if args.is_empty() {
+        for number in 1..=31 {
+            let _ = writeln!(out, "{number:2}) {}", crate::signals::name(number));
+        }
+    }
+    let mut result = ExecutionResult::success();
+    for arg in args {
+        match (arg.parse::<i32>(), number(arg)) {
+            // A status above 128 is that of a process that a signal ended.
+            (Ok(status), _) if (1..=31).contains(&(status & 127)) => {
+                let _ = writeln!(out, "{}", short(status & 127));
+            }
+            (Err(_), Some(number)) => {
+                let _ = writeln!(out, "{number}");
+            }
+            _ => result = fail(context, &format!("{arg}: invalid signal specification"), 1),
+        }
+    }
+    result
+}
+
+/// The number of a signal that is given as number or name, with or without `SIG`.
+fn number(word: &str) -> Option<i32> {
+    match word.parse::<i32>() {
+        Ok(number) => (0..=64).contains(&number).then_some(number),
+        Err(_) => {
+            let name = word.to_ascii_uppercase();
+            let name = name.strip_prefix("SIG").unwrap_or(&name);
+            (1..=31).find(|number| &crate::signals::name(*number)[3..] == name)
+        }
+    }
+}
+
+fn fail(context: &ExecutionContext<'_, impl ShellExtensions>, text: &str, code: u8) -> ExecutionResult {
+    let _ = writeln!(context.stderr(), "bash: {}: {text}", context.command_name);
+    ExecutionResult::new(code)
+}
+
+fn brief(cause: &std::io::Error) -> String {
+    let text = cause.to_string();
+    text.split(" (os error").next().unwrap_or_default().to_string()
+}
+
+fn content(kind: ContentType, usage: &str) -> String {
+    match kind {
+        ContentType::ShortDescription => usage.split(' ').next().unwrap_or_default().to_string(),
+        _ => usage.to_string(),
+    }
+}

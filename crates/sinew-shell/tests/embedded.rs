@@ -1,0 +1,103 @@
+//! The embedded interpreter: a session of it, and what scripts do to it.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod support;
+
+use std::time::Duration;
+
+use sinew_base::Cancel;
+use sinew_shell::{Engine, RunOptions};
+use support::{command, once, run, run_until, shell};
+
+#[test]
+fn a_session_keeps_its_state_and_takes_back_what_was_for_one_run() {
+    let shell = shell(Engine::Brush);
+    assert_eq!(shell.engine(), Engine::Brush);
+    shell.output("X=5; cd /usr; f() { echo f $1; }; false").unwrap();
+    let (result, text) = shell.output("echo $? $X; pwd; f a").unwrap();
+    assert_eq!((text.as_str(), result.exit_code), ("1 5\n/usr\nf a\n", Some(0)));
+    assert_eq!(result.working_dir.as_deref(), Some("/usr".as_ref()));
+    let inner = RunOptions {
+        cwd: Some("/etc".into()),
+        env: vec![("A".into(), "1".into()), ("X".into(), "6".into())],
+        stdin: Some(b"input".to_vec()),
+        ..command("pwd; printenv A; echo $X; cat")
+    };
+    assert_eq!(run(&shell, &inner, &Cancel::never()).1, "/etc\n1\n6\ninput");
+    assert_eq!(shell.output("pwd; echo ${A-none} $X; printenv X; cat").unwrap().1, "/usr\nnone 5\n");
+    let (result, _) = shell.output("echo \"").unwrap();
+    assert_eq!((result.exit_code, result.state_lost), (Some(2), None));
+    let (result, _) = shell.output("trap 'echo bye' EXIT; exit 3").unwrap();
+    assert_eq!((result.exit_code, result.state_lost.is_some()), (Some(3), true));
+    assert_eq!(shell.output("echo [$X]").unwrap().1, "[]\n");
+}
+
+#[test]
+fn an_abort_ends_the_session_and_says_so() {
+    let shell = shell(Engine::Brush);
+    for script in ["X=1; echo up; sleep 1000", "echo up; while :; do :; done", "echo up; setsid sleep 1000"] {
+        let (result, _) = run_until(&shell, script, "up");
+        assert_eq!((result.cancelled, result.state_lost.is_some()), (true, true), "{script}");
+    }
+    assert_eq!(shell.output("echo [$X]").unwrap().1, "[]\n");
+}
+
+#[test]
+fn no_builtin_hides_a_program() {
+    let (_, text) = once(Engine::Brush, &command("type -a grep | head -1; type -t sort ls cat"), &Cancel::never());
+    assert!(text.starts_with("grep is /"), "{text}");
+    assert!(text.ends_with("file\nfile\nfile\n"), "{text}");
+}
+
+#[test]
+fn a_script_longer_than_an_argument_runs() {
+    let script = format!("x='{}'; echo ${{#x}}", "y".repeat(300_000));
+    assert_eq!(once(Engine::Brush, &command(script), &Cancel::never()).1, "300000\n");
+}
+
+/// Each of these ends an interpreter; none may reach us, and the next run works.
+#[test]
+fn scripts_that_kill_interpreters_cost_one_shell() {
+    let scripts = [
+        "f() { f; }; f",
+        "f() { f $(($1 + 1)); }; f 0",
+        "a=a; echo $((a))",
+        "a=b; b=a; echo $((a))",
+        "kill -9 $$",
+        "kill -9 $PPID",
+        "umask 0; ulimit -n 16; ls",
+        "exec 0<&- 1>&- 2>&-; echo x",
+        "echo x 1>&-; echo y",
+        "echo 1 | read <&-",
+        "x=$'\\u00DF'; echo ${x^}",
+        "printf foo bar baz",
+        "{ printf x y; } >/dev/null",
+        "echo {a..f..0}",
+    ];
+    let shell = shell(Engine::Brush);
+    for script in scripts {
+        let limit = Cancel::never().with_timeout(Duration::from_secs(60));
+        let (alone, _) = once(Engine::Brush, &command(script), &limit);
+        let (lasting, _) = run(&shell, &command(script), &limit);
+        assert!(!alone.timed_out && !lasting.timed_out, "{script}");
+        if lasting.state_lost.is_none() {
+            shell.output("exit").unwrap();
+        }
+        assert_eq!(shell.output("echo next").unwrap().1, "next\n", "{script}");
+    }
+}
+
+#[test]
+fn texts_that_nest_without_end_settle() {
+    for text in [
+        format!("{}echo hi{}", "(".repeat(3000), ")".repeat(3000)),
+        format!("{}:{}", "if :; then ".repeat(1000), "; fi".repeat(1000)),
+        format!("echo {}x{}", "${x:-".repeat(1000), "}".repeat(1000)),
+    ] {
+        let limit = Cancel::never().with_timeout(Duration::from_secs(60));
+        for engine in [Engine::Bash, Engine::Brush] {
+            let (result, _) = once(engine, &command(text.clone()), &limit);
+            assert!(result.exit_code.is_some() || result.signal.is_some() || result.timed_out, "{result:?}");
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! A table of scripts that a fresh `bash -c`, `execute_shell` and sessions of both engines must answer alike.
+#![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
+
+mod support;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use sinew_base::Cancel;
+use sinew_shell::{Engine, RunOptions};
+use support::{companion, env, options};
+
+const SCRIPTS: &str = include_str!("table/scripts.yaml");
+const DIFFERENCES: &str = include_str!("table/differences.yaml");
+
+/// What a script did: output, exit code or signal, and the files that it left.
+#[derive(Debug, PartialEq, Eq)]
+struct Answer {
+    output: String,
+    end: String,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+type Way = fn(&str, &Path) -> (String, String);
+
+#[test]
+fn bash_once() {
+    check("bash once", 0, |script, dir| shell_once(Engine::Bash, script, dir));
+}
+
+#[test]
+fn bash_session() {
+    check("bash session", 5, |script, dir| in_session(Engine::Bash, script, dir));
+}
+
+#[test]
+fn brush_once() {
+    check("brush once", 10, |script, dir| shell_once(Engine::Brush, script, dir));
+}
+
+#[test]
+fn brush_session() {
+    // One more in a hundred: what no session answers as `bash -c` does counts too.
+    check("brush session", 11, |script, dir| in_session(Engine::Brush, script, dir));
+}
+
+/// Every script answers as a fresh bash, except the listed ones, which are at most `percent` of a hundred.
+fn check(name: &str, percent: usize, way: Way) {
+    let table: BTreeMap<String, Vec<String>> = serde_norway::from_str(SCRIPTS).unwrap();
+    let scripts: Vec<String> =
+        table.into_values().flatten().map(|script| format!("exec 2>/dev/null\n{script}")).collect();
+    let lists: BTreeMap<String, BTreeMap<String, Vec<String>>> = serde_norway::from_str(DIFFERENCES).unwrap();
+    let listed: Vec<String> = lists
+        .get(name)
+        .into_iter()
+        .flat_map(BTreeMap::values)
+        .flatten()
+        .map(|script| format!("exec 2>/dev/null\n{script}"))
+        .collect();
+    for script in &listed {
+        assert!(scripts.contains(script), "listed, but not in the table: {script}");
+    }
+    assert!(scripts.len() >= 300, "{} scripts", scripts.len());
+    assert!(listed.len() * 100 <= scripts.len() * percent, "{} of {} are listed", listed.len(), scripts.len());
+    let failed = Mutex::new(Vec::new());
+    let next = Mutex::new(scripts.iter());
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let Some(script) = next.lock().unwrap().next() else { return };
+                    if listed.contains(script) {
+                        continue;
+                    }
+                    let (expect, got) = (answer(fresh_bash, script), answer(way, script));
+                    if expect != got {
+                        let text = script.trim_start_matches("exec 2>/dev/null\n");
+                        failed.lock().unwrap().push(format!("{text}\n  bash: {expect:?}\n  here: {got:?}"));
+                    }
+                }
+            });
+        }
+    });
+    let failed = failed.into_inner().unwrap();
+    assert!(failed.is_empty(), "{} of {} differ:\n\n{}\n", failed.len(), scripts.len(), failed.join("\n\n"));
+}
+
+fn answer(way: Way, script: &str) -> Answer {
+    let dir = tempfile::tempdir().unwrap();
+    let (output, end) = way(script, dir.path());
+    let files = std::fs::read_dir(dir.path()).unwrap().flatten().map(|entry| {
+        (entry.file_name().to_string_lossy().into_owned(), std::fs::read(entry.path()).unwrap_or_default())
+    });
+    let place = dir.path().to_str().unwrap();
+    Answer { output: output.replace(place, "DIR"), end, files: files.collect() }
+}
+
+fn fresh_bash(script: &str, dir: &Path) -> (String, String) {
+    use std::os::unix::process::ExitStatusExt;
+    let output = Command::new("bash")
+        .args(["--noprofile", "--norc", "-c", script])
+        .current_dir(dir)
+        .env_clear()
+        .envs(env())
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .output()
+        .unwrap();
+    let end = match output.status.signal() {
+        Some(signal) => format!("signal {signal}"),
+        None => format!("exit {}", output.status.code().unwrap()),
+    };
+    (String::from_utf8_lossy(&output.stdout).into_owned(), end)
+}
+
+fn end(result: &sinew_shell::RunResult) -> String {
+    match (result.exit_code, result.signal) {
+        (Some(code), _) => format!("exit {code}"),
+        (_, Some(signal)) => signal.to_string(),
+        _ => format!("{result:?}"),
+    }
+}
+
+fn limit() -> Cancel {
+    Cancel::never().with_timeout(Duration::from_secs(60))
+}
+
+fn shell_once(engine: Engine, script: &str, dir: &Path) -> (String, String) {
+    let run = RunOptions { command: script.to_string(), cwd: Some(dir.into()), ..RunOptions::default() };
+    let (result, output) = support::once(engine, &run, &limit());
+    (output, end(&result))
+}
+
+fn in_session(engine: Engine, script: &str, dir: &Path) -> (String, String) {
+    let options = sinew_shell::ShellOptions { cwd: Some(dir.into()), ..options(engine) };
+    let shell = sinew_shell::Shell::new(companion(), options);
+    let (result, output) = support::run(&shell, &support::command(script), &limit());
+    (output, end(&result))
+}
