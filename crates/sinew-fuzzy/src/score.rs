@@ -144,27 +144,50 @@ impl<'q> Matcher<'q> {
         self.query.words.iter().all(|word| {
             let keep = self.query.keep_case;
             let plain = word.joined.as_ref().unwrap_or(&word.full);
-            plain.bytes.as_deref().is_some_and(|needle| occurs(needle, path, keep))
-                || (self.slips
-                    && word
-                        .slips
-                        .iter()
-                        .any(|slip| slip.bytes.as_deref().is_some_and(|needle| occurs(needle, path, keep))))
+            if plain.bytes.as_deref().is_some_and(|needle| occurs(needle, path, keep)) {
+                return true;
+            }
+            // A slip leaves all letters but two to those before and those behind it.
+            let near = |needle: &[u8]| {
+                in_order(needle.iter(), path, keep, First) + in_order(needle.iter().rev(), path, keep, Last) + 2
+                    >= needle.len()
+            };
+            self.slips
+                && word.full.bytes.as_deref().is_some_and(near)
+                && word.slips.iter().any(|slip| slip.bytes.as_deref().is_some_and(|needle| occurs(needle, path, keep)))
         })
     }
 }
 
-fn occurs(needle: &[u8], mut path: &[u8], keep_case: bool) -> bool {
-    for byte in needle {
-        let found = if keep_case || !byte.is_ascii_lowercase() {
-            memchr::memchr(*byte, path)
-        } else {
-            memchr::memchr2(*byte, byte.to_ascii_uppercase(), path)
+fn occurs(needle: &[u8], path: &[u8], keep_case: bool) -> bool {
+    in_order(needle.iter(), path, keep_case, First) == needle.len()
+}
+
+/// From which end letters are looked for.
+#[derive(Clone, Copy)]
+enum End {
+    First,
+    Last,
+}
+use End::{First, Last};
+
+/// How many of the letters occur one behind the other, from one end of the path on.
+fn in_order<'a>(letters: impl Iterator<Item = &'a u8>, mut path: &[u8], keep_case: bool, from: End) -> usize {
+    let mut count = 0;
+    for byte in letters {
+        let upper = if keep_case { *byte } else { byte.to_ascii_uppercase() };
+        let found = match from {
+            First => memchr::memchr2(*byte, upper, path),
+            Last => memchr::memrchr2(*byte, upper, path),
         };
-        let Some(at) = found else { return false };
-        path = &path[at + 1..];
+        let Some(at) = found else { break };
+        path = match from {
+            First => &path[at + 1..],
+            Last => &path[..at],
+        };
+        count += 1;
     }
-    true
+    count
 }
 
 /// What a text is made of: bytes for ASCII, else characters.
