@@ -85,6 +85,7 @@ impl Layout {
             let (from, to) = (self.first[index] as usize, self.last[index] as usize);
             let mut gap = NONE;
             let mut gap_from = usize::MAX;
+            let mut reached = false;
             // A gap may have begun before the first column of this row.
             let start = if index == 0 { from } else { self.first[index - 1] as usize + 1 };
             for at in start..=to {
@@ -125,10 +126,14 @@ impl Layout {
                         }
                     }
                 }
+                reached |= cell.score > NONE / 2;
                 self.row[at] = cell;
                 if trace {
                     self.came[index * width + at] = u32::try_from(came).unwrap_or(u32::MAX);
                 }
+            }
+            if !reached {
+                return None;
             }
             std::mem::swap(&mut self.above, &mut self.row);
             // The row of two letters ago is the next one's to fill.
