@@ -1,0 +1,115 @@
+//! `AGENTS.md` and `CLAUDE.md`, from the user's folder and from every folder above the session's.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Component, Path, PathBuf};
+
+/// Bytes of one file at most.
+const FILE: usize = 64 * 1024;
+/// Bytes of all files at most.
+const ALL: usize = 256 * 1024;
+/// Folders that are looked into, from the session's upwards.
+const LEVELS: usize = 20;
+const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
+/// Instructions of the user or of a project: data for the model, nothing that the agent obeys.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ContextFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Its text, within the limits.
+    pub text: String,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ContextFiles {
+    /// The outermost first.
+    pub files: Vec<ContextFile>,
+    /// What was cut, left out or unreadable, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// The instructions for a session in `cwd` (an absolute path): of `agent`, the user's own folder, then of each folder
+/// from the root down to `cwd`, at most 20. A folder below a hidden one does not count, but `cwd` itself does. A file
+/// counts once however many names it has; of `AGENTS.md` and `CLAUDE.md` with the same text the first one counts.
+/// 64 KB of each file and 256 KB of all are taken; what is not UTF-8 becomes U+FFFD.
+#[must_use]
+pub fn context_files(agent: Option<&Path>, cwd: &Path) -> ContextFiles {
+    let mut found = ContextFiles::default();
+    let mut known = HashSet::new();
+    let mut left = ALL;
+    for folder in agent.into_iter().map(Path::to_path_buf).chain(folders(cwd)) {
+        let mut texts: Vec<String> = Vec::new();
+        for name in NAMES {
+            let path = folder.join(name);
+            let Ok(real) = fs::canonicalize(&path) else { continue };
+            if !real.is_file() || !known.insert(real) {
+                continue;
+            }
+            let (mut text, mut cut) = match start_of(&path, FILE) {
+                Ok(read) => read,
+                Err(error) => {
+                    found.warnings.push(format!("Cannot read {}: {error}", path.display()));
+                    continue;
+                }
+            };
+            if texts.contains(&text) {
+                continue;
+            }
+            if left == 0 {
+                found.warnings.push(format!("{} is left out: the context files have 256 KB", path.display()));
+                continue;
+            }
+            texts.push(text.clone());
+            if text.len() > left {
+                text.truncate(text.floor_char_boundary(left));
+                cut = true;
+            }
+            if cut {
+                let size = text.len();
+                found.warnings.push(format!("{} is cut to its first {size} bytes", path.display()));
+            }
+            left -= text.len().min(left);
+            found.files.push(ContextFile { path, text });
+        }
+    }
+    found
+}
+
+/// The folders whose instructions count, the root first.
+fn folders(cwd: &Path) -> Vec<PathBuf> {
+    let hidden = |folder: &Path| {
+        folder
+            .components()
+            .any(|part| matches!(part, Component::Normal(name) if name.as_encoded_bytes().starts_with(b".")))
+    };
+    let mut folders: Vec<PathBuf> = cwd
+        .ancestors()
+        .take(LEVELS)
+        .filter(|folder| *folder == cwd || !hidden(folder))
+        .map(Path::to_path_buf)
+        .collect();
+    folders.reverse();
+    folders
+}
+
+fn start_of(path: &Path, most: usize) -> std::io::Result<(String, bool)> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    let cut = bytes.len() > most;
+    bytes.truncate(most);
+    let text = match String::from_utf8(bytes) {
+        Ok(text) => text,
+        // Half a character at the cut is no damage of the file.
+        Err(error) if cut && error.utf8_error().error_len().is_none() => {
+            let valid = error.utf8_error().valid_up_to();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(valid);
+            String::from_utf8_lossy(&bytes).into_owned()
+        }
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    };
+    Ok((text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text), cut))
+}

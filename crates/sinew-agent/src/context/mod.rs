@@ -1,0 +1,7 @@
+//! What a model is told before the conversation begins: the system prompt and the project's own instructions.
+
+mod files;
+mod prompt;
+
+pub use files::{ContextFile, ContextFiles, context_files};
+pub use prompt::{PromptFacts, PromptTool, system_prompt};

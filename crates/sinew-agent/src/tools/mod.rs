@@ -1,0 +1,115 @@
+//! The built-in tools: what a model can do to files, the shell and the web.
+//!
+//! Each tool is one [`Spec`]: a name, a schema and a function. What they share lives in [`Host`]; whoever draws a
+//! call looks at the `details` of its output, the model sees only the text.
+
+mod arguments;
+mod ls;
+mod paths;
+mod read;
+mod seen;
+mod settings;
+mod spec;
+mod truncate;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sinew::shell::{Companion, Environment};
+
+use crate::artifacts::Artifacts;
+use crate::tool::Tool;
+pub use settings::{EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, Settings};
+use spec::{Builtin, Spec};
+
+/// What the tools of one session stand on. Values only: the tools read no environment variable and no settings file.
+pub struct HostOptions {
+    /// The folder in which the session works.
+    pub cwd: PathBuf,
+    /// What `~` stands for. `None`: a path with `~` is taken as it is.
+    pub home: Option<PathBuf>,
+    /// Search, scans and threads.
+    pub sinew: Arc<sinew::Sinew>,
+    /// The program that keeps shells.
+    pub companion: Companion,
+    /// The user's environment, whole. Commands get it without secrets.
+    pub environment: Environment,
+    /// Where long output goes.
+    pub artifacts: Arc<Artifacts>,
+    /// How pages are got; the address filter is set by the tool.
+    pub http: sinew_llm::http::HttpConfig,
+    /// Who answers questions. `None`: there is no user interface and no tool `ask`.
+    pub ask: Option<Arc<dyn Ask>>,
+    /// What the user chose.
+    pub settings: Settings,
+}
+
+/// The state that the tools of one session share.
+pub struct Host {
+    options: HostOptions,
+    seen: seen::Seen,
+}
+
+impl Host {
+    /// Starts nothing and touches no file.
+    #[must_use]
+    pub fn new(options: HostOptions) -> Arc<Host> {
+        Arc::new(Host { options, seen: seen::Seen::default() })
+    }
+
+    /// Ends the shell of the session and everything that it started. Later commands are errors.
+    pub fn close(&self) {}
+}
+
+/// Shows questions to the user and waits for the answers.
+pub trait Ask: Send + Sync {
+    /// One answer per question, in their order. `None`: the user cancelled.
+    fn ask<'a>(&'a self, questions: &'a [Question]) -> crate::tool::Boxed<'a, Option<Vec<String>>>;
+}
+
+/// A question of the model.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// Names the answer; the number of the question where there is none.
+    pub id: Option<String>,
+    /// The question.
+    pub question: String,
+    /// Answers to choose from; the user may write another one.
+    #[serde(default)]
+    pub options: Vec<Choice>,
+    /// Whether more than one may be chosen. Default: `false`.
+    #[serde(default)]
+    pub multi: bool,
+    /// The index of the option that the model would take.
+    pub recommended: Option<usize>,
+}
+
+/// An answer to choose.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+pub struct Choice {
+    /// What it is called.
+    pub label: String,
+    /// What it means.
+    pub description: Option<String>,
+}
+
+/// The built-in tools in the order in which models see them. Those that the settings switch off are left out.
+#[must_use]
+pub fn builtin(host: &Arc<Host>) -> Vec<Arc<dyn Tool>> {
+    SPECS
+        .iter()
+        .filter(|spec| (spec.offered)(&host.options))
+        .map(|spec| Arc::new(Builtin { host: Arc::clone(host), spec }) as Arc<dyn Tool>)
+        .collect()
+}
+
+/// The names of all built-in tools, for a flag that lists some of them.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    SPECS.iter().map(|spec| spec.name)
+}
+
+static SPECS: &[&Spec] = &[&read::SPEC, &ls::SPEC];
+
+#[cfg(test)]
+mod tests;

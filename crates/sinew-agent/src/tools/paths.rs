@@ -1,0 +1,125 @@
+//! From what a model writes to a path, and back.
+
+use std::path::{Component, Path, PathBuf};
+
+use super::Host;
+use crate::tool::Call;
+
+/// The file that `text` names: relative to the folder of the session, `~` expanded, without a leading `@` or
+/// `file://`. Where nothing is there, the spellings that macOS gives to the same name are tried.
+pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> PathBuf {
+    let path = named(host.options.home.as_deref(), &call.cwd, text);
+    if path.symlink_metadata().is_ok() {
+        return path;
+    }
+    spellings(text)
+        .map(|text| named(host.options.home.as_deref(), &call.cwd, &text))
+        .find(|path| path.symlink_metadata().is_ok())
+        .unwrap_or(path)
+}
+
+fn named(home: Option<&Path>, cwd: &Path, text: &str) -> PathBuf {
+    let text = text.strip_prefix('@').unwrap_or(text);
+    let text = text.strip_prefix("file://").unwrap_or(text);
+    let rest = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (rest, home) {
+        (Some(rest), Some(home)) => clean(&home.join(rest.trim_start_matches('/'))),
+        _ => clean(&cwd.join(text)),
+    }
+}
+
+/// Without `.` and, where the folders before them are no links that could lead elsewhere, without `..`.
+fn clean(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if !out.is_symlink() && out.file_name().is_some() => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The name as macOS may have written it: a narrow no-break space before AM and PM, a curly quote.
+fn spellings(text: &str) -> impl Iterator<Item = String> {
+    let narrow = [" AM", " PM"]
+        .iter()
+        .fold(text.to_string(), |text, from| text.replace(from, &format!("\u{202f}{}", &from[1..])));
+    let quote = text.replace('\'', "\u{2019}");
+    let both = narrow.replace('\'', "\u{2019}");
+    let plain = text.replace('\u{202f}', " ").replace('\u{2019}', "'");
+    let given = text.to_string();
+    [narrow, quote, both, plain].into_iter().filter(move |other| *other != given)
+}
+
+/// A path for the model: relative to `cwd` when inside it, with `/`.
+pub(super) fn shown(cwd: &Path, path: &Path) -> String {
+    let short = path.strip_prefix(cwd).unwrap_or(path);
+    let text = short.to_string_lossy();
+    let text = if text.is_empty() { ".".into() } else { text };
+    if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
+}
+
+/// A number of bytes for people: `512 B`, `1.2 KB`, `3.4 MB`.
+pub(super) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    #[allow(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let text = format!("{value:.1}");
+    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_to_the_folder_of_the_session() {
+        let check = |text: &str, expect: &str| {
+            assert_eq!(named(Some(Path::new("/home/me")), Path::new("/w/p"), text), Path::new(expect), "{text}");
+        };
+        check("a.rs", "/w/p/a.rs");
+        check("./a/../b.rs", "/w/p/b.rs");
+        check("../b.rs", "/w/b.rs");
+        check("/../b", "/b");
+        check("~", "/home/me");
+        check("~/x", "/home/me/x");
+        check("~x", "/w/p/~x");
+        check("@src/a.rs", "/w/p/src/a.rs");
+        check("file:///etc/hosts", "/etc/hosts");
+        check(".", "/w/p");
+    }
+
+    #[test]
+    fn paths_are_shown_short_inside_the_folder() {
+        let check = |path: &str, expect: &str| assert_eq!(shown(Path::new("/w/p"), Path::new(path)), expect);
+        check("/w/p/a/b", "a/b");
+        check("/w/p", ".");
+        check("/w/pp/a", "/w/pp/a");
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1 KB"),
+            (1_258_291, "1.2 MB"),
+            (1_048_575, "1 MB"),
+            (5 << 30, "5 GB"),
+        ] {
+            assert_eq!(size(bytes), text);
+        }
+    }
+}

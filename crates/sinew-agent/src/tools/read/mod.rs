@@ -1,0 +1,246 @@
+//! `read`: text with line numbers, pictures, folders, artifacts.
+
+mod picture;
+mod range;
+mod source;
+mod window;
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sinew::search::{FindOptions, GlobOptions, fuzzy_find, glob};
+
+use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
+use super::{Host, arguments, ls, paths, truncate};
+use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
+use range::Range;
+use source::Source;
+use window::{Limits, Window};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "read",
+    description: "Read a file: text as <line>:<text>, up to 2,000 lines or 50 KB; pictures are shown; folders are listed.",
+    parameters,
+    guidelines: &["Read a file before you change it. Use read, not cat or sed."],
+    concurrency: Concurrency::Shared,
+    flags: READ_ONLY,
+    intent: "path",
+    offered: always,
+    run: Run::Blocking(run),
+};
+
+/// Lines shown around an explicit range, on each side that the caller constrained.
+const AROUND: usize = 3;
+/// Bytes per line that an explicit limit allows.
+const BYTES_PER_LINE: usize = 512;
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "file, or artifact://<n>"},
+            "offset": {"type": "integer", "minimum": 1, "description": "first line"},
+            "limit": {"type": "integer", "minimum": 1, "description": "number of lines"},
+        },
+        "required": ["path"],
+        "additionalProperties": false,
+    })
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    offset: Option<usize>,
+    limit: Option<usize>,
+}
+
+fn run(host: &Host, call: &Call) -> Outcome {
+    let Arguments { path: given, offset, limit } = arguments::parse(call)?;
+    let range = Range { offset, limit, raw: false };
+    if let Some(id) = given.strip_prefix("artifact://") {
+        let id = id.parse().map_err(|_| ToolError::Failed(format!("Invalid artifact id: {id}. Use artifact://<n>")))?;
+        let path = host.options.artifacts.find(id).map_err(ToolError::Failed)?;
+        return text(host, call, &path, &given, range, false);
+    }
+    let path = paths::resolve(host, call, &given);
+    match fs::metadata(&path) {
+        Ok(_) => file(host, call, &path, &paths::shown(&call.cwd, &path), range),
+        Err(error) if error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::NotADirectory => {
+            Err(ToolError::Failed(format!("Cannot read {given}: {error}")))
+        }
+        Err(_) => {
+            if let Some((name, in_name)) = range::of_name(&given) {
+                let path = paths::resolve(host, call, name);
+                if path.exists() {
+                    return file(host, call, &path, &paths::shown(&call.cwd, &path), in_name.or(range));
+                }
+            }
+            missing(host, call, &given, range)
+        }
+    }
+}
+
+/// Reads the one file whose path ends with `given`, or says which ones it might have been.
+fn missing(host: &Host, call: &Call, given: &str, range: Range) -> Outcome {
+    let sinew = &host.options.sinew;
+    let cancel = call.cancel.clone().with_timeout(std::time::Duration::from_secs(5));
+    let relative = given.trim_start_matches("./").trim_start_matches('/');
+    let not_found = |list: &[String]| {
+        let mut text = format!("File not found: {given}");
+        if !list.is_empty() {
+            text.push_str("\nDid you mean:\n");
+            text.push_str(&list.join("\n"));
+        }
+        Err(ToolError::Failed(text))
+    };
+    if relative.is_empty() || relative.split('/').any(|part| part == "..") {
+        return not_found(&[]);
+    }
+    let options = GlobOptions {
+        hidden: true,
+        file_type: Some(sinew::walk::FileType::File),
+        max_results: Some(2),
+        ..GlobOptions::new(&call.cwd, format!("**/{}", escaped(relative)))
+    };
+    // A folder that cannot be searched has no suggestions; the missing file is what the model must hear of.
+    if let Ok(found) = glob(&options, &sinew.cache, &sinew.pool, &cancel, |_| Ok(())) {
+        let names: Vec<String> = found.matches().map(|hit| hit.path.into_owned()).collect();
+        if let [only] = names.as_slice() {
+            let mut output = file(host, call, &call.cwd.join(only), only, range)?;
+            if let Some(sinew_llm::message::Block::Text(block)) = output.content.first_mut() {
+                block.text.push_str(&format!("\n[Resolved to {only}]"));
+            }
+            return Ok(output);
+        }
+    }
+    let name = Path::new(relative).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let options = FindOptions { max_results: 20, ..FindOptions::new(&call.cwd, name) };
+    let found = fuzzy_find(&options, &sinew.cache, &sinew.pool, &cancel).unwrap_or_default();
+    let list: Vec<String> = found.matches.into_iter().filter(|hit| !hit.is_directory).map(|hit| hit.path).collect();
+    not_found(&list[..list.len().min(5)])
+}
+
+/// The characters of a path as a glob that matches nothing else.
+fn escaped(path: &str) -> String {
+    path.chars().fold(String::new(), |mut out, character| {
+        match character {
+            '*' | '?' | '[' | ']' | '{' | '}' | '!' | ',' => out.extend(['[', character, ']']),
+            other => out.push(other),
+        }
+        out
+    })
+}
+
+fn file(host: &Host, call: &Call, path: &Path, name: &str, range: Range) -> Outcome {
+    let facts = fs::metadata(path).map_err(|error| ToolError::Failed(format!("Cannot read {name}: {error}")))?;
+    if facts.is_dir() {
+        return ls::list(path, name, range.limit.unwrap_or(500), call);
+    }
+    if !facts.is_file() {
+        return Err(ToolError::Failed(format!("{name} is a pipe, a socket or a device: not read")));
+    }
+    text(host, call, path, name, range, true)
+}
+
+fn text(host: &Host, call: &Call, path: &Path, name: &str, range: Range, remember: bool) -> Outcome {
+    let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot read {name}: {error}"));
+    let (head, size) = source::head(path).map_err(failed)?;
+    if let Some(mime_type) = picture::mime_type(&head) {
+        return picture::read(host, path, name, mime_type, size, &call.cancel);
+    }
+    let mut source = Source::open(path, &head).map_err(failed)?;
+    if source.is_binary() {
+        let mime_type = source::mime_type(&head);
+        return Ok(ToolOutput::text(format!("Binary file: {name} ({}, {mime_type}). Not shown.", paths::size(size))));
+    }
+    let notebook = path.extension().is_some_and(|extension| extension == "ipynb");
+    if notebook {
+        source.as_notebook().map_err(failed)?;
+    }
+    let first = range.offset.unwrap_or(1);
+    let (before, after) = match range {
+        Range { raw: true, .. } => (0, 0),
+        _ => (if first > 1 { AROUND } else { 0 }, if range.limit.is_some() { AROUND } else { 0 }),
+    };
+    let start = first.saturating_sub(before).max(1);
+    let limits = Limits {
+        first: start,
+        lines: range.limit.map_or(truncate::LINES, |limit| limit.saturating_add(first - start).saturating_add(after)),
+        bytes: range.limit.map_or(truncate::BYTES, |limit| limit.saturating_mul(BYTES_PER_LINE).max(truncate::BYTES)),
+    };
+    let window = Window::read(&mut source, limits, &call.cancel)?;
+    if remember && !window.lines.is_empty() {
+        let whole = start == 1 && window.is_whole();
+        let shown = window.lines.iter().map(Vec::as_slice);
+        let hash = if notebook { None } else { source.hash() };
+        // Of text that was converted the bytes on disk are another matter: only the hash speaks for it.
+        if source.is_plain() {
+            host.seen.showed(path, hash, whole, start, shown);
+        } else {
+            host.seen.showed(path, hash, whole, start, std::iter::empty());
+        }
+    }
+    Ok(show(&window, name, path, first, range.raw))
+}
+
+fn show(window: &Window, name: &str, path: &Path, asked: usize, raw: bool) -> ToolOutput {
+    let total = window.total;
+    if total == 0 && window.known {
+        return ToolOutput::text("The file is empty.");
+    }
+    if window.known && asked > total {
+        return ToolOutput::text(format!(
+            "Line {asked} is beyond end of file ({total} lines total). Use offset=1 to read from the start, or \
+             offset={total} to read the last line."
+        ));
+    }
+    let first = window.first;
+    if let Some(start) = &window.long {
+        let size = paths::size(window.long_bytes);
+        let quoted = path_for_shell(name, path);
+        let text = format!(
+            "{first}:{}\n[Line {first} is {size}. Use bash: cut -c1-2000 {quoted}]",
+            String::from_utf8_lossy(start)
+        );
+        return ToolOutput::text(text);
+    }
+    let mut text = String::new();
+    let mut lossy = false;
+    for (index, line) in window.lines.iter().enumerate() {
+        let line = String::from_utf8_lossy(line);
+        lossy |= matches!(line, std::borrow::Cow::Owned(_));
+        if !raw {
+            text.push_str(&format!("{}:", first + index));
+        }
+        text.push_str(&line);
+        text.push('\n');
+    }
+    text.pop();
+    let end = first + window.lines.len() - 1;
+    if lossy {
+        text.push_str("\n[The file is not valid UTF-8: bytes that are none are shown as \u{fffd}.]");
+    }
+    if window.known && end >= total {
+        return ToolOutput::text(text);
+    }
+    let at_least = if window.known { "" } else { "at least " };
+    text.push_str(&format!(
+        "\n[Showing lines {first}-{end} of {at_least}{total}. Use offset={} to continue.]",
+        end + 1
+    ));
+    let by = if window.cut_by_bytes { "bytes" } else { "lines" };
+    let bytes: usize = window.lines.iter().map(|line| line.len() + 1).sum();
+    ToolOutput::text(text).with_details(json!({"meta": {"truncation": {
+        "direction": "head", "truncatedBy": by, "totalLines": total, "totalBytes": window.total_bytes,
+        "outputLines": window.lines.len(), "outputBytes": bytes, "shownRange": {"start": first, "end": end},
+    }}}))
+}
+
+/// `name` as one word of a shell.
+fn path_for_shell(name: &str, path: &Path) -> String {
+    let name = if name.contains("://") { path.to_string_lossy().into_owned() } else { name.to_string() };
+    format!("'{}'", name.replace('\'', r"'\''"))
+}

@@ -1,0 +1,76 @@
+//! Pictures, made to fit what providers take.
+
+use std::path::Path;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sinew::base::Cancel;
+use sinew::image::{FitOptions, Fitted, SourceFormat, fit_image, probe};
+use sinew_llm::message::{Block, ImageBlock};
+
+use crate::tool::{ToolError, ToolOutput};
+use crate::tools::{Host, paths};
+
+/// A larger file is not opened.
+const LARGEST: u64 = 20 << 20;
+
+/// What picture the bytes begin, if they do.
+pub(super) fn mime_type(head: &[u8]) -> Option<&'static str> {
+    SourceFormat::of(head).map(SourceFormat::mime_type)
+}
+
+/// The picture for the model, or a text with the reason why not.
+pub(super) fn read(
+    host: &Host,
+    path: &Path,
+    name: &str,
+    mime_type: &str,
+    size: u64,
+    cancel: &Cancel,
+) -> Result<ToolOutput, ToolError> {
+    let settings = host.options.settings.images;
+    if settings.block_images {
+        let size = paths::size(size);
+        return Ok(ToolOutput::text(format!("Image file: {name} ({size}, {mime_type}). Images are switched off.")));
+    }
+    if size > LARGEST {
+        let size = paths::size(size);
+        return Ok(ToolOutput::text(format!("Image file: {name} ({size}, {mime_type}). Not shown: above 20 MB.")));
+    }
+    let bytes = std::fs::read(path).map_err(|error| ToolError::Failed(format!("Cannot read {name}: {error}")))?;
+    block(&bytes, settings.auto_resize, cancel).map(|(text, block)| ToolOutput {
+        content: std::iter::once(Block::text(format!("Read image file {text}"))).chain(block).collect(),
+        ..ToolOutput::default()
+    })
+}
+
+/// What the picture is, in words, and the picture; without a picture the words say why.
+pub(in crate::tools) fn block(
+    bytes: &[u8],
+    resize: bool,
+    cancel: &Cancel,
+) -> Result<(String, Option<Block>), ToolError> {
+    let made = probe(bytes).and_then(|facts| {
+        let before =
+            if facts.orientation.swaps_sides() { (facts.height, facts.width) } else { (facts.width, facts.height) };
+        if resize {
+            return fit_image(bytes, &FitOptions::default(), cancel).map(|fitted| (before, fitted));
+        }
+        let mime_type = facts.format.mime_type();
+        let fitted = Fitted { data: bytes.to_vec(), mime_type, width: before.0, height: before.1, resized: false };
+        Ok((before, fitted))
+    });
+    let ((width, height), fitted) = match made {
+        Ok(made) => made,
+        Err(error) => match ToolError::from(error) {
+            ToolError::Failed(reason) => return Ok((format!("that cannot be shown: {reason}"), None)),
+            aborted => return Err(aborted),
+        },
+    };
+    let mut text = format!("[{}] {}x{}", fitted.mime_type, fitted.width, fitted.height);
+    if fitted.resized {
+        text.push_str(&format!(" (from {width}x{height})"));
+    }
+    let data = STANDARD.encode(&fitted.data);
+    Ok((text, Some(Block::Image(ImageBlock { data, mime_type: fitted.mime_type.to_string() }))))
+}

@@ -1,0 +1,167 @@
+//! What the model has seen of files: the base of the guard against writing over what it does not know.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use sha2::{Digest, Sha256};
+
+/// Files that are remembered; the oldest goes first.
+const MOST: usize = 100;
+/// Shown parts that are remembered per file; the oldest goes first.
+const PARTS: usize = 64;
+
+pub(super) type Hash = [u8; 32];
+
+pub(super) fn hash(bytes: &[u8]) -> Hash {
+    Sha256::digest(bytes).into()
+}
+
+/// What the model knows of the last files that it looked at.
+#[derive(Default)]
+pub(super) struct Seen {
+    files: Mutex<VecDeque<(PathBuf, Known)>>,
+}
+
+/// What is known of one file.
+#[derive(Debug, Clone, Default)]
+struct Known {
+    /// Of the whole content; `None` where the file was too large to be read whole.
+    hash: Option<Hash>,
+    /// All of it was shown, or written by a tool.
+    whole: bool,
+    parts: VecDeque<Part>,
+}
+
+/// Lines that were shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Part {
+    first: usize,
+    lines: usize,
+    hash: Hash,
+}
+
+/// How a file stands to what was seen of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Never looked at.
+    Unseen,
+    /// As it was seen.
+    Same,
+    /// Changed, but not in what was shown.
+    ChangedElsewhere,
+    /// Changed in what was shown.
+    Changed,
+}
+
+impl Seen {
+    /// A tool wrote `content`: the model knows all of it.
+    pub(super) fn wrote(&self, path: &Path, content: &[u8]) {
+        self.put(path, Known { hash: Some(hash(content)), whole: true, parts: VecDeque::new() });
+    }
+
+    /// Lines were shown, the first of them number `first`, as the file has them and without their ends.
+    pub(super) fn showed<'a>(
+        &self,
+        path: &Path,
+        content: Option<Hash>,
+        whole: bool,
+        first: usize,
+        lines: impl Iterator<Item = &'a [u8]>,
+    ) {
+        let part = part(first, lines);
+        let mut known = self.get(path).unwrap_or_default();
+        if known.hash != content {
+            known = Known::default();
+        }
+        known.hash = content;
+        known.whole |= whole;
+        known.parts.retain(|other| *other != part);
+        known.parts.push_back(part);
+        while known.parts.len() > PARTS {
+            known.parts.pop_front();
+        }
+        self.put(path, known);
+    }
+
+    /// Compares the content of now with what was seen.
+    pub(super) fn standing(&self, path: &Path, now: &[u8]) -> Standing {
+        let Some(known) = self.get(path) else { return Standing::Unseen };
+        if known.hash == Some(hash(now)) {
+            return Standing::Same;
+        }
+        let lines: Vec<&[u8]> = lines(now.strip_prefix(b"\xef\xbb\xbf").unwrap_or(now)).collect();
+        let same = |known: &Part| {
+            let shown = lines.get(known.first - 1..known.first - 1 + known.lines);
+            shown.is_some_and(|shown| part(known.first, shown.iter().copied()) == *known)
+        };
+        if !known.whole && known.parts.iter().all(same) { Standing::ChangedElsewhere } else { Standing::Changed }
+    }
+
+    fn get(&self, path: &Path) -> Option<Known> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.iter().find(|(other, _)| other == path).map(|(_, known)| known.clone())
+    }
+
+    fn put(&self, path: &Path, known: Known) {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        files.retain(|(other, _)| other != path);
+        files.push_back((path.to_path_buf(), known));
+        while files.len() > MOST {
+            files.pop_front();
+        }
+    }
+}
+
+fn part<'a>(first: usize, lines: impl Iterator<Item = &'a [u8]>) -> Part {
+    let mut digest = Sha256::new();
+    let mut count = 0;
+    for line in lines {
+        digest.update(line);
+        digest.update(b"\n");
+        count += 1;
+    }
+    Part { first, lines: count, hash: digest.finalize().into() }
+}
+
+/// Lines without `\n` or `\r\n`; a last one without an end counts.
+pub(super) fn lines(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    bytes.split_inclusive(|byte| *byte == b'\n').map(bare)
+}
+
+/// A line without its end.
+pub(super) fn bare(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_counts_where_it_was_seen() {
+        let (seen, path) = (Seen::default(), Path::new("/a"));
+        let old = b"1\n2\n3\n4\n";
+        assert_eq!(seen.standing(path, old), Standing::Unseen);
+        seen.showed(path, Some(hash(old)), false, 2, lines(b"2\n3\n"));
+        assert_eq!(seen.standing(path, old), Standing::Same);
+        assert_eq!(seen.standing(path, b"1\n2\n3\nfour\n"), Standing::ChangedElsewhere);
+        assert_eq!(seen.standing(path, b"1\r\n2\r\n3\r\n4\r\n"), Standing::ChangedElsewhere);
+        assert_eq!(seen.standing(path, b"1\n2\nx\n4\n"), Standing::Changed);
+        assert_eq!(seen.standing(path, b"1\n2\n"), Standing::Changed);
+        seen.wrote(path, b"new");
+        assert_eq!(seen.standing(path, b"new"), Standing::Same);
+        assert_eq!(seen.standing(path, b"new\nmore"), Standing::Changed);
+    }
+
+    #[test]
+    fn the_last_hundred_files_are_remembered() {
+        let seen = Seen::default();
+        for i in 0..=MOST {
+            seen.wrote(Path::new(&format!("/{i}")), b"x");
+        }
+        assert_eq!(seen.standing(Path::new("/0"), b"x"), Standing::Unseen);
+        assert_eq!(seen.standing(Path::new("/1"), b"x"), Standing::Same);
+    }
+}

@@ -1,0 +1,122 @@
+//! What the user can choose about the tools.
+
+/// Settings of the tools; the defaults are those of a fresh installation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// What happens to files that changed behind the agent's back (`fileGuard`).
+    pub file_guard: FileGuard,
+    /// Pictures that are read.
+    pub images: ImageSettings,
+    /// How edits are matched.
+    pub edit: EditSettings,
+    /// The guard against accidents in commands.
+    pub bash_guard: GuardSettings,
+    /// The refusal of commands for which there is a tool.
+    pub bash_interceptor: InterceptorSettings,
+    /// Written before each command (`shellCommandPrefix`).
+    pub shell_command_prefix: Option<String>,
+    /// A script that a shell reads before its first command.
+    pub shell_snapshot: Option<std::path::PathBuf>,
+    /// Sets `CI=true` for commands. Default: `true`.
+    pub ci: bool,
+    /// Variables that commands get although they look like secrets (`env.passThrough`).
+    pub pass_through: Vec<String>,
+    /// The names of our own provider keys, which commands never get unless they are passed through.
+    pub provider_keys: Vec<String>,
+    /// Whether there is a tool `fetch` (`fetch.enabled`, not offline).
+    pub fetch: bool,
+    /// Hosts that may resolve to private addresses (`fetch.allowPrivate`).
+    pub fetch_allow_private: Vec<String>,
+    /// Seconds until a question is answered by what is recommended; 0: never (`ask.timeoutSeconds`).
+    pub ask_timeout_seconds: u64,
+    /// The names of the tools that are active; `None`: all of them. The interceptor looks at it.
+    pub active: Option<Vec<String>>,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        let pass_through = ["GITHUB_TOKEN", "GH_TOKEN", "CARGO_REGISTRY_TOKEN", "NPM_TOKEN"];
+        Settings {
+            file_guard: FileGuard::default(),
+            images: ImageSettings::default(),
+            edit: EditSettings::default(),
+            bash_guard: GuardSettings::default(),
+            bash_interceptor: InterceptorSettings::default(),
+            shell_command_prefix: None,
+            shell_snapshot: None,
+            ci: true,
+            pass_through: pass_through.map(String::from).to_vec(),
+            provider_keys: Vec::new(),
+            fetch: true,
+            fetch_allow_private: Vec::new(),
+            ask_timeout_seconds: 0,
+            active: None,
+        }
+    }
+}
+
+/// What a stale or unread file does to a write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FileGuard {
+    /// Refuses it.
+    #[default]
+    On,
+    /// Goes on and says so.
+    Warn,
+    /// Goes on.
+    Off,
+}
+
+/// `images.*`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ImageSettings {
+    /// Makes pictures fit what providers take. Default: `true`.
+    pub auto_resize: bool,
+    /// Shows no picture to the model. Default: `false`.
+    pub block_images: bool,
+}
+
+impl Default for ImageSettings {
+    fn default() -> ImageSettings {
+        ImageSettings { auto_resize: true, block_images: false }
+    }
+}
+
+/// `edit.*`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EditSettings {
+    /// Tolerates differences in white space and in typographic characters. Default: `true`.
+    pub fuzzy: bool,
+}
+
+impl Default for EditSettings {
+    fn default() -> EditSettings {
+        EditSettings { fuzzy: true }
+    }
+}
+
+/// `bashGuard.*`: a speed bump against accidents, not a sandbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GuardSettings {
+    /// Default: `true`.
+    pub enabled: bool,
+    /// More regular expressions of commands that are refused.
+    pub deny: Vec<String>,
+    /// Commands, word for word, that are never refused.
+    pub allow: Vec<String>,
+}
+
+impl Default for GuardSettings {
+    fn default() -> GuardSettings {
+        GuardSettings { enabled: true, deny: Vec::new(), allow: Vec::new() }
+    }
+}
+
+/// `bashInterceptor.*`
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct InterceptorSettings {
+    /// Default: `false`.
+    pub enabled: bool,
+    /// More rules: a regular expression of whole commands, and the tool to use instead.
+    pub patterns: Vec<(String, String)>,
+}
