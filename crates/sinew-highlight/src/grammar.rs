@@ -8,11 +8,28 @@ use crate::category::Category;
 use crate::paint::Paint;
 use crate::scopes::Scopes;
 
-/// Lines longer than this stay plain: a grammar may need time quadratic in the length of a line.
-const LONGEST_LINE: usize = 4 << 10;
+/// Lines longer than this stay plain: a grammar may need time that grows with the cube of a line's length.
+const LONGEST_LINE: usize = 1 << 10;
+
+/// The squares of the lengths of lines beyond [`SHORT_LINE`] may add up to this in one text; what comes then stays plain.
+const MOST_EFFORT: usize = 32 << 20;
+
+/// Lines up to this length never count as an effort.
+const SHORT_LINE: usize = 200;
+
+/// Steps back that one regular expression may take at one place, and in one search of a line.
+const RETRIES: (u16, u16) = (2_000, 20_000);
 
 /// Every grammar, read once; the rules of a grammar are unpacked when it is first used.
-static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(two_face::syntax::extra_newlines);
+static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(|| {
+    // SAFETY: both calls store a number that later searches read; none of ours has begun, and what others search in this
+    // process only ends earlier where it would take long.
+    unsafe {
+        onig_sys::onig_set_retry_limit_in_match(RETRIES.0.into());
+        onig_sys::onig_set_retry_limit_in_search(RETRIES.1.into());
+    }
+    two_face::syntax::extra_newlines()
+});
 
 /// A grammar and where in a text it stands.
 #[derive(Clone)]
@@ -21,6 +38,7 @@ pub(crate) struct Grammar {
     stack: ScopeStack,
     scopes: Scopes,
     line: String,
+    effort: usize,
 }
 
 /// Every grammar for whole files: its name and its extensions.
@@ -40,6 +58,7 @@ impl Grammar {
             stack: ScopeStack::new(),
             scopes: Scopes::default(),
             line: String::new(),
+            effort: 0,
         }
     }
 
@@ -48,6 +67,13 @@ impl Grammar {
         let Some(text) = std::str::from_utf8(text).ok().filter(|text| text.len() <= LONGEST_LINE) else {
             return paint.piece(text, Category::Plain);
         };
+        if text.len() > SHORT_LINE {
+            self.effort += text.len() * text.len();
+            if self.effort > MOST_EFFORT {
+                self.effort = MOST_EFFORT;
+                return paint.piece(text.as_bytes(), Category::Plain);
+            }
+        }
         // The grammars expect lines to end with their newline.
         self.line.clear();
         self.line.push_str(text);

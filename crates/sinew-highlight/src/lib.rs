@@ -36,7 +36,8 @@ use stream::Machine;
 ///
 /// `lang` is a name, an alias or a file extension in any letter case (`"typescript"`, `"ts"`, `".ts"`). A language that
 /// is not known, or a palette without colours, gives the code back unchanged. A line that holds an escape character of
-/// its own stays plain, since a code of ours could become part of its sequence. Takes linear time.
+/// its own stays plain, since a code of ours could become part of its sequence. Takes linear time; where a grammar does
+/// the work, lines beyond 1 KiB stay plain, and its searches give up before they take long.
 #[must_use]
 pub fn highlight(code: &str, lang: &str, colors: &Colors) -> String {
     whole(code, names::find(lang).map(Machine::new), colors)

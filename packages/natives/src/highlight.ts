@@ -52,7 +52,7 @@ function language(call: string, lang: string | null | undefined): string {
  * Removing the codes gives the code back, and every line ends with its colours taken back, so that lines can be cut
  * apart. A line that holds an escape character of its own stays plain. A lone surrogate is read as U+FFFD. Takes time
  * linear in the code: under a millisecond per 60 KB for the languages that are shown most, about a millisecond per KB
- * for the others, whose lines beyond 4 KB stay plain.
+ * for the others, whose lines beyond 1 KB stay plain.
  *
  * @param code - Any text, with any line ends.
  * @param lang - A name, alias or file extension in any letter case: `"rust"`, `"ts"`, `".py"`, `"c++"`. For a language
