@@ -5,8 +5,9 @@ use napi::bindgen_prelude::{Int32Array, Object};
 use napi_derive::napi;
 use sinew::search::{self, FindColumns, FindOptions, FindResult};
 
+use crate::abort::{self, Abort};
 use crate::handle;
-use crate::task::{self, Abort};
+use crate::task;
 
 /// What to look for, checked by the TypeScript side.
 #[napi(object)]
@@ -36,7 +37,7 @@ pub(crate) fn fuzzy_find<'env>(
     options: FindRequest,
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
-    let cancel = task::cancel(abort, options.timeout_ms);
+    let cancel = abort::cancel(abort, options.timeout_ms);
     let options = options.into_core();
     let work = move || {
         let result = search::fuzzy_find(&options, &handle().cache, &handle().pool, &cancel)?;

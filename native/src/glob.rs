@@ -6,8 +6,9 @@ use napi_derive::napi;
 use sinew::search::{self, GlobColumns, GlobOptions, GlobResult};
 use sinew::walk::FileType;
 
+use crate::abort::{self, Abort};
 use crate::handle;
-use crate::task::{self, Abort};
+use crate::task;
 
 /// What to look for, checked by the TypeScript side.
 #[napi(object)]
@@ -41,7 +42,7 @@ pub(crate) struct GlobAnswer {
 /// Finds the entries below a folder that match a pattern.
 #[napi(ts_return_type = "Promise<GlobAnswer>")]
 pub(crate) fn glob<'env>(env: &'env Env, options: GlobRequest, abort: Option<&Abort>) -> napi::Result<Object<'env>> {
-    let cancel = task::cancel(abort, options.timeout_ms);
+    let cancel = abort::cancel(abort, options.timeout_ms);
     let options = options.into_core();
     let work = move || {
         let result = search::glob(&options, &handle().cache, &handle().pool, &cancel, |_| Ok(()))?;

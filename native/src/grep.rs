@@ -8,10 +8,11 @@ use napi_derive::napi;
 use sinew::base::{Error, Result};
 use sinew::search::{self, GrepResult, OnMatch, Rows, SearchResult, Skipped};
 
+use crate::abort::{self, Abort};
 use crate::grep_request::GrepRequest;
 use crate::handle;
 use crate::stream::Stream;
-use crate::task::{self, Abort};
+use crate::task;
 
 /// Rows as columns; `sinew_search::Rows` describes the numbers.
 #[napi(object)]
@@ -50,7 +51,7 @@ pub(crate) fn grep<'env>(
     on_match: Option<Function<'env, Columns, Unknown<'static>>>,
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
-    let cancel = task::cancel(abort, options.timeout_ms);
+    let cancel = abort::cancel(abort, options.timeout_ms);
     let mut stream = on_match.map(|callback| Stream::<Rows, Columns>::new(&callback, Columns::from)).transpose()?;
     let options = options.into_core();
     let work = move || {

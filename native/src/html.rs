@@ -5,7 +5,8 @@ use napi::bindgen_prelude::{Object, Utf16String};
 use napi_derive::napi;
 use sinew::html::{Options, utf16_to_markdown};
 
-use crate::task::{self, Abort};
+use crate::abort::{self, Abort};
+use crate::task;
 
 /// What to leave out of a page.
 #[napi(object)]
@@ -27,7 +28,7 @@ pub(crate) fn html_to_markdown<'env>(
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
     let HtmlRequest { clean_content, skip_images, timeout_ms } = options;
-    let cancel = task::cancel(abort, timeout_ms);
+    let cancel = abort::cancel(abort, timeout_ms);
     let options = Options { clean_content: clean_content.unwrap_or(false), skip_images: skip_images.unwrap_or(false) };
     let work = move || utf16_to_markdown(&html, &options, &cancel);
     task::blocking(env, "htmlToMarkdown", work, |markdown| markdown)

@@ -11,7 +11,8 @@ use sinew::base::Error;
 use sinew::image::terminal::{self, Cells};
 use sinew::image::{self, ImageFormat, SamplingFilter};
 
-use crate::task::{self, Abort};
+use crate::abort::{self, Abort};
+use crate::task;
 
 /// A decoded picture.
 #[napi(custom_finalize)]
@@ -49,7 +50,7 @@ pub(crate) fn parse_image<'env>(
     timeout_ms: Option<u32>,
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
-    let cancel = task::cancel(abort, timeout_ms);
+    let cancel = abort::cancel(abort, timeout_ms);
     // JavaScript may change its bytes while we read ours.
     let bytes = bytes.to_vec();
     task::blocking(env, "parseImage", move || image::decode(&bytes, &cancel), NewPicture)
@@ -80,7 +81,7 @@ impl Picture {
         timeout_ms: Option<u32>,
         abort: Option<&Abort>,
     ) -> napi::Result<Object<'env>> {
-        let cancel = task::cancel(abort, timeout_ms);
+        let cancel = abort::cancel(abort, timeout_ms);
         let picture = Arc::clone(&self.picture);
         let work = move || picture.resize(width, height, SamplingFilter::from_id(filter)?, &cancel);
         task::blocking(env, "resizeImage", work, NewPicture)
@@ -96,7 +97,7 @@ impl Picture {
         timeout_ms: Option<u32>,
         abort: Option<&Abort>,
     ) -> napi::Result<Object<'env>> {
-        let cancel = task::cancel(abort, timeout_ms);
+        let cancel = abort::cancel(abort, timeout_ms);
         let picture = Arc::clone(&self.picture);
         let work = move || picture.encode(ImageFormat::from_id(format)?, quality, &cancel);
         task::blocking(env, "encodeImage", work, Uint8Array::from)
@@ -112,7 +113,7 @@ impl Picture {
         abort: Option<&Abort>,
     ) -> napi::Result<Object<'env>> {
         let TerminalRequest { columns, rows, id, timeout_ms } = options;
-        let cancel = task::cancel(abort, timeout_ms);
+        let cancel = abort::cancel(abort, timeout_ms);
         let picture = Arc::clone(&self.picture);
         let work = move || {
             let png = || picture.encode(ImageFormat::Png, 100, &cancel);

@@ -8,7 +8,8 @@ use napi::bindgen_prelude::Object;
 use napi_derive::napi;
 use sinew::process::{self, Process, Status, Terminate};
 
-use crate::task::{self, Abort};
+use crate::abort::{self, Abort};
+use crate::task;
 
 /// Signals a process and all that descends from it.
 #[napi]
@@ -117,7 +118,7 @@ impl ProcessHandle {
         timeout_ms: Option<u32>,
         abort: Option<&Abort>,
     ) -> napi::Result<Object<'env>> {
-        let (process, cancel) = (Arc::clone(&self.process), task::cancel(abort, timeout_ms));
+        let (process, cancel) = (Arc::clone(&self.process), abort::cancel(abort, timeout_ms));
         task::alone(env, "waitForExit", move || Ok(process.wait_for_exit(&cancel)?), |()| ())
     }
 }

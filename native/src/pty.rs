@@ -10,8 +10,9 @@ use napi_derive::napi;
 use sinew::base::Cancel;
 use sinew::shell::pty::{self, PtyEnd, PtyOptions};
 
+use crate::abort::{self, Abort};
 use crate::stream::Stream;
-use crate::task::{self, Abort};
+use crate::task;
 
 /// What to run, and on what terminal.
 #[napi(object)]
@@ -41,7 +42,7 @@ impl PtyRequest {
             companion: companion.map(Into::into),
             command: default.command,
         };
-        (options, task::cancel(abort, timeout_ms))
+        (options, abort::cancel(abort, timeout_ms))
     }
 }
 

@@ -1,50 +1,15 @@
-//! How a call leaves the JavaScript thread and comes back: schedule, cancellation, panic guard, profile sample.
+//! How a call leaves the JavaScript thread and comes back: schedule, panic guard, profile sample.
 
 use std::any::Any;
-use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
 use napi::Env;
 use napi::bindgen_prelude::{Object, ToNapiValue};
-use napi_derive::napi;
-use sinew::base::{Cancel, Canceller, Error, ErrorCode, Result};
+use sinew::base::{Error, ErrorCode, Result};
 
 use crate::{error, handle};
-
-/// The native end of an `AbortSignal`: the TypeScript side calls `abort()` when the signal fires.
-#[napi]
-pub struct Abort {
-    canceller: Canceller,
-    cancel: Cancel,
-}
-
-#[napi]
-impl Abort {
-    /// One that is not aborted yet.
-    #[napi(constructor)]
-    #[expect(clippy::new_without_default, reason = "JavaScript constructs it")]
-    pub fn new() -> Abort {
-        let (canceller, cancel) = Canceller::new();
-        Abort { canceller, cancel }
-    }
-
-    /// Ends the call that was given this object.
-    #[napi]
-    pub fn abort(&self) {
-        self.canceller.cancel();
-    }
-}
-
-/// What may stop a call: an [`Abort`], a time limit in milliseconds, both, neither.
-pub(crate) fn cancel(abort: Option<&Abort>, timeout_ms: Option<u32>) -> Cancel {
-    let cancel = abort.map_or_else(Cancel::never, |abort| abort.cancel.clone());
-    match timeout_ms {
-        Some(ms) => cancel.with_timeout(Duration::from_millis(ms.into())),
-        None => cancel,
-    }
-}
 
 /// Runs `work` on the pool and settles the returned promise with its result; `tag` is its name in the work profile.
 /// A panic rejects with `ERR_INTERNAL`.
@@ -62,36 +27,6 @@ where
     let begun = Instant::now();
     handle().pool.spawn(move || {
         let result = guarded(tag, work);
-        handle().profile.record(tag, begun, begun.elapsed());
-        deferred.resolve(move |env| result.map(translate).map_err(|error| error::to_js(&env, &error)));
-    });
-    Ok(promise)
-}
-
-/// Runs `work` on the runtime for calls that wait (shells, terminals) and settles the returned promise.
-pub(crate) fn waiting<'env, T, J>(
-    env: &'env Env,
-    tag: &'static str,
-    work: impl Future<Output = Result<T>> + Send + 'static,
-    translate: impl FnOnce(T) -> J + Send + 'static,
-) -> napi::Result<Object<'env>>
-where
-    T: Send + 'static,
-    J: ToNapiValue + 'static,
-{
-    let (deferred, promise) = env.create_deferred()?;
-    let runtime = runtime().map_err(|error| error::to_js(env, &error))?;
-    let begun = Instant::now();
-    // The inner task catches a panic; the outer one lives to settle the promise.
-    let inner = runtime.spawn(work);
-    runtime.spawn(async move {
-        let result = match inner.await {
-            Ok(result) => result,
-            Err(lost) => Err(match lost.try_into_panic() {
-                Ok(panic) => panicked(tag, panic.as_ref()),
-                Err(lost) => Error::new(ErrorCode::Internal, format!("{tag}: {lost}")),
-            }),
-        };
         handle().profile.record(tag, begun, begun.elapsed());
         deferred.resolve(move |env| result.map(translate).map_err(|error| error::to_js(&env, &error)));
     });
@@ -154,22 +89,6 @@ where
 /// Runs `work` here and now, for short pure calls; a panic throws.
 pub(crate) fn now<T>(env: &Env, tag: &'static str, work: impl FnOnce() -> Result<T>) -> napi::Result<T> {
     guarded(tag, work).map_err(|error| error::to_js(env, &error))
-}
-
-/// The runtime of waiting calls: two threads, started by the first of them.
-pub(crate) fn runtime() -> Result<&'static tokio::runtime::Runtime> {
-    static RUNTIME: OnceLock<std::result::Result<tokio::runtime::Runtime, String>> = OnceLock::new();
-    RUNTIME
-        .get_or_init(|| {
-            tokio::runtime::Builder::new_multi_thread()
-                .worker_threads(2)
-                .thread_name("sinew-wait")
-                .enable_all()
-                .build()
-                .map_err(|cause| format!("failed to start the runtime of waiting calls: {cause}"))
-        })
-        .as_ref()
-        .map_err(|message| Error::new(ErrorCode::Io, message.clone()))
 }
 
 fn guarded<T>(tag: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {

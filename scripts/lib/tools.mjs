@@ -25,6 +25,7 @@ export const TEST_PROGRAMS = {
   less: "less",
   top: "procps",
   python3: "python3",
+  script: "util-linux",
 };
 
 async function onPath(program) {

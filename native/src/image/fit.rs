@@ -6,7 +6,8 @@ use napi_derive::napi;
 use sinew::base::Result;
 use sinew::image::{self, FitOptions, Fitted, ImageFormat};
 
-use crate::task::{self, Abort};
+use crate::abort::{self, Abort};
+use crate::task;
 
 /// What a picture has to fit.
 #[napi(object)]
@@ -66,7 +67,7 @@ pub(crate) fn fit_image<'env>(
     options: FitRequest,
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
-    let cancel = task::cancel(abort, options.timeout_ms);
+    let cancel = abort::cancel(abort, options.timeout_ms);
     let bytes = bytes.to_vec();
     let work = move || image::fit_image(&bytes, &options.into_core()?, &cancel);
     task::blocking(env, "fitImage", work, FittedImage::from)

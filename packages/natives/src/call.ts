@@ -20,10 +20,22 @@ function abortedBefore(signal: AbortSignal): Error {
   return Object.assign(error, { code: "ABORT_ERR" });
 }
 
+/** The calls that run under each signal. One listener serves them all: Node warns of more than ten on a target. */
+const running = new WeakMap<AbortSignal, Set<Abort>>();
+
+function join(signal: AbortSignal, abort: Abort): void {
+  let calls = running.get(signal);
+  if (!calls) {
+    const all = new Set<Abort>();
+    running.set(signal, (calls = all));
+    signal.addEventListener("abort", () => all.forEach((call) => call.abort()), { once: true });
+  }
+  calls.add(abort);
+}
+
 /** Ties a native `Abort` to a signal for the time of `run`. */
 async function tied<T>(signal: AbortSignal | undefined, abort: Abort, run: () => Promise<T>): Promise<T> {
-  const onAbort = () => abort.abort();
-  signal?.addEventListener("abort", onAbort, { once: true });
+  if (signal) join(signal, abort);
   try {
     return await run();
   } catch (error) {
@@ -32,7 +44,7 @@ async function tied<T>(signal: AbortSignal | undefined, abort: Abort, run: () =>
     }
     throw error;
   } finally {
-    signal?.removeEventListener("abort", onAbort);
+    if (signal) running.get(signal)?.delete(abort);
   }
 }
 
