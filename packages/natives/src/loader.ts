@@ -3,60 +3,25 @@
  * @module
  */
 import { existsSync } from "node:fs";
-import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
+import { binaryFault } from "./loader-binary.js";
+import { candidates, companionName, load } from "./loader-candidates.js";
+import { VERSION } from "./loader-version.js";
 import { EXPORTS } from "./native-exports.js";
 import type * as Native from "./native.js";
-import { forcedVariant, variants } from "./variant.js";
+import { forcedVariant, variants, type Variant } from "./variant.js";
 
 /** Every platform that a release has an addon for. */
 const SUPPORTED = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"];
 
-/** One place to look in: a file, or a module that the runtime resolves. */
-interface Candidate {
-  readonly what: string;
-  /** The file, or why there is none. */
-  readonly find: () => string;
+/** An addon that serves, and where it lies. */
+interface Found {
+  readonly addon: typeof Native;
+  readonly path: string;
 }
 
-const load = createRequire(__filename);
-
-/** The version of this package; the addon must carry the same. */
-const VERSION: string = (load("../package.json") as { version: string }).version;
-
-function dev(): boolean {
-  return Boolean(process.env["SINEW_DEV"]);
-}
-
-function fileNames(tag: string): string[] {
-  const list = variants(process.arch, process.platform, process.env).map((variant) => `sinew_natives.${tag}-${variant}.node`);
-  return list.length ? list : [`sinew_natives.${tag}.node`];
-}
-
-function file(path: string): Candidate {
-  return {
-    what: path,
-    find: () => {
-      if (!existsSync(path)) throw new Error("no such file");
-      return path;
-    },
-  };
-}
-
-/** All candidates, in the order in which they are tried. */
-function* candidates(tag: string): Generator<Candidate> {
-  const root = join(__dirname, "..");
-  const folders = [join(root, "native"), join(root, "..", "..", "native", "build")];
-  if (dev()) for (const folder of folders) yield file(join(folder, "sinew_natives.dev.node"));
-  const names = fileNames(tag);
-  for (const name of names) {
-    const module = `@sinew/natives-${tag}/${name}`;
-    yield { what: module, find: () => load.resolve(module) };
-  }
-  for (const folder of folders) for (const name of names) yield file(join(folder, name));
-  const program = dirname(process.execPath);
-  for (const name of names) yield file(join(program, name));
-}
+/** What was tried: the place, and why it does not serve. */
+type Tried = Map<string, string>;
 
 /** Why an addon that loaded cannot serve, or nothing. */
 function fault(addon: Partial<typeof Native>): string | undefined {
@@ -64,60 +29,92 @@ function fault(addon: Partial<typeof Native>): string | undefined {
   if (version === undefined) return "not an addon of Sinew, or a broken one: it tells no version";
   if (version !== VERSION) return `stale: it is of version ${version}, the package of ${VERSION}; install or build it again`;
   const missing = EXPORTS.filter((name) => !(name in addon));
-  if (missing.length) return `stale: it lacks ${missing.join(", ")}; build it again`;
+  if (missing.length) return `stale: it lacks ${missing.join(", ")}; install or build it again`;
   return undefined;
 }
 
-function libc(): string {
-  if (process.platform !== "linux") return "";
-  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
-  const version = report?.header?.glibcVersionRuntime;
-  return version ? ` (glibc ${version})` : " (no glibc: musl is not supported yet)";
+/** What a system's message leaves out. */
+function hint(message: string): string {
+  if (/GLIBC_\d|libc\.musl|ld-linux|Error relocating/.test(message)) return `wrong libc${libc()}: ${message}`;
+  if (/operation not permitted|failed to map segment/i.test(message)) return `${message}; is its folder mounted noexec?`;
+  if (/specified module could not be found/i.test(message)) return `${message} A library that it needs is missing: install the Microsoft Visual C++ runtime`;
+  return message;
 }
 
-/** The first line says what happened; a file that is there but will not load says more than one that is not. */
+/** The first line says what happened. */
 function reason(cause: unknown): string {
-  const error = cause as NodeJS.ErrnoException;
-  if (error?.code === "MODULE_NOT_FOUND" || error?.code === "ERR_MODULE_NOT_FOUND") return "not installed";
-  return String(error?.message ?? cause).split("\n")[0] ?? "";
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND") return "not installed";
+  return hint(String(message ?? cause).split("\n")[0] ?? "");
 }
 
-function find(): typeof Native {
+/** The C library of this process; asked for only when something failed, since a report takes milliseconds. */
+function libc(): string {
+  const report = process.report;
+  if (process.platform !== "linux" || !report) return "";
+  // Without this a report looks up the name of every open connection.
+  const before = (report as { excludeNetwork?: boolean }).excludeNetwork;
+  Object.assign(report, { excludeNetwork: true });
+  const { header } = report.getReport() as { header?: { glibcVersionRuntime?: string } };
+  Object.assign(report, { excludeNetwork: before });
+  return header?.glibcVersionRuntime ? ` (glibc ${header.glibcVersionRuntime})` : " (no glibc here; musl is not supported)";
+}
+
+/** The first candidate that loads and passes. */
+function first(tag: string, wanted: readonly Variant[], tried: Tried): Found | undefined {
+  for (const candidate of candidates(tag, wanted, process.env)) {
+    try {
+      const path = candidate.find();
+      const before = binaryFault(path, tag);
+      if (before) throw new Error(before);
+      const addon = load(path) as typeof Native;
+      const problem = fault(addon);
+      if (problem) throw new Error(problem);
+      return { addon, path };
+    } catch (cause) {
+      tried.set(candidate.what, reason(cause));
+    }
+  }
+  return undefined;
+}
+
+/** The addon for this CPU. Where only the baseline addon knows what the CPU has, it is asked, and gives way to `modern`. */
+function forThisCpu(tag: string, tried: Tried): Found | undefined {
+  const wanted = variants(process.arch, process.platform, process.env);
+  if (wanted) return first(tag, wanted, tried);
+  const baseline = first(tag, ["baseline"], tried);
+  if (!baseline?.addon.cpuSupportsModern()) return baseline;
+  return first(tag, ["modern"], new Map()) ?? baseline;
+}
+
+function find(): Found {
   const tag = `${process.platform}-${process.arch}`;
   if (!SUPPORTED.includes(tag)) {
     throw new Error(`@sinew/natives: no addon for ${tag}; supported are ${SUPPORTED.join(", ")}`);
   }
-  const tried: string[] = [];
-  for (const candidate of candidates(tag)) {
-    try {
-      const path = candidate.find();
-      const addon = load(path) as typeof Native;
-      const problem = fault(addon);
-      if (problem) throw new Error(problem);
-      if (dev()) process.stderr.write(`@sinew/natives: loaded ${path}\n`);
-      folder = dirname(path);
-      return addon;
-    } catch (cause) {
-      tried.push(`  ${candidate.what}: ${reason(cause)}`);
-    }
+  const tried: Tried = new Map();
+  const found = forThisCpu(tag, tried);
+  if (found) {
+    if (process.env["SINEW_DEV"]) process.stderr.write(`@sinew/natives: loaded ${found.path}\n`);
+    return found;
   }
   const forced = forcedVariant(process.env);
   throw new Error(
     [
       `@sinew/natives: found no addon for ${tag}${forced ? `, variant ${forced}` : ""}${libc()}. Tried:`,
-      ...tried,
-      `To mend it, install the package again with optional dependencies (npm install --include=optional @sinew/natives-${tag}), or in a checkout run: npm run build`,
+      ...[...tried].map(([what, why]) => `  ${what}: ${why}`),
+      `To mend it, install the package again with optional dependencies (npm install --include=optional @sinew/natives-${tag}@${VERSION}), or in a checkout run: npm run build`,
     ].join("\n"),
   );
 }
 
-let folder = "";
+const found: Found = find();
 
 /** The addon. @internal */
-export const native: typeof Native = find();
+export const native: typeof Native = found.addon;
 
 /** The program under which shells and terminals run: beside the addon. Undefined where it is missing. @internal */
 export function companion(): string | undefined {
-  const path = join(folder, process.platform === "win32" ? "sinew-shell-host.exe" : "sinew-shell-host");
+  const path = join(dirname(found.path), companionName(process.platform));
   return existsSync(path) ? path : undefined;
 }

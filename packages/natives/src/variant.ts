@@ -17,24 +17,28 @@ export function forcedVariant(env: NodeJS.ProcessEnv): Variant | undefined {
 }
 
 /**
- * The variants to try, best first; none where the platform has only one build. On Linux the CPU is read from
- * `/proc/cpuinfo`; elsewhere the baseline addon itself knows (`cpuSupportsModern()`), so it comes first.
+ * The variants to try, best first; none where the platform has only one build. `undefined` where only the baseline
+ * addon can tell what the CPU has (`cpuSupportsModern()`).
  * @internal
  */
-export function variants(arch: string, platform: string, env: NodeJS.ProcessEnv): Variant[] {
+export function variants(arch: string, platform: string, env: NodeJS.ProcessEnv): Variant[] | undefined {
   if (arch !== "x64") return [];
   const forced = forcedVariant(env);
-  if (forced) return forced === "modern" ? ["modern", "baseline"] : ["baseline"];
-  return platform === "linux" && linuxSupportsModern() ? ["modern", "baseline"] : ["baseline"];
+  const modern = forced ? forced === "modern" : platform === "linux" ? linuxSupportsModern() : undefined;
+  if (modern === undefined) return undefined;
+  return modern ? ["modern", "baseline"] : ["baseline"];
 }
 
-function linuxSupportsModern(): boolean {
+/** What `/proc/cpuinfo` says; undefined where a sandbox hides it. */
+function linuxSupportsModern(): boolean | undefined {
+  let text: string;
   try {
-    const flags = /^flags\s*:(.*)$/m.exec(readFileSync("/proc/cpuinfo", "latin1"))?.[1];
-    const has = new Set(flags?.trim().split(/\s+/));
-    return V3.every((flag) => has.has(flag));
+    text = readFileSync("/proc/cpuinfo", "latin1");
   } catch {
-    // A sandbox may hide /proc: then the build that runs everywhere is the right one.
-    return false;
+    return undefined;
   }
+  const flags = /^flags\s*:(.*)$/m.exec(text)?.[1];
+  if (flags === undefined) return undefined;
+  const has = new Set(flags.trim().split(/\s+/));
+  return V3.every((flag) => has.has(flag));
 }
