@@ -150,6 +150,16 @@ pub(crate) struct Abort {
 }
 
 impl Abort {
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub(crate) fn new() -> io::Result<Abort> {
+        Ok(Abort { set: AtomicBool::new(false), wake: Wake::new()? })
+    }
+
+    pub(crate) fn is_set(&self) -> bool {
+        self.set.load(Ordering::Acquire)
+    }
+
     pub(crate) fn set(&self) {
         self.set.store(true, Ordering::Release);
         self.wake.wake();
@@ -157,19 +167,14 @@ impl Abort {
 }
 
 impl Watch {
-    pub(crate) fn new(cancel: &Cancel) -> io::Result<Watch> {
-        let abort = Arc::new(Abort { set: AtomicBool::new(false), wake: Wake::new()? });
+    pub(crate) fn new(cancel: &Cancel, abort: Arc<Abort>) -> Watch {
         let hooked = Arc::clone(&abort);
         let hook = cancel.on_cancel(move || hooked.wake.wake());
-        Ok(Watch { cancel: cancel.clone(), abort, _hook: hook })
-    }
-
-    pub(crate) fn abort(&self) -> Arc<Abort> {
-        Arc::clone(&self.abort)
+        Watch { cancel: cancel.clone(), abort, _hook: hook }
     }
 
     pub(crate) fn why(&self) -> Option<Aborted> {
-        match self.abort.set.load(Ordering::Acquire) {
+        match self.abort.is_set() {
             true => Some(Aborted::Signal),
             false => self.cancel.check().err(),
         }

@@ -33,4 +33,4 @@ pub use environment::is_private;
 pub use one_shot::execute_shell;
 pub use options::{Engine, Environment, GRACE, Job, RunOptions, RunResult, ShellOptions};
 #[cfg(target_os = "linux")]
-pub use session::Shell;
+pub use session::{Place, Shell};

@@ -2,11 +2,12 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sinew_base::{Aborted, Cancel, Error, Result};
 
-use crate::carrier::{Carrier, OnChunk, Watch};
+use crate::carrier::{Abort, Carrier, OnChunk, Watch};
 use crate::companion::{Companion, Link, Start, memory_file, null, pipe};
 use crate::output::{DRAIN_IDLE, DRAIN_MOST};
 use crate::wire::{Ask, Tell};
@@ -67,7 +68,7 @@ pub fn execute_shell(
         env.retain(|(known, _)| *known != name.as_str());
         env.push((OsStr::new(name), OsStr::new(value)));
     }
-    let watch = Watch::new(cancel).map_err(failed)?;
+    let watch = Watch::new(cancel, Arc::new(Abort::new().map_err(failed)?));
     let link = companion.start(&Start {
         program: &program,
         args: &args,

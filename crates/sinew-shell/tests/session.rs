@@ -128,8 +128,10 @@ fn a_signal_that_kills_the_shell_is_named() {
 #[test]
 fn a_shell_that_dies_between_two_runs_is_told() {
     let shell = shell(Engine::Bash);
-    shell.output("X=1; { sleep 0.05; kill -9 $$; } &").unwrap();
-    support::wait_for("the end of the shell", || shell.jobs().is_ok_and(|jobs| jobs.is_empty()));
+    let (_, parent) = shell.output("X=1; { sleep 0.01; kill -9 $$; } >/dev/null & echo $PPID").unwrap();
+    // It goes away after it has told that the shell is gone.
+    let parent = std::path::PathBuf::from(format!("/proc/{}", parent.trim()));
+    support::wait_for("the end of the shell", || !parent.exists());
     let (result, output) = shell.output("echo \"[$X]\"").unwrap();
     assert_eq!((output.as_str(), result.state_lost.is_some()), ("[]\n", true));
 }

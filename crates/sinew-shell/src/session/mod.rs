@@ -8,11 +8,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use sinew_base::{Cancel, Error, ErrorCode, Result};
 
-use crate::carrier::{Abort, OnChunk, Watch};
+use crate::carrier::{OnChunk, Watch};
 use crate::companion::Companion;
 use crate::one_shot::{interpreter, stopped};
 use crate::{Engine, GRACE, Job, RunOptions, RunResult, ShellOptions, request};
 use bash::Session;
+pub use turn::Place;
 use turn::Turn;
 
 /// A shell whose variables, functions, options, directory and background jobs persist from run to run.
@@ -27,7 +28,6 @@ pub struct Shell {
     engine: OnceLock<Engine>,
     turn: Turn,
     session: Mutex<Option<Session>>,
-    running: Mutex<Option<Arc<Abort>>>,
     closed: std::sync::atomic::AtomicBool,
 }
 
@@ -40,7 +40,6 @@ impl Shell {
             engine: OnceLock::new(),
             turn: Turn::default(),
             session: Mutex::default(),
-            running: Mutex::default(),
             closed: false.into(),
         }
     }
@@ -66,32 +65,47 @@ impl Shell {
     /// A command, variable, directory or snapshot that cannot be used; a shell that cannot be started; a shell that
     /// is closed.
     pub fn run(&self, run: &RunOptions, cancel: &Cancel, on_chunk: OnChunk<'_>) -> Result<RunResult> {
+        self.run_at(&self.line_up()?, run, cancel, on_chunk)
+    }
+
+    /// A place in the queue of commands, for a caller that runs the command on another thread: runs come in the order
+    /// in which their places were asked for, and [`Shell::abort`] knows them from here on.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn line_up(&self) -> Result<Place> {
+        self.turn.line_up().map_err(|cause| Error::io("shell: failed to prepare a run", &cause))
+    }
+
+    /// The same as [`Shell::run`] at a place of the queue. The place is left when it is dropped.
+    ///
+    /// # Errors
+    /// As [`Shell::run`].
+    pub fn run_at(&self, place: &Place, run: &RunOptions, cancel: &Cancel, on_chunk: OnChunk<'_>) -> Result<RunResult> {
         request::check(run)?;
-        if let Err(why) = cancel.check() {
+        if let Err(why) = cancel.check().and_then(|()| place.wait(cancel)) {
             return Ok(stopped(why));
         }
-        let _turn = match self.turn.take(cancel) {
-            Ok(turn) => turn,
-            Err(why) => return Ok(stopped(why)),
-        };
         if self.closed.load(std::sync::atomic::Ordering::Acquire) {
             return Err(Error::new(ErrorCode::InvalidState, "shell: the shell is closed: make a new one"));
         }
+        let watch = Watch::new(cancel, Arc::clone(place.abort()));
+        if let Some(why) = watch.why() {
+            return Ok(stopped(why));
+        }
         request::check_cwd(run.cwd.as_deref())?;
-        let watch =
-            Watch::new(cancel).map_err(|cause| Error::io("shell: failed to watch for the end of the run", &cause))?;
-        *lock(&self.running) = Some(watch.abort());
-        let result = self.run_now(run, &watch, on_chunk);
-        *lock(&self.running) = None;
-        result
+        self.run_now(run, &watch, on_chunk)
     }
 
     /// Stops the running command, if there is one, and waits until it has settled. Waiting commands go on.
     pub fn abort(&self) {
-        let Some(abort) = lock(&self.running).clone() else { return };
-        abort.set();
-        let settled = || !lock(&self.running).as_ref().is_some_and(|now| Arc::ptr_eq(now, &abort));
-        self.turn.wait_until(settled);
+        self.aborting()();
+    }
+
+    /// The same in two steps: the command that runs now is stopped here, and what this gives waits until it has
+    /// settled.
+    pub fn aborting(&self) -> impl FnOnce() + Send + 'static {
+        self.turn.abort()
     }
 
     /// The processes of earlier runs that still live.
@@ -99,7 +113,10 @@ impl Shell {
     /// # Errors
     /// When the companion does not answer.
     pub fn jobs(&self) -> Result<Vec<Job>> {
-        let Ok(_turn) = self.turn.take(&Cancel::never()) else { return Ok(Vec::new()) };
+        let place = self.line_up()?;
+        if place.wait(&Cancel::never()).is_err() {
+            return Ok(Vec::new());
+        }
         match &mut *lock(&self.session) {
             Some(session) => session.jobs(),
             None => Ok(Vec::new()),
@@ -111,9 +128,10 @@ impl Shell {
     pub fn close(&self) {
         self.closed.store(true, std::sync::atomic::Ordering::Release);
         self.abort();
-        if let Ok(_turn) = self.turn.take(&Cancel::never())
-            && let Some(session) = lock(&self.session).take()
-        {
+        let place = self.line_up();
+        let waited = place.as_ref().is_ok_and(|place| place.wait(&Cancel::never()).is_ok());
+        let session = lock(&self.session).take();
+        if let Some(session) = session.filter(|_| waited) {
             session.close(GRACE);
         }
     }

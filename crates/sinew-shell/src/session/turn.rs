@@ -6,6 +6,8 @@ use std::time::Instant;
 
 use sinew_base::{Aborted, Cancel};
 
+use crate::carrier::Abort;
+
 #[derive(Debug, Default)]
 pub(super) struct Turn {
     shared: Arc<Shared>,
@@ -21,20 +23,21 @@ struct Shared {
 struct Queue {
     next: u64,
     // The first one has the turn.
-    waiting: VecDeque<u64>,
+    waiting: VecDeque<(u64, Arc<Abort>)>,
 }
 
-/// Having the turn. Dropping it passes it on.
+/// A place in the queue of a shell. Dropping it gives it up.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub struct Place {
     shared: Arc<Shared>,
     number: u64,
+    abort: Arc<Abort>,
 }
 
-impl Drop for Taken {
+impl Drop for Place {
     fn drop(&mut self) {
         let mut queue = self.shared.lock();
-        queue.waiting.retain(|number| *number != self.number);
+        queue.waiting.retain(|(number, _)| *number != self.number);
         self.shared.changed.notify_all();
     }
 }
@@ -46,27 +49,56 @@ impl Shared {
 }
 
 impl Turn {
+    /// A place behind all others.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub(super) fn line_up(&self) -> std::io::Result<Place> {
+        let abort = Arc::new(Abort::new()?);
+        let mut queue = self.shared.lock();
+        let number = queue.next;
+        queue.next += 1;
+        queue.waiting.push_back((number, Arc::clone(&abort)));
+        Ok(Place { shared: Arc::clone(&self.shared), number, abort })
+    }
+
+    /// Aborts who has the turn, if anybody has. What it gives waits until the place is given up.
+    pub(super) fn abort(&self) -> impl FnOnce() + Send + 'static {
+        let shared = Arc::clone(&self.shared);
+        let first = self.shared.lock().waiting.front().cloned();
+        if let Some((_, abort)) = &first {
+            abort.set();
+        }
+        move || {
+            let Some((number, _)) = first else { return };
+            let mut queue = shared.lock();
+            while queue.waiting.iter().any(|(waiting, _)| *waiting == number) {
+                queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+impl Place {
+    /// What aborts who has this place.
+    pub(super) fn abort(&self) -> &Arc<Abort> {
+        &self.abort
+    }
+
     /// Waits for the turn.
     ///
     /// # Errors
-    /// [`Aborted`] when `cancel` comes first; the place in the queue is given up then.
-    pub(super) fn take(&self, cancel: &Cancel) -> Result<Taken, Aborted> {
-        let shared = Arc::clone(&self.shared);
+    /// [`Aborted`] when `cancel` comes first.
+    pub(super) fn wait(&self, cancel: &Cancel) -> Result<(), Aborted> {
         let waker = Arc::clone(&self.shared);
-        let mut queue = shared.lock();
-        let number = queue.next;
-        queue.next += 1;
-        queue.waiting.push_back(number);
-        let taken = Taken { shared: Arc::clone(&shared), number };
-        drop(queue);
         // The lock makes sure that the waiter is either before its check or already waiting.
         let hook = cancel.on_cancel(move || {
             drop(waker.lock());
             waker.changed.notify_all();
         });
-        let mut queue = shared.lock();
+        let mut queue = self.shared.lock();
         let result = loop {
-            if queue.waiting.front() == Some(&number) {
+            if queue.waiting.front().is_some_and(|(number, _)| *number == self.number) {
                 break Ok(());
             }
             if let Err(why) = cancel.check() {
@@ -75,22 +107,14 @@ impl Turn {
             queue = match cancel.deadline() {
                 Some(until) => {
                     let left = until.saturating_duration_since(Instant::now());
-                    shared.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.shared.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0
                 }
-                None => shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner),
+                None => self.shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner),
             };
         };
         drop(queue);
         drop(hook);
-        result.map(|()| taken)
-    }
-
-    /// Waits until `settled`, which can become true only when a turn is passed on.
-    pub(super) fn wait_until(&self, settled: impl Fn() -> bool) {
-        let mut queue = self.shared.lock();
-        while !settled() {
-            queue = self.shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
-        }
+        result
     }
 }
 
@@ -102,21 +126,18 @@ mod tests {
 
     #[test]
     fn turns_come_in_the_order_of_asking_and_a_cancelled_one_is_left_out() {
-        let turn = Arc::new(Turn::default());
-        let first = turn.take(&Cancel::never()).unwrap();
+        let turn = Turn::default();
+        let first = turn.line_up().unwrap();
+        first.wait(&Cancel::never()).unwrap();
         let (canceller, cancel) = Canceller::new();
         let (out, order) = mpsc::channel();
         let mut threads = Vec::new();
         for (name, cancel) in [(1, Cancel::never()), (2, cancel), (3, Cancel::never())] {
-            let before = turn.shared.lock().waiting.len();
-            let (waiting, out) = (Arc::clone(&turn), out.clone());
+            let (place, out) = (turn.line_up().unwrap(), out.clone());
             threads.push(std::thread::spawn(move || {
-                let taken = waiting.take(&cancel);
+                let taken = place.wait(&cancel);
                 out.send((name, taken.is_ok())).unwrap();
             }));
-            while turn.shared.lock().waiting.len() == before {
-                std::thread::yield_now();
-            }
         }
         canceller.cancel();
         assert_eq!(order.recv().unwrap(), (2, false));
@@ -130,8 +151,25 @@ mod tests {
     #[test]
     fn a_deadline_ends_the_wait() {
         let turn = Turn::default();
-        let _first = turn.take(&Cancel::never()).unwrap();
+        let _first = turn.line_up().unwrap();
         let cancel = Cancel::never().with_timeout(std::time::Duration::from_millis(5));
-        assert_eq!(turn.take(&cancel).err(), Some(Aborted::Timeout));
+        assert_eq!(turn.line_up().unwrap().wait(&cancel).err(), Some(Aborted::Timeout));
+    }
+
+    #[test]
+    fn an_abort_is_for_the_first_one_and_waits_for_it() {
+        let turn = Turn::default();
+        turn.abort()();
+        let (first, second) = (turn.line_up().unwrap(), turn.line_up().unwrap());
+        std::thread::scope(|scope| {
+            let aborting = scope.spawn(|| turn.abort()());
+            while !first.abort().is_set() {
+                std::thread::yield_now();
+            }
+            assert!(!aborting.is_finished());
+            drop(first);
+            aborting.join().unwrap();
+        });
+        assert!(!second.abort().is_set());
     }
 }
