@@ -42,7 +42,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
             "sinew-shell",
         ],
     ),
-    ("sinew-llm", &[]),
+    ("sinew-llm", &["sinew-base"]),
     ("sinew-agent", &["sinew", "sinew-llm"]),
     ("sinew-cli", &["sinew", "sinew-llm", "sinew-agent"]),
     ("sinew-node", &["sinew"]),
