@@ -3,13 +3,16 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { compareVersions, readElf } from "./lib/elf.mjs";
 import { ROOT, ask, run } from "./lib/steps.mjs";
+import { zig } from "./zig.mjs";
 
 const HELP = `npm run build -- [options]
 
   --profile NAME    release (default), quick (no fat LTO, for tests), dev
   --variant NAME    modern or baseline; x64 only; default: what this CPU runs; also TARGET_VARIANT
   --target TRIPLE   a Rust target; default: this machine
+  --glibc VERSION   Linux: link for this glibc and later (2.28 for releases), through cargo-zigbuild
   --dev             write sinew_natives.dev.node, which SINEW_DEV loads
   --natives-only    leave out the TypeScript
 `;
@@ -28,6 +31,7 @@ const { values } = parseArgs({
     profile: { type: "string", default: "release" },
     variant: { type: "string" },
     target: { type: "string" },
+    glibc: { type: "string" },
     dev: { type: "boolean", default: false },
     "natives-only": { type: "boolean", default: false },
     help: { type: "boolean", short: "h" },
@@ -55,26 +59,42 @@ async function natives() {
   if (variant && !tag.endsWith("x64")) throw new Error(`the target ${triple} has no variants: leave out "${variant}"`);
   if (tag.endsWith("x64") && !variant) {
     if (triple !== host) throw new Error(`building for ${triple} needs --variant modern or --variant baseline`);
-    const flags = existsSync("/proc/cpuinfo") ? readFileSync("/proc/cpuinfo", "latin1") : "";
-    variant = /\bavx2\b.*\bbmi2\b/.test(flags) ? "modern" : "baseline";
+    const cpu = existsSync("/proc/cpuinfo") ? readFileSync("/proc/cpuinfo", "latin1") : "";
+    variant = /\bavx2\b.*\bbmi2\b/.test(cpu) ? "modern" : "baseline";
   }
-  const env = {};
-  if (variant && !process.env.RUSTFLAGS) env.RUSTFLAGS = `-C target-cpu=${LEVEL[variant]}`;
+  if (values.glibc && !tag.startsWith("linux")) throw new Error(`--glibc is for Linux, not for ${triple}`);
+  if (values.glibc && !/^2\.\d+$/.test(values.glibc)) throw new Error(`--glibc "${values.glibc}" is no version: use 2.28`);
+  const old = values.glibc && (await zig());
+  if (values.glibc && !old) console.log(`cargo-zigbuild is not there: the build asks for the glibc of this machine`);
+  const env = { ...old };
+  const flags = [];
+  if (variant) flags.push(`-C target-cpu=${LEVEL[variant]}`);
+  // Without it the addon asks for a runtime library that a fresh Windows does not have.
+  if (tag.startsWith("win32")) flags.push("-C target-feature=+crt-static");
+  if (flags.length && !process.env.RUSTFLAGS) env.RUSTFLAGS = flags.join(" ");
   // Flags differ per variant: a folder each keeps cargo from building everything again at every change.
   const metadata = JSON.parse(await ask("cargo", ["metadata", "--format-version", "1", "--no-deps"]));
   const target = join(metadata.target_directory, variant ?? "plain");
   env.CARGO_TARGET_DIR = target;
-  const args = ["build", "--profile", values.profile, "--package", "sinew-node", "--package", "sinew-shell", "--lib", "--bin", "sinew-shell-host"];
-  if (values.target) args.push("--target", triple);
+  const args = [old ? "zigbuild" : "build", "--profile", values.profile, "--package", "sinew-node", "--package", "sinew-shell", "--lib", "--bin", "sinew-shell-host"];
+  const targeted = Boolean(values.target || old);
+  if (targeted) args.push("--target", old ? `${triple}.${values.glibc}` : triple);
   await run("cargo", args, { env });
-  const folder = join(target, values.target ? triple : "", values.profile === "dev" ? "debug" : values.profile);
+  const folder = join(target, targeted ? triple : "", values.profile === "dev" ? "debug" : values.profile);
   const build = join(ROOT, "native", "build");
   mkdirSync(build, { recursive: true });
   const name = values.dev ? "sinew_natives.dev.node" : `sinew_natives.${tag}${variant ? `-${variant}` : ""}.node`;
-  const host_name = tag.startsWith("win32") ? "sinew-shell-host.exe" : "sinew-shell-host";
-  for (const [from, to] of [[library(tag), name], [host_name, host_name]]) {
+  const companion = tag.startsWith("win32") ? "sinew-shell-host.exe" : "sinew-shell-host";
+  // A package has one companion for both variants: each build keeps its own beside the one that the checkout uses.
+  const kept = join(`${tag}${variant ? `-${variant}` : ""}`, companion);
+  mkdirSync(join(build, kept, ".."), { recursive: true });
+  const placed = [[library(tag), name], [companion, kept]];
+  if (triple === host) placed.push([companion, companion]);
+  for (const [from, to] of placed) {
     const path = join(folder, from);
     if (!existsSync(path)) throw new Error(`cargo built no ${from}; looked in ${folder}`);
+    const asks = old ? readElf(path).glibc : undefined;
+    if (asks && compareVersions(asks, values.glibc) > 0) throw new Error(`${from} asks for glibc ${asks}, wanted was ${values.glibc}`);
     place(path, join(build, to));
     console.log(`native/build/${to}`);
   }
@@ -93,6 +113,7 @@ async function typescript() {
     join(folder, "dist", "index.mjs"),
     `// Written by scripts/build.mjs: the same objects for import as for require.\nimport natives from "./index.js";\nexport const {\n${list.map((name) => `  ${name},\n`).join("")}} = natives;\n`,
   );
+  writeFileSync(join(folder, "dist", "index.d.mts"), `// Written by scripts/build.mjs.\nexport * from "./index.js";\n`);
   console.log("packages/natives/dist");
 }
 
