@@ -20,6 +20,7 @@ mod process;
 mod profile;
 mod pty;
 mod shell;
+mod shell_request;
 mod stream;
 mod system;
 mod task;

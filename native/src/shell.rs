@@ -1,1 +1,116 @@
-//! The mouth of `shell`.
+//! The mouth of `Shell` and `executeShell`.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Function, Object};
+use napi::{Env, Unknown};
+use napi_derive::napi;
+use sinew::base::Result;
+use sinew::shell::{self, RunResult};
+
+use crate::abort::Abort;
+use crate::shell_request::{ShellAnswer, ShellJob, ShellRun, ShellSetup};
+use crate::stream::Stream;
+use crate::task;
+
+/// Runs `work` on a thread of its own; the promise settles after the last chunk was delivered.
+fn streamed<'env>(
+    env: &'env Env,
+    on_chunk: Option<Function<'env, String, Unknown<'static>>>,
+    work: impl FnOnce(shell::OnChunk<'_>) -> Result<RunResult> + Send + 'static,
+) -> napi::Result<Object<'env>> {
+    let mut stream = on_chunk.map(|callback| Stream::<String, String>::new(&callback, |text| text)).transpose()?;
+    let work = move || {
+        let result = work(&mut |text| match &stream {
+            Some(stream) if !stream.send(text) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        });
+        if let Some(stream) = &mut stream {
+            stream.finish();
+        }
+        result
+    };
+    task::alone(env, "shell", work, ShellAnswer::from)
+}
+
+/// Runs one command in a shell of its own.
+#[napi(ts_return_type = "Promise<ShellAnswer>")]
+pub(crate) fn execute_shell<'env>(
+    env: &'env Env,
+    setup: ShellSetup,
+    run: ShellRun,
+    on_chunk: Option<Function<'env, String, Unknown<'static>>>,
+    abort: Option<&Abort>,
+) -> napi::Result<Object<'env>> {
+    let (companion, options) = setup.into_core();
+    let (run, cancel) = run.into_core(abort);
+    streamed(env, on_chunk, move |on_chunk| shell::execute_shell(&companion, &options, &run, &cancel, on_chunk))
+}
+
+/// A shell that lives on from command to command.
+#[napi]
+pub(crate) struct ShellHandle {
+    shell: Arc<shell::Shell>,
+}
+
+#[napi]
+impl ShellHandle {
+    /// Not started yet.
+    #[napi(constructor)]
+    pub fn new(setup: ShellSetup) -> ShellHandle {
+        let (companion, options) = setup.into_core();
+        ShellHandle { shell: Arc::new(shell::Shell::new(companion, options)) }
+    }
+
+    /// Runs one command after those before it.
+    #[napi(ts_return_type = "Promise<ShellAnswer>")]
+    pub fn run<'env>(
+        &self,
+        env: &'env Env,
+        run: ShellRun,
+        on_chunk: Option<Function<'env, String, Unknown<'static>>>,
+        abort: Option<&Abort>,
+    ) -> napi::Result<Object<'env>> {
+        let (run, cancel) = run.into_core(abort);
+        let shell = Arc::clone(&self.shell);
+        let place = task::now(env, "shell", || shell.line_up())?;
+        streamed(env, on_chunk, move |on_chunk| shell.run_at(&place, &run, &cancel, on_chunk))
+    }
+
+    /// Stops the running command.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn abort<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let abort = self.shell.aborting();
+        let work = move || {
+            abort();
+            Ok(())
+        };
+        task::alone(env, "shell", work, |()| ())
+    }
+
+    /// The processes of earlier runs that still live.
+    #[napi(ts_return_type = "Promise<Array<ShellJob>>")]
+    pub fn jobs<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let shell = Arc::clone(&self.shell);
+        let rows = |jobs: Vec<shell::Job>| jobs.into_iter().map(ShellJob::from).collect::<Vec<_>>();
+        task::alone(env, "shell", move || shell.jobs(), rows)
+    }
+
+    /// Ends everything.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let shell = Arc::clone(&self.shell);
+        let work = move || {
+            shell.close();
+            Ok(())
+        };
+        task::alone(env, "shell", work, |()| ())
+    }
+
+    /// `"bash"` or `"brush"`.
+    #[napi(getter)]
+    pub fn engine(&self) -> &'static str {
+        self.shell.engine().as_str()
+    }
+}

@@ -292,6 +292,57 @@ export interface SearchAnswer {
   error?: string
 }
 
+/** How it ended. */
+export interface ShellAnswer {
+  exitCode?: number
+  signal?: string
+  cancelled: boolean
+  timedOut: boolean
+  workingDir?: string
+  stateLostReason?: string
+}
+
+/** A shell that lives on from command to command. */
+export declare class ShellHandle {
+  /** Not started yet. */
+   constructor(setup: ShellSetup)
+  /** Runs one command after those before it. */
+   run(run: ShellRun, onChunk?: ((arg: string) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
+  /** Stops the running command. */
+   abort(): Promise<void>
+  /** The processes of earlier runs that still live. */
+   jobs(): Promise<Array<ShellJob>>
+  /** Ends everything. */
+   close(): Promise<void>
+  /** `"bash"` or `"brush"`. */
+  get engine(): string
+}
+
+/** A process of an earlier run. */
+export interface ShellJob {
+  pid: number
+  command: string
+}
+
+/** One command. */
+export interface ShellRun {
+  command: string
+  cwd?: string
+  env?: Record<string, string>
+  stdin?: Uint8Array
+  timeoutMs?: number
+}
+
+/** How a shell is set up. */
+export interface ShellSetup {
+  /** The companion's file. */
+  companion: string
+  /** The whole environment. */
+  env: Record<string, string>
+  snapshotPath?: string
+  engine?: string
+}
+
 /** What a sink tells. */
 export interface SinkDump {
   text: string
@@ -362,6 +413,9 @@ export interface WorkProfile {
 
 /** Whether the processor has all of x86-64-v3. */
 export declare function cpuSupportsModern(): boolean
+
+/** Runs one command in a shell of its own. */
+export declare function executeShell(setup: ShellSetup, run: ShellRun, onChunk?: ((arg: string) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
 
 export declare function extractSegments(line: string, beforeEnd: number, afterStart: number, afterLength: number, strictAfter: boolean, tabWidth: number): string
 
