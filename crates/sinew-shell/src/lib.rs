@@ -1,4 +1,15 @@
 //! Shell sessions, pseudo-terminals and output sinks.
+//!
+//! A script runs under a companion process ([`host`]): whatever it does to its interpreter ends that and never the
+//! host, and whatever happens to the host ends everything that the script started. Two engines run scripts: the
+//! system's bash, and an embedded interpreter where there is none.
+//!
+//! - [`execute_shell`]: one command in a shell of its own.
+//! - [`Shell`]: commands one after another in a shell that keeps its state.
+//! - [`pty`]: programs that need a terminal.
+//! - [`output`]: from bytes to few chunks of text within a limit.
+//!
+//! All of it blocks its thread; the caller chooses the thread. Nothing here reads the environment.
 
 pub mod output;
 pub mod pty;
@@ -7,6 +18,8 @@ pub mod pty;
 mod carrier;
 #[cfg(target_os = "linux")]
 mod companion;
+#[cfg(not(target_os = "linux"))]
+mod elsewhere;
 #[cfg(target_os = "linux")]
 mod environment;
 #[cfg(target_os = "linux")]
@@ -27,6 +40,8 @@ mod wire;
 pub use carrier::OnChunk;
 #[cfg(target_os = "linux")]
 pub use companion::Companion;
+#[cfg(not(target_os = "linux"))]
+pub use elsewhere::{Companion, OnChunk, Place, Shell, execute_shell, host};
 #[cfg(target_os = "linux")]
 pub use environment::is_private;
 #[cfg(target_os = "linux")]
