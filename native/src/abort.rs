@@ -16,7 +16,6 @@ pub struct Abort {
 impl Abort {
     /// One that is not aborted yet.
     #[napi(constructor)]
-    #[expect(clippy::new_without_default, reason = "JavaScript constructs it")]
     pub fn new() -> Abort {
         let (canceller, cancel) = Canceller::new();
         Abort { canceller, cancel }

@@ -79,7 +79,6 @@ impl Drop for PtyHandle {
 impl PtyHandle {
     /// Without a program.
     #[napi(constructor)]
-    #[expect(clippy::new_without_default, reason = "JavaScript constructs it")]
     pub fn new() -> PtyHandle {
         PtyHandle { session: pty::PtySession::new() }
     }

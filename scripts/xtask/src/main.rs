@@ -51,7 +51,9 @@ fn ci() -> Result<(), String> {
     run(&["fmt", "--all", "--check"], &[])?;
     tidy::run(&root())?;
     generate::check(&root())?;
-    run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
+    // In a test build the mouth's macros export nothing, and everything in it looks unused.
+    run(&["clippy", "--workspace", "--exclude", "sinew-node", "--all-targets", "--", "-D", "warnings"], &[])?;
+    run(&["clippy", "--package", "sinew-node", "--", "-D", "warnings"], &[])?;
     run(&["test", "--workspace"], &[])?;
     run(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])
 }
