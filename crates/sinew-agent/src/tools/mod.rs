@@ -4,16 +4,22 @@
 //! call looks at the `details` of its output, the model sees only the text.
 
 mod arguments;
+mod edit;
+mod find;
+mod grep;
 mod ls;
 mod paths;
 mod read;
+mod save;
 mod seen;
 mod settings;
 mod spec;
 mod truncate;
+mod write;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sinew::shell::{Companion, Environment};
 
@@ -48,13 +54,19 @@ pub struct HostOptions {
 pub struct Host {
     options: HostOptions,
     seen: seen::Seen,
+    warned: Mutex<HashSet<seen::Hash>>,
 }
 
 impl Host {
     /// Starts nothing and touches no file.
     #[must_use]
     pub fn new(options: HostOptions) -> Arc<Host> {
-        Arc::new(Host { options, seen: seen::Seen::default() })
+        Arc::new(Host { options, seen: seen::Seen::default(), warned: Mutex::default() })
+    }
+
+    /// Whether this is the first time that something, named by a digest, is asked about.
+    fn first_time(&self, what: seen::Hash) -> bool {
+        self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(what)
     }
 
     /// Ends the shell of the session and everything that it started. Later commands are errors.
@@ -109,7 +121,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     SPECS.iter().map(|spec| spec.name)
 }
 
-static SPECS: &[&Spec] = &[&read::SPEC, &ls::SPEC];
+static SPECS: &[&Spec] = &[&read::SPEC, &write::SPEC, &edit::SPEC, &grep::SPEC, &find::SPEC, &ls::SPEC];
 
 #[cfg(test)]
 mod tests;

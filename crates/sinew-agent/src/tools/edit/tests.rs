@@ -1,0 +1,149 @@
+use proptest::prelude::*;
+
+use super::*;
+
+fn change(old: &str, new: &str) -> Change {
+    Change { old_text: old.into(), new_text: new.into(), replace_all: false }
+}
+
+fn all(old: &str, new: &str) -> Change {
+    Change { replace_all: true, ..change(old, new) }
+}
+
+#[track_caller]
+fn check(file: &str, edits: &[Change], expect: &str, stage: Stage) {
+    let done = replaced("f", file.as_bytes(), edits, true).unwrap();
+    assert_eq!(String::from_utf8(done.content).unwrap(), expect);
+    assert_eq!(done.stages[0], stage);
+}
+
+#[track_caller]
+fn refuse(file: &str, edits: &[Change], fault: &str) {
+    match replaced("f", file.as_bytes(), edits, true).unwrap_err() {
+        Fault::NotFound(text) | Fault::Other(text) => assert_eq!(text, fault),
+    }
+}
+
+#[test]
+fn an_exact_match_is_replaced_and_line_ends_stay() {
+    check("a\nb\nc", &[change("b", "x")], "a\nx\nc", Stage::Exact);
+    check("a\r\nb\r\nc\r\n", &[change("a\nb", "x\ny")], "x\r\ny\r\nc\r\n", Stage::Exact);
+    check("a\r\nb\r\n", &[change("a\r\nb", "x")], "x\r\n", Stage::Exact);
+    check("\u{feff}a\n", &[change("a", "b")], "\u{feff}b\n", Stage::Exact);
+    check("Hello\nWorld", &[change("Hello\nWorld", "HelloWorld")], "HelloWorld", Stage::Exact);
+    check("aXbX", &[all("X", "-")], "a-b-", Stage::Exact);
+    check("a\r\nb\n", &[change("\nb", "\nc")], "a\nc\n", Stage::Exact);
+}
+
+#[test]
+fn all_edits_match_the_file_as_it_was() {
+    check("a b", &[change("a", "b"), change("b", "c")], "b c", Stage::Exact);
+    refuse("abc", &[change("ab", "x"), change("bc", "y")], "edits[0] and edits[1] overlap in f. Merge them.");
+}
+
+#[test]
+fn white_space_at_line_ends_is_overlooked() {
+    check("x = 1;  \ny\t\nz", &[change("x = 1;\ny\nz", "w")], "w", Stage::TrailingSpace);
+    check("one \ntwo \nend", &[change("one\ntwo", "1\n2")], "1\n2 \nend", Stage::TrailingSpace);
+    check("a\nb\n", &[change("a  \nb", "c")], "c\n", Stage::TrailingSpace);
+}
+
+#[test]
+fn typography_is_overlooked() {
+    check("say “hi” – now", &[change("say \"hi\" - now", "x")], "x", Stage::Typography);
+    check("a\u{a0}b é", &[change("a b", "c")], "c é", Stage::Typography);
+    check("Range: 10–20", &[change("10-20", "15-25")], "Range: 15-25", Stage::Typography);
+}
+
+#[test]
+fn whole_lines_may_be_shifted() {
+    check(
+        "fn a() {\n        if x {\n\n            y();\n        }\n}\n",
+        &[change("if x {\n\n    y();\n}", "if z {\n    w();\n}")],
+        "fn a() {\n        if z {\n            w();\n        }\n}\n",
+        Stage::Indentation,
+    );
+    check("a\nb\n", &[change("    a\n    b\n", "    c\n      d\n")], "c\n  d\n", Stage::Indentation);
+    check("\tx\r\n\ty\r\n", &[change("  x\n  y", "  z")], "\tx\r\n\ty\r\n", Stage::Indentation);
+}
+
+#[test]
+fn what_is_not_there_is_refused_with_what_is_like_it() {
+    refuse("abc", &[change("zzz", "x")], "Could not find the text in f. It must match exactly, including white space.");
+    refuse(
+        "fn one() {}\nfn other_name(a: u8) {}\n",
+        &[change("fn other_name(b: u8) {}", "x")],
+        "Could not find the text in f. It must match exactly, including white space.\nThe closest lines are:\n\
+         2:fn other_name(a: u8) {}",
+    );
+    refuse(
+        "x x x",
+        &[change("x", "y")],
+        "Found 3 occurrences of the text in f. Add surrounding lines to make it unique, or set replaceAll to true.",
+    );
+    refuse(
+        "a",
+        &[change("a", "b"), change("q", "b")],
+        "edits[1]: Could not find the text in f. It must match exactly, including white space.",
+    );
+}
+
+#[test]
+fn copied_line_numbers_are_taken_off() {
+    let done = replaced("f", b"one\ntwo\n", &[change("1:one\n2:two", "1:one\n2:zwei")], true).unwrap();
+    assert_eq!(done.content, b"one\nzwei\n");
+    assert_eq!(done.notes, ["line numbers were taken off the texts"]);
+    check("1:one\n", &[change("1:one", "2:two")], "2:two\n", Stage::Exact);
+}
+
+#[test]
+fn what_looks_like_a_mistake_is_said() {
+    let notes =
+        |file: &str, old: &str, new: &str| replaced("f", file.as_bytes(), &[change(old, new)], true).unwrap().notes;
+    assert_eq!(notes("a {\n}\n", "a {", "a"), ["Warning: the balance of {} changed"]);
+    let repeated = "Warning: the last line of the replacement equals the line after it";
+    assert_eq!(notes("a\nb\nend\n", "b", "c\nend"), [repeated]);
+    assert_eq!(notes("a\nb\nend\n", "b\n", "c\nend\n"), [repeated]);
+}
+
+#[test]
+fn the_diff_names_the_first_line_that_changed() {
+    let (text, first) = diff("f", b"a\nb\nc\n", b"a\nx\nc\n");
+    assert_eq!(first, 2);
+    assert!(text.contains("-b\n+x\n"), "{text}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    /// Whatever stands around the one place that matches is the same byte for byte.
+    #[test]
+    fn bytes_outside_the_match_stay(
+        before in prop::collection::vec(any::<u8>(), 0..60),
+        after in prop::collection::vec(any::<u8>(), 0..60),
+        old in "[A-Z]{8,16}",
+        new in "[a-z\n]{0,16}",
+    ) {
+        let file = [&before[..], old.as_bytes(), &after[..]].concat();
+        prop_assume!(memchr::memmem::find_iter(&file, old.as_bytes()).count() == 1);
+        let done = replaced("f", &file, &[change(&old, &new)], true).unwrap();
+        prop_assert!(done.content.starts_with(&before));
+        prop_assert!(done.content.ends_with(&after));
+        let middle = done.content.len() - before.len() - after.len();
+        prop_assert!(middle == new.len() || middle == new.replace('\n', "\r\n").len());
+    }
+
+    /// No text makes it fall over, and a refusal or a success is all that there is.
+    #[test]
+    fn any_text_is_answered(
+        file in "[ab \t\r\n’–é{]{0,80}",
+        edits in prop::collection::vec(("[ab \t\r\n'\\-é1:]{1,12}", "[ab\n ]{0,8}", any::<bool>()), 1..4),
+    ) {
+        let edits: Vec<Change> = edits
+            .into_iter()
+            .map(|(old_text, new_text, replace_all)| Change { old_text, new_text, replace_all })
+            .collect();
+        let _ = replaced("f", file.as_bytes(), &edits, true);
+        let _ = closest(file.as_bytes(), &edits[0].old_text);
+    }
+}

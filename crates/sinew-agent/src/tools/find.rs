@@ -1,0 +1,143 @@
+//! `find`: files and folders by their names.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sinew::base::ErrorCode;
+use sinew::search::{GlobOptions, glob};
+use sinew::walk::FileType;
+
+use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
+use super::{Host, arguments, paths, truncate};
+use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "find",
+    description: "Find files and folders by glob, newest first: *.ts at any depth, src/*.ts in src only.",
+    parameters,
+    guidelines: &[],
+    concurrency: Concurrency::Shared,
+    flags: READ_ONLY,
+    intent: "pattern",
+    offered: always,
+    run: Run::Blocking(run),
+};
+
+/// Entries that are shown where no limit is given.
+const LIMIT: usize = 200;
+/// Seconds that a search may take where none are given.
+const SECONDS: f64 = 5.0;
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string"},
+            "path": {"type": "string", "description": "default: ."},
+            "limit": {"type": "integer", "description": "default: 200, at most 1000"},
+            "type": {"enum": ["file", "dir", "any"]},
+            "hidden": {"type": "boolean", "description": "default: true"},
+            "gitignore": {"type": "boolean", "description": "default: true"},
+            "sort": {"enum": ["mtime", "path"]},
+            "timeout": {"type": "number", "description": "seconds"},
+        },
+        "required": ["pattern"],
+        "additionalProperties": false,
+    })
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    pattern: String,
+    path: Option<String>,
+    limit: Option<i64>,
+    r#type: Option<String>,
+    hidden: Option<bool>,
+    gitignore: Option<bool>,
+    sort: Option<String>,
+    timeout: Option<f64>,
+}
+
+fn run(host: &Host, call: &Call) -> Outcome {
+    let arguments: Arguments = arguments::parse(call)?;
+    let given = arguments.path.as_deref().unwrap_or(".");
+    let root = paths::resolve(host, call, given);
+    if arguments.pattern.trim().is_empty() {
+        return Err(ToolError::Failed("Pattern must not be empty".into()));
+    }
+    if root.parent().is_none() {
+        return Err(ToolError::Failed("Searching / is refused: name a folder below it.".into()));
+    }
+    let (root, pattern) = named_path(host, call, root, &arguments.pattern);
+    let facts = std::fs::metadata(&root).map_err(|_| ToolError::Failed(format!("Path not found: {given}")))?;
+    if facts.is_file() {
+        return Ok(ToolOutput::text(paths::shown(&call.cwd, &root)));
+    }
+    let seconds = arguments.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(SECONDS).clamp(0.5, 60.0);
+    let limit = arguments.limit.map_or(LIMIT, |limit| usize::try_from(limit.clamp(1, 1_000)).unwrap_or(LIMIT));
+    let options = GlobOptions {
+        file_type: match arguments.r#type.as_deref() {
+            Some("file") => Some(FileType::File),
+            Some("dir") => Some(FileType::Dir),
+            _ => None,
+        },
+        hidden: arguments.hidden.unwrap_or(true),
+        gitignore: arguments.gitignore.unwrap_or(true),
+        cache: true,
+        max_results: Some(limit),
+        sort_by_mtime: arguments.sort.as_deref() != Some("path"),
+        global_excludes: host.options.sinew.global_excludes.clone(),
+        ..GlobOptions::new(&root, pattern)
+    };
+    let sinew = &host.options.sinew;
+    let cancel = call.cancel.clone().with_timeout(Duration::from_secs_f64(seconds));
+    let found = match glob(&options, &sinew.cache, &sinew.pool, &cancel, |_| Ok(())) {
+        Ok(found) => found,
+        Err(error) if error.code() == ErrorCode::TimedOut => {
+            let text = format!("No files found matching pattern\n[Timed out after {seconds}s; results are partial.]");
+            return Ok(ToolOutput::text(text).with_details(json!({"timedOut": true})));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    let mut text = String::new();
+    for hit in found.matches() {
+        let path = root.join(&*hit.path);
+        text.push_str(&paths::shown(&call.cwd, &path));
+        text.push_str(if hit.file_type == FileType::Dir { "/\n" } else { "\n" });
+    }
+    if text.is_empty() {
+        return Ok(ToolOutput::text("No files found matching pattern"));
+    }
+    let cut = truncate::head(&text, usize::MAX, truncate::BYTES);
+    let mut output = cut.text.to_string();
+    let total = found.total_matches;
+    if cut.by.is_some() || found.limit_reached {
+        output.push_str(&format!("\n[{} of {total} shown. Refine the pattern.]", cut.lines));
+    }
+    for warning in found.warnings.iter().take(5) {
+        output.push_str(&format!("\n[{warning}]"));
+    }
+    let output = ToolOutput::text(output);
+    Ok(match cut.by {
+        Some(_) => output.with_details(json!({"meta": {"truncation": cut.meta("head", 1, None)}})),
+        None if found.limit_reached => output.with_details(json!({"resultLimitReached": limit, "total": total})),
+        None => output,
+    })
+}
+
+/// A pattern that is the path of a folder or a file stands for what is below it, or for itself.
+fn named_path(host: &Host, call: &Call, root: std::path::PathBuf, pattern: &str) -> (std::path::PathBuf, String) {
+    let in_root = root.join(pattern.trim_start_matches("./"));
+    let absolute = pattern.starts_with('/') || pattern.starts_with('~');
+    let path = if absolute { paths::resolve(host, call, pattern) } else { in_root };
+    let plain = !pattern.contains(['*', '?', '[', '{']) && path.parent().is_some();
+    // A bare name is looked for at any depth.
+    if plain && pattern.contains('/') && (path.is_dir() || path.is_file()) {
+        return (path, "**/*".into());
+    }
+    if plain && path.is_dir() {
+        return (path, "**/*".into());
+    }
+    (root, pattern.to_string())
+}

@@ -1,0 +1,325 @@
+//! `grep`: lines that match a regular expression.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sinew::base::{Cancel, ErrorCode};
+use sinew::search::{GrepOptions, GrepResult, Mode, Row, grep};
+
+use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
+use super::{Host, arguments, paths, truncate};
+use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "grep",
+    description: "Search file contents with a regular expression (Rust syntax). Ignored files are left out.",
+    parameters,
+    guidelines: &["Use grep and find, not rg, grep, find or ls in bash."],
+    concurrency: Concurrency::Shared,
+    flags: READ_ONLY,
+    intent: "pattern",
+    offered: always,
+    run: Run::Blocking(run),
+};
+
+/// Rows that are shown where no limit is given.
+const LIMIT: u32 = 100;
+/// Characters of a line at most.
+const COLUMNS: u32 = 500;
+/// How long a search may take.
+const TIME: Duration = Duration::from_secs(30);
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "pattern": {"type": "string"},
+            "path": {"type": "string", "description": "file or folder; several with commas"},
+            "glob": {"type": "string", "description": "e.g. *.ts"},
+            "type": {"type": "string", "description": "e.g. rust"},
+            "ignoreCase": {"type": "boolean"},
+            "literal": {"type": "boolean"},
+            "multiline": {"type": "boolean"},
+            "context": {"type": "integer", "minimum": 0, "maximum": 100},
+            "limit": {"type": "integer", "minimum": 1, "description": "default: 100"},
+            "offset": {"type": "integer", "minimum": 0},
+            "mode": {"enum": ["content", "files", "count"]},
+        },
+        "required": ["pattern"],
+        "additionalProperties": false,
+    })
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Arguments {
+    pattern: String,
+    path: Option<String>,
+    glob: Option<String>,
+    r#type: Option<String>,
+    #[serde(default)]
+    ignore_case: bool,
+    #[serde(default)]
+    literal: bool,
+    #[serde(default)]
+    multiline: bool,
+    context: Option<u32>,
+    limit: Option<u32>,
+    #[serde(default)]
+    offset: u32,
+    #[serde(default)]
+    mode: Shown,
+}
+
+#[derive(Deserialize, Default, Clone, Copy, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+enum Shown {
+    #[default]
+    Content,
+    Files,
+    Count,
+}
+
+fn run(host: &Host, call: &Call) -> Outcome {
+    let arguments: Arguments = arguments::parse(call)?;
+    if arguments.pattern.is_empty() {
+        return Err(ToolError::Failed("Pattern must not be empty".into()));
+    }
+    let (roots, missing) = roots(host, call, arguments.path.as_deref().unwrap_or("."))?;
+    let limit = arguments.limit.unwrap_or(LIMIT);
+    let cancel = call.cancel.clone().with_timeout(TIME);
+    let mut page = Page::new(arguments.mode);
+    let (mut skip, mut left) = (arguments.offset, limit);
+    let mut literal = false;
+    for (root, name) in &roots {
+        let mut options = options(host, &arguments, root, literal);
+        options.max_count = Some(left);
+        options.offset = skip;
+        let mut result = search(host, &options, &cancel);
+        if let Err(error) = &result
+            && error.code() == ErrorCode::InvalidArgument
+            && !literal
+            && unbalanced(&arguments.pattern)
+        {
+            literal = true;
+            options.literal = true;
+            result = search(host, &options, &cancel);
+        }
+        let result = match result {
+            Err(error) if error.code() == ErrorCode::TimedOut => {
+                let seconds = TIME.as_secs();
+                let text = format!("The search took longer than {seconds} s. Name a smaller folder or a glob.");
+                return Err(ToolError::Failed(text));
+            }
+            other => other?,
+        };
+        let rows = result.rows().count();
+        page.add(&result, root, name, call);
+        left -= u32::try_from(rows).unwrap_or(u32::MAX).min(left);
+        if rows > 0 || result.limit_reached {
+            skip = 0;
+        } else if skip > 0 && roots.len() > 1 {
+            // All of this root was passed over: what is left to pass over is counted without an offset.
+            let all = search(host, &GrepOptions { offset: 0, max_count: Some(skip), ..options }, &cancel)?;
+            skip -= u32::try_from(all.rows().count()).unwrap_or(u32::MAX).min(skip);
+        }
+        page.limited |= result.limit_reached;
+        if left == 0 {
+            page.limited |= roots.last().is_some_and(|last| last.0 != *root);
+            break;
+        }
+    }
+    Ok(page.output(arguments.offset, missing, literal))
+}
+
+fn search(host: &Host, options: &GrepOptions, cancel: &Cancel) -> sinew::base::Result<GrepResult> {
+    let sinew = &host.options.sinew;
+    grep(options, &sinew.cache, &sinew.pool, cancel, None)
+}
+
+fn options(host: &Host, arguments: &Arguments, root: &std::path::Path, literal: bool) -> GrepOptions {
+    GrepOptions {
+        glob: arguments.glob.clone(),
+        file_type: arguments.r#type.clone(),
+        literal: arguments.literal || literal,
+        ignore_case: arguments.ignore_case,
+        multiline: arguments.multiline || arguments.pattern.contains("\\n") || arguments.pattern.contains('\n'),
+        context: arguments.context,
+        max_columns: Some(COLUMNS),
+        global_excludes: host.options.sinew.global_excludes.clone(),
+        mode: match arguments.mode {
+            Shown::Content => Mode::Content,
+            Shown::Files => Mode::FilesWithMatches,
+            Shown::Count => Mode::Count,
+        },
+        ..GrepOptions::new(arguments.pattern.clone(), root)
+    }
+}
+
+/// A place to search, and how it is shown.
+type Root = (PathBuf, String);
+
+/// The files and folders to search, and the names of those that are missing. Several names may be divided by commas or
+/// blanks where there is no file of the whole name.
+fn roots(host: &Host, call: &Call, given: &str) -> Result<(Vec<Root>, Vec<String>), ToolError> {
+    let root = |text: &str| {
+        let path = paths::resolve(host, call, text);
+        path.exists().then(|| (path.clone(), paths::shown(&call.cwd, &path)))
+    };
+    if let Some(root) = root(given) {
+        return Ok((vec![root], Vec::new()));
+    }
+    let (mut found, mut missing) = (Vec::new(), Vec::new());
+    for part in given.split([',', ' ', '\n']).map(str::trim).filter(|part| !part.is_empty()) {
+        match root(part) {
+            Some(root) => found.push(root),
+            None => missing.push(part.to_string()),
+        }
+    }
+    if found.is_empty() {
+        return Err(ToolError::Failed(format!("Path not found: {given}")));
+    }
+    Ok((found, missing))
+}
+
+/// Whether a bracket has no partner: then the pattern was meant as text.
+fn unbalanced(pattern: &str) -> bool {
+    [(b'(', b')'), (b'{', b'}')].iter().any(|(open, close)| {
+        let count = |wanted: u8| pattern.bytes().filter(|byte| *byte == wanted).count();
+        count(*open) != count(*close)
+    })
+}
+
+/// What the model is shown.
+struct Page {
+    mode: Shown,
+    text: String,
+    matches: usize,
+    files: usize,
+    limited: bool,
+    cut_lines: bool,
+    skipped: [u32; 3],
+    warnings: Vec<String>,
+}
+
+impl Page {
+    fn new(mode: Shown) -> Page {
+        let (text, warnings) = (String::new(), Vec::new());
+        Page { mode, text, matches: 0, files: 0, limited: false, cut_lines: false, skipped: [0; 3], warnings }
+    }
+
+    fn add(&mut self, result: &GrepResult, root: &std::path::Path, name: &str, call: &Call) {
+        let mut last_file: Option<String> = None;
+        let mut last_line = 0;
+        for row in result.rows() {
+            let path = if root.is_file() {
+                name.to_string()
+            } else if name == "." {
+                row.path.to_string()
+            } else {
+                paths::shown(&call.cwd, &root.join(row.path))
+            };
+            self.matches += row.match_count.unwrap_or(1) as usize;
+            match self.mode {
+                Shown::Files => self.text.push_str(&format!("{path}\n")),
+                Shown::Count => self.text.push_str(&format!("{path}:{}\n", row.match_count.unwrap_or(0))),
+                Shown::Content => {
+                    let new_file = last_file.as_deref() != Some(row.path);
+                    let first = row.before.first().map_or(row.line_number, |line| line.line_number);
+                    if new_file {
+                        self.text.push_str(if self.text.is_empty() { "" } else { "\n" });
+                        self.text.push_str(&format!("{path}\n"));
+                    } else if first > last_line + 1 && self.has_context(&row) {
+                        self.text.push_str("--\n");
+                    }
+                    last_line = self.row(&row);
+                }
+            }
+            if last_file.as_deref() != Some(row.path) {
+                self.files += 1;
+                last_file = Some(row.path.to_string());
+            }
+        }
+        let skipped = result.skipped;
+        for (sum, more) in self.skipped.iter_mut().zip([skipped.binary, skipped.too_large, skipped.unreadable]) {
+            *sum += more;
+        }
+        self.warnings.extend(result.warnings.iter().take(5).cloned());
+    }
+
+    fn has_context(&self, row: &Row<'_>) -> bool {
+        !row.before.is_empty() || !row.after.is_empty() || self.text.ends_with("-\n")
+    }
+
+    /// Adds a match with its lines around and gives the number of the last one.
+    fn row(&mut self, row: &Row<'_>) -> u32 {
+        for line in &row.before {
+            self.text.push_str(&format!("{}-{}\n", line.line_number, line.line));
+        }
+        let mut last = row.line_number;
+        for (number, line) in (row.line_number..).zip(row.line.split('\n')) {
+            self.text.push_str(&format!("{number}:{}\n", line.strip_suffix('\r').unwrap_or(line)));
+            last = number;
+        }
+        self.cut_lines |= row.truncated;
+        for line in &row.after {
+            self.text.push_str(&format!("{}-{}\n", line.line_number, line.line));
+            last = line.line_number;
+        }
+        last
+    }
+
+    fn output(self, offset: u32, missing: Vec<String>, literal: bool) -> ToolOutput {
+        let mut notes = Vec::new();
+        let rows = self.matches;
+        if literal {
+            notes.push("The pattern is no regular expression (unbalanced bracket): searched as text.".to_string());
+        }
+        if self.limited {
+            let (shown, next) = if self.mode == Shown::Content {
+                (rows, offset as usize + rows)
+            } else {
+                (self.files, offset as usize + self.files)
+            };
+            let what = if self.mode == Shown::Content { "matches" } else { "files" };
+            notes.push(format!("{shown} {what} shown. Use offset={next} for more, or refine the pattern."));
+        }
+        if self.cut_lines {
+            notes.push("Some lines cut to 500 columns. Use read for the whole line.".to_string());
+        }
+        let [binary, large, unreadable] = self.skipped;
+        let skipped: Vec<String> = [(binary, "binary"), (large, "too large"), (unreadable, "unreadable")]
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, why)| format!("{count} {why}"))
+            .collect();
+        if !skipped.is_empty() {
+            notes.push(format!("Files not searched: {}.", skipped.join(", ")));
+        }
+        if !missing.is_empty() {
+            notes.push(format!("Not found: {}.", missing.join(", ")));
+        }
+        notes.extend(self.warnings);
+        let cut = truncate::head(&self.text, truncate::LINES, truncate::BYTES);
+        let mut details = json!({
+            "matchCount": self.matches,
+            "fileCount": self.files,
+            "limitReached": self.limited,
+            "linesTruncated": self.cut_lines,
+        });
+        if !missing.is_empty() {
+            details["missingPaths"] = json!(missing);
+        }
+        if cut.by.is_some() {
+            details["meta"] = json!({"truncation": cut.meta("head", 1, None)});
+            notes.push(format!("Showing lines 1-{} of {}. Refine the pattern.", cut.lines, cut.total_lines));
+        }
+        let mut text = if self.files == 0 { "No matches found".to_string() } else { cut.text.to_string() };
+        for note in notes {
+            text.push_str(&format!("\n[{note}]"));
+        }
+        ToolOutput::text(text).with_details(details)
+    }
+}

@@ -1,0 +1,73 @@
+//! `write`: creates or replaces a file.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::spec::{Outcome, PLAIN, Run, Spec, always};
+use super::{Host, arguments, paths, save, seen};
+use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "write",
+    description: "Create a file or replace all of it. Missing folders are made.",
+    parameters,
+    guidelines: &["Use write for new files and complete rewrites, edit for changes."],
+    concurrency: Concurrency::Exclusive,
+    flags: ToolFlags { non_abortable: true, ..PLAIN },
+    intent: "path",
+    offered: always,
+    run: Run::Blocking(run),
+};
+
+/// Where a mark of generated files is looked for.
+const MARKED_LINES: usize = 40;
+const MARKED_BYTES: usize = 1_024;
+
+fn parameters() -> Value {
+    json!({
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+        "required": ["path", "content"],
+        "additionalProperties": false,
+    })
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    content: String,
+}
+
+fn run(host: &Host, call: &Call) -> Outcome {
+    let Arguments { path: given, content } = arguments::parse(call)?;
+    if given.is_empty() || given.ends_with('/') {
+        return Err(ToolError::Failed(format!("Cannot write \"{given}\": it names no file")));
+    }
+    let path = paths::resolve(host, call, &given);
+    let name = paths::shown(&call.cwd, &path);
+    let target = save::look(&path, &name)?;
+    let note = save::guard_write(host, &target, &name)?;
+    if let Some(mark) = target.content.as_deref().and_then(generated)
+        && host.first_time(seen::hash(format!("{}\0{content}", path.display()).as_bytes()))
+    {
+        return Err(ToolError::Failed(format!(
+            "{name} is generated (\"{mark}\"): change what it is made from. To write it anyway, repeat the call."
+        )));
+    }
+    let executable = content.starts_with("#!");
+    target.write(host, &name, content.as_bytes(), executable)?;
+    let mut text = format!("Successfully wrote {} bytes to {name}", content.len());
+    if let Some(note) = note {
+        text.push_str(&format!("\n{note}"));
+    }
+    let output = ToolOutput::text(text);
+    Ok(if executable { output.with_details(json!({"madeExecutable": true})) } else { output })
+}
+
+/// The mark by which a file says that it is generated.
+fn generated(content: &[u8]) -> Option<&'static str> {
+    let head = &content[..content.len().min(MARKED_BYTES)];
+    let head = head.split(|byte| *byte == b'\n').take(MARKED_LINES).collect::<Vec<_>>().join(&b'\n');
+    let head = String::from_utf8_lossy(&head);
+    ["@generated", "DO NOT EDIT"].into_iter().find(|mark| head.contains(mark))
+}
