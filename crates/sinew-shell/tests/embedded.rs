@@ -50,6 +50,13 @@ fn no_builtin_hides_a_program() {
 }
 
 #[test]
+fn a_closed_pipe_ends_programs_and_not_the_interpreter() {
+    let (result, text) =
+        once(Engine::Brush, &command("echo {1..40000} | true; yes | head -1; echo on"), &Cancel::never());
+    assert_eq!((result.exit_code, text.ends_with("y\non\n")), (Some(0), true), "{text}");
+}
+
+#[test]
 fn a_script_longer_than_an_argument_runs() {
     let script = format!("x='{}'; echo ${{#x}}", "y".repeat(300_000));
     assert_eq!(once(Engine::Brush, &command(script), &Cancel::never()).1, "300000\n");

@@ -60,6 +60,9 @@ const MEMORY: u64 = 2 << 30;
 
 /// Runs what `args` (after the word `brush`) ask for. Returns the exit code of the process.
 pub(super) fn run(args: &[CString]) -> i32 {
+    // Every builtin runs in this process: one that writes to a closed pipe gets an error, its children the signal.
+    // SAFETY: no handler is set, and no other thread runs yet.
+    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
     let args: Vec<String> = args.iter().map(|arg| arg.to_string_lossy().into_owned()).collect();
     let worker = std::thread::Builder::new().stack_size(STACK).spawn(move || {
         let args: Vec<&str> = args.iter().map(String::as_str).collect();
