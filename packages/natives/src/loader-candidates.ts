@@ -18,14 +18,19 @@ export interface Candidate {
   readonly find: () => string;
 }
 
-/** This file; a bundle as an ES module has no `__filename`, then it is the program's. */
-const HERE = typeof __filename === "string" ? __filename : (process.argv[1] ?? process.execPath);
+/** Inside a program compiled by Bun the path of every module begins with one of these. */
+const BUN_ROOTS = ["/$bunfs/", "B:\\~BUN\\", "B:/~BUN/"];
+
+/** Whether Bun compiled the program. The main module tells: a bundler writes the paths of its own machine for `__filename`. */
+const IN_BUN_PROGRAM = BUN_ROOTS.some((root) => (globalThis as { Bun?: { main?: string } }).Bun?.main?.startsWith(root));
+
+/** This file, or the bundle that holds it; undefined inside a compiled program and where a bundler hid it. */
+const HERE = [typeof __filename === "string" ? __filename : undefined, process.argv[1]].find(
+  (path) => !IN_BUN_PROGRAM && path !== undefined && existsSync(path),
+);
 
 /** `require` as this file sees it: what the runtime and its package manager resolve. @internal */
-export const load: NodeJS.Require = createRequire(HERE);
-
-/** Inside a program compiled by Bun every module's path begins with one of these. */
-const BUN_ROOTS = ["/$bunfs/", "B:\\~BUN\\", "B:/~BUN/"];
+export const load: NodeJS.Require = createRequire(HERE ?? process.execPath);
 
 function isNodeProgram(): boolean {
   try {
@@ -38,7 +43,7 @@ function isNodeProgram(): boolean {
 
 /** Whether package and host are one executable. */
 function isCompiled(env: NodeJS.ProcessEnv): boolean {
-  return Boolean(env["SINEW_COMPILED"]) || BUN_ROOTS.some((root) => HERE.startsWith(root)) || (EMBEDDED.length > 0 && isNodeProgram());
+  return Boolean(env["SINEW_COMPILED"]) || IN_BUN_PROGRAM || (EMBEDDED.length > 0 && isNodeProgram());
 }
 
 function file(path: string): Candidate {
@@ -79,8 +84,8 @@ export function companionName(platform: string): string {
  */
 export function* candidates(tag: string, variants: readonly Variant[], env: NodeJS.ProcessEnv): Generator<Candidate> {
   const names = variants.length ? variants.map((variant) => `sinew_natives.${tag}-${variant}.node`) : [`sinew_natives.${tag}.node`];
-  const root = join(dirname(HERE), "..");
-  const folders = [join(root, "native"), join(root, "..", "..", "native", "build")];
+  const root = HERE === undefined ? undefined : join(dirname(HERE), "..");
+  const folders = root === undefined ? [] : [join(root, "native"), join(root, "..", "..", "native", "build")];
   if (env["SINEW_DEV"]) for (const folder of folders) yield file(join(folder, "sinew_natives.dev.node"));
   if (isCompiled(env)) {
     const data = () => join(dataFolder(process.platform, env), "sinew");

@@ -1,0 +1,71 @@
+// Copies of the package for tests of its loader, and the runtimes that it must work under.
+import { execFileSync, spawn } from "node:child_process";
+import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, copyFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { homedir, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+
+/** The checkout, the package, and the folder of the addon under test. */
+export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
+export const PACKAGE = join(ROOT, "packages", "natives");
+export const BUILD = join(ROOT, "native", "build");
+export const TAG = `${process.platform}-${process.arch}`;
+
+/** The addon that this machine built: of x64 there are two, one of them is enough. */
+export const ADDON = readdirSync(BUILD).filter((name) => name.startsWith(`sinew_natives.${TAG}`) && name.endsWith(".node")).sort()[0];
+
+/** A folder that is removed when the test ends. */
+export function temporary(t) {
+  // The system's folder may be a link; the loader names real paths.
+  const path = realpathSync(mkdtempSync(join(tmpdir(), "sinew-host-")));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+/** A copy of the built package without any addon. Nothing above it holds one either. */
+export function bare(t) {
+  const folder = join(temporary(t), "a", "b", "natives");
+  mkdirSync(folder, { recursive: true });
+  cpSync(join(PACKAGE, "dist"), join(folder, "dist"), { recursive: true });
+  copyFileSync(join(PACKAGE, "package.json"), join(folder, "package.json"));
+  return folder;
+}
+
+/** The same file under another name, without its bytes where the disk allows. */
+export function place(from, to) {
+  mkdirSync(dirname(to), { recursive: true });
+  try {
+    linkSync(from, to);
+  } catch {
+    copyFileSync(from, to);
+  }
+}
+
+/** Runs a program to its end. `code` is null where a signal ended it. */
+export function run(program, args, { cwd, env = {} } = {}) {
+  // What the outer environment says of variants and folders must not decide here.
+  const { SINEW_DEV, SINEW_NATIVE_VARIANT, SINEW_COMPILED, XDG_DATA_HOME, ...outer } = process.env;
+  return new Promise((done, fail) => {
+    const child = spawn(program, args, { cwd, env: { ...outer, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    const said = { out: "", err: "" };
+    child.stdout.on("data", (chunk) => (said.out += chunk));
+    child.stderr.on("data", (chunk) => (said.err += chunk));
+    child.on("error", fail);
+    child.on("close", (code, signal) => done({ code, signal, ...said }));
+  });
+}
+
+const RUNTIMES = { bun: "1.4.5", deno: "2.9.6", esbuild: "0.28.2" };
+
+/** The programs Bun, Deno and esbuild from npm, in the scripts' cache; installed at first use. */
+export function runtimes() {
+  const cache = process.env.SINEW_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "sinew");
+  const folder = join(cache, `runtimes-${Object.values(RUNTIMES).join("-")}`);
+  const at = (name) => join(folder, "node_modules", ".bin", name);
+  if (!Object.keys(RUNTIMES).every((name) => existsSync(at(name)))) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: RUNTIMES }));
+    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock"], { cwd: folder, stdio: "ignore", shell: process.platform === "win32" });
+  }
+  return { bun: at("bun"), deno: at("deno"), esbuild: at("esbuild") };
+}

@@ -1,0 +1,193 @@
+import assert from "node:assert/strict";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { availableParallelism, tmpdir } from "node:os";
+import { basename, join } from "node:path";
+import { before, test } from "node:test";
+import { ADDON, BUILD, PACKAGE, ROOT, TAG, bare, place, run, runtimes, temporary } from "./host.mjs";
+
+const TESTS = join(PACKAGE, "test");
+const NPM = process.platform === "win32" ? "npm.cmd" : "npm";
+const SHELL_HOST = process.platform === "win32" ? "sinew-shell-host.exe" : "sinew-shell-host";
+const { version: VERSION } = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8"));
+
+/** A folder into which npm installed the packed tarballs; all tests here share it. */
+let installed;
+let tarballs;
+
+before(async () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "sinew-packed-")));
+  process.on("exit", () => rmSync(root, { recursive: true, force: true }));
+  await done(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--out", join(root, "out"), "--any-glibc"]);
+  tarballs = readdirSync(join(root, "out")).sort().map((name) => join(root, "out", name));
+  installed = join(root, "app");
+  mkdirSync(installed);
+  writeFileSync(join(installed, "package.json"), JSON.stringify({ private: true }));
+  const wanted = tarballs.filter((path) => [`sinew-natives-${VERSION}.tgz`, `sinew-natives-${TAG}-${VERSION}.tgz`].includes(basename(path)));
+  assert.equal(wanted.length, 2, tarballs.join(" "));
+  await done(NPM, ["install", ...wanted, "--no-audit", "--no-fund", "--offline"], { cwd: installed });
+  copyFileSync(join(TESTS, "smoke.mjs"), join(installed, "smoke.mjs"));
+});
+
+/** Runs a program that must succeed. */
+async function done(program, args, options) {
+  const said = await run(program, args, options);
+  assert.equal(said.code, 0, `${program} ${args.join(" ")}: ${said.signal ?? ""}\n${said.out}\n${said.err}`);
+  return said;
+}
+
+const manifest = (name) => JSON.parse(readFileSync(join(installed, "node_modules", "@sinew", name, "package.json"), "utf8"));
+
+test("the main package is small, and names every platform package with its exact version", () => {
+  const main = tarballs.find((path) => path.endsWith(`sinew-natives-${VERSION}.tgz`));
+  assert.ok(statSync(main).size <= 200_000, `${statSync(main).size} bytes`);
+  const tags = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"];
+  assert.deepEqual(manifest("natives").optionalDependencies, Object.fromEntries(tags.map((tag) => [`@sinew/natives-${tag}`, VERSION])));
+});
+
+test("the platform package holds the addon and the companion, and says where it belongs", () => {
+  const { os, cpu, libc, version, preferUnplugged } = manifest(`natives-${TAG}`);
+  const linux = process.platform === "linux" ? ["glibc"] : undefined;
+  assert.deepEqual({ os, cpu, libc, version, preferUnplugged }, { os: [process.platform], cpu: [process.arch], libc: linux, version: VERSION, preferUnplugged: true });
+  const files = readdirSync(join(installed, "node_modules", "@sinew", `natives-${TAG}`));
+  assert.ok(files.includes(ADDON) && files.includes(SHELL_HOST), files.join(" "));
+  assert.ok(files.filter((name) => name.endsWith(".node")).every((name) => name.startsWith(`sinew_natives.${TAG}`)));
+});
+
+test("the installed package loads from its platform package", async () => {
+  const { err } = await done(process.execPath, ["-e", `require("@sinew/natives")`], { cwd: installed, env: { SINEW_DEV: "1" } });
+  assert.ok(err.startsWith(`@sinew/natives: loaded ${join(installed, "node_modules", "@sinew", `natives-${TAG}`)}`), err);
+});
+
+test("after each export the process ends by itself", async () => {
+  const names = Object.keys(await import("@sinew/natives"));
+  const exported = names.filter((name) => name !== "default" && name !== "module.exports");
+  const queue = [...exported];
+  const ended = [];
+  const lane = async () => {
+    for (let name = queue.pop(); name; name = queue.pop()) {
+      await done(process.execPath, ["smoke.mjs", name], { cwd: installed });
+      ended.push(name);
+    }
+  };
+  await Promise.all(Array.from({ length: availableParallelism() }, lane));
+  assert.equal(ended.length, exported.length);
+});
+
+test("every export works under Node, in the main thread and in threads started and stopped 50 times", async () => {
+  await done(process.execPath, ["smoke.mjs"], { cwd: installed });
+  await done(process.execPath, ["smoke.mjs", "--threads"], { cwd: installed });
+});
+
+test("every export works under Bun, in the main thread and in threads", async () => {
+  const { bun } = runtimes();
+  await done(bun, ["smoke.mjs"], { cwd: installed });
+  await done(bun, ["smoke.mjs", "--threads"], { cwd: installed });
+});
+
+test("every export works under Deno, in the main thread and in threads", async () => {
+  const { deno } = runtimes();
+  const args = ["run", "--allow-all", "--no-lock", "smoke.mjs"];
+  await done(deno, args, { cwd: installed });
+  await done(deno, [...args, "--threads"], { cwd: installed });
+});
+
+test("a bundle of esbuild, as CommonJS and as a module, finds the platform package", async () => {
+  const { esbuild } = runtimes();
+  const app = join(installed, "bundled");
+  mkdirSync(app);
+  writeFileSync(join(app, "app.js"), `import { visibleWidth } from "@sinew/natives"; console.log(visibleWidth("日本"));`);
+  const banner = `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`;
+  for (const [format, name, more] of [["cjs", "out.cjs", []], ["esm", "out.mjs", [`--banner:js=${banner}`]]]) {
+    await done(esbuild, [join(app, "app.js"), "--bundle", "--platform=node", `--format=${format}`, `--outfile=${join(app, name)}`, ...more], { cwd: installed });
+    const { out } = await done(process.execPath, [join(app, name)], { cwd: tmpdir() });
+    assert.equal(out, "4\n");
+  }
+});
+
+test("an executable of Bun carries the addon and the companion, and extracts them", { skip: process.platform !== "linux" && "knows the data folder of Linux" }, async (t) => {
+  const { bun } = runtimes();
+  const folder = temporary(t);
+  const own = bare(t);
+  cpSync(own, join(folder, "node_modules", "@sinew", "natives"), { recursive: true });
+  const embed = join(ROOT, "scripts", "embed.mjs");
+  const at = ["--package", join(folder, "node_modules", "@sinew", "natives")];
+  await done(process.execPath, [embed, ...at]);
+  const refused = await run(process.execPath, [join(ROOT, "scripts", "pack.mjs"), ...at, "--only", "main", "--out", folder]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /embed\.mjs --reset/);
+  writeFileSync(
+    join(folder, "app.mjs"),
+    `import { PtySession, visibleWidth } from "@sinew/natives"; const { exitCode } = await new PtySession().start({ command: "exit 3" }); console.log(visibleWidth("日本"), exitCode);`,
+  );
+  await done(bun, ["build", "--compile", "app.mjs", "--outfile", "app"], { cwd: folder });
+  await done(process.execPath, [embed, ...at, "--reset"]);
+  assert.equal(readFileSync(join(at[1], "dist", "embedded.js"), "utf8").includes("sinew_natives"), false);
+  const data = join(folder, "data");
+  for (let round = 0; round < 2; round++) {
+    const { out, err } = await done(join(folder, "app"), [], { cwd: tmpdir(), env: { XDG_DATA_HOME: data, SINEW_DEV: "1" } });
+    assert.equal(out, "4 3\n");
+    assert.equal(err, `@sinew/natives: loaded ${join(data, "sinew", "natives", VERSION, ADDON)}\n`);
+  }
+  assert.deepEqual(readdirSync(join(data, "sinew", "natives", VERSION)).sort(), [SHELL_HOST, ADDON].sort());
+});
+
+test("a strict TypeScript program compiles against the types, as CommonJS and as a module", async () => {
+  const app = join(installed, "typed");
+  mkdirSync(app);
+  const body = `
+const options: GrepOptions = { pattern: "TODO", path: ".", maxCount: 5 };
+export async function main(): Promise<string[]> {
+  const result: GrepResult = await grep(options, (match) => { const path: string = match.path; void path; });
+  const width: number = visibleWidth("日本");
+  const picture: PhotonImage = await PhotonImage.parse(new Uint8Array());
+  const small = await picture.resize(1, 1, SamplingFilter.Nearest);
+  const { exitCode }: ShellRunResult = await new Shell().run({ command: "true", timeoutMs: 1 });
+  const code: number | undefined = exitCode;
+  // @ts-expect-error A pattern is needed.
+  void grep({ path: "." });
+  // @ts-expect-error A width is a number.
+  const wrong: string = visibleWidth("");
+  return [String(width + small.width + (code ?? 0)), wrong, ...result.matches.map((match) => match.path)];
+}
+`;
+  const names = "PhotonImage, SamplingFilter, Shell, grep, visibleWidth, type GrepOptions, type GrepResult, type ShellRunResult";
+  for (const ending of ["cts", "mts"]) writeFileSync(join(app, `app.${ending}`), `import { ${names} } from "@sinew/natives";\n${body}`);
+  const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, noEmit: true, target: "es2022", lib: ["es2022"], module: "node16", moduleResolution: "node16", types: ["node"], typeRoots: [join(ROOT, "node_modules", "@types")] };
+  writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["app.cts", "app.mts"] }));
+  await done(process.execPath, [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "--project", app], { cwd: app });
+});
+
+test("pack refuses a Linux addon that asks for a newer glibc than a release promises", { skip: process.platform !== "linux" && "Linux only" }, async (t) => {
+  const { compareVersions, readElf } = await import("../../../scripts/lib/elf.mjs");
+  const { glibc, arch, staticTls } = readElf(join(BUILD, ADDON));
+  assert.equal(arch, process.arch);
+  assert.equal(staticTls, false);
+  assert.ok(compareVersions("2.9", "2.28") < 0 && compareVersions("2.28", "2.28") === 0 && compareVersions("2.34", "2.4") > 0);
+  // As the linker's own tool reads it.
+  const { out } = await done("objdump", ["-T", join(BUILD, ADDON)]);
+  const named = [...out.matchAll(/GLIBC_(\d[\d.]*)/g)].map(([, each]) => each).sort(compareVersions);
+  assert.equal(glibc, named.at(-1));
+  const { code, err } = await run(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--only", "platforms", "--out", temporary(t)]);
+  if (compareVersions(glibc, "2.28") > 0) {
+    assert.equal(code, 1);
+    assert.match(err, new RegExp(`asks for glibc ${glibc.replace(".", "\\.")}, newer than 2\\.28; build it with`));
+  } else {
+    assert.equal(code, 0, err);
+  }
+});
+
+test("pack says what is missing", async (t) => {
+  const empty = temporary(t);
+  const pack = (...args) => run(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--out", empty, "--any-glibc", ...args]);
+  const check = async (args, pattern) => {
+    const { code, err } = await pack(...args);
+    assert.equal(code, 1);
+    assert.match(err, pattern);
+  };
+  await check(["--addons", join(empty, "none"), "--only", "platforms"], /no addon in .*none; run: npm run build/);
+  await check(["--package", empty], /ENOENT|not built/);
+  await check(["--only", "half"], /unknown part "half"/);
+  place(join(BUILD, ADDON), join(empty, ADDON));
+  await check(["--addons", empty, "--only", "platforms"], /sinew-shell-host.* is missing; run: npm run build/);
+  assert.equal(existsSync(join(empty, `sinew-natives-${VERSION}.tgz`)), false);
+});

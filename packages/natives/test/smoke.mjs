@@ -1,0 +1,178 @@
+// Calls every export of @sinew/natives once, in whatever runtime and thread it is run, and ends by itself.
+//
+//   node smoke.mjs            every export
+//   node smoke.mjs NAME       that one
+//   node smoke.mjs --threads  every export in a worker, then workers that are started and stopped 50 times
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { EventEmitter, once } from "node:events";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
+import * as natives from "@sinew/natives";
+
+const gif = Buffer.from("R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
+const HERE = fileURLToPath(new URL(".", import.meta.url));
+const RED = "\x1b[31m";
+const WINDOWS = process.platform === "win32";
+
+/** A folder with two files, for the time of `work`. */
+async function withFolder(work) {
+  const path = mkdtempSync(join(tmpdir(), "sinew-smoke-"));
+  try {
+    writeFileSync(join(path, "one.txt"), "alpha\nbeta\n");
+    writeFileSync(join(path, "two.rs"), "fn beta() {}\n");
+    return await work(path);
+  } finally {
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+/** A child process for the time of `work`. */
+async function withChild(work) {
+  const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
+  const ended = once(child, "exit");
+  try {
+    return await work(child.pid);
+  } finally {
+    child.kill("SIGKILL");
+    await ended;
+  }
+}
+
+/** Shells and terminals do not run on Windows yet, and say so. */
+async function whereShellsRun(work) {
+  if (WINDOWS) await assert.rejects(work, /Windows/);
+  else await work();
+}
+
+/** One use of each export. */
+const USES = {
+  Ellipsis: ({ Ellipsis }) => assert.equal(typeof Ellipsis.Unicode, "number"),
+  FileType: ({ FileType }) => assert.deepEqual([FileType.File, FileType.Dir, FileType.Symlink], [1, 2, 3]),
+  HighlightStream: ({ HighlightStream }) => assert.match(new HighlightStream("rust", { keyword: RED }).push("fn f() {}\n"), /fn/),
+  ImageFormat: ({ ImageFormat }) => assert.equal(ImageFormat.PNG, 0),
+  KeyEventType: ({ KeyEventType }) => assert.equal(typeof KeyEventType.Press, "number"),
+  OutputSink: ({ OutputSink }) => {
+    const sink = new OutputSink();
+    sink.push("hello\n");
+    assert.match(sink.dump().text, /hello/);
+  },
+  PhotonImage: async ({ PhotonImage }) => assert.equal((await PhotonImage.parse(gif)).width, 1),
+  Process: ({ Process }) => assert.equal(Process.fromPid(process.pid).pid, process.pid),
+  PtySession: ({ PtySession }) =>
+    whereShellsRun(async () => {
+      let text = "";
+      assert.equal((await new PtySession().start({ command: "echo here; exit 3" }, (chunk) => (text += chunk))).exitCode, 3);
+      assert.match(text, /here/);
+    }),
+  SamplingFilter: ({ SamplingFilter }) => assert.equal(SamplingFilter.Lanczos3, 5),
+  Shell: ({ Shell }) =>
+    whereShellsRun(async () => {
+      const shell = new Shell();
+      await shell.run({ command: "x=7" });
+      assert.equal((await shell.run({ command: "exit $x" })).exitCode, 7);
+      await shell.close();
+    }),
+  StdinBuffer: ({ StdinBuffer }) => {
+    const buffer = new StdinBuffer();
+    assert.ok(buffer instanceof EventEmitter);
+    const seen = [];
+    buffer.on("data", (key) => seen.push(key));
+    buffer.process("a\x1b[A");
+    buffer.destroy();
+    assert.deepEqual(seen, ["a", "\x1b[A"]);
+  },
+  copyToClipboard: async ({ copyToClipboard }) => assert.equal(await copyToClipboard("smoke"), undefined),
+  executeShell: ({ executeShell }) =>
+    whereShellsRun(async () => assert.equal((await executeShell({ command: "exit 4" })).exitCode, 4)),
+  extractSegments: ({ extractSegments }) => assert.equal(extractSegments("abcdef", 2, 4, 2).after, "ef"),
+  fitImage: async ({ fitImage }) => assert.equal((await fitImage(gif)).width, 1),
+  fuzzyFind: ({ fuzzyFind }) => withFolder(async (path) => assert.equal((await fuzzyFind({ query: "two", path })).matches[0].path, "two.rs")),
+  getSupportedLanguages: ({ getSupportedLanguages }) => assert.ok(getSupportedLanguages().length > 20),
+  getSystemInfo: ({ getSystemInfo }) => assert.equal(getSystemInfo().platform, process.platform),
+  getWorkProfile: ({ getWorkProfile }) => assert.equal(typeof getWorkProfile(60).sampleCount, "number"),
+  glob: ({ glob }) => withFolder(async (path) => assert.equal((await glob({ pattern: "*.txt", path })).matches[0].path, "one.txt")),
+  grep: ({ grep }) => withFolder(async (path) => assert.equal((await grep({ pattern: "beta", path })).totalMatches, 2)),
+  hasMatch: ({ hasMatch }) => assert.equal(hasMatch("alpha", "^al"), true),
+  highlightCode: ({ highlightCode }) => assert.ok(highlightCode("fn f() {}", "rust", { keyword: RED }).includes(RED)),
+  htmlToMarkdown: async ({ htmlToMarkdown }) => assert.match(await htmlToMarkdown("<h1>Title</h1>"), /^# Title/),
+  invalidateFsScanCache: ({ invalidateFsScanCache }) => assert.equal(invalidateFsScanCache(), undefined),
+  killTree: ({ killTree }) => withChild((pid) => assert.equal(killTree(pid, 9), 1)),
+  listDescendants: ({ listDescendants }) => withChild((pid) => assert.ok(listDescendants(process.pid).includes(pid))),
+  matchesKey: ({ matchesKey }) => assert.equal(matchesKey("\x03", "ctrl+c"), true),
+  matchesKittySequence: ({ matchesKittySequence }) => assert.equal(matchesKittySequence("\x1b[97;5u", 97, 4), true),
+  matchesLegacySequence: ({ matchesLegacySequence }) => assert.equal(matchesLegacySequence("\x1b[A", "up"), true),
+  osc52: ({ osc52 }) => assert.equal(osc52("a", {}), "\x1b]52;c;YQ==\x07"),
+  parseKey: ({ parseKey }) => assert.equal(parseKey("\x1b[A"), "up"),
+  parseKittySequence: ({ parseKittySequence }) => assert.equal(parseKittySequence("\x1b[97;5u").codepoint, 97),
+  readImageFromClipboard: async ({ readImageFromClipboard }) => clipboard(readImageFromClipboard),
+  readTextFromClipboard: async ({ readTextFromClipboard }) => clipboard(readTextFromClipboard),
+  sanitizeText: ({ sanitizeText }) => assert.equal(sanitizeText("a\x1b[31mb\x07"), "ab"),
+  search: ({ search }) => assert.equal(search("alpha\nbeta", { pattern: "beta" }).matches[0].lineNumber, 2),
+  searchContent: ({ searchContent }) => assert.equal(searchContent("alpha", { pattern: "zeta" }).matchCount, 0),
+  sliceWithWidth: ({ sliceWithWidth }) => assert.equal(sliceWithWidth("日本語", 2, 2).text, "本"),
+  supportsLanguage: ({ supportsLanguage }) => assert.equal(supportsLanguage("rust"), true),
+  truncateToWidth: ({ truncateToWidth }) => assert.equal(truncateToWidth("日本語", 4, natives.Ellipsis.Omit), "日本"),
+  visibleWidth: ({ visibleWidth }) => assert.equal(visibleWidth("\x1b[31m日本\x1b[0m"), 4),
+  wrapTextWithAnsi: ({ wrapTextWithAnsi }) => assert.deepEqual(wrapTextWithAnsi("one two", 4), ["one", "two"]),
+};
+
+/** Off Linux a desktop may hold anything; on Linux without a display there is nothing. */
+async function clipboard(read) {
+  const value = await read();
+  if (process.platform === "linux" && !process.env.DISPLAY && !process.env.WAYLAND_DISPLAY) assert.equal(value, null);
+}
+
+async function every() {
+  const exported = Object.keys(natives).filter((name) => name !== "default" && name !== "__esModule" && name !== "module.exports").sort();
+  assert.deepEqual(exported, Object.keys(USES).sort(), "each export has its use in smoke.mjs");
+  for (const [name, use] of Object.entries(USES)) {
+    try {
+      await use(natives);
+    } catch (error) {
+      throw new Error(`${name}: ${error.stack ?? error}`);
+    }
+  }
+  return exported.length;
+}
+
+/** Runs this file in a thread; resolves with what it says. */
+async function thread(task) {
+  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: task });
+  const [said] = await once(worker, "message");
+  return { worker, said };
+}
+
+async function threads() {
+  const { worker, said } = await thread("every");
+  assert.ok(said > 40);
+  await worker.terminate();
+  // Half of them are stopped amid a search that goes on in the pool.
+  for (let round = 0; round < 50; round++) {
+    const { worker } = await thread(round % 2 ? "busy" : "idle");
+    await worker.terminate();
+  }
+  assert.equal(natives.visibleWidth("日本"), 4);
+}
+
+const TASKS = {
+  every,
+  idle: () => natives.visibleWidth("日本"),
+  busy: () => {
+    for (let i = 0; i < 8; i++) natives.grep({ pattern: "[a-z]{9,}", path: HERE }).catch(() => {});
+    return 0;
+  },
+};
+
+if (!isMainThread && parentPort) {
+  parentPort.postMessage(await TASKS[workerData]());
+} else {
+  const [task] = process.argv.slice(2);
+  if (task === "--threads") await threads();
+  else if (task) await USES[task](natives);
+  else await every();
+  console.log("smoke: done");
+}
