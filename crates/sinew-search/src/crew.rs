@@ -189,6 +189,10 @@ impl Order<'_, '_> {
 
     fn put(&self, first: usize, end: usize, found: Found) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // The answer may have become complete while this thread waited for the lock: nothing counts any more.
+        if self.over() {
+            return;
+        }
         if first != state.settled {
             state.ahead += found.size();
             state.waiting.insert(first, (end, found));
