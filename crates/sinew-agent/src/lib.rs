@@ -9,6 +9,7 @@ pub mod core;
 pub mod event;
 pub mod extension;
 pub mod session;
+pub mod settings;
 pub mod tool;
 pub mod tools;
 

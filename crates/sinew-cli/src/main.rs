@@ -1,3 +1,87 @@
 //! The coding agent for the terminal.
+//!
+//! | module | knows |
+//! |---|---|
+//! | `args` | the command line: flags as a table, their help, what is wrong with them |
+//! | `config` | the environment, folders, layers of settings |
+//! | `companion` | the roles in which the program starts itself to keep shells |
+//! | `commands` | `sessions list`, `sessions gc`, `--list-models` |
+//! | `models` | which model answers, with which key |
+//! | `sessions` | which session goes on |
+//! | `prompt` | what the user said: words, standard input, files |
+//! | `assemble` | an agent made of all that |
+//! | `modes` | what of its events goes where, signals, exit codes |
+//! | `failure` | why the program ends before an agent begins |
+//!
+//! This crate is the only one that reads the environment, prints, and ends the process.
 
-fn main() {}
+mod args;
+mod assemble;
+mod commands;
+#[cfg(target_os = "linux")]
+mod companion;
+mod config;
+mod failure;
+mod models;
+mod modes;
+mod prompt;
+mod sessions;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::process::ExitCode;
+
+use args::Args;
+use failure::Failure;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let arguments: Vec<OsString> = arguments.collect();
+    #[cfg(target_os = "linux")]
+    if let Some(code) = companion::run(&name, &arguments) {
+        return ExitCode::from(code);
+    }
+    let _ = name;
+    match start(arguments) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            // Nobody is left to tell when stderr is closed.
+            let _ = writeln!(std::io::stderr(), "sinew: {}", failure.message);
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// What needs neither a runtime nor a file is answered at once.
+fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
+    let args = args::parse(arguments).map_err(Failure::usage)?;
+    if args.has("version") {
+        return commands::print(concat!("sinew ", env!("CARGO_PKG_VERSION"), "\n"));
+    }
+    if args.has("help") {
+        return commands::print(&args::help());
+    }
+    run(&args)
+}
+
+fn run(args: &Args) -> Result<u8, Failure> {
+    let mut environment = config::Environment::read();
+    let paths = config::Paths::find(args, &environment)?;
+    environment.add_file(&paths.agent.join(".env"));
+    let config = config::load(args, &environment, &paths);
+    if let Some(code) = commands::run(args, &paths)? {
+        return Ok(code);
+    }
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;
+    let code = runtime.block_on(async {
+        if args.has("list-models") {
+            return commands::list_models(args, &environment, &paths, &config).await;
+        }
+        assemble::run(args, &environment, &paths, config).await
+    });
+    // A write to a pipe that nobody reads must not keep the process.
+    runtime.shutdown_background();
+    code
+}

@@ -220,6 +220,7 @@ async fn once_or_more(
             messages: vec![LlmMessage::user(text)],
             thinking: ThinkingLevel::Off,
             max_tokens: Some(max_tokens),
+            lane: Some("compact".into()),
             timestamp: agent.clock.now(),
             ..Request::default()
         };

@@ -206,7 +206,8 @@ fn line_of(text: &str, key: &str) -> usize {
 
 /// `text` with comments and commas before a closing bracket as blanks, so that every place stays where it
 /// is. Linear.
-pub(super) fn plain_json(text: &str) -> String {
+#[must_use]
+pub fn plain_json(text: &str) -> String {
     let mut out: Vec<u8> = text.trim_start_matches('\u{FEFF}').bytes().collect();
     let mut at = 0;
     // A comma behind which nothing but blanks has come.

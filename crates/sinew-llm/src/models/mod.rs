@@ -6,7 +6,7 @@ mod file;
 mod select;
 
 pub use discovery::{CACHE_MS, DiscoveredModel, Discovery, DiscoveryKind, DiscoveryState, discover};
-pub use file::FileError;
+pub use file::{FileError, plain_json};
 pub use select::{NotFound, Selection};
 
 use serde_json::{Map, Value};

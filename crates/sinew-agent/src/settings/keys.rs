@@ -1,0 +1,193 @@
+//! The keys: path, type, default, and who may set them.
+
+use serde_json::Value;
+
+/// What a key holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Flag,
+    /// A whole number from 0.
+    Number,
+    /// A text.
+    Text,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// A list of texts.
+    Texts,
+    /// A list of anything.
+    List,
+    /// An object of anything.
+    Object,
+}
+
+impl Kind {
+    /// What was expected instead of `value`; none where it fits.
+    #[must_use]
+    pub fn refusal(self, value: &Value) -> Option<String> {
+        let (fits, expected) = match self {
+            Kind::Flag => (value.is_boolean(), "true or false".to_string()),
+            Kind::Number => (value.is_u64(), "a whole number".to_string()),
+            Kind::Text => (value.is_string(), "a text".to_string()),
+            Kind::Word(words) => {
+                (value.as_str().is_some_and(|word| words.contains(&word)), format!("one of {}", words.join(", ")))
+            }
+            Kind::Texts => {
+                let texts = value.as_array().is_some_and(|list| list.iter().all(Value::is_string));
+                (texts, "a list of texts".to_string())
+            }
+            Kind::List => (value.is_array(), "a list".to_string()),
+            Kind::Object => (value.is_object(), "an object".to_string()),
+        };
+        (!fits).then_some(expected)
+    }
+}
+
+/// A key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key {
+    /// `retry.enabled`.
+    pub path: &'static str,
+    /// What it holds.
+    pub kind: Kind,
+    /// Its default as JSON; empty for none.
+    pub default: &'static str,
+}
+
+impl Key {
+    /// The default; null for none.
+    #[must_use]
+    pub fn default_value(&self) -> Value {
+        serde_json::from_str(self.default).unwrap_or_default()
+    }
+}
+
+const fn key(path: &'static str, kind: Kind, default: &'static str) -> Key {
+    Key { path, kind, default }
+}
+
+/// Keys that a project may not set unless it is trusted, and everything below them.
+const GUARDED: &[&str] = &[
+    "shellPath",
+    "shellCommandPrefix",
+    "bashGuard",
+    "fileGuard",
+    "share",
+    "secrets",
+    "trust",
+    "compaction.remoteEndpoint",
+    "env",
+    "fetch.allowPrivate",
+    "sessionDir",
+    "permissions",
+];
+
+pub(super) fn is_guarded(path: &str) -> bool {
+    GUARDED
+        .iter()
+        .any(|guarded| path.strip_prefix(guarded).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+}
+
+pub(super) fn find(path: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.path == path)
+}
+
+/// Whether keys stand below `path`.
+pub(super) fn is_parent(path: &str) -> bool {
+    KEYS.iter().any(|key| key.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+}
+
+use Kind::{Flag, List, Number, Object, Text, Texts, Word};
+
+const LEVELS: Kind = Word(&["off", "minimal", "low", "medium", "high", "xhigh"]);
+const TAKEN: Kind = Word(&["one-at-a-time", "all"]);
+
+/// All keys.
+pub static KEYS: &[Key] = &[
+    key("defaultProvider", Text, ""),
+    key("defaultModel", Text, ""),
+    key("defaultThinkingLevel", LEVELS, "\"medium\""),
+    key("modelRoles", Object, "{}"),
+    key("enabledModels", Texts, "[]"),
+    key("thinkingBudgets", Object, "{}"),
+    key("providerTimeouts.connectMs", Number, "30000"),
+    key("providerTimeouts.idleMs", Number, "300000"),
+    key("cacheRetention", Word(&["none", "short", "long"]), "\"short\""),
+    key("tools", Texts, ""),
+    key("excludeTools", Texts, "[]"),
+    key("toolExecution", Word(&["parallel", "sequential"]), "\"parallel\""),
+    key("steeringMode", TAKEN, "\"one-at-a-time\""),
+    key("followUpMode", TAKEN, "\"one-at-a-time\""),
+    key("interruptMode", Word(&["immediate", "wait"]), "\"immediate\""),
+    key("maxTurns", Number, "200"),
+    key("doubleEscapeAction", Text, "\"tree\""),
+    key("retry.enabled", Flag, "true"),
+    key("retry.maxRetries", Number, "3"),
+    key("retry.baseDelayMs", Number, "2000"),
+    key("retry.maxDelayMs", Number, "60000"),
+    key("contextPromotion.enabled", Flag, "false"),
+    key("compaction.enabled", Flag, "true"),
+    key("compaction.reserveTokens", Number, "16384"),
+    key("compaction.keepRecentTokens", Number, "20000"),
+    key("compaction.autoContinue", Flag, "true"),
+    key("compaction.model", Text, ""),
+    key("compaction.remoteEndpoint", Text, ""),
+    key("branchSummary.enabled", Flag, "false"),
+    key("branchSummary.reserveTokens", Number, "16384"),
+    key("sessions.fsync", Word(&["turn", "always", "never"]), "\"turn\""),
+    key("edit.mode", Word(&["replace", "hashline"]), "\"replace\""),
+    key("edit.fuzzy", Flag, "true"),
+    key("edit.streamGuard", Flag, "false"),
+    key("fileGuard", Word(&["on", "warn", "off"]), "\"on\""),
+    key("bash.timeoutSeconds", Number, "120"),
+    key("bash.autoBackground.thresholdMs", Number, "0"),
+    key("async.enabled", Flag, "false"),
+    key("bashGuard.enabled", Flag, "true"),
+    key("bashGuard.deny", Texts, "[]"),
+    key("bashGuard.allow", Texts, "[]"),
+    key("bashInterceptor.enabled", Flag, "false"),
+    key("bashInterceptor.rules", List, "[]"),
+    key("shellPath", Text, ""),
+    key("shellCommandPrefix", Text, ""),
+    key("images.autoResize", Flag, "true"),
+    key("images.blockImages", Flag, "false"),
+    key("fetch.enabled", Flag, "true"),
+    key("fetch.allowPrivate", Texts, "[]"),
+    key("ask.timeoutSeconds", Number, "0"),
+    key("todo.reminders", Flag, "true"),
+    key("todo.autoClearSeconds", Number, "60"),
+    key("ttsr", Object, ""),
+    key("task.maxDepth", Number, "2"),
+    key("task.maxConcurrency", Number, "4"),
+    key("task.maxTurns", Number, "100"),
+    key("task.timeoutSeconds", Number, "0"),
+    key("task.isolation.mode", Text, "\"none\""),
+    key("task.isolation.merge", Text, "\"patch\""),
+    key("mcp.enabled", Flag, "true"),
+    key("mcp.enableProjectConfig", Flag, "true"),
+    key("secrets.enabled", Flag, "false"),
+    key("env.passThrough", Texts, ""),
+    key("skills.enabled", Flag, "true"),
+    key("skills.enableCommands", Flag, "true"),
+    key("skills.directories", Texts, "[]"),
+    key("skills.include", Texts, "[]"),
+    key("skills.ignore", Texts, "[]"),
+    key("skills.enableClaude", Flag, "true"),
+    key("rules.enableForeign", Flag, "false"),
+    key("agents.enableForeign", Flag, "false"),
+    key("theme.dark", Text, "\"dark\""),
+    key("theme.light", Text, "\"light\""),
+    key("symbolPreset", Text, "\"unicode\""),
+    key("colorBlindMode", Flag, "false"),
+    key("hideThinkingBlock", Flag, "false"),
+    key("quietStartup", Flag, "false"),
+    key("tui.maxInlineImages", Number, "8"),
+    key("tui.clearOnShrink", Flag, "false"),
+    key("notifications", Flag, "true"),
+    key("verbose", Flag, "false"),
+    key("permissions", Object, ""),
+    key("share.command", Text, ""),
+    key("sessionDir", Text, ""),
+    key("lsp.formatOnWrite", Flag, "false"),
+    key("lsp.diagnosticsOnWrite", Flag, "true"),
+];

@@ -1,0 +1,84 @@
+use serde_json::json;
+
+use super::*;
+
+#[track_caller]
+fn warned(text: &str, source: Source, expect: &[&str]) -> Settings {
+    let layer = read(text, "s.json", source).unwrap();
+    assert_eq!(layer.warnings, expect, "{text}");
+    let mut settings = Settings::default();
+    settings.merge(layer.values);
+    settings
+}
+
+#[test]
+fn each_default_has_the_type_of_its_key() {
+    for (at, key) in KEYS.iter().enumerate() {
+        assert!(key.default.is_empty() || key.kind.refusal(&key.default_value()).is_none(), "{}", key.path);
+        assert!(KEYS[..at].iter().all(|other| other.path != key.path), "{}", key.path);
+    }
+    let settings = Settings::default();
+    let agent = settings.agent();
+    assert_eq!((agent.run.max_turns, agent.retry, agent.compaction), {
+        (200, RetrySettings::default(), CompactionSettings::default())
+    });
+    assert_eq!(settings.tools(), tools::Settings::default());
+}
+
+#[test]
+fn a_wrong_type_is_named_and_the_rest_applies() {
+    let settings = warned(
+        r#"{"maxTurns": "many", "retry": {"enabled": 1, "maxRetries": 5}, "todo": 3, "cacheRetention": "ever"}"#,
+        Source::User,
+        &[
+            r#"s.json: maxTurns: expected a whole number, got "many""#,
+            "s.json: retry.enabled: expected true or false, got 1",
+            "s.json: todo: expected an object, got 3",
+            r#"s.json: cacheRetention: expected one of none, short, long, got "ever""#,
+        ],
+    );
+    assert_eq!(settings.number("retry.maxRetries"), 5);
+    assert_eq!(settings.number("maxTurns"), 200);
+    assert!(settings.flag("retry.enabled"));
+}
+
+#[test]
+fn layers_merge_deeply_and_lists_replace() {
+    let mut settings = Settings::default();
+    for value in [
+        json!({"retry": {"maxRetries": 1, "baseDelayMs": 5}, "excludeTools": ["a", "b"]}),
+        json!({"retry": {"maxRetries": 2}, "excludeTools": ["c"], "defaultModel": "x"}),
+        json!({"defaultModel": null}),
+    ] {
+        let Value::Object(values) = value else { unreachable!() };
+        settings.merge(values);
+    }
+    settings.set("modelRoles.fast", json!("y"));
+    let found = (settings.number("retry.maxRetries"), settings.number("retry.baseDelayMs"));
+    assert_eq!(found, (2, 5));
+    assert_eq!(settings.texts("excludeTools"), ["c"]);
+    assert_eq!(settings.text("defaultModel"), None);
+    assert_eq!(settings.names("modelRoles"), [("fast".to_string(), "y".to_string())]);
+}
+
+#[test]
+fn a_project_does_not_lower_a_guard() {
+    let text = r#"{"fileGuard": "off", "bashGuard": {"enabled": false}, "env": {"passThrough": ["X"]}, "maxTurns": 3}"#;
+    let refused = |path: &str| format!("s.json: {path}: a project may not set this unless it is trusted (--trust)");
+    let expect = ["fileGuard", "bashGuard", "env"].map(refused);
+    let settings = warned(text, Source::Project, &expect.each_ref().map(String::as_str));
+    assert_eq!(settings.tools(), tools::Settings::default());
+    assert_eq!(settings.number("maxTurns"), 3);
+    assert!(!warned(text, Source::User, &[]).tools().bash_guard.enabled);
+}
+
+#[test]
+fn comments_old_names_and_unknown_keys_are_read() {
+    let settings = warned("{\"queueMode\": \"all\", // why\n \"theme\": \"blue\",}", Source::User, &[]);
+    assert_eq!(settings.agent().steering_mode, Mode::All);
+    assert_eq!(settings.text("theme.light").as_deref(), Some("blue"));
+    let layer = read(r#"{"retry": {"often": 1}, "speed": 3}"#, "s.json", Source::User).unwrap();
+    assert_eq!(layer.unknown, ["s.json: retry.often: unknown key", "s.json: speed: unknown key"]);
+    assert_eq!(read("{\n  \"a\": }", "s.json", Source::User).unwrap_err(), "s.json:2:8: expected value");
+    assert_eq!(read("[]", "s.json", Source::User).unwrap_err(), "s.json: expected an object");
+}

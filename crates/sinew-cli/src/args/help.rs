@@ -1,0 +1,56 @@
+//! The text of `--help`, made from the table of flags.
+
+use super::table::{FLAGS, Flag, Group, Takes};
+
+const HEAD: &str = "\
+sinew: a coding agent for the terminal
+
+Usage:
+  sinew -p [options] [@file…] [message…]     answer and leave
+  command | sinew [options] [message…]       what the command wrote goes before the message
+  sinew sessions list [--all]                list the sessions of this folder
+  sinew sessions gc [--dry-run]              remove pictures that no session names
+
+Examples:
+  sinew -p \"Why does the build fail?\"
+  git diff | sinew -p \"Review this change\"
+  sinew -p --continue \"And now fix it\"
+  sinew -p --mode json \"List the TODOs\"
+";
+
+const TAIL: &str = "
+A key comes from --api-key, auth.json, the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …) or
+models.json. Settings stand in ~/.sinew/agent/settings.json and .sinew/settings.json; SINEW_HOME moves the first.
+
+Tools run with your rights; there is no sandbox. Use a container where that matters.
+
+Exit codes: 0 done, 1 the run ended with an error, 2 usage, 3 configuration, 4 --max-turns reached, 130 and 143 ended
+by a signal.
+";
+
+/// The whole text.
+pub(crate) fn help() -> String {
+    let mut out = HEAD.to_string();
+    for (group, title) in Group::ALL {
+        out.push_str(&format!("\n{title}:\n"));
+        for flag in FLAGS.iter().filter(|flag| flag.group == group && flag.available) {
+            let name = shape(flag);
+            if name.chars().count() > 34 {
+                out.push_str(&format!("  {name}\n  {:34}  {}\n", "", flag.help));
+            } else {
+                out.push_str(&format!("  {name:34}  {}\n", flag.help));
+            }
+        }
+    }
+    out + TAIL
+}
+
+fn shape(flag: &Flag) -> String {
+    let short = if flag.short.is_empty() { String::new() } else { format!("-{}, ", flag.short) };
+    let value = match flag.takes {
+        Takes::Nothing => String::new(),
+        Takes::Value(shape) => format!(" {shape}"),
+        Takes::Optional(shape) => format!(" [{shape}]"),
+    };
+    format!("{short}--{}{value}", flag.long)
+}

@@ -1,0 +1,117 @@
+//! All flags, as data.
+
+/// What stands behind a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    Nothing,
+    Value(&'static str),
+    Optional(&'static str),
+}
+
+/// Under which heading `--help` lists a flag.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Group {
+    Output,
+    Sessions,
+    Model,
+    Tools,
+    Prompt,
+    Resources,
+    Run,
+}
+
+impl Group {
+    pub(crate) const ALL: [(Group, &'static str); 7] = [
+        (Group::Output, "Output"),
+        (Group::Sessions, "Sessions"),
+        (Group::Model, "Model"),
+        (Group::Tools, "Tools"),
+        (Group::Prompt, "Prompt"),
+        (Group::Resources, "Resources"),
+        (Group::Run, "Run"),
+    ];
+}
+
+/// A flag.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Flag {
+    /// Without the two dashes.
+    pub(crate) long: &'static str,
+    /// Without the dash; empty for none.
+    pub(crate) short: &'static str,
+    pub(crate) takes: Takes,
+    pub(crate) group: Group,
+    pub(crate) help: &'static str,
+    /// False: the flag is known, and using it is an error that says so.
+    pub(crate) available: bool,
+}
+
+const fn flag(group: Group, short: &'static str, long: &'static str, takes: Takes, help: &'static str) -> Flag {
+    Flag { long, short, takes, group, help, available: true }
+}
+
+const fn later(group: Group, short: &'static str, long: &'static str, takes: Takes, help: &'static str) -> Flag {
+    Flag { long, short, takes, group, help, available: false }
+}
+
+use Group::{Model, Output, Prompt, Resources, Run, Sessions, Tools};
+use Takes::{Nothing, Optional, Value};
+
+/// In the order of `--help`.
+pub(crate) static FLAGS: &[Flag] = &[
+    flag(Output, "p", "print", Nothing, "answer on stdout and leave"),
+    flag(Output, "", "mode", Value("text|json|rpc"), "text for people, json for programs: one event per line"),
+    flag(Output, "", "verbose", Nothing, "show tools and thoughts on stderr, and every warning"),
+    later(Output, "", "export", Value("IN"), "write a session as one HTML file"),
+    flag(Output, "", "list-models", Optional("FILTER"), "list the models and leave"),
+    flag(Output, "h", "help", Nothing, "show this text"),
+    flag(Output, "V", "version", Nothing, "show the version"),
+    flag(Sessions, "c", "continue", Nothing, "go on with the last session of this terminal or folder"),
+    flag(Sessions, "r", "resume", Optional("ID|PATH"), "go on with a session: the start or end of its id, or its file"),
+    flag(Sessions, "", "session", Value("PATH"), "use this file; a missing one is a new session"),
+    flag(Sessions, "", "fork", Value("ID|PATH"), "go on with a copy of a session"),
+    flag(Sessions, "", "no-session", Nothing, "keep nothing"),
+    flag(Sessions, "", "session-dir", Value("DIR"), "keep sessions here"),
+    flag(Sessions, "", "all", Nothing, "list sessions of all folders, and empty ones"),
+    flag(
+        Model,
+        "",
+        "model",
+        Value("PATTERN"),
+        "provider/id, or a part of an id; `:high` behind it sets the thinking level",
+    ),
+    flag(Model, "", "provider", Value("ID"), "anthropic, openai, google, ollama, …"),
+    flag(Model, "", "models", Value("GLOBS"), "models to choose from, divided by commas; the first one answers"),
+    flag(Model, "", "thinking", Value("LEVEL"), "off, minimal, low, medium, high or xhigh"),
+    flag(Model, "", "api-key", Value("KEY"), "a key for the chosen provider"),
+    flag(Model, "", "max-tokens", Value("N"), "tokens of an answer at most"),
+    flag(Model, "", "fast-model", Value("PATTERN"), "the model of the role `fast`"),
+    flag(Model, "", "slow-model", Value("PATTERN"), "the model of the role `slow`"),
+    flag(Model, "", "plan-model", Value("PATTERN"), "the model of the role `plan`"),
+    flag(Model, "", "script", Value("FILE"), "answers come from a script: no model, no network"),
+    flag(Tools, "", "tools", Value("A,B"), "offer only these tools"),
+    flag(Tools, "", "exclude-tools", Value("A,B"), "do not offer these tools"),
+    flag(Tools, "", "no-tools", Nothing, "offer no tool"),
+    flag(Tools, "", "no-builtin-tools", Nothing, "offer no built-in tool"),
+    flag(Tools, "", "no-pty", Nothing, "never give commands a terminal"),
+    flag(Prompt, "", "system-prompt", Value("TEXT|FILE"), "replaces the system prompt"),
+    flag(Prompt, "", "append-system-prompt", Value("TEXT|FILE"), "goes behind the system prompt; may be repeated"),
+    flag(Prompt, "nc", "no-context-files", Nothing, "do not read AGENTS.md and CLAUDE.md"),
+    later(Resources, "", "skill", Value("PATH"), "one more skill"),
+    later(Resources, "", "prompt-template", Value("PATH"), "one more prompt template"),
+    later(Resources, "", "theme", Value("PATH"), "one more theme"),
+    later(Resources, "", "hook", Value("PATH"), "one more hooks.json"),
+    later(Resources, "", "mcp-config", Value("PATH"), "one more mcp.json"),
+    later(Resources, "e", "extension", Value("PATH"), "one more extension"),
+    flag(Resources, "", "no-skills", Nothing, "load no skill"),
+    flag(Resources, "", "no-prompt-templates", Nothing, "load no prompt template"),
+    flag(Resources, "", "no-rules", Nothing, "load no rule"),
+    flag(Resources, "", "no-themes", Nothing, "load no theme"),
+    flag(Resources, "", "no-extensions", Nothing, "load no extension"),
+    flag(Resources, "", "no-mcp", Nothing, "start no MCP server"),
+    flag(Run, "", "max-turns", Value("N"), "questions to the model at most; 0 is no limit"),
+    flag(Run, "", "cwd", Value("DIR"), "work in this folder"),
+    flag(Run, "", "offline", Nothing, "no network but for the model"),
+    flag(Run, "", "trust", Nothing, "trust the settings of this project for this run"),
+    flag(Run, "", "no-trust", Nothing, "do not trust them"),
+];

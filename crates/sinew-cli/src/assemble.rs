@@ -1,0 +1,220 @@
+//! An agent made of flags, settings, a session, a model and tools; then the mode that shows it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sinew_agent::agent::{AgentSession, Parts};
+use sinew_agent::artifacts::Artifacts;
+use sinew_agent::clock::{Clock, SystemClock, iso};
+use sinew_agent::context::{PromptFacts, PromptTool, context_files, system_prompt};
+use sinew_agent::core::Toolset;
+use sinew_agent::session::{Body, Defaults, Session};
+use sinew_agent::tool::Tool;
+use sinew_agent::tools::{self, Host, HostOptions};
+use sinew_llm::error::ErrorKind;
+use sinew_llm::model::ThinkingLevel;
+
+use crate::args::Args;
+use crate::config::{Config, Environment, Paths};
+use crate::failure::Failure;
+use crate::models::{self, Chooser};
+use crate::modes::{self, Look};
+use crate::{prompt, sessions};
+
+/// Runs the prompts of the command line and gives the exit code.
+pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, config: Config) -> Result<u8, Failure> {
+    let json = args.value("mode") == Some("json");
+    if environment.stdin && environment.stdout && !args.has("print") && !json {
+        return Err(Failure::usage(
+            "the interactive mode is not available yet in this version: use sinew -p \"your message\"",
+        ));
+    }
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let Config { settings, mut warnings } = config;
+    let said = prompt::read(args, environment, &paths.cwd, clock.now())?;
+    warnings.extend(said.warnings);
+    let begun = sessions::begin(args, environment, paths, &settings, &clock)?;
+    warnings.extend(begun.warnings);
+    let mut session = begun.session;
+
+    let mut chooser = Chooser::read(args, environment, paths, &settings, session.id())?;
+    warnings.append(&mut chooser.warnings);
+    let defaults = Defaults { thinking_level: settings.text("defaultThinkingLevel").unwrap_or_default() };
+    let before = session.context(&defaults).map_err(|error| Failure::failed(error.message()))?;
+    let resumed = before.models.get("default").map(String::as_str);
+    let chosen = chooser.first(args, resumed).await?;
+    warnings.extend(chosen.warning);
+    let reached = chooser.connect(chosen.model).await.map_err(|error| match error.kind {
+        ErrorKind::Config | ErrorKind::Auth => Failure::config(error.message),
+        _ => Failure::failed(error.message),
+    })?;
+    chooser.set_fallback(&reached.model);
+    let flag = args.value("thinking").and_then(ThinkingLevel::parse);
+    let thinking = flag.or(chosen.level).or_else(|| ThinkingLevel::parse(&before.thinking_level)).unwrap_or_default();
+    note(&mut session, resumed, &reached.model.key(), &before.thinking_level, thinking);
+
+    let host = host(environment, paths, &settings, &session, &chooser, args);
+    let toolset = toolset(args, &settings.texts("tools"), &settings.texts("excludeTools"), &host)?;
+    let system = system(args, environment, paths, &toolset, &*clock, &mut warnings)?;
+    let mut agent_settings = settings.agent();
+    agent_settings.max_tokens = args.number("max-tokens").map_err(Failure::usage)?;
+    let parts = Parts {
+        session,
+        reached,
+        models: Arc::new(chooser),
+        thinking,
+        system,
+        tools: toolset,
+        extensions: Vec::new(),
+        settings: agent_settings,
+        clock,
+        cwd: paths.cwd.clone(),
+        has_ui: false,
+        open_items: None,
+    };
+    let agent = AgentSession::new(parts).map_err(|error| Failure::failed(error.message()))?;
+    let look = Look {
+        json,
+        verbose: settings.flag("verbose"),
+        partials: environment.get("SINEW_PARTIALS") != Some("0"),
+        tool_lines: environment.stdout || settings.flag("verbose"),
+        colour: environment.colour(environment.stderr),
+    };
+    let code = modes::run(agent, said.prompts, warnings, look).await;
+    host.close();
+    Ok(code)
+}
+
+/// Says in the session which model answers and how much it thinks, where that is new.
+fn note(session: &mut Session, resumed: Option<&str>, model: &str, level: &str, thinking: ThinkingLevel) {
+    let fresh = session.is_empty();
+    if fresh || resumed != Some(model) {
+        let body = Body::ModelChange { model: model.into(), role: None, provider: None, model_id: None };
+        // A session that cannot be written says so when the prompt is.
+        let _ = session.append(body);
+    }
+    if fresh || level != thinking.as_str() {
+        let _ = session.append(Body::ThinkingLevelChange { thinking_level: thinking.as_str().into() });
+    }
+}
+
+fn host(
+    environment: &Environment,
+    paths: &Paths,
+    settings: &sinew_agent::settings::Settings,
+    session: &Session,
+    chooser: &Chooser,
+    args: &Args,
+) -> Arc<Host> {
+    let offline = args.has("offline") || environment.is_on("SINEW_OFFLINE");
+    let own = settings.tools();
+    let artifacts = session.artifacts().map_or_else(Artifacts::temporary, Artifacts::in_folder);
+    Host::new(HostOptions {
+        cwd: paths.cwd.clone(),
+        home: std::env::home_dir(),
+        sinew: Arc::new(sinew::Sinew::new()),
+        companion: sinew::shell::Companion::new(std::env::current_exe().unwrap_or_else(|_| "sinew".into())),
+        environment: environment.variables().to_vec(),
+        artifacts: Arc::new(artifacts),
+        http: models::http(environment, settings),
+        ask: None,
+        settings: tools::Settings {
+            ci: !environment.is_on("SINEW_BASH_NO_CI"),
+            provider_keys: chooser.key_names(),
+            fetch: own.fetch && !offline,
+            ..own
+        },
+    })
+}
+
+/// The tools that the flags and settings leave.
+fn toolset(args: &Args, only: &[String], without: &[String], host: &Arc<Host>) -> Result<Toolset, Failure> {
+    let known: Vec<&str> = tools::names().collect();
+    for flag in ["tools", "exclude-tools"] {
+        let named = args.list(flag).unwrap_or_default();
+        if let Some(unknown) = named.iter().find(|name| !known.contains(&name.as_str())) {
+            return Err(Failure::usage(format!("--{flag} {unknown}: unknown tool; known: {}", known.join(", "))));
+        }
+    }
+    if args.has("no-tools") || args.has("no-builtin-tools") {
+        return Ok(Toolset::default());
+    }
+    let only = args.list("tools").unwrap_or_else(|| only.to_vec());
+    let without = args.list("exclude-tools").unwrap_or_else(|| without.to_vec());
+    let has = |list: &[String], tool: &Arc<dyn Tool>| list.iter().any(|name| name == tool.name());
+    let kept = tools::builtin(host).into_iter().filter(|tool| {
+        let named = has(&only, tool);
+        (only.is_empty() && !tool.flags().default_inactive || named) && !has(&without, tool)
+    });
+    Ok(Toolset::new(kept).0)
+}
+
+fn system(
+    args: &Args,
+    environment: &Environment,
+    paths: &Paths,
+    tools: &Toolset,
+    clock: &dyn Clock,
+    warnings: &mut Vec<String>,
+) -> Result<Vec<String>, Failure> {
+    if environment.is_on("SINEW_NULL_PROMPT") {
+        return Ok(Vec::new());
+    }
+    let mut read = |path: &Path| match std::fs::read_to_string(path) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            warnings.push(format!("{}: {error}", path.display()));
+            None
+        }
+    };
+    let project = |name: &str| Some(paths.project.join(name)).filter(|path| path.is_file());
+    let replaced = match args.value("system-prompt") {
+        Some(text) => Some(text_or_file("system-prompt", text, &paths.cwd)?),
+        None => project("SYSTEM.md").or_else(|| paths.user_file("SYSTEM.md")).and_then(|path| read(&path)),
+    };
+    let files = [paths.user_file("APPEND_SYSTEM.md"), project("APPEND_SYSTEM.md")];
+    let mut appended: Vec<String> = files.iter().flatten().filter_map(|path| read(path)).collect();
+    for text in args.values("append-system-prompt") {
+        appended.push(text_or_file("append-system-prompt", text, &paths.cwd)?);
+    }
+    let files = match args.has("no-context-files") {
+        true => Vec::new(),
+        false => {
+            let found = context_files(Some(&paths.agent), &paths.cwd);
+            warnings.extend(found.warnings);
+            found.files
+        }
+    };
+    Ok(system_prompt(&PromptFacts {
+        replaced,
+        appended,
+        tools: tools.all().iter().map(PromptTool::from).collect(),
+        context_files: files,
+        date: iso(clock.now())[..10].to_string(),
+        cwd: paths.cwd.clone(),
+        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
+        shell: "bash".into(),
+        branch: branch(&paths.cwd),
+    }))
+}
+
+fn text_or_file(flag: &str, text: &str, cwd: &Path) -> Result<String, Failure> {
+    let path = cwd.join(text);
+    // A text may be longer than any name of a file.
+    if !path.is_file() {
+        return Ok(text.to_string());
+    }
+    std::fs::read_to_string(&path).map_err(|error| Failure::config(format!("--{flag} {text}: {error}")))
+}
+
+/// The branch of the repository around `cwd`.
+fn branch(cwd: &Path) -> Option<String> {
+    let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
+    let folder = match std::fs::read_to_string(&git) {
+        // A worktree has a file that names the folder.
+        Ok(text) => git.with_file_name(text.strip_prefix("gitdir:")?.trim()),
+        Err(_) => git,
+    };
+    let head = std::fs::read_to_string(folder.join("HEAD")).ok()?;
+    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_string())
+}

@@ -1,0 +1,139 @@
+//! What the program finds outside: the environment, folders, settings.
+
+mod environment;
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sinew_agent::settings::{self, Layer, Settings, Source};
+
+use crate::args::Args;
+use crate::failure::Failure;
+pub(crate) use environment::Environment;
+
+/// Where things are.
+#[derive(Debug, Clone)]
+pub(crate) struct Paths {
+    /// `~/.sinew`, or what `SINEW_HOME` says.
+    pub(crate) home: PathBuf,
+    /// The user's files below it.
+    pub(crate) agent: PathBuf,
+    /// Where the session works.
+    pub(crate) cwd: PathBuf,
+    /// The project's files.
+    pub(crate) project: PathBuf,
+}
+
+impl Paths {
+    /// # Errors
+    /// There is no home, or `--cwd` names no folder.
+    pub(crate) fn find(args: &Args, environment: &Environment) -> Result<Paths, Failure> {
+        let here = std::env::current_dir()
+            .map_err(|error| Failure::failed(format!("find the current folder: {error}; use --cwd")));
+        let cwd = match args.value("cwd") {
+            Some(path) => here.unwrap_or_default().join(path),
+            None => here?,
+        };
+        let cwd = cwd.canonicalize().map_err(|error| Failure::usage(format!("--cwd {}: {error}", cwd.display())))?;
+        if !cwd.is_dir() {
+            return Err(Failure::usage(format!("--cwd {}: not a folder", cwd.display())));
+        }
+        let home = match environment.get("SINEW_HOME") {
+            Some(home) => cwd.join(home),
+            None => std::env::home_dir()
+                .filter(|home| !home.as_os_str().is_empty())
+                .map(|home| home.join(".sinew"))
+                .ok_or_else(|| Failure::config("no home folder: set HOME or SINEW_HOME"))?,
+        };
+        Ok(Paths { agent: home.join("agent"), project: cwd.join(".sinew"), home, cwd })
+    }
+
+    /// A file of the user: in the agent's folder, else beside it.
+    pub(crate) fn user_file(&self, name: &str) -> Option<PathBuf> {
+        [&self.agent, &self.home].map(|folder| folder.join(name)).into_iter().find(|path| path.is_file())
+    }
+}
+
+/// The settings that hold, and what the user should know about them.
+pub(crate) struct Config {
+    pub(crate) settings: Settings,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Settings that variables set.
+const VARIABLES: &[(&str, &str)] = &[
+    ("SINEW_PROVIDER", "defaultProvider"),
+    ("SINEW_MODEL", "defaultModel"),
+    ("SINEW_THINKING", "defaultThinkingLevel"),
+    ("SINEW_FAST_MODEL", "modelRoles.fast"),
+    ("SINEW_SLOW_MODEL", "modelRoles.slow"),
+    ("SINEW_PLAN_MODEL", "modelRoles.plan"),
+    ("SINEW_CACHE_RETENTION", "cacheRetention"),
+    ("SINEW_EDIT_MODE", "edit.mode"),
+    ("SINEW_SHELL_PREFIX", "shellCommandPrefix"),
+];
+
+/// Settings that flags set.
+const FLAGS: &[(&str, &str)] = &[
+    ("fast-model", "modelRoles.fast"),
+    ("slow-model", "modelRoles.slow"),
+    ("plan-model", "modelRoles.plan"),
+    ("session-dir", "sessionDir"),
+];
+
+/// Merges defaults, the user's file, the project's file, variables and flags. What cannot be used is left out and
+/// named.
+pub(crate) fn load(args: &Args, environment: &Environment, paths: &Paths) -> Config {
+    let trusted = if args.has("trust") { Source::User } else { Source::Project };
+    let files = [(paths.agent.join("settings.json"), Source::User), (paths.project.join("settings.json"), trusted)];
+    let mut config = Config { settings: Settings::default(), warnings: Vec::new() };
+    let mut unknown = Vec::new();
+    for (path, source) in files {
+        match read(&path, source) {
+            Ok(layer) => {
+                config.settings.merge(layer.values);
+                config.warnings.extend(layer.warnings);
+                unknown.extend(layer.unknown);
+            }
+            Err(reason) => config.warnings.push(reason),
+        }
+    }
+    if environment.get("SINEW_MODEL").is_some() && environment.get("SINEW_PROVIDER").is_none() {
+        // A variable for the model alone means that model, not one of that name at the provider of a file.
+        config.settings.set("defaultProvider", Value::Null);
+    }
+    for (name, key) in VARIABLES {
+        let Some(value) = environment.get(name) else { continue };
+        let mut alone = Settings::default();
+        alone.set(key, json!(value));
+        let layer = settings::layer(alone.into_values(), name, Source::User);
+        config.warnings.extend(layer.warnings);
+        config.settings.merge(layer.values);
+    }
+    for (flag, key) in FLAGS {
+        if let Some(value) = args.value(flag) {
+            config.settings.set(key, json!(value));
+        }
+    }
+    if let Ok(Some(turns)) = args.number("max-turns") {
+        config.settings.set("maxTurns", json!(turns));
+    }
+    if args.has("verbose") || config.settings.flag("verbose") {
+        config.settings.set("verbose", json!(true));
+        config.warnings.extend(unknown);
+    }
+    config
+}
+
+fn read(path: &Path, source: Source) -> Result<Layer, String> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => settings::read(&text, &path.display().to_string(), source),
+        Err(error) if is_missing(&error) => Ok(Layer::default()),
+        Err(error) => Err(format!("{}: {error}", path.display())),
+    }
+}
+
+/// Whether a file is not there, as opposed to unreadable.
+pub(crate) fn is_missing(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+}

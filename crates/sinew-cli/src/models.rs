@@ -1,0 +1,371 @@
+//! Which model answers, with which key.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sinew::base::{Error, ErrorCode, Result};
+use sinew_agent::agent::{Models, Reached};
+use sinew_agent::clock::{Clock, SystemClock};
+use sinew_agent::settings::Settings;
+use sinew_llm::credentials::{AuthFile, CommandRunner, Credentials};
+use sinew_llm::error::{ErrorInfo, ErrorKind};
+use sinew_llm::http::{HttpClient, HttpConfig};
+use sinew_llm::model::Model;
+use sinew_llm::models::{Registry, Selection, discover};
+use sinew_llm::provider::{Auth, Provider, Secret};
+use sinew_llm::scripted::{Script, ScriptedProvider, Variables};
+use sinew_llm::wire;
+
+use crate::args::Args;
+use crate::config::{Environment, Paths, is_missing};
+use crate::failure::Failure;
+
+const NO_MODEL: &str = "No model. Set one up in one of three ways: set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY \
+or GEMINI_API_KEY; describe a server in models.json; or start Ollama and choose a model with --model ollama/<name>.";
+
+/// All models and keys of a run.
+pub(crate) struct Chooser {
+    registry: Registry,
+    credentials: Credentials,
+    client: HttpClient,
+    script: Option<ScriptedProvider>,
+    settings: Settings,
+    offline: bool,
+    /// Decides between several keys of a provider.
+    session: String,
+    state: Mutex<State>,
+    /// What was wrong with models.json and auth.json.
+    pub(crate) warnings: Vec<String>,
+}
+
+#[derive(Default)]
+struct State {
+    /// The model that stands for a role that is not set.
+    fallback: String,
+    /// Which of a provider's keys was used last.
+    used: HashMap<String, usize>,
+}
+
+impl Chooser {
+    /// Reads models.json and auth.json; what is broken in them is named in `warnings`.
+    ///
+    /// # Errors
+    /// The script cannot be used.
+    pub(crate) fn read(
+        args: &Args,
+        environment: &Environment,
+        paths: &Paths,
+        settings: &Settings,
+        session: &str,
+    ) -> Result<Chooser, Failure> {
+        let mut warnings = Vec::new();
+        let mut registry = Registry::builtin(environment.get("OLLAMA_BASE_URL"));
+        let file = paths.agent.join("models.json");
+        match std::fs::read_to_string(&file) {
+            Ok(text) => {
+                let merged = registry.merge_file(&text, &file.display().to_string());
+                warnings.extend(merged.err().map(|error| error.to_string()));
+            }
+            Err(error) if is_missing(&error) => {}
+            Err(error) => warnings.push(format!("{}: {error}", file.display())),
+        }
+        let file = paths.agent.join("auth.json");
+        let auth = AuthFile::load(&file).unwrap_or_else(|error| {
+            if file.exists() {
+                warnings.push(error.message().to_string());
+            }
+            AuthFile::default()
+        });
+        let client = HttpClient::new(http(environment, settings));
+        let variables = environment.clone();
+        let look: sinew_llm::credentials::Environment = Arc::new(move |name| variables.get(name).map(str::to_string));
+        let runner = runner(environment, &registry, settings, &paths.cwd);
+        let credentials = |key| {
+            Credentials::new(Arc::clone(&look), Arc::clone(&runner), auth.clone(), key)
+                .with_renewal(client.clone(), file.clone())
+        };
+        let script = script(args, environment, paths, session)?;
+        let mut chooser = Chooser {
+            registry,
+            credentials: credentials(None),
+            client: client.clone(),
+            script,
+            settings: settings.clone(),
+            offline: args.has("offline") || environment.is_on("SINEW_OFFLINE"),
+            session: session.to_string(),
+            state: Mutex::default(),
+            warnings,
+        };
+        if let Some(key) = args.value("api-key") {
+            let chosen = chooser.named(args).or_else(|| chooser.preset()).and_then(std::result::Result::ok);
+            let provider = chosen.map(|chosen| chosen.model.provider).ok_or_else(|| {
+                Failure::usage("--api-key: it is not clear for which provider; add --provider or --model")
+            })?;
+            chooser.credentials = credentials(Some((provider, Secret::new(key))));
+        }
+        Ok(chooser)
+    }
+
+    pub(crate) fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Whether there is a key for a provider, or none is needed.
+    pub(crate) fn has_key(&self, provider: &str) -> bool {
+        self.registry.provider(provider).is_some_and(|entry| self.credentials.has(entry))
+    }
+
+    fn has_own_key(&self, provider: &str) -> bool {
+        self.registry.provider(provider).is_some_and(|entry| self.credentials.has_key(entry))
+    }
+
+    /// Names of variables that hold keys of providers.
+    pub(crate) fn key_names(&self) -> Vec<String> {
+        key_names(&self.registry)
+    }
+
+    /// The model to begin with: of the flags, of the session, of the settings, of the keys there are.
+    ///
+    /// # Errors
+    /// There is none, or the one that was asked for is not known.
+    pub(crate) async fn first(&mut self, args: &Args, resumed: Option<&str>) -> Result<Selection, Failure> {
+        if let Some(script) = &self.script {
+            return Ok(Selection { model: script.model(), level: None, warning: None });
+        }
+        if let Some(found) = self.named(args) {
+            return found.map_err(Failure::config);
+        }
+        if let Some(key) = resumed
+            && let Some((provider, _)) = key.split_once('/')
+            && self.has_key(provider)
+            && let Ok(found) = self.select(key)
+        {
+            return Ok(found);
+        }
+        let from = args.list("models").unwrap_or_default();
+        if let Some(first) = from
+            .iter()
+            .find_map(|glob| self.registry.select_all(glob, &|provider| self.has_key(provider)).into_iter().next())
+        {
+            return Ok(first);
+        }
+        if let Some(pattern) = from.first() {
+            return Err(Failure::config(format!("--models {pattern}: no model matches; see sinew --list-models")));
+        }
+        if let Some(found) = self.preset() {
+            return found.map_err(Failure::config);
+        }
+        if let Some(model) = self.registry.first_with_key(&|provider| self.has_own_key(provider)) {
+            return Ok(Selection { model: model.clone(), level: None, warning: None });
+        }
+        if !self.offline {
+            self.ask("ollama").await;
+        }
+        match self.registry.models().iter().find(|model| model.provider == "ollama") {
+            Some(model) => Ok(Selection { model: model.clone(), level: None, warning: None }),
+            None => Err(Failure::config(NO_MODEL)),
+        }
+    }
+
+    /// What `--provider` and `--model` ask for.
+    fn named(&self, args: &Args) -> Option<std::result::Result<Selection, String>> {
+        self.of_provider(args.value("provider"), args.value("model"))
+    }
+
+    /// What `defaultProvider` and `defaultModel` ask for.
+    fn preset(&self) -> Option<std::result::Result<Selection, String>> {
+        let (provider, model) = (self.settings.text("defaultProvider"), self.settings.text("defaultModel"));
+        self.of_provider(provider.as_deref(), model.as_deref())
+    }
+
+    fn of_provider(
+        &self,
+        provider: Option<&str>,
+        model: Option<&str>,
+    ) -> Option<std::result::Result<Selection, String>> {
+        let Some(id) = provider else { return Some(self.select(model?)) };
+        let Some(entry) = self.registry.provider(id) else {
+            let known: Vec<&str> = self.registry.providers().iter().map(|entry| entry.id.as_str()).collect();
+            return Some(Err(format!("Provider not found: {id}. Known: {}", known.join(", "))));
+        };
+        Some(match model {
+            Some(model) if model.starts_with(&format!("{}/", entry.id)) => self.select(model),
+            // The provider that was named, and no other that has such a model too.
+            Some(model) => self.select(&format!("{}/{model}", entry.id)),
+            None => match self.registry.models().iter().find(|model| model.provider == entry.id) {
+                Some(model) => Ok(Selection { model: model.clone(), level: None, warning: None }),
+                None => Err(format!("provider {id} has no model in the table: name one with --model")),
+            },
+        })
+    }
+
+    fn select(&self, pattern: &str) -> std::result::Result<Selection, String> {
+        let pattern = match pattern.strip_prefix("role:") {
+            Some(role) => self.role(role),
+            None => pattern.to_string(),
+        };
+        self.registry.select(&pattern, &|provider| self.has_key(provider)).map_err(|error| error.to_string())
+    }
+
+    fn role(&self, name: &str) -> String {
+        let roles = self.settings.names("modelRoles");
+        let of = |wanted: &str| roles.iter().find(|(role, _)| role == wanted).map(|(_, pattern)| pattern.clone());
+        of(name).or_else(|| of("default")).unwrap_or_else(|| self.state().fallback.clone())
+    }
+
+    /// Asks a provider's server for its models; answers what to tell the user, where it went wrong.
+    pub(crate) async fn ask(&mut self, provider: &str) -> Option<String> {
+        use sinew_llm::models::DiscoveryState::{Empty, Ok, Unauthenticated, Unavailable};
+        let entry = self.registry.provider(provider)?.clone();
+        let now = SystemClock.now();
+        let auth = self.credentials.resolve(&entry, &self.session, now).await.map_or(Auth::None, |found| found.auth);
+        let found = discover(&self.client, &entry, &auth, now).await;
+        self.registry.add_discovered(&found);
+        match found.state {
+            Ok => None,
+            Empty(why) | Unavailable(why) => Some(format!("{provider}: {why}")),
+            Unauthenticated => Some(format!("{provider}: the server wants a key")),
+        }
+    }
+
+    /// A model with its provider and a key.
+    pub(crate) async fn connect(&self, mut model: Model) -> std::result::Result<Reached, ErrorInfo> {
+        if let Some(script) = &self.script {
+            return Ok(Reached { provider: Arc::new(script.clone()), model: script.model(), auth: Auth::None });
+        }
+        let config = |text: String| ErrorInfo::new(ErrorKind::Config, text);
+        let entry = self.registry.provider(&model.provider);
+        let entry = entry.ok_or_else(|| config(format!("Provider not found: {}", model.provider)))?;
+        let found = self.credentials.resolve(entry, &self.session, SystemClock.now()).await?;
+        self.state().used.insert(entry.id.clone(), found.index);
+        model.headers = self.credentials.headers(&model.headers).await?;
+        let provider = wire::provider(&model.api, self.client.clone()).ok_or_else(|| {
+            let known: Vec<&str> = wire::apis().collect();
+            config(format!("{}: unknown api \"{}\"; known: {}", model.key(), model.api, known.join(", ")))
+        })?;
+        Ok(Reached { provider: Arc::<dyn Provider>::from(provider), model, auth: found.auth })
+    }
+
+    /// Makes a model stand for roles that are not set.
+    pub(crate) fn set_fallback(&self, model: &Model) {
+        self.state().fallback = model.key();
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// [`Chooser::connect`] for callers that cannot wait.
+    fn connect_now(&self, model: Model) -> std::result::Result<Reached, ErrorInfo> {
+        tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(self.connect(model)))
+    }
+}
+
+impl Models for Chooser {
+    fn reach(&self, pattern: &str) -> Result<Reached> {
+        let model = match &self.script {
+            // A script is the only one that answers: nothing leaves the machine.
+            Some(script) => script.model(),
+            None => self.select(pattern).map_err(|text| Error::new(ErrorCode::NotFound, text))?.model,
+        };
+        self.connect_now(model).map_err(|error| Error::new(ErrorCode::Unsupported, error.message))
+    }
+
+    fn other_credential(&self, failed: &Reached, error: &ErrorInfo) -> Option<Reached> {
+        let provider = &failed.model.provider;
+        let index = self.state().used.get(provider).copied()?;
+        let (_, free) = self.credentials.rest(provider, index, error.retry_after_ms, SystemClock.now());
+        let other = if free { self.connect_now(failed.model.clone()).ok() } else { None };
+        other.filter(|other| other.auth != failed.auth)
+    }
+
+    fn larger(&self, current: &Reached) -> Option<Reached> {
+        let target = self.registry.promotion_target(&current.model)?.clone();
+        self.connect_now(target).ok()
+    }
+}
+
+/// How connections are made.
+pub(crate) fn http(environment: &Environment, settings: &Settings) -> HttpConfig {
+    let limit = |path: &str| match settings.number(path) {
+        0 => None,
+        ms => Some(Duration::from_millis(ms)),
+    };
+    let idle = limit("providerTimeouts.idleMs");
+    HttpConfig {
+        connect_timeout: limit("providerTimeouts.connectMs"),
+        idle_timeout: idle,
+        stall_timeout: idle,
+        proxies: environment.proxies(),
+        ..HttpConfig::default()
+    }
+}
+
+fn key_names(registry: &Registry) -> Vec<String> {
+    registry.providers().iter().flat_map(|entry| entry.env.iter().cloned()).collect()
+}
+
+fn script(
+    args: &Args,
+    environment: &Environment,
+    paths: &Paths,
+    session: &str,
+) -> Result<Option<ScriptedProvider>, Failure> {
+    let Some(file) = args.value("script").or_else(|| environment.get("SINEW_SCRIPT")) else { return Ok(None) };
+    let text = std::fs::read_to_string(paths.cwd.join(file))
+        .map_err(|error| Failure::config(format!("--script {file}: {error}")))?;
+    let variables = Variables {
+        cwd: paths.cwd.to_string_lossy().into_owned(),
+        session_id: session.to_string(),
+        env: environment.texts(),
+    };
+    let script = Script::parse(&text, &variables).map_err(|error| Failure::config(error.to_string()))?;
+    Ok(Some(ScriptedProvider::new(script)))
+}
+
+/// How long a command that tells a key may take.
+const COMMAND_LIMIT: Duration = Duration::from_secs(10);
+
+/// Runs the command behind a `!`, without the keys of providers in its environment.
+fn runner(environment: &Environment, registry: &Registry, settings: &Settings, cwd: &Path) -> CommandRunner {
+    let keep = settings.tools().pass_through;
+    let keys = key_names(registry);
+    let is_secret = |name: &str| {
+        const ENDS: [&str; 4] = ["_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
+        !keep.iter().any(|kept| kept == name)
+            && (ENDS.iter().any(|end| name.ends_with(end)) || keys.iter().any(|key| key == name))
+    };
+    let variables: Vec<_> =
+        environment.variables().iter().filter(|(name, _)| !is_secret(&name.to_string_lossy())).cloned().collect();
+    let cwd = cwd.to_path_buf();
+    Arc::new(move |command: &str| {
+        let mut child = Command::new("/bin/sh");
+        child.arg("-c").arg(command).current_dir(&cwd).env_clear().envs(variables.iter().cloned());
+        child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        // Its own group, so that everything it started ends with it.
+        std::os::unix::process::CommandExt::process_group(&mut child, 0);
+        let child = child.spawn().map_err(|error| format!("cannot start: {error}"))?;
+        let pid = child.id();
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::spawn(move || tell.send(child.wait_with_output()));
+        let Ok(output) = told.recv_timeout(COMMAND_LIMIT) else {
+            if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
+                // It may have ended this very moment.
+                let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+            }
+            return Err(format!("no answer within {} s", COMMAND_LIMIT.as_secs()));
+        };
+        let output = output.map_err(|error| error.to_string())?;
+        if !output.status.success() {
+            return Err(format!("it ended with {}", output.status));
+        }
+        let text = String::from_utf8(output.stdout).map_err(|_| "its output is not UTF-8".to_string())?;
+        match text.trim() {
+            "" => Err("it wrote nothing".into()),
+            text => Ok(text.to_string()),
+        }
+    })
+}

@@ -1,0 +1,66 @@
+//! Events as lines of JSON.
+
+use std::io::{self, Stdout, Write};
+
+use serde_json::Value;
+use sinew_agent::event::Event;
+
+use super::Show;
+
+/// The header of the session, then one event per line.
+pub(super) struct Lines {
+    out: Stdout,
+    partials: bool,
+    /// The end of the latest run. It is written when the next one begins or nothing follows, so that the last line is
+    /// the end of the last run, whatever is told after it.
+    ended: Option<Vec<u8>>,
+}
+
+impl Lines {
+    pub(super) fn new(partials: bool) -> Lines {
+        Lines { out: io::stdout(), partials, ended: None }
+    }
+
+    fn line(&mut self, mut line: Vec<u8>) -> io::Result<()> {
+        line.push(b'\n');
+        let mut out = self.out.lock();
+        out.write_all(&line)?;
+        out.flush()
+    }
+
+    fn release(&mut self) -> io::Result<()> {
+        self.ended.take().map_or(Ok(()), |line| self.line(line))
+    }
+}
+
+impl Show for Lines {
+    fn begin(&mut self, header: &Value) -> io::Result<()> {
+        self.line(serde_json::to_vec(header)?)
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            // The end of the program says the same.
+            Event::AgentSettled {} => return Ok(()),
+            Event::AgentStart => self.release()?,
+            Event::AgentEnd { .. } => {
+                self.release()?;
+                self.ended = Some(serde_json::to_vec(event)?);
+                return Ok(());
+            }
+            Event::MessageUpdate { .. } if !self.partials => {
+                let mut value = serde_json::to_value(event)?;
+                if let Value::Object(fields) = &mut value {
+                    fields.shift_remove("message");
+                }
+                return self.line(serde_json::to_vec(&value)?);
+            }
+            _ => {}
+        }
+        self.line(serde_json::to_vec(event)?)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.release()
+    }
+}

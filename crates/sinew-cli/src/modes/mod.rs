@@ -1,0 +1,178 @@
+//! Runs prompts one after another and shows their events, until they are done, a signal comes or nobody reads.
+
+mod json;
+mod print;
+
+use std::io::{self, Write};
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use serde_json::Value;
+use sinew_agent::agent::{AgentSession, Outcome, Stop};
+use sinew_agent::event::Event;
+use sinew_llm::error::ErrorKind;
+use sinew_llm::message::AgentMessage;
+use tokio::sync::oneshot;
+
+/// How long a run may take to end after a signal, and its last words to be written.
+const END: Duration = Duration::from_millis(2_000);
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// What is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Look {
+    /// Events as lines of JSON, in place of the answer's text.
+    pub(crate) json: bool,
+    /// Thoughts on stderr.
+    pub(crate) verbose: bool,
+    /// A snapshot of the message stands in each of its updates.
+    pub(crate) partials: bool,
+    /// A line for each tool on stderr.
+    pub(crate) tool_lines: bool,
+    /// Styles on stderr.
+    pub(crate) colour: bool,
+}
+
+/// Shows events. An error is one of stdout; it ends the run.
+trait Show: Send {
+    fn begin(&mut self, header: &Value) -> io::Result<()>;
+    fn event(&mut self, event: &Event) -> io::Result<()>;
+    fn end(&mut self) -> io::Result<()>;
+}
+
+/// Runs the prompts and gives the exit code.
+pub(crate) async fn run(agent: AgentSession, prompts: Vec<Vec<AgentMessage>>, warnings: Vec<String>, look: Look) -> u8 {
+    for warning in warnings {
+        tell(&format!("Warning: {warning}"));
+    }
+    let header = serde_json::to_value(agent.session().header()).unwrap_or_default();
+    let mut listener = agent.subscribe();
+    let mut show: Box<dyn Show> =
+        if look.json { Box::new(json::Lines::new(look.partials)) } else { Box::new(print::Text::new(look)) };
+    let (lost, mut gone) = oneshot::channel();
+    // On a thread of its own: a reader that is slow must not keep signals from being heard.
+    let shown = tokio::task::spawn_blocking(move || {
+        let mut write = || {
+            show.begin(&header)?;
+            while let Some(event) = listener.blocking_recv() {
+                show.event(&event)?;
+            }
+            show.end()
+        };
+        let written = write();
+        if written.is_err() {
+            // The run may be over already.
+            let _ = lost.send(());
+        }
+        written
+    });
+    let stop = AtomicBool::new(false);
+    let code = {
+        let mut work = std::pin::pin!(all(&agent, prompts, &stop));
+        tokio::select! {
+            ended = &mut work => code(&ended),
+            code = signalled() => { halt(&agent, &stop, work).await; code }
+            Ok(()) = &mut gone => { halt(&agent, &stop, work).await; 0 }
+        }
+    };
+    if let Err(error) = agent.session().flush() {
+        tell(&format!("Warning: {error}"));
+    }
+    // The last handle: the listener reads what is left, and ends.
+    drop(agent);
+    let limit = if code >= 128 { LAST_WORDS } else { Duration::MAX };
+    match tokio::time::timeout(limit, shown).await {
+        Ok(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => {
+            tell(&format!("Error: write to stdout: {error}"));
+            1
+        }
+        // Nobody reads any more: what was to be kept is in the session.
+        Ok(Ok(Err(_))) => 0,
+        Ok(Err(panic)) => {
+            tell(&format!("Error: {panic}"));
+            1
+        }
+        Ok(Ok(Ok(()))) | Err(_) => code,
+    }
+}
+
+/// All prompts; the first one that does not end well is the last.
+async fn all(agent: &AgentSession, prompts: Vec<Vec<AgentMessage>>, stop: &AtomicBool) -> Result<Stop, String> {
+    let mut last = Stop::Done;
+    for messages in prompts {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(Stop::Aborted);
+        }
+        let outcome: Outcome = agent.prompt(messages, None).await.map_err(|error| error.message().to_string())?;
+        last = outcome.stop;
+        if !matches!(last, Stop::Done | Stop::OutputLimit | Stop::Queued) {
+            break;
+        }
+    }
+    Ok(last)
+}
+
+/// Ends the run and waits for that, but not long.
+async fn halt(agent: &AgentSession, stop: &AtomicBool, work: Pin<&mut impl Future<Output = Result<Stop, String>>>) {
+    stop.store(true, Ordering::Relaxed);
+    agent.abort();
+    // What is not over by then is dropped.
+    let _ = tokio::time::timeout(END, work).await;
+}
+
+/// Tells why a run ended, and gives its exit code.
+fn code(outcome: &Result<Stop, String>) -> u8 {
+    match outcome {
+        Ok(Stop::Done | Stop::Queued) => 0,
+        Ok(Stop::OutputLimit) => {
+            tell("Warning: the answer was cut off by the output limit (--max-tokens)");
+            0
+        }
+        Ok(Stop::TurnLimit(turns)) => {
+            tell(&format!("Error: stopped after {turns} turns; --max-turns allows more"));
+            4
+        }
+        Ok(Stop::Aborted) => {
+            tell("Error: aborted");
+            1
+        }
+        Ok(Stop::Failed(error)) => {
+            tell(&format!("Error: {}", error.message));
+            if error.kind == ErrorKind::Config { 3 } else { 1 }
+        }
+        Err(reason) => {
+            tell(&format!("Error: {reason}"));
+            1
+        }
+    }
+}
+
+/// The exit code of the first signal that asks for the end.
+async fn signalled() -> u8 {
+    use tokio::signal::unix::{SignalKind, signal};
+    let wait = |kind: SignalKind| async move {
+        match signal(kind) {
+            Ok(mut stream) => stream.recv().await,
+            // Without a handler the signal ends the process at once.
+            Err(_) => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        _ = wait(SignalKind::interrupt()) => 130,
+        _ = wait(SignalKind::terminate()) => 143,
+        _ = wait(SignalKind::hangup()) => 143,
+    }
+}
+
+/// A line on stderr, without what a terminal would obey.
+pub(super) fn tell(line: &str) {
+    // Nobody is left to tell when stderr is closed.
+    let _ = writeln!(io::stderr(), "{}", plain(line));
+}
+
+/// `text` without control characters but tabs and line feeds: a terminal obeys none of what is left. It goes
+/// character by character, so that a sequence cut into pieces gets no further.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
