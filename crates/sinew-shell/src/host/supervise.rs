@@ -179,6 +179,13 @@ impl Supervisor {
         if stop.all && (late || targets.is_empty()) {
             return true;
         }
+        // The shell first: a command whose child dies before the shell knows that it is to leave goes on with the next.
+        if !stop.all && !stop.settled && stop.nudged.is_none_or(|last| now >= last + NUDGE) {
+            stop.nudged = Some(now);
+            if let Some(shell) = tree::look(self.shell()) {
+                tree::signal(shell, LEAVE);
+            }
+        }
         for process in &targets {
             let name = (process.pid, process.start);
             if late {
@@ -193,12 +200,6 @@ impl Supervisor {
         if late {
             for process in &targets {
                 tree::signal(*process, libc::SIGKILL);
-            }
-        }
-        if !stop.all && !stop.settled && stop.nudged.is_none_or(|last| now >= last + NUDGE) {
-            stop.nudged = Some(now);
-            if let Some(shell) = tree::look(self.shell()) {
-                tree::signal(shell, LEAVE);
             }
         }
         if stop.settled && targets.is_empty() {
