@@ -4,6 +4,7 @@
 //! call looks at the `details` of its output, the model sees only the text.
 
 mod arguments;
+mod bash;
 mod edit;
 mod find;
 mod grep;
@@ -19,9 +20,9 @@ mod write;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use sinew::shell::{Companion, Environment};
+use sinew::shell::{Companion, Environment, Shell};
 
 use crate::artifacts::Artifacts;
 use crate::tool::Tool;
@@ -55,13 +56,21 @@ pub struct Host {
     options: HostOptions,
     seen: seen::Seen,
     warned: Mutex<HashSet<seen::Hash>>,
+    shell: OnceLock<Shell>,
+    shell_folder: Mutex<Option<PathBuf>>,
 }
 
 impl Host {
     /// Starts nothing and touches no file.
     #[must_use]
     pub fn new(options: HostOptions) -> Arc<Host> {
-        Arc::new(Host { options, seen: seen::Seen::default(), warned: Mutex::default() })
+        Arc::new(Host {
+            options,
+            seen: seen::Seen::default(),
+            warned: Mutex::default(),
+            shell: OnceLock::new(),
+            shell_folder: Mutex::default(),
+        })
     }
 
     /// Whether this is the first time that something, named by a digest, is asked about.
@@ -70,7 +79,11 @@ impl Host {
     }
 
     /// Ends the shell of the session and everything that it started. Later commands are errors.
-    pub fn close(&self) {}
+    pub fn close(&self) {
+        if let Some(shell) = self.shell.get() {
+            shell.close();
+        }
+    }
 }
 
 /// Shows questions to the user and waits for the answers.
@@ -121,7 +134,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     SPECS.iter().map(|spec| spec.name)
 }
 
-static SPECS: &[&Spec] = &[&read::SPEC, &write::SPEC, &edit::SPEC, &grep::SPEC, &find::SPEC, &ls::SPEC];
+static SPECS: &[&Spec] = &[&read::SPEC, &write::SPEC, &edit::SPEC, &bash::SPEC, &grep::SPEC, &find::SPEC, &ls::SPEC];
 
 #[cfg(test)]
 mod tests;
