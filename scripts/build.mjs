@@ -15,6 +15,7 @@ const HELP = `npm run build -- [options]
   --glibc VERSION   Linux: link for this glibc and later (2.28 for releases), through cargo-zigbuild
   --dev             write sinew_natives.dev.node, which SINEW_DEV loads
   --natives-only    leave out the TypeScript
+  --typescript-only build the TypeScript alone, beside an addon that is there
 `;
 
 const LEVEL = { modern: "x86-64-v3", baseline: "x86-64-v2" };
@@ -34,6 +35,7 @@ const { values } = parseArgs({
     glibc: { type: "string" },
     dev: { type: "boolean", default: false },
     "natives-only": { type: "boolean", default: false },
+    "typescript-only": { type: "boolean", default: false },
     help: { type: "boolean", short: "h" },
   },
 });
@@ -121,7 +123,7 @@ if (values.help) {
   process.stdout.write(HELP);
 } else {
   try {
-    await natives();
+    if (!values["typescript-only"]) await natives();
     if (!values["natives-only"]) await typescript();
   } catch (error) {
     console.error(`build: ${error.message}`);

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { EMBEDDED } from "./embedded.js";
-import { dataFolder, extract, privateTemporary } from "./loader-extract.js";
+import type * as Extract from "./loader-extract.js";
 import { VERSION } from "./loader-version.js";
 import type { Variant } from "./variant.js";
 
@@ -56,6 +56,11 @@ function file(path: string): Candidate {
   };
 }
 
+/** Loaded where a host is compiled: its imports would cost everybody else 4 ms. */
+function extraction(): typeof Extract {
+  return require("./loader-extract.js") as typeof Extract;
+}
+
 /** A file of a folder of ours, after what the host carries was written there. */
 function extracted(name: string, base: () => string): Candidate {
   let what = `${name} (embedded)`;
@@ -67,7 +72,7 @@ function extracted(name: string, base: () => string): Candidate {
       const folder = join(base(), "natives", VERSION);
       what = join(folder, name);
       const files = EMBEDDED.filter((each) => each.name === name || each.name === companionName(process.platform));
-      if (files.some((each) => each.name === name)) extract(folder, files);
+      if (files.some((each) => each.name === name)) extraction().extract(folder, files);
       return file(what).find();
     },
   };
@@ -88,10 +93,12 @@ export function* candidates(tag: string, variants: readonly Variant[], env: Node
   const folders = root === undefined ? [] : [join(root, "native"), join(root, "..", "..", "native", "build")];
   if (env["SINEW_DEV"]) for (const folder of folders) yield file(join(folder, "sinew_natives.dev.node"));
   if (isCompiled(env)) {
-    const data = () => join(dataFolder(process.platform, env), "sinew");
+    const data = () => join(extraction().dataFolder(process.platform, env), "sinew");
     for (const name of names) yield extracted(name, data);
     // Only what the host carries goes there; nothing is taken that somebody else may have put there.
-    for (const name of names) if (EMBEDDED.some((each) => each.name === name)) yield extracted(name, privateTemporary);
+    for (const name of names) if (EMBEDDED.some((each) => each.name === name)) {
+      yield extracted(name, () => extraction().privateTemporary());
+    }
   }
   for (const name of names) {
     const module = `@sinew/natives-${tag}/${name}`;

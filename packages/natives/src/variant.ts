@@ -2,7 +2,7 @@
  * Which of the two x64 builds this CPU can run, without starting a program.
  * @module
  */
-import { readFileSync } from "node:fs";
+import { closeSync, openSync, readSync } from "node:fs";
 
 /** `modern` is x86-64-v3 (AVX2 and its companions), `baseline` x86-64-v2. */
 export type Variant = "modern" | "baseline";
@@ -33,12 +33,25 @@ export function variants(arch: string, platform: string, env: NodeJS.ProcessEnv)
 function linuxSupportsModern(): boolean | undefined {
   let text: string;
   try {
-    text = readFileSync("/proc/cpuinfo", "latin1");
+    text = head("/proc/cpuinfo");
   } catch {
     return undefined;
   }
-  const flags = /^flags\s*:(.*)$/m.exec(text)?.[1];
+  const flags = /^flags\s*:(.*)\n/m.exec(text)?.[1];
   if (flags === undefined) return undefined;
   const has = new Set(flags.trim().split(/\s+/));
   return V3.every((flag) => has.has(flag));
+}
+
+/** The first processor's part: the system writes one of 1–2 KiB for each, and asks each processor for its speed. */
+function head(path: string): string {
+  const bytes = Buffer.alloc(8192);
+  const fd = openSync(path, "r");
+  try {
+    let size = 0;
+    for (let got = -1; got !== 0 && size < bytes.length && !bytes.includes("\n\n"); size += got) got = readSync(fd, bytes, size, bytes.length - size, null);
+    return bytes.toString("latin1", 0, size);
+  } finally {
+    closeSync(fd);
+  }
 }

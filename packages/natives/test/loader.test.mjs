@@ -179,7 +179,7 @@ test("a forced variant is taken, falls back from modern to baseline only, and no
 test("without /proc/cpuinfo the baseline addon is asked what the processor has", { skip: !X64 && "x64 only" }, async (t) => {
   const { folder, path: baseline } = withAddon(t, BASELINE);
   const modern = join(folder, "native", MODERN);
-  const hidden = `const fs = require("fs"); const read = fs.readFileSync; fs.readFileSync = (path, ...rest) => { if (path === "/proc/cpuinfo") throw new Error("hidden"); return read(path, ...rest); }`;
+  const hidden = `const fs = require("fs"); const open = fs.openSync; fs.openSync = (path, ...rest) => { if (path === "/proc/cpuinfo") throw new Error("hidden"); return open(path, ...rest); }`;
   await loads(folder, baseline, { before: hidden });
   place(addon, modern);
   const { native } = await import("../dist/loader.js").then((module) => module.default);

@@ -1,0 +1,55 @@
+// What it costs to load the package: time and memory of a fresh process, beside one that loads nothing.
+import { spawnSync } from "node:child_process";
+import { createRequire } from "node:module";
+import { statSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../../scripts/lib/steps.mjs";
+
+const ROUNDS = 21;
+
+/** Runs a script in a fresh process; it prints one JSON value. */
+function ask(script, args = []) {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [...args, "-e", script], { cwd: ROOT, encoding: "utf8", env: { ...process.env, SINEW_DEV: "" } });
+  if (status !== 0) throw new Error(stderr);
+  return JSON.parse(stdout);
+}
+
+function median(list) {
+  return [...list].sort((a, b) => a - b)[list.length >> 1];
+}
+
+/** Medians of each script, taking turns. */
+function turns(scripts) {
+  const values = Object.fromEntries(Object.keys(scripts).map((name) => [name, []]));
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const [name, script] of Object.entries(scripts)) values[name].push(ask(script, ["--expose-gc"]));
+  }
+  return Object.fromEntries(Object.entries(values).map(([name, list]) => [name, median(list)]));
+}
+
+export default async function (bench) {
+  const path = JSON.stringify(join(ROOT, "packages", "natives"));
+  const require = createRequire(import.meta.url);
+  const { candidates } = require("../../packages/natives/dist/loader-candidates.js");
+  const { variants } = require("../../packages/natives/dist/variant.js");
+  const tag = `${process.platform}-${process.arch}`;
+  const addon = [...candidates(tag, variants(process.arch, process.platform, process.env) ?? ["baseline"], {})]
+    .map(({ find }) => {
+      try {
+        return find();
+      } catch {
+        return undefined; // The next place; the package itself has found one of them.
+      }
+    })
+    .find(Boolean);
+  const timed = (work) => `const t = process.hrtime.bigint(); ${work}; console.log(Number(process.hrtime.bigint() - t) / 1e6);`;
+  const file = JSON.stringify(addon);
+  const ms = turns({ package: timed(`require(${path})`), addon: timed(`require(${file})`) });
+  bench.fact("require of the package, ms", ms.package.toFixed(2), 10);
+  bench.fact("require of the addon alone, ms", ms.addon.toFixed(2));
+  bench.fact("loader and JavaScript beyond the addon, ms", (ms.package - ms.addon).toFixed(2), 5);
+  const resident = (work) => `${work}; gc(); console.log(process.memoryUsage().rss / 2 ** 20);`;
+  const mib = turns({ none: resident(""), package: resident(`require(${path})`) });
+  bench.fact("resident memory of the package, MiB", (mib.package - mib.none).toFixed(1), 15);
+  bench.fact("size of the addon, MiB", (statSync(addon).size / 2 ** 20).toFixed(1), 16);
+}
