@@ -26,7 +26,7 @@ pub(crate) fn run(args: &Args, paths: &Paths) -> Result<Option<u8>, Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words[..] {
         ["sessions", "list"] => list(args, paths).map(Some),
-        ["sessions", "gc", ref rest @ ..] => collect(rest, paths).map(Some),
+        ["sessions", "gc"] => collect(args.has("dry-run"), paths).map(Some),
         ["mcp", ..] if !args.has("print") => Err(later("mcp")),
         ["config", "get" | "set" | "path", ..] => Err(later("config")),
         ["plugin", "new", ..] => Err(later("plugin")),
@@ -56,12 +56,7 @@ fn list(args: &Args, paths: &Paths) -> Result<u8, Failure> {
     print(&out)
 }
 
-fn collect(rest: &[&str], paths: &Paths) -> Result<u8, Failure> {
-    let dry = match rest {
-        [] => false,
-        ["dry-run"] => true,
-        _ => return Err(Failure::usage("usage: sinew sessions gc [--dry-run]")),
-    };
+fn collect(dry: bool, paths: &Paths) -> Result<u8, Failure> {
     let blobs = Blobs::new(paths.agent.join("blobs"));
     let gone = session::collect(&paths.agent.join("sessions"), &blobs, !dry);
     let gone = gone.map_err(|error| Failure::failed(error.message()))?;

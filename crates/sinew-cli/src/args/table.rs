@@ -58,6 +58,8 @@ use Group::{Model, Output, Prompt, Resources, Run, Sessions, Tools};
 use Takes::{Nothing, Optional, Value};
 
 /// In the order of `--help`.
+// One row per flag, whatever its width.
+#[rustfmt::skip]
 pub(crate) static FLAGS: &[Flag] = &[
     flag(Output, "p", "print", Nothing, "answer on stdout and leave"),
     flag(Output, "", "mode", Value("text|json|rpc"), "text for people, json for programs: one event per line"),
@@ -73,13 +75,8 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Sessions, "", "no-session", Nothing, "keep nothing"),
     flag(Sessions, "", "session-dir", Value("DIR"), "keep sessions here"),
     flag(Sessions, "", "all", Nothing, "list sessions of all folders, and empty ones"),
-    flag(
-        Model,
-        "",
-        "model",
-        Value("PATTERN"),
-        "provider/id, or a part of an id; `:high` behind it sets the thinking level",
-    ),
+    flag(Sessions, "", "dry-run", Nothing, "with `sessions gc`: say what would be removed"),
+    flag(Model, "", "model", Value("PATTERN"), "provider/id, or a part of an id; `:high` behind it sets the thinking level"),
     flag(Model, "", "provider", Value("ID"), "anthropic, openai, google, ollama, …"),
     flag(Model, "", "models", Value("GLOBS"), "models to choose from, divided by commas; the first one answers"),
     flag(Model, "", "thinking", Value("LEVEL"), "off, minimal, low, medium, high or xhigh"),

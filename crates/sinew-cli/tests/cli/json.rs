@@ -1,0 +1,77 @@
+//! JSON mode.
+
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, call, finish, text};
+
+#[track_caller]
+fn events(stage: &Stage) -> Vec<Value> {
+    let ran = stage.play(&["--mode", "json", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn kinds(events: &[Value]) -> Vec<&str> {
+    events.iter().map(|event| event["type"].as_str().unwrap()).filter(|kind| *kind != "message_update").collect()
+}
+
+#[test]
+fn every_line_is_an_event_and_they_are_in_order() {
+    let stage = Stage::scripted(&[call("A", "ls", json!({})), text("B")]);
+    let events = events(&stage);
+    let message = ["message_start", "message_end"];
+    let expect = [
+        &["session", "agent_start"][..],
+        &message,
+        &["turn_start"],
+        &message,
+        &["tool_execution_start", "tool_execution_end"],
+        &message,
+        &["turn_end", "turn_start"],
+        &message,
+        &["turn_end", "agent_end"],
+    ];
+    assert_eq!(kinds(&events), expect.concat());
+    assert_eq!(events[0]["version"], 3);
+    assert_eq!(events.last().unwrap()["messages"].as_array().unwrap().len(), 4);
+    let deltas = events.iter().filter(|event| event["assistantMessageEvent"]["type"] == "text_delta");
+    let texts: String = deltas.map(|event| event["assistantMessageEvent"]["delta"].as_str().unwrap()).collect();
+    assert_eq!(texts, "AB");
+}
+
+#[test]
+fn the_last_line_is_the_end_of_the_last_run() {
+    let stage = Stage::scripted(&[json!({"type": "fault", "kind": "http", "status": 503}), text("B")]);
+    stage.write("home/agent/settings.json", r#"{"retry": {"baseDelayMs": 1}}"#);
+    let events = events(&stage);
+    let kinds = kinds(&events);
+    assert_eq!(kinds.last(), Some(&"agent_end"), "{kinds:?}");
+    let count = |kind: &str| kinds.iter().filter(|other| **other == kind).count();
+    assert_eq!((count("agent_start"), count("agent_end")), (2, 2), "{kinds:?}");
+    assert_eq!((count("auto_retry_start"), count("auto_retry_end")), (1, 1), "{kinds:?}");
+    let at = |kind: &str| kinds.iter().position(|other| *other == kind);
+    assert!(at("agent_end") < kinds.iter().rposition(|kind| *kind == "agent_start"), "{kinds:?}");
+}
+
+#[test]
+fn snapshots_can_be_left_out() {
+    let stage = Stage::scripted(&[text("some words")]);
+    let mut command = stage.command(&["--script", "script.jsonl", "--mode=json", "go"]);
+    command.env("SINEW_PARTIALS", "0");
+    let ran = finish(command);
+    let updates = ran.stdout.lines().filter(|line| line.contains("message_update"));
+    let updates: Vec<Value> = updates.map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(!updates.is_empty() && updates.iter().all(|update| update.get("message").is_none()), "{updates:?}");
+    assert!(events(&stage).iter().any(|event| event["type"] == "message_update" && event.get("message").is_some()));
+}
+
+#[test]
+fn nothing_but_json_reaches_stdout() {
+    let stage = Stage::scripted(&[json!({"type": "fault", "kind": "error", "message": "no\u{1b}[2J"})]);
+    stage.write("home/agent/settings.json", r#"{"retry": {"enabled": false}, "speed": 1}"#);
+    let ran = stage.play(&["--mode", "json", "--verbose", "go"]);
+    assert_eq!(ran.code, Some(1));
+    assert!(ran.stdout.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()), "{}", ran.stdout);
+    assert!(ran.stderr.contains("speed: unknown key") && ran.stderr.contains("Error: "), "{}", ran.stderr);
+    assert!(!(ran.stdout + &ran.stderr).contains('\x1b'));
+}

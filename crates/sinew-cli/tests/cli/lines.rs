@@ -1,0 +1,156 @@
+//! One command line, what it writes, and its exit code.
+
+use serde_json::json;
+
+use crate::stage::{Stage, call, finish, text};
+
+#[track_caller]
+fn check(stage: &Stage, args: &[&str], code: i32, stdout: &str, stderr: &str) {
+    let ran = stage.run(args);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), stdout), "{args:?}: {}", ran.stderr);
+    match stderr {
+        "" => assert_eq!(ran.stderr, "", "{args:?}"),
+        part => assert!(ran.stderr.contains(part), "{args:?}: {}", ran.stderr),
+    }
+}
+
+#[test]
+fn wrong_lines_end_with_2_and_say_what_is_wrong() {
+    let stage = Stage::scripted(&[text("hi")]);
+    let script = "script.jsonl";
+    check(&stage, &["--verion"], 2, "", "unknown flag --verion; did you mean --version?");
+    check(&stage, &["-p", "--script", script], 2, "", "No prompt given.");
+    check(&stage, &["-p", "--mode", "rpc", "hi"], 2, "", "--mode rpc is not available yet");
+    check(&stage, &["-p", "--skill", "x", "hi"], 2, "", "--skill is not available yet");
+    check(&stage, &["mcp", "list"], 2, "", "`sinew mcp` is not available yet");
+    check(&stage, &["-p", "--cwd", "no/such", "hi"], 2, "", "--cwd ");
+    check(&stage, &["-p", "--script", script, "--tools", "ls,fly", "hi"], 2, "", "--tools fly: unknown tool; known: ");
+    check(&stage, &["-p", "--api-key", "k", "hi"], 2, "", "add --provider or --model");
+}
+
+#[test]
+fn wrong_configurations_end_with_3() {
+    let stage = Stage::new();
+    stage.write("project/bad.jsonl", "{\"type\":\"turn\",\"content\":[]}\n{\"type\":\"tune\"}\n");
+    check(&stage, &["-p", "hi"], 3, "", "No model. Set one up");
+    check(&stage, &["-p", "--script", "none.jsonl", "hi"], 3, "", "--script none.jsonl: ");
+    check(&stage, &["-p", "--script", "bad.jsonl", "hi"], 3, "", "script:2: ");
+    check(&stage, &["-p", "--model", "zzzzzz", "hi"], 3, "", "Model not found: zzzzzz.");
+    check(&stage, &["-p", "--provider", "nobody", "hi"], 3, "", "Provider not found: nobody");
+    check(&stage, &["-p", "--model", "claude-sonnet-4-5", "hi"], 3, "", "set ANTHROPIC_OAUTH_TOKEN");
+    assert_eq!(stage.files(), Vec::<std::path::PathBuf>::new());
+}
+
+#[test]
+fn what_needs_no_agent_is_answered_at_once() {
+    let stage = Stage::new();
+    check(&stage, &["--version"], 0, concat!("sinew ", env!("CARGO_PKG_VERSION"), "\n"), "");
+    check(&stage, &["sessions", "list"], 0, "No sessions found\n", "");
+    check(&stage, &["sessions", "gc", "--dry-run"], 0, "0 unused pictures would be removed\n", "");
+    let help = stage.run(&["--help"]);
+    assert_eq!((help.code, help.stderr.as_str()), (Some(0), ""));
+    assert!(help.stdout.contains("--continue") && help.stdout.contains("Exit codes"), "{}", help.stdout);
+}
+
+#[test]
+fn stdout_holds_the_answers_and_nothing_else() {
+    let lines = [call("Looking.", "ls", json!({"path": "."})), text("Done.\n"), text("Again.")];
+    let stage = Stage::scripted(&lines);
+    let ran = stage.play(&["-p", "look", "more"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "Looking.\n\nDone.\n\nAgain.\n", ""));
+    let roles: Vec<String> = stage.said().into_iter().map(|(role, _)| role).collect();
+    assert_eq!(roles, ["user", "assistant", "toolResult", "assistant", "user", "assistant"]);
+}
+
+#[test]
+fn verbose_shows_tools_and_thoughts_on_stderr() {
+    let missing = json!({"type": "turn", "content": [
+        {"thinking": "hm"}, {"text": "A"}, {"toolCall": {"name": "read", "arguments": {"path": "none"}}}]});
+    let stage = Stage::scripted(&[missing, text("B")]);
+    let run = |name: &str, value: &str| {
+        let mut command = stage.command(&["--script", "script.jsonl", "-p", "--verbose", "go"]);
+        finish({
+            command.env(name, value);
+            command
+        })
+    };
+    let plain = run("NO_COLOR", "1");
+    assert_eq!(plain.stdout, "A\n\nB\n");
+    assert!(plain.stderr.contains("hm") && plain.stderr.contains("→ read: none"), "{}", plain.stderr);
+    assert!(plain.stderr.contains("✗ read: ") && !plain.stderr.contains('\x1b'), "{}", plain.stderr);
+    let coloured = run("FORCE_COLOR", "1");
+    assert!(coloured.stderr.contains("\x1b[31m✗\x1b[0m"), "{}", coloured.stderr);
+    assert_eq!(coloured.stdout, plain.stdout);
+}
+
+#[test]
+fn an_answer_carries_nothing_that_a_terminal_obeys() {
+    let stage = Stage::scripted(&[text("a\u{1b}[31mb\u{9b}2Jc\u{7}\r\n\td")]);
+    assert_eq!(stage.play(&["-p", "go"]).stdout, "a[31mb2Jc\n\td\n");
+}
+
+#[test]
+fn piped_input_stands_before_the_message() {
+    let expect = |part: &str| json!({"type": "turn", "expect": {"lastRole": "user", "lastContains": part}, "content": [{"text": "ok"}]});
+    let stage = Stage::scripted(&[expect("one\ntwo\n\nsum up")]);
+    let ran = stage.piped(&["sum up"], "one\ntwo\n");
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "ok\n"), "{}", ran.stderr);
+    let stage = Stage::scripted(&[expect("alone")]);
+    assert_eq!(stage.piped(&[], "alone").code, Some(0));
+    // The words of the shell's roles are words where a user writes them.
+    let stage = Stage::scripted(&[expect("brush"), expect("my hair")]);
+    assert_eq!(stage.play(&["brush", "my hair"]).code, Some(0));
+    let stage = Stage::scripted(&[expect("supervise")]);
+    let mut command = stage.command(&["supervise", "the", "build"]);
+    command.env("SINEW_SCRIPT", "script.jsonl");
+    assert!(finish(command).stderr.contains("script exhausted after 1 turns"));
+}
+
+#[test]
+fn named_files_are_attached() {
+    let stage = Stage::scripted(&[text("ok")]);
+    stage.write("project/notes.txt", "first\nsecond\n");
+    let ran = stage.play(&["-p", "@notes.txt", "@missing.txt", "go"]);
+    assert_eq!(
+        ran.stderr,
+        "Warning: @missing.txt: No such file or directory (os error 2)\nError: script exhausted after 1 turns\n"
+    );
+    let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
+    assert!(file.contains("fileMention") && file.contains("first\\nsecond"), "{file}");
+}
+
+#[test]
+fn the_exit_code_says_how_it_ended() {
+    let again = || call("A", "ls", json!({}));
+    let stage = Stage::scripted(&[again(), again(), text("B")]);
+    let ran = stage.play(&["-p", "--max-turns", "1", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(4), "A\n"), "{}", ran.stderr);
+    let stage = Stage::scripted(&[json!({"type": "fault", "kind": "refusal"})]);
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), ""));
+    assert!(ran.stderr.starts_with("Error: "), "{}", ran.stderr);
+}
+
+#[test]
+fn a_broken_models_file_leaves_the_built_in_models() {
+    let stage = Stage::new();
+    stage.write("home/agent/models.json", "{\n  \"providers\": {oops}\n}");
+    let ran = stage.run(&["--list-models"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stdout.contains("anthropic/") && ran.stdout.contains("no key"), "{}", ran.stdout);
+    assert!(ran.stderr.contains("models.json:2:"), "{}", ran.stderr);
+    let ran = stage.run(&["--list-models", "nothing-like-it"]);
+    assert_eq!(ran.stdout, "No model matches \"nothing-like-it\"\n");
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_named_and_the_rest_applies() {
+    let stage = Stage::scripted(&[call("A", "ls", json!({})), text("B")]);
+    stage.write("home/agent/settings.json", r#"{"retry": {"enabled": "yes"}, "maxTurns": 1}"#);
+    stage.write("project/.sinew/settings.json", r#"{"fileGuard": "off"}"#);
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!(ran.code, Some(4), "{}", ran.stderr);
+    assert!(ran.stderr.contains("retry.enabled: expected true or false"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("fileGuard: a project may not set this"), "{}", ran.stderr);
+    assert!(!stage.play(&["-p", "--trust", "go"]).stderr.contains("fileGuard"));
+}

@@ -1,0 +1,118 @@
+//! Which session goes on, and what is in its file.
+
+use serde_json::json;
+
+use crate::stage::{Stage, finish, messages, text};
+
+fn roles(said: &[(String, String)]) -> Vec<&str> {
+    said.iter().map(|(_, text)| text.as_str()).collect()
+}
+
+/// A stage whose every request is answered.
+fn answering() -> Stage {
+    Stage::scripted(&[json!({"type": "script", "onExhausted": "repeat"}), text("ok")])
+}
+
+#[test]
+fn continue_goes_on_with_the_last_session_of_the_folder() {
+    let stage = answering();
+    assert_eq!(stage.play(&["-p", "one"]).code, Some(0));
+    assert_eq!(stage.play(&["-p", "-c", "two"]).code, Some(0));
+    assert_eq!(roles(&stage.said()), ["one", "ok", "two", "ok"]);
+    assert_eq!(stage.play(&["-p", "three"]).code, Some(0));
+    assert_eq!(stage.files().len(), 2);
+}
+
+#[test]
+fn continue_goes_on_with_the_session_of_the_terminal() {
+    let stage = answering();
+    let play = |pane: &str, args: &[&str]| {
+        let mut command = stage.command(&[&["--script", "script.jsonl", "-p"], args].concat());
+        command.env("TMUX_PANE", pane);
+        assert_eq!(finish(command).code, Some(0));
+    };
+    play("%1", &["left"]);
+    play("%2", &["right"]);
+    play("%1", &["-c", "more"]);
+    let files = stage.files();
+    let of = |word: &str| files.iter().map(|file| messages(file)).find(|said| said[0].1 == word).unwrap();
+    assert_eq!(roles(&of("left")), ["left", "ok", "more", "ok"]);
+    assert_eq!(roles(&of("right")), ["right", "ok"]);
+}
+
+#[test]
+fn a_session_is_found_by_a_part_of_its_id() {
+    let stage = answering();
+    let folder = stage.agent().join("sessions").join(sinew_agent::session::folder_name(&stage.project()));
+    std::fs::create_dir_all(&folder).unwrap();
+    for id in ["abc1", "abd2"] {
+        let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-01-01T00:00:00.000Z",
+            "cwd": stage.project()});
+        let entry = json!({"type": "message", "id": "00000001", "parentId": null, "timestamp": "2026-01-01T00:00:00.000Z",
+            "message": {"role": "user", "content": id, "timestamp": 1}});
+        std::fs::write(folder.join(format!("x_{id}.jsonl")), format!("{header}\n{entry}\n")).unwrap();
+    }
+    let ran = stage.play(&["-p", "--resume", "ab", "go"]);
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("Session \"ab\" is ambiguous: ") && ran.stderr.contains("abc1"), "{}", ran.stderr);
+    let ran = stage.play(&["-p", "--resume", "zz", "go"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(2), "sinew: Session \"zz\" not found.\n"));
+    assert_eq!(stage.play(&["-p", "--resume", "ABC", "go"]).code, Some(0));
+    assert_eq!(roles(&messages(&folder.join("x_abc1.jsonl"))), ["abc1", "go", "ok"]);
+    assert_eq!(stage.play(&["-p", "--fork", "abd", "copy"]).code, Some(0));
+    assert_eq!(roles(&messages(&folder.join("x_abd2.jsonl"))), ["abd2"]);
+    assert_eq!(stage.files().len(), 3);
+    let list = stage.run(&["sessions", "list"]);
+    assert!(list.stdout.lines().count() == 3 && list.stdout.contains("abc1"), "{}", list.stdout);
+}
+
+#[test]
+fn a_session_of_another_project_is_not_taken_over() {
+    let stage = answering();
+    assert_eq!(stage.play(&["-p", "one"]).code, Some(0));
+    let name = stage.files()[0].file_stem().unwrap().to_string_lossy().into_owned();
+    std::fs::create_dir_all(stage.path("other")).unwrap();
+    let other = stage.path("other").canonicalize().unwrap();
+    let script = stage.project().join("script.jsonl");
+    let args = ["--script", script.to_str().unwrap(), "--cwd", other.to_str().unwrap(), "-p", "go"];
+    let ran = stage.run(&[&args[..], &["--resume", &name]].concat());
+    assert_eq!(ran.code, Some(2));
+    assert!(ran.stderr.contains("is in another project") && ran.stderr.contains("--fork"), "{}", ran.stderr);
+    assert_eq!(stage.run(&[&args[..], &["--fork", &name]].concat()).code, Some(0));
+    assert_eq!(stage.files().len(), 2);
+}
+
+#[test]
+fn flags_say_where_a_session_is_kept() {
+    let stage = answering();
+    assert_eq!(stage.play(&["-p", "--no-session", "go"]).code, Some(0));
+    assert_eq!(stage.files().len(), 0);
+    assert_eq!(stage.play(&["-p", "--session", "own.jsonl", "go"]).code, Some(0));
+    assert_eq!(roles(&messages(&stage.project().join("own.jsonl"))), ["go", "ok"]);
+    assert_eq!(stage.play(&["-p", "--session-dir", "kept", "go"]).code, Some(0));
+    assert_eq!(std::fs::read_dir(stage.project().join("kept")).unwrap().count(), 1);
+}
+
+#[test]
+fn a_damaged_file_is_moved_aside() {
+    let stage = answering();
+    stage.write("project/own.jsonl", "no session\n");
+    let ran = stage.play(&["-p", "--session", "own.jsonl", "go"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.stderr.contains("it was kept as"), "{}", ran.stderr);
+    let mut kept = std::fs::read_dir(stage.project()).unwrap().flatten();
+    let kept = kept.find(|entry| entry.file_name().to_string_lossy().contains("damaged")).unwrap();
+    assert_eq!(std::fs::read_to_string(kept.path()).unwrap(), "no session\n");
+}
+
+#[test]
+fn a_home_that_cannot_be_written_keeps_the_session_in_memory() {
+    let stage = answering();
+    stage.write("file", "");
+    let mut command = stage.command(&["--script", "script.jsonl", "-p", "go"]);
+    command.env("SINEW_HOME", stage.path("file").join("home"));
+    let ran = finish(command);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "ok\n"));
+    assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
+    assert!(ran.stderr.contains("kept in memory only"), "{}", ran.stderr);
+}

@@ -1,0 +1,73 @@
+//! What is left when a run does not come to its end.
+
+use std::io::Read;
+use std::process::Child;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::stage::{Stage, silent, text};
+
+/// Starts a run and waits until its request has arrived.
+fn waiting(stage: &Stage, told: &std::sync::mpsc::Receiver<()>, args: &[&str]) -> Child {
+    let child = stage.command(&[&["-p", "remember me"], args].concat()).spawn().unwrap();
+    told.recv_timeout(Duration::from_secs(60)).unwrap();
+    child
+}
+
+#[track_caller]
+fn ends_with(signal: Signal, code: i32) {
+    let (server, told) = silent();
+    let stage = Stage::served(&server);
+    let mut child = waiting(&stage, &told, &[]);
+    let begun = Instant::now();
+    kill_process(Pid::from_child(&child), signal).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(code));
+    // The connection is closed, and nobody waited for the server.
+    server.wait_released(1);
+    assert!(begun.elapsed() < Duration::from_secs(60));
+    let said = stage.said();
+    assert_eq!(said[0], ("user".to_string(), "remember me".to_string()));
+}
+
+#[test]
+fn signals_end_the_run_and_the_session_is_kept() {
+    ends_with(Signal::INT, 130);
+    ends_with(Signal::TERM, 143);
+    ends_with(Signal::HUP, 143);
+}
+
+#[test]
+fn the_prompt_is_in_the_file_when_the_process_is_killed() {
+    let (server, told) = silent();
+    let stage = Stage::served(&server);
+    let mut child = waiting(&stage, &told, &[]);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(stage.said(), [("user".to_string(), "remember me".to_string())]);
+}
+
+#[test]
+fn a_second_writer_is_refused() {
+    let (server, told) = silent();
+    let stage = Stage::served(&server);
+    let mut child = waiting(&stage, &told, &["--session", "own.jsonl"]);
+    let ran = stage.run(&["-p", "--session", "own.jsonl", "me too"]);
+    assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+    assert!(ran.stderr.contains(&format!("Session is in use by process {}", child.id())), "{}", ran.stderr);
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_error() {
+    for mode in ["text", "json"] {
+        let stage = Stage::scripted(&[text(&"many words ".repeat(30_000))]);
+        let mut child = stage.command(&["--script", "script.jsonl", "-p", "--mode", mode, "go"]).spawn().unwrap();
+        drop(child.stdout.take());
+        let mut stderr = String::new();
+        child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""), "{mode}");
+        assert_eq!(stage.said()[0].1, "go");
+    }
+}

@@ -1,0 +1,197 @@
+//! A home, a project and a way to run the program in them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
+
+use serde_json::{Value, json};
+use sinew_testkit::provider::{Reply, Server, Step, order};
+
+pub(crate) struct Stage {
+    folder: tempfile::TempDir,
+}
+
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) code: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Stage {
+        let stage = Stage { folder: tempfile::tempdir().unwrap() };
+        std::fs::create_dir_all(stage.agent()).unwrap();
+        std::fs::create_dir_all(stage.project()).unwrap();
+        stage
+    }
+
+    /// A stage whose project has this script as `script.jsonl`.
+    pub(crate) fn scripted(lines: &[Value]) -> Stage {
+        let stage = Stage::new();
+        let text: Vec<String> = lines.iter().map(Value::to_string).collect();
+        stage.write("project/script.jsonl", &text.join("\n"));
+        stage
+    }
+
+    /// A stage whose only model is `local/m` at a server that speaks Chat Completions.
+    pub(crate) fn served(server: &Server) -> Stage {
+        let stage = Stage::new();
+        let provider = json!({
+            "baseUrl": format!("{}/v1", server.url()),
+            "api": "openai-completions",
+            "auth": "none",
+            "models": [{"id": "m", "contextWindow": 100_000}],
+        });
+        stage.write("home/agent/models.json", &json!({"providers": {"local": provider}}).to_string());
+        let settings = json!({"defaultModel": "local/m", "retry": {"baseDelayMs": 1}});
+        stage.write("home/agent/settings.json", &settings.to_string());
+        stage
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn agent(&self) -> PathBuf {
+        self.path("home/agent")
+    }
+
+    /// As the program sees it.
+    pub(crate) fn project(&self) -> PathBuf {
+        let path = self.path("project");
+        path.canonicalize().unwrap_or(path)
+    }
+
+    pub(crate) fn write(&self, name: &str, text: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sinew"));
+        command.args(args).current_dir(self.project()).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_default());
+        command.env("HOME", self.path("user")).env("SINEW_HOME", self.path("home"));
+        // No test asks a server that happens to run here.
+        command.env("OLLAMA_BASE_URL", "http://127.0.0.1:1");
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    #[track_caller]
+    pub(crate) fn run(&self, args: &[&str]) -> Ran {
+        finish(self.command(args))
+    }
+
+    /// Runs with `script.jsonl`.
+    #[track_caller]
+    pub(crate) fn play(&self, args: &[&str]) -> Ran {
+        self.run(&[&["--script", "script.jsonl"], args].concat())
+    }
+
+    #[track_caller]
+    pub(crate) fn piped(&self, args: &[&str], stdin: &str) -> Ran {
+        let mut command = self.command(&[&["--script", "script.jsonl"], args].concat());
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        child.stdin.take().unwrap().write_all(stdin.as_bytes()).unwrap();
+        read(child.wait_with_output().unwrap())
+    }
+
+    /// The session files, oldest first.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.agent().join("sessions")];
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                } else if entry.path().extension().is_some_and(|end| end == "jsonl") {
+                    found.push(entry.path());
+                }
+            }
+        }
+        found.sort_by_key(|path| path.file_name().map(std::ffi::OsStr::to_os_string));
+        found
+    }
+
+    /// The messages of the only session: role and text.
+    #[track_caller]
+    pub(crate) fn said(&self) -> Vec<(String, String)> {
+        let files = self.files();
+        assert_eq!(files.len(), 1, "{files:?}");
+        messages(&files[0])
+    }
+}
+
+/// The messages of a session file: role and text.
+pub(crate) fn messages(file: &Path) -> Vec<(String, String)> {
+    let text = std::fs::read_to_string(file).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines
+        .filter_map(|line| {
+            let message = line.get("message")?;
+            let content = match &message["content"] {
+                Value::Array(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+                content => content.as_str().unwrap_or_default().to_string(),
+            };
+            Some((message["role"].as_str()?.to_string(), content))
+        })
+        .collect()
+}
+
+#[track_caller]
+pub(crate) fn finish(mut command: Command) -> Ran {
+    read(command.output().unwrap())
+}
+
+fn read(output: std::process::Output) -> Ran {
+    Ran {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).unwrap(),
+        stderr: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+pub(crate) fn text(text: &str) -> Value {
+    json!({"type": "turn", "content": [{"text": text}]})
+}
+
+pub(crate) fn call(said: &str, name: &str, arguments: Value) -> Value {
+    json!({"type": "turn", "content": [{"text": said}, {"toolCall": {"name": name, "arguments": arguments}}]})
+}
+
+/// A stream of Chat Completions.
+pub(crate) fn chat(delta: &Value, reason: &str) -> Reply {
+    let chunks = [
+        json!({"choices": [{"index": 0, "delta": delta}]}),
+        json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]}),
+        json!({"choices": [], "usage": {"prompt_tokens": 8, "completion_tokens": 2}}),
+    ];
+    let body: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    Reply::stream(body + "data: [DONE]\n\n")
+}
+
+/// A server that answers the requests with these replies, as far as their order of messages is one that real servers
+/// take.
+pub(crate) fn strict(replies: Vec<Reply>) -> Server {
+    let replies = std::sync::Mutex::new(replies.into_iter());
+    Server::start(move |request| {
+        let reply = || replies.lock().unwrap().next().unwrap_or_else(|| Reply::text(500, "text/plain", "no more"));
+        order::refusal(request).unwrap_or_else(reply)
+    })
+}
+
+/// A server that says when a request has come and never answers.
+pub(crate) fn silent() -> (Server, mpsc::Receiver<()>) {
+    let (tell, told) = mpsc::channel();
+    let server = Server::start(move |_| {
+        tell.send(()).unwrap();
+        let mut reply = Reply::stream("").then(Step::Hold);
+        reply.steps.remove(0);
+        reply
+    });
+    (server, told)
+}
