@@ -3,6 +3,7 @@
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { bundle } from "./lib/bundle.mjs";
 import { compareVersions, readElf } from "./lib/elf.mjs";
 import { ROOT, ask, run } from "./lib/steps.mjs";
 import { zig } from "./zig.mjs";
@@ -108,6 +109,7 @@ async function typescript() {
   rmSync(join(folder, "dist"), { recursive: true, force: true });
   await run("npx", ["--no-install", "tsc", "--project", folder], { quiet: true });
   cpSync(join(folder, "src", "native.d.ts"), join(folder, "dist", "native.d.ts"));
+  bundle(join(folder, "dist"));
   const names = await ask("node", ["-p", "Object.keys(require('./dist/index.js')).join(',')"], { cwd: folder });
   if (!names) throw new Error("the package does not load; run: node -e \"require('./packages/natives')\"");
   const list = names.split(",").filter((name) => name !== "__esModule").sort();

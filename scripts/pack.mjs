@@ -4,6 +4,7 @@ import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, re
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { BESIDE } from "./lib/bundle.mjs";
 import { compareVersions, readElf } from "./lib/elf.mjs";
 import { ROOT, ask } from "./lib/steps.mjs";
 
@@ -77,7 +78,10 @@ async function main(stage) {
   if (!/EMBEDDED = \[\];/.test(readFileSync(embedded, "utf8"))) throw new Error(`${embedded} names files of this machine; run: node scripts/embed.mjs --reset`);
   const folder = join(stage, "main");
   mkdirSync(folder);
-  for (const name of ["dist", "README.md"]) cpSync(join(source, name), join(folder, name), { recursive: true });
+  copyFileSync(join(source, "README.md"), join(folder, "README.md"));
+  // Of the modules only those that the joined file does not hold.
+  const wanted = (path) => !path.endsWith(".js") || ["index.js", ...BESIDE].includes(basename(path));
+  cpSync(join(source, "dist"), join(folder, "dist"), { recursive: true, filter: wanted });
   for (const name of LICENSES) copyFileSync(join(ROOT, name), join(folder, name));
   const optionalDependencies = Object.fromEntries(PLATFORMS.map((tag) => [`${manifest.name}-${tag}`, manifest.version]));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ ...manifest, optionalDependencies }, null, 2));
