@@ -1,8 +1,10 @@
 //! The real program: what it writes, how it ends, what it leaves.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod json;
 mod lines;
 mod sessions;
 mod signals;
 mod stage;
+mod tools;
 mod wire;
