@@ -15,6 +15,7 @@ import { text } from "./options.js";
  *
  * @example
  * ```js
+ * import { invalidateFsScanCache } from "@sinew/natives";
  * invalidateFsScanCache("src/new-file.ts");
  * ```
  */

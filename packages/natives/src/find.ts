@@ -81,6 +81,7 @@ function rows({ text, numbers }: FindAnswer): FuzzyFindMatch[] {
  *
  * @example
  * ```js
+ * import { fuzzyFind } from "@sinew/natives";
  * const { matches } = await fuzzyFind({ query: "readme", path: ".", maxResults: 5 });
  * for (const { path, score } of matches) console.log(score, path);
  * ```

@@ -7,7 +7,16 @@ import { native } from "./loader.js";
 import type { GlobAnswer, GlobRequest } from "./native.js";
 import { type Table, options as check, rangeError, typeError } from "./options.js";
 
-/** What an entry is; a link is a link. */
+/**
+ * What an entry is; a link is a link.
+ *
+ * @example
+ * ```js
+ * import { FileType, glob } from "@sinew/natives";
+ * const { matches } = await glob({ path: ".", fileType: FileType.Dir });
+ * console.log(matches.every((match) => match.fileType === FileType.Dir)); // true
+ * ```
+ */
 export const FileType = { File: 1, Dir: 2, Symlink: 3 } as const;
 /** What an entry is; a link is a link. */
 export type FileType = (typeof FileType)[keyof typeof FileType];
@@ -96,6 +105,7 @@ function rows({ text, lengths, fileTypes, mtimes, sizes }: GlobAnswer): GlobMatc
  *
  * @example
  * ```js
+ * import { glob } from "@sinew/natives";
  * const { matches } = await glob({ pattern: "src/**\/*.ts,!*.d.ts", path: "." });
  * for (const { path } of matches) console.log(path);
  * ```

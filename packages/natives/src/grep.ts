@@ -42,9 +42,9 @@ export interface SearchOptions {
 export interface GrepOptions extends SearchOptions, CallOptions {
   /** A folder, a file, or a link to either. A file named here is searched whatever `glob` and `type` say. */
   path: string;
-  /** Only files that match: `*.ts`, `src/**`, `*.{js,ts}`, `!*.min.js`, several separated by commas. Brings no ignored file back. */
+  /** Only files that match: `*.ts`, `src/**`, `*.{js,ts}`, `!*.min.js`, several separated by commas. Brings no ignored file back. Default: all. */
   glob?: string | undefined;
-  /** Only files of this type of ripgrep: `rust`, `js`, `py`. */
+  /** Only files of this type of ripgrep: `rust`, `js`, `py`. Default: all. */
   type?: string | undefined;
   /** Search files whose name or folder begins with a dot; those that `glob` names with their dot always are. Default: true; `.git` never is. */
   hidden?: boolean | undefined;
@@ -195,6 +195,7 @@ function inText(_: string, lineNumber: number, line: string, column: number, byt
  *
  * @example
  * ```js
+ * import { grep } from "@sinew/natives";
  * const { matches } = await grep({ pattern: "TODO", path: ".", glob: "*.ts", context: 1 });
  * for (const { path, lineNumber, line } of matches) console.log(`${path}:${lineNumber}: ${line}`);
  * ```
@@ -229,6 +230,7 @@ export async function grep(options: GrepOptions, onMatch?: (match: GrepMatch) =>
  *
  * @example
  * ```js
+ * import { searchContent } from "@sinew/natives";
  * searchContent("one\ntwo\n", { pattern: "t.o" }).matches[0].lineNumber; // 2
  * ```
  */
@@ -244,7 +246,15 @@ export function searchContent(content: string | Uint8Array, options: SearchOptio
   return result;
 }
 
-/** The same as {@link searchContent}. */
+/**
+ * The same as {@link searchContent}.
+ *
+ * @example
+ * ```js
+ * import { search } from "@sinew/natives";
+ * search("one\ntwo\n", { pattern: "o", mode: "count" }).matchCount; // 2
+ * ```
+ */
 export const search = searchContent;
 
 /**
@@ -253,6 +263,7 @@ export const search = searchContent;
  *
  * @example
  * ```js
+ * import { hasMatch } from "@sinew/natives";
  * hasMatch("const a = 1", "\\bconst\\b"); // true
  * ```
  */

@@ -7,7 +7,17 @@ import { native } from "./loader.js";
 import type { Picture } from "./native.js";
 import { type Table, bytes as checkBytes, options as check, count, rangeError, text, typeError } from "./options.js";
 
-/** The formats that can be written. */
+/**
+ * The formats that can be written.
+ *
+ * @example
+ * ```js
+ * import { ImageFormat, PhotonImage } from "@sinew/natives";
+ * const image = await PhotonImage.parse(Buffer.from("R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", "base64"));
+ * const jpeg = await image.encode(ImageFormat.JPEG, 70);
+ * console.log(jpeg.length);
+ * ```
+ */
 export enum ImageFormat {
   /** PNG, 8 bits per sample: keeps every pixel. */
   PNG = 0,
@@ -19,7 +29,16 @@ export enum ImageFormat {
   GIF = 3,
 }
 
-/** How new pixels are made of old ones. */
+/**
+ * How new pixels are made of old ones.
+ *
+ * @example
+ * ```js
+ * import { PhotonImage, SamplingFilter } from "@sinew/natives";
+ * const image = await PhotonImage.parse(Buffer.from("R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", "base64"));
+ * (await image.resize(8, 4, SamplingFilter.Triangle)).width; // 8
+ * ```
+ */
 export enum SamplingFilter {
   /** The nearest pixel: fast, hard edges. */
   Nearest = 1,

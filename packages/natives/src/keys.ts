@@ -8,7 +8,15 @@
 import { native } from "./loader.js";
 import { text as string, typeError } from "./options.js";
 
-/** What happened to a key. */
+/**
+ * What happened to a key.
+ *
+ * @example
+ * ```js
+ * import { KeyEventType, parseKittySequence } from "@sinew/natives";
+ * parseKittySequence("\x1b[97;1:3u").eventType === KeyEventType.Release; // true
+ * ```
+ */
 export enum KeyEventType {
   /** It went down. */
   Press = 1,
@@ -142,7 +150,10 @@ function flag(call: string, value: boolean | null | undefined): boolean {
  * @returns `null` for a release, a modifier alone, mouse, focus, replies, and whatever is not understood.
  * @throws TypeError for an argument of the wrong type.
  * @example
+ * ```js
+ * import { parseKey } from "@sinew/natives";
  * parseKey("\x1b[1;5A", false); // "ctrl+up"
+ * ```
  */
 export function parseKey(data: string, kittyActive?: boolean): string | null {
   if (typeof data !== "string") string("parseKey: data", data);
@@ -164,7 +175,10 @@ export function parseKey(data: string, kittyActive?: boolean): string | null {
  * @returns False also for an id that names no key.
  * @throws TypeError for an argument of the wrong type.
  * @example
+ * ```js
+ * import { matchesKey } from "@sinew/natives";
  * matchesKey("\x03", "Ctrl+C", false); // true
+ * ```
  */
 export function matchesKey(data: string, keyId: string, kittyActive?: boolean): boolean {
   if (typeof data !== "string") string("matchesKey: data", data);
@@ -186,7 +200,10 @@ export function matchesKey(data: string, keyId: string, kittyActive?: boolean): 
  *
  * @throws TypeError when `data` is no string.
  * @example
+ * ```js
+ * import { parseKittySequence } from "@sinew/natives";
  * parseKittySequence("\x1b[97;5u"); // { codepoint: 97, modifier: 4 }
+ * ```
  */
 export function parseKittySequence(data: string): ParsedKittyResult | null {
   return native.parseKittySequence(string("parseKittySequence: data", data)) as ParsedKittyResult | null;
@@ -198,7 +215,10 @@ export function parseKittySequence(data: string): ParsedKittyResult | null {
  *
  * @throws TypeError for an argument of the wrong type.
  * @example
+ * ```js
+ * import { matchesKittySequence } from "@sinew/natives";
  * matchesKittySequence("\x1b[1089::99;5u", 99, 4); // true
+ * ```
  */
 export function matchesKittySequence(data: string, codepoint: number, modifier: number): boolean {
   string("matchesKittySequence: data", data);
@@ -215,7 +235,10 @@ export function matchesKittySequence(data: string, codepoint: number, modifier: 
  *
  * @throws TypeError for an argument of the wrong type.
  * @example
+ * ```js
+ * import { matchesLegacySequence } from "@sinew/natives";
  * matchesLegacySequence("\x1bOP", "f1"); // true
+ * ```
  */
 export function matchesLegacySequence(data: string, keyName: string): boolean {
   return native.matchesLegacySequence(

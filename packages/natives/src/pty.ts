@@ -15,7 +15,7 @@ export interface PtyOptions extends CallOptions {
   shell?: string | undefined;
   /** The working directory. Default: that of the process. */
   cwd?: string | undefined;
-  /** Variables beside those of the process; they beat them. `TERM` is `xterm-256color` where neither has one. */
+  /** Variables beside those of the process; they beat them. `TERM` is `xterm-256color` where neither has one. Default: none. */
   env?: Record<string, string> | undefined;
   /** Columns of the terminal, clamped to 20–400. Default: 120. */
   cols?: number | undefined;

@@ -26,7 +26,7 @@ export interface ShellRunOptions extends CallOptions {
   command: string;
   /** The directory for this run alone. Default: where the shell is. */
   cwd?: string | undefined;
-  /** Variables for this run alone, exported. */
+  /** Variables for this run alone, exported. Default: none. */
   env?: Record<string, string> | undefined;
   /** What the command reads. Default: nothing, its input is at its end. */
   stdin?: string | Uint8Array | undefined;

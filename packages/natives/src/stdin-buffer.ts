@@ -30,10 +30,13 @@ export interface StdinBufferEvents {
  * reply: 1 MiB), or when an ESC starts another. Its timer does not keep the process alive.
  *
  * @example
+ * ```js
+ * import { StdinBuffer, parseKey } from "@sinew/natives";
  * const input = new StdinBuffer();
  * input.on("data", (sequence) => console.log(parseKey(sequence)));
  * input.on("paste", (text) => console.log(text.length));
  * process.stdin.on("data", (chunk) => input.process(chunk));
+ * ```
  */
 export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
   readonly #buffer: InputBuffer = new native.InputBuffer();

@@ -20,7 +20,15 @@ const UNPLAIN = /[^ -~]/;
 /** Padding beyond this many cells is refused: it would be a string that no terminal shows. */
 const PAD_LIMIT = 1 << 24;
 
-/** What stands at the end of a text that was cut. */
+/**
+ * What stands at the end of a text that was cut.
+ *
+ * @example
+ * ```js
+ * import { Ellipsis, truncateToWidth } from "@sinew/natives";
+ * truncateToWidth("a long text", 6, Ellipsis.Ascii); // "a l..."
+ * ```
+ */
 export enum Ellipsis {
   /** `…`, one cell. */
   Unicode = 0,
@@ -82,7 +90,10 @@ function tab(call: string, value: number | null | undefined): number {
  * @param tabWidth - Cells of a tab. Default 3.
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
  * @example
+ * ```js
+ * import { visibleWidth } from "@sinew/natives";
  * visibleWidth("\x1b[1m界\x1b[0m!"); // 3
+ * ```
  */
 export function visibleWidth(text: string, tabWidth?: number): number {
   if (typeof text !== "string") string("visibleWidth: text", text);
@@ -104,7 +115,10 @@ export function visibleWidth(text: string, tabWidth?: number): number {
  * @returns At least one line.
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
  * @example
+ * ```js
+ * import { wrapTextWithAnsi } from "@sinew/natives";
  * wrapTextWithAnsi("\x1b[4mone two\x1b[24m", 3); // ["\x1b[4mone\x1b[24m", "\x1b[4mtwo\x1b[24m"]
+ * ```
  */
 export function wrapTextWithAnsi(text: string, width: number, tabWidth?: number): string[] {
   if (typeof text !== "string") string("wrapTextWithAnsi: text", text);
@@ -125,7 +139,10 @@ export function wrapTextWithAnsi(text: string, width: number, tabWidth?: number)
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number, an unknown
  * ellipsis, or padding beyond 16,777,216 cells.
  * @example
+ * ```js
+ * import { truncateToWidth } from "@sinew/natives";
  * truncateToWidth("\x1b[31mlong text", 5); // "\x1b[31mlong\x1b[0m…"
+ * ```
  */
 export function truncateToWidth(
   text: string,
@@ -162,7 +179,10 @@ export function truncateToWidth(
  * @param tabWidth - Cells of a tab. Default 3.
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
  * @example
+ * ```js
+ * import { sliceWithWidth } from "@sinew/natives";
  * sliceWithWidth("\x1b[31mred\x1b[0m", 1, 2); // { text: "\x1b[31med\x1b[0m", width: 2 }
+ * ```
  */
 export function sliceWithWidth(
   line: string,
@@ -194,7 +214,10 @@ export function sliceWithWidth(
  * @param tabWidth - Cells of a tab. Default 3.
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
  * @example
+ * ```js
+ * import { extractSegments } from "@sinew/natives";
  * extractSegments("abcdef", 2, 4, 2); // { before: "ab", beforeWidth: 2, after: "ef", afterWidth: 2 }
+ * ```
  */
 export function extractSegments(
   line: string,
@@ -231,7 +254,10 @@ export function extractSegments(
  *
  * @throws TypeError when `text` is no string.
  * @example
+ * ```js
+ * import { sanitizeText } from "@sinew/natives";
  * sanitizeText("\x1b[31mred\x1b[0m\r\n"); // "red\n"
+ * ```
  */
 export function sanitizeText(text: string): string {
   if (typeof text !== "string") string("sanitizeText: text", text);
