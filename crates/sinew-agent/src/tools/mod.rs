@@ -4,8 +4,10 @@
 //! call looks at the `details` of its output, the model sees only the text.
 
 mod arguments;
+mod ask;
 mod bash;
 mod edit;
+mod fetch;
 mod find;
 mod grep;
 mod ls;
@@ -15,6 +17,7 @@ mod save;
 mod seen;
 mod settings;
 mod spec;
+mod todo;
 mod truncate;
 mod write;
 
@@ -24,10 +27,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use sinew::shell::{Companion, Environment, Shell};
 
+use sinew_llm::http::HttpClient;
+
 use crate::artifacts::Artifacts;
 use crate::tool::Tool;
 pub use settings::{EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, Settings};
 use spec::{Builtin, Spec};
+pub use todo::{Phase, Status, Task};
 
 /// What the tools of one session stand on. Values only: the tools read no environment variable and no settings file.
 pub struct HostOptions {
@@ -58,6 +64,9 @@ pub struct Host {
     warned: Mutex<HashSet<seen::Hash>>,
     shell: OnceLock<Shell>,
     shell_folder: Mutex<Option<PathBuf>>,
+    todo: todo::Todo,
+    http: HttpClient,
+    pages: fetch::Pages,
 }
 
 impl Host {
@@ -65,11 +74,14 @@ impl Host {
     #[must_use]
     pub fn new(options: HostOptions) -> Arc<Host> {
         Arc::new(Host {
+            http: fetch::client(&options),
             options,
             seen: seen::Seen::default(),
             warned: Mutex::default(),
             shell: OnceLock::new(),
             shell_folder: Mutex::default(),
+            todo: todo::Todo::default(),
+            pages: fetch::Pages::default(),
         })
     }
 
@@ -134,7 +146,15 @@ pub fn names() -> impl Iterator<Item = &'static str> {
     SPECS.iter().map(|spec| spec.name)
 }
 
-static SPECS: &[&Spec] = &[&read::SPEC, &write::SPEC, &edit::SPEC, &bash::SPEC, &grep::SPEC, &find::SPEC, &ls::SPEC];
-
-#[cfg(test)]
-mod tests;
+static SPECS: &[&Spec] = &[
+    &read::SPEC,
+    &write::SPEC,
+    &edit::SPEC,
+    &bash::SPEC,
+    &grep::SPEC,
+    &find::SPEC,
+    &ls::SPEC,
+    &fetch::SPEC,
+    &todo::SPEC,
+    &ask::SPEC,
+];

@@ -34,7 +34,8 @@ fn clean(path: &Path) -> PathBuf {
     for part in path.components() {
         match part {
             Component::CurDir => {}
-            Component::ParentDir if !out.is_symlink() && out.file_name().is_some() => {
+            // Above the root is the root.
+            Component::ParentDir if !out.is_symlink() && (out.has_root() || out.file_name().is_some()) => {
                 out.pop();
             }
             other => out.push(other),

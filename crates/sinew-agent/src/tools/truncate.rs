@@ -54,9 +54,8 @@ pub(super) fn lines_of(text: &str) -> usize {
 /// is above the limit of bytes.
 pub(super) fn head(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> {
     let (total_lines, total_bytes) = (lines_of(text), text.len());
-    let whole = text.strip_suffix('\n').unwrap_or(text);
     let (mut end, mut lines, mut by) = (0, 0, None);
-    for line in whole.split_inclusive('\n') {
+    for line in text.split_inclusive('\n') {
         let bare = line.strip_suffix('\n').unwrap_or(line).len();
         if lines == most_lines {
             by = Some(Limit::Lines);
@@ -68,19 +67,19 @@ pub(super) fn head(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> 
         }
         (end, lines) = (end + line.len(), lines + 1);
     }
-    let text = if by.is_some() { whole[..end].strip_suffix('\n').unwrap_or_default() } else { whole };
-    Cut { text, by, total_lines, total_bytes, lines }
+    let shown = &text[..end];
+    Cut { text: shown.strip_suffix('\n').unwrap_or(shown), by, total_lines, total_bytes, lines }
 }
 
 /// The end of `text`: whole lines within both limits, or the end of the last line when it alone is too long.
 pub(super) fn tail(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> {
     let (total_lines, total_bytes) = (lines_of(text), text.len());
     let whole = text.strip_suffix('\n').unwrap_or(text);
-    let (mut start, mut lines, mut by) = (whole.len(), 0, None);
-    for line in whole.split_inclusive('\n').rev() {
+    let (mut start, mut lines, mut by) = (text.len(), 0, None);
+    for line in text.split_inclusive('\n').rev() {
         if lines == most_lines {
             by = Some(Limit::Lines);
-        } else if whole.len() - start + line.len() > most_bytes {
+        } else if whole.len() - start.min(whole.len()) + line.len() > most_bytes + usize::from(lines == 0) {
             by = Some(Limit::Bytes);
         }
         if by.is_some() {
@@ -89,13 +88,13 @@ pub(super) fn tail(text: &str, most_lines: usize, most_bytes: usize) -> Cut<'_> 
         (start, lines) = (start - line.len(), lines + 1);
     }
     if lines == 0 && by == Some(Limit::Bytes) {
-        start = whole.len() - most_bytes;
+        start = whole.len().saturating_sub(most_bytes);
         while !whole.is_char_boundary(start) {
             start += 1;
         }
         lines = 1;
     }
-    Cut { text: &whole[start..], by, total_lines, total_bytes, lines }
+    Cut { text: whole.get(start..).unwrap_or_default(), by, total_lines, total_bytes, lines }
 }
 
 #[cfg(test)]

@@ -64,7 +64,9 @@ fn whole_lines_may_be_shifted() {
         Stage::Indentation,
     );
     check("a\nb\n", &[change("    a\n    b\n", "    c\n      d\n")], "c\n  d\n", Stage::Indentation);
-    check("\tx\r\n\ty\r\n", &[change("  x\n  y", "  z")], "\tx\r\n\ty\r\n", Stage::Indentation);
+    check("\t\tx\r\n\t\ty\r\n", &[change("\tx\n\ty", "\tz")], "\t\tz\r\n", Stage::Indentation);
+    let fault = "Could not find the text in f. It must match exactly, including white space.";
+    refuse("\tx\r\n\ty\r\n", &[change("  x\n  y", "  z")], fault);
 }
 
 #[test]

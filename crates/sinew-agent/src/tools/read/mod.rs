@@ -16,6 +16,7 @@ use sinew::search::{FindOptions, GlobOptions, fuzzy_find, glob};
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
 use super::{Host, arguments, ls, paths, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
+pub(super) use picture::block as picture_block;
 use range::Range;
 use source::Source;
 use window::{Limits, Window};

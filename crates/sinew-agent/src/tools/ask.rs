@@ -1,0 +1,91 @@
+//! `ask`: questions to the user, where there is a user interface.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::spec::{Outcome, PLAIN, Run, Spec};
+use super::{Host, Question, arguments};
+use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "ask",
+    description: "Ask the user. Options are offered for choice; the user may also write an answer.",
+    parameters,
+    guidelines: &["Ask only what you cannot find out and what changes the work."],
+    concurrency: Concurrency::Exclusive,
+    flags: PLAIN,
+    intent: "",
+    offered: |options| options.ask.is_some(),
+    run: Run::Future(|host, call| Box::pin(run(host, call))),
+};
+
+fn parameters() -> Value {
+    let text = json!({"type": "string"});
+    json!({
+        "type": "object",
+        "properties": {"questions": {"type": "array", "minItems": 1, "maxItems": 4, "items": {
+            "type": "object",
+            "properties": {
+                "id": text,
+                "question": text,
+                "options": {"type": "array", "items": {
+                    "type": "object",
+                    "properties": {"label": text, "description": text},
+                    "required": ["label"],
+                    "additionalProperties": false,
+                }},
+                "multi": {"type": "boolean"},
+                "recommended": {"type": "integer", "minimum": 0, "description": "index of an option"},
+            },
+            "required": ["question"],
+            "additionalProperties": false,
+        }}},
+        "required": ["questions"],
+        "additionalProperties": false,
+    })
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    questions: Vec<Question>,
+}
+
+async fn run(host: Arc<Host>, call: Call) -> Outcome {
+    let Arguments { questions } = arguments::parse(&call)?;
+    let Some(ask) = &host.options.ask else {
+        return Err(ToolError::Failed("There is no user to ask.".into()));
+    };
+    let bell = Arc::new(tokio::sync::Notify::new());
+    let ring = Arc::clone(&bell);
+    let _hook = call.cancel.on_cancel(move || ring.notify_one());
+    let limit = host.options.settings.ask_timeout_seconds;
+    let limit = async {
+        match limit {
+            0 => std::future::pending().await,
+            seconds => tokio::time::sleep(Duration::from_secs(seconds)).await,
+        }
+    };
+    let answers = tokio::select! {
+        answers = ask.ask(&questions) => answers.ok_or_else(|| ToolError::Failed("User cancelled".into()))?,
+        () = limit => questions.iter().map(unanswered).collect(),
+        () = bell.notified() => return Err(ToolError::Aborted),
+    };
+    let mut lines = Vec::new();
+    let mut details = Vec::new();
+    for (index, question) in questions.iter().enumerate() {
+        let answer = answers.get(index).map_or("No answer", String::as_str);
+        let id = question.id.clone().unwrap_or_else(|| (index + 1).to_string());
+        lines.push(format!("{}: {answer}", question.question));
+        details.push(json!({"id": id, "question": question.question, "answer": answer}));
+    }
+    Ok(ToolOutput::text(lines.join("\n")).with_details(json!({"answers": details})))
+}
+
+/// What stands for an answer when the time is up.
+fn unanswered(question: &Question) -> String {
+    let recommended = question.recommended.and_then(|index| question.options.get(index));
+    recommended.map_or_else(|| "No answer (timed out)".to_string(), |option| option.label.clone())
+}

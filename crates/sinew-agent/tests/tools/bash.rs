@@ -1,0 +1,112 @@
+//! bash in its real shell.
+
+use serde_json::json;
+use sinew::base::Canceller;
+use sinew_agent::tools::{InterceptorSettings, Settings};
+use sinew_llm::message::text_of;
+
+use crate::Case;
+use crate::stage::Stage;
+
+pub(crate) const CASES: &[Case] = &[
+    ("the_shell_keeps_its_state", the_shell_keeps_its_state),
+    ("every_ending_has_its_text", every_ending_has_its_text),
+    ("long_output_is_cut_and_kept", long_output_is_cut_and_kept),
+    ("head_and_tail_choose_lines", head_and_tail_choose_lines),
+    ("commands_get_no_secrets", commands_get_no_secrets),
+    ("guard_and_interceptor_refuse", guard_and_interceptor_refuse),
+    ("an_abort_keeps_what_was_printed", an_abort_keeps_what_was_printed),
+];
+
+fn the_shell_keeps_its_state() {
+    let stage = Stage::new();
+    stage.put("d/x", "");
+    stage.ok("bash", json!({"cmd": "a=1; cd d"}), "(no output)");
+    stage.ok("bash", json!({"command": "echo $a; ls"}), "1\nx");
+    stage.ok("bash", json!({"command": "pwd", "cwd": "."}), &stage.cwd().display().to_string());
+    stage.ok("bash", json!({"command": "cd .. && ls"}), "d");
+    stage.ok("bash", json!({"command": "ls; echo $V", "env": {"V": "v"}}), "x\nv");
+    stage.ok("bash", json!({"command": "echo 1%; printf '5%%\\r9%%\\n'"}), "1%\n9%");
+    let other = Stage::new();
+    other.ok("bash", json!({"command": "echo ${a-none}"}), "none");
+}
+
+fn every_ending_has_its_text() {
+    let stage = Stage::new();
+    stage.fails("bash", json!({"command": "echo out; (exit 3)"}), "out\nCommand exited with code 3");
+    stage.fails(
+        "bash",
+        json!({"command": "echo part; sleep 100", "timeout": 1}),
+        "part\nCommand timed out after 1 seconds",
+    );
+    let (text, error) = stage.call("bash", json!({"command": "kill -9 $$"}));
+    assert!(error && text.starts_with("Command killed by signal 9 (SIGKILL)"), "{text}");
+    stage.ok("bash", json!({"command": "echo again"}), "again");
+    stage.fails("bash", json!({"command": "x", "env": {"1A": "x"}}), "Invalid environment variable name: 1A");
+    let no = format!("Working directory does not exist: {}/no", stage.cwd().display());
+    stage.fails("bash", json!({"command": "ls", "cwd": "no"}), &no);
+    stage.fails("bash", json!({"command": "cd no && ls"}), &no);
+    stage.put("f", "");
+    let file = format!("Working directory is not a directory: {}/f", stage.cwd().display());
+    stage.fails("bash", json!({"command": "ls", "cwd": "f"}), &file);
+    stage.ok("bash", json!({"command": "true", "timeout": 0}), "(no output)\n[The timeout of 0 s was set to 1 s]");
+    stage.ok("bash", json!({"command": "yes | head -2"}), "y\ny");
+}
+
+fn long_output_is_cut_and_kept() {
+    let stage = Stage::new();
+    let (text, _) = stage.call("bash", json!({"command": "seq 1 100000"}));
+    assert!(text.ends_with(" (50 KB limit). Full: artifact://0]") || text.contains("2,000 line limit"), "{text}");
+    assert!(text.contains("\n100000\n[Showing lines 98001-100000 of 100000"), "{}", &text[text.len() - 200..]);
+    let kept = std::fs::read_to_string(stage.artifacts.find(0).unwrap()).unwrap();
+    let all: String = (1..=100_000).map(|i| format!("{i}\n")).collect();
+    assert!(kept == all);
+    let (text, _) = stage.call("read", json!({"path": "artifact://0", "offset": 50_000, "limit": 1}));
+    assert!(text.contains("50000:50000\n"), "{text}");
+    let (text, _) = stage.call("bash", json!({"command": "for i in $(seq 3000); do echo; done; echo end"}));
+    assert!(text.ends_with("end\n[Showing lines 1002-3001 of 3001 (2,000 line limit). Full: artifact://1]"), "{text}");
+    let stage = Stage::new();
+    stage.put("../artifacts", "in the way");
+    let (text, error) = stage.call("bash", json!({"command": "seq 1 100000"}));
+    assert!(!error && text.contains("The full output could not be kept: "), "{}", &text[text.len() - 200..]);
+}
+
+fn head_and_tail_choose_lines() {
+    let stage = Stage::new();
+    stage.ok("bash", json!({"command": "seq 1 1000000", "head": 2}), "1\n2");
+    stage.ok("bash", json!({"command": "seq 1 1000000", "head": 5, "tail": 2}), "4\n5");
+    let (text, _) = stage.call("bash", json!({"command": "seq 1 9", "tail": 2}));
+    assert!(text.starts_with("8\n9"), "{text}");
+}
+
+fn commands_get_no_secrets() {
+    let stage = Stage::new();
+    stage.ok("bash", json!({"command": "echo ${MY_API_KEY-none} $GITHUB_TOKEN $CI"}), "none passed true");
+    stage.ok("bash", json!({"command": "cd \"$ARTIFACTS\"; basename \"$PWD\""}), "artifacts");
+}
+
+fn guard_and_interceptor_refuse() {
+    let stage = Stage::new();
+    let text = "Blocked by the command guard (rm -rf of everything): rm -fr /. Ask the user to run it, or to allow it in settings.";
+    stage.fails("bash", json!({"command": "rm -fr /"}), text);
+    let bash_interceptor = InterceptorSettings { enabled: true, ..InterceptorSettings::default() };
+    let stage = Stage::with(Settings { bash_interceptor, ..Settings::default() });
+    stage.fails("bash", json!({"command": "cat a"}), "Blocked: use the read tool instead.\nOriginal command: cat a");
+}
+
+fn an_abort_keeps_what_was_printed() {
+    let stage = Stage::new();
+    let (canceller, cancel) = Canceller::new();
+    let begun = stage.cwd().join("begun");
+    let watch = std::thread::spawn(move || {
+        while !begun.exists() {
+            std::thread::yield_now();
+        }
+        canceller.cancel();
+    });
+    let command = json!({"command": "echo part; touch begun; sleep 1000"});
+    let output = stage.output("bash", command, cancel);
+    watch.join().unwrap();
+    assert!(output.is_error);
+    assert_eq!(text_of(&output.content).lines().take(2).collect::<Vec<_>>(), ["part", "Command aborted"]);
+}

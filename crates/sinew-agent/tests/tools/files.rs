@@ -1,0 +1,258 @@
+//! read, write, edit, ls, grep, find and todo.
+
+use std::os::unix::fs::PermissionsExt;
+
+use serde_json::json;
+use sinew_agent::tools::{FileGuard, Settings};
+
+use crate::Case;
+use crate::stage::{Stage, holds};
+
+pub(crate) const CASES: &[Case] = &[
+    ("read_shows_numbered_lines_within_the_limits", read_shows_numbered_lines_within_the_limits),
+    ("read_answers_for_odd_files", read_answers_for_odd_files),
+    ("read_finds_what_was_meant", read_finds_what_was_meant),
+    ("write_is_whole_and_keeps_the_mode", write_is_whole_and_keeps_the_mode),
+    ("a_file_that_changed_is_not_overwritten", a_file_that_changed_is_not_overwritten),
+    ("edit_changes_all_or_nothing", edit_changes_all_or_nothing),
+    ("ls_lists_a_folder", ls_lists_a_folder),
+    ("grep_shows_blocks_per_file", grep_shows_blocks_per_file),
+    ("find_sees_what_tools_change_at_once", find_sees_what_tools_change_at_once),
+    ("todo_has_one_active_item", todo_has_one_active_item),
+    ("fetch_refuses_private_addresses", fetch_refuses_private_addresses),
+    ("definitions_are_small", definitions_are_small),
+];
+
+fn read_shows_numbered_lines_within_the_limits() {
+    let stage = Stage::new();
+    stage.put("a", "one\r\ntwo\nthree");
+    stage.ok("read", json!({"path": "a"}), "1:one\n2:two\n3:three");
+    stage.ok("read", json!({"file_path": "@a", "limit": "1"}), "1:one\n2:two\n3:three");
+    stage.ok("read", json!({"path": "a:raw"}), "one\ntwo\nthree");
+    let beyond = "Line 9 is beyond end of file (3 lines total). Use offset=1 to read from the start, or offset=3 to \
+                  read the last line.";
+    stage.ok("read", json!({"path": "a", "offset": 9}), beyond);
+    let lines: String = (1..=5000).map(|i| format!("line {i}\n")).collect();
+    stage.put("long", &lines);
+    let (text, _) = stage.call("read", json!({"path": "long"}));
+    assert!(text.starts_with("1:line 1\n"));
+    assert!(text.ends_with("2000:line 2000\n[Showing lines 1-2000 of 5000. Use offset=2001 to continue.]"));
+    let (text, _) = stage.call("read", json!({"path": "long:100-101"}));
+    let expect: String = (97..=104).map(|i| format!("{i}:line {i}\n")).collect();
+    assert_eq!(text, format!("{expect}[Showing lines 97-104 of 5000. Use offset=105 to continue.]"));
+    stage.put("wide", format!("{}\nnext\n", "é".repeat(600 << 10)));
+    let (text, _) = stage.call("read", json!({"path": "wide"}));
+    assert!(text.starts_with("1:éé") && text.ends_with("é\n[Line 1 is 1.2 MB. Use bash: cut -c1-2000 'wide']"));
+    stage.put("bytes", format!("{}\n{}", "x".repeat(1023), "y\n".repeat(3)));
+    let (text, _) = stage.call("read", json!({"path": "bytes"}));
+    assert!(text.ends_with("4:y"));
+}
+
+fn read_answers_for_odd_files() {
+    let stage = Stage::new();
+    stage.put("empty", "");
+    stage.ok("read", json!({"path": "empty"}), "The file is empty.");
+    stage.put("bin", b"\x7fELF\0\0");
+    stage.ok("read", json!({"path": "bin"}), "Binary file: bin (6 B, application/x-elf). Not shown.");
+    let utf16: Vec<u8> = "\u{feff}hé\nyou".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    stage.put("wide", utf16);
+    stage.ok("read", json!({"path": "wide"}), "1:hé\n2:you");
+    stage.put("latin", b"a\xe9b\n");
+    let note = "[The file is not valid UTF-8: bytes that are none are shown as \u{fffd}.]";
+    stage.ok("read", json!({"path": "latin"}), &format!("1:a\u{fffd}b\n{note}"));
+    stage.put("bom", "\u{feff}x\n");
+    stage.ok("read", json!({"path": "bom"}), "1:x");
+    stage.put("n.ipynb", r#"{"cells": [{"cell_type": "code", "source": ["a = 1\n", "b"]}]}"#);
+    stage.ok("read", json!({"path": "n.ipynb"}), "1:# %% [code] cell:0\n2:a = 1\n3:b");
+    stage.put("d/x", "1");
+    stage.ok("read", json!({"path": "d"}), "x (1 B)");
+    let split = format!("{}漢字\n", "x".repeat(8 * 1024 - 1));
+    stage.put("split", &split);
+    stage.ok("read", json!({"path": "split"}), &format!("1:{}", split.trim_end()));
+    stage.fails("read", json!({"path": "artifact://7"}), "No artifacts directory found");
+    stage.fails("read", json!({}), "/: \"path\" is missing");
+}
+
+fn read_finds_what_was_meant() {
+    let stage = Stage::new();
+    stage.put("src/deep/name.rs", "x");
+    stage.put("src/deep/other.rs", "y");
+    stage.ok("read", json!({"path": "deep/name.rs"}), "1:x\n[Resolved to src/deep/name.rs]");
+    let (text, error) = stage.call("read", json!({"path": "src/nme.rs"}));
+    assert!(error && text.starts_with("File not found: src/nme.rs\nDid you mean:\nsrc/deep/name.rs"), "{text}");
+}
+
+fn write_is_whole_and_keeps_the_mode() {
+    let stage = Stage::new();
+    stage.ok("write", json!({"path": "a/b/c", "content": "é\n"}), "Successfully wrote 3 bytes to a/b/c");
+    holds(&stage.cwd().join("a/b"), &["c"]);
+    let mode = |name: &str| stage.cwd().join(name).metadata().unwrap().permissions().mode() & 0o777;
+    std::fs::set_permissions(stage.cwd().join("a/b/c"), PermissionsExt::from_mode(0o640)).unwrap();
+    stage.ok("write", json!({"path": "a/b/c", "content": ""}), "Successfully wrote 0 bytes to a/b/c");
+    assert_eq!((mode("a/b/c"), stage.get("a/b/c")), (0o640, String::new()));
+    stage.ok("write", json!({"path": "run", "content": "#!/bin/sh\n"}), "Successfully wrote 10 bytes to run");
+    assert_eq!(mode("run") & 0o100, 0o100);
+    std::os::unix::fs::symlink("run", stage.cwd().join("link")).unwrap();
+    stage.ok("write", json!({"path": "link", "content": "x"}), "Successfully wrote 1 bytes to link");
+    assert_eq!(stage.get("run"), "x");
+    assert!(stage.cwd().join("link").is_symlink());
+    stage.fails("write", json!({"path": "a", "content": "x"}), "Cannot write a: it is a directory");
+    stage.fails(
+        "write",
+        json!({"path": "/dev/null", "content": "x"}),
+        "Cannot write /dev/null: it is a pipe, a socket or a device",
+    );
+    stage.put("made", "// @generated\n");
+    stage.call("read", json!({"path": "made"}));
+    let (text, error) = stage.call("write", json!({"path": "made", "content": "y"}));
+    assert!(error && text.contains("is generated"), "{text}");
+    stage.ok("write", json!({"path": "made", "content": "y"}), "Successfully wrote 1 bytes to made");
+}
+
+fn a_file_that_changed_is_not_overwritten() {
+    let stage = Stage::new();
+    stage.put("a", "1\n2\n3\n");
+    let unread = "File exists and was not read in this session: a. Read it first, or use edit.";
+    let write = json!({"path": "a", "content": "new\n"});
+    stage.fails("write", write.clone(), unread);
+    stage.call("read", json!({"path": "a"}));
+    stage.put("a", "1\n2\n3\nmore\n");
+    let changed = "File changed on disk since it was last read: a. Read it again.";
+    stage.fails("write", write.clone(), changed);
+    stage.fails("edit", json!({"path": "a", "oldText": "9", "newText": "x"}), changed);
+    let (text, error) = stage.call("edit", json!({"path": "a", "oldText": "2", "newText": "two"}));
+    assert!(!error && text.contains("changed on disk"), "{text}");
+    stage.ok("write", write.clone(), "Successfully wrote 4 bytes to a");
+    let stage = Stage::with(Settings { file_guard: FileGuard::Off, ..Settings::default() });
+    stage.put("a", "1");
+    stage.ok("write", write, "Successfully wrote 4 bytes to a");
+}
+
+fn edit_changes_all_or_nothing() {
+    let stage = Stage::new();
+    stage.put("a", "one\ntwo\n");
+    let edits = json!({"path": "a", "edits": [
+        {"old_str": "one", "new_str": "1"}, {"oldText": "three", "newText": "3"}]});
+    let (text, error) = stage.call("edit", edits);
+    assert!(error && text.starts_with("edits[1]: Could not find the text in a."), "{text}");
+    assert_eq!(stage.get("a"), "one\ntwo\n");
+    stage.ok("edit", json!({"path": "a", "oldText": "one", "newText": "1"}), "Applied 1 edit to a.");
+    assert_eq!(stage.get("a"), "1\ntwo\n");
+    let same = "No changes made to a: the replacement is identical.";
+    stage.fails("edit", json!({"path": "a", "oldText": "1", "newText": "1"}), same);
+    stage.fails("edit", json!({"path": "none", "oldText": "1", "newText": "2"}), "File not found: none");
+    stage.ok("edit", json!({"path": "x/new", "oldText": "", "newText": "2"}), "Applied 1 edit to x/new.");
+    stage.ok("edit", json!({"path": "x/new", "oldText": "", "newText": "3"}), "Applied 1 edit to x/new.");
+    assert_eq!(stage.get("x/new"), "23");
+}
+
+fn ls_lists_a_folder() {
+    let stage = Stage::new();
+    stage.ok("ls", json!({}), "(empty directory)");
+    stage.put("b.txt", "12");
+    stage.put("A.txt", "");
+    stage.put(".dot", "1");
+    stage.put("dir/x", "");
+    std::os::unix::fs::symlink("b.txt", stage.cwd().join("l")).unwrap();
+    stage.ok("ls", json!({}), ".dot (1 B)\nA.txt (0 B)\nb.txt (2 B)\ndir/\nl@");
+    stage.ok("ls", json!({"limit": 1}), ".dot (1 B)\n[1 of 5 entries shown.]");
+    stage.ok("ls", json!({"path": "b.txt"}), "b.txt (2 B)");
+    stage.fails("ls", json!({"path": "no"}), "Path not found: no");
+}
+
+fn grep_shows_blocks_per_file() {
+    let stage = Stage::new();
+    stage.put("a.rs", "fn a() {}\nlet x = 1;\nfn b() {}\n");
+    stage.put("d/b.rs", "fn c() {}\n");
+    stage.ok("grep", json!({"pattern": "fn"}), "a.rs\n1:fn a() {}\n3:fn b() {}\n\nd/b.rs\n1:fn c() {}");
+    stage.ok("grep", json!({"pattern": "let", "context": 1}), "a.rs\n1-fn a() {}\n2:let x = 1;\n3-fn b() {}");
+    stage.ok("grep", json!({"pattern": "fn", "mode": "files"}), "a.rs\nd/b.rs");
+    stage.ok("grep", json!({"pattern": "fn", "mode": "count"}), "a.rs:2\nd/b.rs:1");
+    stage.ok("grep", json!({"pattern": "fn", "path": "d"}), "d/b.rs\n1:fn c() {}");
+    stage.ok("grep", json!({"pattern": "fn c", "path": "d/b.rs"}), "d/b.rs\n1:fn c() {}");
+    stage.ok("grep", json!({"pattern": "zzz"}), "No matches found");
+    let one = "a.rs\n1:fn a() {}\n[1 matches shown. Use offset=1 for more, or refine the pattern.]";
+    stage.ok("grep", json!({"pattern": "fn", "limit": 1}), one);
+    let literal = "a.rs\n1:fn a() {}\n[The pattern is no regular expression (unbalanced bracket): searched as text.]";
+    stage.ok("grep", json!({"pattern": "a("}), literal);
+    stage.ok("grep", json!({"pattern": "c", "path": "no, d"}), "d/b.rs\n1:fn c() {}\n[Not found: no.]");
+    stage.fails("grep", json!({"pattern": ""}), "Pattern must not be empty");
+    stage.fails("grep", json!({"pattern": "x", "path": "no"}), "Path not found: no");
+}
+
+fn find_sees_what_tools_change_at_once() {
+    let stage = Stage::new();
+    stage.ok("find", json!({"pattern": "*.rs"}), "No files found matching pattern");
+    stage.call("write", json!({"path": "a/b.rs", "content": "x"}));
+    stage.ok("find", json!({"pattern": "*.rs"}), "a/b.rs");
+    stage.ok("find", json!({"pattern": "a/*.rs"}), "a/b.rs");
+    stage.ok("find", json!({"pattern": "*", "type": "dir"}), "a/");
+    stage.ok("find", json!({"pattern": "a"}), "a/b.rs");
+    stage.ok("find", json!({"pattern": "a/b.rs"}), "a/b.rs");
+    stage.ok("bash", json!({"command": "rm a/b.rs && touch c.rs"}), "(no output)");
+    stage.ok("find", json!({"pattern": "*.rs"}), "c.rs");
+    let root = "Searching / is refused: name a folder below it.";
+    stage.fails("find", json!({"pattern": "x", "path": "/"}), root);
+}
+
+fn todo_has_one_active_item() {
+    let stage = Stage::new();
+    let op = |op: serde_json::Value| json!({"ops": [op]});
+    let list = json!({"op": "init", "list": [{"phase": "P", "items": ["a", "b"]}]});
+    stage.ok("todo", op(list), "2 open of 2, phase: P\nP\n  [>] a\n  [ ] b");
+    let done = "1 open of 2, phase: P\nP\n  [x] a\n  [>] b";
+    stage.ok("todo", op(json!({"op": "done", "task": "a"})), done);
+    for (bad, text) in [
+        (json!({"op": "init"}), "Missing list for init operation"),
+        (json!({"op": "start"}), "Missing task content"),
+        (json!({"op": "done", "task": "z"}), "Task \"z\" not found"),
+        (json!({"op": "rm", "phase": "z"}), "Phase \"z\" not found"),
+        (json!({"op": "append", "items": ["c"]}), "Missing phase name for append operation"),
+        (json!({"op": "append", "phase": "P"}), "Missing items for append operation"),
+        (json!({"op": "append", "phase": "P", "items": ["a"]}), "Task \"a\" already exists"),
+        (json!({"op": "note", "task": "b"}), "Missing text for note operation"),
+    ] {
+        stage.fails("todo", op(bad), &format!("{text}\n\n{done}"));
+    }
+    stage.ok("todo", op(json!({"op": "rm"})), "Todo list cleared.");
+    let details = json!({"phases": [{"name": "P", "tasks": [
+        {"content": "x", "status": "completed"}, {"content": "y", "status": "pending"}]}]});
+    stage.host.restore_todo(&details);
+    let append = op(json!({"op": "append", "phase": "Q", "items": ["z"]}));
+    stage.ok("todo", append, "2 open of 2, phase: P\nP\n  [>] y\nQ\n  [ ] z");
+}
+
+fn fetch_refuses_private_addresses() {
+    let stage = Stage::new();
+    for host in ["127.0.0.1:9", "[::1]:9", "169.254.169.254", "[::ffff:127.0.0.1]:9", "2130706433:9"] {
+        let (text, error) = stage.call("fetch", json!({"url": format!("http://{host}/")}));
+        assert!(error && text.contains("resolves to a private address"), "{host}: {text}");
+    }
+    stage.fails(
+        "fetch",
+        json!({"url": "file:///etc/passwd"}),
+        "fetch \"file:///etc/passwd\": only http and https addresses are fetched",
+    );
+}
+
+fn definitions_are_small() {
+    use sinew_agent::context::{PromptFacts, PromptTool, system_prompt};
+    let stage = Stage::new();
+    let facts = PromptFacts {
+        tools: stage.tools.iter().map(PromptTool::from).collect(),
+        date: "2026-01-31".into(),
+        cwd: "/home/me/project".into(),
+        platform: "linux x86_64".into(),
+        shell: "bash".into(),
+        branch: Some("main".into()),
+        ..PromptFacts::default()
+    };
+    let prompt: usize = system_prompt(&facts).iter().map(String::len).sum();
+    let tools: usize = stage
+        .tools
+        .iter()
+        .map(|tool| tool.name().len() + tool.description().len() + tool.parameters().to_string().len())
+        .sum();
+    println!("system prompt {} tokens, tools {} tokens", prompt / 4, tools / 4);
+    assert!((prompt + tools) / 4 <= 2_500);
+}
