@@ -103,21 +103,27 @@ async function natives() {
   }
 }
 
-/** Compiles the TypeScript and writes the module that gives `import` the same names. */
+/** Compiles the TypeScript and writes the module that gives `import` the same names. What was there works until the end. */
 async function typescript() {
   const folder = join(ROOT, "packages", "natives");
-  rmSync(join(folder, "dist"), { recursive: true, force: true });
-  await run("npx", ["--no-install", "tsc", "--project", folder], { quiet: true });
-  cpSync(join(folder, "src", "native.d.ts"), join(folder, "dist", "native.d.ts"));
-  bundle(join(folder, "dist"));
-  const names = await ask("node", ["-p", "Object.keys(require('./dist/index.js')).join(',')"], { cwd: folder });
-  if (!names) throw new Error("the package does not load; run: node -e \"require('./packages/natives')\"");
-  const list = names.split(",").filter((name) => name !== "__esModule").sort();
-  writeFileSync(
-    join(folder, "dist", "index.mjs"),
-    `// Written by scripts/build.mjs: the same objects for import as for require.\nimport natives from "./index.js";\nexport const {\n${list.map((name) => `  ${name},\n`).join("")}} = natives;\n`,
-  );
-  writeFileSync(join(folder, "dist", "index.d.mts"), `// Written by scripts/build.mjs.\nexport * from "./index.js";\n`);
+  const dist = join(folder, "dist");
+  // Beside the old one, and named so that no other build writes to it.
+  const next = `${dist}.${process.pid}.part`;
+  try {
+    await run("npx", ["--no-install", "tsc", "--project", folder, "--outDir", next], { quiet: true });
+    cpSync(join(folder, "src", "native.d.ts"), join(next, "native.d.ts"));
+    bundle(next);
+    const names = await ask("node", ["-p", `Object.keys(require(${JSON.stringify(next)})).join(',')`]);
+    if (!names) throw new Error(`the package does not load; run: npx tsc --project ${folder} && node -e "require('${folder}')"`);
+    const list = names.split(",").filter((name) => name !== "__esModule").sort();
+    const lines = list.map((name) => `  ${name},\n`).join("");
+    writeFileSync(join(next, "index.mjs"), `// Written by scripts/build.mjs: the same objects for import as for require.\nimport natives from "./index.js";\nexport const {\n${lines}} = natives;\n`);
+    writeFileSync(join(next, "index.d.mts"), `// Written by scripts/build.mjs.\nexport * from "./index.js";\n`);
+    rmSync(dist, { recursive: true, force: true });
+    renameSync(next, dist);
+  } finally {
+    rmSync(next, { recursive: true, force: true });
+  }
   console.log("packages/natives/dist");
 }
 
