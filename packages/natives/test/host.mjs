@@ -55,9 +55,9 @@ export function run(program, args, { cwd, env = {} } = {}) {
   });
 }
 
-const RUNTIMES = { bun: "1.4.5", deno: "2.9.6", esbuild: "0.28.2" };
+const RUNTIMES = { bun: "1.4.5", deno: "2.9.6", esbuild: "0.28.2", postject: "1.0.0-alpha.6" };
 
-/** The programs Bun, Deno and esbuild from npm, in the scripts' cache; installed at first use. */
+/** Bun, Deno, and the tools that bundle and compile programs, from npm, in the scripts' cache; installed at first use. */
 export function runtimes() {
   const cache = process.env.SINEW_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "sinew");
   const folder = join(cache, `runtimes-${Object.values(RUNTIMES).join("-")}`);
@@ -67,5 +67,5 @@ export function runtimes() {
     writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: RUNTIMES }));
     execFileSync("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock"], { cwd: folder, stdio: "ignore", shell: process.platform === "win32" });
   }
-  return { bun: at("bun"), deno: at("deno"), esbuild: at("esbuild") };
+  return Object.fromEntries(Object.keys(RUNTIMES).map((name) => [name, at(name)]));
 }

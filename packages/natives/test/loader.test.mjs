@@ -92,6 +92,27 @@ test("the development file comes first, and only with SINEW_DEV", async (t) => {
   assert.equal(out + err, "4");
 });
 
+test("several copies, each with its own addon, live in one process and its threads", async (t) => {
+  const copies = Array.from({ length: 3 }, () => join(withAddon(t, NAME, { own: true }).folder, "dist", "index.js"));
+  const script = `
+    const { Worker } = require("node:worker_threads");
+    const use = async (path) => {
+      const n = require(path);
+      if (n.visibleWidth("日本") !== 4) throw new Error("width");
+      if ((await n.grep({ pattern: "require", path })).totalMatches === 0) throw new Error("grep");
+    };
+    (async () => {
+      for (const path of ${JSON.stringify(copies)}) {
+        await use(path);
+        await new Promise((done, fail) => new Worker("(" + String(async (path, use) => eval(use)(path)) + ")(" + JSON.stringify(path) + "," + JSON.stringify(String(use)) + ")", { eval: true }).on("error", fail).on("exit", done));
+      }
+      process.stdout.write("done");
+    })();`;
+  const { code, out, err } = await run(process.execPath, ["-e", script]);
+  assert.equal(code, 0, err);
+  assert.equal(out, "done");
+});
+
 test("a truncated file is refused before it is mapped, wherever it ends", async (t) => {
   const { folder, path } = withAddon(t, NAME, { own: true });
   const { size } = statSync(path);

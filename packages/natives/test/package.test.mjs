@@ -104,24 +104,24 @@ test("a bundle of esbuild, as CommonJS and as a module, finds the platform packa
   }
 });
 
-test("an executable of Bun carries the addon and the companion, and extracts them", { skip: process.platform !== "linux" && "knows the data folder of Linux" }, async (t) => {
-  const { bun } = runtimes();
+/** What a compiled host does: uses the addon, and the companion too. */
+const HOST = `import { PtySession, visibleWidth } from "@sinew/natives"; new PtySession().start({ command: "exit 3" }).then(({ exitCode }) => console.log(visibleWidth("日本"), exitCode));`;
+
+/** A folder with a copy of the package that carries the addon as `host` reads it; `compile` makes the executable `app` there. */
+async function compiledHost(t, host, compile) {
   const folder = temporary(t);
-  const own = bare(t);
-  cpSync(own, join(folder, "node_modules", "@sinew", "natives"), { recursive: true });
+  const own = join(folder, "node_modules", "@sinew", "natives");
+  cpSync(bare(t), own, { recursive: true });
   const embed = join(ROOT, "scripts", "embed.mjs");
-  const at = ["--package", join(folder, "node_modules", "@sinew", "natives")];
-  await done(process.execPath, [embed, ...at]);
-  const refused = await run(process.execPath, [join(ROOT, "scripts", "pack.mjs"), ...at, "--only", "main", "--out", folder]);
+  const { out: assets } = await done(process.execPath, [embed, "--package", own, "--host", host]);
+  const refused = await run(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--package", own, "--only", "main", "--out", folder]);
   assert.equal(refused.code, 1);
   assert.match(refused.err, /embed\.mjs --reset/);
-  writeFileSync(
-    join(folder, "app.mjs"),
-    `import { PtySession, visibleWidth } from "@sinew/natives"; const { exitCode } = await new PtySession().start({ command: "exit 3" }); console.log(visibleWidth("日本"), exitCode);`,
-  );
-  await done(bun, ["build", "--compile", "app.mjs", "--outfile", "app"], { cwd: folder });
-  await done(process.execPath, [embed, ...at, "--reset"]);
-  assert.equal(readFileSync(join(at[1], "dist", "embedded.js"), "utf8").includes("sinew_natives"), false);
+  writeFileSync(join(folder, "app.mjs"), HOST);
+  await compile(folder, assets);
+  await done(process.execPath, [embed, "--package", own, "--reset"]);
+  assert.equal(readFileSync(join(own, "dist", "embedded.js"), "utf8").includes("sinew_natives"), false);
+  rmSync(join(folder, "node_modules"), { recursive: true });
   const data = join(folder, "data");
   for (let round = 0; round < 2; round++) {
     const { out, err } = await done(join(folder, "app"), [], { cwd: tmpdir(), env: { XDG_DATA_HOME: data, SINEW_DEV: "1" } });
@@ -129,7 +129,23 @@ test("an executable of Bun carries the addon and the companion, and extracts the
     assert.equal(err, `@sinew/natives: loaded ${join(data, "sinew", "natives", VERSION, ADDON)}\n`);
   }
   assert.deepEqual(readdirSync(join(data, "sinew", "natives", VERSION)).sort(), [SHELL_HOST, ADDON].sort());
-});
+}
+
+const LINUX = { skip: process.platform !== "linux" && "knows the data folder of Linux" };
+
+test("an executable of Bun carries the addon and the companion, and extracts them", LINUX, (t) =>
+  compiledHost(t, "bun", (folder) => done(runtimes().bun, ["build", "--compile", "app.mjs", "--outfile", "app"], { cwd: folder })));
+
+test("a single executable application of Node carries them, and extracts them", LINUX, (t) =>
+  compiledHost(t, "node", async (folder, assets) => {
+    const { esbuild, postject } = runtimes();
+    await done(esbuild, ["app.mjs", "--bundle", "--platform=node", "--outfile=app.js"], { cwd: folder });
+    const config = { main: "app.js", output: "app.blob", disableExperimentalSEAWarning: true, assets: JSON.parse(assets) };
+    writeFileSync(join(folder, "sea.json"), JSON.stringify(config));
+    await done(process.execPath, ["--experimental-sea-config", "sea.json"], { cwd: folder });
+    copyFileSync(process.execPath, join(folder, "app"));
+    await done(postject, ["app", "NODE_SEA_BLOB", "app.blob", "--sentinel-fuse", "NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2"], { cwd: folder });
+  }));
 
 test("a strict TypeScript program compiles against the types, as CommonJS and as a module", async () => {
   const app = join(installed, "typed");
