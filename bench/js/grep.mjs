@@ -1,29 +1,17 @@
 // Search of files and text: beside rg as a process (its start included), beside plain JavaScript, beside the regex of the host.
 //
-// SINEW_BENCH_TREE names the tree (default: the sources in the cargo registry), SINEW_RG the rg (default: the one on PATH,
-// else one that cargo installs below bench/.cache).
-import { execFile, spawnSync } from "node:child_process";
+// SINEW_BENCH_TREE names the tree (default: the sources in the cargo registry).
+import { execFile } from "node:child_process";
 import { existsSync, promises as fs } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { performance } from "node:perf_hooks";
 import { ROOT } from "../../scripts/lib/steps.mjs";
-
-const RG_VERSION = "15.2.0";
+import { ripgrep } from "../../scripts/lib/tools.mjs";
 
 function tree() {
   const cargo = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry", "src");
   return process.env.SINEW_BENCH_TREE ?? (existsSync(cargo) ? cargo : ROOT);
-}
-
-function ripgrep() {
-  const cached = join(ROOT, "bench", ".cache", "bin", "rg");
-  const runs = (program) => spawnSync(program, ["--version"]).status === 0;
-  const found = [process.env.SINEW_RG, "rg", cached].find((program) => program && runs(program));
-  if (found) return found;
-  console.log(`  installing ripgrep ${RG_VERSION} to compare with`);
-  spawnSync("cargo", ["install", "ripgrep", "--version", RG_VERSION, "--locked", "--root", join(ROOT, "bench", ".cache")], { stdio: "inherit" });
-  return runs(cached) ? cached : undefined;
 }
 
 /** Runs rg and takes its output, as a tool would. */
@@ -84,7 +72,7 @@ async function statDelay(grep, path) {
 export default async function (bench) {
   const { grep, hasMatch, searchContent } = bench.natives;
   const path = tree();
-  const rg = ripgrep();
+  const rg = await ripgrep();
   const peer = bench.peers ? await bench.optional("@oh-my-pi/pi-natives") : undefined;
   const asRg = (pattern, ...more) => rg && (() => output(rg, ["--no-config", "-n", "--hidden", ...more, "-e", pattern, path]));
   const cases = [
