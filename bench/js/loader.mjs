@@ -1,4 +1,4 @@
-// What it costs to load the package: time and memory of a fresh process, beside one that loads nothing.
+// What it costs to load the package: processor time and memory of a fresh process, beside one that loads nothing.
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { statSync } from "node:fs";
@@ -19,10 +19,10 @@ function median(list) {
 }
 
 /** Medians of each script, taking turns. */
-function turns(scripts) {
+function turns(scripts, args) {
   const values = Object.fromEntries(Object.keys(scripts).map((name) => [name, []]));
   for (let round = 0; round < ROUNDS; round++) {
-    for (const [name, script] of Object.entries(scripts)) values[name].push(ask(script, ["--expose-gc"]));
+    for (const [name, script] of Object.entries(scripts)) values[name].push(ask(script, args));
   }
   return Object.fromEntries(Object.entries(values).map(([name, list]) => [name, median(list)]));
 }
@@ -42,14 +42,15 @@ export default async function (bench) {
       }
     })
     .find(Boolean);
-  const timed = (work) => `const t = process.hrtime.bigint(); ${work}; console.log(Number(process.hrtime.bigint() - t) / 1e6);`;
+  // Processor time: in a fresh process, wall time tells of the other programs of the machine.
+  const timed = (work) => `const t = process.cpuUsage(); ${work}; const { user, system } = process.cpuUsage(t); console.log((user + system) / 1000);`;
   const file = JSON.stringify(addon);
   const ms = turns({ package: timed(`require(${path})`), addon: timed(`require(${file})`) });
   bench.fact("require of the package, ms", ms.package.toFixed(2), 10);
   bench.fact("require of the addon alone, ms", ms.addon.toFixed(2));
   bench.fact("loader and JavaScript beyond the addon, ms", (ms.package - ms.addon).toFixed(2), 5);
   const resident = (work) => `${work}; gc(); console.log(process.memoryUsage().rss / 2 ** 20);`;
-  const mib = turns({ none: resident(""), package: resident(`require(${path})`) });
+  const mib = turns({ none: resident(""), package: resident(`require(${path})`) }, ["--expose-gc"]);
   bench.fact("resident memory of the package, MiB", (mib.package - mib.none).toFixed(1), 15);
   bench.fact("size of the addon, MiB", (statSync(addon).size / 2 ** 20).toFixed(1), 16);
 }
