@@ -12,6 +12,7 @@ use sinew_agent::session::{Body, Defaults, Session};
 use sinew_agent::tool::Tool;
 use sinew_agent::tools::{self, Host, HostOptions};
 use sinew_llm::error::ErrorKind;
+use sinew_llm::message::AgentMessage;
 use sinew_llm::model::ThinkingLevel;
 
 use crate::args::Args;
@@ -54,6 +55,7 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     note(&mut session, resumed, &reached.model.key(), &before.thinking_level, thinking);
 
     let host = host(environment, paths, &settings, &session, &chooser, args);
+    restore(&host, &before.messages);
     let toolset = toolset(args, &settings.texts("tools"), &settings.texts("excludeTools"), &host)?;
     let system = system(args, environment, paths, &toolset, &*clock, &mut warnings)?;
     let mut agent_settings = settings.agent();
@@ -125,6 +127,17 @@ fn host(
             ..own
         },
     })
+}
+
+/// Puts back the list of tasks that a resumed session had.
+fn restore(host: &Host, messages: &[AgentMessage]) {
+    let last = messages.iter().rev().find_map(|message| match message {
+        AgentMessage::ToolResult(result) if result.tool_name == "todo" => result.details.as_ref(),
+        _ => None,
+    });
+    if let Some(details) = last {
+        host.restore_todo(details);
+    }
 }
 
 /// The tools that the flags and settings leave.

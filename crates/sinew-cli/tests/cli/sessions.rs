@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::stage::{Stage, finish, messages, text};
+use crate::stage::{Stage, call, finish, messages, text};
 
 fn roles(said: &[(String, String)]) -> Vec<&str> {
     said.iter().map(|(_, text)| text.as_str()).collect()
@@ -91,6 +91,19 @@ fn flags_say_where_a_session_is_kept() {
     assert_eq!(roles(&messages(&stage.project().join("own.jsonl"))), ["go", "ok"]);
     assert_eq!(stage.play(&["-p", "--session-dir", "kept", "go"]).code, Some(0));
     assert_eq!(std::fs::read_dir(stage.project().join("kept")).unwrap().count(), 1);
+}
+
+#[test]
+fn the_list_of_tasks_goes_on_with_the_session() {
+    let init = json!({"ops": [{"op": "init", "list": [{"phase": "P", "items": ["write", "check"]}]}]});
+    let stage = Stage::scripted(&[call("A", "todo", init), text("B")]);
+    assert_eq!(stage.play(&["-p", "plan"]).code, Some(0));
+    let done = json!({"ops": [{"op": "done", "task": "write"}]});
+    stage.write("project/script.jsonl", &format!("{}\n{}\n", call("A", "todo", done), text("B")));
+    assert_eq!(stage.play(&["-p", "-c", "go on"]).code, Some(0));
+    let said = stage.said();
+    let (_, last) = said.iter().rfind(|(role, _)| role == "toolResult").unwrap();
+    assert!(last.contains("check") && !last.contains("not found"), "{last}");
 }
 
 #[test]
