@@ -249,6 +249,15 @@ test("a compiled host extracts once, takes what is whole, and replaces what is n
   await expect("read 4", "cut short");
 });
 
+test("a compiled host that carries nothing takes what an installer put into the data folder", async (t) => {
+  const { folder, env, path } = compiled(t);
+  writeFileSync(join(folder, "dist", "embedded.js"), "exports.EMBEDDED = [];\n");
+  const missing = await load(folder, { env });
+  assert.ok(missing.err.includes(`  ${path}: no such file`), missing.err);
+  place(addon, path);
+  await extractsTo(folder, env, path);
+});
+
 test("two hosts that extract at once both load, and leave one whole file", async (t) => {
   const { folder, env, path } = compiled(t);
   for (let round = 0; round < 3; round++) {

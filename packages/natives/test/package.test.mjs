@@ -207,3 +207,17 @@ test("pack says what is missing", async (t) => {
   await check(["--addons", empty, "--only", "platforms"], /sinew-shell-host.* is missing; run: npm run build/);
   assert.equal(existsSync(join(empty, `sinew-natives-${VERSION}.tgz`)), false);
 });
+
+test("build refuses what cannot be built before it begins", async () => {
+  const check = async (args, pattern) => {
+    const { code, err } = await run(process.execPath, [join(ROOT, "scripts", "build.mjs"), ...args]);
+    assert.equal(code, 1);
+    assert.match(err, pattern);
+  };
+  await check(["--target", "riscv64gc-unknown-linux-gnu"], /no addon for the target riscv64gc-unknown-linux-gnu; known are x86_64-unknown-linux-gnu, /);
+  await check(["--variant", "fastest"], /unknown variant "fastest": use modern or baseline/);
+  await check(["--target", "aarch64-apple-darwin", "--variant", "modern"], /aarch64-apple-darwin has no variants: leave out "modern"/);
+  const foreign = process.platform === "win32" ? "x86_64-unknown-linux-gnu" : "x86_64-pc-windows-msvc";
+  await check(["--target", foreign], new RegExp(`building for ${foreign} needs --variant modern or --variant baseline`));
+  await check(["--target", "x86_64-apple-darwin", "--variant", "modern", "--glibc", "2.28"], /--glibc is for Linux/);
+});
