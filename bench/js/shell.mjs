@@ -32,5 +32,33 @@ export default async function (bench) {
     sinew: () => executeShell({ command: much }, () => {}),
     child_process: () => spawned(much),
   }, { targets: { child_process: 1 } });
+  await growth(bench, much);
+  await stops(bench, "obedient children", "sleep 1000 & sleep 1000 & echo up; wait", 100);
+  await stops(bench, "children that ignore TERM, own sessions, background jobs", "trap '' TERM; setsid sleep 1000 & sleep 1000 & echo up; wait", 2500);
   await shell.close();
+}
+
+/** How much the resident memory of this process grows, at most, while much is printed. */
+async function growth(bench, command) {
+  globalThis.gc?.();
+  const before = process.memoryUsage.rss();
+  let most = before;
+  await bench.natives.executeShell({ command }, () => (most = Math.max(most, process.memoryUsage.rss())));
+  bench.fact("growth of resident memory with 100 MB of output", `${((most - before) / 2 ** 20).toFixed(1)} MiB`, "16 MiB");
+}
+
+/** From `abort()` to the settled promise, the worst of some. */
+async function stops(bench, whom, command, limit) {
+  let worst = 0;
+  for (let round = 0; round < 5; round++) {
+    const controller = new AbortController();
+    let begun = 0;
+    await bench.natives.executeShell({ command, signal: controller.signal }, (chunk) => {
+      if (begun || !chunk.includes("up")) return;
+      begun = performance.now();
+      controller.abort();
+    });
+    worst = Math.max(worst, performance.now() - begun);
+  }
+  bench.fact(`abort to settled, ${whom}, worst of 5`, `${worst.toFixed(1)} ms`, `${limit} ms`);
 }
