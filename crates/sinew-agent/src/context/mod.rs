@@ -5,3 +5,6 @@ mod prompt;
 
 pub use files::{ContextFile, ContextFiles, context_files};
 pub use prompt::{PromptFacts, PromptTool, system_prompt};
+
+#[cfg(test)]
+mod tests;

@@ -159,6 +159,9 @@ fn tasks(phases: &[Phase]) -> impl Iterator<Item = &Task> {
     phases.iter().flat_map(|phase| &phase.tasks)
 }
 
+/// Whether a task of a phase is meant.
+type Choice = Box<dyn Fn(&str, &Task) -> bool>;
+
 fn apply(phases: &mut Vec<Phase>, op: &Op) -> Result<(), String> {
     let status = match op.op.as_str() {
         "init" => return init(phases, op.list.as_deref()),
@@ -185,7 +188,7 @@ fn apply(phases: &mut Vec<Phase>, op: &Op) -> Result<(), String> {
         "drop" => Some(Status::Abandoned),
         _ => None,
     };
-    let chosen: Box<dyn Fn(&str, &Task) -> bool> = match (&op.task, &op.phase) {
+    let chosen: Choice = match (&op.task, &op.phase) {
         (Some(name), _) => {
             find(phases, name)?;
             let name = name.clone();

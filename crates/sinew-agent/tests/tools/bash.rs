@@ -34,11 +34,8 @@ fn the_shell_keeps_its_state() {
 fn every_ending_has_its_text() {
     let stage = Stage::new();
     stage.fails("bash", json!({"command": "echo out; (exit 3)"}), "out\nCommand exited with code 3");
-    stage.fails(
-        "bash",
-        json!({"command": "echo part; sleep 100", "timeout": 1}),
-        "part\nCommand timed out after 1 seconds",
-    );
+    let (text, error) = stage.call("bash", json!({"command": "echo part; sleep 100", "timeout": 1}));
+    assert!(error && text.starts_with("part\n") && text.ends_with("\nCommand timed out after 1 seconds"), "{text}");
     let (text, error) = stage.call("bash", json!({"command": "kill -9 $$"}));
     assert!(error && text.starts_with("Command killed by signal 9 (SIGKILL)"), "{text}");
     stage.ok("bash", json!({"command": "echo again"}), "again");
@@ -108,5 +105,6 @@ fn an_abort_keeps_what_was_printed() {
     let output = stage.output("bash", command, cancel);
     watch.join().unwrap();
     assert!(output.is_error);
-    assert_eq!(text_of(&output.content).lines().take(2).collect::<Vec<_>>(), ["part", "Command aborted"]);
+    let text = text_of(&output.content);
+    assert!(text.starts_with("part\n") && text.contains("\nCommand aborted"), "{text}");
 }

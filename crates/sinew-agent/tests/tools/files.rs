@@ -70,7 +70,7 @@ fn read_answers_for_odd_files() {
     stage.put("split", &split);
     stage.ok("read", json!({"path": "split"}), &format!("1:{}", split.trim_end()));
     stage.fails("read", json!({"path": "artifact://7"}), "No artifacts directory found");
-    stage.fails("read", json!({}), "/: \"path\" is missing");
+    stage.fails("read", json!({}), "/path: is required");
 }
 
 fn read_finds_what_was_meant() {

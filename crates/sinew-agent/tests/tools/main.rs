@@ -1,6 +1,8 @@
 //! The built-in tools on real files and a real bash, and the conformance table of tools.
 //!
-//! Without harness: the shells of the tools need a companion program, and this program is its own.
+//! Without harness: the shells of the tools need a companion program, and this program is its own. It begins at C's
+//! `main`, because Rust's start ignores SIGPIPE and every command would inherit that.
+#![no_main]
 #![expect(clippy::print_stdout, reason = "a test without harness reports by itself")]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
@@ -9,22 +11,32 @@ mod conformance;
 mod files;
 mod stage;
 
-use std::os::unix::ffi::OsStringExt;
+use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::catch_unwind;
-use std::process::ExitCode;
 
 /// A test and its name.
 type Case = (&'static str, fn());
 
-fn main() -> ExitCode {
-    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
-    if arguments.first().is_some_and(|first| first == "supervise" || first == "brush") {
-        let arguments: Vec<_> =
-            arguments.into_iter().map(|argument| std::ffi::CString::new(argument.into_vec()).unwrap()).collect();
-        let code = sinew::shell::host::main(&arguments);
-        return ExitCode::from(u8::try_from(code & 0xff).unwrap());
+/// C's entry point.
+///
+/// # Safety
+/// `argv` holds `argc` strings that end with a zero, as the system gives them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int {
+    let arguments: Vec<CString> = (1..usize::try_from(argc).unwrap_or(0))
+        // SAFETY: the system gives `argc` valid strings.
+        .map(|index| unsafe { CStr::from_ptr(*argv.add(index)) }.to_owned())
+        .collect();
+    if arguments.first().is_some_and(|first| [c"supervise", c"brush"].contains(&first.as_c_str())) {
+        return sinew::shell::host::main(&arguments);
     }
-    let wanted = arguments.iter().filter_map(|argument| argument.to_str()).find(|argument| !argument.starts_with('-'));
+    // An unwinding panic must not cross the border to C.
+    catch_unwind(|| run(&arguments)).unwrap_or(1)
+}
+
+/// Runs the tests whose names hold the first argument that is no flag.
+fn run(arguments: &[CString]) -> c_int {
+    let wanted = arguments.iter().filter_map(|argument| argument.to_str().ok()).find(|word| !word.starts_with('-'));
     let mut failed = 0;
     for (name, test) in [files::CASES, bash::CASES, conformance::CASES].into_iter().flatten() {
         if wanted.is_some_and(|wanted| !name.contains(wanted)) {
@@ -32,7 +44,7 @@ fn main() -> ExitCode {
         }
         let fine = catch_unwind(test).is_ok();
         println!("test {name} ... {}", if fine { "ok" } else { "FAILED" });
-        failed += u32::from(!fine);
+        failed += c_int::from(!fine);
     }
-    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    failed.min(1)
 }

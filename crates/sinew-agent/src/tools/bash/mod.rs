@@ -127,7 +127,12 @@ fn run(host: &Host, call: &Call) -> Outcome {
         }
     }
     let result = result.map_err(ToolError::from)?;
-    host.set_shell_folder(result.working_dir.clone());
+    if result.state_lost.is_some() {
+        host.set_shell_folder(None);
+    } else if run.cwd.is_none() {
+        // A folder for one command does not move the shell.
+        host.set_shell_folder(result.working_dir.clone());
+    }
     if let Some(why) = result.state_lost {
         notes.push(format!("A new shell begins with the next command, without variables and directory: {why}"));
     }

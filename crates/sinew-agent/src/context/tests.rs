@@ -1,0 +1,99 @@
+use std::fs;
+use std::path::Path;
+
+use super::*;
+
+fn put(root: &Path, name: &str, text: impl AsRef<[u8]>) {
+    let path = root.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+}
+
+/// The texts below `root` for a session in `cwd`; what lies above `root` belongs to the machine.
+fn texts(root: &Path, cwd: &str) -> Vec<String> {
+    let found = context_files(Some(&root.join("agent")), &root.join(cwd));
+    found.files.into_iter().filter(|file| file.path.starts_with(root)).map(|file| file.text).collect()
+}
+
+#[test]
+fn context_files_come_outermost_first_and_once() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    put(root, "agent/AGENTS.md", "user");
+    put(root, "p/AGENTS.md", "outer");
+    put(root, "p/CLAUDE.md", "outer");
+    put(root, "p/q/CLAUDE.md", "claude");
+    put(root, "p/q/r/AGENTS.md", "inner");
+    put(root, "p/q/r/CLAUDE.md", "other");
+    assert_eq!(texts(root, "p/q/r"), ["user", "outer", "claude", "inner", "other"]);
+    assert_eq!(texts(root, "p"), ["user", "outer"]);
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("../AGENTS.md", root.join("p/q/AGENTS.md")).unwrap();
+        assert_eq!(texts(root, "p/q"), ["user", "outer", "claude"]);
+    }
+}
+
+#[test]
+fn hidden_folders_count_only_as_the_session_s_own() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    put(root, "p/.x/AGENTS.md", "hidden");
+    put(root, "p/.x/y/AGENTS.md", "below");
+    assert_eq!(texts(root, "p/.x"), ["hidden"]);
+    assert_eq!(texts(root, "p/.x/y"), ["below"]);
+}
+
+#[test]
+fn what_is_too_long_is_cut_and_named() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    let mut cwd = String::new();
+    for index in 0..6 {
+        cwd.push_str(&format!("d{index}/"));
+        put(root, &format!("{cwd}AGENTS.md"), format!("{index}{}", "x".repeat(80 << 10)));
+    }
+    let found = context_files(None, &root.join(&cwd));
+    let sizes: Vec<usize> =
+        found.files.iter().filter(|file| file.path.starts_with(root)).map(|file| file.text.len()).collect();
+    assert_eq!(sizes, [64 << 10; 4]);
+    assert!(
+        found.warnings.iter().any(|text| text.ends_with("is cut to its first 65536 bytes")),
+        "{:?}",
+        found.warnings
+    );
+    assert!(found.warnings.iter().any(|text| text.contains("is left out")), "{:?}", found.warnings);
+}
+
+#[test]
+fn no_character_is_cut_in_two() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    put(dir.path(), "AGENTS.md", format!("x{}", "é".repeat(40 << 10)));
+    assert_eq!(texts(dir.path(), "")[0].len(), (64 << 10) - 1);
+    put(dir.path(), "AGENTS.md", b"a\xffb");
+    assert_eq!(texts(dir.path(), ""), ["a\u{fffd}b"]);
+}
+
+#[test]
+fn the_prompt_has_its_parts_in_order_and_each_guideline_once() {
+    let tool = |name: &str| PromptTool { name: name.into(), guidelines: vec!["Same.".into(), format!("Of {name}.")] };
+    let facts = PromptFacts {
+        appended: vec!["Appended.".into(), String::new()],
+        tools: vec![tool("a"), tool("b")],
+        context_files: vec![ContextFile { path: "/p/\"x\"/AGENTS.md".into(), text: "Be kind.\n".into() }],
+        date: "2026-01-31".into(),
+        cwd: "/p".into(),
+        ..PromptFacts::default()
+    };
+    let parts = system_prompt(&facts);
+    assert_eq!(parts.len(), 4);
+    assert!(parts[0].contains("Tools: a, b.\n- Same.\n- Of a.\n- Of b.\n"), "{}", parts[0]);
+    assert_eq!(parts[1], "Appended.");
+    assert_eq!(
+        parts[2],
+        "<project_context>\n<project_instructions path=\"/p/&quot;x&quot;/AGENTS.md\">\nBe kind.\n\
+         </project_instructions>\n</project_context>"
+    );
+    assert_eq!(parts[3], "Current date: 2026-01-31\nCurrent working directory: /p");
+    assert_eq!(system_prompt(&PromptFacts { replaced: Some("Mine.".into()), ..facts })[0], "Mine.");
+}
