@@ -19,8 +19,8 @@ use brush_core::extensions::{ErrorFormatter, ShellExtensionsImpl};
 use brush_core::openfiles::OpenFile;
 use brush_core::traps::TrapSignal;
 use brush_core::{
-    ErrorKind, ExecutionControlFlow, ProfileLoadBehavior, RcLoadBehavior, ShellExtensions, ShellValue, ShellVariable,
-    SourceInfo,
+    ErrorKind, ExecutionControlFlow, ExecutionResult, ProfileLoadBehavior, RcLoadBehavior, ShellExtensions, ShellValue,
+    ShellVariable, SourceInfo,
 };
 use tokio::runtime::Runtime;
 
@@ -55,6 +55,9 @@ const WORKERS: usize = 24;
 /// How deep functions may call each other; an error beyond, as bash with `FUNCNEST`.
 const CALLS: usize = 2_000;
 
+/// The longest text that is tried line by line: each line more is one parse more.
+const BY_LINES: usize = 16 * 1024;
+
 /// The most memory of the interpreter itself; its children are not counted.
 const MEMORY: u64 = 2 << 30;
 
@@ -88,8 +91,8 @@ fn once(script: &str) -> i32 {
     let watch = MemoryWatch::start();
     watch.set(true);
     shell.start_command_string_mode();
-    let parameters = shell.default_exec_params();
-    let result = runtime.block_on(shell.run_string(script, &SourceInfo::from("-c"), &parameters));
+    let _ = shell.set_env_global("BASH_EXECUTION_STRING", ShellVariable::new(ShellValue::String(script.to_string())));
+    let result = runtime.block_on(run_text(&mut shell, script, "-c"));
     let code = match result {
         // What bash answers with `-c`, and only there.
         Ok(result) if u8::from(result.exit_code) == 1 && words.fatal.load(Ordering::Relaxed) => 127,
@@ -103,6 +106,35 @@ fn once(script: &str) -> i32 {
     // Jobs in the background end with the process.
     std::mem::forget(runtime);
     code
+}
+
+/// Runs a text. One that sets `extglob` is read as far as it can be understood, line by line, as what follows is
+/// read otherwise then.
+async fn run_text(shell: &mut Shell, text: &str, source: &str) -> Result<ExecutionResult, brush_core::Error> {
+    let source = SourceInfo::from(source);
+    let parameters = shell.default_exec_params();
+    // Inside `[[ ]]` such patterns need no option in bash, but here.
+    if !text.contains("extglob") || text.contains("[[") || text.len() > BY_LINES {
+        return shell.run_string(text, &source, &parameters).await;
+    }
+    if shell.options().command_string_mode {
+        shell.options_mut().extended_globbing = false;
+    }
+    let mut result = ExecutionResult::success();
+    let mut part = String::new();
+    let mut lines = text.split_inclusive('\n').peekable();
+    while let Some(line) = lines.next() {
+        part.push_str(line);
+        let last = lines.peek().is_none();
+        if !last && (part.ends_with("\\\n") || shell.parse_string(part.as_str()).is_err()) {
+            continue;
+        }
+        result = shell.run_string(std::mem::take(&mut part), &source, &parameters).await?;
+        if !result.is_normal_flow() {
+            break;
+        }
+    }
+    Ok(result)
 }
 
 /// Runs the trap for the end of the shell, which may change the exit code.
@@ -176,9 +208,7 @@ fn one(runtime: &Runtime, shell: &mut Shell, request: &Path, report: &Path) -> O
         let _ = writeln!(shell.stderr(), "bash: {cause}");
         shell.set_last_exit_status(2);
     } else if failure.is_none() {
-        let parameters = shell.default_exec_params();
-        let source = SourceInfo::from("bash");
-        let result = runtime.block_on(shell.run_string(command, &source, &parameters));
+        let result = runtime.block_on(run_text(shell, &command, "bash"));
         match result {
             Ok(result) if matches!(result.next_control_flow, ExecutionControlFlow::ExitShell) => {
                 ended = Some(i32::from(u8::from(result.exit_code)));

@@ -1,5 +1,8 @@
 //! Builtins of the embedded interpreter that answer otherwise than bash's, done again.
 
+mod declare;
+mod umask;
+
 use std::collections::HashMap;
 use std::future::{Future, ready};
 use std::io::Write;
@@ -11,7 +14,7 @@ use brush_core::builtins::{
     CommandExecuteFunc, ContentOptions, ContentType, Registration, SimpleCommand, simple_builtin,
 };
 use brush_core::commands::CommandArg;
-use brush_core::{Error, ExecutionContext, ExecutionResult, ShellExtensions};
+use brush_core::{Error, ExecutionContext, ExecutionControlFlow, ExecutionResult, ShellExtensions};
 
 use super::brush::Plain;
 
@@ -26,7 +29,20 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
     builtins.insert("kill".into(), simple_builtin::<Kill, Plain>());
     builtins.insert("shift".into(), simple_builtin::<Shift, Plain>().special());
     builtins.insert("logout".into(), simple_builtin::<Logout, Plain>());
-    let ours: [(&str, CommandExecuteFunc<Plain>); 4] = [("cd", cd), ("[", test), ("test", test), ("printf", printf)];
+    builtins.insert("umask".into(), simple_builtin::<umask::Umask, Plain>());
+    let ours: [(&str, CommandExecuteFunc<Plain>); 11] = [
+        ("cd", cd),
+        ("[", test),
+        ("test", test),
+        ("printf", printf),
+        ("break", leave),
+        ("continue", leave),
+        ("declare", declaration),
+        ("typeset", declaration),
+        ("local", declaration),
+        ("readonly", declaration),
+        ("export", declaration),
+    ];
     for (name, execute) in ours {
         if let Some(builtin) = builtins.get_mut(name) {
             builtin.execute_func = execute;
@@ -77,6 +93,27 @@ fn printf(context: ExecutionContext<'_, Plain>, mut args: Vec<CommandArg>) -> Ru
         args.truncate(format + 1);
     }
     theirs(context, args)
+}
+
+/// A count of loops that is no number ends the shell.
+fn leave(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    let wrong =
+        args.iter().skip(1).map(CommandArg::to_string).find(|word| word != "--" && word.parse::<i64>().is_err());
+    match wrong {
+        Some(word) => {
+            let mut result = fail(&context, &format!("{word}: numeric argument required"), 128);
+            result.next_control_flow = ExecutionControlFlow::ExitShell;
+            Box::pin(ready(Ok(result)))
+        }
+        None => theirs(context, args),
+    }
+}
+
+fn declaration(mut context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    Box::pin(async move {
+        let args = declare::prepare(&mut context, args).await;
+        theirs(context, args).await
+    })
 }
 
 fn theirs(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
