@@ -1,0 +1,155 @@
+// The agent from its start to its first request and to its end, beside other agents on the same loopback server.
+//
+// Needs the program: `cargo build --release -p sinew-cli`, or its path in SINEW_BIN.
+import { spawn } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { ROOT } from "../../scripts/lib/steps.mjs";
+
+const ROUNDS = 11;
+const require = createRequire(import.meta.url);
+
+/** The program that was built last with optimisations. */
+function sinew() {
+  if (process.env.SINEW_BIN) return process.env.SINEW_BIN;
+  const target = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
+  return ["release", "quick"].map((profile) => join(target, profile, "sinew")).find(existsSync);
+}
+
+/** The program of a package; undefined where it is not installed. */
+function program(name, bin) {
+  for (const folder of require.resolve.paths(name) ?? []) {
+    const file = join(folder, name, "package.json");
+    if (!existsSync(file)) continue;
+    const facts = JSON.parse(readFileSync(file, "utf8"));
+    return join(dirname(file), typeof facts.bin === "string" ? facts.bin : facts.bin[bin]);
+  }
+  return undefined;
+}
+
+const sse = (events) => events.map((event) => (typeof event === "string" ? `data: ${event}\n\n` : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)).join("");
+const message = { type: "message", id: "m", role: "assistant", status: "completed", content: [{ type: "output_text", text: "hi", annotations: [] }] };
+const usage = { input_tokens: 8, input_tokens_details: null, output_tokens: 2, output_tokens_details: null, total_tokens: 10 };
+/** A short answer in the words of each protocol. */
+const ANSWERS = {
+  "/chat/completions": sse([
+    JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta: { role: "assistant", content: "hi" } }] }),
+    JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }),
+    JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [], usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 } }),
+    "[DONE]",
+  ]),
+  "/responses": sse([
+    { type: "response.created", response: { id: "r" } },
+    { type: "response.output_item.added", output_index: 0, item: { ...message, status: "in_progress", content: [] } },
+    { type: "response.output_text.delta", output_index: 0, content_index: 0, item_id: "m", delta: "hi" },
+    { type: "response.output_item.done", output_index: 0, item: message },
+    { type: "response.completed", response: { id: "r", status: "completed", output: [message], usage } },
+  ]),
+};
+
+/** Listens on the own machine; `asked` is called when a request for an answer has arrived. */
+async function serve() {
+  const state = { asked: undefined };
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      const path = Object.keys(ANSWERS).find((path) => request.url.split("?")[0].endsWith(path));
+      if (!path) return response.writeHead(404).end("{}");
+      state.asked?.();
+      response.writeHead(200, { "content-type": "text/event-stream" }).end(ANSWERS[path]);
+    });
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { server, state, url: `http://127.0.0.1:${server.address().port}/v1` };
+}
+
+/** Runs a command: ms to the first request, ms to the end, peak memory in MB (Linux), exit code. */
+function measure({ command, env, cwd }, state) {
+  return new Promise((resolve) => {
+    const begun = process.hrtime.bigint();
+    const since = () => Number(process.hrtime.bigint() - begun) / 1e6;
+    let first;
+    if (state) state.asked = () => (first ??= since());
+    // GNU time knows the peak of the whole tree's largest process.
+    const timed = existsSync("/usr/bin/time") ? ["/usr/bin/time", "-f", "peak %M", ...command] : command;
+    const child = spawn(timed[0], timed.slice(1), { cwd, env: { PATH: process.env.PATH, HOME: env.HOME, ...env }, stdio: ["ignore", "pipe", "pipe"] });
+    let errors = "";
+    let output = "";
+    child.stdout.on("data", (data) => (output += data));
+    child.stderr.on("data", (data) => (errors += data));
+    child.on("close", (code) => {
+      const peak = /peak (\d+)/.exec(errors);
+      resolve({ first, end: since(), peak: peak && Number(peak[1]) / 1024, code, output, errors });
+    });
+  });
+}
+
+const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
+
+export default async function (bench) {
+  const own = sinew();
+  if (!own) {
+    console.log("  no program: build it with `cargo build --release -p sinew-cli`");
+    return;
+  }
+  const folder = mkdtempSync(join(tmpdir(), "agent-bench-"));
+  const cwd = join(folder, "project");
+  mkdirSync(cwd);
+  const { server, state, url } = await serve();
+  const model = { id: "m", name: "m", reasoning: false, input: ["text"], contextWindow: 100000, maxTokens: 8000, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } };
+  const models = JSON.stringify({ providers: { local: { baseUrl: url, api: "openai-completions", apiKey: "none", models: [model] } } });
+  const put = (name, text) => {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  };
+  put("sinew/agent/models.json", models);
+  put("pi/models.json", models);
+  put("codex/config.toml", `model = "m"\nmodel_provider = "local"\n[model_providers.local]\nname = "local"\nbase_url = "${url}"\nwire_api = "responses"\n`);
+  put("script.jsonl", `${JSON.stringify({ type: "turn", content: [{ text: "hi" }] })}\n`);
+  const HOME = folder;
+  const pi = program("@earendil-works/pi-coding-agent", "pi");
+  const codex = program("@openai/codex", "codex");
+  const agents = {
+    sinew: { run: [own], env: { HOME, SINEW_HOME: join(folder, "sinew") }, ask: ["-p", "--model", "local/m", "hi"] },
+    pi: pi && { run: [process.execPath, pi], env: { HOME, PI_CODING_AGENT_DIR: join(folder, "pi"), PI_OFFLINE: "1" }, ask: ["-p", "--provider", "local", "--model", "m", "hi"] },
+    codex: codex && { run: [process.execPath, codex], env: { HOME, CODEX_HOME: join(folder, "codex") }, ask: ["exec", "--skip-git-repo-check", "hi"] },
+  };
+  const runs = [
+    { title: "--version", words: () => ["--version"], of: "end", most: 5 },
+    { title: "first request on the wire", words: (agent) => agent.ask, of: "first", most: 50 },
+    { title: "one turn over a loopback server", words: (agent) => agent.ask, of: "end" },
+  ];
+  for (const { title, words, of, most } of runs) {
+    const contenders = {};
+    for (const [name, agent] of Object.entries(agents)) {
+      if (!agent) continue;
+      const job = { command: [...agent.run, ...words(agent)], env: agent.env, cwd };
+      const trial = await measure(job, state);
+      if (trial.code !== 0 || (of === "first" && trial.first === undefined)) {
+        console.log(`  ${name}: ${title}: did not run here: ${trial.errors.trim().split("\n").slice(-2)[0]}`);
+        continue;
+      }
+      contenders[name] = { job, ms: [], peak: [] };
+    }
+    for (let round = 0; round < ROUNDS; round++) {
+      for (const contender of Object.values(contenders)) {
+        const ran = await measure(contender.job, state);
+        contender.ms.push(ran[of]);
+        contender.peak.push(ran.peak ?? 0);
+      }
+    }
+    for (const [name, { ms, peak }] of Object.entries(contenders)) {
+      const target = name === "sinew" && most ? `≤ ${most} ms` : undefined;
+      bench.fact(`${title}, ${name}`, `${median(ms).toFixed(1)} ms, ${median(peak).toFixed(1)} MB`, target);
+    }
+  }
+  const job = { command: [own, "--script", join(folder, "script.jsonl"), "-p", "hi"], env: agents.sinew.env, cwd };
+  const scripted = [];
+  for (let round = 0; round < ROUNDS; round++) scripted.push(await measure(job));
+  const ms = median(scripted.map((ran) => ran.end)).toFixed(1);
+  bench.fact("one scripted turn, sinew", `${ms} ms, ${median(scripted.map((ran) => ran.peak ?? 0)).toFixed(1)} MB`, "≤ 40 ms, ≤ 20 MB");
+  server.close();
+  rmSync(folder, { recursive: true, force: true });
+}
