@@ -20,6 +20,7 @@ pub(crate) const CASES: &[Case] = &[
     ("find_sees_what_tools_change_at_once", find_sees_what_tools_change_at_once),
     ("todo_has_one_active_item", todo_has_one_active_item),
     ("fetch_refuses_private_addresses", fetch_refuses_private_addresses),
+    ("fetch_reads_pages_and_looks_at_each_redirect", fetch_reads_pages_and_looks_at_each_redirect),
     ("definitions_are_small", definitions_are_small),
 ];
 
@@ -43,6 +44,12 @@ fn read_shows_numbered_lines_within_the_limits() {
     stage.put("wide", format!("{}\nnext\n", "é".repeat(600 << 10)));
     let (text, _) = stage.call("read", json!({"path": "wide"}));
     assert!(text.starts_with("1:éé") && text.ends_with("é\n[Line 1 is 1.2 MB. Use bash: cut -c1-2000 'wide']"));
+    let huge = std::fs::File::create(stage.cwd().join("huge")).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&huge, &[b'x'; 9000], 0).unwrap();
+    // The rest is a hole of one line: nobody reads it to its end.
+    huge.set_len(5 << 30).unwrap();
+    let (text, _) = stage.call("read", json!({"path": "huge", "limit": 1}));
+    assert!(text.starts_with("1:xx") && text.contains("[Line 1 is "), "{}", &text[..100]);
     stage.put("bytes", format!("{}\n{}", "x".repeat(1023), "y\n".repeat(3)));
     let (text, _) = stage.call("read", json!({"path": "bytes"}));
     assert!(text.ends_with("4:y"));
@@ -233,6 +240,42 @@ fn fetch_refuses_private_addresses() {
         json!({"url": "file:///etc/passwd"}),
         "fetch \"file:///etc/passwd\": only http and https addresses are fetched",
     );
+}
+
+fn fetch_reads_pages_and_looks_at_each_redirect() {
+    use std::io::{BufRead, BufReader, Write};
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    // Ends with the test program.
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
+            let first = lines.next().unwrap();
+            lines.by_ref().take_while(|line| !line.is_empty()).for_each(drop);
+            let (status, headers, body) = match first.split(' ').nth(1).unwrap() {
+                "/page" => {
+                    ("200 OK", "Content-Type: text/html\r\n".into(), "<title>T &amp; U</title><h1>Hi</h1><p>you")
+                }
+                "/data" => ("200 OK", "Content-Type: application/json\r\n".into(), "{\"a\":1}"),
+                "/blob" => ("200 OK", "Content-Type: application/zip\r\n".into(), "PK"),
+                "/away" => ("302 Found", format!("Location: http://localhost:{port}/page\r\n"), ""),
+                _ => ("404 Not Found", String::new(), "nothing here"),
+            };
+            let length = body.len();
+            write!(stream, "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+                .unwrap();
+        }
+    });
+    let stage = Stage::with(Settings { fetch_allow_private: vec!["127.0.0.1".into()], ..Settings::default() });
+    let url = |path: &str| format!("http://127.0.0.1:{port}/{path}");
+    let get = |path: &str| json!({"url": url(path)});
+    stage.ok("fetch", get("page"), &format!("{}\nStatus: 200\nTitle: T & U\n\n# Hi\n\nyou", url("page")));
+    stage.ok("fetch", get("data"), &format!("{}\nStatus: 200\n\n{{\n  \"a\": 1\n}}", url("data")));
+    stage.fails("fetch", get("blob"), "Unsupported content type: application/zip (2 B)");
+    stage.fails("fetch", get("none"), &format!("HTTP 404 from {}\nnothing here", url("none")));
+    let (text, error) = stage.call("fetch", get("away"));
+    assert!(error && text.contains("Refused: localhost resolves to a private address."), "{text}");
 }
 
 fn definitions_are_small() {

@@ -76,9 +76,13 @@ impl Window {
                     window.end_of_line(&mut line, &mut line_bytes, limits, wanted);
                 }
             }
-            if window.full && window.total_bytes >= COUNTED {
+            let over = !window.full && line.len() > limits.bytes;
+            if (window.full || over) && window.total_bytes >= COUNTED {
                 // A line that goes on beyond what was read is one more.
-                window.total += usize::from(line_bytes > 0);
+                match over {
+                    true => window.end_of_line(&mut line, &mut line_bytes, limits, true),
+                    false => window.total += usize::from(line_bytes > 0),
+                }
                 return Ok(window);
             }
         }
