@@ -257,7 +257,9 @@ pub(crate) fn write_at_start(file: &OwnedFd, mut bytes: &[u8]) -> io::Result<()>
 fn spawn(path: &Path, start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<libc::pid_t> {
     let text = |value: &OsStr| CString::new(value.as_bytes()).map_err(io::Error::from);
     let path = text(path.as_os_str())?;
-    let mut args = vec![path.clone(), c"supervise".to_owned(), text(start.program)?];
+    // The supervisor changes the folder itself: to have it done while starting asks for glibc 2.29.
+    let cwd = text(start.cwd.map_or(OsStr::new(""), |cwd| cwd.as_os_str()))?;
+    let mut args = vec![path.clone(), c"supervise".to_owned(), cwd, text(start.program)?];
     for arg in start.args {
         args.push(text(arg)?);
     }
@@ -268,7 +270,6 @@ fn spawn(path: &Path, start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<l
         entry.push(value);
         env.push(text(&entry)?);
     }
-    let cwd = start.cwd.map(|cwd| text(cwd.as_os_str())).transpose()?;
     // Copies above the numbers that are set below, so that none of them is overwritten before it is used.
     let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, host::SCRIPT + 1);
     let mut moves = vec![
@@ -309,10 +310,6 @@ fn spawn(path: &Path, start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<l
                     moves.iter().try_for_each(|(from, to)| {
                         check(libc::posix_spawn_file_actions_adddup2(actions.as_mut_ptr(), from.as_raw_fd(), *to))
                     })
-                })
-                .and_then(|()| match &cwd {
-                    Some(cwd) => check(libc::posix_spawn_file_actions_addchdir_np(actions.as_mut_ptr(), cwd.as_ptr())),
-                    None => Ok(()),
                 })
                 .and_then(|()| {
                     check(libc::posix_spawn(

@@ -2,7 +2,6 @@
  * The clipboard: of the desktop, of Termux, and of the terminal at the other end of the line.
  * @module
  */
-import { execFile } from "node:child_process";
 import { native } from "./loader.js";
 import type { DesktopClipboard } from "./native.js";
 import { text as checkText } from "./options.js";
@@ -73,6 +72,8 @@ async function toTerminal(text: string): Promise<void> {
 }
 
 function toTermux(text: string): Promise<void> {
+  // Loaded here: on every other system it would cost each start 3 ms.
+  const { execFile } = require("node:child_process") as typeof import("node:child_process");
   return new Promise((done) => {
     const child = execFile("termux-clipboard-set", { timeout: 3000 }, () => done());
     child.stdin?.on("error", () => {});

@@ -1,6 +1,6 @@
 //! The companion: the process that stands between the host and a script.
 //!
-//! It is started with its role as first argument. `supervise PROGRAM ARGV0 ARGS…` runs the program with the
+//! It is started with its role as first argument. `supervise FOLDER PROGRAM ARGV0 ARGS…` runs the program with the
 //! descriptors 0, 1 and 2 that it was given and speaks records over the packet socket at [`SOCKET`].
 //! `pty PROGRAM ARGV0 ARGS…` does the same with a terminal as descriptor 0, which becomes the program's own.
 //! `brush …` is the embedded interpreter, started by a supervisor like any other shell.
@@ -30,11 +30,11 @@ pub(crate) const LEAVE: i32 = 62;
 #[must_use]
 pub fn main(args: &[CString]) -> i32 {
     match args.split_first() {
-        Some((role, [program, argv @ ..])) if role.as_bytes() == b"supervise" && !argv.is_empty() => {
-            supervise::run(program, argv, false)
+        Some((role, [cwd, program, argv @ ..])) if role.as_bytes() == b"supervise" && !argv.is_empty() => {
+            supervise::run(Some(cwd), program, argv, false)
         }
         Some((role, [program, argv @ ..])) if role.as_bytes() == b"pty" && !argv.is_empty() => {
-            supervise::run(program, argv, true)
+            supervise::run(None, program, argv, true)
         }
         Some((role, args)) if role.as_bytes() == b"brush" => brush::run(args),
         _ => 2,

@@ -17,7 +17,8 @@ const NUDGE: Duration = Duration::from_millis(20);
 /// Starts the shell and serves the host until it goes away. Returns the exit code of the supervisor.
 ///
 /// With `terminal`, descriptor 0 becomes the controlling terminal of the shell, which leads a session of its own.
-pub(super) fn run(program: &CStr, argv: &[CString], terminal: bool) -> i32 {
+/// An empty `cwd` is the folder of the host.
+pub(super) fn run(cwd: Option<&CString>, program: &CStr, argv: &[CString], terminal: bool) -> i32 {
     // Everything that can be blocked is: a script that signals its whole session leaves the supervisor alone.
     // What the host itself has inherited without knowing is not for scripts.
     // SAFETY: nothing has been opened yet.
@@ -30,6 +31,13 @@ pub(super) fn run(program: &CStr, argv: &[CString], terminal: bool) -> i32 {
     unsafe {
         libc::fcntl(SOCKET, libc::F_SETFD, libc::FD_CLOEXEC);
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
+    }
+    if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
+        // SAFETY: a string that ends with a zero.
+        if unsafe { libc::chdir(cwd.as_ptr()) } != 0 {
+            tell(&Tell::Failed { errno: last_errno() });
+            return 3;
+        }
     }
     let mut pointers: Vec<*const libc::c_char> = argv.iter().map(|arg| arg.as_ptr()).collect();
     pointers.push(std::ptr::null());
