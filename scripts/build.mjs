@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Builds the addon, the shell's companion and the TypeScript of @sinew/natives for this machine or for a target.
 import { cpSync, existsSync, mkdirSync, readFileSync, renameSync, copyFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { bundle } from "./lib/bundle.mjs";
 import { compareVersions, readElf } from "./lib/elf.mjs";
@@ -14,6 +14,7 @@ const HELP = `npm run build -- [options]
   --variant NAME    modern or baseline; x64 only; default: what this CPU runs; also TARGET_VARIANT
   --target TRIPLE   a Rust target; default: this machine
   --glibc VERSION   Linux: link for this glibc and later (2.28 for releases), through cargo-zigbuild
+  --agent           build the agent too: dist/sinew
   --dev             write sinew_natives.dev.node, which SINEW_DEV loads
   --natives-only    leave out the TypeScript
   --typescript-only build the TypeScript alone, beside an addon that is there
@@ -34,6 +35,7 @@ const { values } = parseArgs({
     variant: { type: "string" },
     target: { type: "string" },
     glibc: { type: "string" },
+    agent: { type: "boolean", default: false },
     dev: { type: "boolean", default: false },
     "natives-only": { type: "boolean", default: false },
     "typescript-only": { type: "boolean", default: false },
@@ -80,6 +82,7 @@ async function natives() {
   const target = join(metadata.target_directory, variant ?? "plain");
   env.CARGO_TARGET_DIR = target;
   const args = [old ? "zigbuild" : "build", "--profile", values.profile, "--package", "sinew-node", "--package", "sinew-shell", "--lib", "--bin", "sinew-shell-host"];
+  if (values.agent) args.push("--package", "sinew-cli", "--bin", "sinew");
   const targeted = Boolean(values.target || old);
   if (targeted) args.push("--target", old ? `${triple}.${values.glibc}` : triple);
   await run("cargo", args, { env });
@@ -93,13 +96,17 @@ async function natives() {
   mkdirSync(join(build, kept, ".."), { recursive: true });
   const placed = [[library(tag), name], [companion, kept]];
   if (triple === host) placed.push([companion, companion]);
+  if (values.agent) {
+    mkdirSync(join(ROOT, "dist"), { recursive: true });
+    placed.push([tag.startsWith("win32") ? "sinew.exe" : "sinew", join("..", "..", "dist", tag.startsWith("win32") ? "sinew.exe" : "sinew")]);
+  }
   for (const [from, to] of placed) {
     const path = join(folder, from);
     if (!existsSync(path)) throw new Error(`cargo built no ${from}; looked in ${folder}`);
     const asks = old ? readElf(path).glibc : undefined;
     if (asks && compareVersions(asks, values.glibc) > 0) throw new Error(`${from} asks for glibc ${asks}, wanted was ${values.glibc}`);
     place(path, join(build, to));
-    console.log(`native/build/${to}`);
+    console.log(relative(ROOT, join(build, to)));
   }
 }
 

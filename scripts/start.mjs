@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// npm start [folder]: builds the addon in release mode and shows it at work on real input, beside plain JavaScript.
+// npm start [folder]: builds addon and agent in release mode and shows both at work on real input.
+import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { readFile, readdir } from "node:fs/promises";
@@ -8,7 +9,7 @@ import { ROOT, bold, dim, run, step } from "./lib/steps.mjs";
 import { PROGRAMS, compilers, packages, programs } from "./lib/tools.mjs";
 
 if (process.argv.includes("--help")) {
-  console.log("npm start [-- FOLDER]\n\nBuilds @sinew/natives and searches FOLDER (default: this repository) with it.");
+  console.log("npm start [-- FOLDER]\n\nBuilds @sinew/natives and the agent, searches FOLDER (default: this repository) with the one and lets the other\nrun a scripted turn in it.");
   process.exit(0);
 }
 const folder = resolve(process.env.INIT_CWD ?? process.cwd(), process.argv[2] ?? ROOT);
@@ -22,7 +23,7 @@ await step("tools", async () => {
   await programs(PROGRAMS);
   await packages();
 });
-await step("build (release: some minutes the first time)", () => run("node", ["scripts/build.mjs"]));
+await step("build (release: some minutes the first time)", () => run("node", ["scripts/build.mjs", "--agent"]));
 
 const { grep, glob, fuzzyFind } = createRequire(import.meta.url)("../packages/natives");
 
@@ -79,3 +80,13 @@ await show("fuzzyFind \"walkscan\"", () => fuzzyFind({ query: "walkscan", path: 
   `${result.totalMatches} entries`,
   ...result.matches.map((row) => `${row.path}  ${dim(String(row.score))}`),
 ]);
+
+console.log(`\n${bold("the agent")}  ${dim("the model is a script (scripts/demo.jsonl); the tools, the shell and the files are real")}`);
+const begun = performance.now();
+const agent = spawnSync(
+  join(ROOT, "dist", "sinew"),
+  ["--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--verbose", "--cwd", folder, "-p", "What is in this folder?"],
+  { stdio: ["ignore", "inherit", "inherit"] },
+);
+console.log(dim(`  ${(performance.now() - begun).toFixed(0)} ms, exit code ${agent.status}`));
+process.exitCode = agent.status ?? 1;
