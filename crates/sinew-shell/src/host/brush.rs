@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use super::late;
 use brush_core::extensions::{ErrorFormatter, ShellExtensionsImpl};
 use brush_core::openfiles::OpenFile;
 use brush_core::traps::TrapSignal;
@@ -26,7 +27,7 @@ use tokio::runtime::Runtime;
 
 pub(super) type Plain = ShellExtensionsImpl<Words>;
 
-type Shell = brush_core::Shell<Plain>;
+pub(super) type Shell = brush_core::Shell<Plain>;
 
 /// Error messages that begin as bash's do. It remembers whether the last one was about an expansion that ends a
 /// script.
@@ -92,7 +93,7 @@ fn once(script: &str) -> i32 {
     watch.set(true);
     shell.start_command_string_mode();
     let _ = shell.set_env_global("BASH_EXECUTION_STRING", ShellVariable::new(ShellValue::String(script.to_string())));
-    let result = runtime.block_on(run_text(&mut shell, script, "-c"));
+    let result = runtime.block_on(run_text(&mut shell, script, "-c", &mut false));
     let code = match result {
         // What bash answers with `-c`, and only there.
         Ok(result) if u8::from(result.exit_code) == 1 && words.fatal.load(Ordering::Relaxed) => 127,
@@ -109,15 +110,20 @@ fn once(script: &str) -> i32 {
 }
 
 /// Runs a text. One that sets `extglob` is read as far as it can be understood, line by line, as what follows is
-/// read otherwise then.
-async fn run_text(shell: &mut Shell, text: &str, source: &str) -> Result<ExecutionResult, brush_core::Error> {
+/// read otherwise then. `chosen` remembers for the next text that a script has set the option: as long as none has, it
+/// is on, for the patterns inside `[[ ]]`, which need no option in bash, but here.
+async fn run_text(
+    shell: &mut Shell,
+    text: &str,
+    source: &str,
+    chosen: &mut bool,
+) -> Result<ExecutionResult, brush_core::Error> {
     let source = SourceInfo::from(source);
     let parameters = shell.default_exec_params();
-    // Inside `[[ ]]` such patterns need no option in bash, but here.
     if !text.contains("extglob") || text.contains("[[") || text.len() > BY_LINES {
-        return shell.run_string(text, &source, &parameters).await;
+        return late::run_string(shell, text, &source, &parameters).await;
     }
-    if shell.options().command_string_mode {
+    if !*chosen {
         shell.options_mut().extended_globbing = false;
     }
     let mut result = ExecutionResult::success();
@@ -129,10 +135,14 @@ async fn run_text(shell: &mut Shell, text: &str, source: &str) -> Result<Executi
         if !last && (part.ends_with("\\\n") || shell.parse_string(part.as_str()).is_err()) {
             continue;
         }
-        result = shell.run_string(std::mem::take(&mut part), &source, &parameters).await?;
+        result = late::run_string(shell, &std::mem::take(&mut part), &source, &parameters).await?;
         if !result.is_normal_flow() {
             break;
         }
+    }
+    *chosen = shell.options().extended_globbing || text.contains("-u extglob");
+    if !*chosen {
+        shell.options_mut().extended_globbing = true;
     }
     Ok(result)
 }
@@ -158,10 +168,11 @@ fn session(request: &Path, report: &Path, first: &str) -> i32 {
     let watch = MemoryWatch::start();
     let parameters = shell.default_exec_params();
     let _ = runtime.block_on(shell.run_string(first, &SourceInfo::from("bash"), &parameters));
+    let mut chosen = false;
     let mut byte = [0];
     while wishes.read(&mut byte).is_ok_and(|count| count == 1) {
         watch.set(true);
-        let ended = one(&runtime, &mut shell, request, report);
+        let ended = one(&runtime, &mut shell, &mut chosen, request, report);
         watch.set(false);
         if let Some(code) = ended {
             std::mem::forget(runtime);
@@ -173,7 +184,7 @@ fn session(request: &Path, report: &Path, first: &str) -> i32 {
 }
 
 /// Answers one request. Gives the exit code when the command has ended the shell.
-fn one(runtime: &Runtime, shell: &mut Shell, request: &Path, report: &Path) -> Option<i32> {
+fn one(runtime: &Runtime, shell: &mut Shell, chosen: &mut bool, request: &Path, report: &Path) -> Option<i32> {
     let text = std::fs::read(request).unwrap_or_default();
     let mut fields = text.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());
     let mut next = || fields.next().unwrap_or_default();
@@ -208,7 +219,7 @@ fn one(runtime: &Runtime, shell: &mut Shell, request: &Path, report: &Path) -> O
         let _ = writeln!(shell.stderr(), "bash: {cause}");
         shell.set_last_exit_status(2);
     } else if failure.is_none() {
-        let result = runtime.block_on(run_text(shell, &command, "bash"));
+        let result = runtime.block_on(run_text(shell, &command, "bash", chosen));
         match result {
             Ok(result) if matches!(result.next_control_flow, ExecutionControlFlow::ExitShell) => {
                 ended = Some(i32::from(u8::from(result.exit_code)));

@@ -14,9 +14,13 @@ use brush_core::builtins::{
     CommandExecuteFunc, ContentOptions, ContentType, Registration, SimpleCommand, simple_builtin,
 };
 use brush_core::commands::CommandArg;
-use brush_core::{Error, ExecutionContext, ExecutionControlFlow, ExecutionResult, ShellExtensions};
+use brush_core::traps::TrapSignal;
+use brush_core::{
+    Error, ExecutionContext, ExecutionControlFlow, ExecutionResult, ShellExtensions, ShellVariable, SourceInfo,
+};
 
-use super::brush::Plain;
+use super::brush::{Plain, Shell};
+use super::late;
 
 static THEIRS: LazyLock<HashMap<String, Registration<Plain>>> =
     LazyLock::new(|| default_builtins(BuiltinSet::BashMode));
@@ -30,7 +34,7 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
     builtins.insert("shift".into(), simple_builtin::<Shift, Plain>().special());
     builtins.insert("logout".into(), simple_builtin::<Logout, Plain>());
     builtins.insert("umask".into(), simple_builtin::<umask::Umask, Plain>());
-    let ours: [(&str, CommandExecuteFunc<Plain>); 11] = [
+    let ours: [(&str, CommandExecuteFunc<Plain>); 14] = [
         ("cd", cd),
         ("[", test),
         ("test", test),
@@ -42,6 +46,9 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
         ("local", declaration),
         ("readonly", declaration),
         ("export", declaration),
+        ("kill", kill),
+        ("eval", eval),
+        ("unset", unset),
     ];
     for (name, execute) in ours {
         if let Some(builtin) = builtins.get_mut(name) {
@@ -49,6 +56,21 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
         }
     }
     builtins
+}
+
+/// The builtins that only programs with late parts have: no list of builtins shows them otherwise.
+pub(super) fn hidden(shell: &mut Shell) {
+    let ours: [(&str, CommandExecuteFunc<Plain>); 2] = [
+        (late::COMMAND, |context, args| Box::pin(late::command(context, args))),
+        (late::SUBSHELL, |context, args| Box::pin(late::subshell(context, args))),
+    ];
+    for (name, execute) in ours {
+        if let Some(colon) = THEIRS.get(":") {
+            let mut builtin = colon.clone();
+            builtin.execute_func = execute;
+            shell.register_builtin(name, builtin);
+        }
+    }
 }
 
 /// `cd ""` stays where it is.
@@ -109,6 +131,35 @@ fn leave(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running
     }
 }
 
+/// As theirs, with what is settled late.
+fn eval(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
+    if words.is_empty() || words[0].starts_with('-') {
+        return theirs(context, args);
+    }
+    Box::pin(async move {
+        let source = context.shell.call_stack().current_pos_as_source_info();
+        let parameters = context.params.clone();
+        late::run_string(context.shell, &words.join(" "), &source, &parameters).await
+    })
+}
+
+/// `unset -n` removes references, which theirs cannot.
+fn unset(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
+    if words.first().is_none_or(|flag| flag != "-n") {
+        return theirs(context, args);
+    }
+    let mut result = ExecutionResult::success();
+    for name in &words[1..] {
+        let reference = context.shell.env_var(name).is_some_and(ShellVariable::is_treated_as_nameref);
+        if reference && context.shell.env_mut().unset(name).is_err() {
+            result = fail(&context, &format!("{name}: cannot unset: readonly variable"), 1);
+        }
+    }
+    Box::pin(ready(Ok(result)))
+}
+
 fn declaration(mut context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
     Box::pin(async move {
         let args = declare::prepare(&mut context, args).await;
@@ -137,33 +188,13 @@ impl SimpleCommand for Kill {
         args: I,
     ) -> Result<ExecutionResult, Error> {
         let args: Vec<String> = args.skip(1).map(|arg| arg.as_ref().to_string()).collect();
-        let mut rest = &args[..];
-        let mut signal = libc::SIGTERM;
-        if let Some(first) = rest.first().filter(|first| first.starts_with('-') && first.len() > 1) {
-            rest = &rest[1..];
-            let word = match first.as_str() {
-                "-l" | "-L" => return Ok(list(&context, rest)),
-                "--" => None,
-                "-s" | "-n" => {
-                    let word = rest.first().map(String::as_str);
-                    rest = rest.get(1..).unwrap_or_default();
-                    Some(word.unwrap_or_default())
-                }
-                word => Some(&word[1..]),
-            };
-            if let Some(word) = word {
-                match number(word) {
-                    Some(number) => signal = number,
-                    None => return Ok(fail(&context, &format!("{word}: invalid signal specification"), 1)),
-                }
-            }
+        if args.first().is_some_and(|word| word == "-l" || word == "-L") {
+            return Ok(list(&context, &args[1..]));
         }
-        if rest.first().is_some_and(|arg| arg == "--") {
-            rest = &rest[1..];
-        }
-        if rest.is_empty() {
-            return Ok(fail(&context, "usage: kill [-s sigspec | -n signum | -sigspec] pid | jobspec ...", 2));
-        }
+        let (signal, rest) = match wish(&args) {
+            Ok(wish) => wish,
+            Err((text, code)) => return Ok(fail(&context, &text, code)),
+        };
         let mut result = ExecutionResult::success();
         for arg in rest {
             let target = match arg.starts_with('%') {
@@ -215,6 +246,60 @@ impl SimpleCommand for Logout {
     ) -> Result<ExecutionResult, Error> {
         Ok(fail(&context, "not login shell: use `exit'", 1))
     }
+}
+
+/// The signal and the targets that `kill` is called with; else the fault and the exit code.
+fn wish(args: &[String]) -> Result<(i32, &[String]), (String, u8)> {
+    let mut rest = args;
+    let mut signal = libc::SIGTERM;
+    if let Some(first) = rest.first().filter(|first| first.starts_with('-') && first.len() > 1) {
+        rest = &rest[1..];
+        let word = match first.as_str() {
+            "--" => None,
+            "-s" | "-n" => {
+                let word = rest.first().map(String::as_str);
+                rest = rest.get(1..).unwrap_or_default();
+                Some(word.unwrap_or_default())
+            }
+            word => Some(&word[1..]),
+        };
+        if let Some(word) = word {
+            signal = number(word).ok_or_else(|| (format!("{word}: invalid signal specification"), 1))?;
+        }
+    }
+    if rest.first().is_some_and(|arg| arg == "--") {
+        rest = &rest[1..];
+    }
+    match rest.is_empty() {
+        true => Err(("usage: kill [-s sigspec | -n signum | -sigspec] pid | jobspec ...".into(), 2)),
+        false => Ok((signal, rest)),
+    }
+}
+
+/// A signal to the shell itself runs its trap, which theirs only keeps.
+fn kill(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
+    let own = std::process::id().to_string();
+    let handler = wish(&words)
+        .ok()
+        .filter(|(_, targets)| matches!(targets, [target] if *target == own))
+        .and_then(|(signal, _)| TrapSignal::try_from(signal).ok())
+        .and_then(|signal| context.shell.traps().get_handler(signal))
+        .map(|handler| handler.command.clone());
+    let Some(handler) = handler else {
+        return Box::pin(async move {
+            let words: Vec<String> = args.iter().map(CommandArg::to_string).collect();
+            Kill::execute(context, words.into_iter())
+        });
+    };
+    Box::pin(async move {
+        let parameters = context.params.clone();
+        let mut result = context.shell.run_string(handler, &SourceInfo::from("trap"), &parameters).await?;
+        if result.is_normal_flow() {
+            result = ExecutionResult::success();
+        }
+        Ok(result)
+    })
 }
 
 /// `kill -l`: all names, or names for numbers and numbers for names.

@@ -11,6 +11,7 @@
 
 mod brush;
 mod builtins;
+mod late;
 mod supervise;
 mod tree;
 
