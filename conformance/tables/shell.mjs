@@ -58,11 +58,21 @@ export async function run(table, natives) {
   return rows;
 }
 
-/** Of bash 99.5 %, of the embedded interpreter three quarters: version 0.5 of it has no references, for one. */
+/** What tier A asks of the embedded interpreter in vain. */
+export const known = {
+  "brush 815 with -x and assignment after exempted failing command": "with `set -e`, brush ends the script at an assignment that follows the failed part of an `||` list",
+  "brush 1528 errexit and brace group { }": "with `set -e`, brush ends the script at a group whose `&&` list was left early; bash goes on",
+  "brush 1644 assign to invalid ref": "a reference without a usable target takes the next value for its target in bash; here it is not followed",
+  "brush 1646 -n attribute on array is hard error, not a warning": "bash takes the attribute off a reference without target that gets a list; here it keeps it",
+};
+
+/** Of bash 99.5 %, of the embedded interpreter 84 %, and of its tier A all but what is known. */
 export function gate(rows) {
-  for (const [engine, share] of [["bash", 0.995], ["brush", 0.75]]) {
+  for (const [engine, share] of [["bash", 0.995], ["brush", 0.84]]) {
     const asked = rows.filter((row) => row.id.startsWith(`${engine} `));
     const passed = asked.filter((row) => row.pass).length;
     if (passed < share * asked.length) throw new Error(`${engine}: ${passed} of ${asked.length} pass, ${share * 100} % must`);
   }
+  const lost = rows.filter((row) => row.tier === "brush A" && !row.pass && !(row.id in known));
+  if (lost.length) throw new Error(`brush fails in tier A: ${lost.map((row) => `${row.id} (${row.detail})`).join("; ")}`);
 }

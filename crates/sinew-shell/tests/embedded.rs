@@ -49,6 +49,50 @@ fn no_builtin_hides_a_program() {
     assert!(text.ends_with("file\nfile\nfile\n"), "{text}");
 }
 
+/// What a script prints on its standard output; it ends with 0.
+#[track_caller]
+fn check(script: &str, expect: &str) {
+    let (result, text) = once(Engine::Brush, &command(format!("exec 2>/dev/null\n{script}")), &Cancel::never());
+    assert_eq!((text.as_str(), result.exit_code), (expect, Some(0)), "{script}");
+}
+
+#[test]
+fn references_are_followed_where_they_are_named() {
+    check("t=1; declare -n r=t; r=2; echo $r $t ${!r} '$r' \"${r}x\"", "2 2 t $r 2x\n");
+    check("f() { local -n out=$1; out=$2; }; f a x; f b y; echo $a $b", "x y\n");
+    check(
+        "a=(1 2 3); declare -n r=a; r[1]=x; echo ${r[@]} ${#r[@]}; for i in ${r[@]}; do echo $i; done",
+        "1 x 3 3\n1\nx\n3\n",
+    );
+    check(
+        "declare -n p=q; declare -n q=z; z=deep; echo $p; ((p = 5 + 1)); echo $z; [[ $p == 6 ]] && echo same",
+        "deep\n6\nsame\n",
+    );
+    check("t=1; declare -n r=t; unset -n r; echo [$r] $t", "[] 1\n");
+    check("eval 'declare -n r=t; t=in; echo $r'; t=out; eval 'echo r=$r'", "in\nr=out\n");
+}
+
+#[test]
+fn signals_to_the_shell_and_ends_of_subshells_run_their_traps() {
+    check("trap 'echo got' USR1; kill -USR1 $$; trap '' TERM; kill $$; echo on", "got\non\n");
+    check("trap 'echo bye' EXIT; (trap 'echo sub' EXIT; echo in; exit 3); echo $?", "in\nsub\n3\nbye\n");
+}
+
+#[test]
+fn words_that_are_assignments_after_expansion_declare() {
+    check(
+        "w='x=a b'; declare \"$w\"; echo $x; declare -a 'l=(1 \"2 3\")'; echo ${#l[@]}; export x+=c; echo $x",
+        "a b\n2\na bc\n",
+    );
+    check("umask 022; umask u=rwx,g=,o-r; umask; umask -S; umask q; echo $?", "0076\nu=rwx,g=,o=x\n1\n");
+}
+
+#[test]
+fn faults_that_bash_survives_end_no_script() {
+    check("eval 'echo >'; echo $?; readonly v=1; echo 2 | read v; echo $? $v", "2\n1 1\n");
+    check("shopt -s extglob\n[ -n x ] && case foobar in foo+(bar|baz)) echo ext ;; esac", "ext\n");
+}
+
 #[test]
 fn a_closed_pipe_ends_programs_and_not_the_interpreter() {
     let (result, text) =

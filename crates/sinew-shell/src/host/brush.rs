@@ -152,6 +152,10 @@ fn leave(runtime: &Runtime, shell: &mut Shell, code: i32) -> i32 {
     let handler = shell.traps().get_handler(TrapSignal::Exit).map(|handler| handler.command.clone());
     let Some(command) = handler else { return code };
     shell.traps_mut().remove_handlers(TrapSignal::Exit);
+    if let Err(cause) = shell.parse_string(command.as_str()) {
+        let _ = writeln!(shell.stderr(), "bash: {cause}");
+        return code;
+    }
     shell.set_last_exit_status(code as u8);
     let parameters = shell.default_exec_params();
     match runtime.block_on(shell.run_string(command, &SourceInfo::from("trap"), &parameters)) {

@@ -34,7 +34,7 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
     builtins.insert("shift".into(), simple_builtin::<Shift, Plain>().special());
     builtins.insert("logout".into(), simple_builtin::<Logout, Plain>());
     builtins.insert("umask".into(), simple_builtin::<umask::Umask, Plain>());
-    let ours: [(&str, CommandExecuteFunc<Plain>); 14] = [
+    let ours: [(&str, CommandExecuteFunc<Plain>); 15] = [
         ("cd", cd),
         ("[", test),
         ("test", test),
@@ -49,6 +49,7 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
         ("kill", kill),
         ("eval", eval),
         ("unset", unset),
+        ("read", read),
     ];
     for (name, execute) in ours {
         if let Some(builtin) = builtins.get_mut(name) {
@@ -137,10 +138,29 @@ fn eval(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
     if words.is_empty() || words[0].starts_with('-') {
         return theirs(context, args);
     }
+    let text = words.join(" ");
+    // The interpreter takes a text that it cannot parse for the end of the shell.
+    if let Err(cause) = context.shell.parse_string(text.as_str()) {
+        return Box::pin(ready(Ok(fail(&context, &cause.to_string(), 2))));
+    }
     Box::pin(async move {
         let source = context.shell.call_stack().current_pos_as_source_info();
         let parameters = context.params.clone();
-        late::run_string(context.shell, &words.join(" "), &source, &parameters).await
+        late::run_string(context.shell, &text, &source, &parameters).await
+    })
+}
+
+/// A variable that cannot be set is a failure of the command and not the end of the script.
+fn read(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    let mut errors = context.stderr();
+    Box::pin(async move {
+        match theirs(context, args).await {
+            Err(cause) if cause.as_io_error().is_none() => {
+                let _ = writeln!(errors, "bash: {cause}");
+                Ok(ExecutionResult::new(1))
+            }
+            result => result,
+        }
     })
 }
 
@@ -315,8 +335,11 @@ fn list(context: &ExecutionContext<'_, impl ShellExtensions>, args: &[String]) -
     for arg in args {
         match (arg.parse::<i32>(), number(arg)) {
             // A status above 128 is that of a process that a signal ended.
-            (Ok(status), _) if (1..=31).contains(&(status & 127)) => {
+            (Ok(status), _) if (1..=31).contains(&status) || (129..=159).contains(&status) => {
                 let _ = writeln!(out, "{}", short(status & 127));
+            }
+            (Err(_), _) if arg.eq_ignore_ascii_case("EXIT") => {
+                let _ = writeln!(out, "0");
             }
             (Err(_), Some(number)) => {
                 let _ = writeln!(out, "{number}");
