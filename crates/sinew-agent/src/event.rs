@@ -179,6 +179,14 @@ pub enum Event {
     },
 }
 
+impl Event {
+    /// The `type` of the event.
+    pub(crate) fn name(&self) -> String {
+        let told = serde_json::to_value(self).unwrap_or_default();
+        told.get("type").and_then(Value::as_str).unwrap_or_default().to_string()
+    }
+}
+
 /// What a tool gave, as events show it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ToolResult {

@@ -64,13 +64,14 @@ pub trait Extension: Send + Sync {
         Box::pin(async { Ok(output) })
     }
 
-    /// May change what the model sees, before each request. The session keeps what it has.
+    /// May change what the model sees, before each request; None leaves it. The session keeps what it has. A hook
+    /// that fails leaves it too.
     fn transform_context<'a>(
         &'a self,
-        messages: Vec<AgentMessage>,
+        _messages: &'a [AgentMessage],
         _context: &'a Context,
-    ) -> Boxed<'a, Vec<AgentMessage>> {
-        Box::pin(async { messages })
+    ) -> Boxed<'a, Option<Vec<AgentMessage>>> {
+        Box::pin(async { None })
     }
 
     /// Told of every event.

@@ -1,6 +1,7 @@
 //! What follows a run. At most one thing starts, and each ends in a new decision: retry, promotion, compaction,
 //! what was queued, a reminder.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use sinew_llm::error::{ErrorInfo, ErrorKind};
@@ -10,9 +11,10 @@ use tokio_util::sync::CancellationToken;
 use super::compact::{self, Reason};
 use super::retry::{Again, decide};
 use super::session::AgentSession;
-use crate::compaction::context_tokens;
-use crate::core::{Ended, Run};
+use crate::compaction::{context_tokens, tokens};
+use crate::core::{Ended, Run, Sink};
 use crate::event::Event;
+use crate::tool::Boxed;
 
 /// A model is reminded of open items so often until the user says something.
 const REMINDERS: u32 = 3;
@@ -62,6 +64,28 @@ struct Chain<'a> {
     overflowed: bool,
     reminders: u32,
     turns: u32,
+    /// A compaction for want of room failed: another one would fail as well.
+    full: bool,
+}
+
+/// The listeners of a run that may follow failures: they hear of the first good answer at once.
+struct Told<'a> {
+    agent: &'a AgentSession,
+    failures: AtomicU32,
+}
+
+impl Sink for Told<'_> {
+    fn emit(&self, event: Event) -> Boxed<'_, ()> {
+        Box::pin(async move {
+            let good = matches!(&event, Event::MessageEnd { message: AgentMessage::Assistant(answer) }
+                if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted));
+            self.agent.fanout.emit(event).await;
+            let attempt = if good { self.failures.swap(0, Ordering::Relaxed) } else { 0 };
+            if attempt > 0 {
+                self.agent.emit(Event::AutoRetryEnd { success: true, attempt, final_error: None }).await;
+            }
+        })
+    }
 }
 
 /// What comes next.
@@ -78,8 +102,8 @@ pub(super) async fn follow(
     prompts: Vec<AgentMessage>,
     cancel: &CancellationToken,
 ) -> Outcome {
-    let mut chain = Chain { agent, cancel, attempt: 0, overflowed: false, reminders: 0, turns: 0 };
-    if chain.too_large(seen) {
+    let mut chain = Chain { agent, cancel, attempt: 0, overflowed: false, reminders: 0, turns: 0, full: false };
+    if chain.too_large(seen, &prompts) {
         chain.compact(seen).await;
     }
     let mut added = Vec::new();
@@ -102,8 +126,9 @@ impl Chain<'_> {
         let request = |messages| agent.request(messages);
         let window = state.reached.model.context_window;
         let settings = &agent.settings.compaction;
-        let pause =
-            |messages: &[AgentMessage]| settings.enabled && settings.limits.exceeded(context_tokens(messages), window);
+        let able = settings.enabled && !self.full;
+        let pause = |messages: &[AgentMessage]| able && settings.limits.exceeded(context_tokens(messages), window);
+        let told = Told { agent, failures: AtomicU32::new(self.attempt) };
         let run = Run {
             provider: &*state.reached.provider,
             request: &request,
@@ -111,7 +136,7 @@ impl Chain<'_> {
             extensions: &agent.extensions,
             queues: &agent.queues,
             journal: &agent.keep,
-            sink: &agent.fanout,
+            sink: &told,
             clock: &*agent.clock,
             context: &agent.context,
             settings: agent.settings.run,
@@ -121,6 +146,7 @@ impl Chain<'_> {
         };
         let ended = run.run(seen, prompts).await;
         self.turns = ended.turns;
+        self.attempt = told.failures.into_inner();
         ended
     }
 
@@ -196,9 +222,8 @@ impl Chain<'_> {
     /// its own.
     async fn take_back(&self, seen: &mut Vec<AgentMessage>) {
         let Some(at) = seen.iter().rposition(|message| matches!(message, AgentMessage::Assistant(_))) else { return };
-        let count = seen.len() - at;
         seen.truncate(at);
-        if let Err(error) = self.agent.keep.step_back(count) {
+        if let Err(error) = self.agent.keep.take_back() {
             self.agent.warn(format!("A failed answer stays in the session: {error}")).await;
         }
     }
@@ -234,25 +259,29 @@ impl Chain<'_> {
 
     async fn succeeded(&mut self, seen: &mut Vec<AgentMessage>, ended: &Ended) -> Next {
         let agent = self.agent;
-        if self.attempt > 0 {
-            let attempt = std::mem::take(&mut self.attempt);
-            agent.emit(Event::AutoRetryEnd { success: true, attempt, final_error: None }).await;
-        }
         let length = ended.answer.as_ref().is_some_and(|answer| answer.stop_reason == StopReason::Length);
-        if self.too_large(seen) {
-            let compacted = self.compact(seen).await;
-            if ended.paused {
-                return Next::Run(Vec::new());
+        let large = self.too_large(seen, &[]);
+        let compacted = large && self.compact(seen).await;
+        if self.cancel.is_cancelled() {
+            return Next::Stop(Stop::Aborted);
+        }
+        if ended.paused {
+            let steering = agent.queues.take_steering();
+            if !steering.is_empty() {
+                agent.queue_changed().await;
             }
+            return Next::Run(steering);
+        }
+        if large {
             let open = length || agent.open_items.as_ref().is_some_and(|items| items().is_some());
             if compacted && agent.settings.compaction.auto_continue && open {
                 return Next::Run(vec![hidden(CONTINUE, "continue", agent.clock.now())]);
             }
         }
-        let queued = agent.queues.take_steering();
-        let queued = if queued.is_empty() { agent.queues.take_follow_up() } else { queued };
+        let queued = agent.queues.take_next();
         if !queued.is_empty() {
             self.reminders = 0;
+            agent.queue_changed().await;
             return Next::Run(queued);
         }
         if length {
@@ -271,14 +300,18 @@ impl Chain<'_> {
         }
     }
 
-    fn too_large(&self, seen: &[AgentMessage]) -> bool {
+    /// Whether the context, with `more` behind it, leaves too little of the window.
+    fn too_large(&self, seen: &[AgentMessage], more: &[AgentMessage]) -> bool {
         let settings = &self.agent.settings.compaction;
         let window = self.agent.model().model.context_window;
-        settings.enabled && settings.limits.exceeded(context_tokens(seen), window)
+        let size = context_tokens(seen) + more.iter().map(tokens).sum::<u64>();
+        settings.enabled && !self.full && settings.limits.exceeded(size, window)
     }
 
-    async fn compact(&self, seen: &mut Vec<AgentMessage>) -> bool {
-        compact::compact(self.agent, seen, Reason::Threshold, None, self.cancel).await.is_ok()
+    async fn compact(&mut self, seen: &mut Vec<AgentMessage>) -> bool {
+        let compacted = compact::compact(self.agent, seen, Reason::Threshold, None, self.cancel).await.is_ok();
+        self.full = !compacted;
+        compacted
     }
 }
 

@@ -11,7 +11,8 @@ use super::models::Reached;
 use super::retry::{Again, decide};
 use super::session::AgentSession;
 use crate::compaction::{
-    Cut, Files, SUMMARY_SYSTEM, context_tokens, cut, files_of, joined, prune, request_text, serialise, with_files,
+    Cut, Files, Pruned, SUMMARY_SYSTEM, context_tokens, cut, files_of, joined, prune, request_text, serialise,
+    with_files,
 };
 use crate::event::Event;
 use crate::session::{Body, Defaults};
@@ -95,15 +96,14 @@ async fn work(
     let limits = agent.settings.compaction.limits;
     let context = agent.session().context(&Defaults::default())?;
     let (mut messages, ids) = (context.messages, context.entry_ids);
-    if reason != Reason::Manual
-        && let Some(pruned) = prune(&mut messages)
+    let mut pruned = if reason == Reason::Manual { None } else { prune(&mut messages) };
+    if reason == Reason::Threshold
+        && let Some(Pruned { tool_call_ids, tokens }) =
+            pruned.take_if(|pruned| !limits.exceeded(tokens_before.saturating_sub(pruned.tokens), window))
     {
-        agent.keep.append(Body::Prune { tool_call_ids: pruned.tool_call_ids, tokens: pruned.tokens });
-        let after = tokens_before.saturating_sub(pruned.tokens);
-        seen.clone_from(&messages);
-        if reason == Reason::Threshold && !limits.exceeded(after, window) {
-            return Ok(Compacted { summary: None, first_kept_entry_id: None, tokens_before });
-        }
+        agent.keep.append(Body::Prune { tool_call_ids, tokens });
+        *seen = messages;
+        return Ok(Compacted { summary: None, first_kept_entry_id: None, tokens_before });
     }
     let Some(found) = cut(&messages, limits.within(window)) else {
         return Err(Error::new(ErrorCode::InvalidState, "Nothing to compact"));
@@ -116,6 +116,9 @@ async fn work(
     files.read.retain(|path| !files.modified.contains(path));
     let summary = with_files(&summary, &files);
     let first_kept_entry_id = ids[found.kept].clone();
+    if let Some(Pruned { tool_call_ids, tokens }) = pruned {
+        agent.keep.append(Body::Prune { tool_call_ids, tokens });
+    }
     agent.keep.append(Body::Compaction {
         summary: summary.clone(),
         short_summary: None,

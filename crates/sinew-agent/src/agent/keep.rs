@@ -46,13 +46,28 @@ impl Keep {
         self.untold.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Moves the leaf before the last `count` entries of its path: what they say stays in the file and leaves the
-    /// context, also after a resume.
-    pub(super) fn step_back(&self, count: usize) -> Result<()> {
+    /// Moves the leaf before the last answer of its path: what it says, and what stands behind it, stays in the file
+    /// and leaves the context, also after a resume. What was set meanwhile is set again.
+    pub(super) fn take_back(&self) -> Result<()> {
         let mut session = self.session();
-        let path = session.path_ids();
-        let leaf = path.len().checked_sub(count + 1).and_then(|at| path.get(at)).map(|id| (*id).to_string());
-        session.set_leaf(leaf.as_deref())
+        let path: Vec<String> = session.path_ids().into_iter().map(str::to_string).collect();
+        let mut behind = Vec::new();
+        for (at, id) in path.iter().enumerate().rev() {
+            let body = session.entry(id)?.body;
+            if let Body::Message { message: AgentMessage::Assistant(_) } = &body {
+                session.set_leaf(at.checked_sub(1).map(|before| path[before].as_str()))?;
+                drop(session);
+                // The leaf after a load is the last entry: this one keeps the branch.
+                let data = serde_json::json!({ "failed": id });
+                self.append(Body::Custom { custom_type: "retry".into(), data });
+                behind.into_iter().rev().for_each(|body| self.append(body));
+                return Ok(());
+            }
+            if !matches!(body, Body::Message { .. }) {
+                behind.push(body);
+            }
+        }
+        Ok(())
     }
 }
 

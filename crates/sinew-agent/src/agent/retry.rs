@@ -43,14 +43,15 @@ pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random:
     if !settings.enabled {
         return Again::No;
     }
-    if matches!(error.kind, ErrorKind::UsageLimit | ErrorKind::Auth) {
-        return Again::OtherCredential;
-    }
-    if !error.retryable {
+    let credential = matches!(error.kind, ErrorKind::UsageLimit | ErrorKind::Auth);
+    if !credential && !error.retryable {
         return Again::No;
     }
     if attempt > settings.max_retries {
         return Again::GiveUp(error.message.clone());
+    }
+    if credential {
+        return Again::OtherCredential;
     }
     if let Some(asked) = error.retry_after_ms {
         if asked > settings.max_delay_ms {

@@ -10,7 +10,7 @@ use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::{CacheRetention, PromptPart, Request, ToolChoice, ToolDef};
 use tokio_util::sync::CancellationToken;
 
-use super::chain::{self, Outcome};
+use super::chain::{self, Outcome, Stop};
 use super::compact::{self, Compacted};
 use super::fanout::{Fanout, Listener};
 use super::keep::Keep;
@@ -18,7 +18,7 @@ use super::models::{Models, Reached};
 use super::retry::RetrySettings;
 use crate::clock::Clock;
 use crate::compaction::Limits;
-use crate::core::{Mode, Queues, RunSettings, Sink, Toolset};
+use crate::core::{Mode, Queues, RunSettings, Toolset, tell_event};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
 use crate::session::{Body, Defaults, Session};
@@ -113,6 +113,8 @@ pub(super) struct State {
     pub(super) tools: Toolset,
 }
 
+type Seen<'a> = tokio::sync::MutexGuard<'a, Vec<AgentMessage>>;
+
 /// An agent: one session, one run at a time, any number of listeners. Every channel is bounded.
 pub struct AgentSession {
     pub(super) keep: Keep,
@@ -183,7 +185,7 @@ impl AgentSession {
     /// # Errors
     /// A run is active and `streaming` is none, or the queue is full.
     pub async fn prompt(&self, messages: Vec<AgentMessage>, streaming: Option<Streaming>) -> Result<Outcome> {
-        let Ok(mut seen) = self.messages.try_lock() else {
+        let Ok(seen) = self.messages.try_lock() else {
             let Some(streaming) = streaming else {
                 let text = "Agent is already processing. Use streamingBehavior \"steer\" or \"followUp\".";
                 return Err(Error::new(ErrorCode::InvalidState, text));
@@ -191,17 +193,42 @@ impl AgentSession {
             for message in messages {
                 self.queue(message, streaming).await?;
             }
-            return Ok(Outcome::queued());
+            // The run may have ended between the look and the queue: then nobody else would take the message up.
+            return Ok(match self.waiting() {
+                Some((seen, queued)) => self.work(seen, queued).await,
+                None => Outcome::queued(),
+            });
         };
-        let cancel = CancellationToken::new();
-        *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
-        let outcome = chain::follow(self, &mut seen, messages, &cancel).await;
-        if let Some(error) = self.keep.untold() {
-            self.warn(format!("The session is no longer saved: {error}")).await;
-        }
-        drop(seen);
+        Ok(self.work(seen, messages).await)
+    }
+
+    /// What is queued while nothing runs, and the right to run it.
+    fn waiting(&self) -> Option<(Seen<'_>, Vec<AgentMessage>)> {
+        let seen = self.messages.try_lock().ok()?;
+        let queued = self.queues.take_next();
+        (!queued.is_empty()).then_some((seen, queued))
+    }
+
+    /// Works until nothing else will happen, and says so.
+    async fn work(&self, mut seen: Seen<'_>, mut prompts: Vec<AgentMessage>) -> Outcome {
+        let mut messages = Vec::new();
+        let outcome = loop {
+            let cancel = CancellationToken::new();
+            *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+            let outcome = chain::follow(self, &mut seen, prompts, &cancel).await;
+            messages.extend(outcome.messages.iter().cloned());
+            if let Some(error) = self.keep.untold() {
+                self.warn(format!("The session is no longer saved: {error}")).await;
+            }
+            drop(seen);
+            // What was queued after the last look, before others could see that the run is over.
+            let done = matches!(outcome.stop, Stop::Done | Stop::OutputLimit);
+            let Some(next) = done.then(|| self.waiting()).flatten() else { break outcome };
+            (seen, prompts) = next;
+            self.queue_changed().await;
+        };
         self.emit(Event::AgentSettled {}).await;
-        Ok(outcome)
+        Outcome { messages, ..outcome }
     }
 
     /// Puts a message where `streaming` says, whether a run is active or not.
@@ -292,13 +319,12 @@ impl AgentSession {
     }
 
     pub(super) async fn emit(&self, event: Event) {
-        for extension in &self.extensions {
-            extension.on_event(&event, &self.context).await;
-        }
-        self.fanout.emit(event).await;
+        let cancel = self.cancel.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let context = Context { cancel, ..self.context.clone() };
+        tell_event(&self.extensions, event, &context, &self.fanout).await;
     }
 
-    async fn queue_changed(&self) {
+    pub(super) async fn queue_changed(&self) {
         let (steering, follow_up) = self.queues.texts();
         self.emit(Event::QueueUpdate { steering, follow_up }).await;
     }

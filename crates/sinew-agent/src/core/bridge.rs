@@ -30,14 +30,19 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream) -> AssistantM
                 give_up = Some(Instant::now() + SETTLE);
                 continue;
             }
+            // Before the events: a provider that goes on talking does not end either.
+            () = at(give_up) => {
+                flush(run, &stream, &mut waiting).await;
+                let message = aborted(stream.partial().snapshot());
+                if !begun {
+                    run.emit(Event::MessageStart { message: AgentMessage::Assistant(message.clone()) }).await;
+                }
+                return message;
+            }
             event = stream.next() => event,
             () = at(flush_at) => {
                 flush(run, &stream, &mut waiting).await;
                 continue;
-            }
-            () = at(give_up) => {
-                flush(run, &stream, &mut waiting).await;
-                return aborted(stream.partial().snapshot());
             }
         };
         let Some(event) = event else {

@@ -1,6 +1,6 @@
 //! One tool call: looked up, mended, checked, asked about, run, reported.
 
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -11,14 +11,15 @@ use sinew_llm::message::ToolCall;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::hook;
 use super::run::Run;
 use super::schema::validate;
 use crate::event::Event;
 use crate::extension::{Context, Verdict};
 use crate::tool::{Call, Tool, ToolError, ToolOutput, Updates, panic_text};
 
-/// A hook that takes longer is cut off.
-const HOOK_LIMIT: Duration = Duration::from_secs(30);
+/// How long a tool may go on once it was told to end: longer than the shell needs to end its processes.
+const END_WITHIN: Duration = Duration::from_secs(3);
 /// Updates of a call come at most this often.
 const UPDATE_EVERY: Duration = Duration::from_millis(100);
 /// Characters of received arguments that an error shows.
@@ -40,30 +41,33 @@ pub(super) async fn prepare(run: &Run<'_>, call: &ToolCall) -> Prepared {
         return refused(format!("Invalid JSON in tool arguments: {reason}"));
     }
     let mut call = call.clone();
-    call.arguments = tool.prepare(call.arguments);
-    if let Some(text) = misfit(&*tool, &call.arguments) {
-        return refused(text);
+    let given = call.arguments;
+    let mended = catch_unwind(AssertUnwindSafe(|| {
+        let arguments = tool.prepare(given);
+        (misfit(&*tool, &arguments), arguments)
+    }));
+    match mended {
+        Ok((None, arguments)) => call.arguments = arguments,
+        Ok((Some(text), _)) => return refused(text),
+        Err(panic) => return refused(format!("Tool {} crashed: {}", tool.name(), panic_text(panic.as_ref()))),
     }
     let context = run.context();
     for extension in run.extensions {
-        let asked = AssertUnwindSafe(extension.before_tool_call(&call, &context)).catch_unwind();
-        let failed = |error: String| refused(format!("Hook {} failed: {error}", extension.name()));
+        let asked = hook::ask(&run.cancel, async { extension.before_tool_call(&call, &context).await });
         let verdict = tokio::select! {
-            verdict = tokio::time::timeout(HOOK_LIMIT, asked) => verdict,
+            verdict = asked => verdict,
             () = run.cancel.cancelled() => return refused("Operation aborted".into()),
         };
-        match verdict {
-            Ok(Ok(Ok(Verdict::Allow))) => {}
-            Ok(Ok(Ok(Verdict::Block(reason)))) => return refused(reason),
-            Ok(Ok(Ok(Verdict::Replace(arguments)))) => {
+        match verdict.flatten() {
+            Ok(Verdict::Allow) => {}
+            Ok(Verdict::Block(reason)) => return refused(reason),
+            Ok(Verdict::Replace(arguments)) => {
                 call.arguments = arguments;
                 if let Some(text) = misfit(&*tool, &call.arguments) {
                     return refused(text);
                 }
             }
-            Ok(Ok(Err(error))) => return failed(error),
-            Ok(Err(panic)) => return failed(panic_text(panic.as_ref())),
-            Err(_) => return failed(format!("no answer within {} s", HOOK_LIMIT.as_secs())),
+            Err(error) => return refused(format!("Hook {} failed: {error}", extension.name())),
         }
     }
     Prepared::Ready { tool, call }
@@ -102,18 +106,21 @@ pub(super) async fn execute(
         cancel: flag,
         updates,
     };
-    let work = AssertUnwindSafe(tool.execute(job)).catch_unwind();
+    let work = AssertUnwindSafe(async { tool.execute(job).await }).catch_unwind();
     tokio::pin!(work);
-    let mut told = false;
+    let mut told: Option<Instant> = None;
     let mut last: Option<Instant> = None;
     let result = loop {
         let due = last.map_or_else(Instant::now, |last| last + UPDATE_EVERY);
         tokio::select! {
             biased;
             result = &mut work => break result,
-            () = cancel.cancelled(), if !told && !tool.flags().non_abortable => {
-                told = true;
+            () = cancel.cancelled(), if told.is_none() && !tool.flags().non_abortable => {
+                told = Some(Instant::now());
                 canceller.cancel();
+            }
+            () = tokio::time::sleep_until(told.unwrap_or_else(Instant::now) + END_WITHIN), if told.is_some() => {
+                break Ok(Err(ToolError::Aborted));
             }
             () = progress.arrived(due) => {
                 last = Some(Instant::now());
@@ -140,23 +147,14 @@ pub(super) async fn execute(
 pub(super) async fn finish(run: &Run<'_>, call: &ToolCall, mut output: ToolOutput) -> ToolOutput {
     let context: Context = run.context();
     for extension in run.extensions {
-        let changed = AssertUnwindSafe(extension.after_tool_call(call, output.clone(), &context)).catch_unwind();
-        let changed = tokio::select! {
-            changed = tokio::time::timeout(HOOK_LIMIT, changed) => changed,
-            // The result is there: an abort does not wait for what a hook would make of it.
-            () = run.cancel.cancelled() => return output,
-        };
-        let error = match changed {
-            Ok(Ok(Ok(changed))) => {
-                output = changed;
-                continue;
+        let given = output.clone();
+        match hook::ask(&run.cancel, async { extension.after_tool_call(call, given, &context).await }).await.flatten() {
+            Ok(changed) => output = changed,
+            Err(error) => {
+                let (extension_path, event) = (extension.name().into_owned(), "tool_result".to_string());
+                run.emit(Event::ExtensionError { extension_path, event, error }).await;
             }
-            Ok(Ok(Err(error))) => error,
-            Ok(Err(panic)) => panic_text(panic.as_ref()),
-            Err(_) => format!("no answer within {} s", HOOK_LIMIT.as_secs()),
-        };
-        let (extension_path, event) = (extension.name().into_owned(), "tool_result".to_string());
-        run.emit(Event::ExtensionError { extension_path, event, error }).await;
+        }
     }
     output
 }

@@ -7,6 +7,7 @@
 //! | `bridge` | a provider's stream as events, merged for 50 ms |
 //! | `batch` | the tool calls of one answer: which run beside which, and in which order they count |
 //! | `call` | one call: look up, mend, check, hooks, run, hooks |
+//! | `hook` | hooks that can hold nothing |
 //! | `queue` | what the user says meanwhile |
 //! | `repair` | messages as a provider accepts them |
 //! | `schema` | whether arguments fit |
@@ -14,15 +15,19 @@
 mod batch;
 mod bridge;
 mod call;
+mod hook;
 mod queue;
 mod repair;
 mod run;
 mod schema;
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;
 
 pub use queue::{Full, Mode, QUEUE_LIMIT, Queues};
 pub use repair::repair;
+pub(crate) use run::tell_event;
 pub use run::{Ended, Interrupt, Journal, Run, RunSettings, Sink, ToolExecution, Toolset};
 pub use schema::validate;

@@ -105,6 +105,13 @@ impl Queues {
         take(&mut state.follow_up, mode)
     }
 
+    /// Takes what is to be said once the agent has nothing more to do: steering first.
+    #[must_use]
+    pub fn take_next(&self) -> Vec<AgentMessage> {
+        let steering = self.take_steering();
+        if steering.is_empty() { self.take_follow_up() } else { steering }
+    }
+
     /// Empties both and gives what was in them, steering first.
     #[must_use]
     pub fn clear(&self) -> Vec<AgentMessage> {

@@ -75,12 +75,12 @@ fn said(text: String, timestamp: i64) -> LlmMessage {
     LlmMessage::User(UserMessage { content: Content::Text(text), timestamp })
 }
 
-/// An answer that failed before it said anything is left out; ids that come twice in one answer are told apart.
+/// An answer that failed before it said anything is left out.
 fn usable(answer: &AssistantMessage) -> Option<AssistantMessage> {
     let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
     let says = answer.content.iter().any(|block| match block {
         Block::Text(text) => !text.text.trim().is_empty(),
-        Block::ToolCall(_) => true,
+        Block::ToolCall(call) => call.partial_json.is_none(),
         _ => false,
     });
     (!failed || says).then(|| answer.clone())

@@ -7,6 +7,7 @@ use sinew_llm::message::{AgentMessage, AssistantMessage, Block, LlmMessage, Stop
 use sinew_llm::provider::{Provider, Request};
 use tokio_util::sync::CancellationToken;
 
+use super::hook::ask;
 use super::queue::Queues;
 use super::repair::repair;
 use super::{batch, bridge};
@@ -17,6 +18,9 @@ use crate::tool::{Boxed, Tool};
 
 /// The text for calls of an answer that the output limit cut.
 const CUT: &str = "The reply was cut off by the output limit. This call was not run; send it again.";
+
+/// Names that models use for tools, and the tools that they mean.
+const ALIASES: &[(&str, &str)] = &[("glob", "find")];
 
 /// Where events go. Waits while its readers are behind.
 pub trait Sink: Send + Sync {
@@ -58,6 +62,12 @@ impl Toolset {
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.name() == name)
+    }
+
+    /// The name under which a model finds a tool that it called by another one.
+    fn meant(&self, name: &str) -> Option<&'static str> {
+        let (_, meant) = ALIASES.iter().find(|(alias, _)| *alias == name)?;
+        (self.find(name).is_none() && self.find(meant).is_some()).then_some(meant)
     }
 
     /// All of them.
@@ -158,10 +168,7 @@ pub struct Ended {
 impl Run<'_> {
     pub(super) async fn emit(&self, event: Event) {
         let context = self.context();
-        for extension in self.extensions {
-            extension.on_event(&event, &context).await;
-        }
-        self.sink.emit(event).await;
+        tell_event(self.extensions, event, &context, self.sink).await;
     }
 
     pub(super) fn context(&self) -> Context {
@@ -238,6 +245,13 @@ impl Run<'_> {
         let stream = self.provider.stream(request, self.cancel.child_token());
         let mut answer = bridge::answer(self, stream).await;
         tell_ids_apart(&mut answer, messages);
+        for block in &mut answer.content {
+            if let Block::ToolCall(call) = block
+                && let Some(meant) = self.tools.meant(&call.name)
+            {
+                call.name = meant.into();
+            }
+        }
         let message = AgentMessage::Assistant(answer.clone());
         self.journal.message(&message);
         self.emit(Event::MessageEnd { message: message.clone() }).await;
@@ -258,13 +272,20 @@ impl Run<'_> {
 
     /// What the model sees of `messages`: as the extensions change it, in the shape that a provider accepts.
     async fn seen(&self, messages: &[AgentMessage]) -> Vec<LlmMessage> {
-        let Some((first, others)) = self.extensions.split_first() else { return repair(messages) };
         let context = self.context();
-        let mut seen = first.transform_context(messages.to_vec(), &context).await;
-        for extension in others {
-            seen = extension.transform_context(seen, &context).await;
+        let mut changed: Option<Vec<AgentMessage>> = None;
+        for extension in self.extensions {
+            let given = changed.as_deref().unwrap_or(messages);
+            match ask(&self.cancel, async { extension.transform_context(given, &context).await }).await {
+                Ok(None) => {}
+                Ok(new) => changed = new,
+                Err(error) => {
+                    let (extension_path, event) = (extension.name().into_owned(), "context".to_string());
+                    self.emit(Event::ExtensionError { extension_path, event, error }).await;
+                }
+            }
         }
-        repair(&seen)
+        repair(changed.as_deref().unwrap_or(messages))
     }
 
     /// Answers calls that must not run.
@@ -283,6 +304,25 @@ impl Run<'_> {
             results.push(result);
         }
         results
+    }
+}
+
+/// Tells an event to the extensions, in load order, and to `sink`. A hook that fails is reported to `sink` alone: it
+/// would only fail again.
+pub(crate) async fn tell_event(extensions: &[Arc<dyn Extension>], event: Event, context: &Context, sink: &dyn Sink) {
+    // Nothing stands before the start of a run, nor behind its end.
+    let start = event == Event::AgentStart;
+    if start {
+        sink.emit(Event::AgentStart).await;
+    }
+    for extension in extensions {
+        if let Err(error) = ask(&context.cancel, async { extension.on_event(&event, context).await }).await {
+            let (extension_path, event) = (extension.name().into_owned(), event.name());
+            sink.emit(Event::ExtensionError { extension_path, event, error }).await;
+        }
+    }
+    if !start {
+        sink.emit(event).await;
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block, StopReason, ToolCall};
-use sinew_llm::provider::Request;
+use sinew_llm::provider::{Provider, Request};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
@@ -17,7 +17,7 @@ use crate::extension::{Context, Extension, Verdict};
 use crate::stage::{Made, Played, calls, text, tool, user};
 use crate::tool::{Boxed, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
 
-fn echo() -> Arc<dyn Tool> {
+pub(super) fn echo() -> Arc<dyn Tool> {
     tool("echo", |call| {
         Box::pin(async move { Ok(ToolOutput::text(call.arguments["say"].as_str().unwrap_or_default())) })
     })
@@ -58,20 +58,20 @@ impl Journal for Kept {
 }
 
 /// Everything that a run needs, with nothing in it.
-struct Stage {
+pub(super) struct Stage {
     provider: Played,
     tools: Toolset,
-    extensions: Vec<Arc<dyn Extension>>,
+    pub(super) extensions: Vec<Arc<dyn Extension>>,
     queues: Queues,
     kept: Kept,
     clock: FixedClock,
     context: Context,
     settings: RunSettings,
-    cancel: CancellationToken,
+    pub(super) cancel: CancellationToken,
 }
 
 impl Stage {
-    fn new(answers: Vec<AssistantMessage>, tools: Vec<Arc<dyn Tool>>) -> Stage {
+    pub(super) fn new(answers: Vec<AssistantMessage>, tools: Vec<Arc<dyn Tool>>) -> Stage {
         let cancel = CancellationToken::new();
         let context = Context { cwd: PathBuf::from("/"), session: "s".into(), has_ui: false, cancel: cancel.clone() };
         Stage {
@@ -87,10 +87,14 @@ impl Stage {
         }
     }
 
-    async fn run(&self, messages: &mut Vec<AgentMessage>) -> Ended {
+    pub(super) async fn run(&self, messages: &mut Vec<AgentMessage>) -> Ended {
+        self.run_with(&self.provider, messages).await
+    }
+
+    pub(super) async fn run_with(&self, provider: &dyn Provider, messages: &mut Vec<AgentMessage>) -> Ended {
         let request = |messages| Request { messages, ..Request::default() };
         let run = Run {
-            provider: &self.provider,
+            provider,
             request: &request,
             tools: &self.tools,
             extensions: &self.extensions,
@@ -130,7 +134,7 @@ impl Stage {
         assert_eq!(sent.iter().filter(|message| message.role() == "toolResult").count(), results);
     }
 
-    fn results(&self) -> Vec<(String, bool)> {
+    pub(super) fn results(&self) -> Vec<(String, bool)> {
         let journal = self.kept.journal.lock().unwrap();
         let results = journal.iter().filter_map(|message| match message {
             AgentMessage::ToolResult(result) => Some((sinew_llm::message::text_of(&result.content), result.is_error)),
@@ -139,13 +143,13 @@ impl Stage {
         results.collect()
     }
 
-    fn names(&self) -> Vec<String> {
+    pub(super) fn names(&self) -> Vec<String> {
         let events = self.kept.events.lock().unwrap();
         events.iter().map(|event| serde_json::to_value(event).unwrap()["type"].as_str().unwrap().to_string()).collect()
     }
 }
 
-fn say(text: &str) -> Value {
+pub(super) fn say(text: &str) -> Value {
     json!({"say": text})
 }
 
