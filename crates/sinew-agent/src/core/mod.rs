@@ -22,6 +22,8 @@ mod run;
 mod schema;
 
 #[cfg(test)]
+mod faults;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod tests;
