@@ -90,6 +90,7 @@ fn words_that_are_assignments_after_expansion_declare() {
 #[test]
 fn faults_that_bash_survives_end_no_script() {
     check("eval 'echo >'; echo $?; readonly v=1; echo 2 | read v; echo $? $v", "2\n1 1\n");
+    check("printf -va ''; printf -vb '%s,%s' x y; echo [$a] $b", "[] x,y\n");
     check("shopt -s extglob\n[ -n x ] && case foobar in foo+(bar|baz)) echo ext ;; esac", "ext\n");
 }
 

@@ -104,6 +104,11 @@ fn test(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
 
 /// A format that takes no argument is printed once; theirs would use it again for ever.
 fn printf(context: ExecutionContext<'_, Plain>, mut args: Vec<CommandArg>) -> Running<'_> {
+    // They take the name of the variable only as a word of its own.
+    let joined = args.get(1).map(CommandArg::to_string);
+    if let Some(name) = joined.as_deref().and_then(|word| word.strip_prefix("-v")).filter(|name| !name.is_empty()) {
+        args.splice(1..2, [CommandArg::String("-v".into()), CommandArg::String(name.into())]);
+    }
     let words: Vec<String> = args.iter().map(CommandArg::to_string).collect();
     let mut format = 1;
     while let Some(word) = words.get(format).filter(|word| word.starts_with('-')) {
