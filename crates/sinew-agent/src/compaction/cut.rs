@@ -1,5 +1,7 @@
 //! Where the old ends: never before a result, so that no call is parted from it.
 
+use std::collections::HashMap;
+
 use sinew_llm::message::AgentMessage;
 
 use super::Limits;
@@ -32,8 +34,17 @@ pub fn cut(messages: &[AgentMessage], limits: Limits) -> Option<Cut> {
             break;
         }
     }
-    // A result stays with its call: the cut moves towards the older side.
-    while kept > from && matches!(messages.get(kept), Some(AgentMessage::ToolResult(_))) {
+    // A result stays with its call, wherever both stand: the cut moves towards the older side.
+    let owners = owners(messages);
+    let mut at = messages.len();
+    loop {
+        while at > kept {
+            at -= 1;
+            kept = kept.min(owners[at]);
+        }
+        if kept <= from || !matches!(messages.get(kept), Some(AgentMessage::ToolResult(_))) {
+            break;
+        }
         kept -= 1;
     }
     if kept <= from || kept >= messages.len() {
@@ -42,6 +53,24 @@ pub fn cut(messages: &[AgentMessage], limits: Limits) -> Option<Cut> {
     let begins_turn = !matches!(messages[kept], AgentMessage::Assistant(_));
     let turn = messages[from..kept].iter().rposition(|message| matches!(message, AgentMessage::User(_)));
     Some(Cut { from, kept, turn: if begins_turn { None } else { turn.map(|at| from + at) } })
+}
+
+/// For each message where the call stands that it answers; a message that answers none is its own. Of calls with one
+/// id the last one before the result counts.
+fn owners(messages: &[AgentMessage]) -> Vec<usize> {
+    let mut calls: HashMap<&str, usize> = HashMap::new();
+    let mut owners = Vec::with_capacity(messages.len());
+    for (at, message) in messages.iter().enumerate() {
+        owners.push(match message {
+            AgentMessage::Assistant(answer) => {
+                calls.extend(answer.tool_calls().map(|call| (call.id.as_str(), at)));
+                at
+            }
+            AgentMessage::ToolResult(result) => calls.get(result.tool_call_id.as_str()).copied().unwrap_or(at),
+            _ => at,
+        });
+    }
+    owners
 }
 
 /// How much larger the context is than its estimate, by the last answer that counted it.

@@ -100,6 +100,8 @@ proptest! {
             let id = at.to_string();
             match kind {
                 0 => messages.push(user(&"u".repeat(bytes))),
+                // Whatever a foreign program wrote between a call and its result.
+                1 if bytes % 3 == 0 => messages.extend([call(&id, "bash", "p"), user("meanwhile"), result(&id, "bash", bytes)]),
                 1 => messages.extend([call(&id, "bash", "p"), result(&id, "bash", bytes)]),
                 2 => messages.push(AgentMessage::Assistant(AssistantMessage { content: vec![Block::text("a".repeat(bytes))], ..AssistantMessage::default() })),
                 _ => messages.push(AgentMessage::CompactionSummary(CompactionSummary { summary: "s".repeat(bytes), ..CompactionSummary::default() })),
@@ -109,6 +111,11 @@ proptest! {
         if let Some(found) = cut(&messages, limits) {
             prop_assert!(found.from < found.kept && found.kept < messages.len());
             prop_assert!(!matches!(messages[found.kept], AgentMessage::ToolResult(_)));
+            for message in &messages[found.kept..] {
+                let AgentMessage::ToolResult(result) = message else { continue };
+                let has = |message: &AgentMessage| matches!(message, AgentMessage::Assistant(answer) if answer.tool_calls().any(|call| call.id == result.tool_call_id));
+                prop_assert!(messages[found.kept..].iter().any(has), "a kept result has lost its call");
+            }
             let kept: u64 = messages[found.kept..].iter().map(tokens).sum();
             let all: u64 = messages[found.from..].iter().map(tokens).sum();
             prop_assert!(kept >= keep.min(all));
