@@ -302,3 +302,28 @@ async fn a_session_that_cannot_be_written_goes_on_in_memory_and_says_so_once() {
     assert_eq!(told, Vec::<String>::new());
     assert_eq!(stage.agent.messages.try_lock().unwrap().len(), 4);
 }
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_was_taken_back_stays_out_of_the_context_after_a_resume() {
+    let stage = stage(vec![failed(ErrorKind::Server, Some(50_000))], |_| {});
+    let abort = async {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        stage.agent.set_thinking(ThinkingLevel::High);
+        stage.agent.abort();
+    };
+    tokio::join!(stage.agent.prompt(vec![user("go")], None), abort).0.unwrap();
+    let live = stage.agent.messages.try_lock().unwrap().clone();
+    drop(stage.agent);
+    let resumed = Session::open(&stage.path, options(stage.folder.path())).unwrap().session;
+    let context = resumed.context(&Defaults::default()).unwrap();
+    assert_eq!((context.messages, context.thinking_level.as_str()), (live, "high"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_good_answer_begins_the_count_of_failures_anew() {
+    let fails = || failed(ErrorKind::Server, Some(1));
+    let answers = vec![fails(), fails(), calls(&[("1", "echo", json!({"say": "x"}))]), fails(), text("ok")];
+    let (outcome, told) = stage(answers, |_| {}).prompt().await;
+    assert_eq!(outcome.stop, Stop::Done);
+    assert_eq!(told, ["retry 1 in 1", "retry 2 in 1", "retried true 2 -", "retry 1 in 1", "retried true 1 -"]);
+}
