@@ -135,10 +135,28 @@ fn a_session_survives_the_abort_of_most_commands() {
     assert_eq!(shell.jobs().unwrap(), []);
 }
 
+/// The resident memory of a process, in pages.
+fn resident(pid: &str) -> Option<u64> {
+    std::fs::read_to_string(format!("/proc/{pid}/statm")).ok()?.split(' ').nth(1)?.parse().ok()
+}
+
 #[test]
 fn a_session_that_cannot_leave_its_command_is_dropped_and_says_so() {
     let shell = shell(Engine::Bash);
-    let (result, _) = run_until(&shell, "X=1; echo up; echo {1..1000000000}", "up");
+    let (canceller, cancel) = Canceller::new();
+    let mut watch = None;
+    let script = command("X=1; echo $$; echo {1..1000000000}");
+    let result = shell.run(&script, &cancel, &mut |chunk| {
+        let (pid, canceller) = (chunk.trim().to_string(), canceller.clone());
+        // Before it expands the braces the shell could still leave; that it does is seen by its memory.
+        watch = Some(std::thread::spawn(move || {
+            wait_for("the expansion", || resident(&pid).is_none_or(|pages| pages >= 16_384));
+            canceller.cancel();
+        }));
+        ControlFlow::Continue(())
+    });
+    let result = result.unwrap();
+    watch.unwrap().join().unwrap();
     assert_eq!((result.cancelled, result.state_lost.is_some()), (true, true));
     assert_eq!(shell.output("echo \"[$X]\"").unwrap().1, "[]\n");
 }
