@@ -1,6 +1,7 @@
 //! The real program: what it writes, how it ends, what it leaves.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod disk;
 mod json;
 mod lines;
 mod sessions;

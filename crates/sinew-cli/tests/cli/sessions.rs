@@ -97,6 +97,7 @@ fn flags_say_where_a_session_is_kept() {
 fn the_list_of_tasks_goes_on_with_the_session() {
     let init = json!({"ops": [{"op": "init", "list": [{"phase": "P", "items": ["write", "check"]}]}]});
     let stage = Stage::scripted(&[call("A", "todo", init), text("B")]);
+    stage.write("home/agent/settings.json", "{\"todo\": {\"reminders\": false}}");
     assert_eq!(stage.play(&["-p", "plan"]).code, Some(0));
     let done = json!({"ops": [{"op": "done", "task": "write"}]});
     stage.write("project/script.jsonl", &format!("{}\n{}\n", call("A", "todo", done), text("B")));

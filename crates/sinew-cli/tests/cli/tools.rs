@@ -36,3 +36,38 @@ fn a_command_ends_with_the_program() {
     assert_eq!(child.wait().unwrap().code(), Some(143));
     assert!(rustix::process::test_kill_process(shell).is_err(), "the command still runs");
 }
+
+#[test]
+fn open_items_are_remembered_unless_the_user_says_no() {
+    let list = json!({"ops": [{"op": "init", "list": [{"phase": "p", "items": ["write tests"]}]}]});
+    let stage = Stage::scripted(&[call("A", "todo", list), text("B"), text("C"), text("D"), text("E")]);
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n\nB\n\nC\n\nD\n\nE\n"), "{}", ran.stderr);
+    stage.write("home/agent/settings.json", "{\"todo\": {\"reminders\": false}}");
+    assert_eq!(stage.play(&["-p", "go"]).stdout, "A\n\nB\n");
+}
+
+#[test]
+fn settings_reach_the_tools() {
+    let stage = Stage::scripted(&[
+        call("A", "read", json!({"path": "a"})),
+        call("B", "edit", json!({"input": "@a#2a61ecbf\nreplace 1\n|x"})),
+        call("C", "bash", json!({"command": "sleep 1000"})),
+        call("D", "fetch", json!({"url": "http://127.0.0.1:1/"})),
+        text("E"),
+    ]);
+    stage.write("project/a", "one\n");
+    let settings = json!({"bash": {"timeoutSeconds": 1}, "shellCommandPrefix": "time", "shellPath": "bash"});
+    stage.write("home/agent/settings.json", &settings.to_string());
+    let mut command = stage.command(&["--script", "script.jsonl", "--offline", "-p", "go"]);
+    command.env("SINEW_EDIT_MODE", "hashline");
+    let ran = finish(command);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let said = stage.said();
+    let results: Vec<&str> = said.iter().filter(|said| said.0 == "toolResult").map(|said| said.1.as_str()).collect();
+    let tag = results[0].split_once('\n').unwrap().0;
+    assert!(tag.starts_with("@a#") && tag.len() == 11, "{results:?}");
+    assert!(results[1].contains(&tag[2..]) && results[1].contains("Stale tag"), "{results:?}");
+    assert!(results[2].contains("Command timed out after 1 seconds"), "{results:?}");
+    assert!(results[3].starts_with("Tool fetch not found."), "{results:?}");
+}
