@@ -12,6 +12,13 @@ pub struct Abort {
     cancel: Cancel,
 }
 
+impl Drop for Abort {
+    fn drop(&mut self) {
+        // JavaScript holds the one of every call that runs, so this is the end of its thread: nobody waits any more.
+        self.canceller.cancel();
+    }
+}
+
 #[napi]
 impl Abort {
     /// One that is not aborted yet.

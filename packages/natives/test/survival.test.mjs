@@ -77,11 +77,6 @@ const STARTS = `
   ];
 `;
 const KINDS = 4;
-const TERMINALS = `
-  const { PtySession } = require(${JSON.stringify(PACKAGE)});
-  const command = ${JSON.stringify(STUBBORN)};
-  const runs = Array.from({ length: ${KINDS} }, () => new PtySession().start({ command }));
-`;
 
 const ENDS = {
   "returns from process.exit": "process.exit(0)",
@@ -113,9 +108,9 @@ for (const [how, end] of Object.entries(ENDS)) {
   });
 }
 
-test("nothing is left of terminals in workers that are stopped", linux, async (t) => {
+test("nothing is left of shells and terminals in workers that are stopped", linux, async (t) => {
   const round = async () => {
-    const workers = Array.from({ length: WORKERS }, () => new Worker(TERMINALS, { eval: true }));
+    const workers = Array.from({ length: WORKERS }, () => new Worker(STARTS, { eval: true }));
     await until("all sleepers run", () => sleepers(here()).length === WORKERS * KINDS * PER_TREE);
     const all = sleepers(here());
     await Promise.all(workers.map((worker) => worker.terminate()));
