@@ -7,6 +7,7 @@ mod keys;
 mod tests;
 
 use serde_json::{Map, Value};
+use sinew::shell::Engine;
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::models::plain_json;
 use sinew_llm::provider::CacheRetention;
@@ -243,7 +244,6 @@ impl Settings {
     #[must_use]
     pub fn tools(&self) -> tools::Settings {
         let default = tools::Settings::default();
-        let pass_through = self.texts("env.passThrough");
         tools::Settings {
             file_guard: match self.text("fileGuard").as_deref() {
                 Some("off") => tools::FileGuard::Off,
@@ -254,7 +254,13 @@ impl Settings {
                 auto_resize: self.flag("images.autoResize"),
                 block_images: self.flag("images.blockImages"),
             },
-            edit: tools::EditSettings { fuzzy: self.flag("edit.fuzzy") },
+            edit: tools::EditSettings {
+                mode: match self.text("edit.mode").as_deref() {
+                    Some("hashline") => tools::EditMode::Hashline,
+                    _ => tools::EditMode::Replace,
+                },
+                fuzzy: self.flag("edit.fuzzy"),
+            },
             bash_guard: tools::GuardSettings {
                 enabled: self.flag("bashGuard.enabled"),
                 deny: self.texts("bashGuard.deny"),
@@ -264,8 +270,14 @@ impl Settings {
                 enabled: self.flag("bashInterceptor.enabled"),
                 patterns: self.rules(),
             },
+            bash_timeout_seconds: self.number("bash.timeoutSeconds"),
+            engine: self.text("shellPath").and_then(|name| Engine::from_name(&name)).unwrap_or_default(),
             shell_command_prefix: self.text("shellCommandPrefix"),
-            pass_through: if pass_through.is_empty() { default.pass_through.clone() } else { pass_through },
+            // An empty list passes none.
+            pass_through: match self.get("env.passThrough").is_null() {
+                true => default.pass_through.clone(),
+                false => self.texts("env.passThrough"),
+            },
             fetch: self.flag("fetch.enabled"),
             fetch_allow_private: self.texts("fetch.allowPrivate"),
             ask_timeout_seconds: self.number("ask.timeoutSeconds"),

@@ -60,6 +60,8 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     let system = system(args, environment, paths, &toolset, &*clock, &mut warnings)?;
     let mut agent_settings = settings.agent();
     agent_settings.max_tokens = args.number("max-tokens").map_err(Failure::usage)?;
+    // The list of the tools goes with the tool: without it nobody could tick an item off.
+    let todo = toolset.all().iter().any(|tool| tool.name() == "todo").then(|| Arc::clone(&host));
     let parts = Parts {
         session,
         reached,
@@ -72,7 +74,7 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
         clock,
         cwd: paths.cwd.clone(),
         has_ui: false,
-        open_items: None,
+        open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
     };
     let agent = AgentSession::new(parts).map_err(|error| Failure::failed(error.message()))?;
     let look = Look {

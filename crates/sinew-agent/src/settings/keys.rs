@@ -147,7 +147,7 @@ pub static KEYS: &[Key] = &[
     key("bashGuard.allow", Texts, "[]"),
     key("bashInterceptor.enabled", Flag, "false"),
     key("bashInterceptor.rules", List, "[]"),
-    key("shellPath", Text, ""),
+    key("shellPath", Word(&["auto", "bash", "brush"]), "\"auto\""),
     key("shellCommandPrefix", Text, ""),
     key("images.autoResize", Flag, "true"),
     key("images.blockImages", Flag, "false"),

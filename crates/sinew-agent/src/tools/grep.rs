@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use sinew::base::{Cancel, ErrorCode};
 use sinew::search::{GrepOptions, GrepResult, Mode, Row, grep};
 
+use super::settings::EditMode;
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
-use super::{Host, arguments, paths, truncate};
+use super::{Host, arguments, hashline, paths, save, seen, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -116,7 +117,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
             other => other?,
         };
         let rows = result.rows().count();
-        page.add(&result, root, name, call);
+        page.add(host, &result, root, name, call);
         left -= u32::try_from(rows).unwrap_or(u32::MAX).min(left);
         if rows > 0 || result.limit_reached {
             skip = 0;
@@ -202,17 +203,52 @@ struct Page {
     cut_lines: bool,
     skipped: [u32; 3],
     warnings: Vec<String>,
+    /// The file whose block is being written.
+    open: Option<Open>,
+    /// Lines of the text.
+    lines: usize,
+}
+
+/// A file and its lines that the model gets to see.
+struct Open {
+    path: PathBuf,
+    content: Vec<u8>,
+    shown: Vec<(usize, String)>,
+}
+
+impl Open {
+    /// A larger file is not read again to remember single lines of it.
+    const LARGEST: u64 = 4 << 20;
+
+    fn file(path: &std::path::Path) -> Option<Open> {
+        let path = save::behind_links(path).ok()?;
+        let small = std::fs::metadata(&path).ok()?.len() <= Open::LARGEST;
+        let content = if small { std::fs::read(&path).ok()? } else { return None };
+        Some(Open { path, content, shown: Vec::new() })
+    }
 }
 
 impl Page {
     fn new(mode: Shown) -> Page {
         let (text, warnings) = (String::new(), Vec::new());
-        Page { mode, text, matches: 0, files: 0, limited: false, cut_lines: false, skipped: [0; 3], warnings }
+        Page {
+            mode,
+            text,
+            matches: 0,
+            files: 0,
+            limited: false,
+            cut_lines: false,
+            skipped: [0; 3],
+            warnings,
+            open: None,
+            lines: 0,
+        }
     }
 
-    fn add(&mut self, result: &GrepResult, root: &std::path::Path, name: &str, call: &Call) {
+    fn add(&mut self, host: &Host, result: &GrepResult, root: &std::path::Path, name: &str, call: &Call) {
         let mut last_file: Option<String> = None;
         let mut last_line = 0;
+        let tagged = host.options.settings.edit.mode == EditMode::Hashline;
         for row in result.rows() {
             let path = if root.is_file() {
                 name.to_string()
@@ -230,7 +266,15 @@ impl Page {
                     let first = row.before.first().map_or(row.line_number, |line| line.line_number);
                     if new_file {
                         self.text.push_str(if self.text.is_empty() { "" } else { "\n" });
-                        self.text.push_str(&format!("{path}\n"));
+                        self.remember(host);
+                        let file = if root.is_file() { root.to_path_buf() } else { root.join(row.path) };
+                        self.open = Open::file(&file);
+                        match self.open.as_ref().filter(|_| tagged) {
+                            Some(open) => {
+                                self.text.push_str(&format!("@{path}#{}\n", hashline::tag(&open.content)));
+                            }
+                            None => self.text.push_str(&format!("{path}\n")),
+                        }
                     } else if first > last_line + 1 && self.has_context(&row) {
                         self.text.push_str("--\n");
                     }
@@ -242,11 +286,37 @@ impl Page {
                 last_file = Some(row.path.to_string());
             }
         }
+        self.remember(host);
         let skipped = result.skipped;
         for (sum, more) in self.skipped.iter_mut().zip([skipped.binary, skipped.too_large, skipped.unreadable]) {
             *sum += more;
         }
         self.warnings.extend(result.warnings.iter().take(5).cloned());
+    }
+
+    /// A line is about to be written. What will be cut off is not shown.
+    fn shows(&mut self, number: u32, line: &str) {
+        self.lines += 1;
+        // A file or a gap has a line of its own.
+        let fits =
+            self.text.len() + line.len() + 16 <= truncate::BYTES && self.lines + self.files < truncate::LINES / 2;
+        if let (true, Some(open)) = (fits, &mut self.open) {
+            open.shown.push((number as usize, line.to_string()));
+        }
+    }
+
+    /// Ends the block of a file.
+    fn remember(&mut self, host: &Host) {
+        let Some(open) = self.open.take() else { return };
+        host.seen.found(&open.path, &open.content, open.shown.iter().map(|(number, line)| (*number, line.as_str())));
+        if host.options.settings.edit.mode == EditMode::Replace {
+            return;
+        }
+        let content = open.content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&open.content);
+        let lines: Vec<&[u8]> = seen::lines(content).collect();
+        let same = |(number, text): &&(usize, String)| lines.get(number - 1) == Some(&text.as_bytes());
+        let shown: Vec<_> = open.shown.iter().filter(same).map(|(number, _)| number - 1..*number).collect();
+        host.snapshots.showed(&open.path, &open.content, &shown);
     }
 
     fn has_context(&self, row: &Row<'_>) -> bool {
@@ -256,15 +326,19 @@ impl Page {
     /// Adds a match with its lines around and gives the number of the last one.
     fn row(&mut self, row: &Row<'_>) -> u32 {
         for line in &row.before {
+            self.shows(line.line_number, line.line);
             self.text.push_str(&format!("{}-{}\n", line.line_number, line.line));
         }
         let mut last = row.line_number;
         for (number, line) in (row.line_number..).zip(row.line.split('\n')) {
-            self.text.push_str(&format!("{number}:{}\n", line.strip_suffix('\r').unwrap_or(line)));
+            let line = line.strip_suffix('\r').unwrap_or(line);
+            self.shows(number, line);
+            self.text.push_str(&format!("{number}:{line}\n"));
             last = number;
         }
         self.cut_lines |= row.truncated;
         for line in &row.after {
+            self.shows(line.line_number, line.line);
             self.text.push_str(&format!("{}-{}\n", line.line_number, line.line));
             last = line.line_number;
         }

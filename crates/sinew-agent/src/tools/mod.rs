@@ -10,6 +10,7 @@ mod edit;
 mod fetch;
 mod find;
 mod grep;
+mod hashline;
 mod ls;
 mod paths;
 mod read;
@@ -19,6 +20,7 @@ mod settings;
 mod spec;
 mod todo;
 mod truncate;
+mod undo;
 mod write;
 
 use std::collections::HashSet;
@@ -31,7 +33,7 @@ use sinew_llm::http::HttpClient;
 
 use crate::artifacts::Artifacts;
 use crate::tool::Tool;
-pub use settings::{EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, Settings};
+pub use settings::{EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, Settings};
 use spec::{Builtin, Spec};
 pub use todo::{Phase, Status, Task};
 
@@ -61,6 +63,8 @@ pub struct HostOptions {
 pub struct Host {
     options: HostOptions,
     seen: seen::Seen,
+    snapshots: hashline::Snapshots,
+    undo: undo::Undo,
     warned: Mutex<HashSet<seen::Hash>>,
     shell: OnceLock<Shell>,
     shell_folder: Mutex<Option<PathBuf>>,
@@ -77,6 +81,8 @@ impl Host {
             http: fetch::client(&options),
             options,
             seen: seen::Seen::default(),
+            snapshots: hashline::Snapshots::default(),
+            undo: undo::Undo::default(),
             warned: Mutex::default(),
             shell: OnceLock::new(),
             shell_folder: Mutex::default(),
@@ -143,13 +149,16 @@ pub fn builtin(host: &Arc<Host>) -> Vec<Arc<dyn Tool>> {
 
 /// The names of all built-in tools, for a flag that lists some of them.
 pub fn names() -> impl Iterator<Item = &'static str> {
-    SPECS.iter().map(|spec| spec.name)
+    // The two ways to edit share a name, and stand side by side.
+    SPECS.iter().filter(|spec| !std::ptr::eq(**spec, &raw const hashline::SPEC)).map(|spec| spec.name)
 }
 
 static SPECS: &[&Spec] = &[
     &read::SPEC,
     &write::SPEC,
     &edit::SPEC,
+    &hashline::SPEC,
+    &undo::SPEC,
     &bash::SPEC,
     &grep::SPEC,
     &find::SPEC,

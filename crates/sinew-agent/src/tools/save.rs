@@ -54,6 +54,24 @@ impl Target {
     /// # Errors
     /// Something of it failed; the old content stands.
     pub(super) fn write(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {
+        self.put(host, name, content, executable)?;
+        host.undo.wrote(&self.path, self.content.as_deref(), content);
+        Ok(())
+    }
+
+    /// As [`Target::write`], but nothing that could be undone.
+    pub(super) fn restore(&self, host: &Host, name: &str, content: &[u8]) -> Result<(), ToolError> {
+        self.put(host, name, content, false)
+    }
+
+    /// Removes the file.
+    pub(super) fn remove(&self, host: &Host, name: &str) -> Result<(), ToolError> {
+        let result = fs::remove_file(&self.path);
+        host.options.sinew.cache.invalidate(&self.path);
+        result.map_err(|error| ToolError::Failed(format!("Cannot remove {name}: {error}")))
+    }
+
+    fn put(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {
         let result = self.replace(content, executable);
         // Folders may have been made even where the rest failed.
         host.options.sinew.cache.invalidate(&self.path);
@@ -109,7 +127,7 @@ fn keep_facts(_: &File, _: Option<&Metadata>, _: bool) -> std::io::Result<()> {
 }
 
 /// The file at the end of the links that `path` may be.
-fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
+pub(super) fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
     let mut path = path.to_path_buf();
     for _ in 0..40 {
         if !path.is_symlink() {
@@ -127,7 +145,12 @@ pub(super) fn guard_write(host: &Host, target: &Target, name: &str) -> Result<Op
     if host.options.settings.file_guard == FileGuard::Off {
         return Ok(None);
     }
-    let fault = match host.seen.standing(&target.path, content) {
+    let standing = match host.seen.was_read(&target.path) {
+        true => host.seen.standing(&target.path, content),
+        // Lines that a search showed are not the file.
+        false => Standing::Unseen,
+    };
+    let fault = match standing {
         Standing::Same => return Ok(None),
         Standing::ChangedElsewhere => {
             return Ok(Some(

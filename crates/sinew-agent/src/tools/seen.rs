@@ -30,7 +30,19 @@ struct Known {
     hash: Option<Hash>,
     /// All of it was shown, or written by a tool.
     whole: bool,
+    /// It was read or written, not only searched.
+    read: bool,
     parts: VecDeque<Part>,
+}
+
+impl Known {
+    fn push(&mut self, part: Part) {
+        self.parts.retain(|other| *other != part);
+        self.parts.push_back(part);
+        while self.parts.len() > PARTS {
+            self.parts.pop_front();
+        }
+    }
 }
 
 /// Lines that were shown.
@@ -57,7 +69,7 @@ pub(super) enum Standing {
 impl Seen {
     /// A tool wrote `content`: the model knows all of it.
     pub(super) fn wrote(&self, path: &Path, content: &[u8]) {
-        self.put(path, Known { hash: Some(hash(content)), whole: true, parts: VecDeque::new() });
+        self.put(path, Known { hash: Some(hash(content)), whole: true, read: true, parts: VecDeque::new() });
     }
 
     /// Lines were shown, the first of them number `first`, as the file has them and without their ends.
@@ -76,12 +88,32 @@ impl Seen {
         }
         known.hash = content;
         known.whole |= whole;
-        known.parts.retain(|other| *other != part);
-        known.parts.push_back(part);
-        while known.parts.len() > PARTS {
-            known.parts.pop_front();
-        }
+        known.read = true;
+        known.push(part);
         self.put(path, known);
+    }
+
+    /// A search showed single lines of `content`: number and text, which has to be that of the content.
+    pub(super) fn found<'a>(&self, path: &Path, content: &[u8], shown: impl Iterator<Item = (usize, &'a str)>) {
+        let now = hash(content);
+        let mut known = self.get(path).unwrap_or_default();
+        if known.hash != Some(now) {
+            known = Known { hash: Some(now), read: known.read, ..Known::default() };
+        }
+        let lines: Vec<&[u8]> = lines(content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content)).collect();
+        for (number, text) in shown {
+            if number.checked_sub(1).and_then(|index| lines.get(index)) == Some(&text.as_bytes()) {
+                known.push(part(number, std::iter::once(text.as_bytes())));
+            }
+        }
+        if !known.parts.is_empty() || known.whole {
+            self.put(path, known);
+        }
+    }
+
+    /// Whether a file was read or written in this session, not only searched.
+    pub(super) fn was_read(&self, path: &Path) -> bool {
+        self.get(path).is_some_and(|known| known.read)
     }
 
     /// Compares the content of now with what was seen.

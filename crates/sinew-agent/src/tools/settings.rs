@@ -13,6 +13,10 @@ pub struct Settings {
     pub bash_guard: GuardSettings,
     /// The refusal of commands for which there is a tool.
     pub bash_interceptor: InterceptorSettings,
+    /// Seconds that a command may take where it names none (`bash.timeoutSeconds`). Default: 120.
+    pub bash_timeout_seconds: u64,
+    /// Which interpreter runs commands (`shellPath`). Default: bash where there is one, else the built-in one.
+    pub engine: sinew::shell::Engine,
     /// Written before each command (`shellCommandPrefix`).
     pub shell_command_prefix: Option<String>,
     /// A script that a shell reads before its first command.
@@ -42,6 +46,8 @@ impl Default for Settings {
             edit: EditSettings::default(),
             bash_guard: GuardSettings::default(),
             bash_interceptor: InterceptorSettings::default(),
+            bash_timeout_seconds: 120,
+            engine: sinew::shell::Engine::Auto,
             shell_command_prefix: None,
             shell_snapshot: None,
             ci: true,
@@ -82,16 +88,28 @@ impl Default for ImageSettings {
     }
 }
 
+/// How a model writes changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EditMode {
+    /// Texts that are replaced.
+    #[default]
+    Replace,
+    /// Line numbers below the tag of a file.
+    Hashline,
+}
+
 /// `edit.*`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EditSettings {
+    /// How changes are written (`edit.mode`). Default: [`EditMode::Replace`].
+    pub mode: EditMode,
     /// Tolerates differences in white space and in typographic characters. Default: `true`.
     pub fuzzy: bool,
 }
 
 impl Default for EditSettings {
     fn default() -> EditSettings {
-        EditSettings { fuzzy: true }
+        EditSettings { mode: EditMode::Replace, fuzzy: true }
     }
 }
 

@@ -155,6 +155,15 @@ impl Host {
     }
 }
 
+impl Host {
+    /// The open items of the list, as objects with `content` and `status`; none where nothing is open.
+    pub fn open_items(&self) -> Option<Value> {
+        let phases = self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        let open: Vec<&Task> = tasks(&phases).filter(|task| task.status.is_open()).collect();
+        (!open.is_empty()).then(|| json!(open))
+    }
+}
+
 fn tasks(phases: &[Phase]) -> impl Iterator<Item = &Task> {
     phases.iter().flat_map(|phase| &phase.tasks)
 }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, arguments, paths, save, seen};
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
@@ -54,14 +55,48 @@ fn run(host: &Host, call: &Call) -> Outcome {
             "{name} is generated (\"{mark}\"): change what it is made from. To write it anyway, repeat the call."
         )));
     }
+    let hashline = host.options.settings.edit.mode == EditMode::Hashline;
+    let bare = if hashline { without_numbers(&content) } else { None };
+    let stripped = bare.is_some();
+    let content = bare.unwrap_or(content);
     let executable = content.starts_with("#!");
     target.write(host, &name, content.as_bytes(), executable)?;
     let mut text = format!("Successfully wrote {} bytes to {name}", content.len());
+    if hashline {
+        let all = 0..seen::lines(content.as_bytes()).count();
+        let tag = host.snapshots.showed(&target.path, content.as_bytes(), &[all]);
+        text.insert_str(0, &format!("@{name}#{tag}\n"));
+    }
+    if stripped {
+        text.push_str("\n[The header and the line numbers of a read were taken off the content.]");
+    }
     if let Some(note) = note {
         text.push_str(&format!("\n{note}"));
     }
     let output = ToolOutput::text(text);
     Ok(if executable { output.with_details(json!({"madeExecutable": true})) } else { output })
+}
+
+/// Content that was copied from a read, without the header and the `<n>:` that each of its lines has. The numbers must
+/// follow one another.
+fn without_numbers(content: &str) -> Option<String> {
+    let (header, lines) = content.split_once('\n')?;
+    let (_, tag) = header.strip_prefix('@')?.rsplit_once('#')?;
+    if tag.len() != 8 || !tag.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut out = String::new();
+    let mut expected = None;
+    for line in lines.split_inclusive('\n') {
+        let (number, rest) = line.split_once(':')?;
+        let number: usize = number.parse().ok()?;
+        if expected.is_some_and(|expected| expected != number) {
+            return None;
+        }
+        expected = number.checked_add(1);
+        out.push_str(rest);
+    }
+    (!out.is_empty()).then_some(out)
 }
 
 /// The mark by which a file says that it is generated.

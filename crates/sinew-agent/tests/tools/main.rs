@@ -9,6 +9,7 @@
 mod bash;
 mod conformance;
 mod files;
+mod hashline;
 mod stage;
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -38,7 +39,7 @@ pub unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int 
 fn run(arguments: &[CString]) -> c_int {
     let wanted = arguments.iter().filter_map(|argument| argument.to_str().ok()).find(|word| !word.starts_with('-'));
     let mut failed = 0;
-    for (name, test) in [files::CASES, bash::CASES, conformance::CASES].into_iter().flatten() {
+    for (name, test) in [files::CASES, bash::CASES, hashline::CASES, conformance::CASES].into_iter().flatten() {
         if wanted.is_some_and(|wanted| !name.contains(wanted)) {
             continue;
         }

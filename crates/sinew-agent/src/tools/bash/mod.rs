@@ -31,8 +31,7 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// Seconds that a command may take where none are given, and the range of what may be given.
-const SECONDS: f64 = 120.0;
+/// The range of the seconds that a command may take.
 const RANGE: (f64, f64) = (1.0, 3_600.0);
 /// Output up to this size is reported at once, more of it at most this often.
 const SMALL: u64 = 4 * 1024;
@@ -43,7 +42,7 @@ fn parameters() -> Value {
         "type": "object",
         "properties": {
             "command": {"type": "string"},
-            "timeout": {"type": "number", "description": "seconds, default: 120"},
+            "timeout": {"type": "number", "description": "seconds"},
             "cwd": {"type": "string", "description": "for this command alone"},
             "env": {"type": "object", "additionalProperties": {"type": "string"}},
             "head": {"type": "integer", "minimum": 1, "description": "show the first lines only"},
@@ -98,7 +97,10 @@ fn run(host: &Host, call: &Call) -> Outcome {
     if let Some(cwd) = &cwd {
         check_folder(cwd)?;
     }
-    let asked = arguments.timeout.filter(|seconds| seconds.is_finite()).unwrap_or(SECONDS);
+    let asked = arguments
+        .timeout
+        .filter(|seconds| seconds.is_finite())
+        .unwrap_or_else(|| f64::from(u32::try_from(settings.bash_timeout_seconds).unwrap_or(u32::MAX)));
     let seconds = asked.clamp(RANGE.0, RANGE.1);
     if (seconds - asked).abs() > f64::EPSILON {
         notes.push(format!("The timeout of {asked} s was set to {seconds} s"));
@@ -250,7 +252,7 @@ impl Host {
                     env: environment::of_commands(options),
                     cwd: Some(options.cwd.clone()),
                     snapshot: options.settings.shell_snapshot.clone(),
-                    ..ShellOptions::default()
+                    engine: options.settings.engine,
                 },
             )
         })

@@ -9,8 +9,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::seen::Standing;
-use super::settings::FileGuard;
-use super::spec::{Outcome, PLAIN, Run, Spec, always};
+use super::settings::{EditMode, FileGuard};
+use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, arguments, paths, save};
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 use find::{Found, closest, find};
@@ -25,7 +25,7 @@ pub(super) static SPEC: Spec = Spec {
     concurrency: Concurrency::Exclusive,
     flags: ToolFlags { non_abortable: true, ..PLAIN },
     intent: "path",
-    offered: always,
+    offered: |options| options.settings.edit.mode == EditMode::Replace,
     run: Run::Blocking(run),
 };
 
@@ -254,7 +254,7 @@ fn warn(file: &[u8], from: usize, to: usize, new: &str, notes: &mut Vec<String>)
 }
 
 /// The change as a unified diff, and the number of its first line in the new file.
-fn diff(name: &str, old: &[u8], new: &[u8]) -> (String, usize) {
+pub(super) fn diff(name: &str, old: &[u8], new: &[u8]) -> (String, usize) {
     let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
     let same = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
     let diff = similar::TextDiff::configure().timeout(DIFF_TIME).diff_lines(&*old, &*new);

@@ -13,6 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sinew::search::{FindOptions, GlobOptions, fuzzy_find, glob};
 
+use super::settings::EditMode;
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
 use super::{Host, arguments, ls, paths, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
@@ -35,6 +36,8 @@ pub(super) static SPEC: Spec = Spec {
 
 /// Lines shown around an explicit range, on each side that the caller constrained.
 const AROUND: usize = 3;
+/// A larger file has no tag.
+const TAGGED: u64 = 64 << 20;
 /// Bytes per line that an explicit limit allows.
 const BYTES_PER_LINE: usize = 512;
 
@@ -173,18 +176,43 @@ fn text(host: &Host, call: &Call, path: &Path, name: &str, range: Range, remembe
         bytes: range.limit.map_or(truncate::BYTES, |limit| limit.saturating_mul(BYTES_PER_LINE).max(truncate::BYTES)),
     };
     let window = Window::read(&mut source, limits, &call.cancel)?;
-    if remember && !window.lines.is_empty() {
+    let mut header = None;
+    if remember && (!window.lines.is_empty() || window.total_bytes == 0) {
         let whole = start == 1 && window.is_whole();
         let shown = window.lines.iter().map(Vec::as_slice);
         let hash = if notebook { None } else { source.hash() };
+        // Tools that write know the file behind a link.
+        let path = &super::save::behind_links(path).map_err(failed)?;
         // Of text that was converted the bytes on disk are another matter: only the hash speaks for it.
         if source.is_plain() {
             host.seen.showed(path, hash, whole, start, shown);
+            if host.options.settings.edit.mode == EditMode::Hashline && !notebook && !range.raw {
+                header = tagged(host, path, &window, size).map_err(failed)?;
+            }
         } else {
             host.seen.showed(path, hash, whole, start, std::iter::empty());
         }
     }
-    Ok(show(&window, name, path, first, range.raw))
+    let mut output = show(&window, name, path, first, range.raw);
+    if let (Some(tag), Some(sinew_llm::message::Block::Text(block))) = (header, output.content.first_mut()) {
+        block.text.insert_str(0, &format!("@{name}#{tag}\n"));
+    }
+    Ok(output)
+}
+
+/// The tag of a file whose lines were shown, which a patch may name from now on. `None`: it cannot be edited by lines,
+/// because it is too large or was changed while it was read.
+fn tagged(host: &Host, path: &Path, window: &Window, size: u64) -> std::io::Result<Option<String>> {
+    if size > TAGGED {
+        return Ok(None);
+    }
+    let content = fs::read(path)?;
+    let first = window.first - 1;
+    let text = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
+    let mut lines = super::seen::lines(text).skip(first);
+    let same = window.lines.iter().all(|line| lines.next() == Some(line.as_slice()));
+    let shown = first..first + window.lines.len();
+    Ok(same.then(|| host.snapshots.showed(path, &content, &[shown])))
 }
 
 fn show(window: &Window, name: &str, path: &Path, asked: usize, raw: bool) -> ToolOutput {
