@@ -68,11 +68,15 @@ pub(crate) async fn run(agent: AgentSession, prompts: Vec<Vec<AgentMessage>>, wa
         written
     });
     let stop = AtomicBool::new(false);
+    // Heard from here on: the work may take a while before it first waits.
+    let signalled = signals();
     let code = {
         let mut work = std::pin::pin!(all(&agent, prompts, &stop));
         tokio::select! {
+            // The work first: what was said is in the session before anything can end it.
+            biased;
             ended = &mut work => code(&ended),
-            code = signalled() => { halt(&agent, &stop, work).await; code }
+            code = signalled => { halt(&agent, &stop, work).await; code }
             Ok(()) = &mut gone => { halt(&agent, &stop, work).await; 0 }
         }
     };
@@ -148,20 +152,27 @@ fn code(outcome: &Result<Stop, String>) -> u8 {
     }
 }
 
-/// The exit code of the first signal that asks for the end.
-async fn signalled() -> u8 {
+/// Listens at once; gives the exit code of the first signal that asks for the end.
+fn signals() -> impl Future<Output = u8> {
     use tokio::signal::unix::{SignalKind, signal};
-    let wait = |kind: SignalKind| async move {
-        match signal(kind) {
-            Ok(mut stream) => stream.recv().await,
-            // Without a handler the signal ends the process at once.
-            Err(_) => std::future::pending().await,
+    let wait = |kind: SignalKind| {
+        let stream = signal(kind);
+        async move {
+            match stream {
+                Ok(mut stream) => stream.recv().await,
+                // Without a handler the signal ends the process at once.
+                Err(_) => std::future::pending().await,
+            }
         }
     };
-    tokio::select! {
-        _ = wait(SignalKind::interrupt()) => 130,
-        _ = wait(SignalKind::terminate()) => 143,
-        _ = wait(SignalKind::hangup()) => 143,
+    let (interrupt, terminate, hangup) =
+        (wait(SignalKind::interrupt()), wait(SignalKind::terminate()), wait(SignalKind::hangup()));
+    async move {
+        tokio::select! {
+            _ = interrupt => 130,
+            _ = terminate => 143,
+            _ = hangup => 143,
+        }
     }
 }
 
