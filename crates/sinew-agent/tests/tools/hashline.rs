@@ -101,6 +101,9 @@ fn a_patch_is_made_whole_or_not_at_all() {
     stage.fails("edit", patch("@none#12345678\ndelete 1"), none);
     let twice = "Two tags for a: use one, of the last read.";
     stage.fails("edit", patch(&format!("@a#{a}\ndelete 1\n@./a#00000000\ndelete 2")), twice);
+    stage.put("wide", b"\xff\xfe1\0\n\0");
+    let binary = "Cannot edit wide by lines: it is binary or UTF-16. Use bash.";
+    stage.fails("edit", patch(&format!("@wide#{}\ninsert end\n|x", tag(&stage, "wide"))), binary);
     let same = "No changes: the new text equals lines 1..2. Re-read; do not widen the range.";
     stage.fails("edit", patch(&format!("@a#{a}\nreplace 1..2\n|1\n|2")), same);
     let good = format!("@a#{a}\ndelete 1\n@d/new#new\ninsert start\n|x\n|\n@a#{a}\ninsert end\n|3");

@@ -119,6 +119,9 @@ fn plan(host: &Host, wanted: Wanted) -> Result<Plan, ToolError> {
     let Wanted { target, name, tag, ops } = wanted;
     let fail = |text: String| Err(ToolError::Failed(text));
     let mut notes = Vec::new();
+    if target.content.as_deref().is_some_and(is_other) {
+        return fail(format!("Cannot edit {name} by lines: it is binary or UTF-16. Use bash."));
+    }
     let applied = match (&tag, &target.content) {
         (None, Some(_)) => return fail(format!("File exists: {name}. Read it and use its tag.")),
         (Some(_), None) => return fail(format!("File not found: {name}. Use the tag new to create it.")),
@@ -160,6 +163,12 @@ fn plan(host: &Host, wanted: Wanted) -> Result<Plan, ToolError> {
         return fail(format!("No changes made to {name}: the new text equals the old one."));
     }
     Ok(Plan { target, name, content: applied.content, known: applied.known, notes })
+}
+
+/// Whether bytes of a line feed may be something else in this content.
+fn is_other(content: &[u8]) -> bool {
+    let head = &content[..content.len().min(8 * 1024)];
+    head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") || head.contains(&0)
 }
 
 /// A change may touch only what the model has seen.
@@ -266,7 +275,10 @@ fn stale(host: &Host, target: &save::Target, name: &str, ops: &[Op]) -> String {
         .collect();
     let mut shown: Vec<usize> = marked
         .iter()
-        .flat_map(|range| range.start.saturating_sub(AROUND)..range.end.saturating_add(AROUND).min(lines.count()))
+        .flat_map(|range| {
+            let around = range.start.saturating_sub(AROUND)..range.end.saturating_add(AROUND).min(lines.count());
+            around.take(STALE_LINES)
+        })
         .collect();
     shown.sort_unstable();
     shown.dedup();
