@@ -20,7 +20,7 @@ pub(crate) fn write(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
-/// Fails where a file differs from what [`write`] would write.
+/// Fails where a file differs from what [`write()`] would write.
 pub(crate) fn check(root: &Path) -> Result<(), String> {
     for (path, text) in generate(root)? {
         if fs::read_to_string(root.join(path)).ok().as_deref() != Some(text.as_str()) {

@@ -55,7 +55,7 @@ fn ci() -> Result<(), String> {
     run(&["clippy", "--workspace", "--exclude", "sinew-node", "--all-targets", "--", "-D", "warnings"], &[])?;
     run(&["clippy", "--package", "sinew-node", "--", "-D", "warnings"], &[])?;
     run(&["test", "--workspace", "--no-fail-fast"], &[])?;
-    run(&["doc", "--workspace", "--no-deps"], &[("RUSTDOCFLAGS", "-D warnings")])
+    run(&["doc", "--workspace", "--no-deps", "--lib"], &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
 /// Runs cargo, with its output where ours goes.

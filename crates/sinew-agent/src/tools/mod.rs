@@ -1,6 +1,6 @@
 //! The built-in tools: what a model can do to files, the shell and the web.
 //!
-//! Each tool is one [`Spec`]: a name, a schema and a function. What they share lives in [`Host`]; whoever draws a
+//! Each tool is one `Spec`: a name, a schema and a function. What they share lives in [`Host`]; whoever draws a
 //! call looks at the `details` of its output, the model sees only the text.
 
 mod arguments;

@@ -1,7 +1,7 @@
 //! The companion: the process that stands between the host and a script.
 //!
 //! It is started with its role as first argument. `supervise FOLDER PROGRAM ARGV0 ARGS…` runs the program with the
-//! descriptors 0, 1 and 2 that it was given and speaks records over the packet socket at [`SOCKET`].
+//! descriptors 0, 1 and 2 that it was given and speaks records over the packet socket at descriptor 3.
 //! `pty PROGRAM ARGV0 ARGS…` does the same with a terminal as descriptor 0, which becomes the program's own.
 //! `brush …` is the embedded interpreter, started by a supervisor like any other shell.
 //!
