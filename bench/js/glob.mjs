@@ -24,7 +24,7 @@ export default async function (bench) {
     const pattern = `**/*.${extension}`;
     const options = { pattern, path, hidden: true, fileType: FileType.File, includeNodeModules: true };
     const { totalMatches } = await glob(options);
-    await bench.compare(`${pattern} in ${path}`, {
+    await bench.compare(`${pattern} in a tree`, {
       sinew: () => glob(options),
       "fast-glob": () => fastGlob(pattern, { cwd: path, dot: true }),
       tinyglobby: tinyglobby && (() => tinyglobby.glob(pattern, { cwd: path, dot: true })),
