@@ -112,6 +112,19 @@ async fn every_byte_may_come_alone() {
 }
 
 #[tokio::test]
+async fn a_compressed_answer_reads_as_a_plain_one() {
+    for api in APIS {
+        let (begin, end) = hello(api);
+        let compressed = Reply::stream(begin.clone()).then(Step::Send(end.into_bytes())).gzip();
+        let message = ask(request(api, &Server::replies(vec![compressed]).url())).await;
+        assert_eq!((message.text().as_str(), message.error), ("hi", None), "{api}");
+        ends(api, Reply::stream(begin).then(Step::Cut).gzip(), ErrorKind::Network, true, "hi").await;
+        let busy = Reply::json(529, &json!({"error": {"message": "busy"}})).gzip();
+        ends(api, busy, ErrorKind::Overloaded, true, "").await;
+    }
+}
+
+#[tokio::test]
 async fn each_protocol_names_its_path_and_key() {
     let expect = [
         ("/v1/messages", "x-api-key", "very-secret-key"),

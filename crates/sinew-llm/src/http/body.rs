@@ -14,26 +14,52 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::encoding::Gunzip;
 use super::{HttpError, HttpErrorKind, Io, seconds};
 
 /// The body of an answer. Dropping it closes the connection.
 pub struct Body {
     incoming: Incoming,
+    gunzip: Option<Gunzip>,
     activity: Activity,
     framed: bool,
     _connection: AbortOnDrop,
 }
 
 impl Body {
-    pub(super) fn new(incoming: Incoming, activity: Activity, connection: AbortOnDrop, framed: bool) -> Body {
-        Body { incoming, activity, framed, _connection: connection }
+    pub(super) fn new(
+        incoming: Incoming,
+        gunzip: Option<Gunzip>,
+        activity: Activity,
+        connection: AbortOnDrop,
+        framed: bool,
+    ) -> Body {
+        Body { incoming, gunzip, activity, framed, _connection: connection }
     }
 
-    /// The next bytes; None at the end.
+    /// The next bytes, decompressed; None at the end.
     ///
     /// # Errors
-    /// The connection broke before the announced end, or no byte came for the idle limit.
+    /// The connection or the compressed data broke before the announced end, or no byte came for the idle
+    /// limit.
     pub async fn chunk(&mut self) -> Result<Option<Bytes>, HttpError> {
+        loop {
+            if let Some(gunzip) = &mut self.gunzip
+                && let Some(plain) = gunzip.next()?
+            {
+                return Ok(Some(plain));
+            }
+            let data = self.received().await?;
+            match (&mut self.gunzip, data) {
+                (None, data) => return Ok(data),
+                (Some(gunzip), Some(data)) => gunzip.feed(data),
+                (Some(gunzip), None) => return gunzip.finish(),
+            }
+        }
+    }
+
+    /// The next bytes as they were sent.
+    async fn received(&mut self) -> Result<Option<Bytes>, HttpError> {
         loop {
             let frame = self.activity.limit(self.incoming.frame()).await?;
             match frame {

@@ -18,6 +18,7 @@ use url::Url;
 
 mod body;
 mod connect;
+mod encoding;
 mod proxy;
 mod tls;
 
@@ -218,17 +219,10 @@ pub(crate) async fn exchange(
     });
     let answer = activity.limit(sender.send_request(head)).await?.map_err(|error| body::http_error(&error))?;
     let (head, incoming) = answer.into_parts();
-    let encoding = head.headers.get(http::header::CONTENT_ENCODING).map(|value| value.as_bytes().to_ascii_lowercase());
-    if let Some(encoding) = encoding.filter(|encoding| encoding != b"identity") {
-        let encoding = String::from_utf8_lossy(&encoding).into_owned();
-        return Err(HttpError::new(
-            HttpErrorKind::Protocol,
-            format!("the server sent \"{encoding}\" data that was not asked for"),
-        ));
-    }
+    let gunzip = encoding::Gunzip::for_head(&head.headers)?;
     let framed = head.headers.contains_key(http::header::CONTENT_LENGTH)
         || head.headers.contains_key(http::header::TRANSFER_ENCODING);
-    let body = Body::new(incoming, activity, connection, framed);
+    let body = Body::new(incoming, gunzip, activity, connection, framed);
     Ok(HttpResponse { status: head.status.as_u16(), headers: head.headers, body })
 }
 
@@ -250,7 +244,7 @@ fn head(config: &HttpConfig, route: &Route, request: &HttpRequest) -> Result<htt
     let agent =
         HeaderValue::from_str(&config.user_agent).map_err(|_| bad("send request: bad user agent".to_string()))?;
     headers.insert(http::header::USER_AGENT, agent);
-    headers.insert(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+    headers.insert(http::header::ACCEPT_ENCODING, HeaderValue::from_static("gzip"));
     for (name, value) in &request.headers {
         let key = HeaderName::from_bytes(name.as_bytes())
             .map_err(|_| bad(format!("send request: bad header name \"{name}\"")))?;

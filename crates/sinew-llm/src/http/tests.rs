@@ -242,3 +242,79 @@ async fn what_is_no_tls_is_a_network_error() {
     let error = HttpClient::default().send(request(&format!("https://127.0.0.1:{port}/"))).await.unwrap_err();
     assert_eq!(error.kind, HttpErrorKind::Network, "{error}");
 }
+
+/// What `plain` becomes when it is compressed in pieces, each flushed.
+fn gzip(plain: &[&str]) -> Vec<Vec<u8>> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    let mut pieces = Vec::new();
+    for text in plain {
+        std::io::Write::write_all(&mut encoder, text.as_bytes()).unwrap();
+        std::io::Write::flush(&mut encoder).unwrap();
+        pieces.push(std::mem::take(encoder.get_mut()));
+    }
+    pieces.push(encoder.finish().unwrap());
+    pieces
+}
+
+const GZIP_HEAD: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n";
+
+#[tokio::test]
+async fn a_compressed_piece_does_not_wait_for_the_next() {
+    let (mut answer, mut far) = answered(GZIP_HEAD).await;
+    let pieces = gzip(&["one", "two"]);
+    for (piece, plain) in pieces.iter().zip(["one", "two"]) {
+        // Byte by byte, and nothing behind it: what the piece holds must come out all the same.
+        for byte in piece {
+            far.write_all(&[*byte]).await.unwrap();
+        }
+        let mut read = Vec::new();
+        while read.len() < plain.len() {
+            read.extend_from_slice(&answer.body.chunk().await.unwrap().unwrap());
+        }
+        assert_eq!(read, plain.as_bytes());
+    }
+    far.write_all(&pieces[2]).await.unwrap();
+    drop(far);
+    assert_eq!(answer.body.chunk().await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_compressed_answer_that_is_cut_or_broken_fails() {
+    let whole = gzip(&["some text"]).concat();
+    for (bytes, kind) in [
+        (whole[..whole.len() - 3].to_vec(), Some(HttpErrorKind::Network)),
+        (b"plain text all the same".to_vec(), Some(HttpErrorKind::Protocol)),
+        (Vec::new(), None),
+        (whole, None),
+    ] {
+        let (mut answer, mut far) = answered(GZIP_HEAD).await;
+        far.write_all(&bytes).await.unwrap();
+        drop(far);
+        let read = answer.body.read_limited(1000).await;
+        assert_eq!(read.as_ref().err().map(|error| error.kind), kind, "{bytes:?}: {read:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_small_body_that_grows_large_stops_at_the_limit() {
+    let zeros = "\0".repeat(1 << 20);
+    let bomb = gzip(&[zeros.as_str(); 64]).concat();
+    let (mut answer, mut far) = answered(GZIP_HEAD).await;
+    tokio::spawn(async move {
+        let _ = far.write_all(&bomb).await;
+    });
+    let (read, more) = answer.body.read_limited(1000).await.unwrap();
+    assert_eq!((read.len(), more), (1000, true));
+}
+
+#[tokio::test]
+async fn an_encoding_that_was_not_asked_for_is_refused() {
+    let (route, mut far) = wire();
+    let sent = tokio::spawn(async move { exchange(&HttpConfig::default(), route, request("http://h/")).await });
+    let mut seen = vec![0; 4096];
+    let length = far.read(&mut seen).await.unwrap();
+    assert!(String::from_utf8_lossy(&seen[..length]).contains("accept-encoding: gzip\r\n"));
+    far.write_all(b"HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\n").await.unwrap();
+    let error = sent.await.unwrap().unwrap_err();
+    assert_eq!(error.message, "the server sent \"br\" data that was not asked for");
+}

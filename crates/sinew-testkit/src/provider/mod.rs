@@ -121,6 +121,28 @@ impl Reply {
         self
     }
 
+    /// The same as a gzip stream that is flushed after each step, as servers do that compress events.
+    #[must_use]
+    pub fn gzip(mut self) -> Reply {
+        self.headers.push(("content-encoding".into(), "gzip".into()));
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        let mut last = None;
+        for (at, step) in self.steps.iter_mut().enumerate() {
+            if let Step::Send(bytes) = step {
+                encoder.write_all(bytes).and_then(|()| encoder.flush()).expect("a vector takes all bytes");
+                *bytes = std::mem::take(encoder.get_mut());
+                last = Some(at);
+            }
+        }
+        let end = encoder.finish().expect("a vector takes all bytes");
+        // A stream that is cut or held has no end.
+        let whole = last.is_none_or(|last| last + 1 == self.steps.len());
+        if let Some(Step::Send(bytes)) = last.filter(|_| whole).and_then(|last| self.steps.get_mut(last)) {
+            bytes.extend(end);
+        }
+        self
+    }
+
     /// The same with another step behind the others.
     #[must_use]
     pub fn then(mut self, step: Step) -> Reply {
