@@ -1,10 +1,13 @@
 //! Which key goes with a request.
 //!
-//! The first of these that is there: the key of the command line, `auth.json`, the environment,
-//! `models.json`. The environment and the way to run a `!command` are values that the caller gives.
+//! The first of these that is there: the key of the command line, a key of `auth.json`, a login of
+//! `auth.json`, the environment, `models.json`. The environment and the way to run a `!command` are values
+//! that the caller gives.
 
 mod auth_file;
+pub mod login;
 mod refresh;
+mod token;
 
 pub use auth_file::{AuthEntry, AuthFile};
 
@@ -12,7 +15,7 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::error::{ErrorInfo, ErrorKind};
+use crate::error::{ErrorInfo, ErrorKind, mask};
 use crate::http::HttpClient;
 use crate::models::ProviderEntry;
 use crate::provider::{Auth, Secret};
@@ -66,8 +69,9 @@ pub struct Credentials {
     command_line: Option<(String, Secret)>,
     file: Arc<Mutex<AuthFile>>,
     logins: Option<(HttpClient, PathBuf)>,
-    /// What commands answered, for as long as the process lives.
-    answers: Arc<Mutex<HashMap<String, Result<String, String>>>>,
+    /// What commands answered, for as long as the process lives. A command that failed is run again by the
+    /// next request: its user may have unlocked what it reads.
+    answers: Arc<Mutex<HashMap<String, Secret>>>,
     rests: Arc<Mutex<HashMap<(String, usize), Rest>>>,
 }
 
@@ -138,12 +142,7 @@ impl Credentials {
         }
         let entries = self.entries(&provider.id);
         if !entries.is_empty() {
-            let index = self.pick(provider, session, entries.len(), now_ms).ok_or_else(|| {
-                ErrorInfo::new(
-                    ErrorKind::UsageLimit,
-                    format!("{}: all {} credentials have reached their limit", provider.id, entries.len()),
-                )
-            })?;
+            let index = self.pick(&provider.id, session, &entries, now_ms)?;
             let auth = match &entries[index] {
                 AuthEntry::ApiKey { key } => sent(self.value(&format!("auth.json: {}", provider.id), key).await?),
                 AuthEntry::Oauth { access, expires, .. } if *expires > now_ms.saturating_add(EXPIRY_MARGIN_MS) => {
@@ -186,11 +185,15 @@ impl Credentials {
     }
 
     /// Lets a credential rest: its limit is reached, or it was refused. Answers until when, and whether
-    /// another one of the provider is free.
+    /// another one of the provider is free. A credential that was good for an hour after its last rest
+    /// begins with the shortest again.
     pub fn rest(&self, provider: &str, index: usize, retry_after_ms: Option<u64>, now_ms: i64) -> (i64, bool) {
         let count = self.entries(provider).len();
         let mut rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
         let rest = rests.entry((provider.to_string(), index)).or_insert(Rest { until_ms: 0, times: 0 });
+        if rest.until_ms.saturating_add_unsigned(LONGEST_REST_MS) < now_ms {
+            rest.times = 0;
+        }
         let usual = REST_MS.saturating_mul(1 << rest.times.min(8)).min(LONGEST_REST_MS);
         rest.times += 1;
         rest.until_ms = now_ms.saturating_add_unsigned(retry_after_ms.unwrap_or(usual));
@@ -200,18 +203,62 @@ impl Credentials {
         (until, free)
     }
 
-    /// The entry for a session: always the same one, the next where that one rests.
-    fn pick(&self, provider: &ProviderEntry, session: &str, count: usize, now_ms: i64) -> Option<usize> {
+    /// The entry for a session: always the same one, the next where that one rests; a login only where no
+    /// key is free. The only entry never rests: asking its server is the only way to learn that it is good
+    /// again.
+    fn pick(&self, provider: &str, session: &str, entries: &[AuthEntry], now_ms: i64) -> Result<usize, ErrorInfo> {
+        if entries.len() == 1 {
+            return Ok(0);
+        }
         let rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = |index: usize| rests.get(&(provider.to_string(), index)).map_or(i64::MIN, |rest| rest.until_ms);
         // FNV-1a: the same in every process.
         let hash = session
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
-        let first = (hash % count as u64) as usize;
-        let order = (0..count).map(|step| (first + step) % count);
-        order
-            .into_iter()
-            .find(|index| rests.get(&(provider.id.clone(), *index)).is_none_or(|rest| rest.until_ms <= now_ms))
+        let is_key = |index: &usize| matches!(entries[*index], AuthEntry::ApiKey { .. });
+        let (keys, logins): (Vec<usize>, Vec<usize>) = (0..entries.len()).partition(is_key);
+        let turn = |group: &Vec<usize>| {
+            let first = (hash % group.len().max(1) as u64) as usize;
+            group.iter().copied().cycle().skip(first).take(group.len()).find(|index| until(*index) <= now_ms)
+        };
+        if let Some(index) = turn(&keys).or_else(|| turn(&logins)) {
+            return Ok(index);
+        }
+        let next = (0..entries.len()).map(until).min().unwrap_or(now_ms).saturating_sub(now_ms).max(0).unsigned_abs();
+        let text = format!(
+            "{provider}: all {} credentials have reached their limit or were refused; the next is tried in {} s",
+            entries.len(),
+            next.div_ceil(1000)
+        );
+        Err(ErrorInfo { retry_after_ms: Some(next), ..ErrorInfo::new(ErrorKind::UsageLimit, text) })
+    }
+
+    /// Keeps a login in `auth.json`, in place of the provider's older ones.
+    ///
+    /// # Errors
+    /// `config`: the file cannot be read or written, or these credentials were made without one.
+    pub async fn store_login(&self, provider: &str, login: &AuthEntry) -> Result<(), ErrorInfo> {
+        self.change(|file| file.set_login(provider, Some(login))).await.map(drop)
+    }
+
+    /// Takes the provider's logins out of `auth.json`; its keys stay. False where there was none.
+    ///
+    /// # Errors
+    /// As [`Credentials::store_login`].
+    pub async fn log_out(&self, provider: &str) -> Result<bool, ErrorInfo> {
+        self.change(|file| file.set_login(provider, None)).await
+    }
+
+    async fn change<T>(&self, change: impl FnOnce(&mut AuthFile) -> T) -> Result<T, ErrorInfo> {
+        let Some((_, path)) = &self.logins else {
+            return Err(ErrorInfo::new(ErrorKind::Config, "there is no auth.json to change"));
+        };
+        let mut outcome = None;
+        let file = refresh::change(path, |file| outcome = Some(change(file))).await?;
+        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        self.rests.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        outcome.ok_or_else(|| ErrorInfo::new(ErrorKind::Config, "auth.json was not changed"))
     }
 
     fn entries(&self, provider: &str) -> Vec<AuthEntry> {
@@ -240,21 +287,20 @@ impl Credentials {
             return Ok(Secret::new(self.variable(value).unwrap_or_else(|| value.to_string())));
         };
         let known = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(command).cloned();
-        let answer = match known {
-            Some(answer) => answer,
-            None => {
-                let (runner, owned) = (Arc::clone(&self.runner), command.to_string());
-                let ran = tokio::task::spawn_blocking(move || runner(&owned)).await;
-                let answer =
-                    ran.unwrap_or_else(|_| Err("the command crashed".to_string())).map(|text| text.trim().to_string());
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let (runner, owned) = (Arc::clone(&self.runner), command.to_string());
+        let ran = tokio::task::spawn_blocking(move || runner(&owned)).await;
+        let failed = |reason: &str| ErrorInfo::new(ErrorKind::Config, format!("{entry}: {reason}"));
+        match ran.unwrap_or_else(|_| Err("the command crashed".to_string())) {
+            Ok(text) if text.trim().is_empty() => Err(failed("the command answered nothing")),
+            Ok(text) => {
+                let answer = Secret::new(text.trim());
                 self.answers.lock().unwrap_or_else(PoisonError::into_inner).insert(command.to_string(), answer.clone());
-                answer
+                Ok(answer)
             }
-        };
-        match answer {
-            Ok(text) if !text.is_empty() => Ok(Secret::new(text)),
-            Ok(_) => Err(ErrorInfo::new(ErrorKind::Config, format!("{entry}: the command answered nothing"))),
-            Err(reason) => Err(ErrorInfo::new(ErrorKind::Config, format!("{entry}: the command failed: {reason}"))),
+            Err(reason) => Err(failed(&format!("the command failed: {}", mask(&reason, &[])))),
         }
     }
 }

@@ -129,31 +129,116 @@ impl fmt::Display for ErrorInfo {
 
 impl std::error::Error for ErrorInfo {}
 
-/// `text` without secrets: each of `secrets`, and whatever looks like a key, becomes `***`. Linear in
-/// `text` for each secret.
+/// `text` without secrets: each of `secrets`, also as it stands in an address, whatever begins as a key
+/// does, and the value behind a name such as `x-api-key` or `?key=`, becomes `***`. Linear in `text` for
+/// each secret.
 #[must_use]
 pub fn mask(text: &str, secrets: &[&str]) -> String {
     let mut text = text.to_string();
     for secret in secrets.iter().filter(|secret| secret.len() >= 4) {
-        if text.contains(secret) {
+        let form: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
+        let json = serde_json::json!(secret).to_string();
+        // The longest first: a shorter form may be a part of it.
+        for form in [form.replace('+', "%20"), form.to_ascii_lowercase(), form, json.trim_matches('"').to_string()] {
+            if form != **secret && text.contains(&form) {
+                text = text.replace(&form, "***");
+            }
+        }
+        if text.contains(*secret) {
             text = text.replace(secret, "***");
         }
     }
+    mask_words(&mask_named(&text))
+}
+
+/// Hides words that begin as keys do.
+fn mask_words(text: &str) -> String {
     let is_key = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '*');
     let mut out = String::with_capacity(text.len());
-    let mut rest = text.as_str();
+    let mut rest = text;
     while let Some(start) = rest.find(is_key) {
-        let end = rest[start..].find(|c| !is_key(c)).map_or(rest.len(), |n| start + n);
-        let word = &rest[start..end];
         out.push_str(&rest[..start]);
+        let bearer = out.ends_with("Bearer ") || out.ends_with("Basic ");
+        let ends = |c: char| if bearer { c.is_whitespace() || matches!(c, '"' | '\'' | ',') } else { !is_key(c) };
+        let end = rest[start..].find(ends).map_or(rest.len(), |n| start + n);
+        let word = &rest[start..end];
         let known = KEY_PREFIXES.iter().any(|prefix| word.len() >= prefix.len() + 8 && word.starts_with(prefix));
-        let bearer = out.ends_with("Bearer ") && word.len() >= 8;
+        let bearer = bearer && word.len() >= 8;
         out.push_str(if known || bearer { "***" } else { word });
         rest = &rest[end..];
     }
     out.push_str(rest);
     out
 }
+
+/// Hides the values behind the names of [`KEY_NAMES`] and the password of an address.
+fn mask_named(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find([':', '=', '@']) {
+        let (before, behind) = rest.split_at(at + 1);
+        out.push_str(before);
+        rest = behind;
+        if before.ends_with('@') {
+            hide_password(&mut out);
+            continue;
+        }
+        let name = before[..at].trim_end_matches(['"', '\'', '\\', ' ']);
+        let start = name.rfind(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_').map_or(0, |n| n + 1);
+        let parameter = name[..start].ends_with(['?', '&']);
+        let name = &name[start..];
+        let named = KEY_NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
+            || parameter && PARAMETER_NAMES.iter().any(|known| name.eq_ignore_ascii_case(known));
+        if !named {
+            continue;
+        }
+        let blank = rest.len() - rest.trim_start_matches(['"', '\'', '\\', ' ']).len();
+        let value = &rest[blank..];
+        let end = value
+            .find(|c: char| {
+                c.is_whitespace() || matches!(c, '"' | '\'' | '\\' | '&' | ',' | ';' | '<' | '>' | ')' | '}')
+            })
+            .unwrap_or(value.len());
+        let end = value[..end].trim_end_matches([':', '.']).len();
+        if end >= 8 && !value.starts_with("***") {
+            out.push_str(&rest[..blank]);
+            out.push_str("***");
+            rest = &value[end..];
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// `https://user:password@` at the end of `out` becomes `https://***@`.
+fn hide_password(out: &mut String) {
+    let user = out.len() - 1;
+    let near = out.floor_char_boundary(user.saturating_sub(1024));
+    let Some(start) = out[near..user].rfind("://").map(|at| near + at + 3) else { return };
+    let inside = &out[start..user];
+    if !inside.is_empty() && !inside.contains(|c: char| c == '/' || c.is_whitespace()) {
+        out.replace_range(start..user, "***");
+    }
+}
+
+/// Headers and fields whose value is a key.
+const KEY_NAMES: &[&str] = &[
+    "x-api-key",
+    "api-key",
+    "api_key",
+    "apikey",
+    "x-goog-api-key",
+    "access_token",
+    "refresh_token",
+    "client_secret",
+    "x-auth-token",
+    "proxy-authorization",
+    "cookie",
+    "password",
+];
+
+/// Parameters of an address whose value is a key; elsewhere these words mean other things too.
+const PARAMETER_NAMES: &[&str] = &["key", "token", "auth", "secret"];
 
 /// How the keys of the usual providers begin.
 const KEY_PREFIXES: &[&str] = &[

@@ -97,6 +97,44 @@ impl AuthFile {
         self.providers.keys().map(String::as_str)
     }
 
+    /// Puts `entry` in the place of entry `index` of [`AuthFile::entries`]. Fields that only the file knows
+    /// stay, so do entries of an unknown kind around it.
+    pub fn replace(&mut self, provider: &str, index: usize, entry: &AuthEntry) {
+        let readable = |value: &&mut Value| serde_json::from_value::<AuthEntry>((*value).clone()).is_ok();
+        let place = match self.providers.get_mut(provider) {
+            Some(Value::Array(list)) => list.iter_mut().filter(readable).nth(index),
+            Some(one) => Some(one).filter(readable).filter(|_| index == 0),
+            None => None,
+        };
+        if let (Some(Value::Object(old)), Value::Object(new)) = (place, serde_json::json!(entry)) {
+            old.extend(new);
+        }
+    }
+
+    /// Puts `login` in the place of the provider's logins; None takes them out. Keys, and entries of an
+    /// unknown kind, stay. Answers whether there was a login.
+    pub fn set_login(&mut self, provider: &str, login: Option<&AuthEntry>) -> bool {
+        let old = match self.providers.get(provider) {
+            Some(Value::Array(list)) => list.clone(),
+            Some(one) => vec![one.clone()],
+            None => Vec::new(),
+        };
+        let is_login = |value: &Value| value.get("type").and_then(Value::as_str) == Some("oauth");
+        let had = old.iter().any(is_login);
+        let mut kept: Vec<Value> = old.into_iter().filter(|value| !is_login(value)).collect();
+        kept.extend(login.map(|login| serde_json::json!(login)));
+        let value = match kept.len() {
+            0 => {
+                self.providers.shift_remove(provider);
+                return had;
+            }
+            1 => kept.remove(0),
+            _ => Value::Array(kept),
+        };
+        self.providers.insert(provider.to_string(), value);
+        had
+    }
+
     /// Replaces the credentials of a provider; none removes it.
     pub fn set(&mut self, provider: &str, entries: &[AuthEntry]) {
         let value = match entries {

@@ -97,9 +97,53 @@ async fn several_keys_take_turns() {
     assert_ne!(second.index, first.index);
     assert_eq!(credentials.rest("anthropic", second.index, None, NOW), (NOW + 300_000, false));
     let error = credentials.resolve(&provider, "session", NOW).await.unwrap_err();
-    assert_eq!(error.kind, ErrorKind::UsageLimit);
+    assert_eq!((error.kind, error.retry_after_ms), (ErrorKind::UsageLimit, Some(1000)));
+    assert_eq!(
+        error.message,
+        "anthropic: all 2 credentials have reached their limit or were refused; the next is tried in 1 s"
+    );
     assert_eq!(credentials.resolve(&provider, "session", NOW + 1000).await.unwrap(), first);
-    assert_eq!(credentials.rest("anthropic", second.index, None, NOW).0, NOW + 600_000);
+    // Twice as long each time, an hour at most; from the beginning after a good hour.
+    let minutes = |now: i64| (credentials.rest("anthropic", second.index, None, now).0 - now) / 60_000;
+    assert_eq!([NOW; 5].map(minutes), [10, 20, 40, 60, 60]);
+    assert_eq!(minutes(NOW + 2 * 3_600_000 + 1), 5);
+}
+
+#[tokio::test]
+async fn the_only_credential_is_always_tried() {
+    let only = credentials(&[], r#"{"anthropic": {"type": "api_key", "key": "a"}}"#, None);
+    assert_eq!(only.rest("anthropic", 0, None, NOW), (NOW + 300_000, false));
+    assert_eq!(only.resolve(&provider(None), "s", NOW).await.unwrap().index, 0);
+}
+
+#[tokio::test]
+async fn a_key_comes_before_a_login_and_a_login_steps_in() {
+    let file = r#"{"anthropic": [{"type": "oauth", "access": "token", "expires": 1800000000000},
+        {"type": "passkey"}, {"type": "api_key", "key": "k"}]}"#;
+    let both = credentials(&[], file, None);
+    let first = both.resolve(&provider(None), "any", NOW).await.unwrap();
+    assert_eq!((first.index, first.auth), (1, Auth::ApiKey(Secret::new("k"))));
+    assert!(both.rest("anthropic", 1, None, NOW).1);
+    assert_eq!(both.resolve(&provider(None), "any", NOW).await.unwrap().auth, Auth::Bearer(Secret::new("token")));
+}
+
+#[tokio::test]
+async fn a_command_runs_once_when_it_answers_and_again_when_it_failed() {
+    let runs = Arc::new(Mutex::new(0));
+    let counted = Arc::clone(&runs);
+    let runner: CommandRunner = Arc::new(move |_| {
+        let mut runs = counted.lock().unwrap();
+        *runs += 1;
+        if *runs == 1 { Err("locked: sk-abcdefghijklmnop".to_string()) } else { Ok("key\n".to_string()) }
+    });
+    let credentials = Credentials::new(Arc::new(|_| None), runner, AuthFile::default(), None);
+    let provider = provider(Some("!vault"));
+    let error = credentials.resolve(&provider, "s", NOW).await.unwrap_err();
+    assert_eq!(error.message, "models.json: apiKey of anthropic: the command failed: locked: ***");
+    for _ in 0..3 {
+        assert_eq!(credentials.resolve(&provider, "s", NOW).await.unwrap().auth, Auth::ApiKey(Secret::new("key")));
+    }
+    assert_eq!(*runs.lock().unwrap(), 2);
 }
 
 #[test]
@@ -120,6 +164,15 @@ fn the_file_is_private_and_keeps_what_it_does_not_know() {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    // What only the file knows stays when a login is renewed.
+    let list = r#"{"l": [{"type": "passkey"}, {"type": "oauth", "access": "old", "account": "me"}]}"#;
+    let mut logins = AuthFile::parse(list).unwrap();
+    let fresh = AuthEntry::Oauth { access: "new".into(), refresh: "r".into(), expires: 5 };
+    logins.replace("l", 0, &fresh);
+    assert_eq!(logins.entries("l"), [fresh]);
+    logins.save(&path).unwrap();
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(text.contains("passkey") && text.contains("\"account\": \"me\"") && !text.contains("old"), "{text}");
     std::fs::write(&path, "{\"a\": secret}").unwrap();
     let error = AuthFile::load(&path).unwrap_err();
     assert!(!error.message().contains("secret") && error.message().contains("line 1, column 7"), "{error}");
@@ -162,6 +215,6 @@ async fn a_login_that_runs_out_is_renewed_once() {
     assert_eq!(error.kind, ErrorKind::Auth);
     assert_eq!(
         error.message,
-        "anthropic: renew the login: the server answered HTTP 400; run /login anthropic if it does not pass"
+        "anthropic: renew the login: the server answered HTTP 400: invalid_grant; run /login anthropic if it does not pass"
     );
 }

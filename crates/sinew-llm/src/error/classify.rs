@@ -39,13 +39,14 @@ pub(crate) fn from_response(
     let kind = kind_of_status(status, &said, &text);
     let mut info = ErrorInfo::new(kind, String::new());
     info.status = Some(status);
-    info.retry_after_ms = retry_after(headers, now_ms).or_else(|| json.as_ref().and_then(google_retry_delay));
+    info.retry_after_ms = retry_after(status, headers, now_ms).or_else(|| json.as_ref().and_then(google_retry_delay));
     info.request_id = REQUEST_ID_HEADERS
         .iter()
         .find_map(|name| headers.get(*name))
         .and_then(|value| value.to_str().ok())
         .map(str::to_string)
-        .or(said.request_id);
+        .or(said.request_id)
+        .map(|id| mask(&id, &place.secrets));
     let mut text = text;
     if kind == ErrorKind::NotFound {
         text = format!(
@@ -74,7 +75,7 @@ pub(crate) fn from_stream(place: &Place<'_>, error: &Value) -> ErrorInfo {
     let mut info = ErrorInfo::new(kind, String::new());
     info.status = status;
     info.retry_after_ms = google_retry_delay(error);
-    info.request_id = said.request_id;
+    info.request_id = said.request_id.map(|id| mask(&id, &place.secrets));
     info.message = user_text(place, &text, &info);
     info
 }
@@ -267,7 +268,7 @@ fn kind_of_status(status: u16, said: &Said, text: &str) -> ErrorKind {
 const REQUEST_ID_HEADERS: &[&str] = &["request-id", "x-request-id", "x-goog-request-id", "cf-ray"];
 
 /// How long the server asks to wait.
-fn retry_after(headers: &::http::HeaderMap, now_ms: i64) -> Option<u64> {
+fn retry_after(status: u16, headers: &::http::HeaderMap, now_ms: i64) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {
         return whole_ms(ms);
@@ -279,8 +280,14 @@ fn retry_after(headers: &::http::HeaderMap, now_ms: i64) -> Option<u64> {
         let at = jiff::fmt::rfc2822::parse(value).ok()?.timestamp().as_millisecond();
         return u64::try_from(at.saturating_sub(now_ms).max(0)).ok();
     }
-    let resets = ["x-ratelimit-reset", "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens"];
-    resets.iter().filter_map(|name| reset(text(name)?, now_ms)).max()
+    // These stand on every answer of some servers; only a limit makes them a reason to wait, and only the
+    // one of which nothing is left.
+    if status != 429 {
+        return None;
+    }
+    let spent = |kind: &str| text(&format!("x-ratelimit-remaining{kind}")).is_none_or(|left| left == "0");
+    let resets = ["", "-requests", "-tokens"].into_iter().filter(|kind| spent(kind));
+    resets.filter_map(|kind| reset(text(&format!("x-ratelimit-reset{kind}"))?, now_ms)).max()
 }
 
 /// `x-ratelimit-reset*`: seconds, a moment in seconds or milliseconds, or a length such as `1m30.5s`.

@@ -115,4 +115,55 @@ fn bodies_are_cut_and_hold_no_key() {
 #[test]
 fn words_that_only_look_like_keys_stay() {
     assert_eq!(mask("task-force sk-1 the sky", &["abc"]), "task-force sk-1 the sky");
+    check_mask("no key=\"a b+c/d\" in a%20b%2Bc%2Fd or a+b%2bc%2fd", &["a b+c/d"], "no key=\"***\" in *** or ***");
+    check_mask("POST https://h/v1?alt=sse&key=0123456789abc: 400", &[], "POST https://h/v1?alt=sse&key=***: 400");
+    check_mask("{\"x-api-key\": \"0123456789abc\", \"a\": 1}", &[], "{\"x-api-key\": \"***\", \"a\": 1}");
+    check_mask(
+        "Authorization: Basic dXNlcjp+wYXNz/w==, X-Goog-Api-Key: 0123456789",
+        &[],
+        "Authorization: Basic ***, X-Goog-Api-Key: ***",
+    );
+    check_mask("see https://me:pass@host/v1 and mail me@host", &[], "see https://***@host/v1 and mail me@host");
+    let plain = "the key: yesterday, token: expected, a password: short, http://h/a@b?x=1";
+    check_mask(plain, &[], plain);
+}
+
+#[track_caller]
+fn check_mask(text: &str, secrets: &[&str], expect: &str) {
+    assert_eq!(mask(text, secrets), expect);
+}
+
+#[test]
+fn a_key_that_a_server_echoes_is_shown_nowhere() {
+    let key = "top/secret+key";
+    let place = Place { secrets: vec![key], base_url: "https://me:topsecretword@h/v1", ..place() };
+    let encoded: String = url::form_urlencoded::byte_serialize(key.as_bytes()).collect();
+    let body =
+        serde_json::json!({"error": {"message": format!("bad {key} and {encoded}"), "type": key}, "request_id": key});
+    for status in [400, 401, 404, 429, 500, 529] {
+        let echoed = headers(&[("x-request-id", key)]);
+        let info = from_response(&place, status, &echoed, &body.to_string(), NOW);
+        let plain = from_response(&place, status, &HeaderMap::new(), &format!("<p>{encoded}"), NOW);
+        for shown in [format!("{info:?}"), format!("{plain:?}"), serde_json::to_string(&info).unwrap()] {
+            for secret in [key, &encoded, "topsecretword"] {
+                assert!(!shown.contains(secret), "{status}: {shown}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_reset_counts_only_where_nothing_is_left() {
+    let wait = |status: u16, pairs: &[(&'static str, &str)]| {
+        from_response(&place(), status, &headers(pairs), "", NOW).retry_after_ms
+    };
+    let requests = ("x-ratelimit-reset-requests", "1s");
+    let tokens = ("x-ratelimit-reset-tokens", "6m0s");
+    assert_eq!(wait(429, &[requests, tokens]), Some(360_000));
+    assert_eq!(
+        wait(429, &[requests, ("x-ratelimit-remaining-requests", "0"), tokens, ("x-ratelimit-remaining-tokens", "9")]),
+        Some(1000)
+    );
+    assert_eq!(wait(500, &[requests, tokens]), None);
+    assert_eq!(wait(500, &[("retry-after", "2")]), Some(2000));
 }

@@ -1,0 +1,139 @@
+//! The login by code (RFC 8628): the user types a short code on a page of the provider, on any machine.
+
+use std::future::Future;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::time::Instant;
+
+use super::super::{AuthEntry, token};
+use super::scopes;
+use crate::error::{ErrorInfo, ErrorKind};
+use crate::http::HttpClient;
+use crate::models::ProviderEntry;
+
+/// How often the server is asked where it does not say.
+const USUAL_INTERVAL: u64 = 5;
+
+/// What `slow_down` adds to the time between two questions.
+const SLOWER: Duration = Duration::from_secs(5);
+
+/// How long a code is good where the server does not say, in seconds.
+const USUAL_LIFETIME: u64 = 15 * 60;
+
+/// A login that waits for the user.
+pub struct DeviceLogin {
+    /// Where the user types the code.
+    pub verification_uri: String,
+    /// The same with the code in it, where the server has such an address.
+    pub verification_uri_complete: Option<String>,
+    /// What the user types.
+    pub user_code: String,
+    /// How long the code is good.
+    pub lifetime: Duration,
+    provider: ProviderEntry,
+    device_code: String,
+    interval: Duration,
+}
+
+impl std::fmt::Debug for DeviceLogin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DeviceLogin").field("verification_uri", &self.verification_uri).finish_non_exhaustive()
+    }
+}
+
+impl DeviceLogin {
+    /// Asks the server for a code.
+    ///
+    /// # Errors
+    /// `config`: the `oauth` block lacks an address or the client's id. Else what went wrong with the server.
+    pub async fn begin(client: &HttpClient, provider: &ProviderEntry) -> Result<DeviceLogin, ErrorInfo> {
+        let at = |mut error: ErrorInfo| {
+            error.message = format!("log in at {}: {}", provider.id, error.message);
+            error
+        };
+        let url = token::address(provider, "deviceUrl").map_err(at)?;
+        token::address(provider, "tokenUrl").map_err(at)?;
+        let scope = scopes(provider);
+        let mut form = vec![("client_id", token::setting(provider, "clientId").map_err(at)?)];
+        if !scope.is_empty() {
+            form.push(("scope", &scope));
+        }
+        let answer = token::post(client, url, &form, &[]).await.map_err(at)?;
+        if !(200..300).contains(&answer.status) {
+            return Err(at(answer.refusal(&[])));
+        }
+        let number = |key: &str, usual| answer.json.get(key).and_then(Value::as_u64).unwrap_or(usual);
+        // Google writes `verification_url`.
+        let page = answer.text("verification_uri").or_else(|| answer.text("verification_url"));
+        let (Some(device_code), Some(user_code), Some(page)) =
+            (answer.text("device_code"), answer.text("user_code"), page)
+        else {
+            return Err(at(ErrorInfo::new(ErrorKind::Malformed, "the answer holds no code for the user")));
+        };
+        Ok(DeviceLogin {
+            verification_uri: page.to_string(),
+            verification_uri_complete: answer.text("verification_uri_complete").map(str::to_string),
+            user_code: user_code.to_string(),
+            lifetime: Duration::from_secs(number("expires_in", USUAL_LIFETIME)),
+            provider: provider.clone(),
+            device_code: device_code.to_string(),
+            interval: Duration::from_secs(number("interval", USUAL_INTERVAL).max(1)),
+        })
+    }
+
+    /// Asks the server, as often as it allows, until the user has answered.
+    ///
+    /// # Errors
+    /// `auth`: the user said no, or the code ran out. Else what went wrong with the token server; a question
+    /// that is lost on the way is asked again.
+    pub async fn finish(self, client: &HttpClient, now_ms: i64) -> Result<AuthEntry, ErrorInfo> {
+        self.finish_with(client, now_ms, tokio::time::sleep).await
+    }
+
+    pub(super) async fn finish_with<W: Future<Output = ()>>(
+        self,
+        client: &HttpClient,
+        now_ms: i64,
+        wait: impl Fn(Duration) -> W,
+    ) -> Result<AuthEntry, ErrorInfo> {
+        let failed = |kind: ErrorKind, text: &str| ErrorInfo {
+            retryable: false,
+            ..ErrorInfo::new(kind, format!("log in at {}: {text}", self.provider.id))
+        };
+        let began = Instant::now();
+        let mut interval = self.interval;
+        let secrets = [self.device_code.as_str()];
+        loop {
+            wait(interval).await;
+            if began.elapsed() >= self.lifetime {
+                return Err(failed(ErrorKind::Auth, "the code has run out"));
+            }
+            let form = [
+                ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
+                ("device_code", self.device_code.as_str()),
+                ("client_id", token::setting(&self.provider, "clientId")?),
+            ];
+            let url = token::address(&self.provider, "tokenUrl")?;
+            let answer = match token::post(client, url, &form, &secrets).await {
+                Ok(answer) if answer.status < 500 => answer,
+                // Lost on the way, or a server in trouble: the code is still good.
+                Ok(_) | Err(_) => {
+                    interval = interval.saturating_mul(2).min(Duration::from_secs(60));
+                    continue;
+                }
+            };
+            match answer.text("error") {
+                Some("authorization_pending") => {}
+                Some("slow_down") => interval += SLOWER,
+                Some("access_denied") => return Err(failed(ErrorKind::Auth, "the login was refused")),
+                Some("expired_token") => return Err(failed(ErrorKind::Auth, "the code has run out")),
+                _ => {
+                    let elapsed = i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX);
+                    let tokens = answer.tokens("", &secrets, now_ms.saturating_add(elapsed));
+                    return tokens.map_err(|error| failed(error.kind, &error.message));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Talks to a token server: forms go out, tokens come back.
+
+use bytes::Bytes;
+use serde_json::Value;
+use url::Url;
+
+use super::AuthEntry;
+use crate::error::{ErrorInfo, ErrorKind, mask};
+use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpRequest};
+use crate::models::ProviderEntry;
+
+/// The size of a token server's answer at most.
+const ANSWER_LIMIT: usize = 1024 * 1024;
+
+/// How long a token is good where the server does not say, in seconds.
+const USUAL_LIFETIME: i64 = 3600;
+
+/// A value of the provider's `oauth` block.
+///
+/// # Errors
+/// `config`: there is no block, or no such value; the text names it.
+pub(super) fn setting<'a>(provider: &'a ProviderEntry, key: &str) -> Result<&'a str, ErrorInfo> {
+    let value = provider.oauth.as_ref().and_then(|oauth| oauth.get(key)?.as_str()).filter(|value| !value.is_empty());
+    value.ok_or_else(|| {
+        let text = format!("models.json names no oauth.{key} for provider \"{}\"", provider.id);
+        ErrorInfo::new(ErrorKind::Config, text)
+    })
+}
+
+/// An address of the provider's `oauth` block.
+///
+/// # Errors
+/// As [`setting`]; or the value is no address.
+pub(super) fn address(provider: &ProviderEntry, key: &str) -> Result<Url, ErrorInfo> {
+    Url::parse(setting(provider, key)?)
+        .map_err(|error| ErrorInfo::new(ErrorKind::Config, format!("models.json: oauth.{key}: {error}")))
+}
+
+/// What a server answered to a form.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    /// Null where the body is no JSON.
+    pub(super) json: Value,
+}
+
+impl Answer {
+    pub(super) fn text(&self, key: &str) -> Option<&str> {
+        self.json.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    /// What the refusal says; `secrets` do not stand in it.
+    pub(super) fn refusal(&self, secrets: &[&str]) -> ErrorInfo {
+        let kind = if self.status < 500 { ErrorKind::Auth } else { ErrorKind::Server };
+        let said: Vec<&str> = ["error", "error_description"].iter().filter_map(|key| self.text(key)).collect();
+        let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(": ")) };
+        let text = mask(&format!("the server answered HTTP {}{said}", self.status), secrets);
+        ErrorInfo { status: Some(self.status), ..ErrorInfo::new(kind, text) }
+    }
+
+    /// The tokens of a good answer. `refresh` stays where the server sends no new one.
+    pub(super) fn tokens(&self, refresh: &str, secrets: &[&str], now_ms: i64) -> Result<AuthEntry, ErrorInfo> {
+        if !(200..300).contains(&self.status) {
+            return Err(self.refusal(secrets));
+        }
+        if self.json.is_null() {
+            return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer is no JSON"));
+        }
+        // GitHub and a few others refuse with status 200.
+        if self.text("error").is_some() {
+            return Err(Answer { status: 400, json: self.json.clone() }.refusal(secrets));
+        }
+        let Some(access) = self.text("access_token") else {
+            return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer holds no access_token"));
+        };
+        let lifetime = self.json.get("expires_in").and_then(Value::as_i64).unwrap_or(USUAL_LIFETIME);
+        Ok(AuthEntry::Oauth {
+            access: access.to_string(),
+            refresh: self.text("refresh_token").unwrap_or(refresh).to_string(),
+            expires: now_ms.saturating_add(lifetime.saturating_mul(1000)),
+        })
+    }
+}
+
+/// Sends a form. The values of `secrets` do not stand in an error.
+///
+/// # Errors
+/// The exchange failed; an answer of any status is none.
+pub(super) async fn post(
+    client: &HttpClient,
+    url: Url,
+    form: &[(&str, &str)],
+    secrets: &[&str],
+) -> Result<Answer, ErrorInfo> {
+    let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+    let headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")];
+    let headers = headers.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
+    let request = HttpRequest { method: ::http::Method::POST, url, headers, body: Bytes::from(body) };
+    let lost = |error: HttpError| {
+        let kind = if error.kind == HttpErrorKind::Timeout { ErrorKind::Timeout } else { ErrorKind::Network };
+        ErrorInfo::new(kind, mask(&error.message, secrets))
+    };
+    let mut answer = client.send(request).await.map_err(lost)?;
+    let (body, _) = answer.body.read_limited(ANSWER_LIMIT).await.map_err(lost)?;
+    Ok(Answer { status: answer.status, json: serde_json::from_slice(&body).unwrap_or(Value::Null) })
+}
