@@ -2,7 +2,7 @@
 
 use crate::layout::{Layout, Runs, Text};
 use crate::query::{Needle, Query, Word};
-use crate::symbols::{Bytes, Symbols};
+use crate::symbols::{Bytes, Symbols, name_start};
 
 /// How well a path answers; more is better. Only scores of one query compare.
 pub type Score = i32;
@@ -126,7 +126,7 @@ impl<'q> Matcher<'q> {
     /// More than this the word cannot score in a path where it matches.
     fn most(&self, word: &Word, path: &[u8]) -> Score {
         let keep = self.query.keep_case;
-        let name = &path[memchr::memrchr(b'/', path).map_or(0, |slash| slash + 1)..];
+        let name = &path[name_start(path)..];
         let needle = word.full.bytes.as_deref().unwrap_or_default();
         let plain = word.joined.as_ref().unwrap_or(&word.full).bytes.as_deref().unwrap_or_default();
         let end = if needle.contains(&b'/') || name.len() == path.len() { WHOLE_PATH } else { 0 };

@@ -99,6 +99,11 @@ pub(crate) struct Bytes {
     pub(crate) name: usize,
 }
 
+/// Where the name begins. A slash at the end belongs to the name of a folder.
+pub(crate) fn name_start(path: &[u8]) -> usize {
+    memchr::memrchr(b'/', &path[..path.len().saturating_sub(1)]).map_or(0, |slash| slash + 1)
+}
+
 const CLASSES: [Class; 256] = {
     let mut table = [Class::Mark; 256];
     let mut byte = 0;
@@ -123,7 +128,7 @@ impl Bytes {
         if !keep_case {
             self.letters.make_ascii_lowercase();
         }
-        self.name = memchr::memrchr(b'/', &path[..path.len().saturating_sub(1)]).map_or(0, |slash| slash + 1);
+        self.name = name_start(path);
         let mut before = Class::Slash;
         for (index, byte) in path.iter().enumerate() {
             let this = CLASSES[usize::from(*byte)];

@@ -98,16 +98,25 @@ fn answer(way: Way, script: &str) -> Answer {
 }
 
 fn fresh_bash(script: &str, dir: &Path) -> (String, String) {
-    use std::os::unix::process::ExitStatusExt;
-    let output = Command::new("bash")
-        .args(["--noprofile", "--norc", "-c", script])
+    use std::os::unix::process::{CommandExt, ExitStatusExt};
+    let mut bash = Command::new("bash");
+    bash.args(["--noprofile", "--norc", "-c", script])
         .current_dir(dir)
         .env_clear()
         .envs(env())
         .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output()
-        .unwrap();
+        .stderr(Stdio::null());
+    // SAFETY: `signal` may be called between fork and exec, and allocates nothing.
+    unsafe {
+        bash.pre_exec(|| {
+            // A test run in the background of a script ignores these, and bash cannot trap what was ignored.
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
+    let output = bash.output().unwrap();
     let end = match output.status.signal() {
         Some(signal) => format!("signal {signal}"),
         None => format!("exit {}", output.status.code().unwrap()),
