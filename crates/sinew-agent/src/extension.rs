@@ -29,6 +29,8 @@ pub struct Context {
     pub cwd: PathBuf,
     /// The id of the session.
     pub session: String,
+    /// The file of the session, where it has one.
+    pub file: Option<PathBuf>,
     /// Whether somebody can be asked.
     pub has_ui: bool,
     /// Set when the run is to end.
@@ -65,17 +67,17 @@ pub trait Extension: Send + Sync {
     }
 
     /// May change what the model sees, before each request; None leaves it. The session keeps what it has. A hook
-    /// that fails leaves it too.
+    /// that fails leaves it too, and is reported.
     fn transform_context<'a>(
         &'a self,
         _messages: &'a [AgentMessage],
         _context: &'a Context,
-    ) -> Boxed<'a, Option<Vec<AgentMessage>>> {
-        Box::pin(async { None })
+    ) -> Boxed<'a, Result<Option<Vec<AgentMessage>>, String>> {
+        Box::pin(async { Ok(None) })
     }
 
-    /// Told of every event.
-    fn on_event<'a>(&'a self, _event: &'a Event, _context: &'a Context) -> Boxed<'a, ()> {
-        Box::pin(async {})
+    /// Told of every event. A failure is reported.
+    fn on_event<'a>(&'a self, _event: &'a Event, _context: &'a Context) -> Boxed<'a, Result<(), String>> {
+        Box::pin(async { Ok(()) })
     }
 }

@@ -2,16 +2,21 @@
 
 pub mod agent;
 pub mod artifacts;
+pub mod child;
 pub mod clock;
 pub mod compaction;
 pub mod context;
 pub mod core;
 pub mod event;
 pub mod extension;
+mod files;
+pub mod hooks;
+pub mod permissions;
 pub mod session;
 pub mod settings;
 pub mod tool;
 pub mod tools;
+pub mod trust;
 
 #[cfg(test)]
 mod stage;

@@ -37,6 +37,8 @@ pub struct Layer {
     pub warnings: Vec<String>,
     /// Keys that the table does not hold.
     pub unknown: Vec<String>,
+    /// What would apply if the project were trusted, by path.
+    pub refused: Map<String, Value>,
 }
 
 /// Reads the text of a settings file: JSON with comments. `name` stands in the messages.
@@ -60,7 +62,7 @@ pub fn read(text: &str, name: &str, source: Source) -> Result<Layer, String> {
 #[must_use]
 pub fn layer(values: Map<String, Value>, name: &str, source: Source) -> Layer {
     let mut out = Layer::default();
-    out.values = walk(rename(values), "", name, source, &mut out.warnings, &mut out.unknown);
+    out.values = walk(rename(values), "", name, source, &mut out);
     out
 }
 
@@ -75,20 +77,14 @@ fn rename(mut values: Map<String, Value>) -> Map<String, Value> {
     values
 }
 
-fn walk(
-    values: Map<String, Value>,
-    prefix: &str,
-    name: &str,
-    source: Source,
-    warnings: &mut Vec<String>,
-    unknown: &mut Vec<String>,
-) -> Map<String, Value> {
+fn walk(values: Map<String, Value>, prefix: &str, name: &str, source: Source, out: &mut Layer) -> Map<String, Value> {
     let mut kept = Map::new();
     for (key, value) in values {
         let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-        let refused = source == Source::Project && keys::is_guarded(&path);
-        if refused {
-            warnings.push(format!("{name}: {path}: a project may not set this unless it is trusted (--trust)"));
+        // A text that begins with `!` is a command whose output is the value.
+        let command = value.as_str().is_some_and(|text| text.starts_with('!'));
+        if source == Source::Project && (command || keys::is_guarded(&path)) {
+            out.refused.insert(path, value);
             continue;
         }
         match (keys::find(&path), keys::is_parent(&path), value) {
@@ -97,18 +93,18 @@ fn walk(
                 kept.insert(key, Value::Null);
             }
             (Some(known), _, value) => match known.kind.refusal(&value) {
-                Some(expected) => warnings.push(format!("{name}: {path}: expected {expected}, got {value}")),
+                Some(expected) => out.warnings.push(format!("{name}: {path}: expected {expected}, got {value}")),
                 None => {
                     kept.insert(key, value);
                 }
             },
             (None, true, Value::Object(inner)) => {
-                let inner = walk(inner, &path, name, source, warnings, unknown);
+                let inner = walk(inner, &path, name, source, out);
                 kept.insert(key, Value::Object(inner));
             }
-            (None, true, value) => warnings.push(format!("{name}: {path}: expected an object, got {value}")),
+            (None, true, value) => out.warnings.push(format!("{name}: {path}: expected an object, got {value}")),
             (None, false, value) => {
-                unknown.push(format!("{name}: {path}: unknown key"));
+                out.unknown.push(format!("{name}: {path}: unknown key"));
                 kept.insert(key, value);
             }
         }
@@ -278,6 +274,7 @@ impl Settings {
                 true => default.pass_through.clone(),
                 false => self.texts("env.passThrough"),
             },
+            env: self.names("env"),
             fetch: self.flag("fetch.enabled"),
             fetch_allow_private: self.texts("fetch.allowPrivate"),
             ask_timeout_seconds: self.number("ask.timeoutSeconds"),

@@ -20,18 +20,13 @@ use crate::config::{Config, Environment, Paths};
 use crate::failure::Failure;
 use crate::models::{self, Chooser};
 use crate::modes::{self, Look};
-use crate::{prompt, sessions};
+use crate::{guards, prompt, sessions};
 
 /// Runs the prompts of the command line and gives the exit code.
 pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, config: Config) -> Result<u8, Failure> {
     let json = args.value("mode") == Some("json");
-    if environment.stdin && environment.stdout && !args.has("print") && !json {
-        return Err(Failure::usage(
-            "the interactive mode is not available yet in this version: use sinew -p \"your message\"",
-        ));
-    }
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let Config { settings, mut warnings } = config;
+    let Config { settings, mut warnings, trusted } = config;
     let said = prompt::read(args, environment, &paths.cwd, clock.now())?;
     warnings.extend(said.warnings);
     let begun = sessions::begin(args, environment, paths, &settings, &clock)?;
@@ -54,6 +49,8 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     let thinking = flag.or(chosen.level).or_else(|| ThinkingLevel::parse(&before.thinking_level)).unwrap_or_default();
     note(&mut session, resumed, &reached.model.key(), &before.thinking_level, thinking);
 
+    let keys = chooser.key_names();
+    let extensions = guards::extensions(args, environment, paths, &settings, trusted, &keys, &mut warnings)?;
     let host = host(environment, paths, &settings, &session, &chooser, args);
     restore(&host, &before.messages);
     let toolset = toolset(args, &settings.texts("tools"), &settings.texts("excludeTools"), &host)?;
@@ -69,7 +66,7 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
         thinking,
         system,
         tools: toolset,
-        extensions: Vec::new(),
+        extensions,
         settings: agent_settings,
         clock,
         cwd: paths.cwd.clone(),
@@ -87,6 +84,13 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     let code = modes::run(agent, said.prompts, warnings, look).await;
     host.close();
     Ok(code)
+}
+
+/// Whether somebody sits at a terminal and can be asked.
+pub(crate) fn is_interactive(args: &Args, environment: &Environment) -> bool {
+    let text = matches!(args.value("mode"), None | Some("text"));
+    let answers = ["print", "list-models"].into_iter().any(|flag| args.has(flag));
+    environment.stdin && environment.stdout && text && !answers
 }
 
 /// Says in the session which model answers and how much it thinks, where that is new.

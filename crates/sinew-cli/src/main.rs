@@ -10,6 +10,7 @@
 //! | `sessions` | which session goes on |
 //! | `prompt` | what the user said: words, standard input, files |
 //! | `assemble` | an agent made of all that |
+//! | `guards` | hooks and permissions: what looks at calls before they run |
 //! | `modes` | what of its events goes where, signals, exit codes |
 //! | `failure` | why the program ends before an agent begins |
 //!
@@ -22,6 +23,7 @@ mod commands;
 mod companion;
 mod config;
 mod failure;
+mod guards;
 mod models;
 mod modes;
 mod prompt;
@@ -68,11 +70,16 @@ fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
 fn run(args: &Args) -> Result<u8, Failure> {
     let mut environment = config::Environment::read();
     let paths = config::Paths::find(args, &environment)?;
-    environment.add_file(&paths.agent.join(".env"));
-    let config = config::load(args, &environment, &paths);
     if let Some(code) = commands::run(args, &paths)? {
         return Ok(code);
     }
+    if assemble::is_interactive(args, &environment) {
+        return Err(Failure::usage(
+            "the interactive mode is not available yet in this version: use sinew -p \"your message\"",
+        ));
+    }
+    let may_ask = assemble::is_interactive(args, &environment);
+    let config = config::load(args, &mut environment, &paths, may_ask);
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;
     let code = runtime.block_on(async {

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use sinew::base::{Error, ErrorCode, Result};
 use sinew_agent::agent::{Models, Reached};
+use sinew_agent::child::Filter;
 use sinew_agent::clock::{Clock, SystemClock};
 use sinew_agent::settings::Settings;
 use sinew_llm::credentials::{AuthFile, CommandRunner, Credentials};
@@ -331,15 +332,8 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
 /// Runs the command behind a `!`, without the keys of providers in its environment.
 fn runner(environment: &Environment, registry: &Registry, settings: &Settings, cwd: &Path) -> CommandRunner {
-    let keep = settings.tools().pass_through;
-    let keys = key_names(registry);
-    let is_secret = |name: &str| {
-        const ENDS: [&str; 4] = ["_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD"];
-        !keep.iter().any(|kept| kept == name)
-            && (ENDS.iter().any(|end| name.ends_with(end)) || keys.iter().any(|key| key == name))
-    };
-    let variables: Vec<_> =
-        environment.variables().iter().filter(|(name, _)| !is_secret(&name.to_string_lossy())).cloned().collect();
+    let pass = settings.tools().pass_through;
+    let variables = Filter { pass: &pass, keys: &key_names(registry) }.apply(environment.variables());
     let cwd = cwd.to_path_buf();
     Arc::new(move |command: &str| {
         let mut child = Command::new("/bin/sh");

@@ -154,7 +154,9 @@ impl AgentSession {
             open_items,
         } = parts;
         let messages = session.context(&Defaults::default())?.messages;
-        let context = Context { cwd, session: session.id().to_string(), has_ui, cancel: CancellationToken::new() };
+        let file = session.path().map(std::path::Path::to_path_buf);
+        let context =
+            Context { cwd, session: session.id().to_string(), file, has_ui, cancel: CancellationToken::new() };
         let queues = Queues::default();
         queues.set_modes(settings.steering_mode, settings.follow_up_mode);
         Ok(AgentSession {

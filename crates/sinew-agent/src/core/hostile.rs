@@ -95,12 +95,16 @@ impl Extension for Bad {
         self.act("after", Ok(output))
     }
 
-    fn transform_context<'a>(&'a self, _: &'a [AgentMessage], _: &'a Context) -> Boxed<'a, Option<Vec<AgentMessage>>> {
-        self.act("context", None)
+    fn transform_context<'a>(
+        &'a self,
+        _: &'a [AgentMessage],
+        _: &'a Context,
+    ) -> Boxed<'a, Result<Option<Vec<AgentMessage>>, String>> {
+        self.act("context", Ok(None))
     }
 
-    fn on_event<'a>(&'a self, _: &'a Event, _: &'a Context) -> Boxed<'a, ()> {
-        self.act("event", ())
+    fn on_event<'a>(&'a self, _: &'a Event, _: &'a Context) -> Boxed<'a, Result<(), String>> {
+        self.act("event", Ok(()))
     }
 }
 

@@ -276,7 +276,7 @@ impl Run<'_> {
         let mut changed: Option<Vec<AgentMessage>> = None;
         for extension in self.extensions {
             let given = changed.as_deref().unwrap_or(messages);
-            match ask(&self.cancel, async { extension.transform_context(given, &context).await }).await {
+            match ask(&self.cancel, async { extension.transform_context(given, &context).await }).await.flatten() {
                 Ok(None) => {}
                 Ok(new) => changed = new,
                 Err(error) => {
@@ -316,7 +316,7 @@ pub(crate) async fn tell_event(extensions: &[Arc<dyn Extension>], event: Event, 
         sink.emit(Event::AgentStart).await;
     }
     for extension in extensions {
-        if let Err(error) = ask(&context.cancel, async { extension.on_event(&event, context).await }).await {
+        if let Err(error) = ask(&context.cancel, async { extension.on_event(&event, context).await }).await.flatten() {
             let (extension_path, event) = (extension.name().into_owned(), event.name());
             sink.emit(Event::ExtensionError { extension_path, event, error }).await;
         }

@@ -73,7 +73,8 @@ pub(super) struct Stage {
 impl Stage {
     pub(super) fn new(answers: Vec<AssistantMessage>, tools: Vec<Arc<dyn Tool>>) -> Stage {
         let cancel = CancellationToken::new();
-        let context = Context { cwd: PathBuf::from("/"), session: "s".into(), has_ui: false, cancel: cancel.clone() };
+        let context =
+            Context { cwd: PathBuf::from("/"), session: "s".into(), file: None, has_ui: false, cancel: cancel.clone() };
         Stage {
             provider: Played::new(answers),
             tools: Toolset::new(tools).0,

@@ -88,8 +88,14 @@ pub(super) fn is_guarded(path: &str) -> bool {
         .any(|guarded| path.strip_prefix(guarded).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
 }
 
+/// Below `env`, beside `passThrough`, stand variables for commands.
+static VARIABLE: Key = key("env", Text, "");
+
 pub(super) fn find(path: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.path == path)
+    KEYS.iter().find(|key| key.path == path).or_else(|| {
+        let (parent, name) = path.split_once('.')?;
+        (parent == VARIABLE.path && !name.contains('.')).then_some(&VARIABLE)
+    })
 }
 
 /// Whether keys stand below `path`.

@@ -64,9 +64,9 @@ fn layers_merge_deeply_and_lists_replace() {
 #[test]
 fn a_project_does_not_lower_a_guard() {
     let text = r#"{"fileGuard": "off", "bashGuard": {"enabled": false}, "env": {"passThrough": ["X"]}, "maxTurns": 3}"#;
-    let refused = |path: &str| format!("s.json: {path}: a project may not set this unless it is trusted (--trust)");
-    let expect = ["fileGuard", "bashGuard", "env"].map(refused);
-    let settings = warned(text, Source::Project, &expect.each_ref().map(String::as_str));
+    let refused = read(text, "s.json", Source::Project).unwrap().refused;
+    assert_eq!(refused.keys().collect::<Vec<_>>(), ["fileGuard", "bashGuard", "env"]);
+    let settings = warned(text, Source::Project, &[]);
     assert_eq!(settings.tools(), tools::Settings::default());
     assert_eq!(settings.number("maxTurns"), 3);
     assert!(!warned(text, Source::User, &[]).tools().bash_guard.enabled);
@@ -81,4 +81,12 @@ fn comments_old_names_and_unknown_keys_are_read() {
     assert_eq!(layer.unknown, ["s.json: retry.often: unknown key", "s.json: speed: unknown key"]);
     assert_eq!(read("{\n  \"a\": }", "s.json", Source::User).unwrap_err(), "s.json:2:8: expected value");
     assert_eq!(read("[]", "s.json", Source::User).unwrap_err(), "s.json: expected an object");
+}
+
+#[test]
+fn variables_for_commands_stand_beside_the_list_of_those_that_pass() {
+    let text = r#"{"env": {"passThrough": ["A_TOKEN"], "LANG": "C", "N": 3}}"#;
+    let settings = warned(text, Source::User, &["s.json: env.N: expected a text, got 3"]);
+    let tools = settings.tools();
+    assert_eq!((tools.env, tools.pass_through), (vec![("LANG".into(), "C".into())], vec!["A_TOKEN".to_string()]));
 }

@@ -33,6 +33,7 @@ use sinew_llm::http::HttpClient;
 
 use crate::artifacts::Artifacts;
 use crate::tool::Tool;
+pub(crate) use paths::spelled;
 pub use settings::{EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, Settings};
 use spec::{Builtin, Spec};
 pub use todo::{Phase, Status, Task};

@@ -8,14 +8,15 @@ use crate::tool::Call;
 /// The file that `text` names: relative to the folder of the session, `~` expanded, without a leading `@` or
 /// `file://`. Where nothing is there, the spellings that macOS gives to the same name are tried.
 pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> PathBuf {
-    let path = named(host.options.home.as_deref(), &call.cwd, text);
-    if path.symlink_metadata().is_ok() {
-        return path;
-    }
-    spellings(text)
-        .map(|text| named(host.options.home.as_deref(), &call.cwd, &text))
-        .find(|path| path.symlink_metadata().is_ok())
-        .unwrap_or(path)
+    let mut paths = spelled(host.options.home.as_deref(), &call.cwd, text);
+    let found = paths.iter().position(|path| path.symlink_metadata().is_ok());
+    paths.swap_remove(found.unwrap_or_default())
+}
+
+/// Every path that `text` may mean, the one as it is written first.
+pub(crate) fn spelled(home: Option<&Path>, cwd: &Path, text: &str) -> Vec<PathBuf> {
+    let others = spellings(text).map(|text| named(home, cwd, &text));
+    std::iter::once(named(home, cwd, text)).chain(others).collect()
 }
 
 fn named(home: Option<&Path>, cwd: &Path, text: &str) -> PathBuf {

@@ -25,6 +25,8 @@ pub struct Settings {
     pub ci: bool,
     /// Variables that commands get although they look like secrets (`env.passThrough`).
     pub pass_through: Vec<String>,
+    /// Variables that commands get on top (`env`).
+    pub env: Vec<(String, String)>,
     /// The names of our own provider keys, which commands never get unless they are passed through.
     pub provider_keys: Vec<String>,
     /// Whether there is a tool `fetch` (`fetch.enabled`, not offline).
@@ -52,6 +54,7 @@ impl Default for Settings {
             shell_snapshot: None,
             ci: true,
             pass_through: pass_through.map(String::from).to_vec(),
+            env: Vec::new(),
             provider_keys: Vec::new(),
             fetch: true,
             fetch_allow_private: Vec::new(),

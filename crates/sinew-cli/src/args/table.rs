@@ -97,7 +97,7 @@ pub(crate) static FLAGS: &[Flag] = &[
     later(Resources, "", "skill", Value("PATH"), "one more skill"),
     later(Resources, "", "prompt-template", Value("PATH"), "one more prompt template"),
     later(Resources, "", "theme", Value("PATH"), "one more theme"),
-    later(Resources, "", "hook", Value("PATH"), "one more hooks.json"),
+    flag(Resources, "", "hook", Value("PATH"), "one more hooks.json: programs that are told of events; may be repeated"),
     later(Resources, "", "mcp-config", Value("PATH"), "one more mcp.json"),
     later(Resources, "e", "extension", Value("PATH"), "one more extension"),
     flag(Resources, "", "no-skills", Nothing, "load no skill"),
@@ -109,6 +109,6 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Run, "", "max-turns", Value("N"), "questions to the model at most; 0 is no limit"),
     flag(Run, "", "cwd", Value("DIR"), "work in this folder"),
     flag(Run, "", "offline", Nothing, "no network but for the model"),
-    flag(Run, "", "trust", Nothing, "trust the settings of this project for this run"),
-    flag(Run, "", "no-trust", Nothing, "do not trust them"),
+    flag(Run, "", "trust", Nothing, "use what of this project starts programs: hooks, servers, some settings"),
+    flag(Run, "", "no-trust", Nothing, "do not use it, and do not speak of it"),
 ];

@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
-use std::path::Path;
 
 use sinew_llm::http::Proxies;
 
@@ -28,16 +27,11 @@ impl Environment {
         }
     }
 
-    /// Adds the variables of a `.env` file that are not set. A missing file adds none.
-    pub(crate) fn add_file(&mut self, path: &Path) {
-        let Ok(text) = std::fs::read_to_string(path) else { return };
-        for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
-            let line = line.strip_prefix("export ").unwrap_or(line);
-            let Some((name, value)) = line.split_once('=') else { continue };
-            let (name, value) = (name.trim(), value.trim());
-            let quoted = ['"', '\''].iter().find_map(|quote| value.strip_prefix(*quote)?.strip_suffix(*quote));
-            if !name.is_empty() && self.get(name).is_none() {
-                self.own.push((name.to_string(), quoted.unwrap_or(value).to_string()));
+    /// Adds variables of a `.env` file where they are not set.
+    pub(crate) fn add(&mut self, variables: Vec<(String, String)>) {
+        for (name, value) in variables {
+            if self.get(&name).is_none() {
+                self.own.push((name, value));
             }
         }
     }

@@ -1,6 +1,8 @@
 //! What the program finds outside: the environment, folders, settings.
 
+pub(crate) mod dotenv;
 mod environment;
+mod trust;
 
 use std::path::{Path, PathBuf};
 
@@ -58,6 +60,8 @@ impl Paths {
 pub(crate) struct Config {
     pub(crate) settings: Settings,
     pub(crate) warnings: Vec<String>,
+    /// Whether files of the project that start programs are used.
+    pub(crate) trusted: bool,
 }
 
 /// Settings that variables set.
@@ -81,12 +85,20 @@ const FLAGS: &[(&str, &str)] = &[
     ("session-dir", "sessionDir"),
 ];
 
-/// Merges defaults, the user's file, the project's file, variables and flags. What cannot be used is left out and
-/// named.
-pub(crate) fn load(args: &Args, environment: &Environment, paths: &Paths) -> Config {
-    let trusted = if args.has("trust") { Source::User } else { Source::Project };
-    let files = [(paths.agent.join("settings.json"), Source::User), (paths.project.join("settings.json"), trusted)];
-    let mut config = Config { settings: Settings::default(), warnings: Vec::new() };
+/// Merges defaults, the user's file, the project's file, variables and flags, and adds the variables of `.env` files
+/// to the environment. What cannot be used is left out and named. Where `may_ask`, the user is asked whether to trust
+/// the project.
+pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths, may_ask: bool) -> Config {
+    let own = dotenv::read(&paths.agent.join(".env"));
+    environment.add(own.pairs);
+    let trust = trust::decide(args, environment, paths, may_ask);
+    let source = if trust.trusted { Source::User } else { Source::Project };
+    let files = [(paths.agent.join("settings.json"), Source::User), (paths.project.join("settings.json"), source)];
+    let warnings = [own.warnings, trust.warnings].concat();
+    let mut config = Config { settings: Settings::default(), warnings, trusted: trust.trusted };
+    if trust.trusted {
+        environment.add(trust.variables);
+    }
     let mut unknown = Vec::new();
     for (path, source) in files {
         match read(&path, source) {
@@ -94,6 +106,11 @@ pub(crate) fn load(args: &Args, environment: &Environment, paths: &Paths) -> Con
                 config.settings.merge(layer.values);
                 config.warnings.extend(layer.warnings);
                 unknown.extend(layer.unknown);
+                // Who has said no knows it.
+                let told = layer.refused.keys().filter(|_| !trust.refused);
+                config.warnings.extend(told.map(|key| {
+                    format!("{}: {key}: a project may not set this unless it is trusted (--trust)", path.display())
+                }));
             }
             Err(reason) => config.warnings.push(reason),
         }

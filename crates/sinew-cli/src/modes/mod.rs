@@ -184,6 +184,6 @@ pub(super) fn tell(line: &str) {
 
 /// `text` without control characters but tabs and line feeds: a terminal obeys none of what is left. It goes
 /// character by character, so that a sequence cut into pieces gets no further.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

@@ -2,10 +2,12 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod disk;
+mod guards;
 mod json;
 mod lines;
 mod sessions;
 mod signals;
 mod stage;
 mod tools;
+mod trust;
 mod wire;

@@ -2,10 +2,9 @@
 
 use sinew::shell::Environment;
 
+use crate::child::Filter;
 use crate::tools::HostOptions;
 
-/// Names that end like this are secrets.
-const SECRETS: [&str; 5] = ["_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_OAUTH_TOKEN"];
 /// Programs that change no file, however they are called.
 const READERS: [&str; 17] = [
     "ls", "cat", "head", "tail", "rg", "grep", "wc", "pwd", "which", "true", "date", "echo", "printf", "stat", "file",
@@ -17,19 +16,9 @@ const GIT_READERS: [&str; 5] = ["status", "log", "diff", "show", "blame"];
 /// The user's environment without secrets, with what tells programs where they run.
 pub(super) fn of_commands(options: &HostOptions) -> Environment {
     let settings = &options.settings;
-    let secret = |name: &str| {
-        let upper = name.to_ascii_uppercase();
-        SECRETS.iter().any(|end| upper.ends_with(end)) || settings.provider_keys.iter().any(|key| key == name)
-    };
-    let mut env: Environment = options
-        .environment
-        .iter()
-        .filter(|(name, _)| {
-            let name = name.to_string_lossy();
-            settings.pass_through.iter().any(|passed| *passed == name) || !secret(&name)
-        })
-        .cloned()
-        .collect();
+    let filter = Filter { pass: &settings.pass_through, keys: &settings.provider_keys };
+    let mut env: Environment = filter.apply(&options.environment);
+    env.extend(settings.env.iter().map(|(name, value)| (name.into(), value.into())));
     if settings.ci {
         env.push(("CI".into(), "true".into()));
     }

@@ -1,0 +1,111 @@
+//! Small files of the user that several processes may change: read again under a lock, written whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use sinew::base::{Error, ErrorCode, Result};
+
+/// Changes a text file: `change` gets what it holds now (none where it is missing) and gives the new text. Other
+/// processes wait meanwhile; a reader sees the old text or the new one. A link stays a link. New files and folders
+/// are the owner's alone.
+///
+/// # Errors
+/// The system's, or what `change` says; then the file is as it was.
+pub(crate) fn update(path: &Path, change: impl FnOnce(Option<&str>) -> Result<String>) -> Result<()> {
+    let path = target(path);
+    let fail = |error: io::Error| Error::io(format!("failed to write {}", path.display()), &error);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    private_folder(folder).map_err(fail)?;
+    let lock = private(OpenOptions::new().create(true).truncate(false), &beside(&path, ".lock")).map_err(fail)?;
+    lock.lock().map_err(fail)?;
+    let old = match fs::read_to_string(&path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            return Err(Error::new(ErrorCode::InvalidData, format!("failed to read {}: not UTF-8", path.display())));
+        }
+        Err(error) => return Err(Error::io(format!("failed to read {}", path.display()), &error)),
+    };
+    let new = change(old.as_deref())?;
+    let mut temporary = tempfile::Builder::new().prefix(".sinew-").tempfile_in(folder).map_err(fail)?;
+    temporary.write_all(new.as_bytes()).and_then(|()| temporary.as_file().sync_all()).map_err(fail)?;
+    if let Ok(facts) = fs::metadata(&path) {
+        temporary.as_file().set_permissions(facts.permissions()).map_err(fail)?;
+    }
+    temporary.persist(&path).map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+/// Makes a folder with its parents, for its owner alone.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Opens a file for writing; a new one is its owner's alone.
+///
+/// # Errors
+/// The system's.
+pub(crate) fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options.write(true).open(path)
+}
+
+/// Where a link leads, so that renaming replaces the file and not the link.
+fn target(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(end);
+    path.with_file_name(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_many_threads_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/count");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        update(&path, |old| Ok(format!("{}x", old.unwrap_or_default()))).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_to_string(&path).unwrap(), "x".repeat(80));
+        let names = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(names.count(), 2, "the file and its lock");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link_and_a_new_file_is_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        update(&real, |old| Ok(old.map_or("one", |_| "other").into())).unwrap();
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        update(&link, |old| Ok(format!("{} two", old.unwrap()))).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "one two");
+        let refused = update(&real, |_| Err(Error::new(ErrorCode::InvalidArgument, "no")));
+        assert_eq!(refused.unwrap_err().message(), "no");
+        assert_eq!(fs::read_to_string(&real).unwrap(), "one two");
+    }
+}

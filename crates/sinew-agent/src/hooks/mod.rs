@@ -1,0 +1,257 @@
+//! Hooks that are programs: `hooks.json`.
+//!
+//! Each entry is an [`Extension`] of its own, so that hooks of one event run one after another, in the order of the
+//! file. A hook reads one JSON object, `{event, sessionId, sessionFile?, cwd, …}`, and may answer with one. Exit code
+//! 0 uses the answer, 2 blocks with what it wrote to stderr as the reason, everything else is a failure: another
+//! code, a signal, no end in time, no JSON, fields that the event does not know. A failure blocks a tool call, unless
+//! the entry says `"onFailure": "allow"`; elsewhere it is reported.
+//!
+//! | event | beside the fields above | answer |
+//! |---|---|---|
+//! | `tool_call` | `toolCallId, toolName, args` | `{block, reason, args}` |
+//! | `tool_result` | the same, and `content, details, isError` | `{content, details, isError}` |
+//! | `context` | `messages` | `{messages}` |
+//! | others | the fields of the event | – |
+
+mod file;
+mod process;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use regex::Regex;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sinew_llm::message::{AgentMessage, Block, ToolCall};
+
+use crate::child::Variables;
+use crate::event::Event;
+use crate::extension::{Context, Extension, Verdict};
+use crate::tool::{Boxed, ToolOutput};
+pub use file::{Origin, read};
+use process::{Ended, Program};
+
+/// A program that is told of an event.
+#[derive(Debug, Clone)]
+pub struct Hook {
+    /// Names it in messages: the file and the command.
+    name: String,
+    event: String,
+    /// Tools that it is for; empty: all.
+    tools: Vec<String>,
+    /// What the arguments must look like, as JSON.
+    arguments: Option<Regex>,
+    program: Program,
+    /// A failure lets a call run.
+    allows: bool,
+    /// Why the entry cannot be used. Such a hook for `tool_call` blocks: it was meant to guard something.
+    fault: Option<String>,
+    environment: Arc<Variables>,
+}
+
+/// A hook that takes longer is ended, unless its entry says `timeoutMs`.
+const LIMIT: Duration = Duration::from_secs(30);
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct CallAnswer {
+    #[serde(default)]
+    block: bool,
+    reason: Option<String>,
+    args: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ResultAnswer {
+    content: Option<Vec<Block>>,
+    details: Option<Value>,
+    is_error: Option<bool>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ContextAnswer {
+    messages: Option<Vec<AgentMessage>>,
+}
+
+/// What a hook said.
+enum Said {
+    Nothing,
+    Answer(Value),
+    Block(String),
+}
+
+impl Hook {
+    fn is_for(&self, event: &str, call: Option<(&str, &Value)>) -> bool {
+        if self.event != event {
+            return false;
+        }
+        let Some((tool, arguments)) = call else { return self.tools.is_empty() && self.arguments.is_none() };
+        let tools = self.tools.is_empty() || self.tools.iter().any(|name| name == tool || name == "*");
+        // What cannot be read of the entry does not make it fit less.
+        tools
+            && (self.fault.is_some()
+                || self.arguments.as_ref().is_none_or(|regex| regex.is_match(&arguments.to_string())))
+    }
+
+    async fn ask(&self, fields: Value, context: &Context) -> Result<Said, String> {
+        if let Some(fault) = &self.fault {
+            return Err(fault.clone());
+        }
+        let mut input = json!({"event": self.event, "sessionId": context.session});
+        if let Some(file) = &context.file {
+            input["sessionFile"] = json!(file.to_string_lossy());
+        }
+        input["cwd"] = json!(context.cwd.to_string_lossy());
+        if let (Value::Object(input), Value::Object(fields)) = (&mut input, fields) {
+            input.extend(fields.into_iter().filter(|(key, _)| key != "type"));
+        }
+        let mut environment = Variables::clone(&self.environment);
+        environment.push(("SINEW_HOOK_EVENT".into(), self.event.clone().into()));
+        let Ended { code, stdout, stderr } =
+            process::run(&self.program, &context.cwd, environment, input.to_string().into_bytes()).await?;
+        let stderr = String::from_utf8_lossy(&stderr);
+        match code {
+            Some(0) => {}
+            Some(2) if stderr.trim().is_empty() => return Ok(Said::Block(format!("Blocked by hook {}", self.name))),
+            Some(2) => return Ok(Said::Block(stderr.trim().to_string())),
+            other => {
+                let how = other.map_or_else(|| "a signal".to_string(), |code| format!("exit code {code}"));
+                let last = stderr.trim().lines().last().unwrap_or_default();
+                let why = if last.is_empty() { String::new() } else { format!(": {last}") };
+                return Err(format!("it ended with {how}{why}"));
+            }
+        }
+        if stdout.iter().all(u8::is_ascii_whitespace) {
+            return Ok(Said::Nothing);
+        }
+        match serde_json::from_slice(&stdout) {
+            Ok(answer @ Value::Object(_)) => Ok(Said::Answer(answer)),
+            Ok(_) => Err("its answer is JSON but no object".into()),
+            Err(error) => Err(format!("its answer is no JSON: {error}")),
+        }
+    }
+}
+
+fn answer<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, String> {
+    serde_json::from_value(value).map_err(|error| format!("its answer cannot be used: {error}"))
+}
+
+fn of_call(call: &ToolCall) -> Value {
+    json!({"toolCallId": call.id, "toolName": call.name, "args": call.arguments})
+}
+
+impl Extension for Hook {
+    fn name(&self) -> Cow<'static, str> {
+        self.name.clone().into()
+    }
+
+    fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
+        Box::pin(async move {
+            if !self.is_for("tool_call", Some((&call.name, &call.arguments))) {
+                return Ok(Verdict::Allow);
+            }
+            let verdict = self.ask(of_call(call), context).await.and_then(|said| match said {
+                Said::Nothing => Ok(Verdict::Allow),
+                Said::Block(reason) => Ok(Verdict::Block(reason)),
+                Said::Answer(value) => {
+                    let CallAnswer { block, reason, args } = answer(value)?;
+                    Ok(match args {
+                        _ if block => {
+                            Verdict::Block(reason.unwrap_or_else(|| format!("Blocked by hook {}", self.name)))
+                        }
+                        Some(args) => Verdict::Replace(args),
+                        None => Verdict::Allow,
+                    })
+                }
+            });
+            if self.allows { Ok(verdict.unwrap_or(Verdict::Allow)) } else { verdict }
+        })
+    }
+
+    fn after_tool_call<'a>(
+        &'a self,
+        call: &'a ToolCall,
+        output: ToolOutput,
+        context: &'a Context,
+    ) -> Boxed<'a, Result<ToolOutput, String>> {
+        Box::pin(async move {
+            if !self.is_for("tool_result", Some((&call.name, &call.arguments))) {
+                return Ok(output);
+            }
+            let mut fields = of_call(call);
+            fields["content"] = json!(output.content);
+            fields["details"] = json!(output.details);
+            fields["isError"] = json!(output.is_error);
+            match self.ask(fields, context).await? {
+                Said::Nothing => Ok(output),
+                // The call has run: its result is what can still be kept back.
+                Said::Block(reason) => Ok(ToolOutput::error(reason)),
+                Said::Answer(value) => {
+                    let ResultAnswer { content, details, is_error } = answer(value)?;
+                    Ok(ToolOutput {
+                        content: content.unwrap_or(output.content),
+                        details: details.or(output.details),
+                        is_error: is_error.unwrap_or(output.is_error),
+                    })
+                }
+            }
+        })
+    }
+
+    fn transform_context<'a>(
+        &'a self,
+        messages: &'a [AgentMessage],
+        context: &'a Context,
+    ) -> Boxed<'a, Result<Option<Vec<AgentMessage>>, String>> {
+        Box::pin(async move {
+            if !self.is_for("context", None) {
+                return Ok(None);
+            }
+            match self.ask(json!({"messages": messages}), context).await? {
+                Said::Nothing => Ok(None),
+                Said::Block(reason) => Err(reason),
+                Said::Answer(value) => Ok(answer::<ContextAnswer>(value)?.messages),
+            }
+        })
+    }
+
+    fn on_event<'a>(&'a self, event: &'a Event, context: &'a Context) -> Boxed<'a, Result<(), String>> {
+        Box::pin(async move {
+            // One per piece of an answer: no program could follow.
+            if matches!(event, Event::MessageUpdate { .. }) || event.name() != self.event {
+                return Ok(());
+            }
+            let Value::Object(fields) = serde_json::to_value(event).map_err(|error| error.to_string())? else {
+                return Ok(());
+            };
+            let arguments = fields.get("args").unwrap_or(&Value::Null);
+            let call = fields.get("toolName").and_then(Value::as_str).map(|tool| (tool, arguments));
+            if !self.is_for(&self.event, call) {
+                return Ok(());
+            }
+            match self.ask(Value::Object(fields), context).await? {
+                Said::Block(reason) => Err(reason),
+                Said::Nothing | Said::Answer(_) => Ok(()),
+            }
+        })
+    }
+}
+
+/// Where a relative command begins: at the file's folder, where it is there.
+fn command(folder: &Path, command: &str, origin: Origin) -> std::path::PathBuf {
+    let beside = folder.join(command);
+    let relative = command.contains('/') && !Path::new(command).is_absolute();
+    match origin {
+        _ if !relative => command.into(),
+        // A project must not put its own program in the place of the user's.
+        Origin::User => beside,
+        Origin::Project if beside.exists() => beside,
+        Origin::Project => command.into(),
+    }
+}

@@ -1,0 +1,281 @@
+//! The rules of the user about calls: `permissions` in the settings.
+//!
+//! `{"deny": ["write(/etc/**)"], "ask": ["bash(*)"], "allow": ["bash(git status*)"]}`. A rule is the name of a tool
+//! (`*` is any text) and, in brackets, what of its call: a path for tools that take one, a command for `bash`, a URL
+//! for `fetch`, the arguments as JSON for all others. Without brackets it is every call of the tool.
+//!
+//! A call that fits a rule of `deny` does not run. One that fits a rule of `ask` needs the user's word, unless a rule
+//! of `allow` that says more fits it as well. Everything else runs.
+//!
+//! **Paths.** `*` and `?` stay within a name, `**` does not; relative ones begin in the session's folder. A call fits
+//! by the path as it is written and by where its links lead. `grep`, `find` and `ls` fit by the path they begin at,
+//! not by what they find below it.
+//!
+//! **Commands.** Every simple command of the line is looked at, without its quotes, variables before it and
+//! redirections: those of pipelines, lists, loops, functions, substitutions and here-documents, and those that
+//! `sudo`, `env`, `xargs`, `bash -c`, `eval` and their like run. The program fits by its name and by its path. A line
+//! that cannot be read, or where an expansion could make a command fit, counts as `ask`.
+//!
+//! **What does not hold.** Rules see calls, not what a started program does: a script, `make`, `python -c`, a git
+//! alias, or options between words (`git -C . push` is no `git push*`; `git*push*` fits both). A rule for `write`
+//! says nothing of what `bash` writes. It is a fence for a model that means well, and no sandbox.
+
+mod command;
+mod lines;
+mod paths;
+mod pattern;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde_json::Value;
+use sinew_llm::message::ToolCall;
+
+use crate::extension::{Context, Extension, Verdict};
+use crate::tool::Boxed;
+use crate::tools::{Ask, Choice, Question};
+use lines::Line;
+use pattern::Pattern;
+
+/// Rules, read.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    deny: Vec<Rule>,
+    ask: Vec<Rule>,
+    allow: Vec<Rule>,
+}
+
+/// One rule.
+#[derive(Debug, Clone)]
+struct Rule {
+    /// As the user wrote it.
+    text: String,
+    tool: Pattern,
+    /// What stands in the brackets; none: every call.
+    inner: Option<String>,
+}
+
+/// What the rules say about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Answer {
+    Runs,
+    Asks(String),
+    Denied(String),
+}
+
+/// Whether a rule fits a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fit {
+    No,
+    /// For some value of what is not known.
+    Maybe,
+    Yes,
+}
+
+impl Rules {
+    /// Reads the value of the setting; rules that are none are left out and named.
+    #[must_use]
+    pub fn read(value: &Value) -> (Rules, Vec<String>) {
+        let mut warnings = Vec::new();
+        let mut rules = Rules::default();
+        for (key, list) in value.as_object().into_iter().flatten() {
+            let place = match key.as_str() {
+                "deny" => &mut rules.deny,
+                "ask" => &mut rules.ask,
+                "allow" => &mut rules.allow,
+                _ => {
+                    warnings.push(format!("permissions.{key}: unknown list; use deny, ask and allow"));
+                    continue;
+                }
+            };
+            let Some(list) = list.as_array() else {
+                warnings.push(format!("permissions.{key}: expected a list of rules, got {list}"));
+                continue;
+            };
+            for rule in list {
+                match rule.as_str().and_then(Rule::read) {
+                    Some(rule) => place.push(rule),
+                    None => warnings.push(format!(
+                        "permissions.{key}: {rule} is no rule and is left out; write a tool, or a tool and a pattern: write(/etc/**)"
+                    )),
+                }
+            }
+        }
+        (rules, warnings)
+    }
+
+    /// Whether there is no rule that could stop a call.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.deny.is_empty() && self.ask.is_empty()
+    }
+
+    fn answer(&self, call: &ToolCall, cwd: &Path, home: Option<&Path>) -> Answer {
+        let of_tool = |rules: &[Rule]| rules.iter().any(|rule| rule.tool.fits(&call.name));
+        if !of_tool(&self.deny) && !of_tool(&self.ask) {
+            return Answer::Runs;
+        }
+        let subject = Subject::of(call, cwd, home);
+        let mut asked: Option<&Rule> = None;
+        for rule in &self.deny {
+            match rule.fit(call, &subject) {
+                Fit::Yes => return Answer::Denied(rule.text.clone()),
+                Fit::Maybe => asked = asked.or(Some(rule)),
+                Fit::No => {}
+            }
+        }
+        if let Some(rule) = asked {
+            return Answer::Asks(rule.text.clone());
+        }
+        let Some(rule) = self.ask.iter().find(|rule| rule.fit(call, &subject) != Fit::No) else { return Answer::Runs };
+        // Every rule that asks must be outdone.
+        let said = self.ask.iter().filter(|rule| rule.fit(call, &subject) != Fit::No).map(Rule::said).max();
+        let outdone = self.allow.iter().any(|rule| Some(rule.said()) > said && rule.covers(call, &subject));
+        if outdone { Answer::Runs } else { Answer::Asks(rule.text.clone()) }
+    }
+}
+
+/// What a call is about.
+enum Subject {
+    /// Paths, each as written and as links lead.
+    Paths {
+        written: Vec<PathBuf>,
+        real: Vec<PathBuf>,
+        cwd: PathBuf,
+        home: Option<PathBuf>,
+    },
+    Line(Line),
+    Text(String),
+}
+
+impl Subject {
+    fn of(call: &ToolCall, cwd: &Path, home: Option<&Path>) -> Subject {
+        let argument = |name: &str| call.arguments.get(name).and_then(Value::as_str);
+        if call.name == "bash" {
+            return Subject::Line(Line::read(argument("command").unwrap_or_default()));
+        }
+        if let Some(url) = argument("url").filter(|_| call.name == "fetch") {
+            return Subject::Text(url.into());
+        }
+        let named = paths::of_call(call);
+        if named.is_empty() {
+            return Subject::Text(call.arguments.to_string());
+        }
+        let written: Vec<PathBuf> = named.iter().flat_map(|text| crate::tools::spelled(home, cwd, text)).collect();
+        let real = written.iter().map(|path| paths::real(path)).collect();
+        Subject::Paths { written, real, cwd: cwd.to_path_buf(), home: home.map(Path::to_path_buf) }
+    }
+}
+
+impl Rule {
+    fn read(text: &str) -> Option<Rule> {
+        let text = text.trim();
+        let (tool, inner) = match text.split_once('(') {
+            Some((tool, inner)) => (tool.trim(), Some(inner.strip_suffix(')')?.trim().to_string())),
+            None => (text, None),
+        };
+        let letter = |letter: char| letter.is_ascii_alphanumeric() || "_-.*".contains(letter);
+        if tool.is_empty() || !tool.chars().all(letter) || inner.as_ref().is_some_and(String::is_empty) {
+            return None;
+        }
+        let inner = inner.filter(|inner| inner != "*" && inner != "**");
+        Some(Rule { text: text.to_string(), tool: Pattern::text(tool), inner })
+    }
+
+    /// How much the rule says.
+    fn said(&self) -> usize {
+        self.tool.literals() + self.inner.as_ref().map_or(0, |inner| Pattern::text(inner).literals())
+    }
+
+    fn fit(&self, call: &ToolCall, subject: &Subject) -> Fit {
+        if !self.tool.fits(&call.name) {
+            return Fit::No;
+        }
+        let Some(inner) = &self.inner else { return Fit::Yes };
+        match subject {
+            Subject::Line(line) => line.fit(&Pattern::text(inner)),
+            Subject::Text(text) if Pattern::text(inner).fits(text) => Fit::Yes,
+            Subject::Text(_) => Fit::No,
+            Subject::Paths { written, real, cwd, home } => {
+                let patterns = paths::patterns(inner, cwd, home.as_deref());
+                let fits = |path: &PathBuf| {
+                    let text = path.to_string_lossy();
+                    patterns.iter().any(|pattern| pattern.fits(&text))
+                };
+                if written.iter().chain(real).any(fits) {
+                    return Fit::Yes;
+                }
+                // A file that is not there may be found below the folder by the end of its path.
+                let ends: Vec<String> = paths::guessed(call, written);
+                let maybe = ends.iter().any(|end| patterns.iter().any(|pattern| pattern.may_fit(end)));
+                if maybe { Fit::Maybe } else { Fit::No }
+            }
+        }
+    }
+
+    /// Whether the rule fits all of a call, so that it may run.
+    fn covers(&self, call: &ToolCall, subject: &Subject) -> bool {
+        if !self.tool.fits(&call.name) {
+            return false;
+        }
+        let Some(inner) = &self.inner else { return true };
+        match subject {
+            Subject::Line(line) => line.covered(&Pattern::text(inner)),
+            Subject::Text(text) => Pattern::text(inner).fits(text),
+            Subject::Paths { real, cwd, home, .. } => {
+                let patterns = paths::patterns(inner, cwd, home.as_deref());
+                real.iter().all(|path| patterns.iter().any(|pattern| pattern.fits(&path.to_string_lossy())))
+            }
+        }
+    }
+}
+
+/// The rules as a hook. It stands behind all others, so that it sees what they make of a call.
+pub struct Permissions {
+    rules: Rules,
+    home: Option<PathBuf>,
+    ask: Option<Arc<dyn Ask>>,
+}
+
+impl Permissions {
+    /// `home` is what `~` stands for; without `ask`, what needs the user's word is denied.
+    #[must_use]
+    pub fn new(rules: Rules, home: Option<PathBuf>, ask: Option<Arc<dyn Ask>>) -> Permissions {
+        Permissions { rules, home, ask }
+    }
+}
+
+impl Extension for Permissions {
+    fn name(&self) -> Cow<'static, str> {
+        "permissions".into()
+    }
+
+    fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
+        Box::pin(async move {
+            let denied = |rule: String| Ok(Verdict::Block(format!("Denied by permission rule: {rule}")));
+            let rule = match self.rules.answer(call, &context.cwd, self.home.as_deref()) {
+                Answer::Runs => return Ok(Verdict::Allow),
+                Answer::Denied(rule) => return denied(rule),
+                Answer::Asks(rule) => rule,
+            };
+            let Some(ask) = self.ask.as_ref().filter(|_| context.has_ui) else { return denied(rule) };
+            let choice = |label: &str| Choice { label: label.into(), description: None };
+            let question = Question {
+                id: None,
+                question: format!("{} {}\nThe rule {rule} asks. May it run?", call.name, call.arguments),
+                options: vec![choice(YES), choice("No")],
+                multi: false,
+                recommended: None,
+            };
+            match ask.ask(&[question]).await.as_deref() {
+                Some([answer]) if answer == YES => Ok(Verdict::Allow),
+                _ => denied(rule),
+            }
+        })
+    }
+}
+
+const YES: &str = "Yes";

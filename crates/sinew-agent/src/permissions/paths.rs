@@ -1,0 +1,113 @@
+//! The paths of a call, where they lead, and the patterns of rules about them.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+use serde_json::Value;
+use sinew_llm::message::ToolCall;
+
+use super::pattern::{ANY, Pattern};
+
+/// Links that are followed at most, as the system does.
+const LINKS: usize = 40;
+/// Tools that work in the session's folder where no path is given.
+const HERE: [&str; 3] = ["grep", "find", "ls"];
+
+/// The paths that a call names, as it writes them. Empty for tools that take none.
+pub(super) fn of_call(call: &ToolCall) -> Vec<String> {
+    let mut found = Vec::new();
+    if let Some(Value::String(path)) = call.arguments.get("path") {
+        found.push(path.clone());
+        // `name:10-20` is a range of the file `name`.
+        if call.name == "read" {
+            let cuts = path.match_indices(':').map(|(at, _)| path[..at].to_string());
+            found.extend(cuts.filter(|cut| !cut.is_empty()));
+        }
+    } else if HERE.contains(&call.name.as_str()) {
+        found.push(".".into());
+    }
+    if call.name == "find"
+        && let Some(Value::String(pattern)) = call.arguments.get("pattern")
+        && pattern.starts_with(['/', '~'])
+    {
+        // The folder at which an absolute pattern begins.
+        let plain: Vec<&str> = pattern.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
+        found.push(if plain.len() > 1 { plain.join("/") } else { "/".into() });
+    }
+    if call.name == "edit"
+        && let Some(Value::String(patch)) = call.arguments.get("input")
+    {
+        let headers = patch.lines().filter_map(|line| line.trim().strip_prefix('@'));
+        for header in headers {
+            // The tag stands behind the last `#`; a name may hold one too.
+            let header = header.trim();
+            found.push(header.to_string());
+            found.extend(header.match_indices(['#', ' ']).map(|(at, _)| header[..at].trim().to_string()));
+        }
+    }
+    found.retain(|path| !path.is_empty());
+    found
+}
+
+/// Ends of paths that `read` may look for, where no file has the name.
+pub(super) fn guessed(call: &ToolCall, written: &[PathBuf]) -> Vec<String> {
+    if call.name != "read" || written.iter().any(|path| path.exists()) {
+        return Vec::new();
+    }
+    let named = of_call(call).into_iter();
+    named.map(|path| format!("{ANY}/{}", path.trim_start_matches("./").trim_start_matches('/'))).collect()
+}
+
+/// Where a path leads: links followed, also in the middle and at the end, and beyond what exists. Without `.` and
+/// `..`.
+pub(super) fn real(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    let own = |part: Component<'_>| part.as_os_str().to_os_string();
+    let mut rest: VecDeque<OsString> = path.components().map(own).collect();
+    let mut links = 0;
+    while let Some(part) = rest.pop_front() {
+        if part == "." {
+            continue;
+        }
+        if part == ".." {
+            out.pop();
+            continue;
+        }
+        out.push(&part);
+        if links < LINKS
+            && let Ok(target) = std::fs::read_link(&out)
+        {
+            links += 1;
+            out.pop();
+            // An absolute target begins at its root, which replaces what was there.
+            for part in target.components().rev() {
+                rest.push_front(own(part));
+            }
+        }
+    }
+    out
+}
+
+/// The patterns of a rule: as it is written, and as links of its plain beginning lead.
+pub(super) fn patterns(inner: &str, cwd: &Path, home: Option<&Path>) -> Vec<Pattern> {
+    let rest = inner.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    let whole = match (rest, home) {
+        _ if inner.starts_with("**") => inner.to_string(),
+        (Some(rest), Some(home)) => format!("{}{rest}", home.to_string_lossy()),
+        _ => cwd.join(inner.strip_prefix("./").unwrap_or(inner)).to_string_lossy().into_owned(),
+    };
+    let mut texts = vec![whole.clone()];
+    let plain: PathBuf =
+        Path::new(&whole).iter().take_while(|part| !part.to_string_lossy().contains(['*', '?'])).collect();
+    if plain.is_absolute() {
+        let behind = Path::new(&whole).iter().skip(plain.iter().count());
+        let led: PathBuf = std::iter::once(real(&plain).into_os_string()).chain(behind.map(OsString::from)).collect();
+        texts.push(led.to_string_lossy().into_owned());
+    }
+    // `a/**` is the folder `a` too.
+    let folders: Vec<String> = texts.iter().filter_map(|text| Some(text.strip_suffix("/**")?.to_string())).collect();
+    texts.extend(folders.into_iter().filter(|text| !text.is_empty()));
+    texts.dedup();
+    texts.iter().map(|text| Pattern::path(text)).collect()
+}

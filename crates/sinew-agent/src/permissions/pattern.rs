@@ -1,0 +1,165 @@
+//! Patterns of rules against texts of which some parts are not known.
+
+/// Stands in a text for what only running the command would tell: any characters at all.
+pub(super) const ANY: char = '\0';
+
+/// A pattern: literal characters, and places where others may stand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pattern {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Literal(char),
+    /// One character but `/`.
+    One,
+    /// Any characters but `/`.
+    Name,
+    /// Any characters.
+    Any,
+}
+
+impl Pattern {
+    /// A pattern of commands and other texts: `*` is any text, all else is literal.
+    pub(super) fn text(pattern: &str) -> Pattern {
+        let part = |letter| if letter == '*' { Part::Any } else { Part::Literal(letter) };
+        Pattern { parts: pattern.chars().map(part).collect() }
+    }
+
+    /// A pattern of paths: `*` and `?` stay within a name, `**` does not; `a/**` is also `a`.
+    pub(super) fn path(pattern: &str) -> Pattern {
+        let mut parts = Vec::new();
+        let mut letters = pattern.chars().peekable();
+        while let Some(letter) = letters.next() {
+            parts.push(match letter {
+                '*' if letters.next_if_eq(&'*').is_some() => {
+                    // `**/a` is also `a`.
+                    letters.next_if_eq(&'/');
+                    Part::Any
+                }
+                '*' => Part::Name,
+                '?' => Part::One,
+                other => Part::Literal(other),
+            });
+        }
+        Pattern { parts }
+    }
+
+    /// Whether `text` fits, whatever its unknown parts are.
+    pub(super) fn fits(&self, text: &str) -> bool {
+        self.run(text, false)
+    }
+
+    /// Whether `text` fits for some choice of its unknown parts.
+    pub(super) fn may_fit(&self, text: &str) -> bool {
+        self.run(text, true)
+    }
+
+    /// How many characters the pattern says.
+    pub(super) fn literals(&self) -> usize {
+        self.parts.iter().filter(|part| matches!(part, Part::Literal(_))).count()
+    }
+
+    /// One row of positions in the pattern per character: linear in the text, whatever the pattern.
+    fn run(&self, text: &str, may: bool) -> bool {
+        let count = self.parts.len();
+        let mut now = vec![false; count + 1];
+        now[0] = true;
+        self.skip(&mut now);
+        for letter in text.chars() {
+            let mut next = vec![false; count + 1];
+            if letter == ANY {
+                for (at, _) in now.iter().enumerate().filter(|(_, reached)| **reached) {
+                    if may {
+                        // It may be whatever the rest of the pattern asks for, up to any place.
+                        next[at..].fill(true);
+                        break;
+                    }
+                    next[at] |= self.parts.get(at) == Some(&Part::Any);
+                }
+            } else {
+                for (at, _) in now.iter().enumerate().filter(|(_, reached)| **reached) {
+                    match self.parts.get(at) {
+                        Some(Part::Literal(wanted)) => next[at + 1] |= *wanted == letter,
+                        Some(Part::One) => next[at + 1] |= letter != '/',
+                        Some(Part::Name) => next[at] |= letter != '/',
+                        Some(Part::Any) => next[at] = true,
+                        None => {}
+                    }
+                }
+            }
+            self.skip(&mut next);
+            now = next;
+        }
+        now[count]
+    }
+
+    /// Stars may stand for nothing.
+    fn skip(&self, reached: &mut [bool]) {
+        for (at, part) in self.parts.iter().enumerate() {
+            if reached[at] && matches!(part, Part::Name | Part::Any) {
+                reached[at + 1] = true;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn text(pattern: &str, text: &str, fits: bool, may: bool) {
+        let pattern = Pattern::text(pattern);
+        assert_eq!((pattern.fits(text), pattern.may_fit(text)), (fits, may), "{text:?}");
+    }
+
+    #[test]
+    fn texts_fit_whole() {
+        text("git push*", "git push", true, true);
+        text("git push*", "git push --force", true, true);
+        text("git push*", "git pull", false, false);
+        text("git push*", "xgit push", false, false);
+        text("*", "", true, true);
+        text("git*push*", "git -C x push y", true, true);
+        text("a?b", "a?b", true, true);
+        text("a?b", "axb", false, false);
+    }
+
+    #[test]
+    fn unknown_parts_may_fit() {
+        text("git push*", "git \0", false, true);
+        text("git push*", "\0", false, true);
+        text("git push*", "git push \0", true, true);
+        text("git push*", "g\0 push", false, true);
+        text("git push*", "ls \0", false, false);
+        text("rm*", "\0 push", false, true);
+        text("git status", "git status\0", false, true);
+    }
+
+    #[test]
+    fn paths_fit_by_their_folders() {
+        for (pattern, path, expect) in [
+            ("/etc/**", "/etc/a/b", true),
+            ("/etc/**", "/etcetera", false),
+            ("/etc/*", "/etc/a", true),
+            ("/etc/*", "/etc/a/b", false),
+            ("**/.env", "/p/.env", true),
+            ("**/.env", "/.env", true),
+            ("/p/**/x", "/p/x", true),
+            ("/p/**/x", "/p/a/b/x", true),
+            ("/p/?.rs", "/p/a.rs", true),
+            ("/p/?.rs", "/p//.rs", false),
+        ] {
+            assert_eq!(Pattern::path(pattern).fits(path), expect, "{pattern} {path}");
+        }
+    }
+
+    #[test]
+    fn many_stars_take_no_longer() {
+        let pattern = Pattern::text(&"*a".repeat(200));
+        assert!(!pattern.fits(&"b".repeat(100_000)));
+        assert!(pattern.may_fit(&"\0".repeat(10_000)));
+    }
+}

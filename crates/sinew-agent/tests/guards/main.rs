@@ -1,0 +1,24 @@
+//! What stands between a model and the machine, with real processes.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod commands;
+mod hooks;
+
+use serde_json::Value;
+use sinew_agent::extension::Context;
+use sinew_llm::message::ToolCall;
+use tokio_util::sync::CancellationToken;
+
+pub(crate) fn context() -> Context {
+    Context {
+        cwd: "/".into(),
+        session: "s1".into(),
+        file: Some("/f.jsonl".into()),
+        has_ui: false,
+        cancel: CancellationToken::new(),
+    }
+}
+
+pub(crate) fn call(name: &str, arguments: Value) -> ToolCall {
+    ToolCall { id: "c1".into(), name: name.into(), arguments, ..ToolCall::default() }
+}

@@ -1,0 +1,126 @@
+//! Hooks and permissions before the calls of a real run.
+
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, call, text};
+
+fn writes() -> Stage {
+    Stage::scripted(&[call("A", "write", json!({"path": "made.txt", "content": "x"})), text("B")])
+}
+
+fn hook(script: &str) -> String {
+    json!({"hooks": [{"event": "tool_call", "match": {"tool": "write"}, "shell": true, "command": script, "timeoutMs": 2000}]})
+        .to_string()
+}
+
+/// What the model was told of its call, and whether the file was made.
+#[track_caller]
+fn outcome(stage: &Stage, args: &[&str]) -> (String, bool) {
+    let ran = stage.play(&[&["-p", "go"], args].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let said = stage.said();
+    let told = said.iter().find(|(role, _)| role == "toolResult").unwrap().1.clone();
+    (told, stage.path("project/made.txt").exists())
+}
+
+#[test]
+fn a_failing_hook_stops_the_tool() {
+    let fork = "sh -c 'sleep 1000' & wait";
+    for script in ["exit 1", "kill -ABRT $$", "sleep 1000", fork, "echo garbage", "head -c 2000000 /dev/zero"] {
+        let stage = writes();
+        stage.write("home/agent/hooks.json", &hook(script));
+        let (told, made) = outcome(&stage, &[]);
+        assert!(told.starts_with("Hook ") && told.contains(" failed: "), "{script}: {told}");
+        assert!(!made, "{script}");
+    }
+    let stage = writes();
+    stage.write("home/agent/hooks.json", &hook("echo 'not today' >&2; exit 2"));
+    assert_eq!(outcome(&stage, &[]), ("not today".to_string(), false));
+    let stage = writes();
+    stage.write("home/agent/hooks.json", &hook("exit 0"));
+    assert!(outcome(&stage, &[]).1);
+}
+
+#[test]
+fn hooks_change_arguments_and_get_no_keys() {
+    let stage = writes();
+    let script =
+        "[ -z \"$OPENAI_API_KEY$MY_TOKEN\" ] && echo '{\"args\": {\"path\": \"other.txt\", \"content\": \"y\"}}'";
+    stage.write("home/agent/hooks.json", &hook(script));
+    let mut command = stage.command(&["--script", "script.jsonl", "-p", "go"]);
+    command.env("OPENAI_API_KEY", "k").env("MY_TOKEN", "t");
+    crate::stage::finish(command);
+    assert_eq!(std::fs::read_to_string(stage.path("project/other.txt")).unwrap(), "y");
+    assert!(!stage.path("project/made.txt").exists());
+}
+
+#[test]
+fn hooks_of_a_project_wait_for_trust() {
+    let stage = writes();
+    stage.write("project/.sinew/hooks.json", &hook(": > started; exit 2"));
+    assert!(outcome(&stage, &[]).1);
+    assert!(!stage.path("project/started").exists());
+    let stage = writes();
+    stage.write("project/.sinew/hooks.json", &hook(": > started; exit 2"));
+    assert!(!outcome(&stage, &["--trust"]).1);
+    assert!(stage.path("project/started").exists());
+}
+
+#[test]
+fn a_flag_adds_hooks_and_names_what_is_wrong() {
+    let stage = writes();
+    stage.write("project/own.json", &hook("exit 2"));
+    assert!(!outcome(&stage, &["--hook", "own.json"]).1);
+    let wrong = |args: &[&str], part: &str| {
+        let ran = stage.play(&[&["-p", "go"], args].concat());
+        assert_eq!(ran.code, Some(3), "{}", ran.stderr);
+        assert!(ran.stderr.contains(part), "{}", ran.stderr);
+    };
+    wrong(&["--hook", "none.json"], "--hook none.json: ");
+    stage.write("project/own.json", "{oops");
+    wrong(&["--hook", "own.json"], "own.json:1:2: ");
+}
+
+#[test]
+fn a_broken_file_is_told_and_the_rest_runs() {
+    let stage = writes();
+    stage.write("home/agent/hooks.json", "{oops");
+    let ran = stage.play(&["-p", "go"]);
+    assert!(ran.code == Some(0) && ran.stderr.contains("none of its hooks runs"), "{}", ran.stderr);
+    // An entry that was meant to guard calls guards them, though it cannot be asked.
+    let stage = writes();
+    stage.write(
+        "home/agent/hooks.json",
+        r#"{"hooks": [{"event": "tool_call", "command": "x", "match": {"args": "("}}]}"#,
+    );
+    assert!(!outcome(&stage, &[]).1);
+}
+
+#[track_caller]
+fn ruled(permissions: &Value, tool: &str, arguments: &Value, expect: Option<&str>) {
+    let stage = Stage::scripted(&[call("A", tool, arguments.clone()), text("B")]);
+    stage.write("home/agent/settings.json", &json!({"permissions": permissions}).to_string());
+    let (told, _) = outcome(&stage, &[]);
+    let denied = told.strip_prefix("Denied by permission rule: ");
+    assert_eq!(denied, expect, "{permissions} {arguments}: {told}");
+}
+
+#[test]
+fn permissions_hold_for_every_tool() {
+    let rules = json!({"deny": ["write(**/made.txt)"], "ask": ["bash(git *)"], "allow": ["bash(git status*)"]});
+    ruled(&rules, "write", &json!({"path": "made.txt", "content": "x"}), Some("write(**/made.txt)"));
+    ruled(&rules, "write", &json!({"path": "other.txt", "content": "x"}), None);
+    ruled(&rules, "bash", &json!({"command": "cd . && git log"}), Some("bash(git *)"));
+    ruled(&rules, "bash", &json!({"command": "git status"}), None);
+    ruled(&rules, "bash", &json!({"command": "echo 'open"}), Some("bash(git *)"));
+    ruled(&rules, "bash", &json!({"command": "echo done"}), None);
+}
+
+#[test]
+fn permissions_see_what_hooks_make_of_a_call() {
+    let stage = writes();
+    stage.write("home/agent/settings.json", r#"{"permissions": {"deny": ["write(other.txt)"]}}"#);
+    stage.write("home/agent/hooks.json", &hook("echo '{\"args\": {\"path\": \"other.txt\", \"content\": \"y\"}}'"));
+    assert_eq!(outcome(&stage, &[]).0, "Denied by permission rule: write(other.txt)");
+    assert!(!stage.path("project/other.txt").exists());
+}

@@ -1,0 +1,101 @@
+//! What a project may do before and after it is trusted.
+
+use serde_json::json;
+
+use crate::stage::{Ran, Stage, call, text};
+
+/// What `bash` printed in the run's only call.
+#[track_caller]
+fn printed(stage: &Stage) -> String {
+    let said = stage.said();
+    said.iter().find(|(role, _)| role == "toolResult").unwrap_or_else(|| panic!("{said:?}")).1.clone()
+}
+
+fn asks() -> Stage {
+    let stage = Stage::scripted(&[call("A", "bash", json!({"command": "echo ok"})), text("B")]);
+    stage.write("project/.sinew/settings.json", r#"{"shellCommandPrefix": "echo evil;", "maxTurns": 7}"#);
+    stage
+}
+
+#[track_caller]
+fn ended_well(ran: &Ran) {
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+}
+
+#[test]
+fn a_project_does_not_change_commands_unless_trusted() {
+    let stage = asks();
+    let ran = stage.play(&["-p", "go"]);
+    ended_well(&ran);
+    assert!(ran.stderr.contains("shellCommandPrefix: a project may not set this"), "{}", ran.stderr);
+    assert_eq!(printed(&stage), "ok");
+    let stage = asks();
+    let ran = stage.play(&["-p", "--no-trust", "go"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!(printed(&stage), "ok");
+    let stage = asks();
+    let ran = stage.play(&["-p", "--trust", "go"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    assert_eq!(printed(&stage), "evil\nok");
+}
+
+#[test]
+fn files_that_start_programs_are_named_once() {
+    let stage = Stage::scripted(&[text("B")]);
+    stage.write("project/.sinew/hooks.json", r#"{"hooks": []}"#);
+    stage.write("project/.mcp.json", "{}");
+    let ran = stage.play(&["-p", "go"]);
+    ended_well(&ran);
+    assert_eq!(
+        ran.stderr,
+        "Warning: this folder is not trusted: .sinew/hooks.json, .mcp.json not used; --trust uses them for this run, --no-trust ends this warning\n"
+    );
+    assert!(!stage.agent().join("trust.json").exists());
+}
+
+/// Runs with `.env` files and tells what `echo` of variables of the script sees.
+fn with_env(home: &str, project: &str, args: &[&str]) -> (Ran, String) {
+    let names = ["GEMINI_API_KEY", "SINEW_HOME", "PATH", "LD_PRELOAD", "OPENAI_BASE_URL", "https_proxy", "MINE"];
+    let shown: Vec<String> = names.iter().map(|name| format!("{name}=${{env:{name}}}")).collect();
+    let stage = Stage::scripted(&[text(&shown.join("\n"))]);
+    if !home.is_empty() {
+        stage.write("home/agent/.env", home);
+    }
+    stage.write("project/.env", project);
+    let ran = stage.play(&[&["-p", "go"], args].concat());
+    let seen = ran.stdout.clone();
+    (ran, seen)
+}
+
+#[test]
+fn a_project_sets_keys_and_proxies_and_nothing_else() {
+    let hostile = "\u{feff}PATH=/evil\r\nSINEW_HOME=/evil\r\nLD_PRELOAD=/evil.so\r\nOPENAI_BASE_URL=/evil\r\n\
+        export GEMINI_API_KEY=\"key-of-project\"\r\nhttps_proxy='http://proxy:1'\r\nMINE=/evil\r\nBAD\0=1\r\n";
+    let (ran, seen) = with_env("", hostile, &[]);
+    ended_well(&ran);
+    assert!(!seen.contains("key-of-project") && !seen.contains("=/evil") && !seen.contains("proxy:1"), "{seen}");
+    assert!(ran.stderr.contains("not trusted: .env not used"), "{}", ran.stderr);
+    let (ran, seen) = with_env("", hostile, &["--trust"]);
+    ended_well(&ran);
+    assert!(seen.contains("key-of-project") && seen.contains("http://proxy:1") && !seen.contains("=/evil"), "{seen}");
+}
+
+#[test]
+fn the_file_of_the_user_sets_what_is_unset() {
+    let (ran, seen) =
+        with_env("MINE=mine\nPATH=/evil\nGEMINI_API_KEY=user-key\n", "GEMINI_API_KEY=project-key", &["--trust"]);
+    ended_well(&ran);
+    assert!(seen.contains("MINE=mine") && seen.contains("user-key") && !seen.contains("=/evil"), "{seen}");
+    // What the project would change is set already, so that there is nothing to trust.
+    let (ran, _) = with_env("GEMINI_API_KEY=user-key\n", "GEMINI_API_KEY=project-key\nX=1\n", &[]);
+    assert_eq!(ran.stderr, "");
+}
+
+#[test]
+fn files_without_an_end_or_a_line_do_not_hold_the_start() {
+    let (ran, _) = with_env("", &"A".repeat(10 << 20), &[]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let (ran, _) = with_env(&"A=1\n".repeat(4 << 20), "", &[]);
+    ended_well(&ran);
+    assert!(ran.stderr.contains(".env: larger than 1 MB; nothing of it is used"), "{}", ran.stderr);
+}
