@@ -130,6 +130,11 @@ pub enum Event {
         /// `provider/id`.
         to: String,
     },
+    /// An answer broke rules; the model is told of them.
+    TtsrTriggered {
+        /// The names of the rules.
+        rules: Vec<String>,
+    },
     /// The model was reminded of open items.
     TodoReminder {
         /// The items.

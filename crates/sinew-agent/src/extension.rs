@@ -47,6 +47,11 @@ pub trait Extension: Send + Sync {
         Vec::new()
     }
 
+    /// What it adds for the user: `/<name> arguments`.
+    fn commands(&self) -> Vec<SlashCommand> {
+        Vec::new()
+    }
+
     /// Asked before each call, in load order; the first that blocks wins. A hook that fails blocks.
     fn before_tool_call<'a>(
         &'a self,
@@ -80,4 +85,41 @@ pub trait Extension: Send + Sync {
     fn on_event<'a>(&'a self, _event: &'a Event, _context: &'a Context) -> Boxed<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
+}
+
+/// A command that the user writes as `/<name> arguments`.
+#[derive(Clone)]
+pub struct SlashCommand {
+    /// Without the slash.
+    pub name: String,
+    /// One line for lists.
+    pub description: String,
+    /// What it does.
+    pub handler: Arc<dyn CommandHandler>,
+}
+
+/// What a command does.
+pub trait CommandHandler: Send + Sync {
+    /// Does it. A failure is shown to the user and counts as done.
+    fn execute<'a>(&'a self, arguments: &'a str, context: &'a Context) -> Boxed<'a, Result<CommandResult, String>>;
+
+    /// Arguments that begin with `prefix`, for the editor.
+    fn completions(&self, _prefix: &str) -> Vec<String> {
+        Vec::new()
+    }
+}
+
+/// What a command leaves to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CommandResult {
+    /// Nothing.
+    None,
+    /// Show this.
+    Info(String),
+    /// Say this to the model.
+    Prompt(String),
+    /// Another model answers now: its key.
+    ModelChanged(String),
+    /// Leave.
+    Quit,
 }

@@ -12,6 +12,7 @@ pub mod extension;
 mod files;
 pub mod hooks;
 pub mod permissions;
+pub mod resource;
 pub mod session;
 pub mod settings;
 pub mod tool;

@@ -8,27 +8,29 @@ use sinew_agent::artifacts::Artifacts;
 use sinew_agent::clock::{Clock, SystemClock, iso};
 use sinew_agent::context::{PromptFacts, PromptTool, context_files, system_prompt};
 use sinew_agent::core::Toolset;
+use sinew_agent::extension::Context;
+use sinew_agent::resource::Resources;
 use sinew_agent::session::{Body, Defaults, Session};
 use sinew_agent::tool::Tool;
 use sinew_agent::tools::{self, Host, HostOptions};
 use sinew_llm::error::ErrorKind;
 use sinew_llm::message::AgentMessage;
 use sinew_llm::model::ThinkingLevel;
+use tokio_util::sync::CancellationToken;
 
 use crate::args::Args;
 use crate::config::{Config, Environment, Paths};
 use crate::failure::Failure;
 use crate::models::{self, Chooser};
 use crate::modes::{self, Look};
-use crate::{guards, prompt, sessions};
+use crate::{guards, prompt, resources, sessions};
 
 /// Runs the prompts of the command line and gives the exit code.
 pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, config: Config) -> Result<u8, Failure> {
     let json = args.value("mode") == Some("json");
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let Config { settings, mut warnings, trusted } = config;
-    let said = prompt::read(args, environment, &paths.cwd, clock.now())?;
-    warnings.extend(said.warnings);
+    let said = prompt::read(args, environment)?;
     let begun = sessions::begin(args, environment, paths, &settings, &clock)?;
     warnings.extend(begun.warnings);
     let mut session = begun.session;
@@ -54,7 +56,17 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     let host = host(environment, paths, &settings, &session, &chooser, args);
     restore(&host, &before.messages);
     let toolset = toolset(args, &settings.texts("tools"), &settings.texts("excludeTools"), &host)?;
-    let system = system(args, environment, paths, &toolset, &*clock, &mut warnings)?;
+    let loaded = resources::load(args, paths, &settings, &mut warnings);
+    host.set_resources(Arc::clone(&loaded.resources));
+    let system = system(args, environment, paths, &toolset, &loaded.resources, &*clock, &mut warnings)?;
+    let context = Context {
+        cwd: paths.cwd.clone(),
+        session: session.id().to_string(),
+        file: session.path().map(Path::to_path_buf),
+        has_ui: false,
+        cancel: CancellationToken::new(),
+    };
+    let prompts = prompt::prompts(said, &loaded, &extensions, &context, clock.now(), &mut warnings).await?;
     let mut agent_settings = settings.agent();
     agent_settings.max_tokens = args.number("max-tokens").map_err(Failure::usage)?;
     // The list of the tools goes with the tool: without it nobody could tick an item off.
@@ -74,6 +86,7 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
         open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
     };
     let agent = AgentSession::new(parts).map_err(|error| Failure::failed(error.message()))?;
+    agent.set_stream_rules(loaded.rules);
     let look = Look {
         json,
         verbose: settings.flag("verbose"),
@@ -81,7 +94,7 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
         tool_lines: environment.stdout || settings.flag("verbose"),
         colour: environment.colour(environment.stderr),
     };
-    let code = modes::run(agent, said.prompts, warnings, look).await;
+    let code = modes::run(agent, prompts, warnings, look).await;
     host.close();
     Ok(code)
 }
@@ -173,6 +186,7 @@ fn system(
     environment: &Environment,
     paths: &Paths,
     tools: &Toolset,
+    resources: &Resources,
     clock: &dyn Clock,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<String>, Failure> {
@@ -208,7 +222,9 @@ fn system(
         replaced,
         appended,
         tools: tools.all().iter().map(PromptTool::from).collect(),
+        rules: resources.applied_rules(),
         context_files: files,
+        listings: resources.listings(tools.find("read").is_some()),
         date: iso(clock.now())[..10].to_string(),
         cwd: paths.cwd.clone(),
         platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),

@@ -9,6 +9,7 @@
 //! | `models` | which model answers, with which key |
 //! | `sessions` | which session goes on |
 //! | `prompt` | what the user said: words, standard input, files |
+//! | `resources` | which skills, commands, templates and rules count |
 //! | `assemble` | an agent made of all that |
 //! | `guards` | hooks and permissions: what looks at calls before they run |
 //! | `modes` | what of its events goes where, signals, exit codes |
@@ -27,6 +28,7 @@ mod guards;
 mod models;
 mod modes;
 mod prompt;
+mod resources;
 mod sessions;
 
 use std::ffi::OsString;

@@ -12,7 +12,7 @@ use super::compact::{self, Reason};
 use super::retry::{Again, decide};
 use super::session::AgentSession;
 use crate::compaction::{context_tokens, tokens};
-use crate::core::{Ended, Run, Sink};
+use crate::core::{Ended, Run, Sink, Watch};
 use crate::event::Event;
 use crate::tool::Boxed;
 
@@ -128,6 +128,9 @@ impl Chain<'_> {
         let settings = &agent.settings.compaction;
         let able = settings.enabled && !self.full;
         let pause = |messages: &[AgentMessage]| able && settings.limits.exceeded(context_tokens(messages), window);
+        let rules = agent.stream_rules();
+        let now = || agent.clock.now();
+        let watcher = rules.as_ref().map(|rules| rules.watch(&now));
         let told = Told { agent, failures: AtomicU32::new(self.attempt) };
         let run = Run {
             provider: &*state.reached.provider,
@@ -141,6 +144,7 @@ impl Chain<'_> {
             context: &agent.context,
             settings: agent.settings.run,
             pause: &pause,
+            watch: watcher.as_ref().map(|watcher| watcher as &dyn Watch),
             cancel: self.cancel.child_token(),
             turns: self.turns,
         };

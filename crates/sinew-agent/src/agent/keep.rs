@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sinew::base::{Error, Result};
-use sinew_llm::message::AgentMessage;
+use sinew_llm::message::{AgentMessage, CustomMessage};
 
 use crate::core::Journal;
 use crate::session::{Body, Session};
@@ -73,7 +73,7 @@ impl Keep {
 
 impl Journal for Keep {
     fn message(&self, message: &AgentMessage) {
-        self.append(Body::Message { message: message.clone() });
+        self.append(body(message));
         if matches!(message, AgentMessage::User(_)) {
             self.flush();
         }
@@ -81,5 +81,23 @@ impl Journal for Keep {
 
     fn turn_end(&self) {
         self.flush();
+    }
+
+    fn take_back(&self) -> std::result::Result<(), String> {
+        Keep::take_back(self).map_err(|error| error.to_string())
+    }
+
+    fn injected(&self, rules: &[String]) {
+        self.append(Body::TtsrInjection { injected_rules: rules.to_vec() });
+    }
+}
+
+/// The entry that a message becomes.
+fn body(message: &AgentMessage) -> Body {
+    match message.clone() {
+        AgentMessage::Custom(CustomMessage { custom_type, content, display, details, attribution, timestamp: _ }) => {
+            Body::CustomMessage { custom_type, content, display, details, attribution }
+        }
+        message => Body::Message { message },
     }
 }

@@ -6,10 +6,12 @@
 //! | `chain` | what follows a run: retry, promotion, compaction, reminder, what was queued |
 //! | `compact` | asking for a summary and taking it up |
 //! | `retry` | whether to try again, and when |
+//! | `borrow` | another model for one prompt |
 //! | `fanout` | events to every listener, bounded |
 //! | `keep` | messages to the session's file |
 //! | `models` | who answers |
 
+mod borrow;
 mod chain;
 mod compact;
 mod fanout;
@@ -21,6 +23,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
+pub use borrow::Borrowed;
 pub use chain::{Outcome, Stop};
 pub use compact::Compacted;
 pub use fanout::{CAPACITY, Fanout, Listener};

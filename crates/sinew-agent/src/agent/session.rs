@@ -21,6 +21,7 @@ use crate::compaction::Limits;
 use crate::core::{Mode, Queues, RunSettings, Toolset, tell_event};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
+use crate::resource::stream::StreamRules;
 use crate::session::{Body, Defaults, Session};
 
 /// What the user may set about compaction.
@@ -129,6 +130,10 @@ pub struct AgentSession {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) context: Context,
     pub(super) open_items: Option<Arc<dyn Fn() -> Option<Value> + Send + Sync>>,
+    /// Rules that answers are held against.
+    rules: Mutex<Option<Arc<StreamRules>>>,
+    /// Rules that the session has told the model.
+    injected: Vec<String>,
     /// The token of what runs now.
     cancel: Mutex<CancellationToken>,
 }
@@ -153,7 +158,8 @@ impl AgentSession {
             has_ui,
             open_items,
         } = parts;
-        let messages = session.context(&Defaults::default())?.messages;
+        let before = session.context(&Defaults::default())?;
+        let (messages, injected) = (before.messages, before.injected_rules);
         let file = session.path().map(std::path::Path::to_path_buf);
         let context =
             Context { cwd, session: session.id().to_string(), file, has_ui, cancel: CancellationToken::new() };
@@ -171,6 +177,8 @@ impl AgentSession {
             clock,
             context,
             open_items,
+            rules: Mutex::default(),
+            injected,
             cancel: Mutex::new(CancellationToken::new()),
         })
     }
@@ -308,6 +316,22 @@ impl AgentSession {
         let mut state = self.state();
         state.tools = tools;
         state.system = system;
+    }
+
+    /// Holds answers against these rules from the next run on. Those that the session has told the model already count
+    /// as told.
+    pub fn set_stream_rules(&self, rules: Option<StreamRules>) {
+        let mut current = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = self.injected.clone();
+        told.extend(current.iter().flat_map(|rules| rules.told_names()));
+        *current = rules.map(|rules| {
+            rules.restore(told.iter().map(String::as_str));
+            Arc::new(rules)
+        });
+    }
+
+    pub(super) fn stream_rules(&self) -> Option<Arc<StreamRules>> {
+        self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The session, for reading and for entries of one's own.

@@ -16,8 +16,12 @@ pub struct PromptFacts {
     pub appended: Vec<String>,
     /// The active tools in their order.
     pub tools: Vec<PromptTool>,
+    /// Whole rules that always apply.
+    pub rules: String,
     /// Instructions of the user and the project.
     pub context_files: Vec<ContextFile>,
+    /// Skills and rules that the model may read, as lists.
+    pub listings: Vec<String>,
     /// `2026-01-31`: without a time of day, which would change the prompt with every request.
     pub date: String,
     /// Where the session works.
@@ -45,13 +49,15 @@ impl From<&Arc<dyn Tool>> for PromptTool {
     }
 }
 
-/// The parts of the system prompt in their order: the prompt itself, what is appended, the project's instructions,
-/// and the facts about the place. Parts that would be empty are left out.
+/// The parts of the system prompt in their order: the prompt itself, what is appended, the rules that always apply, the
+/// project's instructions, lists of skills and rules, and the facts about the place. Parts that would be empty are left out.
 #[must_use]
 pub fn system_prompt(facts: &PromptFacts) -> Vec<String> {
     let mut parts = vec![facts.replaced.clone().unwrap_or_else(|| standard(&facts.tools))];
     parts.extend(facts.appended.iter().cloned());
+    parts.push(facts.rules.clone());
     parts.push(project(&facts.context_files));
+    parts.extend(facts.listings.iter().cloned());
     parts.push(place(facts));
     parts.retain(|part| !part.trim().is_empty());
     parts

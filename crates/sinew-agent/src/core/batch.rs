@@ -8,6 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{self, Prepared};
 use super::run::{Interrupt, Run, ToolExecution};
+use super::watch::Correction;
 use crate::event::Event;
 use crate::tool::{Concurrency, Tool, ToolOutput};
 
@@ -23,7 +24,8 @@ struct Job<'a> {
 /// Runs the calls of an answer and gives their results in source order, stored and told.
 ///
 /// Steering that arrives meanwhile skips what has not begun and ends what may be ended; what is done stays done.
-pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall]) -> Vec<AgentMessage> {
+/// `correction` may put words in front of them.
+pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Correction) -> Vec<AgentMessage> {
     let batch = run.cancel.child_token();
     let outputs = async {
         let mut jobs: Vec<Job<'_>> = calls.iter().map(|call| Job { call, prepared: None }).collect();
@@ -62,7 +64,7 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall]) -> Vec<AgentMessa
         let result = AgentMessage::ToolResult(ToolResultMessage {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
-            content: output.content,
+            content: correction.remind(&call.id, output.content),
             details: output.details,
             is_error: output.is_error,
             timestamp: run.clock.now(),

@@ -7,8 +7,10 @@ use sinew_llm::error::ErrorInfo;
 use sinew_llm::event::{EventStream, StreamEvent};
 use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason};
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
 use super::run::Run;
+use super::watch::Watch;
 use crate::event::Event;
 
 /// How long a delta waits for more of its kind.
@@ -17,16 +19,22 @@ const MERGE: Duration = Duration::from_millis(50);
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// Reads an answer to its end and tells it as `message_start` and `message_update`; the end of the message is told by
-/// the caller, once it is stored. Gives the final message, which carries the error where there was one.
-pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream) -> AssistantMessage {
+/// the caller, once it is stored. Gives the final message, which carries the error where there was one, and whether
+/// the watch of the run asked for its end. `cancel` ends the request.
+pub(super) async fn answer(
+    run: &Run<'_>,
+    mut stream: EventStream,
+    cancel: &CancellationToken,
+) -> (AssistantMessage, bool) {
     let mut begun = false;
+    let mut interrupted = false;
     let mut waiting: Option<(StreamEvent, Instant)> = None;
     let mut give_up: Option<Instant> = None;
     loop {
         let flush_at = waiting.as_ref().map(|(_, since)| *since + MERGE);
         let event = tokio::select! {
             biased;
-            () = run.cancel.cancelled(), if give_up.is_none() => {
+            () = cancel.cancelled(), if give_up.is_none() => {
                 give_up = Some(Instant::now() + SETTLE);
                 continue;
             }
@@ -37,23 +45,26 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream) -> AssistantM
                 if !begun {
                     run.emit(Event::MessageStart { message: AgentMessage::Assistant(message.clone()) }).await;
                 }
-                return message;
+                return (message, interrupted);
             }
             event = stream.next() => event,
             () = at(flush_at) => {
                 flush(run, &stream, &mut waiting).await;
+                let found = run.watch.filter(|_| !interrupted).and_then(Watch::catch_up);
+                interrupted |= interrupt(run, cancel, found).await;
                 continue;
             }
         };
         let Some(event) = event else {
             // The stream's contract ends with a last event; a provider that breaks it has said all that there is.
-            return stream.partial().snapshot();
+            return (stream.partial().snapshot(), interrupted);
         };
         if !begun {
             begun = true;
             let message = AgentMessage::Assistant(stream.partial().snapshot());
             run.emit(Event::MessageStart { message }).await;
         }
+        let found = run.watch.filter(|_| !interrupted).and_then(|watch| watch.see(&event));
         if event.delta().is_some() {
             match waiting.as_mut() {
                 None => waiting = Some((event, Instant::now())),
@@ -64,15 +75,27 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream) -> AssistantM
                     }
                 }
             }
+            interrupted |= interrupt(run, cancel, found).await;
             continue;
         }
         flush(run, &stream, &mut waiting).await;
         match event {
             StreamEvent::Start => {}
-            StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } => return *message,
+            // It was whole before it could be ended: what the watch stopped does not count as whole.
+            StreamEvent::Done { message, .. } if interrupted => return (aborted(*message), true),
+            StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } => return (*message, interrupted),
             event => update(run, &stream, &event).await,
         }
+        interrupted |= interrupt(run, cancel, found).await;
     }
+}
+
+/// Ends the request where the watch found something, and says so.
+async fn interrupt(run: &Run<'_>, cancel: &CancellationToken, found: Option<Vec<String>>) -> bool {
+    let Some(rules) = found else { return false };
+    cancel.cancel();
+    run.emit(Event::TtsrTriggered { rules }).await;
+    true
 }
 
 /// Resolves at `moment`, never without one.

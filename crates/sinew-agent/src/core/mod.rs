@@ -11,6 +11,7 @@
 //! | `queue` | what the user says meanwhile |
 //! | `repair` | messages as a provider accepts them |
 //! | `schema` | whether arguments fit |
+//! | `watch` | who reads an answer while it comes and may end it |
 
 mod batch;
 mod bridge;
@@ -20,6 +21,7 @@ mod queue;
 mod repair;
 mod run;
 mod schema;
+mod watch;
 
 #[cfg(test)]
 mod faults;
@@ -33,3 +35,4 @@ pub use repair::repair;
 pub(crate) use run::tell_event;
 pub use run::{Ended, Interrupt, Journal, Run, RunSettings, Sink, ToolExecution, Toolset};
 pub use schema::validate;
+pub use watch::{Correction, Watch};

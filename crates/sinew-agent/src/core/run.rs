@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::hook::ask;
 use super::queue::Queues;
 use super::repair::repair;
+use super::watch::{Correction, Watch, correct};
 use super::{batch, bridge};
 use crate::clock::Clock;
 use crate::event::Event;
@@ -35,6 +36,17 @@ pub trait Journal: Send + Sync {
 
     /// A turn is over: what was kept is forced to the disk.
     fn turn_end(&self) {}
+
+    /// The last answer and what stands behind it leave the context.
+    ///
+    /// # Errors
+    /// They cannot; the reason.
+    fn take_back(&self) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Rules of this name are in the context from now on.
+    fn injected(&self, _rules: &[String]) {}
 }
 
 /// The tools of a session in the order in which they were registered.
@@ -144,6 +156,8 @@ pub struct Run<'a> {
     pub settings: RunSettings,
     /// Asked after each turn that has tool results: true ends the run there, to be taken up by another.
     pub pause: &'a (dyn Fn(&[AgentMessage]) -> bool + Send + Sync),
+    /// Reads the answers while they come.
+    pub watch: Option<&'a dyn Watch>,
     /// Ends the run.
     pub cancel: CancellationToken,
     /// Turns that the user's prompt has had already, in earlier runs of the same chain.
@@ -196,14 +210,15 @@ impl Run<'_> {
                 break;
             }
             self.turns += 1;
-            let answer = self.turn(messages).await;
+            let (answer, corrected) = self.turn(messages).await;
             let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
             let calls = answer.tool_calls().next().is_some();
             ended.answer = Some(answer);
-            if failed || self.cancel.is_cancelled() {
+            if (failed && !corrected) || self.cancel.is_cancelled() {
                 break;
             }
-            if calls && (self.pause)(messages) {
+            let more = calls || corrected;
+            if more && !failed && (self.pause)(messages) {
                 ended.paused = true;
                 break;
             }
@@ -211,7 +226,7 @@ impl Run<'_> {
             if !steering.is_empty() {
                 self.queue_changed().await;
                 self.add(messages, steering).await;
-            } else if !calls {
+            } else if !more {
                 let follow_up = self.queues.take_follow_up();
                 if follow_up.is_empty() {
                     break;
@@ -226,7 +241,7 @@ impl Run<'_> {
         ended
     }
 
-    async fn add(&self, messages: &mut Vec<AgentMessage>, new: Vec<AgentMessage>) {
+    pub(super) async fn add(&self, messages: &mut Vec<AgentMessage>, new: Vec<AgentMessage>) {
         for message in new {
             self.tell(&message).await;
             messages.push(message);
@@ -238,12 +253,17 @@ impl Run<'_> {
         self.emit(Event::QueueUpdate { steering, follow_up }).await;
     }
 
-    /// One request and its tools.
-    async fn turn(&self, messages: &mut Vec<AgentMessage>) -> AssistantMessage {
+    /// One request and its tools. True: somebody who watched it wants another turn.
+    async fn turn(&self, messages: &mut Vec<AgentMessage>) -> (AssistantMessage, bool) {
         self.emit(Event::TurnStart).await;
+        if let Some(watch) = self.watch {
+            watch.turn_start();
+        }
         let request = (self.request)(self.seen(messages).await);
-        let stream = self.provider.stream(request, self.cancel.child_token());
-        let mut answer = bridge::answer(self, stream).await;
+        let cancel = self.cancel.child_token();
+        let stream = self.provider.stream(request, cancel.clone());
+        let (mut answer, interrupted) = bridge::answer(self, stream, &cancel).await;
+        let interrupted = interrupted && !self.cancel.is_cancelled();
         tell_ids_apart(&mut answer, messages);
         for block in &mut answer.content {
             if let Block::ToolCall(call) = block
@@ -255,19 +275,22 @@ impl Run<'_> {
         let message = AgentMessage::Assistant(answer.clone());
         self.journal.message(&message);
         self.emit(Event::MessageEnd { message: message.clone() }).await;
+        let at = messages.len();
         messages.push(message.clone());
+        let correction = self.watch.map_or_else(Correction::default, |watch| watch.settle(&answer, interrupted));
         let calls: Vec<_> = answer.tool_calls().cloned().collect();
         let results = match answer.stop_reason {
             _ if calls.is_empty() => Vec::new(),
             StopReason::Error | StopReason::Aborted => self.unrun(&calls, super::repair::NO_RESULT).await,
             StopReason::Length => self.unrun(&calls, CUT).await,
             _ if self.cancel.is_cancelled() => self.unrun(&calls, "Operation aborted").await,
-            _ => batch::execute(self, &calls).await,
+            _ => batch::execute(self, &calls, &correction).await,
         };
         messages.extend(results.iter().cloned());
         self.journal.turn_end();
         self.emit(Event::TurnEnd { message, tool_results: results }).await;
-        answer
+        let corrected = correct(self, messages, at, correction, interrupted).await;
+        (answer, corrected)
     }
 
     /// What the model sees of `messages`: as the extensions change it, in the shape that a provider accepts.

@@ -55,6 +55,13 @@ impl Journal for Kept {
     fn message(&self, message: &AgentMessage) {
         self.journal.lock().unwrap().push(message.clone());
     }
+
+    fn take_back(&self) -> Result<(), String> {
+        let mut journal = self.journal.lock().unwrap();
+        let at = journal.iter().rposition(|message| matches!(message, AgentMessage::Assistant(_)));
+        journal.truncate(at.ok_or("there is no answer")?);
+        Ok(())
+    }
 }
 
 /// Everything that a run needs, with nothing in it.
@@ -68,6 +75,7 @@ pub(super) struct Stage {
     context: Context,
     settings: RunSettings,
     pub(super) cancel: CancellationToken,
+    pub(super) watch: Option<Box<dyn Watch>>,
 }
 
 impl Stage {
@@ -85,6 +93,7 @@ impl Stage {
             context,
             settings: RunSettings::default(),
             cancel,
+            watch: None,
         }
     }
 
@@ -106,6 +115,7 @@ impl Stage {
             context: &self.context,
             settings: self.settings,
             pause: &|_| false,
+            watch: self.watch.as_deref(),
             cancel: self.cancel.clone(),
             turns: 0,
         };

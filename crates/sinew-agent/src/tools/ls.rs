@@ -49,7 +49,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
 }
 
 /// The entries of `path`, which the model called `given`.
-pub(super) fn list(path: &Path, given: &str, limit: usize, call: &Call) -> Outcome {
+pub(crate) fn list(path: &Path, given: &str, limit: usize, call: &Call) -> Outcome {
     let failed = |what: String| ToolError::Failed(what);
     let facts = match fs::symlink_metadata(path) {
         Ok(facts) if facts.is_symlink() => fs::metadata(path).unwrap_or(facts),

@@ -32,8 +32,12 @@ use sinew::shell::{Companion, Environment, Shell};
 use sinew_llm::http::HttpClient;
 
 use crate::artifacts::Artifacts;
+use crate::resource::Resources;
 use crate::tool::Tool;
+pub(crate) use ls::list as folder_listing;
+pub(crate) use paths::size as size_text;
 pub(crate) use paths::spelled;
+pub(crate) use read::picture_block;
 pub use settings::{EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, Settings};
 use spec::{Builtin, Spec};
 pub use todo::{Phase, Status, Task};
@@ -72,6 +76,7 @@ pub struct Host {
     todo: todo::Todo,
     http: HttpClient,
     pages: fetch::Pages,
+    resources: Mutex<Arc<Resources>>,
 }
 
 impl Host {
@@ -89,7 +94,17 @@ impl Host {
             shell_folder: Mutex::default(),
             todo: todo::Todo::default(),
             pages: fetch::Pages::default(),
+            resources: Mutex::default(),
         })
+    }
+
+    /// What `skill://` and `rule://` mean from now on. Before the first call there is nothing behind them.
+    pub fn set_resources(&self, resources: Arc<Resources>) {
+        *self.resources.lock().unwrap_or_else(PoisonError::into_inner) = resources;
+    }
+
+    fn resources(&self) -> Arc<Resources> {
+        Arc::clone(&self.resources.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether this is the first time that something, named by a digest, is asked about.

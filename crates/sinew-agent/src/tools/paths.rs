@@ -66,7 +66,7 @@ pub(super) fn shown(cwd: &Path, path: &Path) -> String {
 }
 
 /// A number of bytes for people: `512 B`, `1.2 KB`, `3.4 MB`.
-pub(super) fn size(bytes: u64) -> String {
+pub(crate) fn size(bytes: u64) -> String {
     const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
     if bytes < 1024 {
         return format!("{bytes} B");

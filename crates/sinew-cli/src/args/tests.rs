@@ -22,7 +22,7 @@ fn wrong_lines_say_what_is_wrong() {
     refused("--max-turns many", "--max-turns needs a whole number, not \"many\"");
     refused("--mode xml", "unknown mode");
     refused("--mode rpc", "not available yet");
-    refused("--skill a", "--skill is not available yet");
+    refused("--theme a", "--theme is not available yet");
     refused("-e a", "--extension is not available yet");
     refused("--thinking loud", "unknown level");
     refused("-c --no-session", "exclude each other");

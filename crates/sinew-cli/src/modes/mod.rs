@@ -11,8 +11,8 @@ use std::time::Duration;
 use serde_json::Value;
 use sinew_agent::agent::{AgentSession, Outcome, Stop};
 use sinew_agent::event::Event;
+use sinew_agent::resource::Prompt;
 use sinew_llm::error::ErrorKind;
-use sinew_llm::message::AgentMessage;
 use tokio::sync::oneshot;
 
 /// How long a run may take to end after a signal, and its last words to be written.
@@ -42,8 +42,8 @@ trait Show: Send {
 }
 
 /// Runs the prompts and gives the exit code.
-pub(crate) async fn run(agent: AgentSession, prompts: Vec<Vec<AgentMessage>>, warnings: Vec<String>, look: Look) -> u8 {
-    for warning in warnings {
+pub(crate) async fn run(agent: AgentSession, prompts: Vec<Prompt>, warnings: Vec<String>, look: Look) -> u8 {
+    for warning in warnings.iter().chain(prompts.iter().flat_map(|prompt| &prompt.warnings)) {
         tell(&format!("Warning: {warning}"));
     }
     let header = serde_json::to_value(agent.session().header()).unwrap_or_default();
@@ -102,13 +102,25 @@ pub(crate) async fn run(agent: AgentSession, prompts: Vec<Vec<AgentMessage>>, wa
 }
 
 /// All prompts; the first one that does not end well is the last.
-async fn all(agent: &AgentSession, prompts: Vec<Vec<AgentMessage>>, stop: &AtomicBool) -> Result<Stop, String> {
+async fn all(agent: &AgentSession, prompts: Vec<Prompt>, stop: &AtomicBool) -> Result<Stop, String> {
     let mut last = Stop::Done;
-    for messages in prompts {
+    for prompt in prompts {
         if stop.load(Ordering::Relaxed) {
             return Ok(Stop::Aborted);
         }
-        let outcome: Outcome = agent.prompt(messages, None).await.map_err(|error| error.message().to_string())?;
+        if let Some(info) = &prompt.info {
+            tell(info);
+        }
+        if prompt.quit {
+            break;
+        }
+        if prompt.messages.is_empty() {
+            continue;
+        }
+        let before = agent.borrow_model(prompt.model.as_deref(), prompt.thinking.as_deref()).await;
+        let outcome = agent.prompt(prompt.messages, None).await;
+        agent.give_back_model(before);
+        let outcome: Outcome = outcome.map_err(|error| error.message().to_string())?;
         last = outcome.stop;
         if !matches!(last, Stop::Done | Stop::OutputLimit | Stop::Queued) {
             break;

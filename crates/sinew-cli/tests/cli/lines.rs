@@ -21,7 +21,7 @@ fn wrong_lines_end_with_2_and_say_what_is_wrong() {
     check(&stage, &["--verion"], 2, "", "unknown flag --verion; did you mean --version?");
     check(&stage, &["-p", "--script", script], 2, "", "No prompt given.");
     check(&stage, &["-p", "--mode", "rpc", "hi"], 2, "", "--mode rpc is not available yet");
-    check(&stage, &["-p", "--skill", "x", "hi"], 2, "", "--skill is not available yet");
+    check(&stage, &["-p", "--theme", "x", "hi"], 2, "", "--theme is not available yet");
     check(&stage, &["mcp", "list"], 2, "", "`sinew mcp` is not available yet");
     check(&stage, &["-p", "--cwd", "no/such", "hi"], 2, "", "--cwd ");
     check(&stage, &["-p", "--script", script, "--tools", "ls,fly", "hi"], 2, "", "--tools fly: unknown tool; known: ");
@@ -113,7 +113,7 @@ fn named_files_are_attached() {
     let ran = stage.play(&["-p", "@notes.txt", "@missing.txt", "go"]);
     assert_eq!(
         ran.stderr,
-        "Warning: @missing.txt: No such file or directory (os error 2)\nError: script exhausted after 1 turns\n"
+        "Warning: not attached: @missing.txt: No such file or directory (os error 2)\nError: script exhausted after 1 turns\n"
     );
     let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
     assert!(file.contains("fileMention") && file.contains("first\\nsecond"), "{file}");

@@ -5,6 +5,7 @@ mod disk;
 mod guards;
 mod json;
 mod lines;
+mod resources;
 mod sessions;
 mod signals;
 mod stage;

@@ -1,5 +1,6 @@
 //! `read`: text with line numbers, pictures, folders, artifacts.
 
+mod internal;
 mod picture;
 mod range;
 mod source;
@@ -17,7 +18,7 @@ use super::settings::EditMode;
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
 use super::{Host, arguments, ls, paths, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
-pub(super) use picture::block as picture_block;
+pub(crate) use picture::block as picture_block;
 use range::Range;
 use source::Source;
 use window::{Limits, Window};
@@ -68,6 +69,14 @@ fn run(host: &Host, call: &Call) -> Outcome {
         let id = id.parse().map_err(|_| ToolError::Failed(format!("Invalid artifact id: {id}. Use artifact://<n>")))?;
         let path = host.options.artifacts.find(id).map_err(ToolError::Failed)?;
         return text(host, call, &path, &given, range, false);
+    }
+    if let Some(rest) = given.strip_prefix("skill://") {
+        let path = host.resources().skill_file(rest).map_err(ToolError::Failed)?;
+        return file(host, call, &path, &given, range);
+    }
+    if let Some(name) = given.strip_prefix("rule://") {
+        let resources = host.resources();
+        return Ok(internal::lines(resources.rule_text(name).map_err(ToolError::Failed)?, range));
     }
     let path = paths::resolve(host, call, &given);
     match fs::metadata(&path) {

@@ -45,11 +45,7 @@ pub(super) fn read(
 }
 
 /// What the picture is, in words, and the picture; without a picture the words say why.
-pub(in crate::tools) fn block(
-    bytes: &[u8],
-    resize: bool,
-    cancel: &Cancel,
-) -> Result<(String, Option<Block>), ToolError> {
+pub(crate) fn block(bytes: &[u8], resize: bool, cancel: &Cancel) -> Result<(String, Option<Block>), ToolError> {
     let made = probe(bytes).and_then(|facts| {
         let before =
             if facts.orientation.swaps_sides() { (facts.height, facts.width) } else { (facts.width, facts.height) };

@@ -1,0 +1,178 @@
+//! What users and projects add in files: skills, commands, prompt templates and rules; and what a prompt makes of them.
+//!
+//! | module | knows |
+//! |---|---|
+//! | `source` | where files lie, which one wins, how much of them is read |
+//! | `frontmatter` | the YAML at the start of a file, and nothing that could explode in it |
+//! | `skill` | folders with a `SKILL.md` |
+//! | `template` | commands and prompt templates, and their arguments |
+//! | `rule` | rules, and which of them go where |
+//! | `stream` | rules that an answer is held against while it comes |
+//! | `mention` | `@path` in a message |
+//! | `prompt` | what a prompt is: a command, a skill, a template, a text with mentions |
+//!
+//! Loading changes nothing and stops at nothing: a file that cannot be used is named in [`Resources::warnings`].
+
+mod frontmatter;
+mod mention;
+mod prompt;
+mod rule;
+mod skill;
+mod source;
+pub mod stream;
+mod template;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+pub use mention::{Attached, Attacher};
+pub use prompt::{Commands, Prompt, Reading};
+pub use rule::{Bucket, Rule};
+pub use skill::Skill;
+pub use source::{Origin, Places};
+pub use template::{Template, arguments, substitute};
+
+use crate::settings::Settings;
+
+/// What is looked for, and where.
+#[derive(Debug, Clone, Default)]
+pub struct ResourceOptions {
+    /// The folders.
+    pub places: Places,
+    /// Skills are looked for (`skills.enabled`, not `--no-skills`).
+    pub skills: bool,
+    /// `/skill:<name>` is a command (`skills.enableCommands`).
+    pub skill_commands: bool,
+    /// Folders that are searched whole (`skills.directories`).
+    pub skill_directories: Vec<PathBuf>,
+    /// Globs of names; when there are any, only these skills count (`skills.include`).
+    pub skill_include: Vec<String>,
+    /// Globs of names of skills that do not count (`skills.ignore`).
+    pub skill_ignore: Vec<String>,
+    /// `.claude/skills` count (`skills.enableClaude`).
+    pub claude_skills: bool,
+    /// Skills that were named one by one (`--skill`); they count whatever the rest says.
+    pub named_skills: Vec<PathBuf>,
+    /// Prompt templates are looked for (not `--no-prompt-templates`).
+    pub templates: bool,
+    /// Templates that were named one by one (`--prompt-template`).
+    pub named_templates: Vec<PathBuf>,
+    /// Rules are looked for (not `--no-rules`).
+    pub rules: bool,
+    /// Rules of other programs count (`rules.enableForeign`).
+    pub foreign_rules: bool,
+}
+
+impl ResourceOptions {
+    /// What the settings say of the resources in `places`.
+    #[must_use]
+    pub fn new(places: Places, settings: &Settings) -> ResourceOptions {
+        let skill_directories = settings.texts("skills.directories").iter().map(|path| places.resolve(path)).collect();
+        ResourceOptions {
+            skills: settings.flag("skills.enabled"),
+            skill_commands: settings.flag("skills.enableCommands"),
+            skill_directories,
+            skill_include: settings.texts("skills.include"),
+            skill_ignore: settings.texts("skills.ignore"),
+            claude_skills: settings.flag("skills.enableClaude"),
+            named_skills: Vec::new(),
+            templates: true,
+            named_templates: Vec::new(),
+            rules: true,
+            foreign_rules: settings.flag("rules.enableForeign"),
+            places,
+        }
+    }
+}
+
+/// What was found. Of two things of a kind with one name the first one counts: flags before the project, the project
+/// before the user.
+#[derive(Debug, Clone, Default)]
+pub struct Resources {
+    /// Skills by name.
+    pub skills: Vec<Skill>,
+    /// Commands in files, then prompt templates.
+    pub templates: Vec<Template>,
+    /// Rules of all buckets.
+    pub rules: Vec<Rule>,
+    /// What could not be used, one sentence each.
+    pub warnings: Vec<String>,
+    skill_commands: bool,
+}
+
+impl Resources {
+    /// Reads everything anew. Linear in what the folders hold, within limits for files, names and bytes.
+    #[must_use]
+    pub fn load(options: &ResourceOptions) -> Resources {
+        let mut reader = source::Reader::default();
+        let skills = skill::load(options, &mut reader);
+        let templates = template::load(options, &mut reader);
+        let rules = rule::load(options, &mut reader);
+        let skill_commands = options.skill_commands;
+        Resources { skills, templates, rules, warnings: reader.warnings, skill_commands }
+    }
+
+    /// The skill of a name.
+    #[must_use]
+    pub fn skill(&self, name: &str) -> Option<&Skill> {
+        self.skills.iter().find(|skill| skill.name == name)
+    }
+
+    /// The file behind `skill://<name>[/<rel>]`; `rest` is what stands behind the two slashes.
+    ///
+    /// # Errors
+    /// No skill has the name, or the path leaves its folder; a text for the model.
+    pub fn skill_file(&self, rest: &str) -> Result<PathBuf, String> {
+        let (name, relative) = rest.split_once('/').unwrap_or((rest, ""));
+        match self.skill(name) {
+            Some(skill) => skill.file(relative),
+            None => {
+                let names = self.skills.iter().map(|skill| skill.name.as_str());
+                Err(format!("Unknown skill: {name}. {}", available(names)))
+            }
+        }
+    }
+
+    /// The text of `rule://<name>`.
+    ///
+    /// # Errors
+    /// No rule has the name; a text for the model.
+    pub fn rule_text(&self, name: &str) -> Result<&str, String> {
+        match self.rules.iter().find(|rule| rule.name == name) {
+            Some(rule) => Ok(&rule.body),
+            None => {
+                Err(format!("Unknown rule: {name}. {}", available(self.rules.iter().map(|rule| rule.name.as_str()))))
+            }
+        }
+    }
+
+    /// The whole texts of the rules that always apply, for the system prompt; empty without one.
+    #[must_use]
+    pub fn applied_rules(&self) -> String {
+        rule::applied(&self.rules)
+    }
+
+    /// `<available_skills>` and `<rules>` for the system prompt. What they list is read by a tool: without one there
+    /// is nothing to list.
+    #[must_use]
+    pub fn listings(&self, can_read: bool) -> Vec<String> {
+        if !can_read {
+            return Vec::new();
+        }
+        let mut lists = vec![skill::listing(&self.skills), rule::listing(&self.rules)];
+        lists.retain(|list| !list.is_empty());
+        lists
+    }
+}
+
+fn available<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = names.collect();
+    if names.is_empty() { "There is none.".into() } else { format!("Available: {}", names.join(", ")) }
+}
+
+/// Text for the inside of a tag or of a quoted attribute.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}

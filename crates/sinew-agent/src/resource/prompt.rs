@@ -1,0 +1,157 @@
+//! What a prompt is: a command, a skill, a template, or a text with mentions.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use sinew_llm::message::{AgentMessage, Content, UserMessage};
+
+use super::mention::Attacher;
+use super::{Resources, Template};
+use crate::extension::{CommandResult, Context, Extension, SlashCommand};
+use crate::tool::panic_text;
+
+/// The commands of a session, the first of a name: those of extensions in load order.
+#[derive(Clone, Default)]
+pub struct Commands {
+    all: Vec<SlashCommand>,
+}
+
+impl Commands {
+    /// The commands of `extensions`; the names of those that came too late are given back.
+    #[must_use]
+    pub fn new(extensions: &[Arc<dyn Extension>]) -> (Commands, Vec<String>) {
+        let mut commands = Commands::default();
+        let mut doubled = Vec::new();
+        for command in extensions.iter().flat_map(|extension| extension.commands()) {
+            if commands.find(&command.name).is_some() {
+                doubled.push(command.name);
+            } else {
+                commands.all.push(command);
+            }
+        }
+        (commands, doubled)
+    }
+
+    /// The command of a name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<&SlashCommand> {
+        self.all.iter().find(|command| command.name == name)
+    }
+
+    /// All of them.
+    #[must_use]
+    pub fn all(&self) -> &[SlashCommand] {
+        &self.all
+    }
+}
+
+/// What a prompt became.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Prompt {
+    /// For the model; empty: a command did everything.
+    pub messages: Vec<AgentMessage>,
+    /// What a command wants the user to read.
+    pub info: Option<String>,
+    /// What could not be done; each is shown once.
+    pub warnings: Vec<String>,
+    /// The model that a template asks for.
+    pub model: Option<String>,
+    /// The thinking level that it asks for.
+    pub thinking: Option<String>,
+    /// A command asked to leave.
+    pub quit: bool,
+}
+
+/// What reads prompts.
+#[derive(Clone, Copy)]
+pub struct Reading<'a> {
+    /// Commands.
+    pub commands: &'a Commands,
+    /// Skills and templates.
+    pub resources: &'a Resources,
+    /// Attaches files.
+    pub attacher: &'a Attacher<'a>,
+    /// What commands know of the session.
+    pub context: &'a Context,
+    /// Milliseconds since the epoch.
+    pub now: i64,
+}
+
+impl Reading<'_> {
+    /// Reads what a user wrote: a command of an extension, else a skill, else a command in a file, else a template; then
+    /// what the text mentions is attached. An unknown `/x` is a text for the model. `before` is data that goes in front
+    /// of the text, in which nothing is looked for.
+    pub async fn read(&self, text: &str, before: &str) -> Prompt {
+        let mut prompt = Prompt::default();
+        let text = match slash(text) {
+            None => Some((text.to_string(), text.to_string())),
+            Some((name, arguments)) => match self.commands.find(name) {
+                Some(command) => self.run(command, arguments, &mut prompt).await.map(|text| (text.clone(), text)),
+                None => self.expand(text, name, arguments, &mut prompt),
+            },
+        };
+        let Some((text, searched)) = text else { return prompt };
+        let attached = self.attacher.mentions(&searched);
+        prompt.warnings.extend(attached.warnings.iter().cloned());
+        prompt.messages.extend(attached.message(self.now));
+        let text = if before.is_empty() { text } else { format!("{before}\n\n{text}") };
+        prompt.messages.push(AgentMessage::User(UserMessage { content: Content::Text(text), timestamp: self.now }));
+        prompt
+    }
+
+    /// Data that is a prompt of its own: no command and no mention counts in it.
+    #[must_use]
+    pub fn data(&self, text: &str) -> Prompt {
+        let said = UserMessage { content: Content::Text(text.to_string()), timestamp: self.now };
+        Prompt { messages: vec![AgentMessage::User(said)], ..Prompt::default() }
+    }
+
+    /// Runs a command; gives what it says to the model.
+    async fn run(&self, command: &SlashCommand, arguments: &str, prompt: &mut Prompt) -> Option<String> {
+        let work = async { command.handler.execute(arguments, self.context).await };
+        let result = match AssertUnwindSafe(work).catch_unwind().await {
+            Ok(result) => result,
+            Err(panic) => Err(panic_text(panic.as_ref())),
+        };
+        match result {
+            Ok(CommandResult::Prompt(text)) => return Some(text),
+            Ok(CommandResult::None) => {}
+            Ok(CommandResult::Info(text)) => prompt.info = Some(text),
+            Ok(CommandResult::ModelChanged(model)) => prompt.info = Some(format!("Model: {model}")),
+            Ok(CommandResult::Quit) => prompt.quit = true,
+            Err(reason) => prompt.warnings.push(format!("/{}: {reason}", command.name)),
+        }
+        None
+    }
+
+    /// The text for the model, and the part of it in which mentions count; none where the user must be told instead.
+    fn expand(&self, text: &str, name: &str, arguments: &str, prompt: &mut Prompt) -> Option<(String, String)> {
+        if let Some(skill) = name.strip_prefix("skill:").filter(|_| self.resources.skill_commands)
+            && let Some(skill) = self.resources.skill(skill)
+        {
+            return match skill.prompt(arguments) {
+                // What a skill says of others (`@scope/package`) is no mention of the user's.
+                Ok(text) => Some((text, arguments.to_string())),
+                Err(reason) => {
+                    prompt.warnings.push(format!("/{name}: {reason}"));
+                    None
+                }
+            };
+        }
+        let Some(template) = self.resources.templates.iter().find(|template| template.name == name) else {
+            return Some((text.to_string(), text.to_string()));
+        };
+        let Template { model, thinking, .. } = template.clone();
+        (prompt.model, prompt.thinking) = (model, thinking);
+        let text = template.prompt(arguments);
+        Some((text.clone(), text))
+    }
+}
+
+/// The name and the arguments of `/name arguments`.
+fn slash(text: &str) -> Option<(&str, &str)> {
+    let rest = text.trim_start().strip_prefix('/')?;
+    let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+    (!name.is_empty()).then_some((name, arguments.trim()))
+}

@@ -1,0 +1,216 @@
+//! Where files lie, which one wins, and how much of them is read.
+
+use std::collections::HashSet;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use super::frontmatter::{self, Front};
+
+/// A larger file is no skill, template or rule.
+const FILE: u64 = 256 * 1024;
+/// Bytes of all files at most.
+const ALL: usize = 16 * 1024 * 1024;
+/// Entries of one tree of folders that are looked at.
+const ENTRIES: usize = 50_000;
+/// Levels of folders in a tree.
+const DEPTH: usize = 8;
+/// Warnings that are kept; more say nothing new.
+const WARNINGS: usize = 100;
+
+/// The folders in which a session finds resources.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    /// Where the session works.
+    pub cwd: PathBuf,
+    /// The project's own folder, `<cwd>/.sinew`.
+    pub project: PathBuf,
+    /// The user's own folder, `~/.sinew/agent`.
+    pub agent: PathBuf,
+    /// The user's home. Without one, nothing there counts.
+    pub home: Option<PathBuf>,
+}
+
+impl Places {
+    /// The path that a user wrote: `~` expanded, relative to the working folder.
+    #[must_use]
+    pub fn resolve(&self, path: &str) -> PathBuf {
+        let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+        match (rest, &self.home) {
+            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
+            _ => self.cwd.join(path),
+        }
+    }
+
+    /// The working folder and those above it up to the root of the repository; without a repository only itself.
+    pub(super) fn up_to_repository(&self) -> Vec<&Path> {
+        let all: Vec<&Path> = self.cwd.ancestors().collect();
+        let count = all.iter().position(|folder| folder.join(".git").exists()).map_or(1, |at| at + 1);
+        all[..count].to_vec()
+    }
+}
+
+/// Who a file belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag of the command line.
+    Flag,
+    /// The project.
+    Project,
+    /// The user.
+    User,
+    /// A folder that a setting names.
+    Setting,
+}
+
+impl Origin {
+    /// One word for lists.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Origin::Flag => "flag",
+            Origin::Project => "project",
+            Origin::User => "user",
+            Origin::Setting => "setting",
+        }
+    }
+}
+
+/// Reads files within limits and keeps what went wrong.
+#[derive(Default)]
+pub(super) struct Reader {
+    pub(super) warnings: Vec<String>,
+    read: usize,
+    known: HashSet<PathBuf>,
+    dropped: usize,
+}
+
+/// How strictly the frontmatter of a file is read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Yaml {
+    /// A fault is an error.
+    Strict,
+    /// A fault is named; lines of `key: value` count all the same.
+    Lenient,
+}
+
+impl Reader {
+    pub(super) fn warn(&mut self, path: &Path, what: &str) {
+        if self.warnings.len() < WARNINGS {
+            self.warnings.push(format!("{}: {what}", path.display()));
+        } else {
+            self.dropped += 1;
+            self.warnings.truncate(WARNINGS);
+            self.warnings.push(format!("and {} more faults in skills, templates and rules", self.dropped));
+        }
+    }
+
+    /// Reads a file and its frontmatter. None: it cannot be used and that is named, or another name of it was read
+    /// before.
+    pub(super) fn front(&mut self, path: &Path, yaml: Yaml) -> Option<Front> {
+        // One file counts once, whatever links lead to it.
+        if let Ok(real) = fs::canonicalize(path)
+            && !self.known.insert(real)
+        {
+            return None;
+        }
+        let read = self.text(path).and_then(|text| match yaml {
+            Yaml::Strict => frontmatter::strict(&text),
+            Yaml::Lenient => {
+                let (front, fault) = frontmatter::lenient(&text);
+                if let Some(fault) = fault {
+                    self.warn(path, &format!("{fault}; lines of `key: value` count"));
+                }
+                Ok(front)
+            }
+        });
+        read.map_err(|reason| self.warn(path, &reason)).ok()
+    }
+
+    fn text(&mut self, path: &Path) -> Result<String, String> {
+        let text = text(path)?;
+        if self.read + text.len() > ALL {
+            return Err("left out: skills, templates and rules have 16 MB".into());
+        }
+        self.read += text.len();
+        Ok(text)
+    }
+
+    /// The entries of a folder whose names begin with no dot, by name. A folder that is missing has none.
+    pub(super) fn entries(&mut self, folder: &Path) -> Vec<PathBuf> {
+        let read = match fs::read_dir(folder) {
+            Ok(read) => read,
+            Err(error) => {
+                use std::io::ErrorKind::{NotADirectory, NotFound};
+                if !matches!(error.kind(), NotFound | NotADirectory) {
+                    self.warn(folder, &error.to_string());
+                }
+                return Vec::new();
+            }
+        };
+        let mut paths: Vec<PathBuf> = Vec::new();
+        for entry in read.flatten() {
+            if entry.file_name().as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            if paths.len() == ENTRIES {
+                self.warn(folder, "only its first 50000 entries are looked at");
+                break;
+            }
+            paths.push(entry.path());
+        }
+        paths.sort();
+        paths
+    }
+
+    /// The files below a folder for which `wanted` holds, folder by folder, by name. A folder counts once, whatever
+    /// links lead to it.
+    pub(super) fn tree(&mut self, root: &Path, wanted: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let mut left = ENTRIES;
+        let mut folders = vec![(root.to_path_buf(), 0)];
+        while let Some((folder, depth)) = folders.pop() {
+            let Ok(real) = fs::canonicalize(&folder) else { continue };
+            if !seen.insert(real) {
+                continue;
+            }
+            let mut below = Vec::new();
+            for path in self.entries(&folder) {
+                if left == 0 {
+                    self.warn(root, "it holds more than 50000 entries; the rest is left out");
+                    return found;
+                }
+                left -= 1;
+                if wanted(&path) {
+                    found.push(path);
+                } else if depth < DEPTH && path.is_dir() {
+                    below.push((path, depth + 1));
+                }
+            }
+            folders.extend(below.into_iter().rev());
+        }
+        found
+    }
+}
+
+/// The text of a regular file of at most 256 KB; what is not UTF-8 becomes U+FFFD.
+pub(super) fn text(path: &Path) -> Result<String, String> {
+    let facts = fs::metadata(path).map_err(|error| error.to_string())?;
+    if !facts.is_file() {
+        return Err("not a regular file".into());
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    file.take(FILE + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > FILE {
+        return Err("larger than 256 KB".into());
+    }
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether a path ends with one of these extensions.
+pub(super) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| extensions.iter().any(|known| known.eq_ignore_ascii_case(extension)))
+}

@@ -1,0 +1,207 @@
+//! Rules that an answer is held against while it comes: when one is broken, the request ends, the model reads the rule
+//! and answers anew; or it reads it later, as the settings say.
+//!
+//! | module | knows |
+//! |---|---|
+//! | `scope` | which part of an answer a rule is about |
+//! | `window` | the newest 64 KB of a part |
+//! | `watcher` | one run: what was found in it and what follows |
+
+mod scope;
+#[cfg(test)]
+mod tests;
+mod watcher;
+mod window;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use regex::{Regex, RegexBuilder};
+use sinew::walk::{GlobSet, GlobSyntax};
+
+use super::rule::{Bucket, Rule};
+use crate::settings::Settings;
+pub use scope::{InterruptMode, Scope};
+pub use watcher::Watcher;
+
+/// Bytes that a compiled condition may take: a repetition of a repetition is refused, not built.
+const COMPILED: usize = 1 << 20;
+/// Rules that are held against answers.
+const RULES: usize = 200;
+
+/// What the user may set.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StreamSettings {
+    /// False switches all of it off. Default true.
+    pub enabled: bool,
+    /// The stopped answer stays in the context. Default false.
+    pub keep: bool,
+    /// Completed turns after which a rule may be told again; None: never. Default None.
+    pub gap: Option<u64>,
+    /// What is stopped. Default always.
+    pub interrupt: InterruptMode,
+    /// Names of rules that do not count.
+    pub disabled: Vec<String>,
+}
+
+impl Default for StreamSettings {
+    fn default() -> StreamSettings {
+        StreamSettings { enabled: true, keep: false, gap: None, interrupt: InterruptMode::Always, disabled: Vec::new() }
+    }
+}
+
+impl StreamSettings {
+    /// What `ttsr` says. A word that is none of its list is named, and the default holds.
+    #[must_use]
+    pub fn new(settings: &Settings) -> (StreamSettings, Vec<String>) {
+        let mut made = StreamSettings::default();
+        let mut warnings = Vec::new();
+        let value = settings.get("ttsr");
+        let word = |key: &str| value.get(key).and_then(serde_json::Value::as_str);
+        let mut wrong = |key: &str, word: &str, words: &str| {
+            warnings.push(format!("settings: ttsr.{key}: {word:?} is none of {words}"));
+        };
+        if let Some(enabled) = value.get("enabled").and_then(serde_json::Value::as_bool) {
+            made.enabled = enabled;
+        }
+        match word("contextMode") {
+            None | Some("discard") => {}
+            Some("keep") => made.keep = true,
+            Some(other) => wrong("contextMode", other, "discard, keep"),
+        }
+        match word("repeatMode") {
+            None | Some("once") => {}
+            Some("after-gap") => {
+                made.gap = Some(value.get("repeatGap").and_then(serde_json::Value::as_u64).unwrap_or(10))
+            }
+            Some(other) => wrong("repeatMode", other, "once, after-gap"),
+        }
+        if let Some(other) = word("interruptMode") {
+            match InterruptMode::parse(other) {
+                Some(mode) => made.interrupt = mode,
+                None => wrong("interruptMode", other, "always, prose-only, tool-only, never"),
+            }
+        }
+        let disabled = value.get("disabledRules").and_then(serde_json::Value::as_array);
+        made.disabled = disabled.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_string)).collect();
+        (made, warnings)
+    }
+}
+
+/// A rule, ready to be held against text.
+struct StreamRule {
+    name: String,
+    path: PathBuf,
+    body: String,
+    conditions: Vec<Regex>,
+    scopes: Vec<Scope>,
+    globs: Vec<GlobSet>,
+    interrupt: InterruptMode,
+}
+
+/// The rules of a session, and which of them the model was told.
+pub struct StreamRules {
+    rules: Vec<StreamRule>,
+    settings: StreamSettings,
+    told: Mutex<Told>,
+}
+
+#[derive(Default)]
+struct Told {
+    /// Completed turns when a rule was told, by its name.
+    at: HashMap<String, u64>,
+    /// Completed turns of the session, as far as it was watched.
+    turns: u64,
+}
+
+impl StreamRules {
+    /// The rules of the stream bucket. None: there is none, or they are switched off. Conditions and globs that cannot
+    /// be used are named.
+    #[must_use]
+    pub fn new(rules: &[Rule], settings: StreamSettings) -> (Option<StreamRules>, Vec<String>) {
+        let mut warnings = Vec::new();
+        let mut made = Vec::new();
+        let wanted = rules.iter().filter(|rule| settings.enabled && !settings.disabled.contains(&rule.name));
+        for rule in wanted {
+            let Bucket::Stream { conditions, scopes, interrupt } = &rule.bucket else { continue };
+            if made.len() == RULES {
+                warnings.push(format!("only {RULES} rules with a condition count; {} does not", rule.path.display()));
+                break;
+            }
+            let mut fault = |what: &str, reason: String| {
+                let reason = reason.lines().last().unwrap_or_default().trim().to_string();
+                warnings.push(format!("{}: {what} is not used: {reason}", rule.path.display()));
+            };
+            let conditions: Vec<Regex> = conditions
+                .iter()
+                .filter_map(|text| {
+                    let built = RegexBuilder::new(text).size_limit(COMPILED).dfa_size_limit(COMPILED).build();
+                    built.map_err(|error| fault(&format!("condition {text:?}"), error.to_string())).ok()
+                })
+                .collect();
+            let globs: Vec<GlobSet> = rule
+                .globs
+                .iter()
+                .filter_map(|text| {
+                    let built = GlobSet::new(text, GlobSyntax::default());
+                    built.map_err(|error| fault(&format!("glob {text:?}"), error.message().to_string())).ok()
+                })
+                .collect();
+            // A rule for some files must not become one for all because its globs cannot be read.
+            if conditions.is_empty() || (globs.is_empty() && !rule.globs.is_empty()) {
+                continue;
+            }
+            made.push(StreamRule {
+                name: rule.name.clone(),
+                path: rule.path.clone(),
+                body: rule.body.clone(),
+                conditions,
+                scopes: if scopes.is_empty() { vec![Scope::Text, Scope::every_tool()] } else { scopes.clone() },
+                globs,
+                interrupt: interrupt.unwrap_or(settings.interrupt),
+            });
+        }
+        let rules = (!made.is_empty()).then(|| StreamRules { rules: made, settings, told: Mutex::default() });
+        (rules, warnings)
+    }
+
+    /// Takes up which rules the model was told on the branch that goes on.
+    pub fn restore<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+        let mut told = self.told();
+        let turns = told.turns;
+        told.at = names.into_iter().map(|name| (name.to_string(), turns)).collect();
+    }
+
+    /// The rules that the model was told.
+    #[must_use]
+    pub fn told_names(&self) -> Vec<String> {
+        self.told().at.keys().cloned().collect()
+    }
+
+    /// Watches one run; `now` gives the milliseconds since the epoch.
+    #[must_use]
+    pub fn watch<'a>(&'a self, now: &'a (dyn Fn() -> i64 + Send + Sync)) -> Watcher<'a> {
+        Watcher::new(self, now)
+    }
+
+    fn told(&self) -> MutexGuard<'_, Told> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the model may be told of a rule now.
+    fn may_tell(&self, rule: &StreamRule) -> bool {
+        let told = self.told();
+        match (told.at.get(&rule.name), self.settings.gap) {
+            (None, _) => true,
+            (Some(_), None) => false,
+            (Some(at), Some(gap)) => told.turns.saturating_sub(*at) >= gap,
+        }
+    }
+
+    fn tell(&self, index: usize) {
+        let mut told = self.told();
+        let turns = told.turns;
+        told.at.insert(self.rules[index].name.clone(), turns);
+    }
+}

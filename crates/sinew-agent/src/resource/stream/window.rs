@@ -1,0 +1,158 @@
+//! The newest 64 KB of a part of an answer, as a regular expression sees them.
+
+use regex::Regex;
+use serde_json::Value;
+
+/// Bytes that are kept.
+const KEPT: usize = 64 * 1024;
+/// One look at the whole window pays for so many bytes: the cost of a stream is linear in its length, and what is new
+/// is never looked at later than at the next pause.
+const SHARE: usize = 32;
+/// Bytes at the start of a call in which its path is looked for.
+const START: usize = 8 * 1024;
+
+/// A part of an answer, while it grows.
+pub(super) struct Window {
+    text: String,
+    /// Bytes that were not looked at.
+    unseen: usize,
+    /// What stood before was dropped: the first character only says what stands before the second.
+    cut: bool,
+    /// Of a call: what makes texts of JSON.
+    json: Option<Json>,
+}
+
+impl Window {
+    /// For prose, or with `tool` for the arguments of a call.
+    pub(super) fn new(tool: bool) -> Window {
+        Window { text: String::new(), unseen: 0, cut: false, json: tool.then(Json::default) }
+    }
+
+    pub(super) fn push(&mut self, delta: &str) {
+        let before = self.text.len();
+        match &mut self.json {
+            Some(json) => json.push(delta, &mut self.text),
+            None => self.text.push_str(delta),
+        }
+        self.unseen += self.text.len() - before;
+    }
+
+    /// Nothing has come until now.
+    pub(super) fn is_empty(&self) -> bool {
+        self.text.is_empty() && !self.cut
+    }
+
+    /// Enough is new for another look.
+    pub(super) fn is_due(&self) -> bool {
+        self.unseen > 0 && self.unseen >= self.text.len().min(KEPT) / SHARE
+    }
+
+    /// Something is new.
+    pub(super) fn is_behind(&self) -> bool {
+        self.unseen > 0
+    }
+
+    /// Whether `regex` is found in what is kept.
+    pub(super) fn finds(&self, regex: &Regex) -> bool {
+        let start = if self.cut { self.text.chars().next().map_or(0, char::len_utf8) } else { 0 };
+        regex.is_match_at(&self.text, start)
+    }
+
+    /// All was looked at: what is too old is dropped.
+    pub(super) fn looked(&mut self) {
+        self.unseen = 0;
+        if self.text.len() > 2 * KEPT {
+            let from = self.text.ceil_char_boundary(self.text.len() - KEPT);
+            self.text.drain(..from);
+            self.cut = true;
+        }
+    }
+
+    /// The path that a call names, once it is whole.
+    pub(super) fn path(&self) -> Option<String> {
+        let json = self.json.as_ref()?;
+        path_of(&sinew_llm::partial_json::parse(&json.start)).filter(|path| {
+            // The text of a path that still comes ends where the JSON does.
+            let quoted = Value::from(path.as_str()).to_string();
+            json.start.contains(&quoted)
+        })
+    }
+}
+
+/// The path in the arguments of a call, by the names that models use.
+pub(super) fn path_of(arguments: &Value) -> Option<String> {
+    ["path", "file_path", "filePath"].iter().find_map(|key| arguments.get(key)?.as_str()).map(str::to_string)
+}
+
+/// JSON as a reader sees it: what stands in strings without its escapes.
+#[derive(Default)]
+struct Json {
+    /// The first bytes as they came.
+    start: String,
+    in_string: bool,
+    escape: Escape,
+    /// The first half of a character outside of the basic plane.
+    high: Option<u16>,
+}
+
+#[derive(Default, Clone, Copy)]
+enum Escape {
+    #[default]
+    None,
+    Begun,
+    /// Digits of `\u` and their value.
+    Unicode(u8, u16),
+}
+
+impl Json {
+    fn push(&mut self, delta: &str, out: &mut String) {
+        let room = START.saturating_sub(self.start.len());
+        self.start.push_str(&delta[..delta.floor_char_boundary(room.min(delta.len()))]);
+        for c in delta.chars() {
+            match self.escape {
+                Escape::None if c == '"' => {
+                    self.in_string = !self.in_string;
+                    out.push(c);
+                }
+                Escape::None if c == '\\' && self.in_string => self.escape = Escape::Begun,
+                Escape::None => out.push(c),
+                Escape::Begun => {
+                    self.escape = Escape::None;
+                    match c {
+                        'n' => out.push('\n'),
+                        't' => out.push('\t'),
+                        'r' => out.push('\r'),
+                        'b' => out.push('\u{8}'),
+                        'f' => out.push('\u{c}'),
+                        'u' => self.escape = Escape::Unicode(0, 0),
+                        other => out.push(other),
+                    }
+                }
+                Escape::Unicode(count, value) => match c.to_digit(16) {
+                    #[allow(clippy::cast_possible_truncation, reason = "a digit is below 16")]
+                    Some(digit) => {
+                        let value = value << 4 | digit as u16;
+                        self.escape = Escape::Unicode(count + 1, value);
+                        if count == 3 {
+                            self.escape = Escape::None;
+                            self.unit(value, out);
+                        }
+                    }
+                    None => {
+                        self.escape = Escape::None;
+                        out.push(c);
+                    }
+                },
+            }
+        }
+    }
+
+    fn unit(&mut self, unit: u16, out: &mut String) {
+        if (0xd800..0xdc00).contains(&unit) {
+            self.high = Some(unit);
+            return;
+        }
+        let units = self.high.take().into_iter().chain([unit]);
+        out.extend(char::decode_utf16(units).map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+    }
+}

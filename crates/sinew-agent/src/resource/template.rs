@@ -1,0 +1,182 @@
+//! Commands in files and prompt templates: texts with places for arguments.
+
+use std::path::{Path, PathBuf};
+
+use super::ResourceOptions;
+use super::source::{Origin, Reader, Yaml, has_extension};
+
+/// Characters of a first line that stand for a missing description.
+const FIRST: usize = 60;
+
+/// A text that `/<name> arguments` stands for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Template {
+    /// What is written behind the slash. A command in a folder has the folder in front, divided by `:`.
+    pub name: String,
+    /// One line for lists.
+    pub description: String,
+    /// What its arguments are, for lists.
+    pub hint: Option<String>,
+    /// The model that it asks for.
+    pub model: Option<String>,
+    /// The thinking level that it asks for.
+    pub thinking: Option<String>,
+    /// The text.
+    pub body: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// Who it belongs to.
+    pub origin: Origin,
+    /// A command; else a prompt template.
+    pub command: bool,
+}
+
+impl Template {
+    /// What it says with these arguments.
+    #[must_use]
+    pub fn prompt(&self, given: &str) -> String {
+        substitute(&self.body, &arguments(given))
+    }
+}
+
+/// Divides arguments at blanks. Single and double quotes hold blanks together, there are no escapes, and a quote that
+/// is never closed runs to the end.
+#[must_use]
+pub fn arguments(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word: Option<String> = None;
+    let mut quote = None;
+    for c in text.chars() {
+        match quote {
+            Some(end) if c == end => quote = None,
+            Some(_) => word.get_or_insert_default().push(c),
+            None if c == '"' || c == '\'' => {
+                quote = Some(c);
+                word.get_or_insert_default();
+            }
+            None if c.is_whitespace() => words.extend(word.take()),
+            None => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
+}
+
+/// Puts arguments in place of `$1`…`$9`, `${1}`, `$@`, `$ARGUMENTS`, `${@:2}` (from the second on) and `${@:2:3}` (three
+/// of them). An argument that is missing is empty. What an argument holds is never looked at again.
+#[must_use]
+pub fn substitute(text: &str, arguments: &[String]) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('$') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        match place(&rest[1..]) {
+            Some((length, from, count)) => {
+                let last = from.saturating_add(count).min(arguments.len());
+                out.push_str(&arguments.get(from..last).unwrap_or_default().join(" "));
+                rest = &rest[1 + length..];
+            }
+            None => {
+                out.push('$');
+                rest = &rest[1..];
+            }
+        }
+    }
+    out.push_str(rest);
+    out
+}
+
+/// What stands behind a `$`: its length, the first argument and how many of them.
+fn place(text: &str) -> Option<(usize, usize, usize)> {
+    if text.starts_with('@') {
+        return Some((1, 0, usize::MAX));
+    }
+    if text.starts_with("ARGUMENTS") {
+        return Some(("ARGUMENTS".len(), 0, usize::MAX));
+    }
+    if let Some(digit) = text.chars().next().and_then(|c| c.to_digit(10)).filter(|digit| *digit > 0) {
+        return Some((1, digit as usize - 1, 1));
+    }
+    let inner = &text.strip_prefix('{')?[..text.find('}')? - 1];
+    let length = inner.len() + 2;
+    let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse::<usize>().ok())?;
+    let Some(slice) = inner.strip_prefix("@:") else {
+        let index = number(inner)?.checked_sub(1)?;
+        return Some((length, index, 1));
+    };
+    match slice.split_once(':') {
+        Some((from, count)) => Some((length, number(from)?.saturating_sub(1), number(count)?)),
+        None => Some((length, number(slice)?.saturating_sub(1), usize::MAX)),
+    }
+}
+
+/// Commands first, then templates; of two with one name the first counts.
+pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Template> {
+    let places = &options.places;
+    let mut all: Vec<Template> = Vec::new();
+    for (root, origin) in [(&places.project, Origin::Project), (&places.agent, Origin::User)] {
+        let root = root.join("commands");
+        for path in reader.tree(&root, &is_template) {
+            let name = path.strip_prefix(&root).unwrap_or(&path).with_extension("");
+            let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
+            add(&mut all, &path, parts.join(":"), origin, true, reader);
+        }
+    }
+    let mut found: Vec<(PathBuf, Origin)> = Vec::new();
+    for path in &options.named_templates {
+        if path.is_dir() {
+            found.extend(files(path, reader).into_iter().map(|path| (path, Origin::Flag)));
+        } else {
+            found.push((path.clone(), Origin::Flag));
+        }
+    }
+    if options.templates {
+        for (root, origin) in [(&places.project, Origin::Project), (&places.agent, Origin::User)] {
+            found.extend(files(&root.join("prompts"), reader).into_iter().map(|path| (path, origin)));
+        }
+    }
+    for (path, origin) in found {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        add(&mut all, &path, name, origin, false, reader);
+    }
+    all
+}
+
+fn is_template(path: &Path) -> bool {
+    has_extension(path, &["md"]) && path.is_file()
+}
+
+fn files(folder: &Path, reader: &mut Reader) -> Vec<PathBuf> {
+    reader.entries(folder).into_iter().filter(|path| is_template(path)).collect()
+}
+
+fn add(all: &mut Vec<Template>, path: &Path, name: String, origin: Origin, command: bool, reader: &mut Reader) {
+    if name.is_empty() || name.contains(char::is_whitespace) {
+        return reader.warn(path, "not used: the name of a command holds no blank");
+    }
+    if all.iter().any(|other| other.name == name) {
+        // A project's command in place of a user's is what was meant.
+        return;
+    }
+    let Some(front) = reader.front(path, Yaml::Lenient) else { return };
+    let first = || front.body.lines().map(str::trim).find(|line| !line.is_empty()).map(shortened);
+    all.push(Template {
+        description: front.text("description").or_else(first).unwrap_or_default(),
+        hint: front.text("argument-hint"),
+        model: front.text("model"),
+        thinking: front.text("thinking"),
+        name,
+        body: front.body,
+        path: path.to_path_buf(),
+        origin,
+        command,
+    });
+}
+
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(FIRST) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line.to_string(),
+    }
+}

@@ -1,0 +1,531 @@
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use base64::Engine;
+use proptest::prelude::*;
+use sinew::base::Cancel;
+use tokio_util::sync::CancellationToken;
+
+use super::*;
+use crate::extension::{CommandHandler, CommandResult, Context, Extension, SlashCommand};
+use crate::tool::Boxed;
+use sinew_llm::message::AgentMessage;
+
+/// A home and a project, with resources.
+struct Stage {
+    folder: tempfile::TempDir,
+}
+
+impl Stage {
+    fn new(files: &[(&str, &str)]) -> Stage {
+        let stage = Stage { folder: tempfile::Builder::new().prefix("resource").tempdir().unwrap() };
+        fs::create_dir_all(stage.path("p")).unwrap();
+        files.iter().for_each(|(name, text)| stage.put(name, text));
+        stage
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join(name)
+    }
+
+    fn put(&self, name: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn options(&self) -> ResourceOptions {
+        let places = Places {
+            cwd: self.path("p"),
+            project: self.path("p/.sinew"),
+            agent: self.path("agent"),
+            home: Some(self.path("home")),
+        };
+        ResourceOptions::new(places, &Settings::default())
+    }
+
+    fn load(&self) -> Resources {
+        Resources::load(&self.options())
+    }
+
+    /// The warnings without the folder of the test.
+    fn warnings(&self, resources: &Resources) -> Vec<String> {
+        let root = format!("{}/", self.path("").display());
+        resources.warnings.iter().map(|text| text.replace(&root.replace("//", "/"), "")).collect()
+    }
+}
+
+fn skill(name: &str, description: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\n---\nBody of {name}.\n")
+}
+
+fn names(resources: &Resources) -> Vec<(&str, &str)> {
+    resources.skills.iter().map(|skill| (skill.name.as_str(), skill.description.as_str())).collect()
+}
+
+#[test]
+fn the_first_root_that_has_a_skill_wins() {
+    let stage = Stage::new(&[
+        ("agent/skills/a/SKILL.md", &skill("a", "user")),
+        ("p/.sinew/skills/a/SKILL.md", &skill("a", "project")),
+        ("home/.agents/skills/b/SKILL.md", &skill("b", "home")),
+        ("p/.claude/skills/c/SKILL.md", &skill("c", "claude")),
+        ("p/.agents/skills/d/SKILL.md", &skill("d", "agents")),
+        ("p/.sinew/skills/not/deep/SKILL.md", &skill("deep", "too deep")),
+        ("p/.sinew/skills/.hidden/SKILL.md", &skill("hidden", "hidden")),
+    ]);
+    let resources = stage.load();
+    assert_eq!(names(&resources), [("a", "project"), ("d", "agents"), ("b", "home"), ("c", "claude")]);
+    assert_eq!(
+        stage.warnings(&resources),
+        [format!(
+            "agent/skills/a/SKILL.md: not used: {} has the name a already",
+            stage.path("p/.sinew/skills/a/SKILL.md").display()
+        )
+        .replace(&format!("{}/", stage.path("").display()).replace("//", "/"), "")]
+    );
+    let without = Resources::load(&ResourceOptions { claude_skills: false, ..stage.options() });
+    assert!(without.skill("c").is_none());
+    let none = Resources::load(&ResourceOptions {
+        skills: false,
+        named_skills: vec![stage.path("p/.claude/skills/c"), stage.path("nowhere")],
+        ..stage.options()
+    });
+    assert_eq!(names(&none), [("c", "claude")], "a skill that was named counts all the same");
+    assert_eq!(stage.warnings(&none), ["nowhere: no SKILL.md is here"]);
+}
+
+#[test]
+fn skills_above_count_up_to_the_repository() {
+    let stage = Stage::new(&[
+        (".agents/skills/out/SKILL.md", &skill("out", "x")),
+        ("p/.git/HEAD", ""),
+        ("p/.agents/skills/in/SKILL.md", &skill("in", "x")),
+        ("p/deep/er/f", ""),
+    ]);
+    let mut options = stage.options();
+    options.places.cwd = stage.path("p/deep/er");
+    assert_eq!(names(&Resources::load(&options)), [("in", "x")]);
+    fs::remove_dir_all(stage.path("p/.git")).unwrap();
+    assert_eq!(names(&Resources::load(&options)), [], "without a repository only the folder itself counts");
+}
+
+#[test]
+fn filters_and_directories_choose_skills() {
+    let stage = Stage::new(&[
+        ("more/x/y/z/SKILL.md", &skill("deep", "x")),
+        ("more/x/other.md", "no skill"),
+        ("p/.sinew/skills/web-a/SKILL.md", &skill("web-a", "x")),
+        ("p/.sinew/skills/web-b/SKILL.md", &skill("web-b", "x")),
+    ]);
+    let mut options = stage.options();
+    options.skill_directories = vec![stage.path("more")];
+    assert_eq!(names(&Resources::load(&options)).len(), 3);
+    options.skill_include = vec!["web-*".into()];
+    options.skill_ignore = vec!["*-b".into()];
+    assert_eq!(names(&Resources::load(&options)), [("web-a", "x")]);
+    #[cfg(unix)]
+    {
+        // A loop, and a second name for what is there already.
+        std::os::unix::fs::symlink(stage.path("more"), stage.path("more/x/loop")).unwrap();
+        std::os::unix::fs::symlink(stage.path("more/x/y/z"), stage.path("p/.sinew/skills/again")).unwrap();
+        options.skill_include.clear();
+        options.skill_ignore.clear();
+        let resources = Resources::load(&options);
+        assert_eq!(names(&resources).len(), 3);
+        assert_eq!(resources.warnings, [""; 0]);
+    }
+}
+
+#[test]
+fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
+    let long = "x".repeat(1_025);
+    let huge = format!("---\ndescription: |\n{}---\n", "  line\n".repeat(1 << 20));
+    // Each line doubles what the one before holds.
+    let bomb: String = (1..30).map(|at| format!("a{at}: &a{at} [*a{0}, *a{0}]\n", at - 1)).collect();
+    let bomb = format!("---\na0: &a0 [x]\n{bomb}description: boom\n---\n");
+    let deep = format!("---\ndescription: {}x{}\n---\n", "[".repeat(20_000), "]".repeat(20_000));
+    let stage = Stage::new(&[
+        ("p/.sinew/skills/a/SKILL.md", "no frontmatter"),
+        ("p/.sinew/skills/b/SKILL.md", &skill("Bad Name", "x")),
+        ("p/.sinew/skills/c/SKILL.md", &skill("c", &long)),
+        ("p/.sinew/skills/d/SKILL.md", "---\ndescription: never closed\n"),
+        ("p/.sinew/skills/e/SKILL.md", &huge),
+        ("p/.sinew/skills/f/SKILL.md", &bomb),
+        ("p/.sinew/skills/g/SKILL.md", "---\ndescription: [a\n---\n"),
+        ("p/.sinew/skills/h/SKILL.md", &deep),
+        ("p/.sinew/skills/ok/SKILL.md", "\u{feff}---\r\ndescription: good\r\nlicense: MIT\r\n---\r\nBody\r\n"),
+    ]);
+    stage.put("p/.sinew/skills/i/SKILL.md", b"---\ndescription: a\xffb\n---\n");
+    let resources = stage.load();
+    assert_eq!(names(&resources), [("i", "a\u{fffd}b"), ("ok", "good")]);
+    let warnings = stage.warnings(&resources);
+    let starts = [
+        ("a", "it needs a description of 1 to 1024 characters"),
+        ("b", "the name \"Bad Name\" must be"),
+        ("c", "it needs a description"),
+        ("d", "the line `---` at the end of the frontmatter is missing"),
+        ("e", "larger than 256 KB"),
+        ("f", "bad frontmatter: a"),
+        ("g", "bad frontmatter: "),
+        ("h", "bad frontmatter: "),
+    ];
+    assert_eq!(warnings.len(), starts.len(), "{warnings:#?}");
+    for (warning, (name, start)) in warnings.iter().zip(starts) {
+        assert!(warning.starts_with(&format!("p/.sinew/skills/{name}/SKILL.md: {start}")), "{warning}");
+    }
+}
+
+#[test]
+fn a_skill_says_itself_and_what_the_user_said() {
+    let stage = Stage::new(&[("p/.sinew/skills/a/SKILL.md", &skill("a", "x"))]);
+    let resources = stage.load();
+    let folder = stage.path("p/.sinew/skills/a");
+    let folder = folder.display();
+    let plain = format!(
+        "<skill name=\"a\" location=\"{folder}/SKILL.md\">\nPaths in it are relative to {folder}.\n\nBody of a.\n</skill>"
+    );
+    let skill = resources.skill("a").unwrap();
+    assert_eq!(skill.prompt("").unwrap(), plain);
+    assert_eq!(skill.prompt("do it").unwrap(), format!("{plain}\n\nUser: do it"));
+    assert_eq!(
+        resources.listings(true),
+        [format!(
+            "<available_skills>\nRead skill://<name> before work that a skill is for; skill://<name>/<path> is a file of \
+             it.\n<skill name=\"a\"><description>x</description><location>{folder}/SKILL.md</location></skill>\n\
+             </available_skills>"
+        )]
+    );
+    assert_eq!(resources.listings(false), [""; 0]);
+}
+
+#[test]
+fn no_path_leaves_the_folder_of_a_skill() {
+    let stage = Stage::new(&[
+        ("p/.sinew/skills/a/SKILL.md", &skill("a", "x")),
+        ("p/.sinew/skills/a/doc/b.md", "b"),
+        ("p/.sinew/skills/secret", "s"),
+    ]);
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("../secret", stage.path("p/.sinew/skills/a/link")).unwrap();
+    let resources = stage.load();
+    assert_eq!(resources.skill_file("a").unwrap(), stage.path("p/.sinew/skills/a/SKILL.md"));
+    assert_eq!(resources.skill_file("a/doc/b.md").unwrap(), stage.path("p/.sinew/skills/a/doc/b.md"));
+    for escape in ["a/../secret", "a//etc/passwd", "a/doc/../../secret", "a/link", "a/doc\\..\\b"] {
+        if cfg!(windows) && escape == "a/link" {
+            continue;
+        }
+        assert!(resources.skill_file(escape).unwrap_err().starts_with("Refused: "), "{escape}");
+    }
+    assert_eq!(resources.skill_file("b/c").unwrap_err(), "Unknown skill: b. Available: a");
+    assert!(resources.skill_file("a/none").unwrap_err().starts_with("Cannot read skill://a/none: "));
+}
+
+#[test]
+fn rules_go_where_their_frontmatter_says() {
+    let stage = Stage::new(&[
+        ("p/.sinew/rules/always.md", "---\nalwaysApply: true\ndescription: x\n---\nBe <brief>.\n"),
+        ("p/.sinew/rules/listed.mdc", "---\ndescription: about \"SQL\"\nglobs: *.sql,db/{a,b}.rs\n---\nUse joins.\n"),
+        ("p/.sinew/rules/stream.md", "---\ncondition: todo!\nscope: [text, \"tool:edit(*.{rs,toml})\"]\n---\nNo.\n"),
+        ("p/.sinew/rules/lost.md", "Nobody reads this."),
+        ("agent/rules/always.md", "---\nalwaysApply: true\n---\nUser.\n"),
+        ("agent/rules/alias.md", "---\nttsrTrigger: [a, b]\ninterruptMode: never\n---\nAlias.\n"),
+        ("agent/rules/scope.md", "---\ncondition: x\nscope: nonsense\n---\nx\n"),
+        ("p/.cursor/rules/c.mdc", "---\nalwaysApply: true\n---\nCursor.\n"),
+        ("p/.windsurf/rules/w.md", "---\ntrigger: always_on\n---\nWindsurf.\n"),
+        ("p/.clinerules", "Cline.\n"),
+    ]);
+    let resources = stage.load();
+    let found: Vec<(&str, &Bucket)> = resources.rules.iter().map(|rule| (rule.name.as_str(), &rule.bucket)).collect();
+    let stream = |conditions: &[&str], scopes: Vec<stream::Scope>, interrupt| Bucket::Stream {
+        conditions: conditions.iter().map(ToString::to_string).collect(),
+        scopes,
+        interrupt,
+    };
+    let edit = stream::Scope::Tool { name: Some("edit".into()), glob: Some("*.{rs,toml}".into()) };
+    assert_eq!(
+        found,
+        [
+            ("always", &Bucket::Always),
+            ("listed", &Bucket::Listed),
+            ("stream", &stream(&["todo!"], vec![stream::Scope::Text, edit], None)),
+            ("alias", &stream(&["a", "b"], vec![], Some(stream::InterruptMode::Never))),
+        ]
+    );
+    let warnings = stage.warnings(&resources);
+    assert_eq!(warnings.len(), 3, "{warnings:#?}");
+    assert!(warnings[0].starts_with("p/.sinew/rules/listed.mdc: bad frontmatter: "), "{warnings:#?}");
+    assert!(warnings[0].ends_with("; lines of `key: value` count"), "{warnings:#?}");
+    assert_eq!(
+        warnings[1..],
+        [
+            "p/.sinew/rules/lost.md: not used: it has neither condition, nor alwaysApply, nor description",
+            "agent/rules/scope.md: unknown scope \"nonsense\": use text, thinking, tool or tool:<name>(<glob>)",
+        ]
+    );
+    assert_eq!(resources.applied_rules(), "<rule name=\"always\">\nBe <brief>.\n</rule>");
+    assert_eq!(
+        resources.listings(true),
+        ["<rules>\nRead rule://<name> before work that a rule is about.\n\
+          <rule name=\"listed\" globs=\"*.sql, db/{a,b}.rs\">about &quot;SQL&quot;</rule>\n</rules>"]
+    );
+    assert_eq!(resources.rule_text("listed").unwrap(), "Use joins.");
+    assert_eq!(resources.rule_text("x").unwrap_err(), "Unknown rule: x. Available: always, listed, stream, alias");
+    let foreign = Resources::load(&ResourceOptions { foreign_rules: true, ..stage.options() });
+    assert!(foreign.applied_rules().contains("Cursor."), "{}", foreign.applied_rules());
+    assert!(foreign.applied_rules().contains("Windsurf."));
+    assert!(foreign.applied_rules().contains("<rule name=\"clinerules\">\nCline.\n</rule>"));
+    assert!(Resources::load(&ResourceOptions { rules: false, ..stage.options() }).rules.is_empty());
+}
+
+#[test]
+fn commands_and_templates_have_names_and_descriptions() {
+    let line = "A first line that is longer than sixty characters, so that it is cut somewhere";
+    let stage = Stage::new(&[
+        ("p/.sinew/commands/git/review.md", "---\ndescription: Review\nargument-hint: <branch>\nmodel: fast\n---\n$1"),
+        ("agent/commands/git/review.md", "user"),
+        ("agent/commands/hello.md", line),
+        ("p/.sinew/prompts/hello.md", "hidden by the command"),
+        ("p/.sinew/prompts/t.md", "project"),
+        ("agent/prompts/t.md", "user"),
+        ("more/n.md", "named"),
+    ]);
+    let options = ResourceOptions { named_templates: vec![stage.path("more/n.md")], ..stage.options() };
+    let resources = Resources::load(&options);
+    let found: Vec<(&str, &str)> =
+        resources.templates.iter().map(|template| (template.name.as_str(), template.description.as_str())).collect();
+    let cut = format!("{}...", &line[..60]);
+    assert_eq!(found, [("git:review", "Review"), ("hello", &cut), ("n", "named"), ("t", "project")]);
+    assert_eq!(resources.templates[0].hint.as_deref(), Some("<branch>"));
+    assert_eq!(resources.templates[0].model.as_deref(), Some("fast"));
+    assert_eq!(resources.warnings, [""; 0]);
+    let off = Resources::load(&ResourceOptions { templates: false, ..options });
+    assert_eq!(off.templates.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["git:review", "hello", "n"]);
+}
+
+#[test]
+fn arguments_are_divided_at_blanks_outside_of_quotes() {
+    let check = |text: &str, expect: &[&str]| assert_eq!(arguments(text), expect, "{text}");
+    check("a  b\tc\n", &["a", "b", "c"]);
+    check("'a b' \"c 'd\" e'f g'h", &["a b", "c 'd", "ef gh"]);
+    check("a\\ b \\\"c d\"", &["a\\", "b", "\\c d"]);
+    check("\"\" '' x", &["", "", "x"]);
+    check("a 'b c", &["a", "b c"]);
+    check("", &[]);
+}
+
+#[test]
+fn places_take_their_arguments() {
+    let given: Vec<String> = ["one", "two", "$1", "${@:1}", "five"].map(String::from).to_vec();
+    let check = |text: &str, expect: &str| assert_eq!(substitute(text, &given), expect, "{text}");
+    check("$1-$2-$9-${1}-${12}", "one-two--one-");
+    check("$3 $4", "$1 ${@:1}");
+    check("$@", "one two $1 ${@:1} five");
+    check("<$ARGUMENTS>", "<one two $1 ${@:1} five>");
+    check(
+        "${@:2}|${@:4:1}|${@:2:2}|${@:0}|${@:9}|${@:5:9}",
+        "two $1 ${@:1} five|${@:1}|two $1|one two $1 ${@:1} five||five",
+    );
+    check(
+        "$0 $$ $x ${ ${x} ${@} ${@:} ${@:x} ${} $ ${0} ${99999999999999999999}",
+        "$0 $$ $x ${ ${x} ${@} ${@:} ${@:x} ${} $ ${0} ${99999999999999999999}",
+    );
+    check("$10", "one0");
+    check("é$1漢", "éone漢");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// An argument stands in the result as it was given, whatever it looks like.
+    #[test]
+    fn arguments_are_never_expanded_again(
+        given in proptest::collection::vec("[$@{}:0-9a-zA-Z ]{0,12}|\\$ARGUMENTS|\\$\\{@:1\\}|\\$1", 0..5),
+        places in proptest::collection::vec(0_usize..7, 0..8),
+    ) {
+        const PLACES: [&str; 7] = ["$1", "${2}", "$@", "$ARGUMENTS", "${@:2}", "${@:2:2}", " plain "];
+        let text: String = places.iter().map(|at| format!("{}\u{1}", PLACES[*at])).collect();
+        let part = |from: usize, to: usize| given[from.min(given.len())..to.min(given.len())].join(" ");
+        let expect: String = places.iter().map(|at| {
+            let all = given.len();
+            let part = match at {
+                0 => part(0, 1),
+                1 => part(1, 2),
+                2 | 3 => part(0, all),
+                4 => part(1, all),
+                5 => part(1, 3),
+                _ => " plain ".into(),
+            };
+            format!("{part}\u{1}")
+        }).collect();
+        prop_assert_eq!(substitute(&text, &given), expect);
+    }
+
+    /// Nothing that a file may hold makes reading it fail.
+    #[test]
+    fn no_file_is_too_strange(text in "\\PC{0,200}|(---\n)?([a-z&*\\[\\]{}:,'\"| -]{0,20}\n){0,8}(---\n)?.{0,20}") {
+        let (front, _) = frontmatter::lenient(&text);
+        prop_assert!(front.body.len() <= text.len());
+        let _ = frontmatter::strict(&text);
+        let _ = substitute(&text, &arguments(&text));
+    }
+}
+
+struct Greets;
+
+impl CommandHandler for Greets {
+    fn execute<'a>(&'a self, arguments: &'a str, _context: &'a Context) -> Boxed<'a, Result<CommandResult, String>> {
+        Box::pin(async move {
+            match arguments {
+                "info" => Ok(CommandResult::Info("hi".into())),
+                "fail" => Err("no".into()),
+                "panic" => panic!("oh"),
+                other => Ok(CommandResult::Prompt(format!("Greet {other}"))),
+            }
+        })
+    }
+}
+
+struct Adds;
+
+impl Extension for Adds {
+    fn name(&self) -> std::borrow::Cow<'static, str> {
+        "adds".into()
+    }
+
+    fn commands(&self) -> Vec<SlashCommand> {
+        let command =
+            |name: &str| SlashCommand { name: name.into(), description: String::new(), handler: Arc::new(Greets) };
+        vec![command("greet"), command("greet")]
+    }
+}
+
+/// A picture of one point.
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+
+async fn read(stage: &Stage, resources: &Resources, text: &str, before: &str) -> Prompt {
+    let (commands, doubled) = Commands::new(&[Arc::new(Adds) as Arc<dyn Extension>]);
+    assert_eq!(doubled, ["greet"]);
+    let options = stage.options();
+    let attacher =
+        Attacher { places: &options.places, images: crate::tools::ImageSettings::default(), cancel: Cancel::never() };
+    let cancel = CancellationToken::new();
+    let context = Context { cwd: stage.path("p"), session: "s".into(), file: None, has_ui: false, cancel };
+    let reading = Reading { commands: &commands, resources, attacher: &attacher, context: &context, now: 1 };
+    reading.read(text, before).await
+}
+
+fn said(prompt: &Prompt) -> Vec<String> {
+    prompt
+        .messages
+        .iter()
+        .map(|message| match message {
+            AgentMessage::User(user) => user.content.text(),
+            AgentMessage::FileMention(mention) => {
+                mention.files.iter().map(|file| format!("[{}: {}]", file.path, file.content)).collect()
+            }
+            other => other.role().to_string(),
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn a_prompt_is_a_command_a_skill_a_template_or_a_text() {
+    let stage = Stage::new(&[
+        ("p/.sinew/skills/a/SKILL.md", "---\ndescription: x\n---\nSee @scope/pkg."),
+        ("p/.sinew/commands/greet.md", "hidden by the extension"),
+        ("p/.sinew/commands/look.md", "---\nthinking: high\n---\nLook at @f.txt for $1"),
+        ("p/f.txt", "F\n"),
+    ]);
+    let resources = stage.load();
+    let check = async |text: &str, expect: &[&str]| {
+        let prompt = read(&stage, &resources, text, "").await;
+        assert_eq!(said(&prompt), expect, "{text}");
+        prompt
+    };
+    check("/greet me", &["Greet me"]).await;
+    assert_eq!(check("/greet info", &[]).await.info.as_deref(), Some("hi"));
+    assert_eq!(check("/greet fail", &[]).await.warnings, ["/greet: no"]);
+    assert_eq!(check("/greet panic", &[]).await.warnings, ["/greet: oh"]);
+    let look = check("/look 'the reason'", &["[f.txt: F\n]", "Look at @f.txt for the reason"]).await;
+    assert_eq!(look.thinking.as_deref(), Some("high"));
+    check("/unknown @f.txt", &["[f.txt: F\n]", "/unknown @f.txt"]).await;
+    check("/usr/bin/env is missing", &["/usr/bin/env is missing"]).await;
+    check("/skill:none x", &["/skill:none x"]).await;
+    let skill = resources.skill("a").unwrap().prompt("with @f.txt").unwrap();
+    let used = check("/skill:a with @f.txt", &["[f.txt: F\n]", &skill]).await;
+    assert_eq!(used.warnings, [""; 0], "what the skill says of others is no mention");
+    let off = Resources { skill_commands: false, ..resources.clone() };
+    assert_eq!(said(&read(&stage, &off, "/skill:a", "").await), ["/skill:a"]);
+    let piped = read(&stage, &resources, "/look x", "data @nothing").await;
+    assert_eq!(said(&piped), ["[f.txt: F\n]", "data @nothing\n\nLook at @f.txt for x"]);
+    assert_eq!(piped.warnings, [""; 0]);
+}
+
+#[tokio::test]
+async fn mentions_attach_files_folders_and_pictures() {
+    let stage = Stage::new(&[("p/a b.txt", "one\ntwo"), ("p/d/x.rs", ""), ("p/d/sub/y", ""), ("p/f.txt", "F\n")]);
+    stage.put("p/wide.txt", [0xff, 0xfe, b'h', 0, 0xe9, 0]);
+    stage.put("p/bin", [1, 0, 2]);
+    stage.put("p/long.txt", "0123456789\n".repeat(10_000));
+    stage.put("p/line.txt", "é".repeat(60_000));
+    stage.put("p/pic.png", base64::engine::general_purpose::STANDARD.decode(PIXEL).unwrap());
+    let none = Resources::default();
+    let files = |prompt: &Prompt| match &prompt.messages[0] {
+        AgentMessage::FileMention(mention) => mention.files.clone(),
+        other => panic!("{other:?}"),
+    };
+    let prompt = read(&stage, &none, "@\"a b.txt\" and @f.txt, @f.txt (@x) @d @wide.txt", "").await;
+    let found: Vec<(String, String, u64)> =
+        files(&prompt).into_iter().map(|file| (file.path, file.content, file.line_count)).collect();
+    let expect = [("a b.txt", "one\ntwo", 2), ("f.txt", "F\n", 1), ("d", "sub/\nx.rs (0 B)", 2), ("wide.txt", "hé", 1)];
+    assert_eq!(found, expect.map(|(path, content, lines)| (path.to_string(), content.to_string(), lines)));
+    assert_eq!(prompt.warnings, [""; 0]);
+    let prompt = read(&stage, &none, "@missing @bin @gone and @f.txt", "").await;
+    assert_eq!(files(&prompt).len(), 1);
+    let error = "No such file or directory (os error 2)";
+    if cfg!(unix) {
+        assert_eq!(
+            prompt.warnings,
+            [format!("not attached: @missing: {error}; @bin: it is neither a text nor a picture; @gone: {error}")]
+        );
+    }
+    let prompt = read(&stage, &none, "@long.txt @line.txt @pic.png", "").await;
+    let [long, line, pic] = &files(&prompt)[..] else { panic!("{prompt:?}") };
+    assert_eq!(long.line_count, 10_000);
+    assert!(long.content.ends_with("\n[2000 of 10000 lines are attached; read the file for the rest]\n"));
+    assert!(line.content.starts_with('é') && line.content.len() < 52_000);
+    assert_eq!(pic.image.as_ref().unwrap().mime_type, "image/png");
+    assert!(read(&stage, &none, "nothing @ here", "").await.messages.len() == 1);
+}
+
+#[test]
+fn a_folder_with_ten_thousand_files_costs_no_read_of_them() {
+    let stage = Stage::new(&[("p/.sinew/skills/a/SKILL.md", &skill("a", "x"))]);
+    for index in 0..10_000 {
+        fs::write(stage.path(&format!("p/.sinew/skills/a/{index}")), "").unwrap();
+    }
+    fs::write(stage.path("p/.sinew/skills/plain.md"), "no skill").unwrap();
+    let resources = stage.load();
+    assert_eq!(names(&resources), [("a", "x")]);
+    assert_eq!(resources.warnings, [""; 0]);
+    let options = ResourceOptions { skill_directories: vec![stage.path("p/.sinew")], ..stage.options() };
+    assert_eq!(names(&Resources::load(&options)), [("a", "x")]);
+}
+
+#[cfg(unix)]
+#[test]
+fn what_is_no_regular_file_is_not_opened() {
+    let stage = Stage::new(&[("p/.sinew/rules/x", "")]);
+    let pipe = stage.path("p/.sinew/rules/pipe.md");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let resources = stage.load();
+    assert!(resources.rules.is_empty());
+    let options = stage.options();
+    let attacher =
+        Attacher { places: &options.places, images: crate::tools::ImageSettings::default(), cancel: Cancel::never() };
+    assert_eq!(attacher.one(".sinew/rules/pipe.md").unwrap_err(), "it is a pipe, a socket or a device");
+    assert!(source::text(Path::new("/dev/zero")).is_err());
+}

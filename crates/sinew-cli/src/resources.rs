@@ -1,0 +1,54 @@
+//! Skills, commands, templates and rules, as the flags and settings want them.
+
+use std::sync::Arc;
+
+use sinew_agent::resource::stream::{StreamRules, StreamSettings};
+use sinew_agent::resource::{Places, ResourceOptions, Resources};
+use sinew_agent::settings::Settings;
+use sinew_agent::tools::ImageSettings;
+
+use crate::args::Args;
+use crate::config::Paths;
+
+/// What was found, and what it takes to look again.
+pub(crate) struct Loaded {
+    pub(crate) options: ResourceOptions,
+    pub(crate) resources: Arc<Resources>,
+    /// The rules that answers are held against.
+    pub(crate) rules: Option<StreamRules>,
+    /// What becomes of pictures that are attached.
+    pub(crate) images: ImageSettings,
+}
+
+/// Finds everything. What cannot be used is told in `warnings`.
+pub(crate) fn load(args: &Args, paths: &Paths, settings: &Settings, warnings: &mut Vec<String>) -> Loaded {
+    let options = options(args, paths, settings);
+    let resources = Arc::new(Resources::load(&options));
+    warnings.extend(resources.warnings.iter().cloned());
+    let (stream, faults) = StreamSettings::new(settings);
+    warnings.extend(faults);
+    let (rules, faults) = StreamRules::new(&resources.rules, stream);
+    warnings.extend(faults);
+    Loaded { options, resources, rules, images: settings.tools().images }
+}
+
+/// Where they are and which of them count.
+fn options(args: &Args, paths: &Paths, settings: &Settings) -> ResourceOptions {
+    let places = Places {
+        cwd: paths.cwd.clone(),
+        project: paths.project.clone(),
+        agent: paths.agent.clone(),
+        home: std::env::home_dir(),
+    };
+    let named = |flag: &'static str| args.values(flag).map(|path| places.resolve(path)).collect();
+    let (named_skills, named_templates) = (named("skill"), named("prompt-template"));
+    let options = ResourceOptions::new(places, settings);
+    ResourceOptions {
+        skills: options.skills && !args.has("no-skills"),
+        templates: !args.has("no-prompt-templates"),
+        rules: !args.has("no-rules"),
+        named_skills,
+        named_templates,
+        ..options
+    }
+}

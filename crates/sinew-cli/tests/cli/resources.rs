@@ -1,0 +1,149 @@
+//! Skills, commands, templates and rules, seen from outside.
+
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, call, chat, finish, messages, strict, text};
+
+/// The system prompt of the only request to a server.
+fn system(stage: &Stage, server: &sinew_testkit::provider::Server, args: &[&str]) -> String {
+    let ran = stage.run(&[args, &["-p", "go"]].concat());
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let requests = server.requests();
+    let body: Value = serde_json::from_slice(&requests.last().unwrap().body).unwrap();
+    body["messages"][0]["content"].to_string()
+}
+
+fn answers(count: usize) -> sinew_testkit::provider::Server {
+    strict((0..count).map(|_| chat(&json!({"content": "ok"}), "stop")).collect())
+}
+
+#[test]
+fn the_system_prompt_has_its_parts_in_order() {
+    let server = answers(5);
+    let stage = Stage::served(&server);
+    stage.write("project/.sinew/skills/a/SKILL.md", "---\ndescription: A-SKILL\n---\n");
+    stage.write("project/.sinew/rules/r.md", "---\nalwaysApply: true\n---\nA-RULE");
+    stage.write("project/.sinew/rules/l.md", "---\ndescription: L-RULE\n---\nx");
+    stage.write("project/AGENTS.md", "PROJECT-FILE");
+    stage.write("home/agent/APPEND_SYSTEM.md", "APPENDED-USER");
+    stage.write("project/.sinew/APPEND_SYSTEM.md", "APPENDED-PROJECT");
+    let prompt = system(&stage, &server, &["--append-system-prompt", "APPENDED-FLAG"]);
+    let order = [
+        "You are Sinew",
+        "APPENDED-USER",
+        "APPENDED-PROJECT",
+        "APPENDED-FLAG",
+        "A-RULE",
+        "PROJECT-FILE",
+        "A-SKILL",
+        "L-RULE",
+        "Current date",
+    ];
+    let places: Vec<Option<usize>> = order.iter().map(|part| prompt.find(part)).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?}\n{prompt}");
+    let off = system(&stage, &server, &["--no-skills", "--no-rules", "-nc"]);
+    assert!(["A-RULE", "PROJECT-FILE", "A-SKILL", "L-RULE"].iter().all(|part| !off.contains(part)), "{off}");
+    let named = system(&stage, &server, &["--no-skills", "--skill", ".sinew/skills/a"]);
+    assert!(named.contains("A-SKILL"), "{named}");
+    let toolless = system(&stage, &server, &["--tools", "bash"]);
+    assert!(!toolless.contains("A-SKILL") && toolless.contains("A-RULE"), "who cannot read gets no list\n{toolless}");
+    let mut command = stage.command(&["-p", "go"]);
+    command.env("SINEW_NULL_PROMPT", "1");
+    assert_eq!(finish(command).code, Some(0));
+    let body: Value = serde_json::from_slice(&server.requests().last().unwrap().body).unwrap();
+    assert_eq!(body["messages"][0]["role"], "user", "{body}");
+}
+
+#[test]
+fn a_skill_and_a_rule_are_read_by_their_address() {
+    let stage = Stage::scripted(&[
+        call("A", "read", json!({"path": "skill://a"})),
+        call("B", "read", json!({"path": "skill://a/doc.md"})),
+        call("C", "read", json!({"path": "skill://a/../../../script.jsonl"})),
+        call("D", "read", json!({"path": "rule://l", "offset": 2})),
+        call("E", "read", json!({"path": "rule://none"})),
+        text("done"),
+    ]);
+    stage.write("project/.sinew/skills/a/SKILL.md", "---\ndescription: x\n---\nBody\n");
+    stage.write("project/.sinew/skills/a/doc.md", "Doc\n");
+    stage.write("project/.sinew/rules/l.md", "---\ndescription: x\n---\nOne\nTwo\n");
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let results: Vec<String> =
+        stage.said().into_iter().filter(|(role, _)| role == "toolResult").map(|(_, text)| text).collect();
+    assert!(results[0].contains(":Body"), "{results:?}");
+    assert_eq!(results[1], "1:Doc");
+    assert!(results[2].starts_with("Refused: "), "{results:?}");
+    assert_eq!(results[3], "2:Two");
+    assert_eq!(results[4], "Unknown rule: none. Available: l");
+}
+
+#[test]
+fn commands_templates_and_skills_are_used_in_print_mode() {
+    let stage = Stage::scripted(&[text("A"), text("B"), text("C"), text("D")]);
+    stage.write("project/.sinew/skills/a/SKILL.md", "---\ndescription: x\n---\nBody of a");
+    stage.write("project/.sinew/commands/fix.md", "Fix $1 in @notes.txt");
+    stage.write("project/more/t.md", "Named $@");
+    stage.write("project/notes.txt", "N\n");
+    let ran = stage.piped(
+        &["-p", "--prompt-template", "more/t.md", "/fix 'a $2 b'", "/t x y", "/skill:a now", "/unknown x"],
+        "data /fix @none",
+    );
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
+    let said: Vec<String> = stage.said().into_iter().filter(|(role, _)| role == "user").map(|(_, text)| text).collect();
+    assert_eq!(said[0], "data /fix @none\n\nFix a $2 b in @notes.txt");
+    assert_eq!(said[1], "Named x y");
+    assert!(said[2].starts_with("<skill name=\"a\"") && said[2].ends_with("</skill>\n\nUser: now"), "{said:?}");
+    assert_eq!(said[3], "/unknown x");
+    let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
+    assert!(file.contains("fileMention") && file.contains("N\\n"), "{file}");
+}
+
+#[test]
+fn a_template_borrows_its_model_and_level() {
+    let server = answers(2);
+    let stage = Stage::served(&server);
+    stage.write("project/.sinew/prompts/t.md", "---\nthinking: high\nmodel: no-such-model\n---\nGo");
+    let ran = stage.run(&["-p", "/t", "after"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Warning: model no-such-model: "), "{}", ran.stderr);
+    let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
+    let levels: Vec<&str> = file
+        .lines()
+        .filter(|line| line.contains("thinking_level_change"))
+        .map(|line| if line.contains("\"high\"") { "high" } else { "other" })
+        .collect();
+    assert_eq!(levels, ["other", "high", "other"], "{file}");
+}
+
+#[test]
+fn a_rule_stops_an_answer_in_the_real_program() {
+    let stage = Stage::scripted(&[text("I use a forbidden word"), text("I am good")]);
+    stage.write("project/.sinew/rules/r.md", "---\ncondition: for\\w+den\n---\nNot that word.");
+    let ran = stage.play(&["-p", "--mode", "json", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("{\"type\":\"ttsr_triggered\",\"rules\":[\"r\"]}"), "{}", ran.stdout);
+    let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
+    assert!(file.contains("\"ttsr_injection\"") && file.contains("Not that word."), "{file}");
+    assert_eq!(messages(&stage.files()[0]).last().unwrap().1, "I am good");
+    // Once is enough, also in another process.
+    stage.write("project/script.jsonl", &text("a forbidden word").to_string());
+    let ran = stage.play(&["-p", "--continue", "again"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "a forbidden word\n"), "{}", ran.stderr);
+    stage.write("home/agent/settings.json", "{\"ttsr\": {\"enabled\": false}}");
+    let ran = stage.play(&["-p", "--mode", "json", "go"]);
+    assert!(!ran.stdout.contains("ttsr"), "{}", ran.stdout);
+}
+
+#[test]
+fn what_is_wrong_with_resources_is_said_once_and_stops_nothing() {
+    let stage = Stage::scripted(&[text("ok")]);
+    stage.write("project/.sinew/skills/a/SKILL.md", "nothing");
+    stage.write("project/.sinew/rules/r.md", "---\ncondition: \"(\"\n---\nx");
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "ok\n"));
+    let warnings: Vec<&str> = ran.stderr.lines().collect();
+    assert_eq!(warnings.len(), 2, "{}", ran.stderr);
+    assert!(warnings[0].contains("a/SKILL.md: it needs a description"), "{}", ran.stderr);
+    assert!(warnings[1].contains("r.md: condition \"(\" is not used: "), "{}", ran.stderr);
+}
