@@ -60,6 +60,7 @@ impl ShellSetup {
             cwd: None,
             snapshot: snapshot_path.map(Into::into),
             engine: engine.and_then(|name| Engine::from_name(&name)).unwrap_or_default(),
+            bash: None,
         };
         (companion, options)
     }

@@ -240,6 +240,7 @@ impl Settings {
     #[must_use]
     pub fn tools(&self) -> tools::Settings {
         let default = tools::Settings::default();
+        let shell = self.text("shellPath");
         tools::Settings {
             file_guard: match self.text("fileGuard").as_deref() {
                 Some("off") => tools::FileGuard::Off,
@@ -267,7 +268,12 @@ impl Settings {
                 patterns: self.rules(),
             },
             bash_timeout_seconds: self.number("bash.timeoutSeconds"),
-            engine: self.text("shellPath").and_then(|name| Engine::from_name(&name)).unwrap_or_default(),
+            // `auto`, `bash` and `brush` are names, everything else is the path of a bash.
+            engine: shell.as_deref().and_then(Engine::from_name).unwrap_or_default(),
+            bash: shell.filter(|name| Engine::from_name(name).is_none()).map(Into::into),
+            jobs: self.flag("async.enabled"),
+            auto_background_ms: self.number("bash.autoBackground.thresholdMs"),
+            todo_auto_clear_seconds: self.get("todo.autoClearSeconds").as_i64().unwrap_or_default(),
             shell_command_prefix: self.text("shellCommandPrefix"),
             // An empty list passes none.
             pass_through: match self.get("env.passThrough").is_null() {

@@ -94,7 +94,7 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
         tool_lines: environment.stdout || settings.flag("verbose"),
         colour: environment.colour(environment.stderr),
     };
-    let code = modes::run(agent, prompts, warnings, look).await;
+    let code = modes::run(agent, &host, prompts, warnings, look).await;
     host.close();
     Ok(code)
 }
@@ -139,6 +139,8 @@ fn host(
         artifacts: Arc::new(artifacts),
         http: models::http(environment, settings),
         ask: None,
+        console: None,
+        shells: Arc::default(),
         settings: tools::Settings {
             ci: !environment.is_on("SINEW_BASH_NO_CI"),
             provider_keys: chooser.key_names(),

@@ -47,10 +47,10 @@ impl Companion {
         &self.inner.path
     }
 
-    /// The bash along the `PATH` of `env`, if it is of version 4.4 or later. The answer is kept until the file
-    /// changes; finding it out the first time runs it once.
-    pub(crate) fn bash(&self, env: &crate::Environment) -> Option<OsString> {
-        let file = environment::find_program(environment::value(env, "PATH"), "bash")?;
+    /// The bash at `path`, a name of it along the `PATH` of `env`, if it is of version 4.4 or later. The answer is kept
+    /// until the file changes; finding it out the first time runs it once.
+    pub(crate) fn bash(&self, env: &crate::Environment, path: &Path) -> Option<OsString> {
+        let file = environment::find_program(environment::value(env, "PATH"), path)?;
         let changed = std::fs::metadata(&file).and_then(|facts| facts.modified()).ok()?;
         let key = (file, changed);
         let known = self.bashes().get(&key).copied();

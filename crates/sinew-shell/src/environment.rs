@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use sinew_base::{Error, Result};
 
@@ -53,15 +54,20 @@ pub(crate) fn check_run(env: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// Where a program is found along `PATH`.
-pub(crate) fn find_program(path: Option<&OsStr>, name: &str) -> Option<OsString> {
+/// Where a program is found along `PATH`; a name with a slash is its own answer.
+pub(crate) fn find_program(path: Option<&OsStr>, name: &Path) -> Option<OsString> {
     use rustix::fs::{Access, access};
+    let runs =
+        |file: PathBuf| (file.is_file() && access(&file, Access::EXEC_OK).is_ok()).then(|| file.into_os_string());
+    if name.as_os_str().as_bytes().contains(&b'/') {
+        return runs(name.to_path_buf());
+    }
     // What the system uses when there is no PATH.
     let path = path.unwrap_or(OsStr::new("/usr/local/bin:/usr/bin:/bin"));
-    path.as_bytes().split(|byte| *byte == b':').filter(|dir| dir.starts_with(b"/")).find_map(|dir| {
-        let file = std::path::Path::new(OsStr::from_bytes(dir)).join(name);
-        (file.is_file() && access(&file, Access::EXEC_OK).is_ok()).then(|| file.into_os_string())
-    })
+    path.as_bytes()
+        .split(|byte| *byte == b':')
+        .filter(|dir| dir.starts_with(b"/"))
+        .find_map(|dir| runs(Path::new(OsStr::from_bytes(dir)).join(name)))
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -118,18 +119,27 @@ fn follow(link: Link, mut carrier: Carrier<'_>, watch: &Watch) -> Result<RunResu
 
 /// The program of the engine and the arguments that every start has, its name first.
 pub(crate) fn interpreter(companion: &Companion, shell: &ShellOptions) -> Result<(OsString, Vec<OsString>)> {
-    if shell.engine != Engine::Brush
-        && let Some(bash) = companion.bash(&shell.env)
-    {
+    if let Some(bash) = bash(companion, shell) {
         return Ok((bash, ["bash", "--noprofile", "--norc"].map(OsString::from).to_vec()));
     }
-    if shell.engine == Engine::Bash {
-        return Err(Error::new(
+    let missing = |place: String| {
+        Error::new(
             sinew_base::ErrorCode::NotFound,
-            "Failed to initialize shell: no bash of version 4.4 or later on PATH: install one, or use engine \"brush\"",
-        ));
+            format!("Failed to initialize shell: no bash of version 4.4 or later {place}"),
+        )
+    };
+    match (&shell.bash, shell.engine) {
+        (Some(path), Engine::Auto | Engine::Bash) => return Err(missing(format!("at {}", path.display()))),
+        (None, Engine::Bash) => return Err(missing("on PATH: install one, or use engine \"brush\"".into())),
+        _ => {}
     }
     Ok((companion.path().into(), ["sinew-shell-host", "brush"].map(OsString::from).to_vec()))
+}
+
+/// The bash that the options name, unless they want the embedded interpreter.
+pub(crate) fn bash(companion: &Companion, shell: &ShellOptions) -> Option<OsString> {
+    let name = shell.bash.as_deref().unwrap_or(Path::new("bash"));
+    (shell.engine != Engine::Brush).then(|| companion.bash(&shell.env, name)).flatten()
 }
 
 /// Whether these are the arguments of the embedded interpreter.

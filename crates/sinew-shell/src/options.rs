@@ -52,6 +52,9 @@ pub struct ShellOptions {
     pub snapshot: Option<PathBuf>,
     /// Default: [`Engine::Auto`].
     pub engine: Engine,
+    /// The bash of [`Engine::Auto`] and [`Engine::Bash`]: a path, or a name on `PATH`. One that is missing or too old
+    /// is an error of the first run. Default: the first `bash` on `PATH`.
+    pub bash: Option<PathBuf>,
 }
 
 /// One command.

@@ -301,10 +301,26 @@ fn shell_private_variables_of_the_host_stay_with_it() {
 }
 
 #[test]
+fn a_bash_that_is_named_runs_the_commands() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("my-bash");
+    std::fs::write(&path, "#!/bin/sh\nMINE=yes exec bash \"$@\"\n").unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let shell = Shell::new(companion(), ShellOptions { bash: Some(path), ..options(Engine::Auto) });
+    assert_eq!(shell.output("echo $MINE").unwrap().1, "yes\n");
+    assert_eq!(shell.engine(), Engine::Bash);
+}
+
+#[test]
 fn a_missing_bash_and_a_missing_companion_are_errors_with_a_way_out() {
     let no_path = ShellOptions { env: vec![("PATH".into(), "/nowhere".into())], ..options(Engine::Bash) };
     let error = Shell::new(companion(), no_path).output("echo").unwrap_err();
     assert!(error.message().contains("no bash of version 4.4"), "{error}");
+    let named = |path: &str| ShellOptions { bash: Some(path.into()), ..options(Engine::Auto) };
+    let error = Shell::new(companion(), named("/bin/false")).output("echo").unwrap_err();
+    let text = "Failed to initialize shell: no bash of version 4.4 or later at /bin/false";
+    assert_eq!(error.message(), text);
     let nobody = sinew_shell::Companion::new("/no/such/companion");
     let error = Shell::new(nobody, options(Engine::Brush)).output("echo").unwrap_err();
     assert!(error.message().starts_with("Failed to initialize shell"), "{error}");

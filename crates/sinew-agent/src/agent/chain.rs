@@ -320,7 +320,7 @@ impl Chain<'_> {
 }
 
 /// A message that the model reads and the user does not see.
-fn hidden(text: &str, kind: &str, timestamp: i64) -> AgentMessage {
+pub(super) fn hidden(text: &str, kind: &str, timestamp: i64) -> AgentMessage {
     AgentMessage::Custom(CustomMessage {
         custom_type: kind.into(),
         content: Content::Text(text.into()),

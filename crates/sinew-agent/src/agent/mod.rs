@@ -3,6 +3,7 @@
 //! | module | knows |
 //! |---|---|
 //! | `session` | [`AgentSession`]: prompts, queues, abort, model and tools |
+//! | `attend` | jobs that end and lists that are put away, beside the runs |
 //! | `chain` | what follows a run: retry, promotion, compaction, reminder, what was queued |
 //! | `compact` | asking for a summary and taking it up |
 //! | `retry` | whether to try again, and when |
@@ -11,6 +12,7 @@
 //! | `keep` | messages to the session's file |
 //! | `models` | who answers |
 
+mod attend;
 mod borrow;
 mod chain;
 mod compact;
@@ -23,6 +25,7 @@ mod session;
 #[cfg(test)]
 mod tests;
 
+pub use attend::Idle;
 pub use borrow::Borrowed;
 pub use chain::{Outcome, Stop};
 pub use compact::Compacted;

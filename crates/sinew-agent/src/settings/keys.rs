@@ -9,6 +9,8 @@ pub enum Kind {
     Flag,
     /// A whole number from 0.
     Number,
+    /// A whole number.
+    Signed,
     /// A text.
     Text,
     /// One of these words.
@@ -28,6 +30,7 @@ impl Kind {
         let (fits, expected) = match self {
             Kind::Flag => (value.is_boolean(), "true or false".to_string()),
             Kind::Number => (value.is_u64(), "a whole number".to_string()),
+            Kind::Signed => (value.is_i64(), "a whole number".to_string()),
             Kind::Text => (value.is_string(), "a text".to_string()),
             Kind::Word(words) => {
                 (value.as_str().is_some_and(|word| words.contains(&word)), format!("one of {}", words.join(", ")))
@@ -103,7 +106,7 @@ pub(super) fn is_parent(path: &str) -> bool {
     KEYS.iter().any(|key| key.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
 }
 
-use Kind::{Flag, List, Number, Object, Text, Texts, Word};
+use Kind::{Flag, List, Number, Object, Signed, Text, Texts, Word};
 
 const LEVELS: Kind = Word(&["off", "minimal", "low", "medium", "high", "xhigh"]);
 const TAKEN: Kind = Word(&["one-at-a-time", "all"]);
@@ -153,7 +156,7 @@ pub static KEYS: &[Key] = &[
     key("bashGuard.allow", Texts, "[]"),
     key("bashInterceptor.enabled", Flag, "false"),
     key("bashInterceptor.rules", List, "[]"),
-    key("shellPath", Word(&["auto", "bash", "brush"]), "\"auto\""),
+    key("shellPath", Text, "\"auto\""),
     key("shellCommandPrefix", Text, ""),
     key("images.autoResize", Flag, "true"),
     key("images.blockImages", Flag, "false"),
@@ -161,7 +164,7 @@ pub static KEYS: &[Key] = &[
     key("fetch.allowPrivate", Texts, "[]"),
     key("ask.timeoutSeconds", Number, "0"),
     key("todo.reminders", Flag, "true"),
-    key("todo.autoClearSeconds", Number, "60"),
+    key("todo.autoClearSeconds", Signed, "60"),
     key("ttsr", Object, ""),
     key("task.maxDepth", Number, "2"),
     key("task.maxConcurrency", Number, "4"),

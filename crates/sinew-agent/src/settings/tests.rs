@@ -90,3 +90,15 @@ fn variables_for_commands_stand_beside_the_list_of_those_that_pass() {
     let tools = settings.tools();
     assert_eq!((tools.env, tools.pass_through), (vec![("LANG".into(), "C".into())], vec!["A_TOKEN".to_string()]));
 }
+
+#[test]
+fn shells_get_what_the_user_set() {
+    let text = r#"{"shellPath": "/opt/bash", "async": {"enabled": true},
+        "bash": {"timeoutSeconds": 9, "autoBackground": {"thresholdMs": 70}}, "todo": {"autoClearSeconds": -1}}"#;
+    let tools = warned(text, Source::User, &[]).tools();
+    assert_eq!((tools.engine, tools.bash), (Engine::Auto, Some("/opt/bash".into())));
+    let numbers = (tools.jobs, tools.auto_background_ms, tools.bash_timeout_seconds, tools.todo_auto_clear_seconds);
+    assert_eq!(numbers, (true, 70, 9, -1));
+    let tools = warned(r#"{"shellPath": "brush"}"#, Source::User, &[]).tools();
+    assert_eq!((tools.engine, tools.bash), (Engine::Brush, None));
+}

@@ -40,6 +40,7 @@ fn mend_at(schema: &Value, value: Value, depth: usize) -> Value {
             Some(value) => mend_at(schema, value, depth + 1),
             None => Value::String(text),
         },
+        (Some("string"), Value::Number(number)) => Value::String(number.to_string()),
         (_, value) => value,
     }
 }
@@ -119,7 +120,7 @@ mod tests {
         check(json!({"limit": "12", "path": "12"}), json!({"limit": 12, "path": "12"}));
         check(json!({"limit": "many"}), json!({"limit": "many"}));
         check(json!({"edits": "[{\"search\": \"1\"}]"}), json!({"edits": [{"oldText": "1"}]}));
-        check(json!({"limit": null}), json!({}));
+        check(json!({"limit": null, "path": 7}), json!({"path": "7"}));
         check(json!("text"), json!("text"));
     }
 }

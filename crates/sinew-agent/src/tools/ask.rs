@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::spec::{Outcome, PLAIN, Run, Spec};
-use super::{Host, Question, arguments};
+use super::{Host, HostOptions, Question, arguments, cancelled};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -22,7 +22,7 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Future(|host, call| Box::pin(run(host, call))),
 };
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     let text = json!({"type": "string"});
     json!({
         "type": "object",
@@ -58,9 +58,6 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
     let Some(ask) = &host.options.ask else {
         return Err(ToolError::Failed("There is no user to ask.".into()));
     };
-    let bell = Arc::new(tokio::sync::Notify::new());
-    let ring = Arc::clone(&bell);
-    let _hook = call.cancel.on_cancel(move || ring.notify_one());
     let limit = host.options.settings.ask_timeout_seconds;
     let limit = async {
         match limit {
@@ -71,7 +68,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
     let answers = tokio::select! {
         answers = ask.ask(&questions) => answers.ok_or_else(|| ToolError::Failed("User cancelled".into()))?,
         () = limit => questions.iter().map(unanswered).collect(),
-        () = bell.notified() => return Err(ToolError::Aborted),
+        () = cancelled(&call.cancel) => return Err(ToolError::Aborted),
     };
     let mut lines = Vec::new();
     let mut details = Vec::new();

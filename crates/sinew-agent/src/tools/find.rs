@@ -9,7 +9,7 @@ use sinew::search::{GlobOptions, glob};
 use sinew::walk::FileType;
 
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
-use super::{Host, arguments, paths, truncate};
+use super::{Host, HostOptions, arguments, paths, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -29,7 +29,7 @@ const LIMIT: usize = 200;
 /// Seconds that a search may take where none are given.
 const SECONDS: f64 = 5.0;
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -84,7 +84,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
         },
         hidden: arguments.hidden.unwrap_or(true),
         gitignore: arguments.gitignore.unwrap_or(true),
-        cache: true,
+        // A job may change files at any time.
+        cache: !host.jobs.are_running(),
         max_results: Some(limit),
         sort_by_mtime: arguments.sort.as_deref() != Some("path"),
         global_excludes: host.options.sinew.global_excludes.clone(),

@@ -10,7 +10,7 @@ use sinew::search::{GrepOptions, GrepResult, Mode, Row, grep};
 
 use super::settings::EditMode;
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
-use super::{Host, arguments, hashline, paths, save, seen, truncate};
+use super::{Host, HostOptions, arguments, hashline, paths, save, seen, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -32,7 +32,7 @@ const COLUMNS: u32 = 500;
 /// How long a search may take.
 const TIME: Duration = Duration::from_secs(30);
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     json!({
         "type": "object",
         "properties": {

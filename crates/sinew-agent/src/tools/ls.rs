@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
-use super::{Host, arguments, paths, truncate};
+use super::{Host, HostOptions, arguments, paths, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -25,7 +25,7 @@ pub(super) static SPEC: Spec = Spec {
 /// Entries that are shown where no limit is given.
 const LIMIT: usize = 500;
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     json!({
         "type": "object",
         "properties": {

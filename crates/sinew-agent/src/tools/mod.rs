@@ -11,6 +11,7 @@ mod fetch;
 mod find;
 mod grep;
 mod hashline;
+mod job;
 mod ls;
 mod paths;
 mod read;
@@ -25,15 +26,17 @@ mod write;
 
 use std::collections::HashSet;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use sinew::shell::{Companion, Environment, Shell};
+use sinew::base::Cancel;
+use sinew::shell::{Companion, Environment};
 
 use sinew_llm::http::HttpClient;
 
 use crate::artifacts::Artifacts;
 use crate::resource::Resources;
 use crate::tool::Tool;
+pub use bash::{Console, Shells};
 pub(crate) use ls::list as folder_listing;
 pub(crate) use paths::size as size_text;
 pub(crate) use paths::spelled;
@@ -60,19 +63,24 @@ pub struct HostOptions {
     pub http: sinew_llm::http::HttpConfig,
     /// Who answers questions. `None`: there is no user interface and no tool `ask`.
     pub ask: Option<Arc<dyn Ask>>,
+    /// Who shows commands that need a terminal. `None`: there is no user interface, or it is not to be used
+    /// (`SINEW_NO_PTY`), and they run without one.
+    pub console: Option<Arc<dyn Console>>,
+    /// The open shells of all sessions of the process.
+    pub shells: Arc<Shells>,
     /// What the user chose.
     pub settings: Settings,
 }
 
 /// The state that the tools of one session share.
 pub struct Host {
-    options: HostOptions,
+    options: Arc<HostOptions>,
     seen: seen::Seen,
     snapshots: hashline::Snapshots,
     undo: undo::Undo,
     warned: Mutex<HashSet<seen::Hash>>,
-    shell: OnceLock<Shell>,
-    shell_folder: Mutex<Option<PathBuf>>,
+    shell: Arc<bash::SessionShell>,
+    jobs: bash::Jobs,
     todo: todo::Todo,
     http: HttpClient,
     pages: fetch::Pages,
@@ -83,15 +91,16 @@ impl Host {
     /// Starts nothing and touches no file.
     #[must_use]
     pub fn new(options: HostOptions) -> Arc<Host> {
+        let options = Arc::new(options);
         Arc::new(Host {
             http: fetch::client(&options),
+            shell: Arc::new(bash::SessionShell::new(Arc::clone(&options))),
+            jobs: bash::Jobs::default(),
             options,
             seen: seen::Seen::default(),
             snapshots: hashline::Snapshots::default(),
             undo: undo::Undo::default(),
             warned: Mutex::default(),
-            shell: OnceLock::new(),
-            shell_folder: Mutex::default(),
             todo: todo::Todo::default(),
             pages: fetch::Pages::default(),
             resources: Mutex::default(),
@@ -112,12 +121,50 @@ impl Host {
         self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(what)
     }
 
-    /// Ends the shell of the session and everything that it started. Later commands are errors.
-    pub fn close(&self) {
-        if let Some(shell) = self.shell.get() {
-            shell.close();
+    /// Waits for the next thing that the session is to be told between and during its runs. Dropping it loses nothing.
+    pub async fn notice(&self) -> Notice {
+        tokio::select! {
+            bash::Told { id, state, follow_up } = self.jobs.next() => Notice::Job { id, state, follow_up },
+            () = self.todo.cleared() => Notice::TodoCleared,
         }
     }
+
+    /// Ends the shell of the session, its jobs and everything that they started; returns when they are gone. Later
+    /// commands are errors.
+    pub fn close(&self) {
+        self.jobs.close();
+        self.shell.close();
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// What happens beside the calls of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A job changed its state.
+    Job {
+        /// Which.
+        id: String,
+        /// `running`, `done`, `failed` or `cancelled`.
+        state: &'static str,
+        /// What the model is to be told, where it has not seen the end itself.
+        follow_up: Option<String>,
+    },
+    /// A finished list of tasks was put away.
+    TodoCleared,
+}
+
+/// Resolves when somebody wants the end.
+async fn cancelled(cancel: &Cancel) {
+    let bell = Arc::new(tokio::sync::Notify::new());
+    let ring = Arc::clone(&bell);
+    let _hook = cancel.on_cancel(move || ring.notify_one());
+    bell.notified().await;
 }
 
 /// Shows questions to the user and waits for the answers.
@@ -176,6 +223,7 @@ static SPECS: &[&Spec] = &[
     &hashline::SPEC,
     &undo::SPEC,
     &bash::SPEC,
+    &job::SPEC,
     &grep::SPEC,
     &find::SPEC,
     &ls::SPEC,

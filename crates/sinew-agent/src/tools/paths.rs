@@ -8,7 +8,12 @@ use crate::tool::Call;
 /// The file that `text` names: relative to the folder of the session, `~` expanded, without a leading `@` or
 /// `file://`. Where nothing is there, the spellings that macOS gives to the same name are tried.
 pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> PathBuf {
-    let mut paths = spelled(host.options.home.as_deref(), &call.cwd, text);
+    resolve_from(host, &call.cwd, text)
+}
+
+/// The same relative to another folder.
+pub(super) fn resolve_from(host: &Host, cwd: &Path, text: &str) -> PathBuf {
+    let mut paths = spelled(host.options.home.as_deref(), cwd, text);
     let found = paths.iter().position(|path| path.symlink_metadata().is_ok());
     paths.swap_remove(found.unwrap_or_default())
 }

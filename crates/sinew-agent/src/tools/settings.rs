@@ -17,6 +17,15 @@ pub struct Settings {
     pub bash_timeout_seconds: u64,
     /// Which interpreter runs commands (`shellPath`). Default: bash where there is one, else the built-in one.
     pub engine: sinew::shell::Engine,
+    /// The bash that runs commands where `shellPath` is the path of one. Default: the one on `PATH`.
+    pub bash: Option<std::path::PathBuf>,
+    /// Commands may run as jobs in the background (`async.enabled`); never for a subagent. Default: `false`.
+    pub jobs: bool,
+    /// Milliseconds after which a command becomes a job; 0: never (`bash.autoBackground.thresholdMs`).
+    pub auto_background_ms: u64,
+    /// Seconds until a list of which everything is finished is put away: 0 at once, negative never
+    /// (`todo.autoClearSeconds`). Default: 60.
+    pub todo_auto_clear_seconds: i64,
     /// Written before each command (`shellCommandPrefix`).
     pub shell_command_prefix: Option<String>,
     /// A script that a shell reads before its first command.
@@ -50,6 +59,10 @@ impl Default for Settings {
             bash_interceptor: InterceptorSettings::default(),
             bash_timeout_seconds: 120,
             engine: sinew::shell::Engine::Auto,
+            bash: None,
+            jobs: false,
+            auto_background_ms: 0,
+            todo_auto_clear_seconds: 60,
             shell_command_prefix: None,
             shell_snapshot: None,
             ci: true,

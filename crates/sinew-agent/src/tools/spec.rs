@@ -13,7 +13,7 @@ pub(super) type Outcome = Result<ToolOutput, ToolError>;
 pub(super) struct Spec {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
-    pub(super) parameters: fn() -> Value,
+    pub(super) parameters: fn(&HostOptions) -> Value,
     pub(super) guidelines: &'static [&'static str],
     pub(super) concurrency: Concurrency,
     pub(super) flags: ToolFlags,
@@ -57,7 +57,7 @@ impl Tool for Builtin {
     }
 
     fn parameters(&self) -> Value {
-        (self.spec.parameters)()
+        (self.spec.parameters)(&self.host.options)
     }
 
     fn guidelines(&self) -> Vec<String> {

@@ -1,12 +1,15 @@
 //! `todo`: the list of what is to be done, with at most one item in progress.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
-use super::{Host, arguments};
+use super::{Host, HostOptions, arguments};
 use crate::tool::{Call, Concurrency, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -22,7 +25,7 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     let text = json!({"type": "string"});
     let items = json!({"type": "array", "items": text});
     json!({
@@ -51,6 +54,9 @@ fn parameters() -> Value {
 #[derive(Debug, Default)]
 pub(super) struct Todo {
     phases: Mutex<Vec<Phase>>,
+    /// When a finished list is put away.
+    clear: Mutex<Option<Instant>>,
+    changed: Notify,
 }
 
 /// Items that belong together.
@@ -117,6 +123,7 @@ struct Group {
 
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { ops } = arguments::parse(call)?;
+    host.todo.clear_if_due();
     let mut phases = host.todo.phases.lock().unwrap_or_else(PoisonError::into_inner);
     let open: Vec<String> =
         tasks(&phases).filter(|task| task.status.is_open()).map(|task| task.content.clone()).collect();
@@ -127,6 +134,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         }
     }
     settle(&mut phases);
+    host.todo.schedule(&phases, host.options.settings.todo_auto_clear_seconds);
     let done: Vec<&str> = tasks(&phases)
         .filter(|task| task.status == Status::Completed && open.contains(&task.content))
         .map(|task| task.content.as_str())
@@ -142,6 +150,47 @@ fn run(host: &Host, call: &Call) -> Outcome {
     Ok(ToolOutput { is_error: !errors.is_empty(), ..ToolOutput::text(text).with_details(details) })
 }
 
+impl Todo {
+    /// Puts the list away in `seconds` if all of it is finished then; negative: never.
+    fn schedule(&self, phases: &[Phase], seconds: i64) {
+        let finished = !phases.is_empty() && !tasks(phases).any(|task| task.status.is_open());
+        let wait = u64::try_from(seconds).ok().filter(|_| finished).map(Duration::from_secs);
+        *self.clear.lock().unwrap_or_else(PoisonError::into_inner) =
+            wait.and_then(|wait| Instant::now().checked_add(wait));
+        self.changed.notify_one();
+    }
+
+    fn due(&self) -> Option<Instant> {
+        *self.clear.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts the list away if its time has come. Says whether it did.
+    fn clear_if_due(&self) -> bool {
+        let mut phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clear = self.clear.lock().unwrap_or_else(PoisonError::into_inner);
+        let due = clear.is_some_and(|at| at <= Instant::now());
+        if due {
+            *clear = None;
+            phases.clear();
+        }
+        due
+    }
+
+    /// Waits until a finished list was put away.
+    pub(super) async fn cleared(&self) {
+        loop {
+            let changed = self.changed.notified();
+            match self.due() {
+                Some(at) => tokio::select! {
+                    () = tokio::time::sleep_until(at) => if self.clear_if_due() { return },
+                    () = changed => {}
+                },
+                None => changed.await,
+            }
+        }
+    }
+}
+
 impl Host {
     /// Puts back the list that the `details` of an earlier result hold, without what is finished. For a resumed session.
     pub fn restore_todo(&self, details: &Value) {
@@ -153,9 +202,7 @@ impl Host {
         settle(&mut phases);
         *self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner) = phases;
     }
-}
 
-impl Host {
     /// The open items of the list, as objects with `content` and `status`; none where nothing is open.
     pub fn open_items(&self) -> Option<Value> {
         let phases = self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::seen::{Hash, hash};
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
-use super::{Host, arguments, paths, save};
+use super::{Host, HostOptions, arguments, paths, save};
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -67,7 +67,7 @@ impl Undo {
     }
 }
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     json!({
         "type": "object",
         "properties": {"path": {"type": "string"}},

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
-use super::{Host, arguments, paths, save, seen};
+use super::{Host, HostOptions, arguments, paths, save, seen};
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -24,7 +24,7 @@ pub(super) static SPEC: Spec = Spec {
 const MARKED_LINES: usize = 40;
 const MARKED_BYTES: usize = 1_024;
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     json!({
         "type": "object",
         "properties": {"path": {"type": "string"}, "content": {"type": "string"}},

@@ -10,6 +10,7 @@ mod bash;
 mod conformance;
 mod files;
 mod hashline;
+mod jobs;
 mod stage;
 
 use std::ffi::{CStr, CString, c_char, c_int};
@@ -28,7 +29,7 @@ pub unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int 
         // SAFETY: the system gives `argc` valid strings.
         .map(|index| unsafe { CStr::from_ptr(*argv.add(index)) }.to_owned())
         .collect();
-    if arguments.first().is_some_and(|first| [c"supervise", c"brush"].contains(&first.as_c_str())) {
+    if arguments.first().is_some_and(|first| [c"supervise", c"brush", c"pty"].contains(&first.as_c_str())) {
         return sinew::shell::host::main(&arguments);
     }
     // An unwinding panic must not cross the border to C.
@@ -39,7 +40,9 @@ pub unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int 
 fn run(arguments: &[CString]) -> c_int {
     let wanted = arguments.iter().filter_map(|argument| argument.to_str().ok()).find(|word| !word.starts_with('-'));
     let mut failed = 0;
-    for (name, test) in [files::CASES, bash::CASES, hashline::CASES, conformance::CASES].into_iter().flatten() {
+    for (name, test) in
+        [files::CASES, bash::CASES, jobs::CASES, hashline::CASES, conformance::CASES].into_iter().flatten()
+    {
         if wanted.is_some_and(|wanted| !name.contains(wanted)) {
             continue;
         }

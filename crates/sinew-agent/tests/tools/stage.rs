@@ -8,7 +8,7 @@ use sinew::base::Cancel;
 use sinew::shell::Companion;
 use sinew_agent::artifacts::Artifacts;
 use sinew_agent::tool::{Call, Tool, ToolError, ToolOutput, Updates};
-use sinew_agent::tools::{Host, HostOptions, Settings, builtin};
+use sinew_agent::tools::{Host, HostOptions, Notice, Settings, builtin};
 use sinew_llm::http::HttpConfig;
 use sinew_llm::message::text_of;
 
@@ -32,11 +32,16 @@ impl Stage {
     }
 
     pub(crate) fn with(settings: Settings) -> Stage {
+        Stage::changed(|options| options.settings = settings)
+    }
+
+    /// A stage whose host is set up otherwise.
+    pub(crate) fn changed(change: impl FnOnce(&mut HostOptions)) -> Stage {
         let folder = tempfile::tempdir().unwrap();
         let cwd = folder.path().canonicalize().unwrap().join("work");
         std::fs::create_dir(&cwd).unwrap();
         let artifacts = Arc::new(Artifacts::in_folder(cwd.parent().unwrap().join("artifacts")));
-        let host = Host::new(HostOptions {
+        let mut options = HostOptions {
             cwd,
             home: Some(folder.path().to_path_buf()),
             sinew: Arc::new(sinew::Sinew::new()),
@@ -54,10 +59,19 @@ impl Stage {
             artifacts: Arc::clone(&artifacts),
             http: HttpConfig::default(),
             ask: None,
-            settings,
-        });
+            console: None,
+            shells: Arc::default(),
+            settings: Settings::default(),
+        };
+        change(&mut options);
+        let host = Host::new(options);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Stage { tools: builtin(&host), host, artifacts, runtime, folder }
+    }
+
+    /// The next thing that the session is told.
+    pub(crate) fn notice(&self) -> Notice {
+        self.runtime.block_on(self.host.notice())
     }
 
     pub(crate) fn cwd(&self) -> PathBuf {

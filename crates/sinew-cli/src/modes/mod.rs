@@ -9,9 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use sinew_agent::agent::{AgentSession, Outcome, Stop};
+use sinew_agent::agent::{AgentSession, Idle, Outcome, Stop};
 use sinew_agent::event::Event;
 use sinew_agent::resource::Prompt;
+use sinew_agent::tools::Host;
 use sinew_llm::error::ErrorKind;
 use tokio::sync::oneshot;
 
@@ -42,7 +43,13 @@ trait Show: Send {
 }
 
 /// Runs the prompts and gives the exit code.
-pub(crate) async fn run(agent: AgentSession, prompts: Vec<Prompt>, warnings: Vec<String>, look: Look) -> u8 {
+pub(crate) async fn run(
+    agent: AgentSession,
+    host: &Host,
+    prompts: Vec<Prompt>,
+    warnings: Vec<String>,
+    look: Look,
+) -> u8 {
     for warning in warnings.iter().chain(prompts.iter().flat_map(|prompt| &prompt.warnings)) {
         tell(&format!("Warning: {warning}"));
     }
@@ -76,6 +83,8 @@ pub(crate) async fn run(agent: AgentSession, prompts: Vec<Prompt>, warnings: Vec
             // The work first: what was said is in the session before anything can end it.
             biased;
             ended = &mut work => code(&ended),
+            // What a job has to say waits for the next prompt, or is left when there is none.
+            never = agent.attend(host, Idle::Wait) => match never {},
             code = signalled => { halt(&agent, &stop, work).await; code }
             Ok(()) = &mut gone => { halt(&agent, &stop, work).await; 0 }
         }

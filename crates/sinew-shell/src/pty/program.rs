@@ -200,7 +200,7 @@ fn supervised(options: &PtyOptions, companion: &Path, slave: &OwnedFd) -> Result
     let path = crate::environment::value(&options.env, "PATH");
     let shell = match options.shell.contains('/') {
         true => Some(options.shell.clone().into()),
-        false => crate::environment::find_program(path, &options.shell),
+        false => crate::environment::find_program(path, std::path::Path::new(&options.shell)),
     };
     let Some(shell) = shell else {
         return Err(Error::new(ErrorCode::NotFound, format!("start: no program {:?} on PATH", options.shell)));

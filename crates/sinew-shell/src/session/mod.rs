@@ -10,7 +10,7 @@ use sinew_base::{Cancel, Error, ErrorCode, Result};
 
 use crate::carrier::{OnChunk, Watch};
 use crate::companion::Companion;
-use crate::one_shot::{interpreter, stopped};
+use crate::one_shot::{bash as bash_of, interpreter, stopped};
 use crate::{Engine, GRACE, Job, RunOptions, RunResult, ShellOptions, request};
 use bash::Session;
 pub use turn::Place;
@@ -48,7 +48,10 @@ impl Shell {
     /// to learn its version.
     pub fn engine(&self) -> Engine {
         *self.engine.get_or_init(|| match self.options.engine {
-            Engine::Auto if self.companion.bash(&self.options.env).is_some() => Engine::Bash,
+            // A bash that is named and missing is an error, not a reason to take another interpreter.
+            Engine::Auto if self.options.bash.is_some() || bash_of(&self.companion, &self.options).is_some() => {
+                Engine::Bash
+            }
             Engine::Auto => Engine::Brush,
             engine => engine,
         })

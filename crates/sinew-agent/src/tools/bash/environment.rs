@@ -18,10 +18,10 @@ pub(super) fn of_commands(options: &HostOptions) -> Environment {
     let settings = &options.settings;
     let filter = Filter { pass: &settings.pass_through, keys: &settings.provider_keys };
     let mut env: Environment = filter.apply(&options.environment);
-    env.extend(settings.env.iter().map(|(name, value)| (name.into(), value.into())));
     if settings.ci {
         env.push(("CI".into(), "true".into()));
     }
+    env.extend(settings.env.iter().map(|(name, value)| (name.into(), value.into())));
     if let Ok(folder) = options.artifacts.folder() {
         env.push(("ARTIFACTS".into(), folder.into()));
     }

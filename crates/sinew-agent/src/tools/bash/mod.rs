@@ -1,56 +1,73 @@
-//! `bash`: commands in the session's own shell.
+//! `bash`: commands in the session's own shell, on a terminal, or as jobs in the background.
 
+mod command;
 mod environment;
 mod guard;
 mod intercept;
+mod jobs;
 mod output;
+mod session;
+mod shells;
+mod terminal;
 
-use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sinew::shell::{RunOptions, RunResult, Shell, ShellOptions};
+use sinew::shell::{RunOptions, execute_shell};
 
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
-use super::{Host, arguments, paths};
+use super::{Host, HostOptions, arguments, cancelled, paths};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
+pub(super) use command::Command;
+use command::{Start, Work};
+pub(super) use jobs::{Entry, Jobs, Told};
 use output::Output;
+pub(super) use session::SessionShell;
+use session::State;
+pub(super) use shells::Rest;
+pub use shells::Shells;
+pub use terminal::Console;
 
 pub(super) static SPEC: Spec = Spec {
     name: "bash",
-    description: "Run a command in the session's bash: variables and directory carry over, stdin is empty. Output is \
-                  cut to its end; the rest is kept as an artifact.",
+    description: "Run a command in the session's bash: variables and directory carry over, stdin is empty. Shows the \
+                  last 2,000 lines or 50 KB; all of it is kept as an artifact.",
     parameters,
     guidelines: &["Use bash for programs: builds, tests, git."],
     concurrency: Concurrency::Shared,
     flags: PLAIN,
     intent: "command",
     offered: always,
-    run: Run::Blocking(run),
+    run: Run::Future(|host, call| Box::pin(run(host, call))),
 };
 
 /// The range of the seconds that a command may take.
 const RANGE: (f64, f64) = (1.0, 3_600.0);
-/// Output up to this size is reported at once, more of it at most this often.
-const SMALL: u64 = 4 * 1024;
-const UPDATE_EVERY: Duration = Duration::from_millis(100);
 
-fn parameters() -> Value {
-    json!({
+fn parameters(options: &HostOptions) -> Value {
+    let mut schema = json!({
         "type": "object",
         "properties": {
             "command": {"type": "string"},
-            "timeout": {"type": "number", "description": "seconds"},
+            "timeout": {"type": "number", "description": "seconds, at most 3600"},
             "cwd": {"type": "string", "description": "for this command alone"},
             "env": {"type": "object", "additionalProperties": {"type": "string"}},
             "head": {"type": "integer", "minimum": 1, "description": "show the first lines only"},
             "tail": {"type": "integer", "minimum": 1, "description": "show the last lines only"},
+            "pty": {"type": "boolean", "description": "on a terminal where the user can type, if there is one"},
         },
         "required": ["command"],
         "additionalProperties": false,
-    })
+    });
+    if options.settings.jobs {
+        let text = "start a job (tool job) and return at once. It runs in a copy of the shell: it has its variables \
+                    and directory, and changes none. No timeout but a given one; jobs end with the session";
+        schema["properties"]["background"] = json!({"type": "boolean", "description": text});
+    }
+    schema
 }
 
 #[derive(Deserialize)]
@@ -62,21 +79,17 @@ struct Arguments {
     env: Map<String, Value>,
     head: Option<usize>,
     tail: Option<usize>,
+    #[serde(default)]
+    pty: bool,
+    #[serde(default)]
+    background: bool,
 }
 
-fn run(host: &Host, call: &Call) -> Outcome {
-    let arguments: Arguments = arguments::parse(call)?;
-    let settings = &host.options.settings;
+async fn run(host: Arc<Host>, call: Call) -> Outcome {
+    let arguments: Arguments = arguments::parse(&call)?;
+    let options = &host.options;
+    let settings = &options.settings;
     let env = variables(&arguments.env)?;
-    let (mut command, mut cwd) = (arguments.command.as_str(), None);
-    if let Some(given) = &arguments.cwd {
-        cwd = Some(paths::resolve(host, call, given));
-    } else if let Some((folder, rest)) = leading_cd(command) {
-        // The shell may be elsewhere than the session.
-        let from = host.shell_folder().unwrap_or_else(|| call.cwd.clone());
-        let call = Call { cwd: from, ..shallow(call) };
-        (cwd, command) = (Some(paths::resolve(host, &call, folder)), rest);
-    }
     let verdict = guard::check(&settings.bash_guard, &arguments.command);
     if let Some(rule) = verdict.rule {
         let command = &arguments.command;
@@ -94,110 +107,164 @@ fn run(host: &Host, call: &Call) -> Outcome {
         return Ok(ToolOutput::error(text).with_details(json!({"suggestedTool": tool})));
     }
     let mut notes: Vec<String> = verdict.warnings.into_iter().chain(warnings).collect();
+    // Calls of one answer come here in their order.
+    let turn = tokio::select! {
+        biased;
+        () = cancelled(&call.cancel) => return Err(ToolError::Aborted),
+        turn = host.shell.turn() => turn,
+    };
+    let (mut command, mut cwd) = (arguments.command.as_str(), None);
+    if let Some(given) = &arguments.cwd {
+        cwd = Some(paths::resolve(&host, &call, given));
+    } else if let Some((folder, rest)) = leading_cd(command) {
+        // The shell may be elsewhere than the session.
+        let from = host.shell.folder().unwrap_or_else(|| call.cwd.clone());
+        (cwd, command) = (Some(paths::resolve_from(&host, &from, folder)), rest);
+    }
     if let Some(cwd) = &cwd {
         check_folder(cwd)?;
-    }
-    let asked = arguments
-        .timeout
-        .filter(|seconds| seconds.is_finite())
-        .unwrap_or_else(|| f64::from(u32::try_from(settings.bash_timeout_seconds).unwrap_or(u32::MAX)));
-    let seconds = asked.clamp(RANGE.0, RANGE.1);
-    if (seconds - asked).abs() > f64::EPSILON {
-        notes.push(format!("The timeout of {asked} s was set to {seconds} s"));
     }
     let command = match &settings.shell_command_prefix {
         Some(prefix) => format!("{prefix} {command}"),
         None => command.to_string(),
     };
-    let started = Instant::now();
-    let cancel = call.cancel.clone().with_timeout(Duration::from_secs_f64(seconds));
-    let mut output = Output::new(&host.options.artifacts, SPEC.name);
-    let mut reported: Option<Instant> = None;
     let run = RunOptions { command, cwd: cwd.clone(), env, stdin: None };
-    let result = host.shell().run(&run, &cancel, &mut |chunk| {
-        output.push(&chunk);
-        if output.total() < SMALL || reported.is_none_or(|last| last.elapsed() >= UPDATE_EVERY) {
-            reported = Some(Instant::now());
-            call.updates.send(ToolOutput::text(output.glance()));
+    let background = arguments.background && settings.jobs;
+    let seconds = seconds(arguments.timeout, settings.bash_timeout_seconds, background, &mut notes);
+    let console = options.console.clone().filter(|_| arguments.pty && !background);
+    let threshold = (settings.jobs && settings.auto_background_ms > 0 && console.is_none() && !background)
+        .then(|| Duration::from_millis(settings.auto_background_ms));
+    if background {
+        host.jobs.admits()?;
+    }
+    let state = match background || threshold.is_some() || console.is_some() {
+        true => saved(&host).await?,
+        false => None,
+    };
+    let owner: Arc<dyn Rest> = Arc::clone(&host.shell) as Arc<dyn Rest>;
+    let in_session = !background && console.is_none();
+    let work = if let Some(console) = console {
+        terminal::work(options, console, run.clone(), host.shell.folder(), state.clone())
+    } else if background {
+        of_its_own(&host, run.clone(), state.clone())
+    } else {
+        options.shells.used(&owner);
+        let (shell, run) = (host.shell.open()?, run.clone());
+        let work: Work =
+            Box::new(move |running, cancel| Ok(shell.run(&run, cancel, &mut |chunk| running.push(&chunk))?));
+        work
+    };
+    let running = Command::start(Start {
+        command: arguments.command.clone(),
+        seconds,
+        head: arguments.head,
+        tail: arguments.tail,
+        output: Output::new(Arc::clone(&options.artifacts), SPEC.name),
+        updates: call.updates.clone(),
+        after: invalidation(&host, &call, &run),
+        work,
+    })?;
+    if background {
+        let id = host.jobs.add(&running)?;
+        let text = std::iter::once(format!("Started job {id}.")).chain(notes.iter().map(|note| format!("[{note}]")));
+        let text: Vec<String> = text.collect();
+        return Ok(ToolOutput::text(text.join("\n")).with_details(json!({"jobId": id})));
+    }
+    let canceller = running.canceller();
+    let hook = call.cancel.on_cancel(move || canceller.cancel());
+    if let Some(threshold) = threshold
+        && tokio::time::timeout(threshold, running.ended()).await.is_err()
+        && let Ok(id) = host.jobs.add(&running)
+    {
+        // From here on the run of the agent does not end it.
+        drop(hook);
+        host.shell.give_away(state);
+        let seconds = threshold.as_secs_f64();
+        let text =
+            format!("[Still running after {seconds} s: it goes on as job {id}. The next command has a new shell.]");
+        return Ok(ToolOutput::text(joined(running.glance(), &[text])).with_details(json!({"jobId": id})));
+    }
+    let end = running.ended().await;
+    if in_session {
+        options.shells.used(&owner);
+        if let Ok(result) = &end.result {
+            // A folder for one command does not move the shell.
+            host.shell.ended(result, run.cwd.is_none());
+            if let Some(why) = result.state_lost {
+                notes.push(format!("A new shell begins with the next command, without variables and directory: {why}"));
+            }
         }
-        ControlFlow::Continue(())
-    });
-    if !environment::only_reads(&run.command) {
-        let here = [Some(call.cwd.clone()), cwd, host.shell_folder()];
-        for folder in here.into_iter().flatten() {
-            host.options.sinew.cache.invalidate(&folder);
-        }
     }
-    let result = result.map_err(ToolError::from)?;
-    if result.state_lost.is_some() {
-        host.set_shell_folder(None);
-    } else if run.cwd.is_none() {
-        // A folder for one command does not move the shell.
-        host.set_shell_folder(result.working_dir.clone());
+    drop(turn);
+    if let Err(error) = &end.result {
+        return Err(error.clone());
     }
-    if let Some(why) = result.state_lost {
-        notes.push(format!("A new shell begins with the next command, without variables and directory: {why}"));
-    }
-    let shown = output.finish(arguments.head, arguments.tail);
-    let mut details = json!({
-        "cancelled": result.cancelled,
-        "timedOut": result.timed_out,
-        "durationMs": u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-    });
-    if let Some(code) = result.exit_code {
-        details["exitCode"] = json!(code);
-    }
-    if let Some(truncation) = shown.meta {
-        details["meta"] = json!({"truncation": truncation});
-    }
-    let ending = ending(&result, seconds);
-    let mut text = shown.text;
+    let ending = running.ending();
+    let mut text = end.shown.text.clone();
     if text.trim().is_empty() && ending.is_none() {
         text = "(no output)".into();
     }
-    for line in ending.iter().cloned().chain(notes.iter().map(|note| format!("[{note}]"))) {
+    let lines: Vec<String> = ending.iter().cloned().chain(notes.iter().map(|note| format!("[{note}]"))).collect();
+    let output = ToolOutput::text(joined(text, &lines)).with_details(running.details());
+    Ok(ToolOutput { is_error: ending.is_some(), ..output })
+}
+
+/// A text and lines below it.
+fn joined(mut text: String, lines: &[String]) -> String {
+    for line in lines {
         if !text.is_empty() && !text.ends_with('\n') {
             text.push('\n');
         }
-        text.push_str(&line);
+        text.push_str(line);
     }
-    Ok(ToolOutput { is_error: ending.is_some(), ..ToolOutput::text(text).with_details(details) })
+    text
 }
 
-/// How a command ended, unless it ended well.
-fn ending(result: &RunResult, seconds: f64) -> Option<String> {
-    if result.timed_out {
-        return Some(format!("Command timed out after {seconds} seconds"));
+/// How long a command may take. Says where it is not what was asked for.
+fn seconds(asked: Option<f64>, default: u64, background: bool, notes: &mut Vec<String>) -> Option<f64> {
+    let asked = asked.filter(|seconds| seconds.is_finite());
+    if background && asked.is_none() {
+        return None;
     }
-    if result.cancelled {
-        return Some("Command aborted".into());
+    let asked = asked.unwrap_or_else(|| f64::from(u32::try_from(default).unwrap_or(u32::MAX)));
+    let seconds = asked.clamp(RANGE.0, RANGE.1);
+    if (seconds - asked).abs() > f64::EPSILON {
+        notes.push(format!("The timeout of {asked} s was set to {seconds} s"));
     }
-    match (result.exit_code, result.signal) {
-        (Some(0), _) => None,
-        (Some(code), _) => Some(format!("Command exited with code {code}")),
-        (None, Some(signal)) => Some(format!("Command killed by signal {}", number(signal))),
-        (None, None) => Some("Command ended without an exit status".into()),
-    }
+    Some(seconds)
 }
 
-/// The number of a signal and its name.
-fn number(signal: &str) -> String {
-    const SIGNALS: [(&str, u8); 12] = [
-        ("SIGHUP", 1),
-        ("SIGINT", 2),
-        ("SIGQUIT", 3),
-        ("SIGILL", 4),
-        ("SIGABRT", 6),
-        ("SIGBUS", 7),
-        ("SIGFPE", 8),
-        ("SIGKILL", 9),
-        ("SIGSEGV", 11),
-        ("SIGPIPE", 13),
-        ("SIGALRM", 14),
-        ("SIGTERM", 15),
-    ];
-    let known = SIGNALS.iter().find(|(name, _)| *name == signal);
-    known.map_or_else(|| signal.to_string(), |(name, number)| format!("{number} ({name})"))
+/// The state of the shell, so that another process can go on from it.
+async fn saved(host: &Arc<Host>) -> Result<Option<State>, ToolError> {
+    let host = Arc::clone(host);
+    let saved = tokio::task::spawn_blocking(move || host.shell.save()).await;
+    saved.map_err(|lost| ToolError::Failed(format!("Failed to save the state of the shell: {lost}")))
+}
+
+/// A command in a shell of its own; everything that it starts ends with it.
+fn of_its_own(host: &Host, mut run: RunOptions, state: Option<State>) -> Work {
+    run.command = session::carried(state.as_ref(), &run.env, &run.command);
+    let set = session::setup(&host.options, host.shell.folder().as_deref(), None);
+    let companion = host.options.companion.clone();
+    Box::new(move |running, cancel| {
+        // The file is there until it was read.
+        let _state = state;
+        Ok(execute_shell(&companion, &set, &run, cancel, &mut |chunk| running.push(&chunk))?)
+    })
+}
+
+/// Makes later searches look again at the folders that a command may have changed.
+fn invalidation(host: &Arc<Host>, call: &Call, run: &RunOptions) -> Box<dyn FnOnce() + Send> {
+    if environment::only_reads(&run.command) {
+        return Box::new(|| {});
+    }
+    let (sinew, shell) = (Arc::clone(&host.options.sinew), Arc::clone(&host.shell));
+    let folders = [Some(call.cwd.clone()), run.cwd.clone()];
+    Box::new(move || {
+        for folder in folders.into_iter().chain([shell.folder()]).flatten() {
+            sinew.cache.invalidate(&folder);
+        }
+    })
 }
 
 fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>, ToolError> {
@@ -229,41 +296,8 @@ fn check_folder(folder: &Path) -> Result<(), ToolError> {
     }
 }
 
-/// What of a call says where it is.
-fn shallow(call: &Call) -> Call {
-    Call {
-        id: call.id.clone(),
-        arguments: Value::Null,
-        cwd: call.cwd.clone(),
-        session: call.session.clone(),
-        cancel: call.cancel.clone(),
-        updates: call.updates.clone(),
-    }
-}
-
-impl Host {
-    /// The shell of the session; nothing is started before its first command.
-    fn shell(&self) -> &Shell {
-        self.shell.get_or_init(|| {
-            let options = &self.options;
-            Shell::new(
-                options.companion.clone(),
-                ShellOptions {
-                    env: environment::of_commands(options),
-                    cwd: Some(options.cwd.clone()),
-                    snapshot: options.settings.shell_snapshot.clone(),
-                    engine: options.settings.engine,
-                },
-            )
-        })
-    }
-
-    /// Where the shell was when its last command ended.
-    fn shell_folder(&self) -> Option<PathBuf> {
-        self.shell_folder.lock().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
-    }
-
-    fn set_shell_folder(&self, folder: Option<PathBuf>) {
-        *self.shell_folder.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = folder;
-    }
+/// Where a command of its own process begins.
+fn folder_of(asked: Option<PathBuf>, session: Option<PathBuf>, options: &HostOptions) -> PathBuf {
+    let folder = asked.or(session).filter(|folder| folder.is_dir());
+    folder.unwrap_or_else(|| options.cwd.clone())
 }

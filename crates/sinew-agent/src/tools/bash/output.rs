@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
+use std::sync::Arc;
 
 use serde_json::Value;
 use sinew::shell::output::{OutputSink, SinkOptions};
@@ -15,8 +16,8 @@ const PENDING: usize = 64 * 1024;
 const LARGEST: u64 = 256 << 20;
 
 /// Takes the output of one command.
-pub(super) struct Output<'a> {
-    artifacts: &'a Artifacts,
+pub(super) struct Output {
+    artifacts: Arc<Artifacts>,
     tool: &'static str,
     pending: String,
     start: Vec<u8>,
@@ -32,14 +33,15 @@ enum Artifact {
 }
 
 /// What the model is shown of it.
+#[derive(Default)]
 pub(super) struct Shown {
     pub(super) text: String,
     /// `details.meta`, where something is missing.
     pub(super) meta: Option<Value>,
 }
 
-impl<'a> Output<'a> {
-    pub(super) fn new(artifacts: &'a Artifacts, tool: &'static str) -> Output<'a> {
+impl Output {
+    pub(super) fn new(artifacts: Arc<Artifacts>, tool: &'static str) -> Output {
         Output {
             artifacts,
             tool,

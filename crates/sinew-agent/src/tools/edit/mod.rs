@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::seen::Standing;
 use super::settings::{EditMode, FileGuard};
 use super::spec::{Outcome, PLAIN, Run, Spec};
-use super::{Host, arguments, paths, save};
+use super::{Host, HostOptions, arguments, paths, save};
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 use find::{Found, closest, find};
 use view::Stage;
@@ -34,7 +34,7 @@ const CONTEXT: usize = 4;
 /// How long the shortest diff is looked for.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     let change = json!({
         "oldText": {"type": "string"},
         "newText": {"type": "string"},

@@ -13,7 +13,7 @@ use sinew_llm::fetch::{FetchOptions, Fetched, get};
 use sinew_llm::http::{AddressFilter, HttpClient, HttpConfig};
 
 use super::spec::{Outcome, READ_ONLY, Run, Spec};
-use super::{Host, HostOptions, arguments, paths, truncate};
+use super::{Host, HostOptions, arguments, cancelled, paths, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -37,7 +37,7 @@ const MOST_KEPT: usize = 16;
 /// Bytes of the body of an HTTP error that are shown.
 const ERROR_BODY: usize = 2 * 1024;
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     json!({
         "type": "object",
         "properties": {
@@ -121,16 +121,13 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
 }
 
 async fn load(host: &Host, call: &Call, url: &str, seconds: f64) -> Result<Fetched, ToolError> {
-    let bell = Arc::new(tokio::sync::Notify::new());
-    let ring = Arc::clone(&bell);
-    let _hook = call.cancel.on_cancel(move || ring.notify_one());
     let options = FetchOptions::default();
     tokio::select! {
         page = get(&host.http, url, &options) => page.map_err(|error| ToolError::Failed(error.message)),
         () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {
             Err(ToolError::Failed(format!("fetch \"{url}\": no answer within {seconds} s")))
         }
-        () = bell.notified() => Err(ToolError::Aborted),
+        () = cancelled(&call.cancel) => Err(ToolError::Aborted),
     }
 }
 

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec};
-use super::{Host, arguments, edit, paths, save, truncate};
+use super::{Host, HostOptions, arguments, edit, paths, save, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 use lines::{Hunk, Lines, moved};
 use parse::{Op, Place, parse};
@@ -40,7 +40,7 @@ const AROUND: usize = 2;
 const STALE_LINES: usize = 100;
 const STALE_BYTES: usize = 500;
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     json!({
         "type": "object",
         "properties": {"input": {"type": "string", "description": "@a.txt#0123abcd\nreplace 3..4\n|new line"}},

@@ -16,7 +16,7 @@ use sinew::search::{FindOptions, GlobOptions, fuzzy_find, glob};
 
 use super::settings::EditMode;
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
-use super::{Host, arguments, ls, paths, truncate};
+use super::{Host, HostOptions, arguments, ls, paths, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 pub(crate) use picture::block as picture_block;
 use range::Range;
@@ -42,7 +42,7 @@ const TAGGED: u64 = 64 << 20;
 /// Bytes per line that an explicit limit allows.
 const BYTES_PER_LINE: usize = 512;
 
-fn parameters() -> Value {
+fn parameters(_: &HostOptions) -> Value {
     json!({
         "type": "object",
         "properties": {

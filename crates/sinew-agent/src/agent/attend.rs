@@ -1,0 +1,50 @@
+//! What happens beside the runs of an agent: jobs that end, lists that are put away.
+
+use std::convert::Infallible;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+
+use super::chain::hidden;
+use super::session::{AgentSession, Streaming};
+use crate::event::Event;
+use crate::tools::{Host, Notice};
+
+/// What the end of a job does to an agent that has nothing to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Idle {
+    /// The model is told at once, by a run of its own.
+    Wake,
+    /// It is told after the next prompt.
+    Wait,
+}
+
+impl AgentSession {
+    /// Tells listeners and the model what `host` has to tell, for as long as it is polled: beside the prompts. The end
+    /// of a job is a hidden message that the model gets when it would stop.
+    pub async fn attend(&self, host: &Host, idle: Idle) -> Infallible {
+        let mut runs = FuturesUnordered::new();
+        loop {
+            let notice = tokio::select! {
+                notice = host.notice() => notice,
+                Some(()) = runs.next() => continue,
+            };
+            match notice {
+                Notice::TodoCleared => self.emit(Event::TodoAutoClear {}).await,
+                Notice::Job { id, state, follow_up } => {
+                    self.emit(Event::JobUpdate { job_id: id, state: state.into() }).await;
+                    let Some(text) = follow_up else { continue };
+                    let message = hidden(&text, "job", self.clock.now());
+                    runs.push(async move {
+                        let told = match idle {
+                            Idle::Wake => self.prompt(vec![message], Some(Streaming::FollowUp)).await.map(drop),
+                            Idle::Wait => self.queue(message, Streaming::FollowUp).await,
+                        };
+                        if let Err(error) = told {
+                            self.warn(format!("The model was not told of the end of a job: {error}")).await;
+                        }
+                    });
+                }
+            }
+        }
+    }
+}
