@@ -36,6 +36,11 @@ async function answer(natives, engine, shim, { script, files = {}, env = {} }) {
   return { exit: result.exitCode ?? (result.signal === "SIGKILL" ? -9 : undefined), stdout, late };
 }
 
+/** Rows that may come and go, and why; nothing is asked of them. */
+const UNSTEADY = {
+  "916 Process substitution: input + output": "the reader of `>(…)` runs in the background and ends with the shell, on a busy machine before it has written",
+};
+
 /** A row per case for bash; those of brush have the tier `brush` (`brush A` for what tier A asks of it). */
 export async function run(table, natives) {
   const shim = mkdtempSync(join(tmpdir(), "sinew-shim-"));
@@ -49,7 +54,9 @@ export async function run(table, natives) {
       const got = await answer(natives, engine, shim, item);
       const pass = got.exit === item.exit && got.stdout === item.stdout && !got.late;
       const detail = got.late ? "took too long" : `exit ${got.exit}, not ${item.exit}; ${JSON.stringify(got.stdout.slice(0, 100))}, not ${JSON.stringify(item.stdout.slice(0, 100))}`;
-      rows[index] = { id: `${engine} ${at} ${item.test}`, tier: engine === "bash" ? item.tier : `brush ${item.tier}`, pass, detail };
+      const name = `${at} ${item.test}`;
+      const tier = name in UNSTEADY ? "unsteady" : item.tier;
+      rows[index] = { id: `${engine} ${name}`, tier: engine === "bash" ? tier : `brush ${tier}`, pass, detail };
       if (engine === "brush" && item.hazard && got.late) rows[index].tier = "A";
     }
   };
@@ -66,9 +73,6 @@ export const known = {
   "brush 1646 -n attribute on array is hard error, not a warning": "bash takes the attribute off a reference without target that gets a list; here it keeps it",
 };
 
-/** The interpreter lists traps in the order of a hash map, another one in each run: so many rows may come and go. */
-const UNSTEADY = 3;
-
 /** Of bash 99.5 %, of the embedded interpreter 84 %, and of its tier A all but what is known. */
 export function gate(rows) {
   for (const [engine, share] of [["bash", 0.995], ["brush", 0.84]]) {
@@ -77,5 +81,5 @@ export function gate(rows) {
     if (passed < share * asked.length) throw new Error(`${engine}: ${passed} of ${asked.length} pass, ${share * 100} % must`);
   }
   const lost = rows.filter((row) => row.tier === "brush A" && !row.pass && !(row.id in known));
-  if (lost.length > UNSTEADY) throw new Error(`brush fails in tier A: ${lost.map((row) => `${row.id} (${row.detail})`).join("; ")}`);
+  if (lost.length) throw new Error(`brush fails in tier A: ${lost.map((row) => `${row.id} (${row.detail})`).join("; ")}`);
 }

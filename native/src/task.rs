@@ -11,6 +11,8 @@ use sinew::base::{Error, ErrorCode, Result};
 
 use crate::{error, handle};
 
+mod threads;
+
 /// Runs `work` on the pool and settles the returned promise with its result; `tag` is its name in the work profile.
 /// A panic rejects with `ERR_INTERNAL`.
 pub(crate) fn blocking<'env, T, J>(
@@ -45,9 +47,8 @@ where
     J: ToNapiValue + 'static,
 {
     settled(env, tag, translate, move |settle| {
-        let thread = std::thread::Builder::new().name("sinew-call".to_string());
-        let started = thread.spawn(move || settle(guarded(tag, work)));
-        started.map(|_| ()).map_err(|cause| Error::io(format!("{tag}: failed to start a thread"), &cause))
+        let started = threads::run(Box::new(move || settle(guarded(tag, work))));
+        started.map_err(|cause| Error::io(format!("{tag}: failed to start a thread"), &cause))
     })
 }
 

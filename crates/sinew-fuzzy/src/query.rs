@@ -16,7 +16,16 @@ pub(crate) struct Word {
     /// Without separators, where it has some.
     pub(crate) joined: Option<Needle>,
     /// With two neighbours swapped or one letter dropped.
-    pub(crate) slips: Vec<Needle>,
+    pub(crate) slips: Vec<(Slip, Needle)>,
+}
+
+/// What went wrong where the word was typed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Slip {
+    /// This letter and the next one stand in the place of each other.
+    Swapped(usize),
+    /// This letter is one too many.
+    Dropped(usize),
 }
 
 /// The letters of a word as both kinds of symbols.
@@ -79,6 +88,11 @@ impl Query {
 }
 
 impl Word {
+    /// The form without separators: wherever another one occurs, so does this.
+    pub(crate) fn plain(&self) -> &Needle {
+        self.joined.as_ref().unwrap_or(&self.full)
+    }
+
     fn new(letters: Vec<char>) -> Word {
         let plain: Vec<char> = letters.iter().copied().filter(|c| !is_separator(*c)).collect();
         let joined = (!plain.is_empty() && plain.len() < letters.len()).then(|| Needle::new(plain));
@@ -88,7 +102,7 @@ impl Word {
                 if at + 1 < letters.len() && letters[at] != letters[at + 1] {
                     let mut swapped = letters.clone();
                     swapped.swap(at, at + 1);
-                    slips.push(Needle::new(swapped));
+                    slips.push((Slip::Swapped(at), Needle::new(swapped)));
                 }
             }
             for at in 0..letters.len() {
@@ -96,7 +110,7 @@ impl Word {
                 if letters.get(at + 1) != Some(&letters[at]) {
                     let mut dropped = letters.clone();
                     dropped.remove(at);
-                    slips.push(Needle::new(dropped));
+                    slips.push((Slip::Dropped(at), Needle::new(dropped)));
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! How well a path answers a query.
 
 use crate::layout::{Layout, Runs, Text};
+use crate::places::{self, Places};
 use crate::query::{Needle, Query, Word};
 use crate::symbols::{Bytes, Symbols, name_start};
 
@@ -29,6 +30,7 @@ const SLIP: i32 = 30;
 pub struct Matcher<'q> {
     query: &'q Query,
     slips: bool,
+    places: Places,
     bytes: Bytes,
     symbols: Symbols,
     layout: Layout,
@@ -38,7 +40,14 @@ impl<'q> Matcher<'q> {
     /// A matcher that takes the letters of the query as they stand.
     #[must_use]
     pub fn new(query: &'q Query) -> Matcher<'q> {
-        Matcher { query, slips: false, bytes: Bytes::default(), symbols: Symbols::default(), layout: Layout::default() }
+        Matcher {
+            query,
+            slips: false,
+            places: Places::default(),
+            bytes: Bytes::default(),
+            symbols: Symbols::default(),
+            layout: Layout::default(),
+        }
     }
 
     /// The same, which also takes one word with two neighbouring letters swapped or one letter too many, where the
@@ -86,7 +95,11 @@ impl<'q> Matcher<'q> {
 
     fn run(&mut self, path: &str, floor: Score, mut positions: Option<&mut Vec<u32>>) -> Option<Score> {
         let ascii = path.is_ascii();
-        if ascii && !self.may_match(path.as_bytes()) {
+        let short = ascii && path.len() <= places::LONGEST;
+        if short {
+            self.places.read(path.as_bytes(), self.query.keep_case);
+        }
+        if ascii && !self.may_match(path.as_bytes(), short) {
             return None;
         }
         if ascii
@@ -108,13 +121,30 @@ impl<'q> Matcher<'q> {
         for word in &self.query.words {
             let found = if ascii {
                 let text = Text { letters: &self.bytes.letters[..], worth: &self.bytes.worth, name: self.bytes.name };
+                let slips = match self.slips && !slipped {
+                    true if short => {
+                        let slips = self.places.slips_at_words(word, &self.bytes.worth);
+                        if slips == 0 && !self.places.in_order(word.plain().bytes.as_deref().unwrap_or_default()) {
+                            return None;
+                        }
+                        slips
+                    }
+                    slips => {
+                        if slips {
+                            u64::MAX
+                        } else {
+                            0
+                        }
+                    }
+                };
                 let search = Search { layout: &mut self.layout, text, origin: None };
-                search.word(word, self.slips && !slipped, positions.as_deref_mut())
+                search.word(word, slips, positions.as_deref_mut())
             } else {
                 let Symbols { letters, worth, origin, name } = &self.symbols;
                 let text = Text { letters: &letters[..], worth, name: *name };
                 let search = Search { layout: &mut self.layout, text, origin: Some(origin) };
-                search.word(word, self.slips && !slipped, positions.as_deref_mut())
+                let slips = if self.slips && !slipped { u64::MAX } else { 0 };
+                search.word(word, slips, positions.as_deref_mut())
             };
             let (score, slip) = found?;
             slipped |= slip;
@@ -128,7 +158,7 @@ impl<'q> Matcher<'q> {
         let keep = self.query.keep_case;
         let name = &path[name_start(path)..];
         let needle = word.full.bytes.as_deref().unwrap_or_default();
-        let plain = word.joined.as_ref().unwrap_or(&word.full).bytes.as_deref().unwrap_or_default();
+        let plain = word.plain().bytes.as_deref().unwrap_or_default();
         let end = if needle.contains(&b'/') || name.len() == path.len() { WHOLE_PATH } else { 0 };
         let letters = crate::layout::most(needle.len(), !word.full.capitals.is_empty());
         if !occurs(plain, name, keep) {
@@ -139,55 +169,33 @@ impl<'q> Matcher<'q> {
         letters + ALL_IN_NAME + end + if starts { WHOLE_NAME } else { 0 }
     }
 
-    /// Whether the letters of each word occur in their order: one SIMD search per letter.
-    fn may_match(&self, path: &[u8]) -> bool {
+    /// Whether the letters of each word occur in their order. `short`: the path has been read as sets of places.
+    fn may_match(&self, path: &[u8], short: bool) -> bool {
+        let keep = self.query.keep_case;
+        let found = |needle: &Needle| {
+            let bytes = needle.bytes.as_deref();
+            bytes.is_some_and(|needle| if short { self.places.in_order(needle) } else { occurs(needle, path, keep) })
+        };
         self.query.words.iter().all(|word| {
-            let keep = self.query.keep_case;
-            let plain = word.joined.as_ref().unwrap_or(&word.full);
-            if plain.bytes.as_deref().is_some_and(|needle| occurs(needle, path, keep)) {
-                return true;
-            }
-            // A slip leaves all letters but two to those before and those behind it.
-            let near = |needle: &[u8]| {
-                in_order(needle.iter(), path, keep, First) + in_order(needle.iter().rev(), path, keep, Last) + 2
-                    >= needle.len()
-            };
-            self.slips
-                && word.full.bytes.as_deref().is_some_and(near)
-                && word.slips.iter().any(|slip| slip.bytes.as_deref().is_some_and(|needle| occurs(needle, path, keep)))
+            found(word.plain())
+                || (self.slips
+                    && if short {
+                        self.places.slip_in_order(word)
+                    } else {
+                        word.slips.iter().any(|slip| found(&slip.1))
+                    })
         })
     }
 }
 
-fn occurs(needle: &[u8], path: &[u8], keep_case: bool) -> bool {
-    in_order(needle.iter(), path, keep_case, First) == needle.len()
-}
-
-/// From which end letters are looked for.
-#[derive(Clone, Copy)]
-enum End {
-    First,
-    Last,
-}
-use End::{First, Last};
-
-/// How many of the letters occur one behind the other, from one end of the path on.
-fn in_order<'a>(letters: impl Iterator<Item = &'a u8>, mut path: &[u8], keep_case: bool, from: End) -> usize {
-    let mut count = 0;
-    for byte in letters {
+/// Whether the letters occur one behind the other: one SIMD search per letter.
+fn occurs(needle: &[u8], mut path: &[u8], keep_case: bool) -> bool {
+    needle.iter().all(|byte| {
         let upper = if keep_case { *byte } else { byte.to_ascii_uppercase() };
-        let found = match from {
-            First => memchr::memchr2(*byte, upper, path),
-            Last => memchr::memrchr2(*byte, upper, path),
-        };
-        let Some(at) = found else { break };
-        path = match from {
-            First => &path[at + 1..],
-            Last => &path[..at],
-        };
-        count += 1;
-    }
-    count
+        let found = memchr::memchr2(*byte, upper, path);
+        path = found.map_or(path, |at| &path[at + 1..]);
+        found.is_some()
+    })
 }
 
 /// What a text is made of: bytes for ASCII, else characters.
@@ -215,8 +223,8 @@ struct Search<'a, T> {
 }
 
 impl<T: Letter> Search<'_, T> {
-    /// The best of all forms of the word, and whether it is a slip.
-    fn word(mut self, word: &Word, slips: bool, positions: Option<&mut Vec<u32>>) -> Option<(Score, bool)> {
+    /// The best of all forms of the word, and whether it is a slip. `slips` has a bit for each slip that may occur.
+    fn word(mut self, word: &Word, slips: u64, positions: Option<&mut Vec<u32>>) -> Option<(Score, bool)> {
         let forms = [(Some(&word.full), 0), (word.joined.as_ref(), JOINED)];
         let mut best: Option<(Score, bool, &Needle, Runs)> = None;
         for (needle, price) in forms {
@@ -227,13 +235,12 @@ impl<T: Letter> Search<'_, T> {
                 break;
             }
         }
-        if slips {
-            for needle in &word.slips {
-                if let Some(score) = self.needle(needle, Runs::AtWords)
-                    && best.is_none_or(|(other, ..)| score - SLIP > other)
-                {
-                    best = Some((score - SLIP, true, needle, Runs::AtWords));
-                }
+        for (index, (_, needle)) in word.slips.iter().enumerate() {
+            if slips >> index & 1 == 1
+                && let Some(score) = self.needle(needle, Runs::AtWords)
+                && best.is_none_or(|(other, ..)| score - SLIP > other)
+            {
+                best = Some((score - SLIP, true, needle, Runs::AtWords));
             }
         }
         let (score, slip, needle, runs) = best?;

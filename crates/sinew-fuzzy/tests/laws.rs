@@ -141,6 +141,18 @@ proptest! {
     }
 
     #[test]
+    fn slips_found_as_sets_are_those_that_layouts_find(
+        needle in "[a-d]{4,8}( [a-d/]{4,6})?",
+        path in "([a-d]{0,8}[/_.A-D1]){1,16}",
+    ) {
+        // A path with a character beyond ASCII, and one that is longer than a set, are looked at by layouts alone.
+        let query = Query::new(&needle);
+        let mut matcher = Matcher::new(&query).with_slips();
+        let marked = format!("{path}x\u{301}");
+        prop_assert_eq!(matcher.score(&format!("{path}x")), matcher.score(&marked));
+    }
+
+    #[test]
     fn a_floor_changes_only_what_is_below_it(needle in "[a-cA-C_/]{1,5}", path in "[a-cA-C_/.]{1,12}/?", floor in 0..200) {
         let query = Query::new(&needle);
         let exact = Matcher::new(&query).score(&path);

@@ -7,6 +7,7 @@
 //! with each other stays cheap.
 
 mod attribute;
+mod names;
 mod reference;
 
 use std::borrow::Cow;
@@ -15,6 +16,7 @@ use html5ever::tendril::StrTendril;
 use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{Doctype, Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::{Attribute, LocalName};
+use names::Names;
 use sinew_base::{Cancel, Pace, Result};
 
 /// Sends the tokens of a page to `sink`, and its end. Attributes that only matter to cleaning are made where
@@ -27,7 +29,8 @@ pub(crate) fn send<S: TokenSink>(page: &str, clean: bool, sink: &S, cancel: &Can
         page.into()
     };
     let shared = StrTendril::from_slice(&page);
-    let mut tokens = Tokens { page: &page, bytes: page.as_bytes(), shared, at: 0, clean, sink };
+    let names = Names::default();
+    let mut tokens = Tokens { page: &page, bytes: page.as_bytes(), shared, at: 0, clean, names, sink };
     let mut pace = Pace::new(cancel);
     while tokens.at < tokens.bytes.len() {
         pace.step()?;
@@ -45,6 +48,7 @@ struct Tokens<'a, S> {
     shared: StrTendril,
     at: usize,
     clean: bool,
+    names: Names,
     sink: &'a S,
 }
 
@@ -165,7 +169,7 @@ impl<S: TokenSink> Tokens<'_, S> {
     /// A tag whose name begins at `start`.
     fn tag(&mut self, kind: TagKind, start: usize) {
         let end = start + self.bytes[start..].iter().position(|b| ends_name(*b)).unwrap_or(self.bytes.len() - start);
-        let name = local_name(&self.page[start..end]);
+        let name = self.names.local(&self.page[start..end]);
         let mut attributes = Vec::new();
         let mut closing = false;
         let Some(end) = self.attributes(end, kind, &mut attributes, &mut closing) else {
@@ -300,15 +304,6 @@ fn ends_name(byte: u8) -> bool {
 
 fn starts_with(bytes: &[u8], lower: &[u8]) -> bool {
     bytes.get(..lower.len()).is_some_and(|start| start.eq_ignore_ascii_case(lower))
-}
-
-/// The name in small letters.
-fn local_name(name: &str) -> LocalName {
-    if name.bytes().any(|byte| byte.is_ascii_uppercase() || byte == 0) {
-        LocalName::from(name.to_ascii_lowercase().replace('\0', "\u{fffd}"))
-    } else {
-        LocalName::from(name)
-    }
 }
 
 /// Behind the end of the comment whose text begins at `from`.

@@ -37,7 +37,7 @@ pub(crate) enum Data {
     Element {
         name: LocalName,
         foreign: bool,
-        attributes: Box<[Attribute]>,
+        attributes: Vec<Attribute>,
     },
 }
 
@@ -237,7 +237,7 @@ impl TreeSink for Builder {
 
     fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _: ElementFlags) -> Handle {
         let foreign = name.ns != html5ever::ns!(html);
-        let data = Data::Element { name: name.local.clone(), foreign, attributes: attributes.into_boxed_slice() };
+        let data = Data::Element { name: name.local.clone(), foreign, attributes };
         Handle { id: self.add(data), namespace: name.ns, name: name.local }
     }
 

@@ -2,40 +2,36 @@
 
 /// The units as text; a surrogate without its other half is U+FFFD. Linear.
 pub(crate) fn text(units: &[u16]) -> String {
-    let mut out = String::with_capacity(units.len() + units.len() / 16);
+    let mut out = Vec::with_capacity(units.len() + units.len() / 16);
     let mut rest = units;
     while !rest.is_empty() {
         let plain = ascii(rest, &mut out);
         rest = &rest[plain..];
         let other = rest.iter().position(|unit| *unit < 0x80).unwrap_or(rest.len());
-        let decoded = char::decode_utf16(rest[..other].iter().copied());
-        out.extend(decoded.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)));
+        for c in char::decode_utf16(rest[..other].iter().copied()) {
+            let c = c.unwrap_or(char::REPLACEMENT_CHARACTER);
+            out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        }
         rest = &rest[other..];
     }
-    out
+    String::from_utf8(out).expect("characters were written here")
 }
 
 /// Units that are looked at together: the compiler does it with one instruction each.
 const STEP: usize = 16;
 
 /// Appends the ASCII that `units` begin with, and tells how many units it was.
-fn ascii(units: &[u16], out: &mut String) -> usize {
-    let mut done = 0;
+fn ascii(units: &[u16], out: &mut Vec<u8>) -> usize {
+    let before = out.len();
     for step in units.as_chunks::<STEP>().0 {
         if step.iter().fold(0, |all, unit| all | unit) >= 0x80 {
             break;
         }
-        let bytes = step.map(|unit| unit as u8);
-        let Ok(text) = std::str::from_utf8(&bytes) else {
-            break;
-        };
-        out.push_str(text);
-        done += STEP;
+        out.extend_from_slice(&step.map(|unit| unit as u8));
     }
-    let left = units[done..].iter().take_while(|unit| **unit < 0x80).map(|unit| char::from(*unit as u8));
-    let before = out.len();
-    out.extend(left);
-    done + out.len() - before
+    let left = units[out.len() - before..].iter().take_while(|unit| **unit < 0x80);
+    out.extend(left.map(|unit| *unit as u8));
+    out.len() - before
 }
 
 #[cfg(test)]

@@ -47,6 +47,8 @@ pub(super) struct Inline {
     last_link: String,
     code: Option<String>,
     code_depth: usize,
+    /// Memory for the next text.
+    spare: String,
 }
 
 impl Inline {
@@ -57,28 +59,22 @@ impl Inline {
         }
         let in_link = self.in_link();
         let mut rest = text;
-        while let Some(first) = rest.chars().next() {
-            if is_space(first) || first == '\u{a0}' {
-                let keep = if first == '\u{a0}' { first } else { ' ' };
-                if keep != ' ' || !self.space.ends_with(' ') {
-                    self.space.push(keep);
+        while let [first, after @ ..] = rest.as_bytes() {
+            if is_space(*first) {
+                if !self.space.ends_with(' ') {
+                    self.space.push(' ');
                 }
-                rest = &rest[first.len_utf8()..];
+                let more = after.iter().take_while(|byte| is_space(**byte)).count();
+                rest = &rest[1 + more..];
                 continue;
             }
-            // A word, or several with single spaces between them.
-            let bytes = rest.as_bytes();
-            let mut end = 0;
-            while end < bytes.len() {
-                let byte = bytes[end];
-                let single = byte == b' ' && bytes.get(end + 1).is_some_and(|next| *next > b' ' && *next != 0xc2);
-                if !single && (is_space(char::from(byte)) || bytes[end..].starts_with("\u{a0}".as_bytes())) {
-                    break;
-                }
-                end += 1;
+            if let Some(behind) = rest.strip_prefix('\u{a0}') {
+                self.space.push('\u{a0}');
+                rest = behind;
+                continue;
             }
             let words;
-            (words, rest) = rest.split_at(end);
+            (words, rest) = rest.split_at(end_of_words(rest.as_bytes()));
             self.begin();
             escape::text(&mut self.text, words, in_link, self.in_table);
         }
@@ -179,7 +175,10 @@ impl Inline {
         if self.text.is_empty() {
             // White space at the beginning of a block means nothing, unless it is hard.
             // It is named there: Markdown readers trim the character itself.
-            self.text.push_str(&self.space.trim_start_matches([' ', '\n']).replace('\u{a0}', "&nbsp;"));
+            let hard = self.space.trim_start_matches([' ', '\n']);
+            if !hard.is_empty() {
+                self.text.push_str(&hard.replace('\u{a0}', "&nbsp;"));
+            }
         } else {
             self.text.push_str(&self.space);
         }
@@ -207,22 +206,63 @@ impl Inline {
         if !self.text.is_empty() {
             // Hard spaces at the end are text; a break is not.
             let hard = self.space.rfind('\u{a0}').map_or(0, |at| at + '\u{a0}'.len_utf8());
-            self.text.push_str(&self.space[..hard].replace('\u{a0}', "&nbsp;"));
+            if hard > 0 {
+                self.text.push_str(&self.space[..hard].replace('\u{a0}', "&nbsp;"));
+            }
         }
         self.space.clear();
-        let text = std::mem::take(&mut self.text);
-        let marks = std::mem::take(&mut self.marks);
-        let mut kinds = std::mem::take(&mut self.kinds);
-        if marks.is_empty() {
-            return text;
+        let mut out = std::mem::take(&mut self.spare);
+        if self.marks.is_empty() {
+            return std::mem::replace(&mut self.text, out);
         }
-        choose(&text, &marks, &mut kinds);
-        render(&text, &marks, &kinds)
+        choose(&self.text, &self.marks, &mut self.kinds);
+        render(&mut out, &self.text, &self.marks, &self.kinds);
+        self.text.clear();
+        self.marks.clear();
+        self.kinds.clear();
+        out
+    }
+
+    /// Takes the memory of a text back that [`Inline::take`] gave.
+    pub(super) fn give_back(&mut self, mut text: String) {
+        text.clear();
+        self.spare = text;
     }
 }
 
-fn is_space(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r' | '\u{c}')
+const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | 0xc)
+}
+
+/// Bytes that may end a word: white space, and what a hard space begins with.
+const ENDS_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = is_space(byte as u8) || byte == 0xc2;
+        byte += 1;
+    }
+    table
+};
+
+/// Where the word ends that `bytes` begin with, or the last of several with single spaces between them.
+fn end_of_words(bytes: &[u8]) -> usize {
+    let mut end = 0;
+    while let Some(byte) = bytes.get(end) {
+        if ENDS_WORD[usize::from(*byte)] {
+            let next = bytes.get(end + 1).copied();
+            let inside = match byte {
+                b' ' => next.is_some_and(|next| next > b' ' && next != 0xc2),
+                0xc2 => next != Some(0xa0),
+                _ => false,
+            };
+            if !inside {
+                break;
+            }
+        }
+        end += 1;
+    }
+    end
 }
 
 fn is_delimiter(kind: &Kind) -> bool {
@@ -292,8 +332,9 @@ fn is_punctuation(c: char) -> bool {
     if c.is_ascii() { c.is_ascii_punctuation() } else { !c.is_alphanumeric() && !c.is_whitespace() }
 }
 
-fn render(text: &str, marks: &[Mark], kinds: &[(Kind, bool)]) -> String {
-    let mut out = String::with_capacity(text.len() + marks.len() * 4);
+/// Appends the text with its marks.
+fn render(out: &mut String, text: &str, marks: &[Mark], kinds: &[(Kind, bool)]) {
+    out.reserve(text.len() + marks.len() * 4);
     let mut from = 0;
     // Where the text of every open link begins, to tell whether it is its own address.
     let mut links = Vec::new();
@@ -324,7 +365,7 @@ fn render(text: &str, marks: &[Mark], kinds: &[(Kind, bool)]) -> String {
             }
             Kind::Link { address, title } => {
                 let start = links.pop().unwrap_or(0);
-                end_link(&mut out, start, address, title);
+                end_link(out, start, address, title);
                 continue;
             }
         };
@@ -333,7 +374,6 @@ fn render(text: &str, marks: &[Mark], kinds: &[(Kind, bool)]) -> String {
         out.push('>');
     }
     out.push_str(&text[from..]);
-    out
 }
 
 fn end_link(out: &mut String, start: usize, address: &str, title: &str) {

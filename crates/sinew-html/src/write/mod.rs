@@ -220,7 +220,7 @@ impl Writer<'_> {
                 cell.push_str("<br>");
             }
             cell.push_str(&text.replace('\n', " "));
-            return;
+            return self.inline.give_back(text);
         }
         self.lines.separate(Block::Paragraph);
         for line in text.split('\n') {
@@ -230,6 +230,7 @@ impl Writer<'_> {
             }
         }
         self.lines.last = Some(Block::Paragraph);
+        self.inline.give_back(text);
     }
 
     fn end_heading(&mut self, level: usize) {

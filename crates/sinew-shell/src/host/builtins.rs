@@ -1,6 +1,7 @@
 //! Builtins of the embedded interpreter that answer otherwise than bash's, done again.
 
 mod declare;
+mod trap;
 mod umask;
 
 use std::collections::HashMap;
@@ -33,6 +34,7 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
     builtins.insert("kill".into(), simple_builtin::<Kill, Plain>());
     builtins.insert("shift".into(), simple_builtin::<Shift, Plain>().special());
     builtins.insert("logout".into(), simple_builtin::<Logout, Plain>());
+    builtins.insert("trap".into(), simple_builtin::<trap::Trap, Plain>().special());
     builtins.insert("umask".into(), simple_builtin::<umask::Umask, Plain>());
     let ours: [(&str, CommandExecuteFunc<Plain>); 15] = [
         ("cd", cd),

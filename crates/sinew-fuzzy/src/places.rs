@@ -1,0 +1,189 @@
+//! Where letters lie in a path of ASCII, as sets: a bit per place.
+//!
+//! Whether a word occurs, and which slips of it do, costs a step per letter over such sets, where a layout works
+//! through every place of every slip.
+
+use crate::query::{Slip, Word};
+use crate::symbols::bonus;
+
+/// The longest path that has a set.
+pub(crate) const LONGEST: usize = 128;
+
+/// How many letters a word with slips has at most.
+const LETTERS: usize = 32;
+
+type Set = u128;
+
+/// A folded path. Kept between paths for its memory.
+#[derive(Debug)]
+pub(crate) struct Places {
+    /// What lies behind the path is of paths before.
+    text: [u8; LONGEST],
+    all: Set,
+}
+
+impl Default for Places {
+    fn default() -> Places {
+        Places { text: [0; LONGEST], all: 0 }
+    }
+}
+
+impl Places {
+    /// Takes a path of at most [`LONGEST`] bytes, all ASCII.
+    pub(crate) fn read(&mut self, path: &[u8], keep_case: bool) {
+        self.text[..path.len()].copy_from_slice(path);
+        let half = if path.len() <= LONGEST / 2 { LONGEST / 2 } else { LONGEST };
+        if !keep_case {
+            self.text[..half].make_ascii_lowercase();
+        }
+        self.all = if path.len() == LONGEST { Set::MAX } else { (1 << path.len()) - 1 };
+    }
+
+    /// Whether the letters occur in this order.
+    pub(crate) fn in_order(&self, needle: &[u8]) -> bool {
+        let mut free = self.all;
+        needle.iter().all(|letter| {
+            let found = self.of(*letter) & free;
+            free = behind(found);
+            found != 0
+        })
+    }
+
+    /// Whether the letters of a slip of the word occur in their order.
+    pub(crate) fn slip_in_order(&self, word: &Word) -> bool {
+        let Some(letters) = slipping(word) else { return false };
+        let count = letters.len();
+        let mut places = [0; LETTERS];
+        // What is free behind the first so many letters, each as far in front as it can be.
+        let mut free = [0; LETTERS + 1];
+        free[0] = self.all;
+        let mut begun = 0;
+        while begun < count {
+            places[begun] = self.of(letters[begun]);
+            let found = places[begun] & free[begun];
+            if found == 0 {
+                break;
+            }
+            begun += 1;
+            free[begun] = behind(found);
+        }
+        if begun == count {
+            return true;
+        }
+        // Where the last letters begin from each one on, each as far behind as it can be.
+        let mut start = [0; LETTERS];
+        let mut room = self.all;
+        let mut ended = count;
+        while ended > 0 {
+            let at = ended - 1;
+            if at > begun {
+                places[at] = self.of(letters[at]);
+            }
+            let found = places[at] & room;
+            if found == 0 {
+                break;
+            }
+            ended = at;
+            start[at] = highest(found);
+            room = in_front(found);
+        }
+        // All but the two of the slip lie among those from the front or those from behind.
+        let meet = |free: Set, at: usize| at == count || free & start[at] != 0;
+        (ended.saturating_sub(2)..=begun).any(|at| {
+            let dropped = at + 1 >= ended && meet(free[at], at + 1);
+            dropped || {
+                let swapped = at + 1 < count && at + 2 >= ended;
+                let second = if swapped { places[at] & behind(places[at + 1] & free[at]) } else { 0 };
+                second != 0 && meet(behind(second), at + 2)
+            }
+        })
+    }
+
+    /// Which slips of the word occur so that each run begins at the start of a word: a bit for each in their order.
+    /// `worth` is what the places of the path are worth.
+    pub(crate) fn slips_at_words(&self, word: &Word, worth: &[u8]) -> u64 {
+        let Some(letters) = slipping(word) else { return 0 };
+        let count = letters.len();
+        let starts =
+            worth.iter().enumerate().fold(0, |set, (at, worth)| set | (Set::from(*worth >= bonus::HUMP) << at));
+        // Where the letter after those that lie at `found` may lie: at once behind, or at a later start of a word.
+        let after = |found: Set| (found << 1) | (starts & behind(found));
+        let mut places = [0; LETTERS];
+        // Where each letter may lie behind those before it, and where before those behind it.
+        let mut reach = [0; LETTERS];
+        let mut before = [0; LETTERS];
+        for at in 0..count {
+            places[at] = self.of(letters[at]);
+            reach[at] = if at == 0 { starts } else { after(places[at - 1] & reach[at - 1]) };
+        }
+        before[count - 1] = places[count - 1];
+        for at in (0..count - 1).rev() {
+            let next = before[at + 1];
+            before[at] = places[at] & ((next >> 1) | in_front(next & starts));
+        }
+        let occurs = |slip: Slip| match slip {
+            Slip::Swapped(at) => {
+                let second = places[at] & after(places[at + 1] & reach[at]);
+                if at + 2 == count { second != 0 } else { after(second) & before[at + 2] != 0 }
+            }
+            Slip::Dropped(at) if at + 1 == count => places[at - 1] & reach[at - 1] != 0,
+            Slip::Dropped(at) => reach[at] & before[at + 1] != 0,
+        };
+        word.slips.iter().enumerate().fold(0, |set, (index, (slip, _))| set | (u64::from(occurs(*slip)) << index))
+    }
+
+    /// The places of a letter.
+    #[inline]
+    fn of(&self, letter: u8) -> Set {
+        let half = |from: usize| {
+            let text = &self.text[from..from + LONGEST / 2];
+            text.as_chunks::<16>()
+                .0
+                .iter()
+                .enumerate()
+                .fold(0, |set, (at, part)| set | (equal(part, letter) << (16 * at)))
+        };
+        let low = half(0);
+        // Most paths end in the first half.
+        let high = if self.all >> (LONGEST / 2) == 0 { 0 } else { half(LONGEST / 2) };
+        (Set::from(high) << (LONGEST / 2) | Set::from(low)) & self.all
+    }
+}
+
+/// The letters of a word that has slips.
+fn slipping(word: &Word) -> Option<&[u8]> {
+    word.full.bytes.as_deref().filter(|letters| !word.slips.is_empty() && letters.len() <= LETTERS)
+}
+
+/// The bytes that are `letter`: a bit for each.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+fn equal(part: &[u8; 16], letter: u8) -> u64 {
+    use std::arch::x86_64::{_mm_cmpeq_epi8, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi8};
+    // SAFETY: SSE2 is part of the architecture, and the address is that of 16 bytes.
+    let mask = unsafe {
+        let part = _mm_loadu_si128(part.as_ptr().cast());
+        _mm_movemask_epi8(_mm_cmpeq_epi8(part, _mm_set1_epi8(letter.cast_signed())))
+    };
+    u64::from(mask.cast_unsigned())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[inline]
+fn equal(part: &[u8; 16], letter: u8) -> u64 {
+    part.iter().enumerate().fold(0, |set, (at, byte)| set | (u64::from(*byte == letter) << at))
+}
+
+/// The lowest of a set is passed, and all below it; nothing is behind nothing.
+fn behind(set: Set) -> Set {
+    !(set ^ set.wrapping_sub(1))
+}
+
+/// All below the highest of a set; nothing is in front of nothing.
+fn in_front(set: Set) -> Set {
+    highest(set).saturating_sub(1)
+}
+
+fn highest(set: Set) -> Set {
+    if set == 0 { 0 } else { 1 << set.ilog2() }
+}

@@ -1,0 +1,119 @@
+//! `trap` that lists by the number of the signal, quotes what it lists, and goes on after a signal that does not exist.
+
+use std::io::Write;
+
+use brush_core::builtins::{ContentOptions, ContentType, SimpleCommand};
+use brush_core::traps::TrapSignal;
+use brush_core::{Error, ExecutionContext, ExecutionResult, ShellExtensions};
+
+use super::{content, fail, list};
+
+/// What runs when a signal arrives or the shell ends.
+pub(super) struct Trap;
+
+const USAGE: &str = "trap [-lp] [[arg] signal_spec ...]";
+
+impl SimpleCommand for Trap {
+    fn get_content(_: &str, kind: ContentType, _: &ContentOptions) -> Result<String, Error> {
+        Ok(content(kind, USAGE))
+    }
+
+    fn execute<SE: ShellExtensions, I: Iterator<Item = S>, S: AsRef<str>>(
+        context: ExecutionContext<'_, SE>,
+        args: I,
+    ) -> Result<ExecutionResult, Error> {
+        let args: Vec<String> = args.skip(1).map(|arg| arg.as_ref().to_string()).collect();
+        let (mut names, mut show) = (false, false);
+        let mut rest = &args[..];
+        while let Some((flags, after)) = rest.split_first().filter(|(word, _)| word.len() > 1 && word.starts_with('-'))
+        {
+            rest = after;
+            if flags == "--" {
+                break;
+            }
+            for flag in flags.chars().skip(1) {
+                match flag {
+                    'l' => names = true,
+                    'p' => show = true,
+                    _ => return Ok(fail(&context, &format!("-{flag}: invalid option\ntrap: usage: {USAGE}"), 2)),
+                }
+            }
+        }
+        if names {
+            return Ok(list(&context, &[]));
+        }
+        if show || rest.is_empty() {
+            return Ok(print(&context, rest));
+        }
+        let (command, signals) = match wish(rest) {
+            Some(wish) => wish,
+            None => return Ok(fail(&context, &format!("usage: {USAGE}"), 2)),
+        };
+        let source = context.shell.call_stack().current_pos_as_source_info();
+        let mut result = ExecutionResult::success();
+        for word in signals {
+            let Some(signal) = signal(word) else {
+                result = invalid(&context, word);
+                continue;
+            };
+            let traps = context.shell.traps_mut();
+            match command {
+                Some(command) => traps.register_handler(signal, command.to_string(), source.clone()),
+                None => traps.remove_handlers(signal),
+            }
+        }
+        Ok(result)
+    }
+}
+
+/// The command, or `None` where traps are to go, and the signals; `None` where there is no signal.
+fn wish(words: &[String]) -> Option<(Option<&str>, &[String])> {
+    let (first, signals) = words.split_first()?;
+    let number = !first.is_empty() && first.bytes().all(|byte| byte.is_ascii_digit());
+    // A signal alone is one whose trap is to go, and so are numbers in a row.
+    if (number || signals.is_empty()) && signal(first).is_some() {
+        return Some((None, words));
+    }
+    (!signals.is_empty()).then_some(((first != "-").then_some(first), signals))
+}
+
+/// Lists the traps of the signals that `words` name, all when there are none.
+fn print(context: &ExecutionContext<'_, impl ShellExtensions>, words: &[String]) -> ExecutionResult {
+    let mut result = ExecutionResult::success();
+    let mut signals: Vec<TrapSignal> = context.shell.traps().iter_handlers().map(|(signal, _)| signal).collect();
+    signals.sort_by_key(|signal| rank(*signal));
+    if !words.is_empty() {
+        signals.clear();
+        for word in words {
+            match signal(word) {
+                Some(signal) => signals.push(signal),
+                None => result = invalid(context, word),
+            }
+        }
+    }
+    let mut out = context.stdout();
+    for signal in signals {
+        if let Some(handler) = context.shell.traps().get_handler(signal) {
+            let _ = writeln!(out, "trap -- '{}' {signal}", handler.command.replace('\'', "'\\''"));
+        }
+    }
+    result
+}
+
+/// Where bash lists a signal: the end of the shell first, what is no signal last.
+fn rank(signal: TrapSignal) -> i32 {
+    match signal {
+        TrapSignal::Debug => 65,
+        TrapSignal::Err => 66,
+        TrapSignal::Return => 67,
+        signal => signal.try_into().unwrap_or(68),
+    }
+}
+
+fn signal(word: &str) -> Option<TrapSignal> {
+    word.parse().ok()
+}
+
+fn invalid(context: &ExecutionContext<'_, impl ShellExtensions>, word: &str) -> ExecutionResult {
+    fail(context, &format!("{word}: invalid signal specification"), 1)
+}
