@@ -4,7 +4,6 @@ use std::io::Write;
 
 use sinew_agent::clock::iso;
 use sinew_agent::session::{self, Blobs, Scope};
-use sinew_llm::models::Registry;
 
 use crate::args::Args;
 use crate::config::{Config, Environment, Paths};
@@ -73,15 +72,22 @@ pub(crate) async fn list_models(
 ) -> Result<u8, Failure> {
     let mut chooser = Chooser::read(args, environment, paths, &config.settings, "")?;
     let filter = args.value("list-models").unwrap_or_default().to_lowercase();
-    let mut warnings = [config.warnings.clone(), chooser.warnings.clone()].concat();
-    if !(args.has("offline") || environment.is_on("SINEW_OFFLINE")) {
-        for provider in asked(chooser.registry(), &filter) {
-            warnings.extend(chooser.ask(&provider).await);
+    let mut notes: Vec<String> =
+        config.warnings.iter().chain(&chooser.warnings).map(|text| format!("Warning: {text}")).collect();
+    let asked = asked(&chooser, &filter);
+    for asked in chooser.ask(&asked).await {
+        let named = names(&filter, &asked.provider);
+        if asked.good && named {
+            // What went well is said only to who asked for this very server.
+            notes.push(asked.text);
+        } else if !asked.good && (named || chooser.is_configured(&asked.provider)) {
+            // A server that nobody speaks of, Ollama, need not be there.
+            notes.push(format!("Warning: {}", asked.text));
         }
     }
-    for warning in warnings {
+    for note in notes {
         // Nobody is left to tell when stderr is closed.
-        let _ = writeln!(std::io::stderr(), "Warning: {warning}");
+        let _ = writeln!(std::io::stderr(), "{note}");
     }
     let fits = |key: &str, name: &str| key.to_lowercase().contains(&filter) || name.to_lowercase().contains(&filter);
     let models = chooser.registry().models().iter().filter(|model| fits(&model.key(), &model.name));
@@ -90,9 +96,14 @@ pub(crate) async fn list_models(
         let thinks = if model.reasoning { "thinking" } else { "" };
         let sees = if model.takes_images() { "images" } else { "" };
         let key = if chooser.has_key(&model.provider) { "" } else { "no key" };
-        let line = format!("{:44} {:>9} {thinks:8} {sees:6} {key}", model.key(), model.context_window);
+        let (window, answer) = (tokens(model.context_window), tokens(model.max_tokens));
+        let line = format!("{:44} {window:>6} {answer:>6}  {thinks:8}  {sees:6}  {key}", model.key());
         out.push_str(line.trim_end());
         out.push('\n');
+    }
+    if !out.is_empty() {
+        let head = format!("{:44} {:>6} {:>6}", "model", "window", "answer");
+        out.insert_str(0, &format!("{head}\n"));
     }
     if out.is_empty() {
         out = format!("No model matches \"{filter}\"\n");
@@ -100,10 +111,26 @@ pub(crate) async fn list_models(
     print(&out)
 }
 
-/// The providers that are asked for their models: those that the filter names.
-fn asked(registry: &Registry, filter: &str) -> Vec<String> {
-    let named = registry.providers().iter().filter(|entry| {
-        entry.discovery.is_some() && !filter.is_empty() && (filter.starts_with(&entry.id) || entry.id.contains(filter))
-    });
-    named.map(|entry| entry.id.clone()).collect()
+/// A number of tokens: `200K`, `1.0M`.
+fn tokens(count: u64) -> String {
+    match count {
+        0..10_000 => count.to_string(),
+        10_000..1_000_000 => format!("{}K", count / 1000),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+/// The providers that are asked for their models: those that the filter names, and those that have to be
+/// asked anyway.
+fn asked(chooser: &Chooser, filter: &str) -> Vec<String> {
+    let wanted = chooser.wanted();
+    let entries = chooser.registry().providers().iter();
+    let entries =
+        entries.filter(|entry| entry.discovery.is_some() && (names(filter, &entry.id) || wanted.contains(&entry.id)));
+    entries.map(|entry| entry.id.clone()).collect()
+}
+
+/// Whether a filter speaks of this very provider.
+fn names(filter: &str, provider: &str) -> bool {
+    !filter.is_empty() && (filter.starts_with(provider) || provider.contains(filter))
 }

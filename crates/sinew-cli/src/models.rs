@@ -1,5 +1,7 @@
 //! Which model answers, with which key.
 
+mod discovery;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -15,7 +17,7 @@ use sinew_llm::credentials::{AuthFile, CommandRunner, Credentials};
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::http::{HttpClient, HttpConfig};
 use sinew_llm::model::Model;
-use sinew_llm::models::{Registry, Selection, discover};
+use sinew_llm::models::{Registry, Selection};
 use sinew_llm::provider::{Auth, Provider, Secret};
 use sinew_llm::scripted::{Script, ScriptedProvider, Variables};
 use sinew_llm::wire;
@@ -23,6 +25,7 @@ use sinew_llm::wire;
 use crate::args::Args;
 use crate::config::{Environment, Paths, is_missing};
 use crate::failure::Failure;
+use discovery::{Answers, Asked};
 
 const NO_MODEL: &str = "No model. Set one up in one of three ways: set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY \
 or GEMINI_API_KEY; describe a server in models.json; or start Ollama and choose a model with --model ollama/<name>.";
@@ -32,6 +35,7 @@ pub(crate) struct Chooser {
     registry: Registry,
     credentials: Credentials,
     client: HttpClient,
+    answers: Answers,
     script: Option<ScriptedProvider>,
     settings: Settings,
     offline: bool,
@@ -89,10 +93,13 @@ impl Chooser {
                 .with_renewal(client.clone(), file.clone())
         };
         let script = script(args, environment, paths, session)?;
+        let answers = Answers::read(&paths.agent);
+        answers.merge(&mut registry);
         let mut chooser = Chooser {
             registry,
             credentials: credentials(None),
             client: client.clone(),
+            answers,
             script,
             settings: settings.clone(),
             offline: args.has("offline") || environment.is_on("SINEW_OFFLINE"),
@@ -136,7 +143,7 @@ impl Chooser {
         if let Some(script) = &self.script {
             return Ok(Selection { model: script.model(), level: None, warning: None });
         }
-        if let Some(found) = self.named(args) {
+        if let Some(found) = self.found(args.value("provider"), args.value("model")).await {
             return found.map_err(Failure::config);
         }
         if let Some(key) = resumed
@@ -156,15 +163,14 @@ impl Chooser {
         if let Some(pattern) = from.first() {
             return Err(Failure::config(format!("--models {pattern}: no model matches; see sinew --list-models")));
         }
-        if let Some(found) = self.preset() {
+        let (provider, model) = (self.settings.text("defaultProvider"), self.settings.text("defaultModel"));
+        if let Some(found) = self.found(provider.as_deref(), model.as_deref()).await {
             return found.map_err(Failure::config);
         }
         if let Some(model) = self.registry.first_with_key(&|provider| self.has_own_key(provider)) {
             return Ok(Selection { model: model.clone(), level: None, warning: None });
         }
-        if !self.offline {
-            self.ask("ollama").await;
-        }
+        self.ask(&["ollama".to_string()]).await;
         match self.registry.models().iter().find(|model| model.provider == "ollama") {
             Some(model) => Ok(Selection { model: model.clone(), level: None, warning: None }),
             None => Err(Failure::config(NO_MODEL)),
@@ -217,19 +223,58 @@ impl Chooser {
         of(name).or_else(|| of("default")).unwrap_or_else(|| self.state().fallback.clone())
     }
 
-    /// Asks a provider's server for its models; answers what to tell the user, where it went wrong.
-    pub(crate) async fn ask(&mut self, provider: &str) -> Option<String> {
-        use sinew_llm::models::DiscoveryState::{Empty, Ok, Unauthenticated, Unavailable};
-        let entry = self.registry.provider(provider)?.clone();
-        let now = SystemClock.now();
-        let auth = self.credentials.resolve(&entry, &self.session, now).await.map_or(Auth::None, |found| found.auth);
-        let found = discover(&self.client, &entry, &auth, now).await;
-        self.registry.add_discovered(&found);
-        match found.state {
-            Ok => None,
-            Empty(why) | Unavailable(why) => Some(format!("{provider}: {why}")),
-            Unauthenticated => Some(format!("{provider}: the server wants a key")),
+    /// What the two ask for. Servers that could know it are asked first, or where no table knows it; an old
+    /// answer is renewed while the run goes on.
+    async fn found(
+        &mut self,
+        provider: Option<&str>,
+        model: Option<&str>,
+    ) -> Option<std::result::Result<Selection, String>> {
+        let mut found = self.of_provider(provider, model)?;
+        let unsure = found.as_ref().map_or(true, |found| found.warning.is_some());
+        if unsure {
+            let named = match &found {
+                Ok(found) => vec![found.model.provider.clone()],
+                Err(_) => provider.map_or_else(|| self.wanted(), |provider| vec![provider.to_string()]),
+            };
+            if !self.ask(&named).await.is_empty() {
+                found = self.of_provider(provider, model)?;
+            }
         }
+        if let Ok(found) = &found
+            && let Some(entry) = self.registry.provider(&found.model.provider)
+            && entry.discovery_wanted
+            && !self.offline
+            && !self.answers.has(entry)
+        {
+            self.answers.ask_later(entry.clone(), &self.credentials, &self.client);
+        }
+        Some(found)
+    }
+
+    /// The providers that have to be asked for their models: those for which models.json says so, and
+    /// Ollama where no other provider has a key.
+    pub(crate) fn wanted(&self) -> Vec<String> {
+        let keyless = !self.registry.providers().iter().any(|entry| self.has_own_key(&entry.id));
+        let wanted =
+            |entry: &&sinew_llm::models::ProviderEntry| entry.discovery_wanted || entry.id == "ollama" && keyless;
+        self.registry.providers().iter().filter(wanted).map(|entry| entry.id.clone()).collect()
+    }
+
+    /// Whether models.json says that the provider has to be asked for its models.
+    pub(crate) fn is_configured(&self, provider: &str) -> bool {
+        self.registry.provider(provider).is_some_and(|entry| entry.discovery_wanted)
+    }
+
+    /// Asks servers for their models, unless the run is offline; answers what to tell the user of each that
+    /// can be asked.
+    pub(crate) async fn ask(&mut self, providers: &[String]) -> Vec<Asked> {
+        if self.offline {
+            return Vec::new();
+        }
+        let entries = providers.iter().filter_map(|id| self.registry.provider(id));
+        let entries = entries.filter(|entry| entry.discovery.is_some()).cloned().collect();
+        self.answers.ask(&mut self.registry, entries, &self.credentials, &self.client).await
     }
 
     /// A model with its provider and a key.
@@ -338,7 +383,7 @@ fn runner(environment: &Environment, registry: &Registry, settings: &Settings, c
     Arc::new(move |command: &str| {
         let mut child = Command::new("/bin/sh");
         child.arg("-c").arg(command).current_dir(&cwd).env_clear().envs(variables.iter().cloned());
-        child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Its own group, so that everything it started ends with it.
         std::os::unix::process::CommandExt::process_group(&mut child, 0);
         let child = child.spawn().map_err(|error| format!("cannot start: {error}"))?;
@@ -354,7 +399,10 @@ fn runner(environment: &Environment, registry: &Registry, settings: &Settings, c
         };
         let output = output.map_err(|error| error.to_string())?;
         if !output.status.success() {
-            return Err(format!("it ended with {}", output.status));
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.lines().rev().map(str::trim).find(|line| !line.is_empty());
+            let said = said.map(|line| format!(": {}", line.chars().take(200).collect::<String>()));
+            return Err(format!("it ended with {}{}", output.status, said.unwrap_or_default()));
         }
         let text = String::from_utf8(output.stdout).map_err(|_| "its output is not UTF-8".to_string())?;
         match text.trim() {

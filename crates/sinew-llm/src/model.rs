@@ -21,7 +21,8 @@ pub struct Model {
     pub base_url: String,
     /// The model can think before it answers.
     pub reasoning: bool,
-    /// The levels it knows; empty means all.
+    /// The levels it knows; empty means all. `off` in the list: the server knows the word `none`. A list
+    /// without `off`: a Google model cannot stop thinking, and thinks as little as it can.
     pub thinking_levels: Vec<ThinkingLevel>,
     /// How a level is told to the server.
     pub thinking_mode: ThinkingMode,
@@ -89,6 +90,17 @@ impl Model {
     pub fn clamp_level(&self, level: ThinkingLevel) -> ThinkingLevel {
         let below = ThinkingLevel::ALL.into_iter().rev().filter(|l| *l <= level);
         below.into_iter().find(|l| self.knows_level(*l)).unwrap_or(ThinkingLevel::Off)
+    }
+
+    /// The word of effort for `level`, in the words of OpenAI. None: nothing is said. `none` and `xhigh` are
+    /// words of few servers: only a model that lists the level is told so.
+    #[must_use]
+    pub fn effort(&self, level: ThinkingLevel) -> Option<&'static str> {
+        match level {
+            ThinkingLevel::Off => self.thinking_levels.contains(&level).then_some("none"),
+            ThinkingLevel::XHigh if !self.thinking_levels.contains(&level) => Some("high"),
+            level => Some(level.as_str()),
+        }
     }
 
     /// Puts the sum of tokens and the cost at this model's prices into `usage`.

@@ -10,6 +10,8 @@ use serde_json::{Map, Value};
 /// prefix, each array and object holds the first items. Linear in `text`.
 #[must_use]
 pub fn parse(text: &str) -> Value {
+    #[cfg(test)]
+    tests::PARSED.with(|count| count.set(count.get() + 1));
     if let Ok(value @ Value::Object(_)) = serde_json::from_str(text) {
         return value;
     }
@@ -24,6 +26,8 @@ pub fn parse(text: &str) -> Value {
 /// # Errors
 /// Why the text is not a JSON object.
 pub fn parse_strict(text: &str) -> Result<Value, String> {
+    #[cfg(test)]
+    tests::PARSED.with(|count| count.set(count.get() + 1));
     if text.trim_ascii().is_empty() {
         return Ok(Value::Object(Map::new()));
     }
@@ -149,113 +153,4 @@ fn escape_length(bytes: &[u8]) -> Option<usize> {
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-    use serde_json::json;
-
-    use super::*;
-
-    #[track_caller]
-    fn check(text: &str, expect: Value) {
-        assert_eq!(parse(text), expect, "{text}");
-    }
-
-    #[test]
-    fn what_is_open_is_closed() {
-        check(r#"{"a":[1,{"b":"c"#, json!({"a": [1, {"b": "c"}]}));
-        check(r#"{"path":"src/"#, json!({"path": "src/"}));
-        check(r#"{"a":1,"#, json!({"a": 1}));
-        check(r#"{"a":1,"b"#, json!({"a": 1}));
-        check(r#"{"a":1,"b":"#, json!({"a": 1}));
-        check(r#"{"a":true"#, json!({"a": true}));
-        check(r#"{"a":tru"#, json!({}));
-        check(r#"{"a":"x\"#, json!({"a": "x"}));
-        check(r#"{"a":"x\u00"#, json!({"a": "x"}));
-        check(r#"{"a":"x\ud83d\ude"#, json!({"a": "x"}));
-        check(r#"{"a":"x\ud83d\ude00"#, json!({"a": "x😀"}));
-    }
-
-    #[test]
-    fn a_number_that_may_go_on_is_left_out() {
-        check(r#"{"a":12"#, json!({}));
-        check(r#"{"a":[12,3"#, json!({"a": [12]}));
-        check(r#"{"a":12 "#, json!({"a": 12}));
-    }
-
-    #[test]
-    fn what_is_no_object_is_an_empty_one() {
-        for text in ["", "  ", "nonsense", "[1]", "\"a\"", "}{", "]", "{]", "{\"a\":\"\\é"] {
-            let value = parse(text);
-            assert!(value.is_object(), "{text}");
-        }
-        check("{\"a\":\"b\nc\"}", json!({"a": "b\nc"}));
-        check("{\"a\":1}{\"b\":2}", json!({"a": 1}));
-    }
-
-    #[test]
-    fn strict_reading_takes_objects_only() {
-        assert_eq!(parse_strict(" "), Ok(json!({})));
-        assert_eq!(parse_strict("null"), Ok(json!({})));
-        assert_eq!(parse_strict("[1]"), Err("expected an object".into()));
-        assert!(parse_strict("{\"a\":").is_err());
-        assert!(parse_strict("{}{}").is_err());
-    }
-
-    /// Whether `part` says nothing that `whole` does not say.
-    fn begins(part: &Value, whole: &Value) -> bool {
-        match (part, whole) {
-            (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
-            (Value::Array(part), Value::Array(whole)) => {
-                part.len() <= whole.len() && part.iter().zip(whole).all(|(p, w)| begins(p, w))
-            }
-            (Value::Object(part), Value::Object(whole)) => {
-                part.len() <= whole.len() && part.iter().zip(whole).all(|((pk, p), (wk, w))| pk == wk && begins(p, w))
-            }
-            _ => part == whole,
-        }
-    }
-
-    fn any_json() -> impl Strategy<Value = Value> {
-        let leaf = prop_oneof![
-            Just(Value::Null),
-            any::<bool>().prop_map(Value::from),
-            any::<i64>().prop_map(Value::from),
-            (-1e9..1e9f64).prop_map(Value::from),
-            "\\PC{0,12}".prop_map(Value::from),
-            "[\"\\\\\n\t\u{1F600}é/]{0,6}".prop_map(Value::from),
-        ];
-        leaf.prop_recursive(4, 32, 5, |inner| {
-            prop_oneof![
-                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
-                prop::collection::btree_map("[a-z\"\\\\😀]{0,4}", inner, 0..5)
-                    .prop_map(|map| Value::Object(map.into_iter().collect())),
-            ]
-        })
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(128))]
-
-        #[test]
-        fn every_beginning_reads_as_a_beginning(items in prop::collection::btree_map("[a-z]{1,3}", any_json(), 0..4), pretty: bool) {
-            let whole = Value::Object(items.into_iter().collect());
-            let text = if pretty { serde_json::to_string_pretty(&whole) } else { serde_json::to_string(&whole) }.unwrap();
-            // Also as a writer that escapes all but ASCII.
-            let ascii: String = text.chars().map(|c| if c.is_ascii() { c.to_string() } else {
-                c.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect()
-            }).collect();
-            for text in [text, ascii] {
-                for end in (0..=text.len()).filter(|&end| text.is_char_boundary(end)) {
-                    let part = parse(&text[..end]);
-                    prop_assert!(begins(&part, &whole), "{} gave {part}", &text[..end]);
-                }
-                prop_assert_eq!(parse(&text), whole.clone());
-            }
-        }
-
-        #[test]
-        fn any_text_reads_as_an_object(text in "[\\PC{}\\[\\]\",:\\\\u0-9]{0,40}") {
-            prop_assert!(parse(&text).is_object());
-        }
-    }
-}
+pub(crate) mod tests;

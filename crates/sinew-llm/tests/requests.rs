@@ -39,7 +39,7 @@ fn levels_become_budgets_and_words() {
         (ThinkingLevel::Low, json!(4096), json!("low"), 2048),
         (ThinkingLevel::Medium, json!(10_240), json!("medium"), 8192),
         (ThinkingLevel::High, json!(20_480), json!("high"), 16_384),
-        (ThinkingLevel::XHigh, json!(32_768), json!("xhigh"), 24_576),
+        (ThinkingLevel::XHigh, json!(32_768), json!("high"), 24_576),
     ];
     for (thinking, tokens, word, google) in table {
         let ask = |api: &str| Request { thinking, ..request(api, "https://x.test") };
@@ -55,6 +55,25 @@ fn levels_become_budgets_and_words() {
     check(&own, "/output_config/effort", json!("low"));
     own.model.reasoning = false;
     check(&own, "/thinking", json!(null));
+}
+
+#[test]
+fn words_of_few_servers_go_to_models_that_list_them() {
+    let ask = |api: &str, thinking, levels: &[ThinkingLevel]| {
+        let mut asked = Request { thinking, ..request(api, "https://x.test") };
+        asked.model.thinking_levels = levels.to_vec();
+        asked
+    };
+    let all = ThinkingLevel::ALL;
+    for (api, pointer) in [("openai-completions", "/reasoning_effort"), ("openai-responses", "/reasoning/effort")] {
+        check(&ask(api, ThinkingLevel::XHigh, &all), pointer, json!("xhigh"));
+        check(&ask(api, ThinkingLevel::Off, &all), pointer, json!("none"));
+        check(&ask(api, ThinkingLevel::Off, &all[2..]), pointer, json!(null));
+        check(&ask(api, ThinkingLevel::XHigh, &all[..5]), pointer, json!("high"));
+    }
+    let budget = "/generationConfig/thinkingConfig/thinkingBudget";
+    check(&ask("google-generative-ai", ThinkingLevel::Off, &all), budget, json!(0));
+    check(&ask("google-generative-ai", ThinkingLevel::Off, &all[1..]), budget, json!(128));
 }
 
 #[test]

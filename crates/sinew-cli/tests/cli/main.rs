@@ -5,6 +5,7 @@ mod disk;
 mod guards;
 mod json;
 mod lines;
+mod models;
 mod resources;
 mod sessions;
 mod signals;

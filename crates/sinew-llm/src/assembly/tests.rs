@@ -125,3 +125,23 @@ fn blocks_without_end_meet_a_limit() {
     });
     assert_eq!(count, Some(BLOCK_LIMIT));
 }
+
+#[test]
+fn arguments_in_small_pieces_are_read_once() {
+    use crate::partial_json::tests::PARSED;
+    let mut assembly = Assembly::new(&request());
+    let mut partial = Partial::default();
+    let index = assembly.begin_call("a", "write");
+    let text = format!("{{\"content\":\"{}\"}}", "x".repeat(1 << 20));
+    let before = PARSED.with(std::cell::Cell::get);
+    for at in 0..text.len() {
+        assembly.delta(index, &text[at..=at]);
+        assembly.events.drain(..).for_each(|event| partial.apply(&event));
+    }
+    assert_eq!(PARSED.with(std::cell::Cell::get), before, "nothing is read before somebody looks");
+    assert_eq!(partial.snapshot().tool_calls().next().unwrap().arguments["content"].as_str().unwrap().len(), 1 << 20);
+    assert_eq!(PARSED.with(std::cell::Cell::get), before + 1);
+    let (_, message) = play(assembly.finish(StopReason::Stop));
+    assert_eq!(PARSED.with(std::cell::Cell::get), before + 2);
+    assert_eq!(message.tool_calls().next().unwrap().arguments["content"].as_str().unwrap().len(), 1 << 20);
+}

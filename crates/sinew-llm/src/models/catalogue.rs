@@ -1,7 +1,7 @@
 //! The built-in providers and models, as data. Small on purpose: an id of a known provider that is not
 //! listed works with the defaults.
 
-use crate::model::{Cost, Input, Model, ThinkingMode};
+use crate::model::{Cost, Input, Model, ThinkingLevel, ThinkingMode};
 
 /// A provider that everybody has.
 pub(super) struct ProviderRow {
@@ -107,6 +107,21 @@ const MODELS: &[ModelRow] = &[
     ("zai", "glm-4.6", "GLM 4.6", true, false, [200, 128], [0.6, 2.2, 0.11, 0.0]),
 ];
 
+/// Beginnings of ids whose models know only some levels; the first that fits holds. `off` in a list: the
+/// server can be told not to think.
+const LEVELS: &[(&str, &[ThinkingLevel])] = {
+    use ThinkingLevel::{High, Low, Medium, Minimal, Off, XHigh};
+    &[
+        ("openai/gpt-5.1-codex", &[Low, Medium, High]),
+        ("openai/gpt-5.1", &[Off, Low, Medium, High]),
+        ("openai/gpt-5", &[Minimal, Low, Medium, High]),
+        ("openai/o", &[Low, Medium, High]),
+        ("google/gemini-2.5-pro", &[Minimal, Low, Medium, High, XHigh]),
+        ("groq/openai/gpt-oss", &[Low, Medium, High]),
+        ("cerebras/gpt-oss", &[Low, Medium, High]),
+    ]
+};
+
 pub(super) fn models() -> Vec<Model> {
     let model = |(provider, id, name, reasoning, images, [window, answer], cost): &ModelRow| {
         let [input, output, cache_read, cache_write] = *cost;
@@ -125,6 +140,10 @@ pub(super) fn models() -> Vec<Model> {
         if let Some(row) = PROVIDERS.iter().find(|row| row.id == *provider) {
             model.api = row.api.to_string();
             model.base_url = row.base_url.to_string();
+        }
+        let key = model.key();
+        if let Some((_, levels)) = LEVELS.iter().find(|(start, _)| key.starts_with(start)) {
+            model.thinking_levels = levels.to_vec();
         }
         model
     };

@@ -31,12 +31,14 @@ pub enum DiscoveryKind {
     Openai,
 }
 
-/// What a server said. Serialises, so that a caller can keep it for [`CACHE_MS`].
+/// What a server said. [`DiscoveryCache`] keeps it for [`CACHE_MS`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Discovery {
     /// The provider's id.
     pub provider: String,
+    /// The address that was asked.
+    pub address: String,
     /// When it was asked, in milliseconds since the epoch.
     pub asked_at: i64,
     /// How it went.
@@ -69,6 +71,94 @@ pub struct DiscoveredModel {
     pub context_window: Option<u64>,
 }
 
+impl Discovery {
+    /// No question could be asked, for this reason.
+    #[must_use]
+    pub fn unavailable(provider: &ProviderEntry, why: String, now_ms: i64) -> Discovery {
+        Discovery {
+            provider: provider.id.clone(),
+            address: address(provider),
+            asked_at: now_ms,
+            state: DiscoveryState::Unavailable(why),
+            models: Vec::new(),
+        }
+    }
+
+    /// The state for people: `ollama: ok (5 models)`, `ollama: cached (3 h ago, 5 models)`,
+    /// `gate: unavailable: HTTP 404 from https://…; the base URL usually ends in /v1`.
+    #[must_use]
+    pub fn describe(&self, cached: bool, now_ms: i64) -> String {
+        let count = match self.models.len() {
+            1 => "1 model".to_string(),
+            count => format!("{count} models"),
+        };
+        let state = match &self.state {
+            DiscoveryState::Ok if cached => {
+                format!("cached ({} ago, {count})", age(now_ms.saturating_sub(self.asked_at)))
+            }
+            DiscoveryState::Ok => format!("ok ({count})"),
+            DiscoveryState::Empty(why) => format!("empty: {why}"),
+            DiscoveryState::Unavailable(why) => format!("unavailable: {why}"),
+            DiscoveryState::Unauthenticated => format!("unauthenticated: {} wants a key", self.address),
+        };
+        format!("{}: {state}", self.provider)
+    }
+}
+
+/// `40 s`, `5 min`, `3 h`, `2 d`.
+fn age(ms: i64) -> String {
+    match ms.max(0) / 1000 {
+        seconds @ 0..60 => format!("{seconds} s"),
+        seconds @ 60..3600 => format!("{} min", seconds / 60),
+        seconds @ 3600..172_800 => format!("{} h", seconds / 3600),
+        seconds => format!("{} d", seconds / 86_400),
+    }
+}
+
+/// The good answers of servers, as a caller keeps them in a file.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct DiscoveryCache {
+    answers: Vec<Discovery>,
+}
+
+impl DiscoveryCache {
+    /// Reads what [`DiscoveryCache::to_text`] wrote. A text that cannot be read is an empty cache.
+    #[must_use]
+    pub fn parse(text: &str) -> DiscoveryCache {
+        serde_json::from_str(text).unwrap_or_default()
+    }
+
+    /// The cache as JSON.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        serde_json::json!(self).to_string()
+    }
+
+    /// The answer of the provider's present address, if it is at most [`CACHE_MS`] old. One from the future
+    /// is old: the clock was wrong.
+    #[must_use]
+    pub fn fresh(&self, provider: &ProviderEntry, now_ms: i64) -> Option<&Discovery> {
+        self.any(provider).filter(|known| (0..=CACHE_MS).contains(&now_ms.saturating_sub(known.asked_at)))
+    }
+
+    /// The answer of the provider's present address, however old.
+    #[must_use]
+    pub fn any(&self, provider: &ProviderEntry) -> Option<&Discovery> {
+        let address = address(provider);
+        self.answers.iter().find(|known| known.provider == provider.id && known.address == address)
+    }
+
+    /// Keeps an answer with models in place of the provider's older one. Others say nothing worth keeping: a
+    /// server that is started a minute later must be found.
+    pub fn put(&mut self, found: Discovery) {
+        if found.state == DiscoveryState::Ok {
+            self.answers.retain(|known| known.provider != found.provider);
+            self.answers.push(found);
+        }
+    }
+}
+
 /// Asks the server of `provider`. Never fails: the state says how it went. At most two seconds.
 pub async fn discover(client: &HttpClient, provider: &ProviderEntry, auth: &Auth, now_ms: i64) -> Discovery {
     let (state, models) = match tokio::time::timeout(LIMIT, ask(client, provider, auth)).await {
@@ -79,7 +169,7 @@ pub async fn discover(client: &HttpClient, provider: &ProviderEntry, auth: &Auth
         Ok(Err(state)) => (state, Vec::new()),
         Err(_) => (DiscoveryState::Unavailable(format!("no answer within 2 s from {}", address(provider))), Vec::new()),
     };
-    Discovery { provider: provider.id.clone(), asked_at: now_ms, state, models }
+    Discovery { provider: provider.id.clone(), address: address(provider), asked_at: now_ms, state, models }
 }
 
 fn address(provider: &ProviderEntry) -> String {

@@ -5,7 +5,7 @@ mod discovery;
 mod file;
 mod select;
 
-pub use discovery::{CACHE_MS, DiscoveredModel, Discovery, DiscoveryKind, DiscoveryState, discover};
+pub use discovery::{CACHE_MS, DiscoveredModel, Discovery, DiscoveryCache, DiscoveryKind, DiscoveryState, discover};
 pub use file::{FileError, plain_json};
 pub use select::{NotFound, Selection};
 
@@ -37,16 +37,18 @@ pub struct ProviderEntry {
     pub headers: Vec<(String, String)>,
     /// How to ask it for its models.
     pub discovery: Option<DiscoveryKind>,
+    /// `models.json` says that it has to be asked; the others are asked when they are named.
+    pub discovery_wanted: bool,
     /// The `oauth` object of `models.json`.
     pub oauth: Option<Value>,
     overrides: Map<String, Value>,
 }
 
 impl ProviderEntry {
-    /// A model of this provider of which nothing is known but its id.
+    /// A model of this provider of which nothing is known but its id and what `modelOverrides` says of it.
     #[must_use]
     pub fn model(&self, id: &str) -> Model {
-        Model {
+        let mut model = Model {
             id: id.to_string(),
             name: id.to_string(),
             provider: self.id.clone(),
@@ -54,6 +56,16 @@ impl ProviderEntry {
             base_url: self.base_url.clone(),
             headers: self.headers.clone(),
             ..Model::default()
+        };
+        self.override_model(&mut model);
+        model
+    }
+
+    fn override_model(&self, model: &mut Model) {
+        // A fault in an override was named when the file was read, where it has a place.
+        let own = self.overrides.get(&model.id).and_then(|own| serde_json::from_value::<ModelConfig>(own.clone()).ok());
+        if let Some(own) = own {
+            own.apply(model);
         }
     }
 }
@@ -129,6 +141,7 @@ impl Registry {
         }
         entry.auth_header = config.auth_header.unwrap_or(entry.auth_header);
         entry.discovery = config.discovery.as_ref().map(|discovery| discovery.kind).or(entry.discovery);
+        entry.discovery_wanted |= config.discovery.is_some();
         if config.oauth.is_some() {
             entry.oauth.clone_from(&config.oauth);
         }
@@ -168,13 +181,7 @@ impl Registry {
     }
 
     fn apply_overrides(&mut self, entry: &ProviderEntry) {
-        for (id, value) in &entry.overrides {
-            // A fault in an override was named when the file was read, where it has a place.
-            let Ok(own) = serde_json::from_value::<ModelConfig>(value.clone()) else { continue };
-            for model in self.models.iter_mut().filter(|model| model.provider == entry.id && model.id == *id) {
-                own.apply(model);
-            }
-        }
+        self.models.iter_mut().filter(|model| model.provider == entry.id).for_each(|model| entry.override_model(model));
     }
 
     fn put(&mut self, model: Model) {

@@ -33,10 +33,49 @@ fn a_file_adds_and_changes_models() {
 
     let found = |id: &str| DiscoveredModel { id: id.into(), context_window: Some(5) };
     let models = vec![found("big"), found("later")];
-    registry.add_discovered(&Discovery { provider: "gate".into(), asked_at: 0, state: DiscoveryState::Ok, models });
+    registry.add_discovered(&answer("gate", 0, models));
     assert_eq!(registry.find("gate", "big").unwrap().context_window, 500_000);
     let later = registry.find("gate", "later").unwrap();
     assert_eq!((later.context_window, later.max_tokens), (5, 7));
+}
+
+fn answer(provider: &str, asked_at: i64, models: Vec<DiscoveredModel>) -> Discovery {
+    let address = format!("https://{provider}.test/v1/models");
+    Discovery { provider: provider.into(), address, asked_at, state: DiscoveryState::Ok, models }
+}
+
+#[test]
+fn an_answer_is_kept_for_a_day_and_for_its_address() {
+    let registry = registry();
+    let mut gate = registry.provider("gate").unwrap().clone();
+    let model = DiscoveredModel { id: "x".into(), context_window: None };
+    let mut cache = DiscoveryCache::default();
+    cache.put(answer("gate", 1000, vec![model.clone()]));
+    let empty = Discovery { state: DiscoveryState::Empty("nothing".into()), ..answer("gate", 2000, vec![]) };
+    cache.put(empty.clone());
+    let cache = DiscoveryCache::parse(&cache.to_text());
+    assert_eq!(cache.fresh(&gate, 1000 + CACHE_MS), Some(&answer("gate", 1000, vec![model])));
+    assert_eq!(cache.fresh(&gate, 1001 + CACHE_MS), None);
+    assert_eq!(cache.fresh(&gate, 999), None);
+    let known = cache.any(&gate).unwrap();
+    let shown = [3000, 61_000, 4_000_000, 3 * CACHE_MS].map(|now| known.describe(true, now));
+    assert_eq!(shown[0], "gate: cached (2 s ago, 1 model)");
+    assert_eq!(shown[1..].iter().map(|text| &text[14..19]).collect::<Vec<_>>(), ["1 min", "1 h a", "2 d a"]);
+    assert_eq!(known.describe(false, 0), "gate: ok (1 model)");
+    assert_eq!(empty.describe(false, 0), "gate: empty: nothing");
+    let wants = Discovery { state: DiscoveryState::Unauthenticated, ..empty };
+    assert_eq!(wants.describe(false, 0), "gate: unauthenticated: https://gate.test/v1/models wants a key");
+    gate.base_url = "https://elsewhere.test".into();
+    assert_eq!(cache.fresh(&gate, 1000), None);
+    assert_eq!(DiscoveryCache::parse("{nonsense"), DiscoveryCache::default());
+}
+
+#[test]
+fn an_override_holds_for_a_model_that_no_table_has() {
+    let mut registry = Registry::builtin(None);
+    let file = r#"{"providers": {"openai": {"modelOverrides": {"gpt-99": {"contextWindow": 7}}}}}"#;
+    registry.merge_file(file, "m").unwrap();
+    assert_eq!(registry.select("gpt-99", &|_| true).unwrap().model.context_window, 7);
 }
 
 #[track_caller]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::json::Json;
 use super::prepare::{Part, content_parts, fit_id, foreign_thought, is_own, parts};
@@ -22,6 +22,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     headers,
     body,
     fold: |_| Box::new(Answer::default()),
+    whole,
 };
 
 /// The default of `max_tokens` at most.
@@ -309,6 +310,23 @@ fn limits(request: &Request) -> (u64, Thinking) {
         budget if budget >= SMALLEST_BUDGET => (max_tokens, Thinking::Budget(budget)),
         _ => (max_tokens, Thinking::Off),
     }
+}
+
+/// The events of a message that came in one piece.
+fn whole(mut message: Value) -> Option<Vec<Value>> {
+    let blocks = match message.get_mut("content")?.take() {
+        Value::Array(blocks) => blocks,
+        _ => return None,
+    };
+    let (delta, usage) = (json!({"stop_reason": message.get("stop_reason")}), message.get("usage").cloned());
+    let mut events = Vec::with_capacity(2 * blocks.len() + 2);
+    for (index, block) in blocks.into_iter().enumerate() {
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": block}));
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    events.push(json!({"type": "message_delta", "delta": delta, "usage": usage}));
+    events.push(json!({"type": "message_stop"}));
+    Some(events)
 }
 
 /// What is known of an answer: the server's block numbers as ours, and the reason that it named.

@@ -17,7 +17,7 @@ use crate::event::{EventSender, StreamEvent};
 use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
 use crate::message::StopReason;
 use crate::provider::Request;
-use crate::sse::{SseDecoder, SseEvent};
+use crate::sse::{EVENT_LIMIT, SseDecoder, SseEvent};
 
 /// How much of an error's body is read.
 const ERROR_BODY_LIMIT: usize = 64 * 1024;
@@ -88,8 +88,10 @@ async fn exchange(
         let body = String::from_utf8_lossy(&body);
         return Err(classify::from_response(place, response.status, &response.headers, &body, request.timestamp));
     }
-    check_type(place, &mut response).await?;
     let mut reader = Reader { place, fold: (protocol.fold)(request), broken: 0, seen: 0 };
+    if let Some(json) = unstreamed(place, &mut response).await? {
+        return whole(protocol, reader, json, place, assembly);
+    }
     let stall = client.config().stall_timeout;
     let mut last_content = Instant::now();
     let mut size = assembly.size();
@@ -210,25 +212,56 @@ fn http_request(protocol: Protocol, request: &Request, place: &Place<'_>) -> Res
     Ok(HttpRequest { method: ::http::Method::POST, url, headers, body })
 }
 
-/// Refuses an answer that is no stream of events.
-async fn check_type(place: &Place<'_>, response: &mut HttpResponse) -> Result<(), ErrorInfo> {
+/// The answer of a server that does not stream; None where a stream begins. An error in it, and a page for
+/// people, are refused.
+async fn unstreamed(place: &Place<'_>, response: &mut HttpResponse) -> Result<Option<Value>, ErrorInfo> {
     let kind = response.headers.get(::http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if !matches!(kind.as_str(), "text/html" | "application/xhtml+xml" | "application/json" | "application/problem+json")
     {
-        return Ok(());
+        return Ok(None);
     }
-    let (body, _) = response.body.read_limited(ERROR_BODY_LIMIT).await.map_err(|error| transport(place, &error))?;
-    let body = String::from_utf8_lossy(&body);
-    let mut error = match serde_json::from_str::<Value>(&body) {
-        Ok(json) if json.get("error").is_some_and(|error| !error.is_null()) => {
-            return Err(classify::from_stream(place, &json));
-        }
-        _ if classify::looks_like_html(&body) => malformed(place, &classify::html_title(&body)),
-        _ => malformed(place, &format!("expected a stream of events, but the server answered {kind}: {}", body.trim())),
+    let (body, cut) = response.body.read_limited(EVENT_LIMIT).await.map_err(|error| transport(place, &error))?;
+    let refuse = |text: String| {
+        let mut error = malformed(place, &text);
+        error.status = Some(response.status);
+        error
     };
-    error.status = Some(response.status);
-    Err(error)
+    if cut {
+        return Err(refuse(format!("the answer is larger than {} MB", EVENT_LIMIT >> 20)));
+    }
+    match serde_json::from_slice::<Value>(&body) {
+        Ok(json) if json.get("error").is_some_and(|error| !error.is_null()) => Err(classify::from_stream(place, &json)),
+        Ok(json) => Ok(Some(json)),
+        Err(_) => {
+            let body = String::from_utf8_lossy(&body[..body.len().min(ERROR_BODY_LIMIT)]);
+            if classify::looks_like_html(&body) {
+                return Err(refuse(classify::html_title(&body)));
+            }
+            Err(refuse(format!("expected a stream of events, but the server answered {kind}: {}", body.trim())))
+        }
+    }
+}
+
+/// Reads an answer that came in one piece.
+fn whole(
+    protocol: Protocol,
+    mut reader: Reader<'_>,
+    json: Value,
+    place: &Place<'_>,
+    assembly: &mut Assembly,
+) -> Result<StopReason, ErrorInfo> {
+    let shown: String = json.to_string().chars().take(200).collect();
+    let Some(events) = (protocol.whole)(json) else {
+        return Err(malformed(place, &format!("expected a stream of events, but the server answered {shown}")));
+    };
+    for event in events {
+        if let Flow::Done(reason) = reader.fold.event(&event, place, assembly)? {
+            return Ok(reason);
+        }
+    }
+    let ended = reader.fold.end(true);
+    ended.ok_or_else(|| malformed(place, "the answer ended before it was complete"))
 }
 
 fn malformed(place: &Place<'_>, text: &str) -> ErrorInfo {

@@ -18,7 +18,15 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     headers,
     body,
     fold: |_| Box::new(Answer::default()),
+    whole: |answer| match answer {
+        // What the server sends without `alt=sse`.
+        Value::Array(list) => Some(list),
+        answer => (answer.get("candidates").is_some() || answer.get("promptFeedback").is_some()).then(|| vec![answer]),
+    },
 };
+
+/// The least that a model thinks which cannot stop.
+const SMALLEST_BUDGET: u64 = 128;
 
 fn headers(request: &Request) -> Vec<(String, String)> {
     match &request.auth {
@@ -79,7 +87,10 @@ fn body(request: &Request) -> Vec<u8> {
 
 fn budget(request: &Request, level: ThinkingLevel) -> u64 {
     let own = request.thinking_budgets.iter().find(|(known, _)| *known == level).map(|(_, budget)| *budget);
+    let cannot_stop =
+        !request.model.thinking_levels.is_empty() && !request.model.thinking_levels.contains(&ThinkingLevel::Off);
     own.unwrap_or(match level {
+        ThinkingLevel::Off if cannot_stop => SMALLEST_BUDGET,
         ThinkingLevel::Off => 0,
         ThinkingLevel::Minimal => 512,
         ThinkingLevel::Low => 2048,

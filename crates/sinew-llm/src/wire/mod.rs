@@ -34,6 +34,9 @@ pub(crate) struct Protocol {
     pub(crate) body: fn(&Request) -> Vec<u8>,
     /// A reader of the answer.
     pub(crate) fold: fn(&Request) -> Box<dyn Fold>,
+    /// The events that say the same as an answer in one piece, from a server that does not stream; None for
+    /// JSON that is no answer.
+    pub(crate) whole: fn(Value) -> Option<Vec<Value>>,
 }
 
 /// Reads an answer event by event.

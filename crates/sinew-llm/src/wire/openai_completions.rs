@@ -3,6 +3,8 @@
 mod answer;
 mod compat;
 
+use serde_json::Value;
+
 use super::Protocol;
 use super::json::Json;
 use super::prepare::{Part, content_parts, data_url, fit_id, foreign_thought, images, is_own, joined, parts, system};
@@ -16,6 +18,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     headers: bearer,
     body,
     fold: |_| Box::new(answer::Answer::default()),
+    whole: |answer| answer.get("choices").is_some_and(Value::is_array).then(|| vec![answer]),
 };
 
 /// The key as every server of this family takes it.
@@ -50,7 +53,7 @@ fn body(request: &Request) -> Vec<u8> {
             json.field("temperature", &temperature);
         }
         if request.model.reasoning {
-            thinking(json, &quirks, level);
+            thinking(json, &quirks, level, request.model.effort(level));
         }
         if let Some(session) =
             request.session_id.as_ref().filter(|_| quirks.cache_key && request.cache != CacheRetention::None)
@@ -72,12 +75,13 @@ fn body(request: &Request) -> Vec<u8> {
     json.into_bytes()
 }
 
-fn thinking(json: &mut Json, quirks: &compat::Quirks, level: ThinkingLevel) {
+fn thinking(json: &mut Json, quirks: &compat::Quirks, level: ThinkingLevel, effort: Option<&str>) {
     match quirks.thinking_format {
-        ThinkingFormat::Openai if level != ThinkingLevel::Off && quirks.reasoning_effort => {
-            json.field("reasoning_effort", level.as_str());
+        ThinkingFormat::Openai => {
+            if let Some(effort) = effort.filter(|_| quirks.reasoning_effort) {
+                json.field("reasoning_effort", effort);
+            }
         }
-        ThinkingFormat::Openai => {}
         ThinkingFormat::Zai => json.key("thinking").object(|json| {
             json.field("type", if level == ThinkingLevel::Off { "disabled" } else { "enabled" });
         }),

@@ -2,7 +2,7 @@
 
 mod answer;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Protocol;
 use super::json::Json;
@@ -18,6 +18,10 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     headers: openai_completions::bearer,
     body,
     fold: |_| Box::new(answer::Answer::default()),
+    whole: |answer| {
+        answer.get("output")?.as_array()?;
+        Some(vec![json!({"type": "response.done", "response": answer})])
+    },
 };
 
 /// The longest id of a call.
@@ -38,10 +42,12 @@ fn body(request: &Request) -> Vec<u8> {
             json.field("temperature", &temperature);
         }
         if request.model.reasoning {
-            if level != ThinkingLevel::Off {
+            if let Some(effort) = request.model.effort(level) {
                 json.key("reasoning").object(|json| {
-                    json.field("effort", level.as_str());
-                    json.field("summary", "auto");
+                    json.field("effort", effort);
+                    if level != ThinkingLevel::Off {
+                        json.field("summary", "auto");
+                    }
                 });
             }
             json.field("include", &["reasoning.encrypted_content"]);

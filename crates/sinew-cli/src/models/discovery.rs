@@ -1,0 +1,125 @@
+//! Asks servers for their models, and keeps what they said for a day.
+
+use std::path::{Path, PathBuf};
+
+use sinew_agent::clock::{Clock, SystemClock};
+use sinew_llm::credentials::Credentials;
+use sinew_llm::http::HttpClient;
+use sinew_llm::models::{Discovery, DiscoveryCache, DiscoveryState, ProviderEntry, Registry, discover};
+use sinew_llm::provider::Auth;
+use tokio::task::JoinSet;
+
+/// The answers so far, and the file that keeps them.
+#[derive(Clone)]
+pub(super) struct Answers {
+    cache: DiscoveryCache,
+    file: PathBuf,
+}
+
+/// What became of a question, for the user.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    /// The provider's id.
+    pub(crate) provider: String,
+    /// `ollama: cached (3 h ago, 5 models)`.
+    pub(crate) text: String,
+    /// The models are known.
+    pub(crate) good: bool,
+}
+
+impl Answers {
+    /// Reads the file; one that is missing or broken is an empty one.
+    pub(super) fn read(agent: &Path) -> Answers {
+        let file = agent.join("discovery-cache.json");
+        Answers { cache: DiscoveryCache::parse(&std::fs::read_to_string(&file).unwrap_or_default()), file }
+    }
+
+    /// Puts what is known and not too old into the table.
+    pub(super) fn merge(&self, registry: &mut Registry) {
+        let now = SystemClock.now();
+        let known = registry.providers().iter().filter_map(|entry| self.cache.fresh(entry, now)).cloned();
+        known.collect::<Vec<_>>().iter().for_each(|found| registry.add_discovered(found));
+    }
+
+    /// Whether an answer of the provider is not too old.
+    pub(super) fn has(&self, entry: &ProviderEntry) -> bool {
+        self.cache.fresh(entry, SystemClock.now()).is_some()
+    }
+
+    /// Asks the servers at the same time, but for those whose answer is not too old; what they say goes into
+    /// the table and the file. At most two seconds, besides the commands that tell their keys.
+    pub(super) async fn ask(
+        &mut self,
+        registry: &mut Registry,
+        entries: Vec<ProviderEntry>,
+        credentials: &Credentials,
+        client: &HttpClient,
+    ) -> Vec<Asked> {
+        let now = SystemClock.now();
+        let mut running = JoinSet::new();
+        let mut asked = Vec::new();
+        for (place, entry) in entries.into_iter().enumerate() {
+            if let Some(known) = self.cache.fresh(&entry, now) {
+                let text = known.describe(true, now);
+                asked.push((place, Asked { provider: entry.id, text, good: true }));
+                continue;
+            }
+            let (credentials, client) = (credentials.clone(), client.clone());
+            running.spawn(async move { (place, question(entry, &credentials, &client, now).await) });
+        }
+        while let Some(done) = running.join_next().await {
+            // A question that crashed has no answer to show.
+            let Ok((place, (entry, found))) = done else { continue };
+            // An old answer is better than none.
+            let old = self.cache.any(&entry).filter(|_| found.state != DiscoveryState::Ok);
+            let text = match old {
+                Some(old) => format!("{}; {}", found.describe(false, now), old.describe(true, now)),
+                None => found.describe(false, now),
+            };
+            let good = found.state == DiscoveryState::Ok;
+            registry.add_discovered(old.unwrap_or(&found));
+            self.cache.put(found);
+            asked.push((place, Asked { provider: entry.id, text, good }));
+        }
+        self.keep();
+        asked.sort_by_key(|(place, _)| *place);
+        asked.into_iter().map(|(_, asked)| asked).collect()
+    }
+
+    /// Asks one server while the run goes on; the next run knows the answer.
+    pub(super) fn ask_later(&self, entry: ProviderEntry, credentials: &Credentials, client: &HttpClient) {
+        let (mut own, credentials, client) = (self.clone(), credentials.clone(), client.clone());
+        tokio::spawn(async move {
+            let (_, found) = question(entry, &credentials, &client, SystemClock.now()).await;
+            own.cache.put(found);
+            own.keep();
+        });
+    }
+
+    /// Writes the file whole. Where that fails, the servers are asked again: nobody needs to know.
+    fn keep(&self) {
+        let beside = self.file.with_extension(format!("json.{}.tmp", std::process::id()));
+        let folder = self.file.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let written = folder.and_then(|()| std::fs::write(&beside, self.cache.to_text()));
+        if written.and_then(|()| std::fs::rename(&beside, &self.file)).is_err() {
+            let _ = std::fs::remove_file(&beside);
+        }
+    }
+}
+
+async fn question(
+    mut entry: ProviderEntry,
+    credentials: &Credentials,
+    client: &HttpClient,
+    now: i64,
+) -> (ProviderEntry, Discovery) {
+    let auth = credentials.resolve(&entry, "", now).await.map_or(Auth::None, |found| found.auth);
+    let found = match credentials.headers(&entry.headers).await {
+        Ok(headers) => {
+            entry.headers = headers;
+            discover(client, &entry, &auth, now).await
+        }
+        Err(error) => Discovery::unavailable(&entry, error.message, now),
+    };
+    (entry, found)
+}

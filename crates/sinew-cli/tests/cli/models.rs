@@ -1,0 +1,153 @@
+//! Models: which there are, which is chosen, and what nobody may see of their keys.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use sinew_testkit::provider::{Reply, Server};
+
+use crate::stage::{Stage, chat, finish};
+
+/// A stage whose only provider is `gate`, which has to be asked for its models.
+fn gated(server: &Server) -> Stage {
+    let stage = Stage::new();
+    let provider = json!({"baseUrl": format!("{}/v1", server.url()), "auth": "none", "discovery": {"type": "openai"}});
+    stage.write("home/agent/models.json", &json!({"providers": {"gate": provider}}).to_string());
+    stage
+}
+
+fn models(list: &Value) -> Reply {
+    Reply::json(200, &json!({"data": list}))
+}
+
+#[test]
+fn a_server_is_asked_once_a_day() {
+    let server = Server::replies(vec![models(&json!([{"id": "m1", "context_length": 32768}]))]);
+    let stage = gated(&server);
+    let ran = stage.run(&["--list-models", "gate"]);
+    assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), "gate: ok (1 model)\n"));
+    let line = ran.stdout.lines().find(|line| line.starts_with("gate/m1 ")).unwrap();
+    assert!(line.contains(" 32K "), "{line}");
+    let ran = stage.run(&["--list-models", "gate"]);
+    assert!(ran.stderr.starts_with("gate: cached (") && ran.stderr.ends_with(" ago, 1 model)\n"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("gate/m1"));
+    assert!(stage.run(&["--list-models", "--offline"]).stdout.contains("gate/m1"));
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_server_that_is_gone_leaves_what_it_said() {
+    let server = Server::replies(vec![models(&json!([{"id": "m1"}]))]);
+    let stage = gated(&server);
+    assert_eq!(stage.run(&["--list-models"]).stderr, "");
+    drop(server);
+    let file = stage.agent().join("discovery-cache.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let mut cache: Value = serde_json::from_str(&text).unwrap();
+    let asked = cache["answers"][0]["askedAt"].as_i64().unwrap();
+    cache["answers"][0]["askedAt"] = (asked - 3 * 86_400_000).into();
+    std::fs::write(&file, cache.to_string()).unwrap();
+    let ran = stage.run(&["--list-models"]);
+    assert!(ran.stdout.contains("gate/m1"), "{}", ran.stdout);
+    assert!(ran.stderr.starts_with("Warning: gate: unavailable: "), "{}", ran.stderr);
+    assert!(ran.stderr.contains("; gate: cached (3 d ago, 1 model)"), "{}", ran.stderr);
+    std::fs::write(&file, "torn {").unwrap();
+    assert!(!stage.run(&["--list-models", "--offline"]).stdout.contains("gate/m1"));
+}
+
+#[test]
+fn each_state_is_told_with_a_hint() {
+    for (reply, text) in [
+        (models(&json!([])), "gate: empty: the server has no model; expected {\"data\":[{\"id\":\"…\"}]}\n"),
+        (Reply::text(404, "text/plain", ""), "/v1/models; the base URL usually ends in /v1\n"),
+        (Reply::json(401, &json!({})), "/v1/models wants a key\n"),
+        (Reply::text(200, "text/html", "<html>"), "/v1/models is no JSON\n"),
+    ] {
+        let server = Server::replies(vec![reply]);
+        let ran = gated(&server).run(&["--list-models"]);
+        assert_eq!(ran.code, Some(0));
+        assert!(ran.stderr.starts_with("Warning: gate: ") && ran.stderr.ends_with(text), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_model_that_only_its_server_knows_is_found() {
+    let server = Server::start(|request| match request.path.as_str() {
+        "/v1/models" => models(&json!([{"id": "deep-coder-7b"}, {"id": "other"}])),
+        _ => chat(&json!({"content": request.json()["model"]}), "stop"),
+    });
+    for pattern in ["gate/deep-coder-7b", "coder-7b"] {
+        let ran = gated(&server).run(&["-p", "--model", pattern, "hi"]);
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "deep-coder-7b\n"), "{}", ran.stderr);
+        assert!(!ran.stderr.contains("defaults"), "{}", ran.stderr);
+    }
+    let ran = gated(&server).run(&["-p", "--model", "deap-koder", "hi"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains("Model not found: deap-koder. Similar: gate/deep-coder-7b"), "{}", ran.stderr);
+}
+
+/// All text below `folder`, but for the files that the key was written into.
+fn everything(folder: &Path, except: &[PathBuf]) -> String {
+    let mut text = String::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            text += &everything(&path, except);
+        } else if !except.contains(&path) {
+            text += &String::from_utf8_lossy(&std::fs::read(&path).unwrap());
+        }
+    }
+    text
+}
+
+#[test]
+fn a_key_is_seen_by_its_server_alone() {
+    const KEY: &str = "quite/secret+key-of-this-test";
+    let encoded = KEY.replace('/', "%2F").replace('+', "%2B");
+    let function =
+        json!({"name": "bash", "arguments": json!({"command": "env; echo \"<$DEEPSEEK_API_KEY>\""}).to_string()});
+    let call = json!({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]});
+    let echo =
+        json!({"error": {"message": format!("no such key: {KEY}, {encoded}, https://h/?key={encoded}"), "type": KEY}});
+    for args in [&["-p", "--verbose"][..], &["-p", "--mode", "json"]] {
+        for from in ["variable", "auth.json", "models.json", "flag"] {
+            let replies = vec![
+                chat(&call, "tool_calls"),
+                Reply::json(401, &echo).header("x-request-id", KEY).header("www-authenticate", KEY),
+            ];
+            let server = Server::replies(replies);
+            let stage = Stage::new();
+            let mut provider = json!({"baseUrl": format!("{}/v1", server.url()), "models": [{"id": "deepseek-chat"}]});
+            let mut line = [args, &["--model", "deepseek/deepseek-chat", "hi"]].concat();
+            match from {
+                "auth.json" => {
+                    stage.write(
+                        "home/agent/auth.json",
+                        &json!({"deepseek": {"type": "api_key", "key": KEY}}).to_string(),
+                    );
+                }
+                "models.json" => provider["apiKey"] = KEY.into(),
+                "flag" => line.extend(["--api-key", KEY]),
+                _ => {}
+            }
+            stage.write("home/agent/models.json", &json!({"providers": {"deepseek": provider}}).to_string());
+            let mut command = stage.command(&line);
+            if from == "variable" {
+                command.env("DEEPSEEK_API_KEY", KEY);
+            }
+            let ran = finish(command);
+            assert_eq!(ran.code, Some(1), "{from}: {}", ran.stderr);
+            let sent = server.requests();
+            assert_eq!(sent[0].header("authorization"), Some(format!("Bearer {KEY}").as_str()), "{from}");
+            // The tool ran, and what it printed went to the server.
+            assert_eq!(sent.len(), 2, "{from}");
+            assert!(String::from_utf8_lossy(&sent[1].body).contains("<>"), "{from}");
+            let except = [stage.agent().join("auth.json"), stage.agent().join("models.json")];
+            let shown = ran.stdout + &ran.stderr + &everything(&stage.path(""), &except);
+            let shown = shown + &String::from_utf8_lossy(&sent[1].body);
+            assert!(shown.contains("no such key: ***"), "{from}: the error is told");
+            for secret in [KEY, &encoded] {
+                assert!(!shown.contains(secret), "{from} {args:?}: {shown}");
+            }
+        }
+    }
+}
