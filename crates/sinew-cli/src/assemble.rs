@@ -205,7 +205,9 @@ fn system(
     let project = |name: &str| Some(paths.project.join(name)).filter(|path| path.is_file());
     let replaced = match args.value("system-prompt") {
         Some(text) => Some(text_or_file("system-prompt", text, &paths.cwd)?),
-        None => project("SYSTEM.md").or_else(|| paths.user_file("SYSTEM.md")).and_then(|path| read(&path)),
+        None => {
+            resources::nearest(paths, "SYSTEM.md").or_else(|| paths.user_file("SYSTEM.md")).and_then(|path| read(&path))
+        }
     };
     let files = [paths.user_file("APPEND_SYSTEM.md"), project("APPEND_SYSTEM.md")];
     let mut appended: Vec<String> = files.iter().flatten().filter_map(|path| read(path)).collect();
@@ -215,7 +217,7 @@ fn system(
     let files = match args.has("no-context-files") {
         true => Vec::new(),
         false => {
-            let found = context_files(Some(&paths.agent), &paths.cwd);
+            let found = context_files(&[&paths.agent, &paths.home], &paths.cwd);
             warnings.extend(found.warnings);
             found.files
         }

@@ -1,5 +1,6 @@
 //! Skills, commands, templates and rules, as the flags and settings want them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use sinew_agent::resource::stream::{StreamRules, StreamSettings};
@@ -51,4 +52,11 @@ fn options(args: &Args, paths: &Paths, settings: &Settings) -> ResourceOptions {
         named_templates,
         ..options
     }
+}
+
+/// A file of the project: in the own folder of the working folder, else of the nearest folder above.
+pub(crate) fn nearest(paths: &Paths, name: &str) -> Option<PathBuf> {
+    let own = paths.cwd.ancestors().map(|folder| folder.join(".sinew"));
+    // The user's own files have their turn behind those of projects.
+    own.filter(|folder| *folder != paths.home).map(|folder| folder.join(name)).find(|path| path.is_file())
 }

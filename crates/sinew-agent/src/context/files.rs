@@ -31,21 +31,23 @@ pub struct ContextFiles {
     pub warnings: Vec<String>,
 }
 
-/// The instructions for a session in `cwd` (an absolute path): of `agent`, the user's own folder, then of each folder
-/// from the root down to `cwd`, at most 20. A folder below a hidden one does not count, but `cwd` itself does. A file
+/// The instructions for a session in `cwd` (an absolute path): of the user (the first of the folders `user` that has a
+/// file of a name), then of each folder from the root down to `cwd`, at most 20. A folder below a hidden one does not count, but `cwd` itself does. A file
 /// counts once however many names it has; of `AGENTS.md` and `CLAUDE.md` with the same text the first one counts.
 /// 64 KB of each file and 256 KB of all are taken; what is not UTF-8 becomes U+FFFD.
 #[must_use]
-pub fn context_files(agent: Option<&Path>, cwd: &Path) -> ContextFiles {
+pub fn context_files(user: &[&Path], cwd: &Path) -> ContextFiles {
     let mut found = ContextFiles::default();
     let mut known = HashSet::new();
     let mut left = ALL;
-    for folder in agent.into_iter().map(Path::to_path_buf).chain(folders(cwd)) {
+    let own = user.to_vec();
+    for folders in std::iter::once(own).chain(folders(cwd).into_iter().map(|folder| vec![folder])) {
         let mut texts: Vec<String> = Vec::new();
         for name in NAMES {
-            let path = folder.join(name);
+            let mut paths = folders.iter().map(|folder| folder.join(name));
+            let Some(path) = paths.find(|path| path.is_file()) else { continue };
             let Ok(real) = fs::canonicalize(&path) else { continue };
-            if !real.is_file() || !known.insert(real) {
+            if !known.insert(real) {
                 continue;
             }
             let (mut text, mut cut) = match start_of(&path, FILE) {
@@ -79,18 +81,14 @@ pub fn context_files(agent: Option<&Path>, cwd: &Path) -> ContextFiles {
 }
 
 /// The folders whose instructions count, the root first.
-fn folders(cwd: &Path) -> Vec<PathBuf> {
+fn folders(cwd: &Path) -> Vec<&Path> {
     let hidden = |folder: &Path| {
         folder
             .components()
             .any(|part| matches!(part, Component::Normal(name) if name.as_encoded_bytes().starts_with(b".")))
     };
-    let mut folders: Vec<PathBuf> = cwd
-        .ancestors()
-        .take(LEVELS)
-        .filter(|folder| *folder == cwd || !hidden(folder))
-        .map(Path::to_path_buf)
-        .collect();
+    let mut folders: Vec<&Path> =
+        cwd.ancestors().take(LEVELS).filter(|folder| *folder == cwd || !hidden(folder)).collect();
     folders.reverse();
     folders
 }
@@ -98,9 +96,9 @@ fn folders(cwd: &Path) -> Vec<PathBuf> {
 fn start_of(path: &Path, most: usize) -> std::io::Result<(String, bool)> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
-    let cut = bytes.len() > most;
+    let mut cut = bytes.len() > most;
     bytes.truncate(most);
-    let text = match String::from_utf8(bytes) {
+    let mut text = match String::from_utf8(bytes) {
         Ok(text) => text,
         // Half a character at the cut is no damage of the file.
         Err(error) if cut && error.utf8_error().error_len().is_none() => {
@@ -111,5 +109,10 @@ fn start_of(path: &Path, most: usize) -> std::io::Result<(String, bool)> {
         }
         Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
     };
+    // A byte that is none of UTF-8 becomes three.
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        cut = true;
+    }
     Ok((text.strip_prefix('\u{feff}').map(str::to_string).unwrap_or(text), cut))
 }

@@ -39,13 +39,16 @@ pub struct PromptFacts {
 pub struct PromptTool {
     /// Its name.
     pub name: String,
+    /// What it does, on one line.
+    pub line: String,
     /// When to use it and when not.
     pub guidelines: Vec<String>,
 }
 
 impl From<&Arc<dyn Tool>> for PromptTool {
     fn from(tool: &Arc<dyn Tool>) -> PromptTool {
-        PromptTool { name: tool.name().to_string(), guidelines: tool.guidelines() }
+        let (name, line) = (tool.name().to_string(), first_clause(tool.description()));
+        PromptTool { name, line, guidelines: tool.guidelines() }
     }
 }
 
@@ -77,7 +80,7 @@ const SAFETY: &str = "\
 - Never show or send secrets.";
 
 fn standard(tools: &[PromptTool]) -> String {
-    let names: Vec<&str> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let listed: Vec<String> = tools.iter().map(|tool| format!("- {}: {}", tool.name, tool.line)).collect();
     let mut known = HashSet::new();
     let lines: Vec<String> = tools
         .iter()
@@ -86,14 +89,22 @@ fn standard(tools: &[PromptTool]) -> String {
         .map(|line| format!("- {line}"))
         .collect();
     let mut text = ROLE.to_string();
-    if !names.is_empty() {
-        text.push_str(&format!("\n\nTools: {}.", names.join(", ")));
+    if !listed.is_empty() {
+        text.push_str(&format!("\n\nTools\n{}", listed.join("\n")));
     }
     if !lines.is_empty() {
-        text.push('\n');
-        text.push_str(&lines.join("\n"));
+        text.push_str(&format!("\n\nHow to use them\n{}", lines.join("\n")));
     }
     format!("{text}\n\nHow to work\n{STYLE}\n\nSafety\n{SAFETY}")
+}
+
+/// What a description says up to its first full stop, colon or semicolon, at most 100 characters: the definition of the
+/// tool says the rest.
+fn first_clause(description: &str) -> String {
+    let line = description.lines().next().unwrap_or_default();
+    let ends = [". ", ": ", "; "].iter().filter_map(|mark| line.find(mark));
+    let clause = line[..ends.min().unwrap_or(line.len())].trim_end_matches('.');
+    format!("{}.", clause.chars().take(100).collect::<String>())
 }
 
 fn project(files: &[ContextFile]) -> String {

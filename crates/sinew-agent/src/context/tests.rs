@@ -11,7 +11,7 @@ fn put(root: &Path, name: &str, text: impl AsRef<[u8]>) {
 
 /// The texts below `root` for a session in `cwd`; what lies above `root` belongs to the machine.
 fn texts(root: &Path, cwd: &str) -> Vec<String> {
-    let found = context_files(Some(&root.join("agent")), &root.join(cwd));
+    let found = context_files(&[&root.join("agent"), &root.join("beside")], &root.join(cwd));
     found.files.into_iter().filter(|file| file.path.starts_with(root)).map(|file| file.text).collect()
 }
 
@@ -35,6 +35,28 @@ fn context_files_come_outermost_first_and_once() {
 }
 
 #[test]
+fn a_file_beside_the_user_s_folder_counts_where_it_is_missing_there() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    put(root, "beside/AGENTS.md", "beside");
+    put(root, "p/x", "");
+    assert_eq!(texts(root, "p"), ["beside"]);
+    put(root, "agent/AGENTS.md", "user");
+    assert_eq!(texts(root, "p"), ["user"]);
+}
+
+#[test]
+fn twenty_levels_count() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    let deep = (0..25).map(|level| level.to_string()).collect::<Vec<_>>();
+    for level in 1..=deep.len() {
+        put(root, &format!("{}/AGENTS.md", deep[..level].join("/")), deep[level - 1].clone());
+    }
+    assert_eq!(texts(root, &deep.join("/")), deep[5..]);
+}
+
+#[test]
 fn hidden_folders_count_only_as_the_session_s_own() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     let root = dir.path();
@@ -53,7 +75,7 @@ fn what_is_too_long_is_cut_and_named() {
         cwd.push_str(&format!("d{index}/"));
         put(root, &format!("{cwd}AGENTS.md"), format!("{index}{}", "x".repeat(80 << 10)));
     }
-    let found = context_files(None, &root.join(&cwd));
+    let found = context_files(&[], &root.join(&cwd));
     let sizes: Vec<usize> =
         found.files.iter().filter(|file| file.path.starts_with(root)).map(|file| file.text.len()).collect();
     assert_eq!(sizes, [64 << 10; 4]);
@@ -72,11 +94,17 @@ fn no_character_is_cut_in_two() {
     assert_eq!(texts(dir.path(), "")[0].len(), (64 << 10) - 1);
     put(dir.path(), "AGENTS.md", b"a\xffb");
     assert_eq!(texts(dir.path(), ""), ["a\u{fffd}b"]);
+    put(dir.path(), "AGENTS.md", vec![0xff; 60 << 10]);
+    assert!(texts(dir.path(), "")[0].len() <= 64 << 10, "a byte that is no UTF-8 takes three");
 }
 
 #[test]
 fn the_prompt_has_its_parts_in_order_and_each_guideline_once() {
-    let tool = |name: &str| PromptTool { name: name.into(), guidelines: vec!["Same.".into(), format!("Of {name}.")] };
+    let tool = |name: &str| PromptTool {
+        name: name.into(),
+        line: format!("Does {name}."),
+        guidelines: vec!["Same.".into(), format!("Of {name}.")],
+    };
     let facts = PromptFacts {
         appended: vec!["Appended.".into(), String::new()],
         tools: vec![tool("a"), tool("b")],
@@ -87,7 +115,11 @@ fn the_prompt_has_its_parts_in_order_and_each_guideline_once() {
     };
     let parts = system_prompt(&facts);
     assert_eq!(parts.len(), 4);
-    assert!(parts[0].contains("Tools: a, b.\n- Same.\n- Of a.\n- Of b.\n"), "{}", parts[0]);
+    assert!(
+        parts[0].contains("Tools\n- a: Does a.\n- b: Does b.\n\nHow to use them\n- Same.\n- Of a.\n- Of b.\n"),
+        "{}",
+        parts[0]
+    );
     assert_eq!(parts[1], "Appended.");
     assert_eq!(
         parts[2],

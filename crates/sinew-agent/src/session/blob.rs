@@ -92,20 +92,16 @@ pub(super) fn shrink(value: &mut Value, blobs: Option<&Blobs>) {
         Value::Array(items) => items.iter_mut().for_each(|item| shrink(item, blobs)),
         Value::Object(object) => {
             object.remove("partialJson");
-            if let (Some(blobs), Some("image")) = (blobs, object.get("type").and_then(Value::as_str))
-                && let Some(Value::String(data)) = object.get_mut("data")
-            {
-                if data.len() >= SMALLEST_BLOB
-                    && let Ok(bytes) = STANDARD.decode(data.as_bytes())
-                    && let Ok(hex) = blobs.keep(&bytes)
-                {
-                    *data = format!("{PREFIX}{hex}");
-                }
-                // Half a picture is no picture: its data is never cut.
+            // The picture of a mentioned file says nothing of its type.
+            let mentioned = object.contains_key("lineCount");
+            if object.get("type").and_then(Value::as_str) == Some("image") && keep_picture(object, blobs) {
                 return;
             }
-            for item in object.values_mut() {
-                shrink(item, blobs);
+            for (key, item) in object.iter_mut() {
+                let picture = item.as_object_mut().filter(|_| mentioned && key == "image");
+                if !picture.is_some_and(|picture| keep_picture(picture, blobs)) {
+                    shrink(item, blobs);
+                }
             }
             // A mentioned file whose content was cut has fewer lines than it says.
             if let (Some(content), true) =
@@ -118,6 +114,19 @@ pub(super) fn shrink(value: &mut Value, blobs: Option<&Blobs>) {
         }
         _ => {}
     }
+}
+
+/// Puts a reference in place of a picture's data, where there is a folder for it. Half a picture is no picture: its
+/// data is never cut. False: it is no picture, or there is no such folder.
+fn keep_picture(picture: &mut serde_json::Map<String, Value>, blobs: Option<&Blobs>) -> bool {
+    let (Some(blobs), Some(Value::String(data))) = (blobs, picture.get_mut("data")) else { return false };
+    if data.len() >= SMALLEST_BLOB
+        && let Ok(bytes) = STANDARD.decode(data.as_bytes())
+        && let Ok(hex) = blobs.keep(&bytes)
+    {
+        *data = format!("{PREFIX}{hex}");
+    }
+    true
 }
 
 fn cut(text: &mut String) {

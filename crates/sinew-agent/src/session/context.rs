@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use sinew_llm::message::{AgentMessage, Block, BranchSummary, CompactionSummary, Content, CustomMessage};
+use sinew_llm::message::{AgentMessage, Block, BranchSummary, CompactionSummary, Content, CustomMessage, FileMention};
 
 use super::blob::Blobs;
 use super::entry::{Body, Entry, Kind};
@@ -126,6 +126,23 @@ fn message(entry: Entry) -> Option<AgentMessage> {
     })
 }
 
+/// The same for the pictures of mentioned files.
+fn mentioned(mention: &mut FileMention, blobs: Option<&Blobs>) -> usize {
+    let mut missing = 0;
+    for file in &mut mention.files {
+        let Some(image) = file.image.as_mut().filter(|image| image.data.starts_with("blob:")) else { continue };
+        match blobs.and_then(|blobs| blobs.base64(&image.data)) {
+            Some(data) => image.data = data,
+            None => {
+                file.image = None;
+                file.content = "[image missing]".into();
+                missing += 1;
+            }
+        }
+    }
+    missing
+}
+
 /// The estimate of a block: a token has about four bytes, a picture counts 1,200.
 fn tokens_of(block: &Block) -> usize {
     match block {
@@ -148,6 +165,7 @@ fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> usize {
             Content::Blocks(blocks) => blocks,
             Content::Text(_) => return 0,
         },
+        AgentMessage::FileMention(mention) => return mentioned(mention, blobs),
         _ => return 0,
     };
     let mut missing = 0;

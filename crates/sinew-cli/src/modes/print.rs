@@ -102,6 +102,9 @@ impl Show for Text {
             }
             Event::AutoCompactionEnd { error_message: Some(text), .. } => tell(&format!("Warning: {text}")),
             Event::ExtensionError { extension_path, error, .. } => tell(&format!("Warning: {extension_path}: {error}")),
+            Event::TtsrTriggered { rules } => {
+                tell(&format!("Warning: the answer broke the rule {}; the model was told", rules.join(", ")));
+            }
             Event::Warning { message } => tell(&format!("Warning: {message}")),
             _ => {}
         }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, call, chat, finish, messages, strict, text};
+use crate::wire::shared;
 
 /// The system prompt of the only request to a server.
 fn system(stage: &Stage, server: &sinew_testkit::provider::Server, args: &[&str]) -> String {
@@ -19,7 +20,7 @@ fn answers(count: usize) -> sinew_testkit::provider::Server {
 
 #[test]
 fn the_system_prompt_has_its_parts_in_order() {
-    let server = answers(5);
+    let server = answers(7);
     let stage = Stage::served(&server);
     stage.write("project/.sinew/skills/a/SKILL.md", "---\ndescription: A-SKILL\n---\n");
     stage.write("project/.sinew/rules/r.md", "---\nalwaysApply: true\n---\nA-RULE");
@@ -45,6 +46,11 @@ fn the_system_prompt_has_its_parts_in_order() {
     assert!(["A-RULE", "PROJECT-FILE", "A-SKILL", "L-RULE"].iter().all(|part| !off.contains(part)), "{off}");
     let named = system(&stage, &server, &["--no-skills", "--skill", ".sinew/skills/a"]);
     assert!(named.contains("A-SKILL"), "{named}");
+    stage.write(".sinew/SYSTEM.md", "ABOVE");
+    assert!(system(&stage, &server, &[]).contains("ABOVE"), "the nearest SYSTEM.md of a project counts");
+    stage.write("project/.sinew/SYSTEM.md", "NEAREST");
+    let replaced = system(&stage, &server, &[]);
+    assert!(replaced.contains("NEAREST") && !replaced.contains("ABOVE") && !replaced.contains("You are Sinew"));
     let toolless = system(&stage, &server, &["--tools", "bash"]);
     assert!(!toolless.contains("A-SKILL") && toolless.contains("A-RULE"), "who cannot read gets no list\n{toolless}");
     let mut command = stage.command(&["-p", "go"]);
@@ -146,4 +152,60 @@ fn what_is_wrong_with_resources_is_said_once_and_stops_nothing() {
     assert_eq!(warnings.len(), 2, "{}", ran.stderr);
     assert!(warnings[0].contains("a/SKILL.md: it needs a description"), "{}", ran.stderr);
     assert!(warnings[1].contains("r.md: condition \"(\" is not used: "), "{}", ran.stderr);
+}
+
+#[test]
+fn requests_share_their_prefix_with_rules_skills_and_mentions() {
+    let server = strict(vec![
+        chat(&json!({"content": "a forbidden word"}), "stop"),
+        chat(&json!({"content": "ok"}), "stop"),
+        chat(&json!({"content": "bye"}), "stop"),
+    ]);
+    let stage = Stage::served(&server);
+    stage.write("project/.sinew/skills/a/SKILL.md", "---\ndescription: x\n---\nBody");
+    stage.write("project/.sinew/rules/r.md", "---\ncondition: forbidden\n---\nNot that word.");
+    stage.write("project/.sinew/rules/s.md", "---\nalwaysApply: true\n---\nBe kind.");
+    stage.write("project/notes.txt", "N\n");
+    std::fs::write(stage.path("project/large.bmp"), noise()).unwrap();
+    let models = std::fs::read_to_string(stage.agent().join("models.json")).unwrap();
+    let sees = models.replace("\"id\":\"m\"", "\"id\":\"m\",\"input\":[\"text\",\"image\"]");
+    assert_ne!(models, sees);
+    stage.write("home/agent/models.json", &sees);
+    let ran = stage.run(&["-p", "@large.bmp", "/skill:a look at @notes.txt"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "a forbidden word\n\nok\n"), "{}", ran.stderr);
+    assert_eq!(ran.stderr, "Warning: the answer broke the rule r; the model was told\n");
+    let ran = stage.run(&["-p", "--continue", "thanks"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "bye\n"), "{}", ran.stderr);
+    let requests = server.requests();
+    assert_eq!(requests.len(), 3);
+    for pair in requests.windows(2) {
+        let (same, end) = shared(&pair[0].body, &pair[1].body);
+        assert!(same >= end, "{same} of {end}");
+    }
+    let last = String::from_utf8_lossy(&requests[2].body);
+    assert!(!last.contains("a forbidden word") && last.contains("Not that word."), "the stopped answer is gone");
+    assert!(
+        requests[0].body.len() > 500_000,
+        "the picture is longer than a string of the file may be: {}",
+        requests[0].body.len()
+    );
+}
+
+/// A picture that no compression makes small.
+fn noise() -> Vec<u8> {
+    let mut state = 1_u32;
+    let mut pixel = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state.to_le_bytes()[0]
+    };
+    // A bitmap of 900 by 900 points, 24 bits each.
+    let (side, data) = (900_u32, 900 * 900 * 3_u32);
+    let mut bytes = b"BM".to_vec();
+    bytes.extend([54 + data, 0, 54, 40, side, side].iter().flat_map(|number| number.to_le_bytes()));
+    bytes.extend([1, 0, 24, 0]);
+    bytes.extend([0_u8; 24]);
+    bytes.extend((0..data).map(|_| pixel()));
+    bytes
 }

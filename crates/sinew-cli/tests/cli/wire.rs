@@ -10,7 +10,7 @@ fn tool_call() -> Value {
 }
 
 /// How many bytes of `later` are those of `earlier`, and where the messages of `earlier` end.
-fn shared(earlier: &[u8], later: &[u8]) -> (usize, usize) {
+pub(crate) fn shared(earlier: &[u8], later: &[u8]) -> (usize, usize) {
     let same = earlier.iter().zip(later).take_while(|(a, b)| a == b).count();
     let whole: Value = serde_json::from_slice(earlier).unwrap();
     let messages = serde_json::to_vec(&whole["messages"]).unwrap();
