@@ -7,17 +7,10 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { ROOT } from "../../scripts/lib/steps.mjs";
+import { sinew } from "../lib/program.mjs";
 
 const ROUNDS = 11;
 const require = createRequire(import.meta.url);
-
-/** The program that was built last with optimisations. */
-function sinew() {
-  if (process.env.SINEW_BIN) return process.env.SINEW_BIN;
-  const target = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
-  return ["release", "quick"].map((profile) => join(target, profile, "sinew")).find(existsSync);
-}
 
 /** The program of a package; undefined where it is not installed. */
 function program(name, bin) {

@@ -8,6 +8,7 @@ mod tests;
 
 use serde_json::{Map, Value};
 use sinew::shell::Engine;
+use sinew_llm::http::HttpConfig;
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::models::plain_json;
 use sinew_llm::provider::CacheRetention;
@@ -219,7 +220,9 @@ impl Settings {
                 },
                 auto_continue: self.flag("compaction.autoContinue"),
                 model: self.text("compaction.model"),
+                remote_endpoint: self.text("compaction.remoteEndpoint"),
             },
+            http: HttpConfig::default(),
             promotion: self.flag("contextPromotion.enabled"),
             todo_reminders: self.flag("todo.reminders"),
             steering_mode: mode("steeringMode"),

@@ -69,6 +69,7 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     let prompts = prompt::prompts(said, &loaded, &extensions, &context, clock.now(), &mut warnings).await?;
     let mut agent_settings = settings.agent();
     agent_settings.max_tokens = args.number("max-tokens").map_err(Failure::usage)?;
+    agent_settings.http = models::http(environment, &settings);
     // The list of the tools goes with the tool: without it nobody could tick an item off.
     let todo = toolset.all().iter().any(|tool| tool.name() == "todo").then(|| Arc::clone(&host));
     let parts = Parts {
@@ -90,6 +91,7 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     let look = Look {
         json,
         verbose: settings.flag("verbose"),
+        whole: !environment.stdout,
         partials: environment.get("SINEW_PARTIALS") != Some("0"),
         tool_lines: environment.stdout || settings.flag("verbose"),
         colour: environment.colour(environment.stderr),

@@ -37,6 +37,30 @@ pub struct Fetched {
     pub truncated: bool,
 }
 
+/// Posts `body` as JSON to `address` and reads at most `max_bytes` of the answer. Follows no redirect: what is posted is
+/// meant for one server.
+///
+/// # Errors
+/// The address is none, its host is refused, or the exchange failed.
+pub async fn post(
+    client: &HttpClient,
+    address: &str,
+    body: &serde_json::Value,
+    max_bytes: usize,
+) -> Result<Fetched, HttpError> {
+    let bad = |error| HttpError { kind: HttpErrorKind::Request, message: format!("post to \"{address}\": {error}") };
+    let url = Url::parse(address).map_err(bad)?;
+    let headers = vec![("content-type".to_string(), "application/json".to_string())];
+    let body = Bytes::from(body.to_string());
+    let request = HttpRequest { method: ::http::Method::POST, url: url.clone(), headers, body };
+    let mut answer = client.send(request).await?;
+    let content_type = answer.headers.get(::http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let content_type = content_type.unwrap_or_default().to_string();
+    let status = answer.status;
+    let (body, truncated) = answer.body.read_limited(max_bytes).await?;
+    Ok(Fetched { url: url.to_string(), status, content_type, body, truncated })
+}
+
 /// Gets `address`. Limit the time by dropping the future.
 ///
 /// # Errors

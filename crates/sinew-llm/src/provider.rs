@@ -1,6 +1,7 @@
 //! The one way to ask a model.
 
 use std::fmt;
+use std::sync::Arc;
 
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
@@ -35,7 +36,8 @@ pub struct Request {
     /// The conversation. Every tool call has its result directly behind the message that holds it.
     /// Pictures that the model cannot read, thoughts of another model, and ids that the server would
     /// refuse are replaced while the request is written.
-    pub messages: Vec<LlmMessage>,
+    /// Shared, so that the request of the next turn copies none of them.
+    pub messages: Vec<Arc<LlmMessage>>,
     /// The tools on offer, in order.
     pub tools: Vec<ToolDef>,
     /// Whether tools may or must be used.
@@ -59,6 +61,13 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The time that goes on the answer, in milliseconds since the epoch.
     pub timestamp: i64,
+}
+
+impl Request {
+    /// The conversation, message by message.
+    pub fn said(&self) -> impl DoubleEndedIterator<Item = &LlmMessage> + Clone {
+        self.messages.iter().map(|message| &**message)
+    }
 }
 
 /// A part of the system prompt.

@@ -35,7 +35,7 @@ fn request(api: &str, base_url: &str) -> Request {
         model: model(api, base_url),
         auth: Auth::ApiKey(Secret::new("very-secret-key")),
         system: vec!["Be brief.".into()],
-        messages: vec![LlmMessage::user("hello")],
+        messages: vec![LlmMessage::user("hello").into()],
         ..Request::default()
     }
 }
@@ -321,7 +321,7 @@ fn result(id: &str) -> LlmMessage {
 
 /// A conversation with everything that makes servers complain: ids of other servers, two calls, pictures
 /// in results, thoughts of this and of another model, empty and odd blocks.
-fn conversation(api: &str) -> Vec<LlmMessage> {
+fn conversation(api: &str) -> Vec<Arc<LlmMessage>> {
     let thought = |signature: &str| {
         Block::Thinking(ThinkingBlock {
             thinking: "hm".into(),
@@ -335,7 +335,7 @@ fn conversation(api: &str) -> Vec<LlmMessage> {
         _ => "c2ln",
     };
     let long = "call_of_another_server|with a very long id, blanks and a bar, far beyond sixty-four characters";
-    vec![
+    let messages = [
         LlmMessage::User(UserMessage {
             content: Content::Blocks(vec![Block::text("look"), Block::Other(json!({"type": "x"}))]),
             timestamp: 1,
@@ -350,7 +350,8 @@ fn conversation(api: &str) -> Vec<LlmMessage> {
         ),
         answer_of(api, vec![thought(signature)]),
         LlmMessage::user(""),
-    ]
+    ];
+    messages.map(Arc::new).into()
 }
 
 #[tokio::test]

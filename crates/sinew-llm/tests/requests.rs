@@ -1,6 +1,8 @@
 //! What each protocol says for thinking, limits, tools and the quirks of servers.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 use sinew_llm::message::ToolResultMessage;
 use sinew_llm::model::{Compat, MaxTokensField, Model, ThinkingMode};
@@ -18,7 +20,7 @@ fn request(api: &str, base_url: &str) -> Request {
         max_tokens: 64_000,
         ..Model::default()
     };
-    Request { model, messages: vec![LlmMessage::user("hi")], ..Request::default() }
+    Request { model, messages: vec![LlmMessage::user("hi").into()], ..Request::default() }
 }
 
 fn body(request: &Request) -> Value {
@@ -189,12 +191,14 @@ fn results_look_as_the_server_wants_them() {
         is_error: true,
         ..ToolResultMessage::default()
     };
-    let messages = vec![
+    let messages: Vec<Arc<LlmMessage>> = [
         LlmMessage::user("hi"),
         LlmMessage::Assistant(answer),
         LlmMessage::ToolResult(result),
         LlmMessage::user("so?"),
-    ];
+    ]
+    .map(Arc::new)
+    .into();
     let ask = |api: &str, base: &str| Request { messages: messages.clone(), ..request(api, base) };
     check(&ask("anthropic-messages", ""), "/messages/2/content/0/is_error", json!(true));
     check(

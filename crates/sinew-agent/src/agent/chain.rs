@@ -71,6 +71,7 @@ struct Chain<'a> {
 /// The listeners of a run that may follow failures: they hear of the first good answer at once.
 struct Told<'a> {
     agent: &'a AgentSession,
+    cancel: &'a CancellationToken,
     failures: AtomicU32,
 }
 
@@ -79,7 +80,7 @@ impl Sink for Told<'_> {
         Box::pin(async move {
             let good = matches!(&event, Event::MessageEnd { message: AgentMessage::Assistant(answer) }
                 if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted));
-            self.agent.fanout.emit(event).await;
+            self.agent.fanout.until(self.cancel).emit(event).await;
             let attempt = if good { self.failures.swap(0, Ordering::Relaxed) } else { 0 };
             if attempt > 0 {
                 self.agent.emit(Event::AutoRetryEnd { success: true, attempt, final_error: None }).await;
@@ -131,7 +132,7 @@ impl Chain<'_> {
         let rules = agent.stream_rules();
         let now = || agent.clock.now();
         let watcher = rules.as_ref().map(|rules| rules.watch(&now));
-        let told = Told { agent, failures: AtomicU32::new(self.attempt) };
+        let told = Told { agent, cancel: self.cancel, failures: AtomicU32::new(self.attempt) };
         let run = Run {
             provider: &*state.reached.provider,
             request: &request,

@@ -1,6 +1,9 @@
 //! Asking for a summary and taking it up. A failure changes nothing.
 
 use sinew::base::{Error, ErrorCode, Result};
+use sinew_llm::error::{ErrorInfo, ErrorKind};
+use sinew_llm::fetch;
+use sinew_llm::http::{HttpClient, HttpErrorKind};
 use sinew_llm::message::{AgentMessage, LlmMessage, StopReason};
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::{PromptPart, Request};
@@ -19,6 +22,8 @@ use crate::session::{Body, Defaults};
 
 /// Tokens of a summary at most.
 const LONGEST: u64 = 16_000;
+/// Bytes of a remote server's answer that are read.
+const ANSWER: usize = 1 << 20;
 
 /// Why a context is made smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +178,8 @@ async fn summarise(
     Ok(joined(history.as_deref(), &prefix))
 }
 
-/// Asks the candidates one after another, each again after a passing failure.
+/// Asks the remote server, if there is one, and then the candidates, one after another, each again after a passing
+/// failure.
 async fn ask(
     agent: &AgentSession,
     current: &Reached,
@@ -182,23 +188,36 @@ async fn ask(
     instructions: Option<&str>,
     cancel: &CancellationToken,
 ) -> Result<String> {
-    let limits = agent.settings.compaction.limits;
-    let patterns = agent.settings.compaction.model.iter().map(String::as_str).chain(["role:fast"]);
+    let settings = &agent.settings.compaction;
+    let max_tokens =
+        |reached: &Reached| (settings.limits.within(reached.model.context_window).reserve * 4 / 5).clamp(256, LONGEST);
+    let text = |reached: &Reached| {
+        // The frame of the request and the answer need room too; a token has about four bytes.
+        let room = reached.model.context_window.saturating_sub(max_tokens(reached)) * 3;
+        let input = serialise(messages, usize::try_from(room).unwrap_or(usize::MAX));
+        request_text(&input, previous, instructions)
+    };
+    let mut last = Error::new(ErrorCode::Unsupported, "no model to sum up with");
+    if let Some(endpoint) = &settings.remote_endpoint {
+        let client = HttpClient::new(agent.settings.http.clone());
+        let prompt = text(current);
+        match once_or_more(agent, cancel, || remote(&client, endpoint, &prompt, cancel)).await {
+            Ok(summary) => return Ok(summary),
+            Err(error) if cancel.is_cancelled() => return Err(error),
+            Err(error) => last = error,
+        }
+    }
+    let patterns = settings.model.iter().map(String::as_str).chain(["role:fast"]);
     let mut candidates: Vec<Reached> = patterns.filter_map(|pattern| agent.models.reach(pattern).ok()).collect();
     candidates.push(current.clone());
     let mut keys: Vec<String> = Vec::new();
-    let mut last = Error::new(ErrorCode::Unsupported, "no model to sum up with");
     for candidate in candidates {
         if keys.contains(&candidate.model.key()) {
             continue;
         }
         keys.push(candidate.model.key());
-        let max_tokens = (limits.within(candidate.model.context_window).reserve * 4 / 5).clamp(256, LONGEST);
-        // The frame of the request and the answer need room too; a token has about four bytes.
-        let room = candidate.model.context_window.saturating_sub(max_tokens) * 3;
-        let input = serialise(messages, usize::try_from(room).unwrap_or(usize::MAX));
-        let text = request_text(&input, previous, instructions);
-        match once_or_more(agent, &candidate, &text, max_tokens, cancel).await {
+        let (prompt, max_tokens) = (text(&candidate), max_tokens(&candidate));
+        match once_or_more(agent, cancel, || model(agent, &candidate, &prompt, max_tokens, cancel)).await {
             Ok(summary) => return Ok(summary),
             Err(error) if cancel.is_cancelled() => return Err(error),
             Err(error) => last = error,
@@ -207,38 +226,23 @@ async fn ask(
     Err(last)
 }
 
-async fn once_or_more(
+/// Asks, and again after a passing failure.
+async fn once_or_more<F: Future<Output = std::result::Result<String, ErrorInfo>>>(
     agent: &AgentSession,
-    candidate: &Reached,
-    text: &str,
-    max_tokens: u64,
     cancel: &CancellationToken,
+    ask: impl Fn() -> F,
 ) -> Result<String> {
     let mut attempt = 0;
     loop {
-        let request = Request {
-            model: candidate.model.clone(),
-            auth: candidate.auth.clone(),
-            system: vec![PromptPart::from(SUMMARY_SYSTEM)],
-            messages: vec![LlmMessage::user(text)],
-            thinking: ThinkingLevel::Off,
-            max_tokens: Some(max_tokens),
-            lane: Some("compact".into()),
-            timestamp: agent.clock.now(),
-            ..Request::default()
-        };
-        let answer = candidate.provider.stream(request, cancel.child_token()).result().await;
-        if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
-            let summary = answer.text();
-            if summary.trim().is_empty() {
+        let error = match ask().await {
+            Ok(summary) if summary.trim().is_empty() => {
                 return Err(Error::new(ErrorCode::InvalidData, "the summary was empty"));
             }
-            return Ok(summary);
-        }
-        let message = answer.error_message.clone().unwrap_or_else(|| "the request failed".into());
-        let failed = Error::new(ErrorCode::Io, message);
+            Ok(summary) => return Ok(summary),
+            Err(error) => error,
+        };
+        let failed = Error::new(ErrorCode::Io, error.message.clone());
         attempt += 1;
-        let Some(error) = answer.error.filter(|_| !cancel.is_cancelled()) else { return Err(failed) };
         let Again::After { delay_ms } = decide(&agent.settings.retry, &error, attempt, agent.clock.random()) else {
             return Err(failed);
         };
@@ -247,4 +251,65 @@ async fn once_or_more(
             () = cancel.cancelled() => return Err(failed),
         }
     }
+}
+
+async fn model(
+    agent: &AgentSession,
+    candidate: &Reached,
+    prompt: &str,
+    max_tokens: u64,
+    cancel: &CancellationToken,
+) -> std::result::Result<String, ErrorInfo> {
+    let request = Request {
+        model: candidate.model.clone(),
+        auth: candidate.auth.clone(),
+        system: vec![PromptPart::from(SUMMARY_SYSTEM)],
+        messages: vec![LlmMessage::user(prompt).into()],
+        thinking: ThinkingLevel::Off,
+        max_tokens: Some(max_tokens),
+        lane: Some("compact".into()),
+        timestamp: agent.clock.now(),
+        ..Request::default()
+    };
+    let answer = candidate.provider.stream(request, cancel.child_token()).result().await;
+    if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
+        return Ok(answer.text());
+    }
+    let message = answer.error_message.unwrap_or_else(|| "the request failed".into());
+    Err(answer.error.unwrap_or_else(|| ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Server, message) }))
+}
+
+/// Asks the server of `compaction.remoteEndpoint`.
+async fn remote(
+    client: &HttpClient,
+    endpoint: &str,
+    prompt: &str,
+    cancel: &CancellationToken,
+) -> std::result::Result<String, ErrorInfo> {
+    let failed = |kind: ErrorKind, cause: String| ErrorInfo::new(kind, format!("compaction.remoteEndpoint: {cause}"));
+    let body = serde_json::json!({"systemPrompt": SUMMARY_SYSTEM, "prompt": prompt});
+    let fetched = tokio::select! {
+        fetched = fetch::post(client, endpoint, &body, ANSWER) => fetched,
+        () = cancel.cancelled() => return Err(ErrorInfo::aborted()),
+    };
+    let fetched = fetched.map_err(|error| {
+        let kind = match error.kind {
+            HttpErrorKind::Network | HttpErrorKind::Protocol => ErrorKind::Network,
+            HttpErrorKind::Timeout => ErrorKind::Timeout,
+            _ => ErrorKind::Config,
+        };
+        failed(kind, error.message)
+    })?;
+    let kind = match fetched.status {
+        200..=299 => {
+            let answer: serde_json::Value = serde_json::from_slice(&fetched.body).unwrap_or_default();
+            let summary = answer.get("summary").and_then(serde_json::Value::as_str);
+            let nothing = || failed(ErrorKind::InvalidRequest, format!("{endpoint} gave no {{\"summary\": …}}"));
+            return summary.map(str::to_string).ok_or_else(nothing);
+        }
+        429 => ErrorKind::RateLimit,
+        500.. => ErrorKind::Server,
+        _ => ErrorKind::InvalidRequest,
+    };
+    Err(failed(kind, format!("HTTP {} from {endpoint}", fetched.status)))
 }

@@ -23,13 +23,15 @@ mod retry;
 mod session;
 
 #[cfg(test)]
+mod queue_law;
+#[cfg(test)]
 mod tests;
 
 pub use attend::Idle;
 pub use borrow::Borrowed;
 pub use chain::{Outcome, Stop};
 pub use compact::Compacted;
-pub use fanout::{CAPACITY, Fanout, Listener};
+pub use fanout::{CAPACITY, CAPACITY_BYTES, Fanout, Listener};
 pub use models::{Models, Reached};
 pub use retry::{Again, RetrySettings, decide};
 pub use session::{AgentSession, AgentSettings, CompactionSettings, Parts, Streaming};

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use sinew::base::{Error, ErrorCode, Result};
+use sinew_llm::http::HttpConfig;
 use sinew_llm::message::{AgentMessage, LlmMessage};
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::{CacheRetention, PromptPart, Request, ToolChoice, ToolDef};
@@ -35,11 +36,19 @@ pub struct CompactionSettings {
     pub auto_continue: bool,
     /// Who sums up: a pattern or a role; default the session's model.
     pub model: Option<String>,
+    /// A server that sums up before any model is asked: it gets `{systemPrompt, prompt}` and answers `{summary}`.
+    pub remote_endpoint: Option<String>,
 }
 
 impl Default for CompactionSettings {
     fn default() -> CompactionSettings {
-        CompactionSettings { enabled: true, limits: Limits::default(), auto_continue: true, model: None }
+        CompactionSettings {
+            enabled: true,
+            limits: Limits::default(),
+            auto_continue: true,
+            model: None,
+            remote_endpoint: None,
+        }
     }
 }
 
@@ -66,6 +75,8 @@ pub struct AgentSettings {
     pub thinking_budgets: Vec<(ThinkingLevel, u64)>,
     /// Tokens of an answer at most.
     pub max_tokens: Option<u64>,
+    /// How the agent itself connects; providers have their own.
+    pub http: HttpConfig,
 }
 
 /// What to do with a prompt while a run is active.
@@ -200,9 +211,7 @@ impl AgentSession {
                 let text = "Agent is already processing. Use streamingBehavior \"steer\" or \"followUp\".";
                 return Err(Error::new(ErrorCode::InvalidState, text));
             };
-            for message in messages {
-                self.queue(message, streaming).await?;
-            }
+            self.queue_prompt(messages, streaming).await?;
             // The run may have ended between the look and the queue: then nobody else would take the message up.
             return Ok(match self.waiting() {
                 Some((seen, queued)) => self.work(seen, queued).await,
@@ -222,9 +231,10 @@ impl AgentSession {
     /// Works until nothing else will happen, and says so.
     async fn work(&self, mut seen: Seen<'_>, mut prompts: Vec<AgentMessage>) -> Outcome {
         let mut messages = Vec::new();
+        // One for all that follows: an abort between two runs ends the second.
+        let cancel = CancellationToken::new();
+        *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
         let outcome = loop {
-            let cancel = CancellationToken::new();
-            *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
             let outcome = chain::follow(self, &mut seen, prompts, &cancel).await;
             messages.extend(outcome.messages.iter().cloned());
             if let Some(error) = self.keep.untold() {
@@ -232,7 +242,7 @@ impl AgentSession {
             }
             drop(seen);
             // What was queued after the last look, before others could see that the run is over.
-            let done = matches!(outcome.stop, Stop::Done | Stop::OutputLimit);
+            let done = matches!(outcome.stop, Stop::Done | Stop::OutputLimit) && !cancel.is_cancelled();
             let Some(next) = done.then(|| self.waiting()).flatten() else { break outcome };
             (seen, prompts) = next;
             self.queue_changed().await;
@@ -244,18 +254,21 @@ impl AgentSession {
     /// Puts a message where `streaming` says, whether a run is active or not.
     ///
     /// # Errors
-    /// The queue holds as many messages as it may.
+    /// The queue holds as many prompts as it may.
     pub async fn queue(&self, message: AgentMessage, streaming: Streaming) -> Result<()> {
+        self.queue_prompt(vec![message], streaming).await
+    }
+
+    /// All of a prompt, or nothing of it.
+    async fn queue_prompt(&self, messages: Vec<AgentMessage>, streaming: Streaming) -> Result<()> {
         let taken = match streaming {
-            Streaming::Steer => self.queues.steer(message),
-            Streaming::FollowUp => self.queues.follow_up(message),
+            Streaming::Steer => self.queues.steer(messages),
+            Streaming::FollowUp => self.queues.follow_up(messages),
         };
         taken.map_err(|_| {
             let limit = crate::core::QUEUE_LIMIT;
-            Error::new(
-                ErrorCode::LimitExceeded,
-                format!("the queue holds {limit} messages: wait until the agent has taken some"),
-            )
+            let text = format!("the queue holds {limit} messages: wait until the agent has taken some");
+            Error::new(ErrorCode::LimitExceeded, text)
         })?;
         self.queue_changed().await;
         Ok(())
@@ -346,8 +359,8 @@ impl AgentSession {
 
     pub(super) async fn emit(&self, event: Event) {
         let cancel = self.cancel.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let context = Context { cancel, ..self.context.clone() };
-        tell_event(&self.extensions, event, &context, &self.fanout).await;
+        let context = Context { cancel: cancel.clone(), ..self.context.clone() };
+        tell_event(&self.extensions, event, &context, &self.fanout.until(&cancel)).await;
     }
 
     pub(super) async fn queue_changed(&self) {
@@ -360,7 +373,7 @@ impl AgentSession {
     }
 
     /// The request for `messages` as things stand. Equal inputs give equal requests, byte for byte on the wire.
-    pub(super) fn request(&self, messages: Vec<LlmMessage>) -> Request {
+    pub(super) fn request(&self, messages: Vec<Arc<LlmMessage>>) -> Request {
         let State { reached, thinking, system, tools } = self.state().clone();
         let tools = tools.all().iter().filter(|tool| !tool.flags().hidden).map(|tool| ToolDef {
             name: tool.name().to_string(),

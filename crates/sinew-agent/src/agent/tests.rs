@@ -32,10 +32,10 @@ impl Models for Known {
     }
 }
 
-struct Stage {
-    agent: AgentSession,
+pub(super) struct Stage {
+    pub(super) agent: AgentSession,
     provider: Arc<Played>,
-    listener: Listener,
+    pub(super) listener: Listener,
     path: PathBuf,
     folder: tempfile::TempDir,
 }
@@ -45,7 +45,7 @@ fn options(folder: &Path) -> SessionOptions {
     SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Turn, clock }
 }
 
-fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Parts)) -> Stage {
+pub(super) fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Parts)) -> Stage {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     let provider = Arc::new(Played::new(answers));
@@ -85,7 +85,7 @@ impl Stage {
                 Some(event) = self.listener.recv() => note(&event, &mut told),
             }
         };
-        while let Ok(event) = self.listener.try_recv() {
+        while let Some(event) = self.listener.try_recv() {
             note(&event, &mut told);
         }
         assert_eq!(told.pop().as_deref(), Some("settled"));
@@ -142,6 +142,20 @@ async fn a_passing_failure_is_tried_again_and_its_partial_answer_leaves_the_cont
     let roles: Vec<_> =
         resumed.context(&Defaults::default()).unwrap().messages.iter().map(AgentMessage::role).collect();
     assert_eq!(roles, ["user", "assistant"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_request_shares_the_messages_of_the_one_before() {
+    let answers = vec![calls(&[("1", "echo", json!({"say": "x"}))]), calls(&[("2", "echo", json!({}))]), text("ok")];
+    let mut stage = stage(answers, |_| {});
+    stage.prompt().await;
+    let asked = stage.provider.asked.lock().unwrap();
+    let counts: Vec<usize> = asked.iter().map(|request| request.messages.len()).collect();
+    assert_eq!(counts, [1, 3, 5]);
+    for pair in asked.windows(2) {
+        let same = pair[0].messages.iter().zip(&pair[1].messages).all(|(a, b)| Arc::ptr_eq(a, b));
+        assert!(same, "a turn copies nothing that the turn before has sent");
+    }
 }
 
 #[tokio::test(start_paused = true)]

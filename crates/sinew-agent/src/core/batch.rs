@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use futures_util::{StreamExt, stream};
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
 use sinew_llm::message::{AgentMessage, ToolCall, ToolResultMessage};
 use tokio_util::sync::CancellationToken;
 
@@ -95,15 +96,19 @@ async fn run_wave(run: &Run<'_>, wave: Vec<Job<'_>>, batch: &CancellationToken) 
         })
         .await;
     }
-    let count = wave.len();
-    let mut running = stream::iter(wave.into_iter().enumerate())
-        .map(|(index, job)| async move { (index, one(run, job, batch).await) })
-        .buffer_unordered(AT_ONCE);
-    let mut outputs: Vec<Option<ToolOutput>> = (0..count).map(|_| None).collect();
+    let mut outputs: Vec<Option<ToolOutput>> = wave.iter().map(|_| None).collect();
+    let mut waiting = wave.into_iter().enumerate();
+    let mut running: FuturesUnordered<_> =
+        waiting.by_ref().take(AT_ONCE).map(|(index, job)| numbered(index, run, job, batch)).collect();
     while let Some((index, output)) = running.next().await {
         outputs[index] = Some(output);
+        running.extend(waiting.next().map(|(index, job)| numbered(index, run, job, batch)));
     }
     outputs.into_iter().flatten().collect()
+}
+
+async fn numbered(index: usize, run: &Run<'_>, job: Job<'_>, batch: &CancellationToken) -> (usize, ToolOutput) {
+    (index, one(run, job, batch).await)
 }
 
 async fn one(run: &Run<'_>, job: Job<'_>, batch: &CancellationToken) -> ToolOutput {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sinew_llm::error::ErrorInfo;
-use sinew_llm::event::{EventStream, StreamEvent};
+use sinew_llm::event::{EventStream, Partial, StreamEvent};
 use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -40,7 +40,7 @@ pub(super) async fn answer(
             }
             // Before the events: a provider that goes on talking does not end either.
             () = at(give_up) => {
-                flush(run, &stream, &mut waiting).await;
+                flush(run, stream.partial(), &mut waiting).await;
                 let message = aborted(stream.partial().snapshot());
                 if !begun {
                     run.emit(Event::MessageStart { message: AgentMessage::Assistant(message.clone()) }).await;
@@ -49,7 +49,7 @@ pub(super) async fn answer(
             }
             event = stream.next() => event,
             () = at(flush_at) => {
-                flush(run, &stream, &mut waiting).await;
+                flush(run, stream.partial(), &mut waiting).await;
                 let found = run.watch.filter(|_| !interrupted).and_then(Watch::catch_up);
                 interrupted |= interrupt(run, cancel, found).await;
                 continue;
@@ -68,23 +68,27 @@ pub(super) async fn answer(
         if event.delta().is_some() {
             match waiting.as_mut() {
                 None => waiting = Some((event, Instant::now())),
-                Some((first, _)) => {
+                Some((first, since)) => {
+                    let since = *since;
                     if let Err(event) = first.merge(event) {
-                        flush(run, &stream, &mut waiting).await;
+                        flush(run, stream.partial(), &mut waiting).await;
                         waiting = Some((event, Instant::now()));
+                    } else if since.elapsed() >= MERGE {
+                        // A provider that never pauses leaves the timer no turn.
+                        flush(run, stream.partial(), &mut waiting).await;
                     }
                 }
             }
             interrupted |= interrupt(run, cancel, found).await;
             continue;
         }
-        flush(run, &stream, &mut waiting).await;
+        flush(run, stream.partial(), &mut waiting).await;
         match event {
             StreamEvent::Start => {}
             // It was whole before it could be ended: what the watch stopped does not count as whole.
             StreamEvent::Done { message, .. } if interrupted => return (aborted(*message), true),
             StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } => return (*message, interrupted),
-            event => update(run, &stream, &event).await,
+            event => update(run, stream.partial(), &event).await,
         }
         interrupted |= interrupt(run, cancel, found).await;
     }
@@ -106,14 +110,14 @@ async fn at(moment: Option<Instant>) {
     }
 }
 
-async fn flush(run: &Run<'_>, stream: &EventStream, waiting: &mut Option<(StreamEvent, Instant)>) {
+async fn flush(run: &Run<'_>, partial: &Partial, waiting: &mut Option<(StreamEvent, Instant)>) {
     if let Some((event, _)) = waiting.take() {
-        update(run, stream, &event).await;
+        update(run, partial, &event).await;
     }
 }
 
-async fn update(run: &Run<'_>, stream: &EventStream, event: &StreamEvent) {
-    let partial = stream.partial().snapshot();
+async fn update(run: &Run<'_>, partial: &Partial, event: &StreamEvent) {
+    let partial = partial.snapshot();
     let mut told = event.to_json(Some(&partial));
     if let Value::Object(told) = &mut told {
         // The snapshot stands beside the event already.

@@ -7,10 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sinew_llm::message::AgentMessage;
 use tokio::sync::Notify;
 
-/// How many messages a queue holds.
+/// How many prompts a queue holds.
 pub const QUEUE_LIMIT: usize = 100;
 
-/// How many messages are taken at once.
+/// How many prompts are taken at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Mode {
     /// The oldest.
@@ -20,19 +20,22 @@ pub enum Mode {
     All,
 }
 
-/// The queue holds [`QUEUE_LIMIT`] messages already.
+/// The queue holds [`QUEUE_LIMIT`] prompts already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
+/// What the user said at once: the message, and the files that it names.
+type Prompt = Vec<AgentMessage>;
+
 #[derive(Debug, Default)]
 struct State {
-    steering: VecDeque<AgentMessage>,
-    follow_up: VecDeque<AgentMessage>,
+    steering: VecDeque<Prompt>,
+    follow_up: VecDeque<Prompt>,
     steering_mode: Mode,
     follow_up_mode: Mode,
 }
 
-/// Both queues of a session. A message is in a queue until it is taken, and taken once.
+/// Both queues of a session. A prompt is in a queue until it is taken, and taken once, whole.
 #[derive(Debug, Default)]
 pub struct Queues {
     state: Mutex<State>,
@@ -55,8 +58,8 @@ impl Queues {
     ///
     /// # Errors
     /// [`Full`].
-    pub fn steer(&self, message: AgentMessage) -> Result<(), Full> {
-        push(&mut self.lock().steering, message)?;
+    pub fn steer(&self, prompt: Vec<AgentMessage>) -> Result<(), Full> {
+        push(&mut self.lock().steering, prompt)?;
         self.steered.notify_waiters();
         Ok(())
     }
@@ -65,8 +68,8 @@ impl Queues {
     ///
     /// # Errors
     /// [`Full`].
-    pub fn follow_up(&self, message: AgentMessage) -> Result<(), Full> {
-        push(&mut self.lock().follow_up, message)
+    pub fn follow_up(&self, prompt: Vec<AgentMessage>) -> Result<(), Full> {
+        push(&mut self.lock().follow_up, prompt)
     }
 
     /// Whether steering waits.
@@ -116,39 +119,42 @@ impl Queues {
     #[must_use]
     pub fn clear(&self) -> Vec<AgentMessage> {
         let mut state = self.lock();
-        let mut all: Vec<AgentMessage> = state.steering.drain(..).collect();
-        all.extend(state.follow_up.drain(..));
-        all
+        let State { steering, follow_up, .. } = &mut *state;
+        steering.drain(..).chain(follow_up.drain(..)).flatten().collect()
     }
 
-    /// The texts in both, steering first, for people.
+    /// The texts of the prompts in both, steering first, for people.
     #[must_use]
     pub fn texts(&self) -> (Vec<String>, Vec<String>) {
         let state = self.lock();
-        let texts = |queue: &VecDeque<AgentMessage>| queue.iter().map(text).collect();
+        let texts = |queue: &VecDeque<Prompt>| queue.iter().map(|prompt| text(prompt)).collect();
         (texts(&state.steering), texts(&state.follow_up))
     }
 }
 
-fn text(message: &AgentMessage) -> String {
-    match message {
-        AgentMessage::User(user) => user.content.text(),
-        AgentMessage::Custom(custom) => custom.content.text(),
-        _ => String::new(),
-    }
+fn text(prompt: &[AgentMessage]) -> String {
+    let texts = prompt.iter().filter_map(|message| match message {
+        AgentMessage::User(user) => Some(user.content.text()),
+        AgentMessage::Custom(custom) => Some(custom.content.text()),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
 }
 
-fn push(queue: &mut VecDeque<AgentMessage>, message: AgentMessage) -> Result<(), Full> {
+fn push(queue: &mut VecDeque<Prompt>, prompt: Prompt) -> Result<(), Full> {
     if queue.len() >= QUEUE_LIMIT {
         return Err(Full);
     }
-    queue.push_back(message);
+    // An empty one would be taken as if nothing waited, and hide what stands behind it.
+    if !prompt.is_empty() {
+        queue.push_back(prompt);
+    }
     Ok(())
 }
 
-fn take(queue: &mut VecDeque<AgentMessage>, mode: Mode) -> Vec<AgentMessage> {
+fn take(queue: &mut VecDeque<Prompt>, mode: Mode) -> Vec<AgentMessage> {
     match mode {
-        Mode::OneAtATime => queue.pop_front().into_iter().collect(),
-        Mode::All => queue.drain(..).collect(),
+        Mode::OneAtATime => queue.pop_front().unwrap_or_default(),
+        Mode::All => queue.drain(..).flatten().collect(),
     }
 }

@@ -4,6 +4,7 @@
 //! of another model, pictures) is the adapters' part of the repair.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use sinew_llm::message::{
     AgentMessage, AssistantMessage, BashExecution, Block, Content, FileMention, LlmMessage, StopReason,
@@ -13,9 +14,29 @@ use sinew_llm::message::{
 /// The text of a result that a call never got.
 pub(super) const NO_RESULT: &str = "No result: the call was interrupted.";
 
+/// What was repaired of a conversation that only grows, so that a turn copies what is new in it and no more.
+///
+/// A part that is repaired once stays as it is: at the start of a turn each call has its result, or will never get
+/// one.
+#[derive(Debug, Default)]
+pub(super) struct Repaired {
+    read: usize,
+    list: Vec<Arc<LlmMessage>>,
+}
+
+impl Repaired {
+    /// [`repair`] of `messages`, which begin with those of the last call. Linear in what is new, and in the count of
+    /// all.
+    pub(super) fn grown(&mut self, messages: &[AgentMessage]) -> Vec<Arc<LlmMessage>> {
+        self.list.extend(repair(&messages[self.read..]));
+        self.read = messages.len();
+        self.list.clone()
+    }
+}
+
 /// Maps roles and makes the list valid. Linear in the messages.
 #[must_use]
-pub fn repair(messages: &[AgentMessage]) -> Vec<LlmMessage> {
+pub fn repair(messages: &[AgentMessage]) -> Vec<Arc<LlmMessage>> {
     let mut results: HashMap<&str, &ToolResultMessage> = HashMap::new();
     for message in messages {
         if let AgentMessage::ToolResult(result) = message {
@@ -24,6 +45,7 @@ pub fn repair(messages: &[AgentMessage]) -> Vec<LlmMessage> {
         }
     }
     let mut list = Vec::with_capacity(messages.len());
+    let mut push = |message: LlmMessage| list.push(Arc::new(message));
     for message in messages {
         match message {
             AgentMessage::Assistant(answer) => {
@@ -31,24 +53,21 @@ pub fn repair(messages: &[AgentMessage]) -> Vec<LlmMessage> {
                 let calls: Vec<(String, String)> =
                     answer.tool_calls().map(|call| (call.id.clone(), call.name.clone())).collect();
                 let timestamp = answer.timestamp;
-                list.push(LlmMessage::Assistant(answer));
+                push(LlmMessage::Assistant(answer));
                 for (id, name) in calls {
                     let result = results.remove(id.as_str()).cloned();
-                    list.push(LlmMessage::ToolResult(result.unwrap_or_else(|| missing(id, name, timestamp))));
+                    push(LlmMessage::ToolResult(result.unwrap_or_else(|| missing(id, name, timestamp))));
                 }
             }
             // It stands behind its call already, or has none and is dropped.
             AgentMessage::ToolResult(_) => {}
-            AgentMessage::User(user) => list.push(LlmMessage::User(user.clone())),
+            AgentMessage::User(user) => push(LlmMessage::User(user.clone())),
             AgentMessage::BashExecution(run) if run.exclude_from_context == Some(true) => {}
-            AgentMessage::BashExecution(run) => list.push(said(bash(run), run.timestamp)),
+            AgentMessage::BashExecution(run) => push(said(bash(run), run.timestamp)),
             AgentMessage::Custom(custom) => {
-                list.push(LlmMessage::User(UserMessage {
-                    content: custom.content.clone(),
-                    timestamp: custom.timestamp,
-                }));
+                push(LlmMessage::User(UserMessage { content: custom.content.clone(), timestamp: custom.timestamp }));
             }
-            AgentMessage::FileMention(mention) => list.push(LlmMessage::User(UserMessage {
+            AgentMessage::FileMention(mention) => push(LlmMessage::User(UserMessage {
                 content: Content::Blocks(mentioned(mention)),
                 timestamp: mention.timestamp,
             })),
@@ -57,14 +76,14 @@ pub fn repair(messages: &[AgentMessage]) -> Vec<LlmMessage> {
                     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}\n</summary>",
                     branch.summary
                 );
-                list.push(said(text, branch.timestamp));
+                push(said(text, branch.timestamp));
             }
             AgentMessage::CompactionSummary(summary) => {
                 let text = format!(
                     "The conversation before this point was compacted into the following summary:\n\n<summary>\n{}\n</summary>",
                     summary.summary
                 );
-                list.push(said(text, summary.timestamp));
+                push(said(text, summary.timestamp));
             }
         }
     }

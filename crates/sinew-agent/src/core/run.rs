@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::hook::ask;
 use super::queue::Queues;
-use super::repair::repair;
+use super::repair::{Repaired, repair};
 use super::watch::{Correction, Watch, correct};
 use super::{batch, bridge};
 use crate::clock::Clock;
@@ -137,7 +137,7 @@ pub struct Run<'a> {
     /// Who answers.
     pub provider: &'a dyn Provider,
     /// Makes the request of a turn; asked anew for each, so that a change of model or tools takes effect.
-    pub request: &'a (dyn Fn(Vec<LlmMessage>) -> Request + Send + Sync),
+    pub request: &'a (dyn Fn(Vec<Arc<LlmMessage>>) -> Request + Send + Sync),
     /// What the model may call.
     pub tools: &'a Toolset,
     /// Who may look and change.
@@ -179,6 +179,13 @@ pub struct Ended {
     pub turns: u32,
 }
 
+/// What a run knows of its messages without reading all of them in each turn.
+struct Known {
+    repaired: Repaired,
+    /// Those of all calls.
+    ids: HashSet<String>,
+}
+
 impl Run<'_> {
     pub(super) async fn emit(&self, event: Event) {
         let context = self.context();
@@ -200,6 +207,7 @@ impl Run<'_> {
     /// so far; the run adds to it. The transcript is valid at the end, whatever happened.
     pub async fn run(mut self, messages: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
         let first = messages.len();
+        let mut known = Known { repaired: Repaired::default(), ids: ids(messages) };
         let mut ended = Ended { messages: Vec::new(), answer: None, limited: false, paused: false, turns: self.turns };
         self.emit(Event::AgentStart).await;
         self.add(messages, prompts).await;
@@ -210,7 +218,7 @@ impl Run<'_> {
                 break;
             }
             self.turns += 1;
-            let (answer, corrected) = self.turn(messages).await;
+            let (answer, corrected) = self.turn(messages, &mut known).await;
             let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
             let calls = answer.tool_calls().next().is_some();
             ended.answer = Some(answer);
@@ -254,17 +262,17 @@ impl Run<'_> {
     }
 
     /// One request and its tools. True: somebody who watched it wants another turn.
-    async fn turn(&self, messages: &mut Vec<AgentMessage>) -> (AssistantMessage, bool) {
+    async fn turn(&self, messages: &mut Vec<AgentMessage>, known: &mut Known) -> (AssistantMessage, bool) {
         self.emit(Event::TurnStart).await;
         if let Some(watch) = self.watch {
             watch.turn_start();
         }
-        let request = (self.request)(self.seen(messages).await);
+        let request = (self.request)(self.seen(messages, &mut known.repaired).await);
         let cancel = self.cancel.child_token();
         let stream = self.provider.stream(request, cancel.clone());
         let (mut answer, interrupted) = bridge::answer(self, stream, &cancel).await;
         let interrupted = interrupted && !self.cancel.is_cancelled();
-        tell_ids_apart(&mut answer, messages);
+        tell_ids_apart(&mut answer, &mut known.ids);
         for block in &mut answer.content {
             if let Block::ToolCall(call) = block
                 && let Some(meant) = self.tools.meant(&call.name)
@@ -294,7 +302,7 @@ impl Run<'_> {
     }
 
     /// What the model sees of `messages`: as the extensions change it, in the shape that a provider accepts.
-    async fn seen(&self, messages: &[AgentMessage]) -> Vec<LlmMessage> {
+    async fn seen(&self, messages: &[AgentMessage], repaired: &mut Repaired) -> Vec<Arc<LlmMessage>> {
         let context = self.context();
         let mut changed: Option<Vec<AgentMessage>> = None;
         for extension in self.extensions {
@@ -308,7 +316,10 @@ impl Run<'_> {
                 }
             }
         }
-        repair(changed.as_deref().unwrap_or(messages))
+        match changed {
+            Some(changed) => repair(&changed),
+            None => repaired.grown(messages),
+        }
     }
 
     /// Answers calls that must not run.
@@ -349,26 +360,26 @@ pub(crate) async fn tell_event(extensions: &[Arc<dyn Extension>], event: Event, 
     }
 }
 
+fn ids(messages: &[AgentMessage]) -> HashSet<String> {
+    let calls = messages.iter().filter_map(|message| match message {
+        AgentMessage::Assistant(answer) => Some(answer.tool_calls().map(|call| call.id.clone())),
+        _ => None,
+    });
+    calls.flatten().collect()
+}
+
 /// A model may use an id twice, in one answer or across answers. A result must find its call, so that later ones get
 /// a suffix.
-fn tell_ids_apart(answer: &mut AssistantMessage, messages: &[AgentMessage]) {
-    if answer.tool_calls().next().is_none() {
-        return;
-    }
-    let mut taken: HashSet<String> = messages
-        .iter()
-        .filter_map(|message| match message {
-            AgentMessage::Assistant(answer) => Some(answer.tool_calls().map(|call| call.id.clone())),
-            _ => None,
-        })
-        .flatten()
-        .collect();
+fn tell_ids_apart(answer: &mut AssistantMessage, taken: &mut HashSet<String>) {
     for block in &mut answer.content {
         let Block::ToolCall(call) = block else { continue };
-        let mut id = if call.id.is_empty() { "call".to_string() } else { call.id.clone() };
+        if call.id.is_empty() {
+            call.id = "call".into();
+        }
+        let mut id = call.id.clone();
         let mut next = 2;
         while !taken.insert(id.clone()) {
-            id = format!("{}_{next}", if call.id.is_empty() { "call" } else { &call.id });
+            id = format!("{}_{next}", call.id);
             next += 1;
         }
         call.id = id;

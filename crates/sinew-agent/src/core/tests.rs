@@ -250,7 +250,7 @@ async fn steering_ends_what_may_be_ended_skips_the_rest_and_is_answered() {
     let stage = Stage::new(vec![answer, text("ok")], vec![echo(), waits(&begun), Arc::new(alone)]);
     let steer = async {
         begun.notified().await;
-        stage.queues.steer(user("stop that")).unwrap();
+        stage.queues.steer(vec![user("stop that")]).unwrap();
     };
     let mut messages = Vec::new();
     let (ended, ()) = tokio::join!(stage.run(&mut messages), steer);
@@ -330,14 +330,14 @@ async fn a_run_stops_at_its_limit_of_turns() {
 #[tokio::test(start_paused = true)]
 async fn follow_ups_are_said_when_the_agent_would_stop() {
     let stage = Stage::new(vec![text("one"), text("two"), text("three")], vec![]);
-    stage.queues.follow_up(user("more")).unwrap();
-    stage.queues.follow_up(user("still more")).unwrap();
+    stage.queues.follow_up(vec![user("more")]).unwrap();
+    stage.queues.follow_up(vec![user("still more")]).unwrap();
     let ended = stage.run(&mut Vec::new()).await;
     assert_eq!(ended.answer.unwrap().text(), "three");
     for _ in 0..QUEUE_LIMIT {
-        stage.queues.follow_up(user("x")).unwrap();
+        stage.queues.follow_up(vec![user("x")]).unwrap();
     }
-    assert_eq!(stage.queues.follow_up(user("x")), Err(Full));
+    assert_eq!(stage.queues.follow_up(vec![user("x")]), Err(Full));
 }
 
 /// A hook that does one of the things that must block a call.
@@ -418,7 +418,7 @@ fn repair_moves_results_behind_their_calls_and_drops_what_has_none() {
     let messages = [user("x"), result("9"), call, user("y"), result("2"), AgentMessage::Assistant(failed)];
     let shape: Vec<String> = repair(&messages)
         .iter()
-        .map(|message| match message {
+        .map(|message| match &**message {
             sinew_llm::message::LlmMessage::ToolResult(result) => {
                 format!("{} {}", result.tool_call_id, result.is_error)
             }

@@ -27,6 +27,8 @@ pub(crate) struct Look {
     pub(crate) json: bool,
     /// Thoughts on stderr.
     pub(crate) verbose: bool,
+    /// Text of an answer only once its message is whole: stdout is no terminal.
+    pub(crate) whole: bool,
     /// A snapshot of the message stands in each of its updates.
     pub(crate) partials: bool,
     /// A line for each tool on stderr.
@@ -55,14 +57,18 @@ pub(crate) async fn run(
     }
     let header = serde_json::to_value(agent.session().header()).unwrap_or_default();
     let mut listener = agent.subscribe();
-    let mut show: Box<dyn Show> =
-        if look.json { Box::new(json::Lines::new(look.partials)) } else { Box::new(print::Text::new(look)) };
+    let mut show: Box<dyn Show> = if look.json {
+        Box::new(json::Lines::new(look.partials))
+    } else {
+        Box::new(print::Text::new(look, Box::new(io::stdout())))
+    };
     let (lost, mut gone) = oneshot::channel();
     // On a thread of its own: a reader that is slow must not keep signals from being heard.
+    let handle = tokio::runtime::Handle::current();
     let shown = tokio::task::spawn_blocking(move || {
         let mut write = || {
             show.begin(&header)?;
-            while let Some(event) = listener.blocking_recv() {
+            while let Some(event) = handle.block_on(listener.recv()) {
                 show.event(&event)?;
             }
             show.end()

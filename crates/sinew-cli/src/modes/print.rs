@@ -1,6 +1,10 @@
 //! The text of the answer on stdout, everything else on stderr.
+//!
+//! A person sees the text as it comes; what they have seen cannot be taken back, so that an answer that begins again
+//! after a failure stands behind a blank line, and stderr says why. A program that reads a pipe or a file would take
+//! both for the answer: it gets each message once it is whole, and nothing of one that is asked for again.
 
-use std::io::{self, Stdout, Write};
+use std::io::{self, Write};
 
 use serde_json::Value;
 use sinew_agent::event::Event;
@@ -15,7 +19,7 @@ const CALL: usize = 120;
 
 /// The answer as it comes.
 pub(super) struct Text {
-    out: Stdout,
+    out: Box<dyn Write + Send>,
     look: Look,
     /// Something was written.
     any: bool,
@@ -23,13 +27,18 @@ pub(super) struct Text {
     at_start: bool,
     /// A message began and has no text yet.
     fresh: bool,
+    /// The message has text.
+    spoken: bool,
+    /// Text of the message that is not written yet.
+    held: String,
     /// Thoughts were written, and their line is open.
     thinking: bool,
 }
 
 impl Text {
-    pub(super) fn new(look: Look) -> Text {
-        Text { out: io::stdout(), look, any: false, at_start: true, fresh: false, thinking: false }
+    pub(super) fn new(look: Look, out: Box<dyn Write + Send>) -> Text {
+        let held = String::new();
+        Text { out, look, any: false, at_start: true, fresh: false, spoken: false, held, thinking: false }
     }
 
     fn text(&mut self, delta: &str) -> io::Result<()> {
@@ -38,12 +47,36 @@ impl Text {
             return Ok(());
         }
         self.close_thoughts();
-        let mut out = self.out.lock();
-        if std::mem::take(&mut self.fresh) && self.any {
-            out.write_all(if self.at_start { b"\n" } else { b"\n\n" })?;
+        self.spoken = true;
+        if self.look.whole {
+            self.held.push_str(&delta);
+            return Ok(());
         }
-        out.write_all(delta.as_bytes())?;
-        out.flush()?;
+        self.write(&delta)
+    }
+
+    /// Writes what was held back.
+    fn release(&mut self) -> io::Result<()> {
+        match std::mem::take(&mut self.held) {
+            held if held.is_empty() => Ok(()),
+            held => self.write(&held),
+        }
+    }
+
+    /// The failed message is asked for again.
+    fn again(&mut self) {
+        if std::mem::take(&mut self.spoken) && !self.look.whole {
+            tell("Warning: the reply was cut off and begins again");
+        }
+        self.held.clear();
+    }
+
+    fn write(&mut self, delta: &str) -> io::Result<()> {
+        if std::mem::take(&mut self.fresh) && self.any {
+            self.out.write_all(if self.at_start { b"\n" } else { b"\n\n" })?;
+        }
+        self.out.write_all(delta.as_bytes())?;
+        self.out.flush()?;
         self.any = true;
         self.at_start = delta.ends_with('\n');
         Ok(())
@@ -70,7 +103,10 @@ impl Show for Text {
 
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::MessageStart { message: AgentMessage::Assistant(_) } => self.fresh = true,
+            Event::MessageStart { message: AgentMessage::Assistant(_) } => {
+                self.release()?;
+                (self.fresh, self.spoken) = (true, false);
+            }
             Event::MessageUpdate { assistant_message_event: event, .. } => {
                 let delta = event.get("delta").and_then(Value::as_str).unwrap_or_default();
                 match event.get("type").and_then(Value::as_str) {
@@ -79,7 +115,13 @@ impl Show for Text {
                     _ => {}
                 }
             }
-            Event::MessageEnd { .. } => self.close_thoughts(),
+            Event::MessageEnd { message } => {
+                self.close_thoughts();
+                // Whether a failed one is asked for again is not known yet.
+                if !matches!(message, AgentMessage::Assistant(answer) if answer.error.is_some()) {
+                    self.release()?;
+                }
+            }
             Event::ToolExecutionStart { tool_name, args, intent, .. } if self.look.tool_lines => {
                 let what = intent.clone().unwrap_or_else(|| args.to_string());
                 let what = what.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -93,10 +135,15 @@ impl Show for Text {
                 let _ = writeln!(io::stderr(), "{cross} {text}");
             }
             Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
+                self.again();
                 let seconds = delay_ms.div_ceil(1_000);
                 tell(&format!("Warning: {error_message} Trying again in {seconds} s ({attempt} of {max_attempts})."));
             }
-            Event::ModelPromoted { from, to } => tell(&format!("Warning: {to} goes on for {from}: a larger window")),
+            Event::ModelPromoted { from, to } => {
+                self.again();
+                tell(&format!("Warning: {to} goes on for {from}: a larger window"));
+            }
+            Event::AutoCompactionEnd { will_retry: true, .. } => self.again(),
             Event::CredentialDisabled { provider, reason, .. } => {
                 tell(&format!("Warning: {provider}: a key rests ({reason})"));
             }
@@ -113,12 +160,12 @@ impl Show for Text {
 
     fn end(&mut self) -> io::Result<()> {
         self.close_thoughts();
+        self.release()?;
         if self.at_start {
             return Ok(());
         }
-        let mut out = self.out.lock();
-        out.write_all(b"\n")?;
-        out.flush()
+        self.out.write_all(b"\n")?;
+        self.out.flush()
     }
 }
 
@@ -131,4 +178,82 @@ fn first(text: &str, count: usize) -> String {
 
 fn style(colour: bool, code: &str, text: &str) -> String {
     if colour { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use serde_json::json;
+    use sinew_llm::error::{ErrorInfo, ErrorKind};
+    use sinew_llm::message::AssistantMessage;
+
+    use super::*;
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// An answer of two pieces, which fails or not.
+    fn answer(pieces: [&str; 2], fails: bool) -> Vec<Event> {
+        let error = fails.then(|| ErrorInfo::new(ErrorKind::Network, "reset"));
+        let message = || AgentMessage::Assistant(AssistantMessage { error: error.clone(), ..Default::default() });
+        let update = |delta: &str| Event::MessageUpdate {
+            message: message(),
+            assistant_message_event: json!({"type": "text_delta", "contentIndex": 0, "delta": delta}),
+        };
+        let [first, second] = pieces.map(update);
+        vec![Event::MessageStart { message: message() }, first, second, Event::MessageEnd { message: message() }]
+    }
+
+    fn again() -> Event {
+        Event::AutoRetryStart { attempt: 1, max_attempts: 3, delay_ms: 1, error_message: "reset".into() }
+    }
+
+    /// What stands on stdout after each event, and at the end.
+    fn shown(whole: bool, events: &[Event]) -> (Vec<String>, String) {
+        let look = Look { json: false, verbose: false, whole, partials: true, tool_lines: false, colour: false };
+        let written = Written::default();
+        let mut text = Text::new(look, Box::new(written.clone()));
+        let now = || String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let mut steps = Vec::new();
+        for event in events {
+            text.event(event).unwrap();
+            steps.push(now());
+        }
+        text.end().unwrap();
+        (steps, now())
+    }
+
+    #[test]
+    fn a_terminal_shows_text_as_it_comes_and_an_answer_that_begins_again_behind_a_blank_line() {
+        let events = [answer(["par", "tly"], true), vec![again()], answer(["all ", "of it"], false)].concat();
+        let (steps, end) = shown(false, &events);
+        assert_eq!(steps[..3], ["", "par", "partly"]);
+        assert_eq!(end, "partly\n\nall of it\n");
+    }
+
+    #[test]
+    fn a_pipe_gets_whole_messages_and_nothing_of_one_that_is_asked_for_again() {
+        let events = [answer(["par", "tly"], true), vec![again()], answer(["all ", "of it"], false)].concat();
+        let (steps, end) = shown(true, &events);
+        assert_eq!(steps[events.len() - 2..], ["", "all of it"]);
+        assert_eq!(end, "all of it\n");
+    }
+
+    #[test]
+    fn a_pipe_gets_what_came_of_an_answer_that_nobody_asks_for_again() {
+        assert_eq!(shown(true, &answer(["par", "tly"], true)).1, "partly\n");
+        let cut = answer(["par", "tly"], false);
+        assert_eq!(shown(true, &cut[..3]).1, "partly\n");
+    }
 }

@@ -63,6 +63,21 @@ fn stdout_holds_the_answers_and_nothing_else() {
 }
 
 #[test]
+fn an_answer_that_is_asked_for_again_stands_on_stdout_once() {
+    let mut cut = text("All of it, and more than once.");
+    cut["fault"] = json!({"after": 1, "kind": "network"});
+    let stage = Stage::scripted(&[cut.clone(), text("All of it.")]);
+    stage.write("home/agent/settings.json", r#"{"retry": {"baseDelayMs": 1}}"#);
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "All of it.\n"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("Trying again in 1 s (1 of 3)."), "{}", ran.stderr);
+    // What came of an answer that is not asked for again is all that there is.
+    stage.write("home/agent/settings.json", r#"{"retry": {"enabled": false}}"#);
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(1), "All of it, and m\n"), "{}", ran.stderr);
+}
+
+#[test]
 fn verbose_shows_tools_and_thoughts_on_stderr() {
     let missing = json!({"type": "turn", "content": [
         {"thinking": "hm"}, {"text": "A"}, {"toolCall": {"name": "read", "arguments": {"path": "none"}}}]});

@@ -31,7 +31,7 @@ struct ExpectedResult {
 impl Expect {
     /// What was expected and what came instead, of the first thing that does not hold.
     pub(super) fn check(&self, request: &Request) -> Result<(), (String, String)> {
-        let last = request.messages.last();
+        let last = request.said().last();
         if let Some(role) = &self.last_role {
             let got = last.map_or("no message", LlmMessage::role);
             equal("lastRole", role, got)?;
@@ -65,7 +65,7 @@ impl Expect {
 
 impl ExpectedResult {
     fn check(&self, request: &Request) -> Result<(), (String, String)> {
-        let results = request.messages.iter().rev().filter_map(|message| match message {
+        let results = request.said().rev().filter_map(|message| match message {
             LlmMessage::ToolResult(result) => Some(result),
             _ => None,
         });

@@ -20,7 +20,7 @@ use crate::assembly::{Assembly, Kind, header as message_header};
 use crate::error::classify::{self, Place};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, EventStream};
-use crate::message::{Content, LlmMessage, StopReason, Usage, text_of};
+use crate::message::{Block, Content, LlmMessage, StopReason, Usage};
 use crate::model::Model;
 use crate::provider::{Provider, Request};
 
@@ -309,14 +309,17 @@ fn chunks(text: &str, length: usize) -> impl Iterator<Item = &str> {
 
 /// About four bytes are a token.
 fn estimate(request: &Request, written: usize) -> Usage {
+    let blocks = |blocks: &[Block]| -> usize {
+        blocks.iter().map(|block| if let Block::Text(text) = block { text.text.len() } else { 0 }).sum()
+    };
     let content = |content: &Content| match content {
         Content::Text(text) => text.len(),
-        Content::Blocks(blocks) => text_of(blocks).len(),
+        Content::Blocks(list) => blocks(list),
     };
-    let messages = request.messages.iter().map(|message| match message {
+    let messages = request.said().map(|message| match message {
         LlmMessage::User(message) => content(&message.content),
-        LlmMessage::Assistant(message) => text_of(&message.content).len(),
-        LlmMessage::ToolResult(message) => text_of(&message.content).len(),
+        LlmMessage::Assistant(message) => blocks(&message.content),
+        LlmMessage::ToolResult(message) => blocks(&message.content),
     });
     let system = request.system.iter().map(|part| part.text.len());
     let read: usize = messages.chain(system).sum();

@@ -13,7 +13,7 @@ fn provider(text: &str) -> ScriptedProvider {
 fn request(provider: &ScriptedProvider, lane: Option<&str>) -> Request {
     Request {
         model: provider.model(),
-        messages: vec![LlmMessage::user("please list it")],
+        messages: vec![LlmMessage::user("please list it").into()],
         lane: lane.map(str::to_string),
         ..Request::default()
     }
@@ -132,7 +132,7 @@ async fn a_failed_expectation_names_its_line() {
         is_error: true,
         ..Default::default()
     };
-    let request = Request { messages: vec![LlmMessage::ToolResult(result)], ..request(&provider, None) };
+    let request = Request { messages: vec![LlmMessage::ToolResult(result).into()], ..request(&provider, None) };
     assert_eq!(provider.stream(request, CancellationToken::new()).result().await.error, None);
 }
 

@@ -177,7 +177,7 @@ fn messages(request: &Request, json: &mut Json, put_mark: &impl Fn(&mut Json, bo
 
 fn turns(request: &Request) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::with_capacity(request.messages.len());
-    for message in &request.messages {
+    for message in request.said() {
         match message {
             LlmMessage::User(user) => {
                 let mut parts = content_parts(request, &user.content);

@@ -117,7 +117,8 @@ fn tool_choice(request: &Request, json: &mut Json) {
 }
 
 fn contents(request: &Request, json: &mut Json) {
-    let mut rest = request.messages.as_slice();
+    let messages: Vec<&LlmMessage> = request.said().collect();
+    let mut rest = messages.as_slice();
     while let Some(message) = rest.first() {
         match message {
             LlmMessage::User(user) => {
@@ -170,7 +171,7 @@ fn inline(json: &mut Json, image: &ImageBlock) {
     });
 }
 
-fn results(request: &Request, json: &mut Json, batch: &[LlmMessage]) {
+fn results(request: &Request, json: &mut Json, batch: &[&LlmMessage]) {
     let mut pictures = Vec::new();
     turn(json, "user", |json| {
         for message in batch {

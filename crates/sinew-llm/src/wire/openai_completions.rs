@@ -127,7 +127,7 @@ fn messages(request: &Request, quirks: &compat::Quirks, json: &mut Json) {
     // Pictures of a batch of results, for which a tool message has no place.
     let mut pictures: Vec<&ImageBlock> = Vec::new();
     let mut after_result = false;
-    for message in &request.messages {
+    for message in request.said() {
         let result = matches!(message, LlmMessage::ToolResult(_));
         if !result {
             picture_message(json, quirks, &mut pictures, &mut after_result);

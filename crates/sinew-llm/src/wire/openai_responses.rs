@@ -94,7 +94,7 @@ fn tools(request: &Request, json: &mut Json) {
 }
 
 fn input(request: &Request, json: &mut Json) {
-    for message in &request.messages {
+    for message in request.said() {
         match message {
             LlmMessage::User(user) => {
                 let parts = content_parts(request, &user.content);

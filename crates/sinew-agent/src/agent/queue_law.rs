@@ -1,0 +1,184 @@
+//! The law of the queues: whatever is said, whenever it is said, is said to the model once, or given back, or refused.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::json;
+use sinew_llm::error::{ErrorInfo, ErrorKind};
+use sinew_llm::event::{EventStream, StreamEvent};
+use sinew_llm::message::{AgentMessage, AssistantMessage, Block, StopReason, ToolCall};
+use sinew_llm::provider::{Provider, Request};
+use tokio_util::sync::CancellationToken;
+
+use super::tests::stage;
+use super::{Reached, Streaming};
+use crate::core::{Interrupt, Mode, Toolset};
+use crate::session::Defaults;
+use crate::stage::{text, tool, user};
+use crate::tool::ToolOutput;
+
+/// What somebody does to the agent, so many milliseconds after the last thing.
+#[derive(Debug, Clone, Copy)]
+enum Deed {
+    Prompt(Option<Streaming>),
+    Queue(Streaming),
+    TakeBack,
+    Abort,
+}
+
+/// How a request is answered, after so many milliseconds.
+#[derive(Debug, Clone, Copy)]
+enum Answer {
+    Text,
+    Call,
+    Fails,
+    Overflows,
+}
+
+fn deed() -> impl Strategy<Value = (u64, Deed)> {
+    let streaming = || prop_oneof![Just(Streaming::Steer), Just(Streaming::FollowUp)];
+    let deed = prop_oneof![
+        3 => prop::option::of(streaming()).prop_map(Deed::Prompt),
+        3 => streaming().prop_map(Deed::Queue),
+        1 => Just(Deed::TakeBack),
+        1 => Just(Deed::Abort),
+    ];
+    // Often at the very moment at which something else happens: all times are multiples of ten.
+    ((0..4_u64).prop_map(|tens| tens * 10), deed)
+}
+
+fn answer() -> impl Strategy<Value = (u64, Answer)> {
+    let answer = prop_oneof![
+        4 => Just(Answer::Text),
+        4 => Just(Answer::Call),
+        1 => Just(Answer::Fails),
+        1 => Just(Answer::Overflows),
+    ];
+    ((0..3_u64).prop_map(|tens| tens * 10), answer)
+}
+
+/// Gives the answers in turn, then texts at once.
+struct Timed {
+    answers: Mutex<std::vec::IntoIter<(u64, Answer)>>,
+}
+
+impl Provider for Timed {
+    fn api(&self) -> &str {
+        "timed"
+    }
+
+    fn stream(&self, request: Request, cancel: CancellationToken) -> EventStream {
+        let (after, kind) = self.answers.lock().unwrap().next().unwrap_or((0, Answer::Text));
+        EventStream::run(AssistantMessage::default(), move |out| async move {
+            out.send(StreamEvent::Start).await;
+            let failed = |error: ErrorInfo| {
+                let reason = if error.kind == ErrorKind::Aborted { StopReason::Aborted } else { StopReason::Error };
+                let message = AssistantMessage {
+                    stop_reason: reason,
+                    error_message: Some(error.message.clone()),
+                    error: Some(error.clone()),
+                    ..AssistantMessage::default()
+                };
+                StreamEvent::Error { reason, error: Box::new(error), message: Box::new(message) }
+            };
+            let last = tokio::select! {
+                () = cancel.cancelled() => failed(ErrorInfo::aborted()),
+                () = tokio::time::sleep(Duration::from_millis(after)) => match kind {
+                    Answer::Fails => failed(ErrorInfo::new(ErrorKind::Server, "no")),
+                    Answer::Overflows => failed(ErrorInfo::new(ErrorKind::ContextOverflow, "full")),
+                    Answer::Call => {
+                        let (id, name) = (request.messages.len().to_string(), "slow".to_string());
+                        let call = Block::ToolCall(ToolCall { id, name, arguments: json!({}), ..ToolCall::default() });
+                        let stop_reason = StopReason::ToolUse;
+                        let message = AssistantMessage { content: vec![call], stop_reason, ..AssistantMessage::default() };
+                        StreamEvent::Done { reason: stop_reason, message: Box::new(message) }
+                    }
+                    Answer::Text => StreamEvent::Done { reason: StopReason::Stop, message: Box::new(text("ok")) },
+                },
+            };
+            out.send(last).await;
+        })
+    }
+}
+
+/// Counts each text of the user, `m0` and so on.
+fn count<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>, into: &mut BTreeMap<String, usize>) {
+    for message in messages {
+        if let AgentMessage::User(user) = message {
+            *into.entry(user.content.text()).or_default() += 1;
+        }
+    }
+}
+
+async fn play(deeds: Vec<(u64, Deed)>, answers: Vec<(u64, Answer)>, modes: (bool, bool)) {
+    let said = deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Prompt(_) | Deed::Queue(_))).count();
+    let stage = stage(Vec::new(), |parts| {
+        let provider = Arc::new(Timed { answers: Mutex::new(answers.into_iter()) });
+        parts.reached = Reached { provider, ..parts.reached.clone() };
+        let slow = tool("slow", |call| {
+            Box::pin(async move {
+                let cancelled = Arc::new(tokio::sync::Notify::new());
+                let bell = Arc::clone(&cancelled);
+                let _hook = call.cancel.on_cancel(move || bell.notify_one());
+                tokio::select! {
+                    () = cancelled.notified() => Err(crate::tool::ToolError::Aborted),
+                    () = tokio::time::sleep(Duration::from_millis(20)) => Ok(ToolOutput::text("x")),
+                }
+            })
+        });
+        parts.tools = Toolset::new([slow]).0;
+        parts.settings.retry.base_delay_ms = 20;
+        if modes.0 {
+            (parts.settings.steering_mode, parts.settings.follow_up_mode) = (Mode::All, Mode::All);
+        }
+        parts.settings.run.interrupt = if modes.1 { Interrupt::Wait } else { Interrupt::Immediate };
+    });
+    let agent = Arc::new(stage.agent);
+    let mut listener = stage.listener;
+    tokio::spawn(async move { while listener.recv().await.is_some() {} });
+    let mut returned = BTreeMap::new();
+    let mut prompts = Vec::new();
+    for (at, (after, deed)) in deeds.into_iter().enumerate() {
+        tokio::time::sleep(Duration::from_millis(after)).await;
+        let message = user(&format!("m{at}"));
+        match deed {
+            Deed::Prompt(streaming) => {
+                let agent = Arc::clone(&agent);
+                prompts.push(tokio::spawn(async move {
+                    let refused = agent.prompt(vec![message.clone()], streaming).await.is_err();
+                    refused.then_some(message)
+                }));
+            }
+            Deed::Queue(streaming) => agent.queue(message, streaming).await.unwrap(),
+            Deed::TakeBack => count(&agent.clear_queues().await, &mut returned),
+            Deed::Abort => agent.abort(),
+        }
+    }
+    for prompt in prompts {
+        count(&prompt.await.unwrap(), &mut returned);
+    }
+    // What waits now waits for the next prompt, or is taken back.
+    assert!(!agent.is_running());
+    count(&agent.clear_queues().await, &mut returned);
+    let mut all = returned;
+    count(&agent.session().context(&Defaults::default()).unwrap().messages, &mut all);
+    let expected = all.values().all(|count| *count == 1) && all.len() == said;
+    assert!(expected, "{said} were said, these were heard or given back: {all:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn whatever_is_said_is_delivered_once_or_given_back(
+        deeds in prop::collection::vec(deed(), 1..12),
+        answers in prop::collection::vec(answer(), 0..12),
+        modes in any::<(bool, bool)>(),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+        runtime.block_on(play(deeds, answers, modes));
+    }
+}

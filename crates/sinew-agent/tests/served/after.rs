@@ -1,0 +1,126 @@
+//! What follows a run that did not come to its end: the next prompt, which a strict server takes.
+
+use std::sync::Mutex;
+
+use sinew_agent::agent::Stop;
+use sinew_testkit::provider::{Reply, Server, Step, order};
+use tokio::sync::mpsc;
+
+use crate::stage::{Stage, strict, user};
+use crate::words::{APIS, Called, Said, calls, events, reply, text};
+
+const TWO: &[Called<'_>] = &[("call_1", "echo", r#"{"say":"a"}"#), ("call_2", "echo", r#"{"say":"b"}"#)];
+
+/// Prompts again, in the same process and in another one.
+async fn goes_on(stage: Stage, api: &str, server: &Server, what: &str) {
+    let outcome = stage.prompt("again").await;
+    assert_eq!(outcome.stop, Stop::Done, "{what}: {:?}", outcome.answer.and_then(|answer| answer.error_message));
+    let stage = stage.resumed(api, server).await;
+    let outcome = stage.prompt("and again").await;
+    assert_eq!(
+        outcome.stop,
+        Stop::Done,
+        "{what}, resumed: {:?}",
+        outcome.answer.and_then(|answer| answer.error_message)
+    );
+}
+
+fn tail(api: &str, first: Vec<Reply>) -> Server {
+    strict(first.into_iter().chain([text(api, "fine"), text(api, "still fine")]).collect())
+}
+
+#[tokio::test]
+async fn the_next_prompt_is_accepted_after_an_error_at_every_point() {
+    for api in APIS {
+        let said = Said { text: "Let me see.", calls: TWO, cut: false };
+        let whole = events(api, said);
+        for end in 0..whole.len() {
+            let reply = Reply::stream(whole[..end].concat()).then(Step::Cut);
+            let server = tail(api, vec![calls(api, &TWO[..1]), reply]);
+            let stage = Stage::new(api, &server, |settings| settings.retry.enabled = false);
+            let outcome = stage.prompt("go").await;
+            // Without the closing words of the protocol an answer may be whole; never is a call lost.
+            let what = format!("{api}, after {end} of {}", whole.len());
+            assert!(matches!(outcome.stop, Stop::Failed(_) | Stop::Done), "{what}: {:?}", outcome.stop);
+            goes_on(stage, api, &server, &what).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_next_prompt_is_accepted_after_an_abort_while_tools_run() {
+    for api in APIS {
+        let batch = [TWO[0], ("call_3", "waits", "{}"), TWO[1]];
+        let server = tail(api, vec![calls(api, &batch)]);
+        let stage = Stage::new(api, &server, |_| ());
+        let abort = async {
+            stage.begun.notified().await;
+            stage.agent.abort();
+        };
+        let (outcome, ()) = tokio::join!(stage.prompt("go"), abort);
+        assert_eq!(outcome.stop, Stop::Aborted, "{api}");
+        assert_eq!(stage.results(), ["1 bytes", "Operation aborted", "1 bytes"], "{api}");
+        goes_on(stage, api, &server, api).await;
+    }
+}
+
+/// A strict server that sends so many events of an answer, says so, and then nothing more; later requests get a text.
+fn holding(api: &'static str, sent: usize) -> (Server, mpsc::UnboundedReceiver<()>) {
+    let said = Said { text: "Let me see.", calls: TWO, cut: false };
+    let whole = events(api, said);
+    let first = Mutex::new(Some(Reply::stream(whole[..sent].concat()).then(Step::Hold)));
+    let (tell, told) = mpsc::unbounded_channel();
+    let server = Server::start(move |request| {
+        let reply = order::refusal(request).or_else(|| first.lock().unwrap().take());
+        // The test may be over.
+        let _ = tell.send(());
+        reply.unwrap_or_else(|| text(api, "fine"))
+    });
+    (server, told)
+}
+
+#[tokio::test]
+async fn an_abort_ends_a_server_that_hangs_and_nothing_stays_behind() {
+    for api in APIS {
+        let whole = events(api, Said { text: "Let me see.", calls: TWO, cut: false }).len();
+        for sent in [0, 1, whole / 2, whole - 2] {
+            let (server, mut asked) = holding(api, sent);
+            let stage = Stage::new(api, &server, |_| ());
+            let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+            let abort = async {
+                asked.recv().await.unwrap();
+                stage.agent.abort();
+            };
+            let (outcome, ()) = tokio::join!(stage.agent.prompt(vec![user("go")], None), abort);
+            let what = format!("{api}, after {sent} of {whole}");
+            assert_eq!(outcome.unwrap().stop, Stop::Aborted, "{what}");
+            // The connection's task ends, and with it the connection.
+            while tokio::runtime::Handle::current().metrics().num_alive_tasks() > before {
+                tokio::task::yield_now().await;
+            }
+            goes_on(stage, api, &server, &what).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_next_prompt_is_accepted_after_the_limit_of_turns() {
+    for api in APIS {
+        let server = tail(api, vec![calls(api, TWO)]);
+        let stage = Stage::new(api, &server, |settings| settings.run.max_turns = 1);
+        assert_eq!(stage.prompt("go").await.stop, Stop::TurnLimit(1), "{api}");
+        goes_on(stage, api, &server, api).await;
+    }
+}
+
+#[tokio::test]
+async fn calls_that_the_limit_of_output_cut_are_answered_and_the_run_goes_on() {
+    for api in APIS {
+        let cut = reply(api, Said { text: "So:", calls: TWO, cut: true });
+        let server = tail(api, vec![cut, text(api, "smaller")]);
+        let stage = Stage::new(api, &server, |_| ());
+        assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{api}");
+        assert!(stage.results().iter().all(|said| said.starts_with("The reply was cut off")), "{api}");
+        goes_on(stage, api, &server, api).await;
+    }
+}

@@ -1,0 +1,138 @@
+//! Models and servers that do what they must not: each ends in a clear message, and in a session that goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sinew_agent::agent::Stop;
+use sinew_llm::error::ErrorKind;
+use sinew_testkit::provider::{Framing, Reply, Step};
+
+use crate::stage::{Stage, strict};
+use crate::words::{APIS, calls, text};
+
+/// The model does `first`; its calls are answered with texts that begin like these, and it goes on.
+async fn answered(api: &str, first: Reply, expect: &[&str]) {
+    let server = strict(vec![first, text(api, "ok"), text(api, "fine")]);
+    let stage = Stage::new(api, &server, |_| ());
+    let outcome = stage.prompt("go").await;
+    assert_eq!(outcome.stop, Stop::Done, "{api}: {:?}", outcome.answer.and_then(|answer| answer.error_message));
+    let results = stage.results();
+    assert_eq!(results.len(), expect.len(), "{api}: {results:?}");
+    for (result, expect) in results.iter().zip(expect) {
+        assert!(result.starts_with(expect), "{api}: {result:?} is not {expect:?}");
+    }
+    assert_eq!(stage.resumed(api, &server).await.prompt("more").await.stop, Stop::Done, "{api}");
+}
+
+#[tokio::test]
+async fn calls_of_unknown_tools_are_answered() {
+    for api in APIS {
+        answered(api, calls(api, &[("c1", "fly", "{}")]), &["Tool fly not found. Available: echo, waits"]).await;
+    }
+}
+
+#[tokio::test]
+async fn arguments_that_are_no_json_or_do_not_fit_are_answered() {
+    for api in APIS {
+        let broken = [("c1", "echo", r#"{"say": "a", oops}"#), ("c2", "echo", r#"{"say": "cut he"#)];
+        // In this protocol arguments are JSON, or there is no answer at all.
+        if api != "google-generative-ai" {
+            answered(api, calls(api, &broken), &["Invalid JSON in tool arguments: "; 2]).await;
+        }
+        let misfit = [("c1", "echo", r#"{"say": 1}"#), ("c2", "echo", r#"{"shout": "a"}"#)];
+        answered(api, calls(api, &misfit), &["Validation failed for tool \"echo\":"; 2]).await;
+    }
+}
+
+#[tokio::test]
+async fn an_id_that_comes_twice_finds_its_own_result() {
+    for api in APIS {
+        let twice = [("same", "echo", r#"{"say":"a"}"#), ("same", "echo", r#"{"say":"bb"}"#)];
+        answered(api, calls(api, &twice), &["1 bytes", "2 bytes"]).await;
+    }
+}
+
+#[tokio::test]
+async fn two_hundred_calls_in_a_turn_are_answered_in_order() {
+    for api in APIS {
+        let (ids, said): (Vec<String>, Vec<String>) =
+            (0..200).map(|at| (format!("c{at}"), format!(r#"{{"say":"{}"}}"#, "x".repeat(at)))).unzip();
+        let many: Vec<_> = ids.iter().zip(&said).map(|(id, said)| (id.as_str(), "echo", said.as_str())).collect();
+        let expect: Vec<String> = (0..200).map(|at| format!("{at} bytes")).collect();
+        let expect: Vec<&str> = expect.iter().map(String::as_str).collect();
+        answered(api, calls(api, &many), &expect).await;
+    }
+}
+
+#[tokio::test]
+async fn ten_megabytes_of_arguments_reach_the_tool() {
+    for api in APIS {
+        let large = format!(r#"{{"say":"{}"}}"#, "x".repeat(10_000_000));
+        answered(api, calls(api, &[("c1", "echo", &large)]), &["10000000 bytes"]).await;
+    }
+}
+
+#[tokio::test]
+async fn an_empty_turn_is_the_end_of_a_run_and_no_later_request_is_refused() {
+    for api in APIS {
+        answered(api, text(api, ""), &[]).await;
+    }
+}
+
+/// A server that answers like this: the error has this kind, its text this part; the session goes on.
+async fn fails(what: &str, reply: &Reply, kind: ErrorKind, part: &str) {
+    for api in APIS {
+        let server = strict(vec![reply.clone(), text(api, "fine"), text(api, "still fine")]);
+        let stage = Stage::new(api, &server, |settings| settings.retry.enabled = false);
+        let outcome = stage.prompt("go").await;
+        let Stop::Failed(error) = outcome.stop else { panic!("{what}, {api}: {:?}", outcome.stop) };
+        assert_eq!(error.kind, kind, "{what}, {api}: {}", error.message);
+        assert!(error.message.contains(part), "{what}, {api}: {}", error.message);
+        assert_eq!(stage.prompt("again").await.stop, Stop::Done, "{what}, {api}");
+        let stage = stage.resumed(api, &server).await;
+        assert_eq!(stage.prompt("again").await.stop, Stop::Done, "{what}, {api}");
+    }
+}
+
+#[tokio::test]
+async fn servers_that_answer_something_else_are_named() {
+    let page = "<!doctype html><title>Sign in to the Wi-Fi</title>";
+    fails("a page", &Reply::text(200, "text/html", page), ErrorKind::Malformed, "a web page").await;
+    fails("a page that says 502", &Reply::text(502, "text/html", page), ErrorKind::Server, "502").await;
+    let closed = Reply { framing: Framing::Raw, steps: vec![Step::Cut], ..Reply::stream("") };
+    fails("a server that closes at once", &closed, ErrorKind::Network, "").await;
+    let noise = Reply {
+        framing: Framing::Raw,
+        steps: vec![Step::Send(b"\x16\x03\x01 noise\r\n".to_vec())],
+        ..Reply::stream("")
+    };
+    fails("no HTTP at all", &noise, ErrorKind::Malformed, "does not speak HTTP").await;
+    fails("a stream of nothing", &Reply::stream(""), ErrorKind::Malformed, "").await;
+    fails("a stream of noise", &Reply::stream("data: {oops\n\n".repeat(9)), ErrorKind::Malformed, "").await;
+}
+
+/// The clock stands still until everything waits for it: five minutes pass at once.
+#[tokio::test]
+async fn a_server_that_stalls_after_its_headers_is_a_timeout() {
+    for api in APIS {
+        let held = Reply::stream("").then(Step::Hold);
+        let (tell, told) = std::sync::mpsc::channel();
+        let replies = std::sync::Mutex::new(vec![text(api, "still fine"), text(api, "fine"), held]);
+        let server = sinew_testkit::provider::Server::start(move |request| {
+            // The test may be over.
+            let _ = tell.send(());
+            let reply = || replies.lock().unwrap().pop().unwrap();
+            sinew_testkit::provider::order::refusal(request).unwrap_or_else(reply)
+        });
+        let stage = Stage::new(api, &server, |settings| settings.retry.enabled = false);
+        let agent = Arc::clone(&stage.agent);
+        let prompt = tokio::spawn(async move { agent.prompt(vec![crate::stage::user("go")], None).await });
+        tokio::task::spawn_blocking(move || told.recv_timeout(Duration::from_secs(60)).unwrap()).await.unwrap();
+        tokio::time::pause();
+        let outcome = prompt.await.unwrap().unwrap();
+        tokio::time::resume();
+        let Stop::Failed(error) = outcome.stop else { panic!("{api}: {:?}", outcome.stop) };
+        assert_eq!(error.kind, ErrorKind::Timeout, "{api}: {}", error.message);
+        assert_eq!(stage.prompt("again").await.stop, Stop::Done, "{api}");
+    }
+}

@@ -1,0 +1,215 @@
+//! An agent with a session on disk, a tool that echoes and one that waits, and a server behind it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use sinew_agent::agent::{AgentSession, AgentSettings, Models, Outcome, Parts, Reached};
+use sinew_agent::clock::SystemClock;
+use sinew_agent::core::Toolset;
+use sinew_agent::event::Event;
+use sinew_agent::session::{Session, SessionOptions, Sync};
+use sinew_agent::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
+use sinew_llm::http::{HttpClient, HttpConfig};
+use sinew_llm::message::{AgentMessage, Content, UserMessage};
+use sinew_llm::model::{Model, ThinkingLevel};
+use sinew_llm::provider::{Auth, Secret};
+use sinew_llm::wire;
+use sinew_testkit::provider::{Reply, Server, order};
+use tokio::sync::Notify;
+
+pub(crate) struct Stage {
+    pub(crate) agent: Arc<AgentSession>,
+    pub(crate) path: PathBuf,
+    /// Rings when the waiting tool has begun.
+    pub(crate) begun: Arc<Notify>,
+    events: Arc<Mutex<Vec<Arc<Event>>>>,
+    reader: tokio::task::JoinHandle<()>,
+    folder: tempfile::TempDir,
+}
+
+struct Nobody;
+
+impl Models for Nobody {
+    fn reach(&self, pattern: &str) -> sinew::base::Result<Reached> {
+        Err(sinew::base::Error::invalid(format!("Model not found: {pattern}")))
+    }
+}
+
+struct Echo;
+
+impl Tool for Echo {
+    fn name(&self) -> &str {
+        "echo"
+    }
+
+    fn description(&self) -> &str {
+        "says what it is told"
+    }
+
+    fn parameters(&self) -> Value {
+        json!({"type": "object", "additionalProperties": false, "properties": {"say": {"type": "string"}}})
+    }
+
+    fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
+        let said = call.arguments["say"].as_str().unwrap_or_default().len();
+        Box::pin(async move { Ok(ToolOutput::text(format!("{said} bytes"))) })
+    }
+}
+
+/// Ends only when it is cancelled.
+struct Waits(Arc<Notify>);
+
+impl Tool for Waits {
+    fn name(&self) -> &str {
+        "waits"
+    }
+
+    fn description(&self) -> &str {
+        "waits for ever"
+    }
+
+    fn parameters(&self) -> Value {
+        json!({"type": "object", "additionalProperties": false})
+    }
+
+    fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
+        let begun = Arc::clone(&self.0);
+        Box::pin(async move {
+            let ended = Arc::new(Notify::new());
+            let bell = Arc::clone(&ended);
+            let _hook = call.cancel.on_cancel(move || bell.notify_one());
+            begun.notify_one();
+            ended.notified().await;
+            Err(ToolError::Aborted)
+        })
+    }
+}
+
+/// A server that gives these replies to conversations that the real server takes, and 400 to others.
+pub(crate) fn strict(replies: Vec<Reply>) -> Server {
+    let replies = Mutex::new(replies.into_iter());
+    Server::start(move |request| {
+        let reply = || replies.lock().unwrap().next().unwrap_or_else(|| Reply::text(501, "text/plain", "no more"));
+        order::refusal(request).unwrap_or_else(reply)
+    })
+}
+
+pub(crate) fn user(text: &str) -> AgentMessage {
+    AgentMessage::User(UserMessage { content: Content::Text(text.into()), timestamp: 1 })
+}
+
+impl Stage {
+    pub(crate) fn new(api: &str, server: &Server, change: impl FnOnce(&mut AgentSettings)) -> Stage {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        Stage::at(path, folder, api, server, change)
+    }
+
+    /// The agent of another process, which knows the session from its file.
+    pub(crate) async fn resumed(self, api: &str, server: &Server) -> Stage {
+        let Stage { agent, path, folder, reader, events, .. } = self;
+        drop(agent);
+        reader.await.unwrap();
+        balanced(&events.lock().unwrap());
+        Stage::at(path, folder, api, server, |_| ())
+    }
+
+    fn at(
+        path: PathBuf,
+        folder: tempfile::TempDir,
+        api: &str,
+        server: &Server,
+        change: impl FnOnce(&mut AgentSettings),
+    ) -> Stage {
+        let clock = Arc::new(SystemClock);
+        let options = SessionOptions {
+            cwd: folder.path().into(),
+            blobs: None,
+            sync: Sync::Never,
+            clock: Arc::clone(&clock) as _,
+        };
+        let model = Model {
+            id: "m".into(),
+            provider: "acme".into(),
+            api: api.into(),
+            base_url: server.url(),
+            context_window: 10_000_000,
+            ..Model::default()
+        };
+        let provider = wire::provider(api, HttpClient::new(HttpConfig::default())).unwrap();
+        let mut settings = AgentSettings::default();
+        settings.retry.base_delay_ms = 1;
+        change(&mut settings);
+        let begun = Arc::new(Notify::new());
+        let tools: [Arc<dyn Tool>; 2] = [Arc::new(Echo), Arc::new(Waits(Arc::clone(&begun)))];
+        let agent = AgentSession::new(Parts {
+            session: Session::open(&path, options).unwrap().session,
+            reached: Reached { provider: provider.into(), model, auth: Auth::ApiKey(Secret::new("k")) },
+            models: Arc::new(Nobody),
+            thinking: ThinkingLevel::Off,
+            system: vec!["Be brief.".into()],
+            tools: Toolset::new(tools).0,
+            extensions: Vec::new(),
+            settings,
+            clock,
+            cwd: folder.path().into(),
+            has_ui: false,
+            open_items: None,
+        });
+        let agent = Arc::new(agent.unwrap());
+        let events = Arc::<Mutex<Vec<Arc<Event>>>>::default();
+        let mut listener = agent.subscribe();
+        let kept = Arc::clone(&events);
+        let reader = tokio::spawn(async move {
+            while let Some(event) = listener.recv().await {
+                kept.lock().unwrap().push(event);
+            }
+        });
+        Stage { agent, path, begun, events, reader, folder }
+    }
+
+    pub(crate) async fn prompt(&self, text: &str) -> Outcome {
+        let outcome = self.agent.prompt(vec![user(text)], None).await.unwrap();
+        self.laws();
+        outcome
+    }
+
+    /// What holds after every prompt, however it ended.
+    #[track_caller]
+    pub(crate) fn laws(&self) {
+        let lines = std::fs::read_to_string(&self.path).unwrap();
+        for line in lines.lines() {
+            serde_json::from_str::<Value>(line).unwrap();
+        }
+        assert!(lines.ends_with('\n'), "the last line is whole");
+    }
+
+    /// The texts of the results of tools that stand in the file.
+    pub(crate) fn results(&self) -> Vec<String> {
+        let lines = std::fs::read_to_string(&self.path).unwrap();
+        let entries = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let results = entries.filter(|entry| entry["message"]["role"] == "toolResult");
+        results.map(|entry| entry["message"]["content"][0]["text"].as_str().unwrap().to_string()).collect()
+    }
+}
+
+/// Runs, turns and messages that begin end, each kind in its own order.
+#[track_caller]
+fn balanced(events: &[Arc<Event>]) {
+    let mut open: Vec<&str> = Vec::new();
+    for event in events {
+        let (begins, ends) = match &**event {
+            Event::AgentStart => (Some("run"), None),
+            Event::TurnStart => (Some("turn"), None),
+            Event::MessageStart { .. } => (Some("message"), None),
+            Event::AgentEnd { .. } => (None, Some("run")),
+            Event::TurnEnd { .. } => (None, Some("turn")),
+            Event::MessageEnd { .. } => (None, Some("message")),
+            _ => (None, None),
+        };
+        open.extend(begins);
+        assert!(ends.is_none_or(|ends| open.pop() == Some(ends)), "{ends:?} in {open:?}");
+    }
+    assert_eq!(open, Vec::<&str>::new());
+}
