@@ -113,7 +113,7 @@ impl Stage {
                 Some(event) = self.listener.recv() => note(&event),
             }
         };
-        while let Ok(event) = self.listener.try_recv() {
+        while let Some(event) = self.listener.try_recv() {
             note(&event);
         }
         (outcome, told)
