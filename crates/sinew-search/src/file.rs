@@ -240,18 +240,47 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags((rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY).bits() as i32);
+        options.custom_flags(careful().bits() as i32);
     }
     options.open(path)
 }
 
-/// Opens an entry of a walk as [`open`] does.
-pub(crate) fn open_entry(root: &Path, entry: Entry<'_>) -> io::Result<File> {
-    // What is too long for one call to the system is opened step by step.
-    if root.as_os_str().len() + entry.bytes().len() > LONG_PATH {
-        return entry.open();
+#[cfg(unix)]
+fn careful() -> rustix::fs::OFlags {
+    rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY
+}
+
+/// The root of a walk, open where the system can go on from there: no path is resolved from its beginning again.
+pub(crate) struct Root<'a> {
+    path: &'a Path,
+    #[cfg(unix)]
+    folder: Option<File>,
+}
+
+impl<'a> Root<'a> {
+    pub(crate) fn new(path: &'a Path) -> Root<'a> {
+        Root {
+            path,
+            #[cfg(unix)]
+            folder: File::open(path).ok(),
+        }
     }
-    open(&root.join(path_of(entry.bytes())))
+
+    /// Opens an entry of the walk as [`open`] does.
+    pub(crate) fn open(&self, entry: Entry<'_>) -> io::Result<File> {
+        // What is too long for one call to the system is opened step by step.
+        if self.path.as_os_str().len() + entry.bytes().len() > LONG_PATH {
+            return entry.open();
+        }
+        #[cfg(unix)]
+        if let Some(folder) = &self.folder {
+            use rustix::fs::{Mode, OFlags, openat};
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC | careful();
+            let path = path_of(entry.bytes());
+            return Ok(rustix::io::retry_on_intr(|| openat(folder, path.as_ref(), flags, Mode::empty()))?.into());
+        }
+        open(&self.path.join(path_of(entry.bytes())))
+    }
 }
 
 /// The path of an entry, relative to the root.

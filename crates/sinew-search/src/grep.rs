@@ -13,7 +13,7 @@ use sinew_walk::{Entry, FileType, GlobSet, GlobSyntax, Scan, ScanCache, ScanOpti
 use crate::SearchOptions;
 use crate::collector::{Keep, Mode};
 use crate::crew::{Answer, Found, Limits, search_in_order};
-use crate::file::{FileSearch, Job, Outcome, open, open_entry, path_of};
+use crate::file::{FileSearch, Job, Outcome, Root, open, path_of};
 use crate::pattern::{Pattern, Size, Syntax};
 use crate::rows::Rows;
 use crate::types::file_type;
@@ -282,9 +282,10 @@ impl<'a> Request<'a> {
         cancel: &Cancel,
         on_match: Option<OnMatch<'_>>,
     ) -> Result<GrepResult> {
+        let root = Root::new(scan.root());
         let visit = |search: &mut FileSearch<'_>, index: usize, limit: usize, found: &mut Found| {
             let entry = scan.get(files[index] as usize);
-            let opened = open_entry(scan.root(), entry);
+            let opened = root.open(entry);
             found.visit(|rows, warnings| search.search(opened, &entry.path(), limit, rows, warnings))
         };
         let answer = self.run(false, files.len(), pool, cancel, on_match, visit)?;

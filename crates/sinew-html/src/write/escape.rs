@@ -82,33 +82,60 @@ pub(super) fn destination(address: &str) -> String {
     if address.is_empty() {
         return String::new();
     }
+    let bytes = address.as_bytes();
+    if !bytes.iter().any(|byte| NOT_PLAIN[usize::from(*byte)]) {
+        return address.into_owned();
+    }
     let balanced = is_balanced(&address);
     let bracketed = address.contains([' ', '\t']) || address.starts_with('<');
     let mut out = String::with_capacity(address.len() + 2);
     if bracketed {
         out.push('<');
     }
-    let bytes = address.as_bytes();
-    for (at, c) in address.char_indices() {
-        match c {
-            '\n' | '\r' | '\u{c}' => continue,
-            '\0'..='\u{1f}' | '\u{7f}' if c != '\t' => {
-                out += &format!("%{:02X}", u32::from(c));
-                continue;
-            }
-            '\\' if bytes.get(at + 1).is_none_or(u8::is_ascii_punctuation) => out.push('\\'),
-            '&' if is_entity(&bytes[at + 1..]) => out.push('\\'),
-            '(' | ')' if !bracketed && !balanced => out.push('\\'),
-            '<' | '>' if bracketed => out.push('\\'),
-            _ => {}
+    // Up to where the address has been written.
+    let mut from = 0;
+    for (at, &byte) in bytes.iter().enumerate() {
+        if !NOT_PLAIN[usize::from(byte)] {
+            continue;
         }
-        out.push(c);
+        let escaped = match byte {
+            b'\t' | b' ' => false,
+            0..=0x1f | 0x7f => {
+                out.push_str(&address[from..at]);
+                from = at + 1;
+                if !matches!(byte, b'\n' | b'\r' | 0xc) {
+                    out += &format!("%{byte:02X}");
+                }
+                false
+            }
+            b'\\' => bytes.get(at + 1).is_none_or(u8::is_ascii_punctuation),
+            b'&' => is_entity(&bytes[at + 1..]),
+            b'(' | b')' => !bracketed && !balanced,
+            _ => bracketed,
+        };
+        if escaped {
+            out.push_str(&address[from..at]);
+            out.push('\\');
+            from = at;
+        }
     }
+    out.push_str(&address[from..]);
     if bracketed {
         out.push('>');
     }
     out
 }
+
+/// Bytes of an address that may have to be written otherwise.
+const NOT_PLAIN: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = byte <= 0x20 || matches!(byte as u8, 0x7f | b'\\' | b'&' | b'(' | b')' | b'<' | b'>');
+        byte += 1;
+    }
+    table
+};
 
 /// Of a `data:` address only the type: the rest is the picture itself.
 fn shortened(address: &str) -> std::borrow::Cow<'_, str> {

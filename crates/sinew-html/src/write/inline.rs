@@ -211,6 +211,9 @@ impl Inline {
             }
         }
         self.space.clear();
+        if self.text.is_empty() && self.marks.is_empty() {
+            return String::new();
+        }
         let mut out = std::mem::take(&mut self.spare);
         if self.marks.is_empty() {
             return std::mem::replace(&mut self.text, out);

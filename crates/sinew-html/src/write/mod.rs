@@ -24,6 +24,7 @@ pub(crate) fn markdown(tree: &Tree, page: usize, options: &Options, cancel: &Can
         layouts: table::layouts(tree, cancel)?,
         lines: Lines::new(page),
         inline: Inline::default(),
+        roles: Vec::new(),
         opened: Vec::new(),
         lists: Vec::new(),
         items: Vec::new(),
@@ -34,17 +35,20 @@ pub(crate) fn markdown(tree: &Tree, page: usize, options: &Options, cancel: &Can
     let mut id = ROOT;
     loop {
         pace.step()?;
-        if writer.enter(id) && tree.node(id).first != NIL {
+        let mut role = writer.role(id);
+        if writer.enter(id, role) && tree.node(id).first != NIL {
+            writer.roles.push(role);
             id = tree.node(id).first;
             continue;
         }
         loop {
-            writer.leave(id);
+            writer.leave(id, role);
             if tree.node(id).next != NIL {
                 id = tree.node(id).next;
                 break;
             }
             id = tree.node(id).parent;
+            role = writer.roles.pop().flatten();
             if id == NIL {
                 writer.end_block();
                 return Ok(writer.lines.finish());
@@ -59,6 +63,8 @@ struct Writer<'a> {
     layouts: HashSet<u32>,
     lines: Lines,
     inline: Inline,
+    /// What the open elements are; none for what is no element.
+    roles: Vec<Option<Role>>,
     /// The elements whose spans are open.
     opened: Vec<u32>,
     lists: Vec<List>,
@@ -89,17 +95,19 @@ struct OpenTable {
 }
 
 impl Writer<'_> {
+    fn role(&self, id: u32) -> Option<Role> {
+        matches!(self.tree.node(id).data, Data::Element { .. }).then(|| role(self.tree, id, self.options))
+    }
+
     /// The start of a node. Whether its children follow.
-    fn enter(&mut self, id: u32) -> bool {
-        match &self.tree.node(id).data {
-            Data::Nothing => return true,
-            Data::Text(text) => {
+    fn enter(&mut self, id: u32, role: Option<Role>) -> bool {
+        let Some(role) = role else {
+            if let Data::Text(text) = &self.tree.node(id).data {
                 self.inline.text(text);
-                return false;
             }
-            Data::Element { .. } => {}
-        }
-        match role(self.tree, id, self.options) {
+            return true;
+        };
+        match role {
             Role::Dropped => return false,
             Role::Inline => {}
             Role::Block | Role::Row if self.table.as_ref().is_some_and(|table| table.cell.is_none()) => {
@@ -160,11 +168,9 @@ impl Writer<'_> {
     }
 
     /// The end of a node.
-    fn leave(&mut self, id: u32) {
-        if !matches!(self.tree.node(id).data, Data::Element { .. }) {
-            return;
-        }
-        match role(self.tree, id, self.options) {
+    fn leave(&mut self, id: u32, role: Option<Role>) {
+        let Some(role) = role else { return };
+        match role {
             Role::Block | Role::Row => self.end_block(),
             Role::Heading(level) => {
                 self.heading = Some(level);
@@ -234,7 +240,10 @@ impl Writer<'_> {
     }
 
     fn end_heading(&mut self, level: usize) {
-        let mut text = self.inline.take().replace('\n', " ");
+        let mut text = self.inline.take();
+        if text.contains('\n') {
+            text = text.replace('\n', " ");
+        }
         if self.in_cell() {
             self.heading = None;
             return;
@@ -244,10 +253,11 @@ impl Writer<'_> {
         if hashes > 0 && matches!(text.as_bytes().get(text.len().wrapping_sub(hashes + 1)), None | Some(b' ')) {
             text.insert(text.len() - 1, '\\');
         }
-        let marks = "#".repeat(level);
+        text.insert_str(0, &"####### "[7 - level..]);
         self.lines.separate(Block::Heading);
-        self.lines.line(format!("{marks} {text}").trim_end());
+        self.lines.line(text.trim_end());
         self.lines.last = Some(Block::Heading);
+        self.inline.give_back(text);
     }
 
     fn open_quote(&mut self, id: u32) {
@@ -440,18 +450,20 @@ impl Writer<'_> {
         let Some(source) = late.or(source) else {
             return;
         };
-        let mut alt = String::new();
+        let mut text = "![".to_string();
         let words = self.tree.attribute(id, "alt").unwrap_or_default();
         let lines = words.lines().map(str::trim).filter(|line| !line.is_empty());
         for (number, line) in lines.enumerate() {
             if number > 0 {
-                alt.push('\n');
+                text.push('\n');
             }
-            escape::text(&mut alt, line, true, self.inline.in_table);
+            escape::text(&mut text, line, true, self.inline.in_table);
         }
-        let address = escape::destination(source);
-        let title = escape::title(self.tree.attribute(id, "title"));
-        self.inline.raw(&format!("![{alt}]({address}{title})"));
+        text.push_str("](");
+        text.push_str(&escape::destination(source));
+        text.push_str(&escape::title(self.tree.attribute(id, "title")));
+        text.push(')');
+        self.inline.raw(&text);
     }
 
     fn table(&mut self, rows: &table::Rows) {
