@@ -1,7 +1,8 @@
 //! Resampling, on top of the SIMD kernels of `fast_image_resize`.
 
-use fast_image_resize::images::{Image, ImageRef};
-use fast_image_resize::{FilterType, PixelType, ResizeAlg, ResizeOptions, Resizer};
+use fast_image_resize::images::{TypedImage, TypedImageRef};
+use fast_image_resize::pixels::{U8, U8x3, U8x4};
+use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
 use sinew_base::{Cancel, Error, ErrorCode, Result};
 
 use crate::{Channels, Picture};
@@ -65,19 +66,40 @@ impl Picture {
         if (width, height) == (self.width(), self.height()) {
             return Ok(self.clone());
         }
-        let failed = |cause: &dyn std::fmt::Display| {
-            Error::new(ErrorCode::Internal, format!("image: failed to resize to {width}×{height}: {cause}"))
-        };
-        let pixel = match self.channels() {
-            Channels::Gray => PixelType::U8,
-            Channels::GrayAlpha => PixelType::U8x2,
-            Channels::Rgb => PixelType::U8x3,
-            Channels::Rgba => PixelType::U8x4,
-        };
-        let from = ImageRef::new(self.width(), self.height(), self.samples(), pixel).map_err(|e| failed(&e))?;
-        let mut to = Image::from_vec_u8(width, height, vec![0; size], pixel).map_err(|e| failed(&e))?;
-        let options = ResizeOptions::new().resize_alg(filter.algorithm());
-        Resizer::new().resize(&from, &mut to, &options).map_err(|e| failed(&e))?;
-        Picture::new(width, height, self.channels(), to.into_vec())
+        // One call per kind of pixel: a choice at run time would bring in the kernels of all thirteen kinds,
+        // and each kind costs half a megabyte of them.
+        let samples = match self.channels() {
+            Channels::Gray => resample::<U8>(self, self.samples(), (width, height), size, filter),
+            // The rarest kind goes the way of colours: same weights, same result.
+            Channels::GrayAlpha => {
+                let colours: Vec<u8> = self.samples().chunks_exact(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect();
+                let resized = resample::<U8x4>(self, &colours, (width, height), 2 * size, filter)?;
+                Ok(resized.chunks_exact(4).flat_map(|p| [p[0], p[3]]).collect())
+            }
+            Channels::Rgb => resample::<U8x3>(self, self.samples(), (width, height), size, filter),
+            Channels::Rgba => resample::<U8x4>(self, self.samples(), (width, height), size, filter),
+        }?;
+        Picture::new(width, height, self.channels(), samples)
     }
+}
+
+/// The `samples` of `picture` at `width × height`, in `size` bytes.
+fn resample<P: PixelTrait>(
+    picture: &Picture,
+    samples: &[u8],
+    (width, height): (u32, u32),
+    size: usize,
+    filter: SamplingFilter,
+) -> Result<Vec<u8>> {
+    let failed = |cause: &dyn std::fmt::Display| {
+        Error::new(ErrorCode::Internal, format!("image: failed to resize to {width}×{height}: {cause}"))
+    };
+    let from = TypedImageRef::<P>::from_buffer(picture.width(), picture.height(), samples);
+    let from = from.map_err(|cause| failed(&cause))?;
+    let mut resized = vec![0; size];
+    let mut to = TypedImage::<P>::from_buffer(width, height, &mut resized).map_err(|cause| failed(&cause))?;
+    let options = ResizeOptions::new().resize_alg(filter.algorithm());
+    Resizer::new().resize_typed(&from, &mut to, &options).map_err(|cause| failed(&cause))?;
+    drop(to);
+    Ok(resized)
 }

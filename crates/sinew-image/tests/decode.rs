@@ -223,6 +223,25 @@ fn a_jpeg_is_turned_as_its_exif_says() {
 }
 
 #[test]
+fn grey_with_opacity_resizes_like_grey_and_like_colours() {
+    let (width, height) = (13, 9);
+    let value = |at: usize| (at * 37 % 256) as u8;
+    let grey: Vec<u8> = (0..width * height).map(value).collect();
+    let opaque: Vec<u8> = grey.iter().flat_map(|g| [*g, 255]).collect();
+    let clear: Vec<u8> = grey.iter().enumerate().flat_map(|(at, g)| [*g, value(at * 3)]).collect();
+    let colours: Vec<u8> = clear.chunks_exact(2).flat_map(|p| [p[0], p[0], p[0], p[1]]).collect();
+    let resized = |channels, samples: &[u8]| {
+        let picture = Picture::new(width as u32, height as u32, channels, samples.to_vec()).unwrap();
+        picture.resize(5, 21, SamplingFilter::Lanczos3, &never()).unwrap().samples().to_vec()
+    };
+    let with: Vec<u8> = resized(Channels::GrayAlpha, &opaque).chunks_exact(2).map(|p| p[0]).collect();
+    assert_eq!(with, resized(Channels::Gray, &grey));
+    let of_colours = resized(Channels::Rgba, &colours);
+    let of_colours: Vec<u8> = of_colours.chunks_exact(4).flat_map(|p| [p[0], p[3]]).collect();
+    assert_eq!(resized(Channels::GrayAlpha, &clear), of_colours);
+}
+
+#[test]
 fn resizing_keeps_what_is_even() {
     for filter in [
         SamplingFilter::Nearest,
