@@ -48,6 +48,9 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     })?;
     chooser.set_fallback(&reached.model);
     let flag = args.value("thinking").and_then(ThinkingLevel::parse);
+    if let Some(level) = flag.or(chosen.level) {
+        reached.model.check_level(level).map_err(Failure::config)?;
+    }
     let thinking = flag.or(chosen.level).or_else(|| ThinkingLevel::parse(&before.thinking_level)).unwrap_or_default();
     note(&mut session, resumed, &reached.model.key(), &before.thinking_level, thinking);
 

@@ -211,10 +211,20 @@ impl Chooser {
 
     fn select(&self, pattern: &str) -> std::result::Result<Selection, String> {
         let pattern = match pattern.strip_prefix("role:") {
-            Some(role) => self.role(role),
+            Some(role) => match self.role(role) {
+                meant if meant.is_empty() => {
+                    return Err(format!(
+                        "role:{role} is not set: put modelRoles.{role} or modelRoles.default into settings.json"
+                    ));
+                }
+                meant => meant,
+            },
             None => pattern.to_string(),
         };
-        self.registry.select(&pattern, &|provider| self.has_key(provider)).map_err(|error| error.to_string())
+        self.registry.select(&pattern, &|provider| self.has_key(provider)).map_err(|error| {
+            let hint = if error.similar.is_empty() { " See sinew --list-models" } else { "" };
+            format!("{error}{hint}")
+        })
     }
 
     fn role(&self, name: &str) -> String {
@@ -237,8 +247,15 @@ impl Chooser {
                 Ok(found) => vec![found.model.provider.clone()],
                 Err(_) => provider.map_or_else(|| self.wanted(), |provider| vec![provider.to_string()]),
             };
-            if !self.ask(&named).await.is_empty() {
+            let asked = self.ask(&named).await;
+            if !asked.is_empty() {
                 found = self.of_provider(provider, model)?;
+            }
+            // Why a server that was named does not know the model.
+            if let (Err(text), Some(_)) = (&mut found, provider)
+                && let Some(bad) = asked.iter().find(|asked| !asked.good)
+            {
+                text.push_str(&format!(" ({})", bad.text));
             }
         }
         if let Ok(found) = &found

@@ -164,10 +164,14 @@ impl Credentials {
         if provider.keyless {
             return Ok(Credential { auth: Auth::None, source: Source::Keyless, index: 0 });
         }
-        let ways = match provider.env.first() {
-            Some(name) => format!("set {name}, run /login {}, or put an apiKey into models.json", provider.id),
-            None => format!("run /login {}, or put an apiKey into models.json", provider.id),
-        };
+        // The plain key first: a token of another program's login is the rarer thing.
+        let variable = provider.env.iter().min_by_key(|name| name.ends_with("OAUTH_TOKEN"));
+        let mut ways: Vec<String> = variable.map(|name| format!("set {name}")).into_iter().collect();
+        ways.push("use --api-key".into());
+        if login::login_kind(provider).is_some() {
+            ways.push(format!("run /login {}", provider.id));
+        }
+        let ways = format!("{}, or put one into auth.json", ways.join(", "));
         Err(ErrorInfo::new(ErrorKind::Config, format!("{}: no key; {ways}", provider.id)))
     }
 

@@ -85,6 +85,20 @@ impl Model {
             || self.reasoning && (self.thinking_levels.is_empty() || self.thinking_levels.contains(&level))
     }
 
+    /// Refuses a level that a user asked for by name and that is not in the model's list. A model without a
+    /// list takes what is nearest.
+    ///
+    /// # Errors
+    /// `openai/o3 knows no thinking level "minimal"; it knows off, low, medium, high`.
+    pub fn check_level(&self, level: ThinkingLevel) -> Result<(), String> {
+        if self.thinking_levels.is_empty() || self.knows_level(level) {
+            return Ok(());
+        }
+        let known = ThinkingLevel::ALL.into_iter().filter(|level| self.knows_level(*level));
+        let known = known.map(ThinkingLevel::as_str).collect::<Vec<_>>().join(", ");
+        Err(format!("{} knows no thinking level \"{}\"; it knows {known}", self.key(), level.as_str()))
+    }
+
     /// The highest level that the model knows and that is not above `level`.
     #[must_use]
     pub fn clamp_level(&self, level: ThinkingLevel) -> ThinkingLevel {

@@ -137,7 +137,8 @@ impl Show for Text {
             Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
                 self.again();
                 let seconds = delay_ms.div_ceil(1_000);
-                tell(&format!("Warning: {error_message} Trying again in {seconds} s ({attempt} of {max_attempts})."));
+                let what = error_message.trim_end_matches('.');
+                tell(&format!("Warning: {what}; trying again in {seconds} s ({attempt} of {max_attempts})"));
             }
             Event::ModelPromoted { from, to } => {
                 self.again();

@@ -37,7 +37,7 @@ fn wrong_configurations_end_with_3() {
     check(&stage, &["-p", "--script", "bad.jsonl", "hi"], 3, "", "script:2: ");
     check(&stage, &["-p", "--model", "zzzzzz", "hi"], 3, "", "Model not found: zzzzzz.");
     check(&stage, &["-p", "--provider", "nobody", "hi"], 3, "", "Provider not found: nobody");
-    check(&stage, &["-p", "--model", "claude-sonnet-4-5", "hi"], 3, "", "set ANTHROPIC_OAUTH_TOKEN");
+    check(&stage, &["-p", "--model", "claude-sonnet-4-5", "hi"], 3, "", "set ANTHROPIC_API_KEY");
     assert_eq!(stage.files(), Vec::<std::path::PathBuf>::new());
 }
 

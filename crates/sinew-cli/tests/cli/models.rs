@@ -85,6 +85,27 @@ fn a_model_that_only_its_server_knows_is_found() {
     assert!(ran.stderr.contains("Model not found: deap-koder. Similar: gate/deep-coder-7b"), "{}", ran.stderr);
 }
 
+#[test]
+fn what_cannot_be_chosen_says_why() {
+    let stage = Stage::new();
+    #[track_caller]
+    fn refused(stage: &Stage, args: &[&str], text: &str) {
+        let ran = stage.run(&[&["-p", "hi"], args].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""));
+        assert!(ran.stderr.contains(text), "{args:?}: {}", ran.stderr);
+    }
+    refused(&stage, &["--model", "nothing"], "Model not found: nothing. See sinew --list-models");
+    refused(&stage, &["--model", "gemmini-2.5-prow"], "Similar: google/gemini-2.5-pro");
+    refused(&stage, &["--model", "role:fast"], "role:fast is not set: put modelRoles.fast");
+    refused(&stage, &["--provider", "nope"], "Provider not found: nope. Known: anthropic, openai");
+    refused(&stage, &["--provider", "ollama"], "name one with --model (ollama: unavailable: connect to 127.0.0.1:1");
+    refused(&stage, &["--model", "sonnet"], "anthropic: no key; set ANTHROPIC_API_KEY, use --api-key");
+    let unknown = "openai/gpt-5 knows no thinking level \"xhigh\"; it knows off, minimal, low, medium, high";
+    refused(&stage, &["--model", "gpt-5:xhigh", "--api-key", "k"], unknown);
+    refused(&stage, &["--model", "gpt-5", "--thinking", "xhigh", "--api-key", "k"], unknown);
+    refused(&stage, &["--models", "zzz*"], "--models zzz*: no model matches");
+}
+
 /// All text below `folder`, but for the files that the key was written into.
 fn everything(folder: &Path, except: &[PathBuf]) -> String {
     let mut text = String::new();

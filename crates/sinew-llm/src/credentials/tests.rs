@@ -57,7 +57,7 @@ async fn a_missing_key_and_a_failing_command_name_the_entry() {
     let none = credentials(&[("ANTHROPIC_API_KEY", " ")], "{}", None);
     assert!(!none.has(&provider(None)));
     for (api_key, text) in [
-        (None, "anthropic: no key; set ANTHROPIC_OAUTH_TOKEN, run /login anthropic, or put an apiKey into models.json"),
+        (None, "anthropic: no key; set ANTHROPIC_API_KEY, use --api-key, or put one into auth.json"),
         (Some("!fail"), "models.json: apiKey of anthropic: the command failed: exit code 1"),
         (Some("!empty"), "models.json: apiKey of anthropic: the command answered nothing"),
     ] {
