@@ -47,6 +47,22 @@ impl Artifacts {
         self.state().folder()
     }
 
+    /// The folder for files of the model's own, `local://`; made if it was not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn scratch(&self) -> std::io::Result<PathBuf> {
+        let folder = self.folder()?.join("local");
+        fs::create_dir_all(&folder)?;
+        Ok(folder)
+    }
+
+    /// Nothing of them is kept: the session has no file.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self.state().place, Place::Temporary(_))
+    }
+
     /// The id and the file of a new artifact of `tool`. The file is not made; the id is never given again.
     ///
     /// # Errors

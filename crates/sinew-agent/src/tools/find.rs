@@ -62,14 +62,14 @@ struct Arguments {
 fn run(host: &Host, call: &Call) -> Outcome {
     let arguments: Arguments = arguments::parse(call)?;
     let given = arguments.path.as_deref().unwrap_or(".");
-    let root = paths::resolve(host, call, given);
+    let root = paths::resolve(host, call, given)?;
     if arguments.pattern.trim().is_empty() {
         return Err(ToolError::Failed("Pattern must not be empty".into()));
     }
     if root.parent().is_none() {
         return Err(ToolError::Failed("Searching / is refused: name a folder below it.".into()));
     }
-    let (root, pattern) = named_path(host, call, root, &arguments.pattern);
+    let (root, pattern) = named_path(host, call, root, &arguments.pattern)?;
     let facts = std::fs::metadata(&root).map_err(|_| ToolError::Failed(format!("Path not found: {given}")))?;
     if facts.is_file() {
         return Ok(ToolOutput::text(paths::shown(&call.cwd, &root)));
@@ -128,17 +128,22 @@ fn run(host: &Host, call: &Call) -> Outcome {
 }
 
 /// A pattern that is the path of a folder or a file stands for what is below it, or for itself.
-fn named_path(host: &Host, call: &Call, root: std::path::PathBuf, pattern: &str) -> (std::path::PathBuf, String) {
+fn named_path(
+    host: &Host,
+    call: &Call,
+    root: std::path::PathBuf,
+    pattern: &str,
+) -> Result<(std::path::PathBuf, String), ToolError> {
     let in_root = root.join(pattern.trim_start_matches("./"));
     let absolute = pattern.starts_with('/') || pattern.starts_with('~');
-    let path = if absolute { paths::resolve(host, call, pattern) } else { in_root };
+    let path = if absolute { paths::resolve(host, call, pattern)? } else { in_root };
     let plain = !pattern.contains(['*', '?', '[', '{']) && path.parent().is_some();
     // A bare name is looked for at any depth.
     if plain && pattern.contains('/') && (path.is_dir() || path.is_file()) {
-        return (path, "**/*".into());
+        return Ok((path, "**/*".into()));
     }
     if plain && path.is_dir() {
-        return (path, "**/*".into());
+        return Ok((path, "**/*".into()));
     }
-    (root, pattern.to_string())
+    Ok((root, pattern.to_string()))
 }

@@ -37,7 +37,7 @@ fn parameters(_: &HostOptions) -> Value {
         "type": "object",
         "properties": {
             "pattern": {"type": "string"},
-            "path": {"type": "string", "description": "file or folder; several with commas"},
+            "path": {"type": ["string", "array"], "items": {"type": "string"}, "description": "files and folders"},
             "glob": {"type": "string", "description": "e.g. *.ts"},
             "type": {"type": "string", "description": "e.g. rust"},
             "ignoreCase": {"type": "boolean"},
@@ -57,7 +57,7 @@ fn parameters(_: &HostOptions) -> Value {
 #[serde(rename_all = "camelCase")]
 struct Arguments {
     pattern: String,
-    path: Option<String>,
+    path: Option<Paths>,
     glob: Option<String>,
     r#type: Option<String>,
     #[serde(default)]
@@ -74,6 +74,14 @@ struct Arguments {
     mode: Shown,
 }
 
+/// One text may name several.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Paths {
+    One(String),
+    Many(Vec<String>),
+}
+
 #[derive(Deserialize, Default, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 enum Shown {
@@ -88,16 +96,17 @@ fn run(host: &Host, call: &Call) -> Outcome {
     if arguments.pattern.is_empty() {
         return Err(ToolError::Failed("Pattern must not be empty".into()));
     }
-    let (roots, missing) = roots(host, call, arguments.path.as_deref().unwrap_or("."))?;
+    let (roots, missing) = roots(host, call, arguments.path.as_ref())?;
     let limit = arguments.limit.unwrap_or(LIMIT);
     let cancel = call.cancel.clone().with_timeout(TIME);
     let mut page = Page::new(arguments.mode);
     let (mut skip, mut left) = (arguments.offset, limit);
     let mut literal = false;
+    let fair = arguments.mode == Shown::Content && roots.len() == 1 && roots[0].0.is_dir();
     for (root, name) in &roots {
         let mut options = options(host, &arguments, root, literal);
         options.max_count = Some(left);
-        options.offset = skip;
+        options.offset = if fair { 0 } else { skip };
         let mut result = search(host, &options, &cancel);
         if let Err(error) = &result
             && error.code() == ErrorCode::InvalidArgument
@@ -116,6 +125,10 @@ fn run(host: &Host, call: &Call) -> Outcome {
             }
             other => other?,
         };
+        if fair && (result.limit_reached || skip > 0) {
+            page.in_turns(host, &options, (skip as usize, limit as usize), call, &cancel)?;
+            break;
+        }
         let rows = result.rows().count();
         page.add(host, &result, root, name, call);
         left -= u32::try_from(rows).unwrap_or(u32::MAX).min(left);
@@ -164,23 +177,28 @@ type Root = (PathBuf, String);
 
 /// The files and folders to search, and the names of those that are missing. Several names may be divided by commas or
 /// blanks where there is no file of the whole name.
-fn roots(host: &Host, call: &Call, given: &str) -> Result<(Vec<Root>, Vec<String>), ToolError> {
-    let root = |text: &str| {
-        let path = paths::resolve(host, call, text);
-        path.exists().then(|| (path.clone(), paths::shown(&call.cwd, &path)))
+fn roots(host: &Host, call: &Call, given: Option<&Paths>) -> Result<(Vec<Root>, Vec<String>), ToolError> {
+    let root = |text: &str| -> Result<Option<Root>, ToolError> {
+        let path = paths::resolve(host, call, text)?;
+        Ok(path.exists().then(|| (path.clone(), paths::shown(&call.cwd, &path))))
     };
-    if let Some(root) = root(given) {
-        return Ok((vec![root], Vec::new()));
-    }
+    let parts: Vec<&str> = match given {
+        None => vec!["."],
+        Some(Paths::Many(list)) => list.iter().map(String::as_str).collect(),
+        Some(Paths::One(text)) => match root(text)? {
+            Some(root) => return Ok((vec![root], Vec::new())),
+            None => text.split([',', ' ', '\n']).map(str::trim).filter(|part| !part.is_empty()).collect(),
+        },
+    };
     let (mut found, mut missing) = (Vec::new(), Vec::new());
-    for part in given.split([',', ' ', '\n']).map(str::trim).filter(|part| !part.is_empty()) {
-        match root(part) {
+    for part in &parts {
+        match root(part)? {
             Some(root) => found.push(root),
-            None => missing.push(part.to_string()),
+            None => missing.push((*part).to_string()),
         }
     }
     if found.is_empty() {
-        return Err(ToolError::Failed(format!("Path not found: {given}")));
+        return Err(ToolError::Failed(format!("Path not found: {}", parts.join(", "))));
     }
     Ok((found, missing))
 }
@@ -191,6 +209,25 @@ fn unbalanced(pattern: &str) -> bool {
         let count = |wanted: u8| pattern.bytes().filter(|byte| *byte == wanted).count();
         count(*open) != count(*close)
     })
+}
+
+/// How many of the first `total` matches are of which file, where each file gives one in turn.
+fn shares(counts: &[usize], total: usize) -> Vec<usize> {
+    let mut shares = vec![0; counts.len()];
+    let mut left = total;
+    let mut open: Vec<usize> = (0..counts.len()).collect();
+    loop {
+        open.retain(|file| shares[*file] < counts[*file]);
+        // So many rounds nobody drops out of.
+        let rounds = open.iter().map(|file| counts[*file] - shares[*file]).min().unwrap_or(0);
+        let rounds = rounds.min(left.checked_div(open.len()).unwrap_or(0));
+        if rounds == 0 {
+            open.iter().take(left).for_each(|file| shares[*file] += 1);
+            return shares;
+        }
+        open.iter().for_each(|file| shares[*file] += rounds);
+        left -= rounds * open.len();
+    }
 }
 
 /// What the model is shown.
@@ -287,6 +324,41 @@ impl Page {
             }
         }
         self.remember(host);
+        self.note(result);
+    }
+
+    /// Takes up the matches `from .. from + count` of all below a folder, counted so that each file gives one in turn.
+    fn in_turns(
+        &mut self,
+        host: &Host,
+        options: &GrepOptions,
+        (from, count): (usize, usize),
+        call: &Call,
+        cancel: &Cancel,
+    ) -> Result<(), ToolError> {
+        let to = from.saturating_add(count);
+        // The first match of a file comes after those of all files before it: later files have no part in it.
+        let files = Some(u32::try_from(to).unwrap_or(u32::MAX));
+        let counted = GrepOptions { mode: Mode::Count, offset: 0, max_count: files, context: None, ..options.clone() };
+        let counted = search(host, &counted, cancel)?;
+        self.note(&counted);
+        let rows: Vec<(PathBuf, usize)> =
+            counted.rows().map(|row| (options.path.join(row.path), row.match_count.unwrap_or(0) as usize)).collect();
+        let counts: Vec<usize> = rows.iter().map(|(_, count)| *count).collect();
+        let (first, last) = (shares(&counts, from), shares(&counts, to));
+        for ((path, _), (from, to)) in rows.iter().zip(first.iter().zip(&last)).filter(|(_, (from, to))| from < to) {
+            let part = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
+            let (offset, max_count) = (part(*from), Some(part(to - from)));
+            let one =
+                GrepOptions { offset, max_count, glob: None, file_type: None, path: path.clone(), ..options.clone() };
+            let result = search(host, &one, cancel)?;
+            self.add(host, &result, path, &paths::shown(&call.cwd, path), call);
+        }
+        self.limited = counted.limit_reached || last.iter().sum::<usize>() < counts.iter().sum();
+        Ok(())
+    }
+
+    fn note(&mut self, result: &GrepResult) {
         let skipped = result.skipped;
         for (sum, more) in self.skipped.iter_mut().zip([skipped.binary, skipped.too_large, skipped.unreadable]) {
             *sum += more;

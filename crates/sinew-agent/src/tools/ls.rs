@@ -45,7 +45,7 @@ struct Arguments {
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { path, limit } = arguments::parse(call)?;
     let given = path.as_deref().unwrap_or(".");
-    list(&paths::resolve(host, call, given), given, limit.unwrap_or(LIMIT), call)
+    list(&paths::resolve(host, call, given)?, given, limit.unwrap_or(LIMIT), call)
 }
 
 /// The entries of `path`, which the model called `given`.

@@ -2,20 +2,42 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use icu_normalizer::DecomposingNormalizerBorrowed as DecomposingNormalizer;
+
 use super::Host;
-use crate::tool::Call;
+use crate::tool::{Call, ToolError};
 
 /// The file that `text` names: relative to the folder of the session, `~` expanded, without a leading `@` or
 /// `file://`. Where nothing is there, the spellings that macOS gives to the same name are tried.
-pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> PathBuf {
-    resolve_from(host, &call.cwd, text)
+///
+/// # Errors
+/// `local://` with a path that leads out of the scratch folder of the session, or that folder cannot be made.
+pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> Result<PathBuf, ToolError> {
+    match text.strip_prefix("@").unwrap_or(text).strip_prefix("local://") {
+        Some(rest) => local(host, text, rest),
+        None => Ok(resolve_from(host, &call.cwd, text)),
+    }
 }
 
-/// The same relative to another folder.
+/// The same relative to another folder, for paths on the disk alone.
 pub(super) fn resolve_from(host: &Host, cwd: &Path, text: &str) -> PathBuf {
     let mut paths = spelled(host.options.home.as_deref(), cwd, text);
     let found = paths.iter().position(|path| path.symlink_metadata().is_ok());
     paths.swap_remove(found.unwrap_or_default())
+}
+
+/// A file of the scratch folder, which a session shares with its subagents.
+fn local(host: &Host, text: &str, rest: &str) -> Result<PathBuf, ToolError> {
+    let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot use {text}: {error}"));
+    let folder = host.options.artifacts.scratch().and_then(|folder| folder.canonicalize()).map_err(failed)?;
+    let inside = Path::new(rest).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let path = folder.join(rest);
+    // A link may lead elsewhere.
+    let there = path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
+    if !inside || !there.canonicalize().map_err(failed)?.starts_with(&folder) {
+        return Err(ToolError::Failed(format!("{text} leads out of local://: use a path below it.")));
+    }
+    Ok(path)
 }
 
 /// Every path that `text` may mean, the one as it is written first.
@@ -50,7 +72,8 @@ fn clean(path: &Path) -> PathBuf {
     out
 }
 
-/// The name as macOS may have written it: a narrow no-break space before AM and PM, a curly quote.
+/// The name as macOS may have written it: letters and their accents apart, a narrow no-break space before AM and PM, a
+/// curly quote.
 fn spellings(text: &str) -> impl Iterator<Item = String> {
     let narrow = [" AM", " PM"]
         .iter()
@@ -59,7 +82,9 @@ fn spellings(text: &str) -> impl Iterator<Item = String> {
     let both = narrow.replace('\'', "\u{2019}");
     let plain = text.replace('\u{202f}', " ").replace('\u{2019}', "'");
     let given = text.to_string();
-    [narrow, quote, both, plain].into_iter().filter(move |other| *other != given)
+    let apart = |text: &String| DecomposingNormalizer::new_nfd().normalize(text).into_owned();
+    let decomposed = [&given, &narrow, &quote, &both].map(apart);
+    [narrow, quote, both, plain].into_iter().chain(decomposed).filter(move |other| *other != given)
 }
 
 /// A path for the model: relative to `cwd` when inside it, with `/`.
@@ -114,6 +139,17 @@ mod tests {
         check("/w/p/a/b", "a/b");
         check("/w/p", ".");
         check("/w/pp/a", "/w/pp/a");
+    }
+
+    #[test]
+    fn names_are_tried_as_macos_writes_them() {
+        let all: Vec<String> = spellings("Caf\u{e9} at 9.41 AM's").collect();
+        for other in
+            ["Cafe\u{301} at 9.41 AM's", "Caf\u{e9} at 9.41\u{202f}AM's", "Cafe\u{301} at 9.41\u{202f}AM\u{2019}s"]
+        {
+            assert!(all.iter().any(|spelling| spelling == other), "{other}: {all:?}");
+        }
+        assert_eq!(spellings("plain").count(), 0);
     }
 
     #[test]

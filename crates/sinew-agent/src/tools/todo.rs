@@ -140,10 +140,11 @@ fn run(host: &Host, call: &Call) -> Outcome {
         .map(|task| task.content.as_str())
         .collect();
     let mut text = shown(&phases);
+    let storage = if host.options.artifacts.is_temporary() { "memory" } else { "session" };
     if !errors.is_empty() {
         text = format!("{}\n\n{text}", errors.join("\n"));
     }
-    let mut details = json!({"phases": *phases, "storage": "session"});
+    let mut details = json!({"phases": *phases, "storage": storage});
     if !done.is_empty() {
         details["completedTasks"] = json!(done);
     }

@@ -83,7 +83,7 @@ struct Arguments {
 
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { path } = arguments::parse(call)?;
-    let path = paths::resolve(host, call, &path);
+    let path = paths::resolve(host, call, &path)?;
     let name = paths::shown(&call.cwd, &path);
     let target = save::look(&path, &name)?;
     let Some(level) = host.undo.take(&target.path) else {

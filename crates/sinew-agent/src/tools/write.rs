@@ -44,7 +44,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     if given.is_empty() || given.ends_with('/') {
         return Err(ToolError::Failed(format!("Cannot write \"{given}\": it names no file")));
     }
-    let path = paths::resolve(host, call, &given);
+    let path = paths::resolve(host, call, &given)?;
     let name = paths::shown(&call.cwd, &path);
     let target = save::look(&path, &name)?;
     let note = save::guard_write(host, &target, &name)?;

@@ -19,8 +19,9 @@ pub(crate) const CASES: &[Case] = &[
     ("grep_shows_blocks_per_file", grep_shows_blocks_per_file),
     ("find_sees_what_tools_change_at_once", find_sees_what_tools_change_at_once),
     ("todo_has_one_active_item", todo_has_one_active_item),
-    ("fetch_refuses_private_addresses", fetch_refuses_private_addresses),
-    ("fetch_reads_pages_and_looks_at_each_redirect", fetch_reads_pages_and_looks_at_each_redirect),
+    ("a_session_has_a_scratch_folder", a_session_has_a_scratch_folder),
+    ("hostile_files_are_answered", hostile_files_are_answered),
+    ("one_file_does_not_fill_a_page", one_file_does_not_fill_a_page),
     ("definitions_are_small", definitions_are_small),
 ];
 
@@ -229,53 +230,104 @@ fn todo_has_one_active_item() {
     stage.ok("todo", append, "2 open of 2, phase: P\nP\n  [>] y\nQ\n  [ ] z");
 }
 
-fn fetch_refuses_private_addresses() {
+fn a_session_has_a_scratch_folder() {
     let stage = Stage::new();
-    for host in ["127.0.0.1:9", "[::1]:9", "169.254.169.254", "[::ffff:127.0.0.1]:9", "2130706433:9"] {
-        let (text, error) = stage.call("fetch", json!({"url": format!("http://{host}/")}));
-        assert!(error && text.contains("resolves to a private address"), "{host}: {text}");
+    stage.ok("write", json!({"path": "local://notes/a.md", "content": "one\n"}), &{
+        format!("Successfully wrote 4 bytes to {}", stage.artifacts.scratch().unwrap().join("notes/a.md").display())
+    });
+    stage.ok("read", json!({"path": "local://notes/a.md"}), "1:one");
+    stage.ok("ls", json!({"path": "local://notes"}), "a.md (4 B)");
+    stage.call("edit", json!({"path": "local://notes/a.md", "oldText": "one", "newText": "two"}));
+    stage.ok("bash", json!({"command": "cat $ARTIFACTS/local/notes/a.md; ln -s / $ARTIFACTS/local/root"}), "two");
+    for path in ["local://../x", "local:///etc/passwd", "local://root/etc/passwd", "local://notes/../../x"] {
+        stage.fails("read", json!({"path": path}), &format!("{path} leads out of local://: use a path below it."));
+        let (text, error) = stage.call("write", json!({"path": path, "content": ""}));
+        assert!(error && text.contains("leads out of local://"), "{text}");
     }
-    stage.fails(
-        "fetch",
-        json!({"url": "file:///etc/passwd"}),
-        "fetch \"file:///etc/passwd\": only http and https addresses are fetched",
-    );
 }
 
-fn fetch_reads_pages_and_looks_at_each_redirect() {
-    use std::io::{BufRead, BufReader, Write};
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    // Ends with the test program.
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.unwrap();
-            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines().map(Result::unwrap);
-            let first = lines.next().unwrap();
-            lines.by_ref().take_while(|line| !line.is_empty()).for_each(drop);
-            let (status, headers, body) = match first.split(' ').nth(1).unwrap() {
-                "/page" => {
-                    ("200 OK", "Content-Type: text/html\r\n".into(), "<title>T &amp; U</title><h1>Hi</h1><p>you")
-                }
-                "/data" => ("200 OK", "Content-Type: application/json\r\n".into(), "{\"a\":1}"),
-                "/blob" => ("200 OK", "Content-Type: application/zip\r\n".into(), "PK"),
-                "/away" => ("302 Found", format!("Location: http://localhost:{port}/page\r\n"), ""),
-                _ => ("404 Not Found", String::new(), "nothing here"),
-            };
-            let length = body.len();
-            write!(stream, "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}")
-                .unwrap();
+fn hostile_files_are_answered() {
+    let stage = Stage::new();
+    // Five gigabytes, of which the first lines are asked for.
+    stage.put("huge", "line\n".repeat(4_000));
+    std::fs::File::options().write(true).open(stage.cwd().join("huge")).unwrap().set_len(5 << 30).unwrap();
+    let (text, error) = stage.call("read", json!({"path": "huge", "limit": 2}));
+    assert!(!error && text.starts_with("1:line\n2:line\n") && text.contains(" of at least 4"), "{text}");
+    // One line of a megabyte, with a character of three bytes at every cut.
+    stage.put("long", "\u{6f22}".repeat(400_000));
+    let (text, error) = stage.call("read", json!({"path": "long"}));
+    assert!(!error && text.ends_with("\n[Line 1 is 1.1 MB. Use bash: cut -c1-2000 'long']"), "{text}");
+    assert!(!text.contains('\u{fffd}') && text.len() < 3_000);
+    let (text, _) = stage.call("write", json!({"path": "long", "content": "x"}));
+    assert!(text.contains("was not read") || text.contains("Successfully"), "{text}");
+    // A character that lies across the bytes that tell what a file is.
+    stage.put("border", format!("{}\u{6f22}\nend", "a".repeat(8 * 1024 - 1)));
+    let (text, _) = stage.call("read", json!({"path": "border"}));
+    assert!(text.ends_with("a\u{6f22}\n2:end"), "{}", &text[text.len() - 30..]);
+    let utf16: Vec<u8> = "\u{feff}h\u{e9}\r\nx".encode_utf16().flat_map(u16::to_be_bytes).collect();
+    stage.put("wide", utf16);
+    stage.ok("read", json!({"path": "wide"}), "1:h\u{e9}\n2:x");
+    let _socket = std::os::unix::net::UnixListener::bind(stage.cwd().join("socket")).unwrap();
+    rustix::fs::mknodat(
+        rustix::fs::CWD,
+        stage.cwd().join("fifo"),
+        rustix::fs::FileType::Fifo,
+        rustix::fs::Mode::from_raw_mode(0o600),
+        0,
+    )
+    .unwrap();
+    for name in ["socket", "fifo", "/dev/null"] {
+        stage.fails("read", json!({"path": name}), &format!("{name} is a pipe, a socket or a device: not read"));
+        let text = format!("Cannot write {name}: it is a pipe, a socket or a device");
+        stage.fails("write", json!({"path": name, "content": "x"}), &text);
+        stage.fails("edit", json!({"path": name, "oldText": "a", "newText": "b"}), &text);
+    }
+    // A file that is gone, or became a folder, between a read and a change of it.
+    for name in ["gone", "turned"] {
+        stage.put(name, "a\n");
+        stage.ok("read", json!({"path": name}), "1:a");
+        std::fs::remove_file(stage.cwd().join(name)).unwrap();
+    }
+    std::fs::create_dir(stage.cwd().join("turned")).unwrap();
+    let edit = |name: &str| json!({"path": name, "oldText": "a", "newText": "b"});
+    stage.fails("edit", edit("gone"), "File not found: gone");
+    stage.fails("edit", edit("turned"), "Cannot write turned: it is a directory");
+    // Folders in which nobody may write, root included.
+    let (text, error) = stage.call("write", json!({"path": "/proc/none", "content": "x"}));
+    assert!(error && text.starts_with("Cannot write /proc/none: "), "{text}");
+    let (text, error) = stage.call("write", json!({"path": "gone/../long/x", "content": "x"}));
+    assert!(error && text.starts_with("Cannot write long/x: "), "{text}");
+    stage.ok("bash", json!({"command": "yes | head -5 | wc -l"}), "5");
+    stage.ok("bash", json!({"command": "yes line | head -c 30000000", "head": 2}), "line\nline");
+}
+
+fn one_file_does_not_fill_a_page() {
+    let stage = Stage::new();
+    for name in ["a", "b", "c"] {
+        stage.put(name, "hit\n".repeat(50));
+    }
+    let (text, _) = stage.call("grep", json!({"pattern": "hit", "limit": 30}));
+    let files: Vec<&str> = text.lines().filter(|line| line.len() == 1).collect();
+    assert_eq!(files, ["a", "b", "c"]);
+    assert_eq!(text.matches(":hit").count(), 30);
+    assert!(text.ends_with("\n10:hit\n[30 matches shown. Use offset=30 for more, or refine the pattern.]"), "{text}");
+    // All pages together are all matches, each once.
+    let pages = (0..15).map(|page| stage.call("grep", json!({"pattern": "hit", "limit": 11, "offset": page * 11})).0);
+    let mut hits: Vec<String> = Vec::new();
+    for page in pages {
+        let mut file = "";
+        for line in page.lines() {
+            match line.strip_suffix(":hit") {
+                Some(number) => hits.push(format!("{file}{number}")),
+                None => file = line,
+            }
         }
-    });
-    let stage = Stage::with(Settings { fetch_allow_private: vec!["127.0.0.1".into()], ..Settings::default() });
-    let url = |path: &str| format!("http://127.0.0.1:{port}/{path}");
-    let get = |path: &str| json!({"url": url(path)});
-    stage.ok("fetch", get("page"), &format!("{}\nStatus: 200\nTitle: T & U\n\n# Hi\n\nyou", url("page")));
-    stage.ok("fetch", get("data"), &format!("{}\nStatus: 200\n\n{{\n  \"a\": 1\n}}", url("data")));
-    stage.fails("fetch", get("blob"), "Unsupported content type: application/zip (2 B)");
-    stage.fails("fetch", get("none"), &format!("HTTP 404 from {}\nnothing here", url("none")));
-    let (text, error) = stage.call("fetch", get("away"));
-    assert!(error && text.contains("Refused: localhost resolves to a private address."), "{text}");
+    }
+    hits.sort();
+    hits.dedup();
+    assert_eq!(hits.len(), 150);
+    let (text, _) = stage.call("grep", json!({"pattern": "hit", "path": ["c", "a", "none"], "mode": "count"}));
+    assert_eq!(text, "c:50\na:50\n[Not found: none.]");
 }
 
 fn definitions_are_small() {

@@ -12,6 +12,7 @@ mod files;
 mod hashline;
 mod jobs;
 mod stage;
+mod web;
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::panic::catch_unwind;
@@ -41,7 +42,7 @@ fn run(arguments: &[CString]) -> c_int {
     let wanted = arguments.iter().filter_map(|argument| argument.to_str().ok()).find(|word| !word.starts_with('-'));
     let mut failed = 0;
     for (name, test) in
-        [files::CASES, bash::CASES, jobs::CASES, hashline::CASES, conformance::CASES].into_iter().flatten()
+        [files::CASES, bash::CASES, jobs::CASES, web::CASES, hashline::CASES, conformance::CASES].into_iter().flatten()
     {
         if wanted.is_some_and(|wanted| !name.contains(wanted)) {
             continue;

@@ -115,7 +115,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
     };
     let (mut command, mut cwd) = (arguments.command.as_str(), None);
     if let Some(given) = &arguments.cwd {
-        cwd = Some(paths::resolve(&host, &call, given));
+        cwd = Some(paths::resolve(&host, &call, given)?);
     } else if let Some((folder, rest)) = leading_cd(command) {
         // The shell may be elsewhere than the session.
         let from = host.shell.folder().unwrap_or_else(|| call.cwd.clone());

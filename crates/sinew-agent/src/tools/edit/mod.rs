@@ -84,7 +84,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         (None, None) if !edits.is_empty() => {}
         _ => return Err(ToolError::Failed("Give oldText and newText, or edits.".into())),
     }
-    let path = paths::resolve(host, call, &given);
+    let path = paths::resolve(host, call, &given)?;
     let name = paths::shown(&call.cwd, &path);
     let target = save::look(&path, &name)?;
     let guarded = host.options.settings.file_guard != FileGuard::Off;

@@ -1,6 +1,7 @@
 //! `fetch`: a page as text.
 
 mod address;
+mod charset;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -101,7 +102,8 @@ pub(super) fn client(options: &HostOptions) -> HttpClient {
 async fn run(host: Arc<Host>, call: Call) -> Outcome {
     let arguments: Arguments = arguments::parse(&call)?;
     let url = arguments.url.trim().to_string();
-    if !url.starts_with("http://") && !url.starts_with("https://") {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
+    if !matches!(scheme.as_deref(), Some("http" | "https")) {
         return Err(ToolError::Failed(format!("fetch \"{url}\": only http and https addresses are fetched")));
     }
     let page = match host.pages.get(&url) {
@@ -135,7 +137,7 @@ fn shown(page: &Fetched, arguments: &Arguments, call: &Call) -> Outcome {
     let Fetched { url, status, content_type, body, truncated } = page;
     let mime_type = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
     if *status >= 400 {
-        let text = String::from_utf8_lossy(&body[..body.len().min(ERROR_BODY)]).into_owned();
+        let text = charset::decode(&body[..body.len().min(ERROR_BODY)], content_type, false);
         let text = sinew::term::sanitize(&text).into_owned();
         return Ok(ToolOutput::error(format!("HTTP {status} from {url}\n{text}")));
     }
@@ -156,25 +158,23 @@ fn shown(page: &Fetched, arguments: &Arguments, call: &Call) -> Outcome {
         || mime_type.contains("javascript")
         || mime_type.contains("yaml")
         || mime_type.contains("toml");
-    if !is_text || body.contains(&0) {
+    let raw = charset::decode(body, content_type, html);
+    if !is_text || raw.contains('\0') {
         let size = paths::size(body.len() as u64);
         return Err(ToolError::Failed(format!("Unsupported content type: {mime_type} ({size})")));
     }
-    let raw = String::from_utf8_lossy(body);
     let text = if html && format != "raw" {
         let options = sinew::html::Options { clean_content: true, skip_images: format == "text" };
         sinew::html::html_to_markdown(&raw, &options, &call.cancel)?
     } else if json && format != "raw" {
         let value = serde_json::from_str::<Value>(&raw).and_then(|value| serde_json::to_string_pretty(&value));
-        value.unwrap_or_else(|_| raw.into_owned())
+        value.unwrap_or_else(|_| raw.to_string())
     } else {
-        raw.into_owned()
+        raw.to_string()
     };
     let text = sinew::term::sanitize(&text);
-    let mut header = format!("{url}\nStatus: {status}");
-    if let Some(title) = html.then(|| title(&String::from_utf8_lossy(body))).flatten() {
-        header.push_str(&format!("\nTitle: {title}"));
-    }
+    let title = html.then(|| title(&raw)).flatten().map(|title| format!("Title: {title}\n")).unwrap_or_default();
+    let header = format!("{url}\n{title}Status: {status}");
     Ok(part(&header, &text, arguments, *truncated))
 }
 

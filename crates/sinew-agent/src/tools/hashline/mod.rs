@@ -76,7 +76,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let patch = parse(&input).map_err(ToolError::Failed)?;
     let mut wanted: Vec<Wanted> = Vec::new();
     for section in patch.sections {
-        let path = paths::resolve(host, call, &section.path);
+        let path = paths::resolve(host, call, &section.path)?;
         let name = paths::shown(&call.cwd, &path);
         let target = save::look(&path, &name)?;
         match wanted.iter_mut().find(|other| other.target.path == target.path) {

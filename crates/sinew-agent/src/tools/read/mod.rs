@@ -46,7 +46,7 @@ fn parameters(_: &HostOptions) -> Value {
     json!({
         "type": "object",
         "properties": {
-            "path": {"type": "string", "description": "file, or artifact://<n>"},
+            "path": {"type": "string", "description": "file, artifact://<n>, or a scratch file local://<name>"},
             "offset": {"type": "integer", "minimum": 1, "description": "first line"},
             "limit": {"type": "integer", "minimum": 1, "description": "number of lines"},
         },
@@ -78,7 +78,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         let resources = host.resources();
         return Ok(internal::lines(resources.rule_text(name).map_err(ToolError::Failed)?, range));
     }
-    let path = paths::resolve(host, call, &given);
+    let path = paths::resolve(host, call, &given)?;
     match fs::metadata(&path) {
         Ok(_) => file(host, call, &path, &paths::shown(&call.cwd, &path), range),
         Err(error) if error.kind() != ErrorKind::NotFound && error.kind() != ErrorKind::NotADirectory => {
@@ -86,7 +86,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         }
         Err(_) => {
             if let Some((name, in_name)) = range::of_name(&given) {
-                let path = paths::resolve(host, call, name);
+                let path = paths::resolve(host, call, name)?;
                 if path.exists() {
                     return file(host, call, &path, &paths::shown(&call.cwd, &path), in_name.or(range));
                 }
