@@ -58,6 +58,8 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     let extensions = guards::extensions(args, environment, paths, &settings, trusted, &keys, &mut warnings)?;
     let host = host(environment, paths, &settings, &session, &chooser, args);
     restore(&host, &before.messages);
+    // The agent builds its own: a long conversation is not held twice.
+    drop(before);
     let toolset = toolset(args, &settings.texts("tools"), &settings.texts("excludeTools"), &host)?;
     let loaded = resources::load(args, paths, &settings, &mut warnings);
     host.set_resources(Arc::clone(&loaded.resources));

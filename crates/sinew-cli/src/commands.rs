@@ -6,9 +6,10 @@ use sinew_agent::clock::iso;
 use sinew_agent::session::{self, Blobs, Scope};
 
 use crate::args::Args;
-use crate::config::{Config, Environment, Paths};
+use crate::config::{self, Config, Environment, Paths};
 use crate::failure::Failure;
 use crate::models::Chooser;
+use crate::sessions::Places;
 
 /// Writes to stdout. A reader that has gone is no error.
 pub(crate) fn print(text: &str) -> Result<u8, Failure> {
@@ -21,11 +22,14 @@ pub(crate) fn print(text: &str) -> Result<u8, Failure> {
 }
 
 /// Runs the command that the words name; none where they are a message.
-pub(crate) fn run(args: &Args, paths: &Paths) -> Result<Option<u8>, Failure> {
+pub(crate) fn run(args: &Args, environment: &mut Environment, paths: &Paths) -> Result<Option<u8>, Failure> {
+    // Nothing that these commands read needs the user's trust.
+    let mut places = || Places::find(paths, &config::load(args, environment, paths, false).settings);
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words[..] {
-        ["sessions", "list"] => list(args, paths).map(Some),
-        ["sessions", "gc"] => collect(args.has("dry-run"), paths).map(Some),
+        ["sessions"] if !args.has("print") => print(SESSIONS).map(Some),
+        ["sessions", "list"] => list(args, paths, &places()).map(Some),
+        ["sessions", "gc"] => collect(args.has("dry-run"), paths, &places()).map(Some),
         ["mcp", ..] if !args.has("print") => Err(later("mcp")),
         ["config", "get" | "set" | "path", ..] => Err(later("config")),
         ["plugin", "new", ..] => Err(later("plugin")),
@@ -37,10 +41,41 @@ fn later(command: &str) -> Failure {
     Failure::usage(format!("`sinew {command}` is not available yet in this version"))
 }
 
-fn list(args: &Args, paths: &Paths) -> Result<u8, Failure> {
+/// What `--help` shows: of a command, where one is named.
+pub(crate) fn help(args: &Args) -> String {
+    match args.words.first().map(String::as_str) {
+        Some("sessions") => SESSIONS.to_string(),
+        _ => crate::args::help(),
+    }
+}
+
+const SESSIONS: &str = "\
+sinew sessions: what was said before
+
+Usage:
+  sinew sessions list [--all] [--session-dir DIR]      the sessions of this folder, newest first
+  sinew sessions gc [--dry-run] [--session-dir DIR]    remove pictures that no session names
+
+A line of the list is: id, when it was last written, title. With --all it is of every folder, and empty sessions are
+shown too.
+
+To go on with a session:
+  sinew -p --continue \"message\"       the last one of this terminal, else of this folder
+  sinew -p --resume 1f9d \"message\"    the one whose id begins or ends so
+  sinew -p --fork 1f9d \"message\"      a copy of it; also of one from another folder, or in use
+  sinew --export 1f9d page.html        one page for the browser
+
+A session is one file of JSON lines in ~/.sinew/agent/sessions, in a folder named after the one it works in. It is only
+ever added to: a branch that was left is still in it. Large pictures lie beside, in ~/.sinew/agent/blobs; removing a
+session file leaves them there, and gc removes them. gc looks at every folder in which a session was kept.
+--session-dir DIR is a folder whose files are sessions themselves, for one call; the setting sessionDir is the same for
+all.
+";
+
+fn list(args: &Args, paths: &Paths, places: &Places) -> Result<u8, Failure> {
     let scope = if args.has("all") { Scope::All } else { Scope::Cwd(&paths.cwd) };
     let mut out = String::new();
-    for listed in session::list(&paths.agent.join("sessions"), scope) {
+    for listed in session::list(&places.all, scope) {
         if !listed.has_messages && !args.has("all") {
             continue;
         }
@@ -55,9 +90,9 @@ fn list(args: &Args, paths: &Paths) -> Result<u8, Failure> {
     print(&out)
 }
 
-fn collect(dry: bool, paths: &Paths) -> Result<u8, Failure> {
+fn collect(dry: bool, paths: &Paths, places: &Places) -> Result<u8, Failure> {
     let blobs = Blobs::new(paths.agent.join("blobs"));
-    let gone = session::collect(&paths.agent.join("sessions"), &blobs, !dry);
+    let gone = session::collect(&places.known(paths)?, &blobs, !dry);
     let gone = gone.map_err(|error| Failure::failed(error.message()))?;
     let verb = if dry { "would be removed" } else { "removed" };
     print(&format!("{} unused pictures {verb}\n", gone.len()))

@@ -64,7 +64,7 @@ fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
         return commands::print(concat!("sinew ", env!("CARGO_PKG_VERSION"), "\n"));
     }
     if args.has("help") {
-        return commands::print(&args::help());
+        return commands::print(&commands::help(&args));
     }
     run(&args)
 }
@@ -72,7 +72,7 @@ fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
 fn run(args: &Args) -> Result<u8, Failure> {
     let mut environment = config::Environment::read();
     let paths = config::Paths::find(args, &environment)?;
-    if let Some(code) = commands::run(args, &paths)? {
+    if let Some(code) = commands::run(args, &mut environment, &paths)? {
         return Ok(code);
     }
     if assemble::is_interactive(args, &environment) {

@@ -1,6 +1,7 @@
 //! Which session goes on.
 
 use std::fs::DirBuilder;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -41,6 +42,45 @@ impl Places {
     }
 }
 
+impl Places {
+    /// Every folder in which a session may name a picture.
+    ///
+    /// # Errors
+    /// A folder in which sessions were kept is not there.
+    pub(crate) fn known(&self, paths: &Paths) -> Result<Vec<PathBuf>, Failure> {
+        let list = paths.agent.join(FOLDERS);
+        let mut folders = vec![paths.agent.join("sessions"), self.all.clone()];
+        // Without the list no session was ever kept elsewhere.
+        for line in std::fs::read_to_string(&list).unwrap_or_default().lines() {
+            let folder = PathBuf::from(line);
+            if !folder.is_dir() {
+                return Err(Failure::failed(format!(
+                    "{line} is not there, and its sessions may name pictures: bring it back, or remove its line from {}",
+                    list.display()
+                )));
+            }
+            folders.push(folder);
+        }
+        Ok(folders)
+    }
+}
+
+/// The file below `agent` that lists folders outside of it in which sessions are kept.
+const FOLDERS: &str = "session-folders";
+
+/// Remembers where a session is kept outside of the agent's folder, so that `gc` finds it.
+fn note_folder(paths: &Paths, file: &Path) -> std::io::Result<()> {
+    let Some(folder) = file.parent().filter(|folder| !folder.starts_with(&paths.agent)) else { return Ok(()) };
+    let list = paths.agent.join(FOLDERS);
+    let line = folder.display().to_string();
+    if std::fs::read_to_string(&list).unwrap_or_default().lines().any(|known| known == line) {
+        return Ok(());
+    }
+    make_private(&paths.agent)?;
+    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(list)?;
+    file.write_all(format!("{line}\n").as_bytes())
+}
+
 /// Finds or makes the session that the flags ask for.
 ///
 /// # Errors
@@ -73,7 +113,8 @@ pub(crate) fn begin(
         Some(resolve(&places, paths, word)?)
     } else if let Some(word) = args.value("fork") {
         let source = resolve_any(&places, paths, word)?;
-        let source = Session::open(&source, options.clone()).map_err(refused)?.session;
+        // Another process may be at work on it.
+        let source = Session::view(&source, options.clone()).map_err(refused)?.session;
         Some(source.fork(&places.own, &paths.cwd).map_err(refused)?)
     } else {
         args.value("session").map(|path| paths.cwd.join(path))
@@ -89,6 +130,13 @@ pub(crate) fn begin(
         }
         None => fresh(&places.own, options),
     };
+    let mut begun = begun;
+    if let Some(file) = begun.session.path()
+        && let Err(error) = note_folder(paths, file)
+    {
+        let warning = format!("{}: {error}; `sinew sessions gc` will not know of this session", paths.agent.display());
+        begun.warnings.push(warning);
+    }
     if let (Some(crumb), Some(file)) = (&crumb, begun.session.path()) {
         // A terminal that is not remembered is no reason to tell anybody.
         let _ = remember(crumb, &paths.cwd, file);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sinew::base::{Error, Result};
-use sinew_llm::message::{AgentMessage, CustomMessage};
+use sinew_llm::message::AgentMessage;
 
 use crate::core::Journal;
 use crate::session::{Body, Session};
@@ -26,9 +26,13 @@ impl Keep {
 
     /// Adds an entry. The first failure is kept for [`Keep::untold`].
     pub(super) fn append(&self, body: Body) {
+        self.write(|session| session.append(body).map(drop));
+    }
+
+    fn write(&self, add: impl FnOnce(&mut Session) -> Result<()>) {
         let mut session = self.session();
         let first = session.failure().is_none();
-        if let Err(error) = session.append(body)
+        if let Err(error) = add(&mut session)
             && first
         {
             *self.untold.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
@@ -72,8 +76,8 @@ impl Keep {
 }
 
 impl Journal for Keep {
-    fn message(&self, message: &AgentMessage) {
-        self.append(body(message));
+    fn message(&self, message: &mut AgentMessage) {
+        self.write(|session| session.append_message(message).map(drop));
         if matches!(message, AgentMessage::User(_)) {
             self.flush();
         }
@@ -89,15 +93,5 @@ impl Journal for Keep {
 
     fn injected(&self, rules: &[String]) {
         self.append(Body::TtsrInjection { injected_rules: rules.to_vec() });
-    }
-}
-
-/// The entry that a message becomes.
-fn body(message: &AgentMessage) -> Body {
-    match message.clone() {
-        AgentMessage::Custom(CustomMessage { custom_type, content, display, details, attribution, timestamp: _ }) => {
-            Body::CustomMessage { custom_type, content, display, details, attribution }
-        }
-        message => Body::Message { message },
     }
 }

@@ -31,8 +31,9 @@ pub trait Sink: Send + Sync {
 
 /// Where messages are kept. A failure to keep one is the journal's to tell; the run goes on.
 pub trait Journal: Send + Sync {
-    /// Keeps a message; on disk when this returns, if there is a disk.
-    fn message(&self, message: &AgentMessage);
+    /// Keeps a message; on disk when this returns, if there is a disk. Makes it what a later reader will find: the
+    /// conversation goes on with that.
+    fn message(&self, message: &mut AgentMessage);
 
     /// A turn is over: what was kept is forced to the disk.
     fn turn_end(&self) {}
@@ -197,7 +198,7 @@ impl Run<'_> {
     }
 
     /// Keeps a whole message and tells it.
-    pub(super) async fn tell(&self, message: &AgentMessage) {
+    pub(super) async fn tell(&self, message: &mut AgentMessage) {
         self.emit(Event::MessageStart { message: message.clone() }).await;
         self.journal.message(message);
         self.emit(Event::MessageEnd { message: message.clone() }).await;
@@ -250,8 +251,8 @@ impl Run<'_> {
     }
 
     pub(super) async fn add(&self, messages: &mut Vec<AgentMessage>, new: Vec<AgentMessage>) {
-        for message in new {
-            self.tell(&message).await;
+        for mut message in new {
+            self.tell(&mut message).await;
             messages.push(message);
         }
     }
@@ -280,8 +281,9 @@ impl Run<'_> {
                 call.name = meant.into();
             }
         }
-        let message = AgentMessage::Assistant(answer.clone());
-        self.journal.message(&message);
+        // The calls run as the model sent them, however little of them is kept.
+        let mut message = AgentMessage::Assistant(answer.clone());
+        self.journal.message(&mut message);
         self.emit(Event::MessageEnd { message: message.clone() }).await;
         let at = messages.len();
         messages.push(message.clone());
@@ -326,7 +328,7 @@ impl Run<'_> {
     async fn unrun(&self, calls: &[sinew_llm::message::ToolCall], text: &str) -> Vec<AgentMessage> {
         let mut results = Vec::with_capacity(calls.len());
         for call in calls {
-            let result = AgentMessage::ToolResult(ToolResultMessage {
+            let mut result = AgentMessage::ToolResult(ToolResultMessage {
                 tool_call_id: call.id.clone(),
                 tool_name: call.name.clone(),
                 content: vec![Block::text(text)],
@@ -334,7 +336,7 @@ impl Run<'_> {
                 is_error: true,
                 timestamp: self.clock.now(),
             });
-            self.tell(&result).await;
+            self.tell(&mut result).await;
             results.push(result);
         }
         results

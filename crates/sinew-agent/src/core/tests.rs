@@ -52,7 +52,7 @@ impl Sink for Kept {
 }
 
 impl Journal for Kept {
-    fn message(&self, message: &AgentMessage) {
+    fn message(&self, message: &mut AgentMessage) {
         self.journal.lock().unwrap().push(message.clone());
     }
 

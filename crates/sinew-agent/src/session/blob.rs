@@ -84,58 +84,83 @@ pub(super) fn make_private(folder: &Path) -> std::io::Result<()> {
     builder.recursive(true).create(folder)
 }
 
-/// Makes an entry fit for a line: pictures go to `blobs`, long strings are cut, what only streams need is left out.
-/// A picture that cannot be kept stays in the line.
-pub(super) fn shrink(value: &mut Value, blobs: Option<&Blobs>) {
+/// Keys whose strings are worth nothing when they are cut: half a signature is no signature.
+const SIGNATURES: [&str; 3] = ["signature", "thinkingSignature", "thoughtSignature"];
+
+/// Makes an entry fit for a line: long strings are cut, what only streams need is left out. True when that changed
+/// something; the live conversation then goes on with what was kept, so that a resume finds the same.
+pub(super) fn fit(entry: &mut Value) -> bool {
+    let mut changed = false;
+    for block in blocks(entry).filter(|block| block.get("type").and_then(Value::as_str) == Some("toolCall")) {
+        changed |= block.as_object_mut().is_some_and(|call| call.remove("partialJson").is_some());
+    }
+    cut_in(entry) || changed
+}
+
+/// The content blocks of an entry that has some.
+fn blocks(entry: &mut Value) -> impl Iterator<Item = &mut Value> {
+    let holder = if entry.get("message").is_some() { entry.get_mut("message") } else { Some(entry) };
+    holder.and_then(|holder| holder.get_mut("content")?.as_array_mut()).into_iter().flatten()
+}
+
+fn cut_in(value: &mut Value) -> bool {
     match value {
         Value::String(text) => cut(text),
-        Value::Array(items) => items.iter_mut().for_each(|item| shrink(item, blobs)),
+        // All of them, not only up to the first that is too long.
+        Value::Array(items) => items.iter_mut().filter_map(|item| cut_in(item).then_some(())).count() > 0,
         Value::Object(object) => {
-            object.remove("partialJson");
-            // The picture of a mentioned file says nothing of its type.
-            let mentioned = object.contains_key("lineCount");
-            if object.get("type").and_then(Value::as_str) == Some("image") && keep_picture(object, blobs) {
-                return;
-            }
+            // Half a picture is no picture.
+            let picture = object.contains_key("mimeType");
+            let mut changed = false;
             for (key, item) in object.iter_mut() {
-                let picture = item.as_object_mut().filter(|_| mentioned && key == "image");
-                if !picture.is_some_and(|picture| keep_picture(picture, blobs)) {
-                    shrink(item, blobs);
-                }
+                let whole = (picture && key == "data") || SIGNATURES.contains(&key.as_str());
+                changed |= !(whole && item.is_string()) && cut_in(item);
             }
             // A mentioned file whose content was cut has fewer lines than it says.
-            if let (Some(content), true) =
-                (object.get("content").and_then(Value::as_str), object.contains_key("lineCount"))
-                && content.ends_with(CUT)
-            {
+            if changed && object.contains_key("lineCount") {
+                let content = object.get("content").and_then(Value::as_str).unwrap_or_default();
                 let lines = content.lines().count();
                 object.insert("lineCount".into(), lines.into());
             }
+            changed
         }
-        _ => {}
+        _ => false,
     }
 }
 
-/// Puts a reference in place of a picture's data, where there is a folder for it. Half a picture is no picture: its
-/// data is never cut. False: it is no picture, or there is no such folder.
-fn keep_picture(picture: &mut serde_json::Map<String, Value>, blobs: Option<&Blobs>) -> bool {
-    let (Some(blobs), Some(Value::String(data))) = (blobs, picture.get_mut("data")) else { return false };
-    if data.len() >= SMALLEST_BLOB
+fn cut(text: &mut String) -> bool {
+    // A string has at least as many bytes as characters: most are settled without counting.
+    if text.len() > LARGEST_STRING
+        && let Some((at, _)) = text.char_indices().nth(LARGEST_STRING)
+        && &text[at..] != CUT
+    {
+        text.truncate(at);
+        text.push_str(CUT);
+        return true;
+    }
+    false
+}
+
+/// Moves the large pictures of an entry to `blobs`. One that cannot be kept there stays in the line.
+pub(super) fn put_away(entry: &mut Value, blobs: &Blobs) {
+    for block in blocks(entry).filter(|block| block.get("type").and_then(Value::as_str) == Some("image")) {
+        away(block, blobs);
+    }
+    let files = entry.get_mut("message").and_then(|message| message.get_mut("files")?.as_array_mut());
+    for file in files.into_iter().flatten() {
+        if let Some(picture) = file.get_mut("image") {
+            away(picture, blobs);
+        }
+    }
+}
+
+fn away(picture: &mut Value, blobs: &Blobs) {
+    if let Some(Value::String(data)) = picture.get_mut("data")
+        && data.len() >= SMALLEST_BLOB
         && let Ok(bytes) = STANDARD.decode(data.as_bytes())
         && let Ok(hex) = blobs.keep(&bytes)
     {
         *data = format!("{PREFIX}{hex}");
-    }
-    true
-}
-
-fn cut(text: &mut String) {
-    // A string has at least as many bytes as characters: most are settled without counting.
-    if text.len() > LARGEST_STRING
-        && let Some((at, _)) = text.char_indices().nth(LARGEST_STRING)
-    {
-        text.truncate(at);
-        text.push_str(CUT);
     }
 }
 

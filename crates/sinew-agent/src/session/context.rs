@@ -3,7 +3,9 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use sinew_llm::message::{AgentMessage, Block, BranchSummary, CompactionSummary, Content, CustomMessage, FileMention};
+use sinew_llm::message::{
+    AgentMessage, Block, BranchSummary, CompactionSummary, Content, CustomMessage, ImageBlock, UserMessage,
+};
 
 use super::blob::Blobs;
 use super::entry::{Body, Entry, Kind};
@@ -126,23 +128,6 @@ fn message(entry: Entry) -> Option<AgentMessage> {
     })
 }
 
-/// The same for the pictures of mentioned files.
-fn mentioned(mention: &mut FileMention, blobs: Option<&Blobs>) -> usize {
-    let mut missing = 0;
-    for file in &mut mention.files {
-        let Some(image) = file.image.as_mut().filter(|image| image.data.starts_with("blob:")) else { continue };
-        match blobs.and_then(|blobs| blobs.base64(&image.data)) {
-            Some(data) => image.data = data,
-            None => {
-                file.image = None;
-                file.content = "[image missing]".into();
-                missing += 1;
-            }
-        }
-    }
-    missing
-}
-
 /// The estimate of a block: a token has about four bytes, a picture counts 1,200.
 fn tokens_of(block: &Block) -> usize {
     match block {
@@ -153,34 +138,44 @@ fn tokens_of(block: &Block) -> usize {
 }
 
 /// Puts the pictures back in place of their references; gives how many are missing.
-fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> usize {
+pub(super) fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> usize {
     let blocks = match message {
-        AgentMessage::User(user) => match &mut user.content {
-            Content::Blocks(blocks) => blocks,
-            Content::Text(_) => return 0,
-        },
+        AgentMessage::User(UserMessage { content: Content::Blocks(blocks), .. })
+        | AgentMessage::Custom(CustomMessage { content: Content::Blocks(blocks), .. }) => blocks,
         AgentMessage::Assistant(answer) => &mut answer.content,
         AgentMessage::ToolResult(result) => &mut result.content,
-        AgentMessage::Custom(custom) => match &mut custom.content {
-            Content::Blocks(blocks) => blocks,
-            Content::Text(_) => return 0,
-        },
-        AgentMessage::FileMention(mention) => return mentioned(mention, blobs),
+        AgentMessage::FileMention(mention) => {
+            let mut missing = 0;
+            for file in &mut mention.files {
+                if file.image.as_mut().is_some_and(|image| !restore(image, blobs)) {
+                    file.image = None;
+                    file.content = MISSING.into();
+                    missing += 1;
+                }
+            }
+            return missing;
+        }
         _ => return 0,
     };
     let mut missing = 0;
     for block in blocks {
-        let Block::Image(image) = block else { continue };
-        if !image.data.starts_with("blob:") {
-            continue;
-        }
-        match blobs.and_then(|blobs| blobs.base64(&image.data)) {
-            Some(data) => image.data = data,
-            None => {
-                *block = Block::text("[image missing]");
-                missing += 1;
-            }
+        if let Block::Image(image) = block
+            && !restore(image, blobs)
+        {
+            *block = Block::text(MISSING);
+            missing += 1;
         }
     }
     missing
+}
+
+const MISSING: &str = "[image missing]";
+
+/// Puts a picture in place of its reference; false where it is gone.
+fn restore(image: &mut ImageBlock, blobs: Option<&Blobs>) -> bool {
+    if image.data.starts_with("blob:") {
+        let Some(data) = blobs.and_then(|blobs| blobs.base64(&image.data)) else { return false };
+        image.data = data;
+    }
+    true
 }

@@ -1,17 +1,28 @@
-//! Sessions made from sessions: fork (everything), branch (a path), move (another folder).
+//! Sessions made from sessions: fork (everything), branch (a path), move (another folder), and a new one that begins
+//! with what another one left. Entries go from file to file one at a time.
 
+use std::collections::HashSet;
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
 use sinew::base::{Error, ErrorCode, Result};
 
-use super::entry::{Body, Entry, Header};
+use super::entry::{Body, Entry, Header, Kind, VERSION};
 use super::place::{artifacts, file_name, folder_name};
-use super::store::Session;
+use super::store::{Session, explain, to_line};
 use super::tree::Place;
-use super::writer::replace;
+use super::writer::{Writer, replace};
 use crate::clock;
+
+/// Where a new session goes.
+#[derive(Debug, Clone, Copy)]
+pub struct Target<'a> {
+    /// The folder of the file.
+    pub folder: &'a Path,
+    /// The folder in which the session works.
+    pub cwd: &'a Path,
+}
 
 impl Session {
     /// Copies the whole session into `folder` as a new one that names this one as its parent; artifacts are
@@ -20,8 +31,11 @@ impl Session {
     /// # Errors
     /// The session is in memory, or a file cannot be written; nothing is left behind then.
     pub fn fork(&self, folder: &Path, cwd: &Path) -> Result<PathBuf> {
-        let entries = (0..self.tree.nodes.len()).map(|at| self.line_of(at)).collect::<Result<Vec<_>>>()?;
-        self.write_copy(folder, cwd, &entries)
+        if self.path.is_none() {
+            return Err(Error::new(ErrorCode::InvalidState, "cannot fork an in-memory session"));
+        }
+        let lines = (0..self.tree.nodes.len()).map(|at| self.line_of(at));
+        self.write_copy(Target { folder, cwd }, lines)
     }
 
     /// Copies the path from the root to the parent of `from`, with the labels of its entries. `from` is a message of
@@ -32,105 +46,175 @@ impl Session {
     pub fn branch_to_file(&self, from: &str, folder: &Path, cwd: &Path) -> Result<PathBuf> {
         let unknown = || Error::new(ErrorCode::NotFound, format!("no entry {from:?} in this session"));
         let at = self.tree.find(from).ok_or_else(unknown)?;
-        let path = self.tree.path(self.tree.nodes[at].parent);
-        let mut entries = path.iter().map(|&at| self.line_of(at)).collect::<Result<Vec<_>>>()?;
+        let path = self.tree.path(self.tree.nodes[at].parent());
+        let on_path: HashSet<usize> = path.iter().copied().collect();
         let mut last = path.last().map(|&at| self.tree.nodes[at].id.to_string());
-        for label in (0..self.tree.nodes.len()).filter(|&at| self.tree.nodes[at].kind == super::entry::Kind::Aside) {
-            let mut entry = self.read(label)?;
-            let Body::Label { target_id, label: Some(_) } = &entry.body else { continue };
-            if path.iter().any(|&at| *self.tree.nodes[at].id == **target_id) {
+        let mut labels = Vec::new();
+        for at in (0..self.tree.nodes.len()).filter(|at| !on_path.contains(at)) {
+            if self.tree.nodes[at].kind != Kind::Aside {
+                continue;
+            }
+            let mut entry = self.read(at)?;
+            if let Body::Label { target_id, .. } = &entry.body
+                && self.tree.find(target_id).is_some_and(|target| on_path.contains(&target))
+            {
                 entry.parent_id = last.replace(entry.id.clone());
-                entries.push(bytes(&entry.to_value())?);
+                labels.push(bytes(&entry));
             }
         }
-        self.write_copy(folder, cwd, &entries)
+        let lines = path.iter().map(|&at| self.line_of(at)).chain(labels);
+        self.write_copy(Target { folder, cwd }, lines)
     }
 
-    /// Moves the file and its artifacts to the folder of another working directory below `sessions`. A failure
-    /// leaves everything where it was.
+    /// Makes a session that names this one as its parent and begins with `entries`; its file is there when this
+    /// returns. Artifacts stay where they are.
     ///
     /// # Errors
-    /// The session is in memory, or a file cannot be written.
-    pub fn move_to(mut self, sessions: &Path, cwd: &Path) -> Result<PathBuf> {
+    /// The file cannot be written.
+    pub fn successor(&self, target: Target<'_>, entries: Vec<Body>) -> Result<PathBuf> {
+        let now = self.options.clock.now();
+        let mut parent = None;
+        let mut lines = Vec::with_capacity(entries.len());
+        for body in entries {
+            let id = format!("{:08x}", self.options.clock.random() >> 32);
+            let parent_id = parent.replace(id.clone());
+            lines.push(bytes(&Entry { id, parent_id, timestamp: clock::iso(now), body }));
+        }
+        let header = Header { title: None, title_source: None, ..self.header_for(target.cwd) };
+        let path = target.folder.join(file_name(now, &header.id));
+        write_file(&path, &header, lines.into_iter())?;
+        Ok(path)
+    }
+
+    /// Moves the file and its artifacts to the folder of another working directory below `sessions`; the session goes
+    /// on there. A failure leaves everything where it was, and the session at work.
+    ///
+    /// # Errors
+    /// The session is in memory, a file is in the way, or one cannot be written.
+    pub fn move_to(&mut self, sessions: &Path, cwd: &Path) -> Result<PathBuf> {
         let Some(old) = self.path.clone() else {
             return Err(Error::new(ErrorCode::InvalidState, "cannot move an in-memory session"));
         };
-        let name = old.file_name().unwrap_or_default();
-        let new = sessions.join(folder_name(cwd)).join(name);
-        self.flush()?;
-        let failed =
-            |cause: &std::io::Error| Error::io(format!("failed to move the session to {}", new.display()), cause);
-        let mut header = self.header.clone();
-        header.cwd = cwd.to_string_lossy().into_owned();
-        let entries = (0..self.tree.nodes.len()).map(|at| self.line_of(at)).collect::<Result<Vec<_>>>()?;
-        write_file(&new, &header, &entries).map_err(|cause| failed(&cause))?;
-        let (from, to) = (artifacts(&old), artifacts(&new));
-        if from.is_dir()
-            && let Err(cause) = fs::rename(&from, &to)
-        {
-            // The copy goes; the old file was not touched.
-            let _ = fs::remove_file(&new);
-            return Err(failed(&cause));
+        let new = sessions.join(folder_name(cwd)).join(old.file_name().unwrap_or_default());
+        let header = Header { cwd: cwd.to_string_lossy().into_owned(), ..self.header.clone() };
+        if !self.begun {
+            // There is no file yet.
+            self.header = header;
+            self.path = Some(new.clone());
+            return Ok(new);
         }
-        drop(self);
-        fs::remove_file(&old).map_err(|cause| failed(&cause))?;
+        if new == old {
+            return Ok(new);
+        }
+        let failed = |cause: &io::Error| Error::io(format!("failed to move the session to {}", new.display()), cause);
+        if new.exists() || artifacts(&new).exists() {
+            return Err(failed(&io::ErrorKind::AlreadyExists.into()));
+        }
+        self.flush()?;
+        let lines = (0..self.tree.nodes.len()).map(|at| self.line_of(at));
+        let places = write_file(&new, &header, lines)?;
+        let undo = |cause: Error| {
+            // The old file was not touched: it is the session.
+            let _ = fs::remove_file(&new);
+            cause
+        };
+        let writer = Writer::open(&new, self.options.sync).map_err(|refused| undo(explain(&new, refused)))?;
+        let reader = writer.reader().map_err(|cause| undo(failed(&cause)))?;
+        let (from, to) = (artifacts(&old), artifacts(&new));
+        let moved = from.is_dir();
+        if moved {
+            fs::rename(&from, &to).map_err(|cause| undo(failed(&cause)))?;
+        }
+        if let Err(cause) = fs::remove_file(&old) {
+            if moved {
+                // They were there a moment ago.
+                let _ = fs::rename(&to, &from);
+            }
+            return Err(undo(failed(&cause)));
+        }
+        for (node, place) in self.tree.nodes.iter_mut().zip(places) {
+            node.place = place;
+        }
+        (self.writer, self.reader, self.whole) = (Some(writer), Some(reader), None);
+        (self.header, self.path) = (header, Some(new.clone()));
         Ok(new)
     }
 
     fn line_of(&self, at: usize) -> Result<Vec<u8>> {
         match &self.tree.nodes[at].place {
             Place::Disk { offset, length } => self.line(*offset, *length as usize),
-            Place::Memory(entry) => {
-                let mut value = Entry::to_value(entry);
-                super::blob::shrink(&mut value, self.options.blobs.as_ref());
-                bytes(&value)
-            }
+            Place::Memory(entry) => to_line(entry.to_value(), self.options.blobs.as_ref()).map_err(unwritable),
         }
     }
 
-    fn write_copy(&self, folder: &Path, cwd: &Path, entries: &[Vec<u8>]) -> Result<PathBuf> {
-        let now = self.options.clock.now();
-        let id = format!("{:016x}", self.options.clock.random());
-        let header = Header {
-            id: id.clone(),
-            timestamp: clock::iso(now),
+    fn header_for(&self, cwd: &Path) -> Header {
+        Header {
+            version: VERSION,
+            id: format!("{:016x}", self.options.clock.random()),
+            timestamp: clock::iso(self.options.clock.now()),
             cwd: cwd.to_string_lossy().into_owned(),
             parent_session: Some(self.header.id.clone()),
             title: self.title(),
             ..self.header.clone()
-        };
-        let path = folder.join(file_name(now, &id));
-        let failed =
-            |cause: &std::io::Error| Error::io(format!("failed to write the session {}", path.display()), cause);
-        write_file(&path, &header, entries).map_err(|cause| failed(&cause))?;
+        }
+    }
+
+    fn write_copy(&self, target: Target<'_>, lines: impl Iterator<Item = Result<Vec<u8>>>) -> Result<PathBuf> {
+        let header = self.header_for(target.cwd);
+        let path = target.folder.join(file_name(self.options.clock.now(), &header.id));
+        write_file(&path, &header, lines)?;
         if let Some(from) = self.path.as_deref().map(artifacts).filter(|from| from.is_dir())
             && let Err(cause) = link_all(&from, &artifacts(&path))
         {
+            // Half a copy is none.
             let _ = fs::remove_dir_all(artifacts(&path));
             let _ = fs::remove_file(&path);
-            return Err(failed(&cause));
+            return Err(Error::io(format!("failed to copy the artifacts of the session {}", path.display()), &cause));
         }
         Ok(path)
     }
 }
 
-fn bytes(value: &Value) -> Result<Vec<u8>> {
-    serde_json::to_vec(value)
-        .map_err(|cause| Error::new(ErrorCode::Internal, format!("failed to write an entry: {cause}")))
+fn unwritable(cause: io::Error) -> Error {
+    Error::new(ErrorCode::Internal, format!("failed to write an entry: {cause}"))
 }
 
-fn write_file(path: &Path, header: &Header, entries: &[Vec<u8>]) -> std::io::Result<()> {
-    let mut whole = serde_json::to_vec(header)?;
-    whole.push(b'\n');
-    for entry in entries {
-        whole.extend_from_slice(entry);
-        whole.push(b'\n');
-    }
-    replace(path, &whole)
+/// An entry as a line.
+fn bytes(entry: &Entry) -> Result<Vec<u8>> {
+    to_line(entry.to_value(), None).map_err(unwritable)
+}
+
+/// Writes a file of a header and entries; gives where each entry stands.
+fn write_file(path: &Path, header: &Header, lines: impl Iterator<Item = Result<Vec<u8>>>) -> Result<Vec<Place>> {
+    // An entry that could not be read is not an error of the disk that is written to.
+    let mut unread = None;
+    let written = replace(path, |out| {
+        let mut head = serde_json::to_vec(header)?;
+        head.push(b'\n');
+        out.write_all(&head)?;
+        let mut offset = head.len() as u64;
+        let mut places = Vec::with_capacity(lines.size_hint().0);
+        for line in lines {
+            let mut line = line.map_err(|error| {
+                let cause = io::Error::other(error.message().to_string());
+                unread = Some(error);
+                cause
+            })?;
+            let length = u32::try_from(line.len()).map_err(io::Error::other)?;
+            line.push(b'\n');
+            out.write_all(&line)?;
+            places.push(Place::Disk { offset, length });
+            offset += line.len() as u64;
+        }
+        Ok(places)
+    });
+    written.map_err(|cause| {
+        unread.unwrap_or_else(|| Error::io(format!("failed to write the session {}", path.display()), &cause))
+    })
 }
 
 /// Hard links where the disk allows them: artifacts are written once and never changed.
-fn link_all(from: &Path, to: &Path) -> std::io::Result<()> {
+fn link_all(from: &Path, to: &Path) -> io::Result<()> {
     super::blob::make_private(to)?;
     for entry in fs::read_dir(from)? {
         let entry = entry?;

@@ -220,11 +220,21 @@ pub(super) struct Head<'a> {
     pub(super) timestamp: Option<std::borrow::Cow<'a, str>>,
 }
 
+/// A line of type `message`.
+#[derive(Deserialize)]
+struct MessageLine {
+    message: AgentMessage,
+}
+
 impl Entry {
     /// Reads a line.
     pub(super) fn parse(line: &[u8]) -> Result<Entry, serde_json::Error> {
         let head: Head<'_> = serde_json::from_slice(line)?;
-        let mut body: Body = serde_json::from_slice(line)?;
+        let mut body = match serde_json::from_slice::<MessageLine>(line) {
+            // Nearly all lines: read without a look at the other types first.
+            Ok(MessageLine { message }) if head.kind == "message" => Body::Message { message },
+            _ => serde_json::from_slice(line)?,
+        };
         if let Body::ModelChange { model, provider, model_id, .. } = &mut body
             && let (Some(provider), Some(id)) = (provider.take(), model_id.take())
             && model.is_empty()

@@ -16,6 +16,8 @@ pub(super) struct Index {
     pub(super) tree: Tree,
     /// Lines that are no entries, the torn one at the end left out.
     pub(super) bad: usize,
+    /// Entries whose parents would have closed a circle.
+    pub(super) circles: usize,
     /// Entries without `id`: those of version 1 and of flat files.
     pub(super) without_id: usize,
     /// Where the last whole line ends; what stands behind it was torn by a crash.
@@ -24,7 +26,7 @@ pub(super) struct Index {
     pub(super) size: u64,
 }
 
-/// Reads `file` from its start. A last line without line feed counts when it is whole JSON.
+/// Reads `file` from where it stands, which is its start. A last line without line feed counts when it is whole JSON.
 pub(super) fn read(file: &File) -> std::io::Result<Index> {
     let mut index = Index::default();
     let mut reader = BufReader::with_capacity(256 * 1024, file);
@@ -34,6 +36,7 @@ pub(super) fn read(file: &File) -> std::io::Result<Index> {
         line.clear();
         let length = reader.read_until(b'\n', &mut line)?;
         if length == 0 {
+            index.circles = index.tree.settle();
             return Ok(index);
         }
         let offset = index.size;

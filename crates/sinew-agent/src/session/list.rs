@@ -5,6 +5,8 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use memchr::{memchr, memmem, memrchr};
+use serde::Deserialize;
 use serde_json::Value;
 use sinew::base::{Error, ErrorCode, Result};
 
@@ -13,6 +15,9 @@ use super::place::folder_name;
 
 const HEAD: u64 = 4 * 1024;
 const TAIL: u64 = 32 * 1024;
+/// So many files are not worth a thread.
+const FEW: usize = 64;
+const READERS: usize = 4;
 /// Cells of a title that is taken from a message.
 const TITLE: usize = 40;
 
@@ -42,17 +47,20 @@ pub enum Scope<'a> {
     All,
 }
 
-/// Lists sessions, newest first. Reads at most 4 KB and 32 KB of each file; what is no session is left out.
+/// Lists sessions, newest first: those in the folders of working directories below `sessions`, and those that lie in
+/// `sessions` itself, where a user has put them by `--session-dir`. Reads at most 4 KB and 32 KB of each file; what is
+/// no session is left out.
 #[must_use]
 pub fn list(sessions: &Path, scope: Scope<'_>) -> Vec<Listed> {
-    let folders: Vec<PathBuf> = match scope {
-        Scope::Cwd(cwd) => vec![sessions.join(folder_name(cwd))],
-        Scope::All => subfolders(sessions),
-    };
-    let mut found: Vec<Listed> =
-        folders.iter().flat_map(|folder| files(folder)).filter_map(|path| read(&path)).collect();
+    let mut folders = vec![sessions.to_path_buf()];
+    match scope {
+        Scope::Cwd(cwd) => folders.push(sessions.join(folder_name(cwd))),
+        Scope::All => folders.extend(subfolders(sessions)),
+    }
+    let paths: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder)).collect();
+    let mut found = read_all(&paths);
     if let Scope::Cwd(cwd) = scope {
-        // Two directories may share a folder: the header decides.
+        // Directories may share a folder: the header decides.
         found.retain(|session| Path::new(&session.cwd) == cwd);
     }
     found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.cmp(&a.path)));
@@ -116,46 +124,86 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     paths.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect()
 }
 
+/// Reads files side by side: most of the time goes to waiting for the disk.
+fn read_all(paths: &[PathBuf]) -> Vec<Listed> {
+    if paths.len() <= FEW {
+        return paths.iter().filter_map(|path| read(path)).collect();
+    }
+    std::thread::scope(|scope| {
+        let parts = paths.chunks(paths.len().div_ceil(READERS));
+        let readers: Vec<_> =
+            parts.map(|part| scope.spawn(|| part.iter().filter_map(|path| read(path)).collect::<Vec<_>>())).collect();
+        // A thread that panicked would have panicked here as well.
+        readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
+    })
+}
+
 fn read(path: &Path) -> Option<Listed> {
     let mut file = File::open(path).ok()?;
     let facts = file.metadata().ok()?;
-    let mut head = Vec::new();
+    let size = facts.len();
+    let mut head = Vec::with_capacity(usize::try_from(size.min(HEAD)).unwrap_or_default() + 1);
     (&file).take(HEAD).read_to_end(&mut head).ok()?;
-    let mut tail = Vec::new();
-    if facts.len() > HEAD {
-        file.seek(SeekFrom::Start(facts.len().saturating_sub(TAIL).max(HEAD))).ok()?;
-        file.read_to_end(&mut tail).ok()?;
-    }
     let mut lines = head.split(|byte| *byte == b'\n');
     let header: Header = serde_json::from_slice(lines.next()?).ok()?;
     if header.kind != "session" {
         return None;
     }
-    let parsed: Vec<Value> = lines.filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    let ends: Vec<Value> =
-        tail.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
-    let is = |value: &Value, kind: &str| value.get("type").and_then(Value::as_str) == Some(kind);
-    let named = ends.iter().rev().chain(parsed.iter().rev()).find(|value| is(value, "session_info"));
-    let said = parsed.iter().chain(&ends).find_map(user_text);
-    let title = named
-        .and_then(|value| value.get("title").and_then(Value::as_str).map(str::to_string))
-        .or_else(|| header.title.clone())
-        .or(said)
+    let mut tail = Vec::new();
+    if size > HEAD {
+        file.seek(SeekFrom::Start(size.saturating_sub(TAIL).max(HEAD))).ok()?;
+        file.read_to_end(&mut tail).ok()?;
+    }
+    let title = last_title(&tail)
+        .or_else(|| last_title(&head))
+        .or(header.title)
+        .or_else(|| lines.find_map(user_text))
         .unwrap_or_else(|| header.id.clone());
-    // A first message longer than the head is a line that does not parse here.
-    let has_messages = parsed.iter().chain(&ends).any(|value| is(value, "message")) || facts.len() > HEAD;
     Some(Listed {
         path: path.to_path_buf(),
+        title: one_line(&title),
         id: header.id,
         cwd: header.cwd,
-        title: one_line(&title),
         modified: facts.modified().ok()?,
-        has_messages,
+        // A line longer than the head is one of a message.
+        has_messages: size > HEAD || memmem::find(&head, b"\"message\"").is_some(),
     })
 }
 
+/// The title that the last `session_info` of some lines gives. Looks closely only at lines that may be one.
+fn last_title(lines: &[u8]) -> Option<String> {
+    let mut end = lines.len();
+    while let Some(at) = memmem::rfind(&lines[..end], b"session_info") {
+        let start = memrchr(b'\n', &lines[..at]).map_or(0, |line| line + 1);
+        let stop = memchr(b'\n', &lines[at..]).map_or(lines.len(), |line| at + line);
+        if let Ok(SessionInfo { kind, title }) = serde_json::from_slice(&lines[start..stop])
+            && kind == "session_info"
+        {
+            return Some(title);
+        }
+        end = start;
+    }
+    None
+}
+
+#[derive(Deserialize)]
+struct SessionInfo {
+    #[serde(rename = "type")]
+    kind: String,
+    title: String,
+}
+
+/// The words of the user in a line, which may be cut at its end.
+fn user_text(line: &[u8]) -> Option<String> {
+    memmem::find(line, b"\"user\"")?;
+    if let Ok(entry) = serde_json::from_slice(line) {
+        return words_of_user(&entry);
+    }
+    words_of_user(&sinew_llm::partial_json::parse(&String::from_utf8_lossy(line)))
+}
+
 /// The words of a message of the user.
-fn user_text(entry: &Value) -> Option<String> {
+fn words_of_user(entry: &Value) -> Option<String> {
     let message = entry.get("message")?;
     if message.get("role")?.as_str()? != "user" {
         return None;

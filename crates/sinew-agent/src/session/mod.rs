@@ -10,6 +10,7 @@
 //! | `blob` | what is too large for a line: pictures beside the sessions, long strings cut |
 //! | `context` | what the model sees from a leaf |
 //! | `store` | a session: all of the above |
+//! | `open` | files as they are found: locked, older, foreign, read-only |
 //! | `copy` | branch, fork, move: sessions made from sessions |
 //! | `place` | names of folders and files |
 //! | `gc` | pictures that no session names |
@@ -26,6 +27,7 @@ mod gc;
 mod index;
 mod list;
 mod migrate;
+mod open;
 mod place;
 mod store;
 mod tree;
@@ -36,9 +38,11 @@ mod tests;
 
 pub use blob::{Blobs, LARGEST_STRING};
 pub use context::{Context, Defaults};
+pub use copy::Target;
 pub use entry::{Body, Entry, Header};
 pub use gc::collect;
 pub use list::{Found, Listed, Scope, latest, list, resolve};
+pub use open::Opened;
 pub use place::{breadcrumb_file, file_name, folder_name};
-pub use store::{Opened, Session, SessionOptions};
+pub use store::{Session, SessionOptions};
 pub use writer::Sync;

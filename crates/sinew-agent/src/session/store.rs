@@ -1,22 +1,21 @@
 //! A session: a tree and, unless it lives in memory, the file that it grows in.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::Deserialize;
 use serde_json::{Map, Value};
 use sinew::base::{Error, ErrorCode, Result};
-use sinew_llm::message::AgentMessage;
+use sinew_llm::message::{AgentMessage, CustomMessage};
 
-use super::blob::{Blobs, shrink};
+use super::blob::{Blobs, fit, put_away};
 use super::context::{self, Context, Defaults};
 use super::entry::{Body, Entry, Header, VERSION};
-use super::index::{self, Index};
 use super::migrate;
-use super::place::{artifacts, beside, stamp};
+use super::place::{artifacts, beside};
 use super::tree::{Place, Tree};
-use super::writer::{Refused, Sync, Writer, replace};
+use super::writer::{Refused, Sync, Writer};
 use crate::clock::{self, Clock};
 
 /// What a session needs of its host.
@@ -39,22 +38,15 @@ pub struct Session {
     pub(super) options: SessionOptions,
     /// Where the file is, or will be with the first message of the user.
     pub(super) path: Option<PathBuf>,
-    reader: Option<File>,
-    writer: Option<Writer>,
+    /// The file, for entries that are on disk.
+    pub(super) reader: Option<File>,
+    pub(super) writer: Option<Writer>,
     /// Where the last whole line of an opened file ends, until its first append.
-    whole: Option<u64>,
-    read_only: bool,
+    pub(super) whole: Option<u64>,
+    /// The file has its header.
+    pub(super) begun: bool,
+    pub(super) read_only: bool,
     failure: Option<Error>,
-}
-
-/// A session that was opened, and what the user should know about it.
-pub struct Opened {
-    /// The session.
-    pub session: Session,
-    /// One sentence each: lines skipped, a file moved aside, a migration.
-    pub warnings: Vec<String>,
-    /// The entries that could be read of a damaged file, as a session of its own.
-    pub recovered: Option<PathBuf>,
 }
 
 impl Session {
@@ -71,7 +63,7 @@ impl Session {
         Session::new(id, Some(path), options)
     }
 
-    fn new(id: String, path: Option<PathBuf>, options: SessionOptions) -> Session {
+    pub(super) fn new(id: String, path: Option<PathBuf>, options: SessionOptions) -> Session {
         let header = Header {
             kind: "session".into(),
             version: VERSION,
@@ -90,72 +82,10 @@ impl Session {
             reader: None,
             writer: None,
             whole: None,
+            begun: false,
             read_only: false,
             failure: None,
         }
-    }
-
-    /// Opens the file at `path`; a missing one is a new session there. A file that is no session is moved aside,
-    /// never overwritten. Older versions are migrated and kept as `.v<n>.bak`. Costs one pass over the file.
-    ///
-    /// # Errors
-    /// The file cannot be read, or another process writes it (`ERR_INVALID_STATE`): fork it then.
-    pub fn open(path: &Path, options: SessionOptions) -> Result<Opened> {
-        let mut warnings = Vec::new();
-        let fresh = |options: SessionOptions, warnings, recovered| {
-            let id = format!("{:016x}", options.clock.random());
-            Opened { session: Session::create(path.to_path_buf(), id, options), warnings, recovered }
-        };
-        let failed =
-            |cause: &std::io::Error| Error::io(format!("failed to open the session {}", path.display()), cause);
-        let file = match File::open(path) {
-            Ok(file) => file,
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(fresh(options, warnings, None)),
-            Err(cause) => return Err(failed(&cause)),
-        };
-        let mut index = index::read(&file).map_err(|cause| failed(&cause))?;
-        let newer = index.header.as_ref().is_some_and(|header| header.version > VERSION);
-        let older = index.header.as_ref().is_some_and(|header| header.version < VERSION);
-        let flat = index.header.is_none() && (index.without_id > 0 || !index.tree.nodes.is_empty());
-        let mut writer = if newer { None } else { Some(take(path, options.sync)?) };
-        let mut reader = file;
-        if index.size > 0 && index.header.is_none() && !(flat && is_flat(path).map_err(|cause| failed(&cause))?) {
-            drop(writer);
-            let (aside, recovered) = set_aside(path, &options).map_err(|cause| failed(&cause))?;
-            warnings.push(format!("{} is no session file: it was kept as {}", path.display(), aside.display()));
-            return Ok(fresh(options, warnings, recovered));
-        }
-        if older || flat {
-            drop(writer.take());
-            let version = index.header.as_ref().map_or(0, |header| header.version);
-            rewrite(path, version, &options).map_err(|cause| failed(&cause))?;
-            warnings
-                .push(format!("{} was brought to version {VERSION}; the old file is kept beside it", path.display()));
-            writer = Some(take(path, options.sync)?);
-            reader = File::open(path).map_err(|cause| failed(&cause))?;
-            index = index::read(&reader).map_err(|cause| failed(&cause))?;
-        }
-        let Index { header, tree, bad, whole, size, .. } = index;
-        if bad > 0 {
-            warnings.push(format!("{}: {bad} lines could not be read and were skipped", path.display()));
-        }
-        if newer {
-            warnings.push(format!("{} was written by a newer version: it is opened for reading", path.display()));
-        }
-        let mut session = Session::new(String::new(), Some(path.to_path_buf()), options);
-        if let Some(header) = header {
-            session.header = header;
-        }
-        session.tree = tree;
-        session.reader = Some(reader);
-        session.read_only = newer;
-        // An empty file gets its header with the first message, as a missing one does.
-        session.whole = (size > 0).then_some(whole);
-        session.writer = writer;
-        if size == 0 {
-            session.header.id = format!("{:016x}", session.options.clock.random());
-        }
-        Ok(Opened { session, warnings, recovered: None })
     }
 
     /// The id that the header has.
@@ -217,34 +147,78 @@ impl Session {
     }
 
     /// Adds an entry behind the leaf, makes it the leaf and gives its id. It is in the file when this returns; the
-    /// file itself is made with the first message of the user.
+    /// file itself is made with the first message of the user. Strings beyond [`LARGEST_STRING`](super::LARGEST_STRING)
+    /// are cut, in memory as in the file.
     ///
     /// # Errors
     /// The first failure to write, from then on always. The entry is in memory all the same.
     pub fn append(&mut self, body: Body) -> Result<String> {
+        self.add(body).0
+    }
+
+    /// Adds a message as [`Session::append`] does, and makes it what a later reader of the session will find.
+    ///
+    /// # Errors
+    /// As for [`Session::append`].
+    pub fn append_message(&mut self, message: &mut AgentMessage) -> Result<String> {
+        let (id, kept) = self.add(match message.clone() {
+            AgentMessage::Custom(CustomMessage { custom_type, content, display, details, attribution, .. }) => {
+                Body::CustomMessage { custom_type, content, display, details, attribution }
+            }
+            message => Body::Message { message },
+        });
+        match kept {
+            Some(Body::Message { message: kept }) => *message = kept,
+            Some(Body::CustomMessage { custom_type, content, display, details, attribution }) => {
+                *message = AgentMessage::Custom(CustomMessage {
+                    custom_type,
+                    content,
+                    display,
+                    details,
+                    attribution,
+                    timestamp: 0,
+                });
+            }
+            _ => {}
+        }
+        if let (AgentMessage::Custom(custom), Some(node)) = (message, self.tree.nodes.last()) {
+            // Such an entry has no other time than its own.
+            custom.timestamp = node.time;
+        }
+        id
+    }
+
+    /// Adds an entry; gives its body too, where it is kept otherwise than it came.
+    fn add(&mut self, body: Body) -> (Result<String>, Option<Body>) {
         let id = migrate::new_id(&*self.options.clock, |id| self.tree.find(id).is_some());
         let now = self.options.clock.now();
-        let entry =
+        let mut entry =
             Entry { id: id.clone(), parent_id: self.leaf().map(str::to_string), timestamp: clock::iso(now), body };
+        let mut value = entry.to_value();
+        let mut kept = None;
+        if fit(&mut value)
+            && let Ok(body) = Body::deserialize(&value)
+        {
+            entry.body = body.clone();
+            kept = Some(body);
+        }
         let user = matches!(&entry.body, Body::Message { message: AgentMessage::User(_) });
-        let kind = entry.body.kind();
-        let written = self.write(&entry, user);
+        let written = self.write(value, user);
+        let (kind, parent) = (entry.body.kind(), entry.parent_id.clone());
         let place = match &written {
             Ok(Some(place)) => place.clone(),
-            _ => Place::Memory(Box::new(entry.clone())),
+            _ => Place::Memory(Box::new(entry)),
         };
-        self.tree.push(&id, entry.parent_id.as_deref(), now, kind, place);
-        match written {
-            Ok(_) => Ok(id),
-            Err(error) => {
-                self.failure.get_or_insert(error.clone());
-                Err(error)
-            }
+        self.tree.push(&id, parent.as_deref(), now, kind, place);
+        if let (Err(error), None) = (&written, &self.failure) {
+            self.failure = Some(error.clone());
+            self.mark_incomplete();
         }
+        (written.map(|_| id), kept)
     }
 
     /// Writes an entry where there is a file to write to; before the first message of the user there is none.
-    fn write(&mut self, entry: &Entry, user: bool) -> Result<Option<Place>> {
+    fn write(&mut self, entry: Value, user: bool) -> Result<Option<Place>> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
@@ -253,38 +227,48 @@ impl Session {
             let message = format!("the session {} is open for reading only", path.display());
             return Err(Error::new(ErrorCode::InvalidState, message));
         }
-        let failed =
-            |cause: &std::io::Error| Error::io(format!("failed to write the session {}", path.display()), cause);
-        if self.writer.is_none() {
-            if !user {
-                return Ok(None);
-            }
-            self.writer = Some(Writer::create(&path, self.options.sync).map_err(|refused| explain(&path, refused))?);
-        }
-        let begin = self.reader.is_none() || (self.whole.is_none() && self.tree.nodes.iter().all(in_memory));
-        let mut pending = Vec::new();
-        if begin && user {
-            // What came before the first message, the model for instance, goes in front of it.
-            pending = (0..self.tree.nodes.len()).filter(|&at| in_memory(&self.tree.nodes[at])).collect();
-        } else if begin {
+        if !self.begun && !user {
             return Ok(None);
         }
-        let Some(writer) = &mut self.writer else { return Ok(None) };
+        let failed =
+            |cause: &std::io::Error| Error::io(format!("failed to write the session {}", path.display()), cause);
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            none => none.insert(Writer::create(&path, self.options.sync).map_err(|why| explain(&path, why))?),
+        };
         if let Some(whole) = self.whole.take() {
             writer.mend(&path, whole).map_err(|cause| failed(&cause))?;
         }
-        if begin {
-            let header = serde_json::to_vec(&self.header).unwrap_or_default();
-            writer.append(&header).map_err(|cause| failed(&cause))?;
-            self.reader = Some(File::open(&path).map_err(|cause| failed(&cause))?);
-        }
-        for at in pending {
-            if let Place::Memory(entry) = self.tree.nodes[at].place.clone() {
-                self.tree.nodes[at].place =
-                    line(writer, &entry, self.options.blobs.as_ref()).map_err(|cause| failed(&cause))?;
+        let blobs = self.options.blobs.as_ref();
+        if !self.begun {
+            let header = serde_json::to_value(&self.header).unwrap_or_default();
+            line(writer, header, None).map_err(|cause| failed(&cause))?;
+            self.reader = Some(writer.reader().map_err(|cause| failed(&cause))?);
+            self.begun = true;
+            // What came before the first message, the model for instance, goes in front of it.
+            for node in &mut self.tree.nodes {
+                if let Place::Memory(early) = &node.place {
+                    node.place = line(writer, early.to_value(), blobs).map_err(|cause| failed(&cause))?;
+                }
             }
         }
-        line(writer, entry, self.options.blobs.as_ref()).map(Some).map_err(|cause| failed(&cause))
+        line(writer, entry, blobs).map(Some).map_err(|cause| failed(&cause))
+    }
+
+    /// Says beside the file that its end is missing, as far as the disk still takes an empty file.
+    fn mark_incomplete(&self) {
+        if let (true, false, Some(path)) = (self.begun, self.read_only, &self.path) {
+            // The user is told of the failure itself; the mark is for whoever opens the file later.
+            let _ = File::create(beside(path, INCOMPLETE));
+        }
+    }
+
+    /// Lets every later write fail, as a full disk does.
+    #[cfg(test)]
+    pub(super) fn refuse_writes(&mut self) {
+        if let Some(writer) = &mut self.writer {
+            writer.refuse();
+        }
     }
 
     /// Forces what was appended to the disk, as the policy says.
@@ -296,7 +280,7 @@ impl Session {
         writer.flush().map_err(|cause| Error::io("failed to write the session to the disk", &cause))
     }
 
-    /// Reads an entry.
+    /// Reads an entry. Large pictures are as the file has them; [`Session::context`] puts them back.
     ///
     /// # Errors
     /// No entry has the id, or the file can no longer be read.
@@ -359,7 +343,7 @@ impl Session {
             Place::Disk { offset, length } => {
                 let line = self.line(*offset, *length as usize)?;
                 Entry::parse(&line).or_else(|_| unknown(&line)).map_err(|cause| {
-                    let id = &self.tree.nodes[at].id;
+                    let id = &*self.tree.nodes[at].id;
                     Error::new(ErrorCode::InvalidData, format!("failed to read the entry {id}: {cause}"))
                 })
             }
@@ -383,10 +367,6 @@ impl Drop for Session {
         // The last chance: who wants to know of a failure calls `flush`.
         let _ = self.flush();
     }
-}
-
-fn in_memory(node: &super::tree::Node) -> bool {
-    matches!(node.place, Place::Memory(_))
 }
 
 /// An entry whose type is known but whose shape is not: kept as it is.
@@ -418,20 +398,27 @@ fn read_at(file: &File, bytes: &mut [u8], offset: u64) -> std::io::Result<()> {
     Ok(())
 }
 
+/// Behind the name of a file whose end is missing.
+pub(super) const INCOMPLETE: &str = ".incomplete";
+
 /// Appends an entry as a line.
-fn line(writer: &mut Writer, entry: &Entry, blobs: Option<&Blobs>) -> std::io::Result<Place> {
-    let mut value = entry.to_value();
-    shrink(&mut value, blobs);
-    let bytes = serde_json::to_vec(&value)?;
+fn line(writer: &mut Writer, entry: Value, blobs: Option<&Blobs>) -> std::io::Result<Place> {
+    let mut bytes = to_line(entry, blobs)?;
     let length = u32::try_from(bytes.len()).map_err(|_| std::io::Error::other("an entry is larger than 4 GB"))?;
+    bytes.push(b'\n');
     Ok(Place::Disk { offset: writer.append(&bytes)?, length })
 }
 
-fn take(path: &Path, sync: Sync) -> Result<Writer> {
-    Writer::open(path, sync).map_err(|refused| explain(path, refused))
+/// An entry as it stands in a file, without its line feed.
+pub(super) fn to_line(mut entry: Value, blobs: Option<&Blobs>) -> std::io::Result<Vec<u8>> {
+    if let Some(blobs) = blobs {
+        put_away(&mut entry, blobs);
+    }
+    Ok(serde_json::to_vec(&entry)?)
 }
 
-fn explain(path: &Path, refused: Refused) -> Error {
+/// What a user is told who cannot write a session.
+pub(super) fn explain(path: &Path, refused: Refused) -> Error {
     match refused {
         Refused::InUse(owner) => {
             let who = owner.map_or_else(|| "another process".to_string(), |pid| format!("process {pid}"));
@@ -440,57 +427,4 @@ fn explain(path: &Path, refused: Refused) -> Error {
         }
         Refused::Io(cause) => Error::io(format!("failed to open the session {} for writing", path.display()), &cause),
     }
-}
-
-/// Whether the lines are messages without header, as one predecessor wrote them.
-fn is_flat(path: &Path) -> std::io::Result<bool> {
-    let lines = objects(path)?;
-    Ok(!lines.is_empty() && lines.iter().all(|line| line.contains_key("role") && line.contains_key("content")))
-}
-
-/// The lines of a file that are objects.
-pub(super) fn objects(path: &Path) -> std::io::Result<Vec<Map<String, Value>>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
-}
-
-fn to_bytes(lines: &[Map<String, Value>]) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    for line in lines {
-        serde_json::to_writer(&mut bytes, line)?;
-        bytes.push(b'\n');
-    }
-    Ok(bytes)
-}
-
-/// Brings a file to the current version; the old one stays as `.v<n>.bak`.
-fn rewrite(path: &Path, version: u64, options: &SessionOptions) -> std::io::Result<()> {
-    let (lines, _) = migrate::to_current(objects(path)?, &options.cwd.to_string_lossy(), &*options.clock);
-    fs::copy(path, beside(path, &format!(".v{version}.bak")))?;
-    replace(path, &to_bytes(&lines)?)
-}
-
-/// Moves a file that is no session aside; what can be read of it becomes a session beside it.
-fn set_aside(path: &Path, options: &SessionOptions) -> std::io::Result<(PathBuf, Option<PathBuf>)> {
-    let stamp = stamp(options.clock.now());
-    let aside = beside(path, &format!(".damaged-{stamp}"));
-    let entries: Vec<_> =
-        objects(path)?.into_iter().filter(|line| line.contains_key("id") && line.contains_key("type")).collect();
-    fs::rename(path, &aside)?;
-    let entries: Vec<_> =
-        entries.into_iter().filter(|line| line.get("type") != Some(&Value::from("session"))).collect();
-    if entries.is_empty() {
-        return Ok((aside, None));
-    }
-    let id = format!("{:016x}", options.clock.random());
-    let recovered = path.with_file_name(format!("{stamp}_{id}.jsonl"));
-    let header = Session::new(id, None, options.clone()).header.clone();
-    let mut lines = vec![match serde_json::to_value(&header)? {
-        Value::Object(object) => object,
-        _ => Map::new(),
-    }];
-    lines.extend(entries);
-    replace(&recovered, &to_bytes(&lines)?)?;
-    Ok((aside, Some(recovered)))
 }

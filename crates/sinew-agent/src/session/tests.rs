@@ -2,6 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 use sinew_llm::message::{AgentMessage, Content, UserMessage};
 
@@ -305,8 +306,8 @@ fn pictures_without_a_session_are_collected() {
         format!("{{\"type\":\"session\",\"id\":\"x\"}}\n\"blob:sha256:{used}\"\n"),
     )
     .unwrap();
-    assert_eq!(collect(&sessions, &blobs, false).unwrap(), std::slice::from_ref(&unused));
-    assert_eq!(collect(&sessions, &blobs, true).unwrap(), [unused]);
+    assert_eq!(collect(std::slice::from_ref(&sessions), &blobs, false).unwrap(), std::slice::from_ref(&unused));
+    assert_eq!(collect(&[sessions], &blobs, true).unwrap(), [unused]);
     assert_eq!(blobs.all(), [used]);
 }
 
@@ -380,4 +381,160 @@ fn recorded_sessions_give_the_recorded_context() {
         run += 1;
     }
     assert_eq!(run, table["cases"].as_array().unwrap().len());
+}
+
+/// Any text, also long enough to be cut.
+fn any_text() -> impl Strategy<Value = String> {
+    prop_oneof![
+        8 => "\\PC{0,40}",
+        1 => (LARGEST_STRING - 2..LARGEST_STRING + 60, prop_oneof![Just("a"), Just("ä"), Just("\n")])
+            .prop_map(|(count, unit)| unit.repeat(count)),
+    ]
+}
+
+fn any_block() -> BoxedStrategy<Value> {
+    let picture = (0..3_000usize, any::<u8>()).prop_map(|(size, byte)| {
+        let data = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, vec![byte; size]);
+        json!({"type": "image", "data": data, "mimeType": "image/png"})
+    });
+    prop_oneof![
+        any_text().prop_map(|text| json!({"type": "text", "text": text})),
+        any_text().prop_map(|text| json!({"type": "thinking", "thinking": text, "thinkingSignature": "s"})),
+        (any_text(), picture.clone())
+            .prop_map(|(text, picture)| json!({"type": "toolCall", "id": "c", "name": "write",
+            "arguments": {"content": text, "partialJson": "mine", "picture": picture, "number": 0.1}})),
+        picture,
+        any_text().prop_map(|text| json!({"type": "new", "text": text})),
+    ]
+    .boxed()
+}
+
+fn any_message() -> impl Strategy<Value = Value> {
+    let blocks = prop::collection::vec(any_block(), 0..4);
+    prop_oneof![
+        any_text().prop_map(|text| json!({"role": "user", "content": text, "timestamp": 1})),
+        blocks.clone().prop_map(|content| json!({"role": "user", "content": content, "timestamp": 1})),
+        blocks.clone().prop_map(|content| json!({"role": "assistant", "content": content, "usage": {"input": 3, "cost": {"total": 0.1}}})),
+        blocks.clone().prop_map(|content| json!({"role": "toolResult", "toolCallId": "c", "content": content, "details": content})),
+        blocks.prop_map(|content| json!({"role": "custom", "customType": "x", "content": content, "display": true})),
+        any_text().prop_map(|output| json!({"role": "bashExecution", "command": "c", "output": output})),
+        (any_text(), 0..3_000usize).prop_map(|(content, size)| json!({"role": "fileMention", "files": [{"path": "p",
+            "lineCount": content.lines().count(), "content": content,
+            "image": {"data": base64::Engine::encode(&base64::engine::general_purpose::STANDARD, vec![7; size]), "mimeType": "image/png"}}]})),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_resumed_context_is_the_one_before_byte_for_byte(messages in prop::collection::vec(any_message(), 1..6)) {
+        let folder = tempfile::tempdir().unwrap();
+        let (mut session, path) = new_session(folder.path());
+        let mut live = Vec::new();
+        for message in std::iter::once(json!({"role": "user", "content": "begin", "timestamp": 1})).chain(messages) {
+            let mut message: AgentMessage = serde_json::from_value(message).unwrap();
+            session.append_message(&mut message).unwrap();
+            live.push(message);
+        }
+        let told = |messages: &[AgentMessage]| serde_json::to_string(messages).unwrap();
+        prop_assert!(told(&session.context(&Defaults::default()).unwrap().messages) == told(&live), "before");
+        drop(session);
+        let session = Session::open(&path, options(folder.path())).unwrap().session;
+        prop_assert!(told(&session.context(&Defaults::default()).unwrap().messages) == told(&live), "after");
+    }
+}
+
+#[test]
+fn a_session_in_use_can_be_read_and_forked() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    session.append(user("mine")).unwrap();
+    let mut view = Session::view(&path, options(folder.path())).unwrap().session;
+    assert_eq!(texts(&view), ["mine"]);
+    let copy = view.fork(folder.path(), Path::new("/p")).unwrap();
+    assert_eq!(texts(&Session::open(&copy, options(folder.path())).unwrap().session), ["mine"]);
+    assert!(view.append(user("more")).is_err());
+    session.append(user("more")).unwrap();
+    drop((session, view));
+    assert_eq!(texts(&Session::open(&path, options(folder.path())).unwrap().session), ["mine", "more"]);
+}
+
+#[test]
+fn an_older_file_that_is_only_read_is_not_changed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("old.jsonl");
+    let text = "{\"type\":\"session\",\"id\":\"x\"}\n{\"type\":\"message\",\"message\":{\"role\":\"user\",\"content\":\"a\"}}\n";
+    fs::write(&path, text).unwrap();
+    assert_eq!(texts(&Session::view(&path, options(folder.path())).unwrap().session), ["a"]);
+    assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_circle_of_parents_is_cut_and_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    let entry = |id: &str, parent: &str| json!({"type": "message", "id": id, "parentId": parent, "message": {"role": "user", "content": id}});
+    let header = json!({"type": "session", "version": 3, "id": "s"});
+    fs::write(&path, format!("{header}\n{}\n{}\n{}\n", entry("a", "b"), entry("b", "a"), entry("c", "b"))).unwrap();
+    let opened = Session::open(&path, options(folder.path())).unwrap();
+    assert_eq!(texts(&opened.session), ["a", "b", "c"]);
+    assert!(opened.warnings[0].contains("1 entries named each other as parents"), "{:?}", opened.warnings);
+}
+
+#[test]
+fn a_session_goes_on_where_it_was_moved_to_and_stays_where_that_fails() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    session.append(user("one")).unwrap();
+    fs::create_dir(session.artifacts().unwrap()).unwrap();
+    fs::write(session.artifacts().unwrap().join("0.log"), "log").unwrap();
+    let sessions = folder.path().join("sessions");
+    let target = sessions.join(folder_name(Path::new("/new place")));
+    // Artifacts of an unknown session are in the way.
+    fs::create_dir_all(target.join("s")).unwrap();
+    assert!(session.move_to(&sessions, Path::new("/new place")).is_err());
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 1);
+    session.append(user("two")).unwrap();
+    assert_eq!((texts(&session), session.path()), (vec!["one".to_string(), "two".to_string()], Some(path.as_path())));
+    fs::remove_dir(target.join("s")).unwrap();
+    let moved = session.move_to(&sessions, Path::new("/new place")).unwrap();
+    session.append(user("three")).unwrap();
+    assert_eq!(texts(&session), ["one", "two", "three"]);
+    assert!(!path.exists() && target.join("s/0.log").exists());
+    drop(session);
+    let session = Session::open(&moved, options(folder.path())).unwrap().session;
+    assert_eq!((texts(&session).len(), session.header().cwd.as_str()), (3, "/new place"));
+}
+
+#[test]
+fn a_file_whose_end_the_disk_refused_says_so_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    session.append(user("kept")).unwrap();
+    session.refuse_writes();
+    assert!(session.append(user("lost")).is_err());
+    assert_eq!(texts(&session), ["kept", "lost"]);
+    drop(session);
+    let warnings = || Session::open(&path, options(folder.path())).unwrap().warnings;
+    assert!(warnings()[0].contains("lacks its end"));
+    assert_eq!(warnings(), Vec::<String>::new());
+}
+
+#[test]
+fn a_list_takes_the_last_title_and_else_the_first_words_even_of_a_long_message() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    session.append(user(&format!("first words {}", "x".repeat(10_000)))).unwrap();
+    let title = || list(folder.path(), Scope::All).remove(0).title;
+    assert!(title().starts_with("first words xxx"), "{}", title());
+    for name in ["old", "new \"session_info\""] {
+        session.append(Body::SessionInfo { title: name.into(), title_source: Some("user".into()) }).unwrap();
+    }
+    session.append(user("talks of session_info")).unwrap();
+    assert_eq!(title(), "new \"session_info\"");
+    drop(session);
+    fs::write(path.with_file_name("no.jsonl"), "{}\n").unwrap();
+    assert_eq!(list(folder.path(), Scope::All).len(), 1);
 }

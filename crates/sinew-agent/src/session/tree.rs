@@ -1,6 +1,9 @@
 //! The tree of a session: parents, children, the leaf. Knows no file.
+//!
+//! A node takes about a hundred bytes whatever its entry says, so that a session of a gigabyte fits.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use super::entry::{Entry, Kind};
 
@@ -13,45 +16,163 @@ pub(super) enum Place {
     Memory(Box<Entry>),
 }
 
+/// The id of an entry. Eight characters, as all known writers make them, need no allocation.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) enum Id {
+    Short([u8; 8]),
+    Long(Box<str>),
+}
+
+impl From<&str> for Id {
+    fn from(text: &str) -> Id {
+        match text.as_bytes().try_into() {
+            Ok(short) => Id::Short(short),
+            Err(_) => Id::Long(text.into()),
+        }
+    }
+}
+
+impl std::ops::Deref for Id {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        match self {
+            // Made of a whole text only.
+            Id::Short(bytes) => str::from_utf8(bytes).unwrap_or_default(),
+            Id::Long(text) => text,
+        }
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, out)
+    }
+}
+
+/// Stands for no node.
+const NONE: u32 = u32::MAX;
+
 /// One entry as the tree knows it.
 #[derive(Debug, Clone)]
 pub(super) struct Node {
-    pub(super) id: Box<str>,
-    pub(super) parent: Option<usize>,
+    pub(super) id: Id,
     /// Milliseconds since the epoch; 0 where the entry tells no time.
     pub(super) time: i64,
-    pub(super) kind: Kind,
     pub(super) place: Place,
+    parent: u32,
+    /// The youngest child; the others follow by `older`.
+    child: u32,
+    older: u32,
+    pub(super) kind: Kind,
+}
+
+impl Node {
+    pub(super) fn parent(&self) -> Option<usize> {
+        (self.parent != NONE).then_some(self.parent as usize)
+    }
 }
 
 /// All entries in file order.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,
-    by_id: HashMap<Box<str>, usize>,
+    by_id: HashMap<Id, u32>,
+    /// The youngest root; the others follow by `older`.
+    root: u32,
     leaf: Option<usize>,
+    /// Entries whose parent had not come yet.
+    waiting: Vec<(u32, Id)>,
+}
+
+impl Default for Tree {
+    fn default() -> Tree {
+        Tree { nodes: Vec::new(), by_id: HashMap::new(), root: NONE, leaf: None, waiting: Vec::new() }
+    }
 }
 
 impl Tree {
-    /// Adds an entry; false when its id is taken.
+    /// Adds an entry; false when its id is taken. One whose parent is unknown is a root, until [`Tree::settle`].
     pub(super) fn push(&mut self, id: &str, parent: Option<&str>, time: i64, kind: Kind, place: Place) -> bool {
-        if self.by_id.contains_key(id) {
+        let id = Id::from(id);
+        let Ok(index) = u32::try_from(self.nodes.len()) else { return false };
+        if index == NONE || self.by_id.contains_key(&id) {
             return false;
         }
-        // A parent stands before its children in every file that was only appended to; one that does not is
-        // no parent, so no cycle can arise.
-        let parent = parent.and_then(|id| self.by_id.get(id).copied());
-        let index = self.nodes.len();
-        self.by_id.insert(id.into(), index);
-        self.nodes.push(Node { id: id.into(), parent, time, kind, place });
+        let above = match parent.map(Id::from) {
+            None => NONE,
+            Some(parent) => self.by_id.get(&parent).copied().unwrap_or_else(|| {
+                self.waiting.push((index, parent));
+                NONE
+            }),
+        };
+        self.by_id.insert(id.clone(), index);
+        self.nodes.push(Node { id, time, place, parent: NONE, child: NONE, older: NONE, kind });
+        self.hang(index, above);
         if kind != Kind::Aside {
-            self.leaf = Some(index);
+            self.leaf = Some(index as usize);
         }
         true
     }
 
+    fn hang(&mut self, index: u32, parent: u32) {
+        let first = if parent == NONE { &mut self.root } else { &mut self.nodes[parent as usize].child };
+        let older = std::mem::replace(first, index);
+        self.nodes[index as usize].older = older;
+        self.nodes[index as usize].parent = parent;
+    }
+
+    /// Gives entries that stand before their parent in the file to it; the others stay roots. Gives how many would
+    /// have closed a circle and stay roots for that. Nearly linear, whatever the file says.
+    pub(super) fn settle(&mut self) -> usize {
+        let waiting = std::mem::take(&mut self.waiting);
+        let mut found: Vec<(u32, u32)> =
+            waiting.into_iter().filter_map(|(index, parent)| Some((index, *self.by_id.get(&parent)?))).collect();
+        if found.is_empty() {
+            return 0;
+        }
+        // The top of each entry's branch, with every look shortening the way for the next.
+        let mut above: Vec<u32> =
+            (0u32..).zip(&self.nodes).map(|(at, node)| if node.parent == NONE { at } else { node.parent }).collect();
+        let top = |above: &mut Vec<u32>, mut at: u32| {
+            while above[at as usize] != at {
+                above[at as usize] = above[above[at as usize] as usize];
+                at = above[at as usize];
+            }
+            at
+        };
+        let mut circles = 0;
+        found.retain(|(index, parent)| {
+            let free = top(&mut above, *parent) != *index;
+            if free {
+                above[*index as usize] = *parent;
+            } else {
+                circles += 1;
+            }
+            free
+        });
+        for (index, parent) in found {
+            self.nodes[index as usize].parent = parent;
+        }
+        self.link();
+        circles
+    }
+
+    /// Links children anew, in file order.
+    fn link(&mut self) {
+        self.root = NONE;
+        for node in &mut self.nodes {
+            node.child = NONE;
+        }
+        for index in 0..self.nodes.len() {
+            let parent = self.nodes[index].parent;
+            // The length fits: `push` saw to it.
+            self.hang(index as u32, parent);
+        }
+    }
+
     pub(super) fn find(&self, id: &str) -> Option<usize> {
-        self.by_id.get(id).copied()
+        self.by_id.get(&Id::from(id)).map(|at| *at as usize)
     }
 
     pub(super) fn leaf(&self) -> Option<usize> {
@@ -65,14 +186,20 @@ impl Tree {
 
     /// From the root to `leaf`, both included.
     pub(super) fn path(&self, leaf: Option<usize>) -> Vec<usize> {
-        let mut path: Vec<usize> = std::iter::successors(leaf, |&at| self.nodes[at].parent).collect();
+        let mut path: Vec<usize> = std::iter::successors(leaf, |&at| self.nodes[at].parent()).collect();
         path.reverse();
         path
     }
 
-    /// The children of an entry, or the roots: by time, then in file order.
+    /// The children of an entry, or the roots: by time, then in file order. Costs what it gives.
     pub(super) fn children(&self, of: Option<usize>) -> Vec<usize> {
-        let mut children: Vec<usize> = (0..self.nodes.len()).filter(|&at| self.nodes[at].parent == of).collect();
+        let mut next = of.map_or(self.root, |at| self.nodes[at].child);
+        let mut children = Vec::new();
+        while next != NONE {
+            children.push(next as usize);
+            next = self.nodes[next as usize].older;
+        }
+        children.reverse();
         children.sort_by_key(|&at| self.nodes[at].time);
         children
     }
@@ -81,5 +208,55 @@ impl Tree {
     pub(super) fn common(&self, a: Option<usize>, b: Option<usize>) -> Option<usize> {
         let (a, b) = (self.path(a), self.path(b));
         a.iter().zip(&b).take_while(|(a, b)| a == b).last().map(|(at, _)| *at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(entries: &[(&str, Option<&str>)]) -> (Tree, usize) {
+        let mut tree = Tree::default();
+        for (id, parent) in entries {
+            assert!(tree.push(id, *parent, 0, Kind::Message, Place::Disk { offset: 0, length: 0 }));
+        }
+        let circles = tree.settle();
+        (tree, circles)
+    }
+
+    fn names(tree: &Tree, path: Vec<usize>) -> Vec<&str> {
+        path.into_iter().map(|at| &*tree.nodes[at].id).collect()
+    }
+
+    #[test]
+    fn children_may_stand_before_their_parent() {
+        let (tree, circles) =
+            tree(&[("c", Some("b")), ("b", Some("a")), ("d", Some("b")), ("a", None), ("x", Some("gone"))]);
+        assert_eq!(circles, 0);
+        assert_eq!(names(&tree, tree.path(tree.find("c"))), ["a", "b", "c"]);
+        assert_eq!(names(&tree, tree.children(tree.find("b"))), ["c", "d"]);
+        assert_eq!(names(&tree, tree.children(None)), ["a", "x"]);
+    }
+
+    #[test]
+    fn a_circle_is_cut_once() {
+        let (tree, circles) = tree(&[("a", Some("c")), ("b", Some("a")), ("c", Some("b")), ("s", Some("s"))]);
+        assert_eq!(circles, 2);
+        assert_eq!(names(&tree, tree.path(tree.find("c"))), ["a", "b", "c"]);
+        assert_eq!(names(&tree, tree.children(None)), ["a", "s"]);
+    }
+
+    #[test]
+    fn a_long_file_in_reverse_order_is_settled_in_linear_time() {
+        let ids: Vec<String> = (0..200_000).map(|at| format!("{at:08x}")).collect();
+        let entries: Vec<(&str, Option<&str>)> =
+            (0..ids.len()).map(|at| (ids[at].as_str(), ids.get(at + 1).map(String::as_str))).collect();
+        let (tree, circles) = tree(&entries);
+        assert_eq!((circles, tree.path(tree.find(&ids[0])).len()), (0, ids.len()));
+    }
+
+    #[test]
+    fn a_node_is_small() {
+        assert!(size_of::<Node>() <= 64, "{}", size_of::<Node>());
     }
 }

@@ -1,8 +1,8 @@
 //! Appending to a session file: one writer, whole lines, nothing glued to a torn one.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::path::Path;
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
 
 use super::blob::make_private;
 use super::place::beside;
@@ -27,6 +27,8 @@ pub(super) struct Writer {
     sync: Sync,
     /// Written since it was last forced to the disk.
     dirty: bool,
+    /// The folder of a file that was made anew, until its name is on the disk too.
+    unnamed: Option<PathBuf>,
 }
 
 /// Why a file cannot be written.
@@ -34,11 +36,11 @@ pub(super) struct Writer {
 pub(super) enum Refused {
     /// Another process has it open; its id where the system tells.
     InUse(Option<u32>),
-    Io(std::io::Error),
+    Io(io::Error),
 }
 
-impl From<std::io::Error> for Refused {
-    fn from(cause: std::io::Error) -> Refused {
+impl From<io::Error> for Refused {
+    fn from(cause: io::Error) -> Refused {
         Refused::Io(cause)
     }
 }
@@ -46,33 +48,46 @@ impl From<std::io::Error> for Refused {
 impl Writer {
     /// Makes a file that does not exist yet, with its folders.
     pub(super) fn create(path: &Path, sync: Sync) -> Result<Writer, Refused> {
-        if let Some(folder) = path.parent() {
-            make_private(folder)?;
-        }
+        let folder = folder_of(path);
+        make_private(folder)?;
         let mut options = OpenOptions::new();
         options.append(true).read(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(path)?;
         lock(&file)?;
-        Ok(Writer { file, end: 0, sync, dirty: false })
+        Ok(Writer { file, end: 0, sync, dirty: false, unnamed: Some(folder.to_path_buf()) })
     }
 
     /// Opens a file and locks it. Changes nothing yet.
     pub(super) fn open(path: &Path, sync: Sync) -> Result<Writer, Refused> {
-        let file = OpenOptions::new().append(true).read(true).open(path)?;
-        lock(&file)?;
-        let end = file.metadata()?.len();
-        Ok(Writer { file, end, sync, dirty: false })
+        loop {
+            let file = OpenOptions::new().append(true).read(true).open(path)?;
+            lock(&file)?;
+            // Between the two another process may have put a migrated file in its place.
+            if is_at(&file, path)? {
+                let end = file.metadata()?.len();
+                return Ok(Writer { file, end, sync, dirty: false, unnamed: None });
+            }
+        }
     }
 
-    /// Cuts off what stands behind `whole` and keeps it as `<file>.torn`; ends a last line that lacks its line feed.
-    pub(super) fn mend(&mut self, path: &Path, whole: u64) -> std::io::Result<()> {
+    /// The file for reading, under the lock of this writer; it stands at the start.
+    pub(super) fn reader(&self) -> io::Result<File> {
+        let mut file = self.file.try_clone()?;
+        file.rewind()?;
+        Ok(file)
+    }
+
+    /// Cuts off what stands behind `whole` and keeps it in `<file>.torn`; ends a last line that lacks its line feed.
+    pub(super) fn mend(&mut self, path: &Path, whole: u64) -> io::Result<()> {
         if self.end > whole {
             self.file.seek(SeekFrom::Start(whole))?;
-            let mut torn = Vec::new();
-            (&self.file).take(self.end - whole).read_to_end(&mut torn)?;
-            fs::write(beside(path, ".torn"), torn)?;
+            let mut kept = OpenOptions::new();
+            kept.append(true).create(true);
+            #[cfg(unix)]
+            std::os::unix::fs::OpenOptionsExt::mode(&mut kept, 0o600);
+            io::copy(&mut (&self.file).take(self.end - whole), &mut kept.open(beside(path, ".torn"))?)?;
             self.file.set_len(whole)?;
             self.end = whole;
         }
@@ -88,34 +103,46 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends one line in one write and gives its offset. After a failure the file ends as before: what a full
-    /// disk took of the line is cut off again.
-    pub(super) fn append(&mut self, line: &[u8]) -> std::io::Result<u64> {
+    /// Appends a line, which ends with its line feed, in one write and gives its offset. After a failure the file ends
+    /// as before: what a full disk took of the line is cut off again.
+    pub(super) fn append(&mut self, line: &[u8]) -> io::Result<u64> {
         let offset = self.end;
-        let mut whole = Vec::with_capacity(line.len() + 1);
-        whole.extend_from_slice(line);
-        whole.push(b'\n');
-        if let Err(cause) = self.file.write_all(&whole) {
+        if let Err(cause) = self.file.write_all(line) {
             // Where even this fails the torn line is cut off at the next opening.
             let _ = self.file.set_len(offset);
             return Err(cause);
         }
-        self.end += whole.len() as u64;
+        self.end += line.len() as u64;
         self.dirty = true;
         if self.sync == Sync::Always {
-            self.flush()?
+            self.flush()?;
         }
         Ok(offset)
     }
 
+    /// Lets every later write fail.
+    #[cfg(test)]
+    pub(super) fn refuse(&mut self) {
+        let other = tempfile::NamedTempFile::new().unwrap();
+        self.file = File::open(other.path()).unwrap();
+    }
+
     /// Forces what was written to the disk, unless the session never does.
-    pub(super) fn flush(&mut self) -> std::io::Result<()> {
+    pub(super) fn flush(&mut self) -> io::Result<()> {
         if self.dirty && self.sync != Sync::Never {
             self.file.sync_data()?;
+            if let Some(folder) = &self.unnamed {
+                sync_folder(folder)?;
+                self.unnamed = None;
+            }
             self.dirty = false;
         }
         Ok(())
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn lock(file: &File) -> Result<(), Refused> {
@@ -123,9 +150,23 @@ fn lock(file: &File) -> Result<(), Refused> {
         Ok(()) => Ok(()),
         Err(TryLockError::WouldBlock) => Err(Refused::InUse(owner(file))),
         // A file system without locks must not keep a user from their session.
-        Err(TryLockError::Error(cause)) if cause.kind() == std::io::ErrorKind::Unsupported => Ok(()),
+        Err(TryLockError::Error(cause)) if cause.kind() == io::ErrorKind::Unsupported => Ok(()),
         Err(TryLockError::Error(cause)) => Err(Refused::Io(cause)),
     }
+}
+
+/// Whether `path` still names the open file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let (open, named) = (file.metadata()?, fs::metadata(path)?);
+    Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
+}
+
+/// A file that is open for writing keeps its name there.
+#[cfg(not(unix))]
+fn is_at(_: &File, _: &Path) -> io::Result<bool> {
+    Ok(true)
 }
 
 /// The process that holds the lock, where the kernel lists locks.
@@ -149,13 +190,29 @@ fn owner(_: &File) -> Option<u32> {
     None
 }
 
-/// Writes a whole file anew: temp file, fsync, rename, fsync of the folder.
-pub(super) fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+/// Writes a whole file anew: temp file, fsync, rename, fsync of the folder. `write` gives the content.
+pub(super) fn replace<T>(path: &Path, write: impl FnOnce(&mut io::BufWriter<&File>) -> io::Result<T>) -> io::Result<T> {
+    let folder = folder_of(path);
     make_private(folder)?;
-    let mut part = tempfile::NamedTempFile::new_in(folder)?;
-    part.write_all(bytes)?;
+    let part = tempfile::NamedTempFile::new_in(folder)?;
+    let mut out = io::BufWriter::new(part.as_file());
+    let given = write(&mut out)?;
+    out.flush()?;
+    drop(out);
     part.as_file().sync_all()?;
     part.persist(path).map_err(|lost| lost.error)?;
+    sync_folder(folder)?;
+    Ok(given)
+}
+
+/// Forces the names in a folder to the disk.
+#[cfg(unix)]
+fn sync_folder(folder: &Path) -> io::Result<()> {
     File::open(folder)?.sync_all()
+}
+
+/// Folders cannot be opened there; the file system keeps its names in a journal.
+#[cfg(not(unix))]
+fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
 }

@@ -130,3 +130,53 @@ fn a_home_that_cannot_be_written_keeps_the_session_in_memory() {
     assert_eq!(ran.stderr.lines().count(), 1, "{}", ran.stderr);
     assert!(ran.stderr.contains("kept in memory only"), "{}", ran.stderr);
 }
+
+#[test]
+fn a_session_in_use_can_be_forked() {
+    let stage = answering();
+    assert_eq!(stage.play(&["-p", "--session", "own.jsonl", "one"]).code, Some(0));
+    let path = stage.project().join("own.jsonl");
+    let held = std::fs::OpenOptions::new().append(true).open(&path).unwrap();
+    held.lock().unwrap();
+    let ran = stage.play(&["-p", "--session", "own.jsonl", "two"]);
+    assert_eq!(ran.code, Some(3));
+    assert!(ran.stderr.contains(&format!("in use by process {}", std::process::id())), "{}", ran.stderr);
+    assert_eq!(stage.play(&["-p", "--fork", "own.jsonl", "two"]).code, Some(0));
+    assert_eq!(roles(&messages(&path)), ["one", "ok"]);
+    assert_eq!(roles(&stage.said()), ["one", "ok", "two", "ok"]);
+}
+
+#[test]
+fn a_folder_of_sessions_is_listed_and_searched_and_its_pictures_are_kept() {
+    let stage = answering();
+    assert_eq!(stage.play(&["-p", "--session-dir", "kept", "go"]).code, Some(0));
+    assert_eq!(stage.run(&["sessions", "list"]).stdout, "No sessions found\n");
+    let list = stage.run(&["sessions", "list", "--session-dir", "kept"]).stdout;
+    assert!(list.lines().count() == 1 && list.contains("go"), "{list}");
+    assert_eq!(stage.play(&["-p", "--session-dir", "kept", "-c", "more"]).code, Some(0));
+    let kept = std::fs::read_dir(stage.project().join("kept")).unwrap().flatten().next().unwrap().path();
+    assert_eq!(roles(&messages(&kept)), ["go", "ok", "more", "ok"]);
+    let (used, unused) = ("a".repeat(64), "b".repeat(64));
+    for hex in [&used, &unused] {
+        stage.write(&format!("home/agent/blobs/{hex}"), "picture");
+    }
+    let text = std::fs::read_to_string(&kept).unwrap();
+    std::fs::write(&kept, format!("{text}{{\"type\":\"x\",\"id\":\"x\",\"data\":\"blob:sha256:{used}\"}}\n")).unwrap();
+    assert_eq!(stage.run(&["sessions", "gc", "--dry-run"]).stdout, "1 unused pictures would be removed\n");
+    assert_eq!(stage.run(&["sessions", "gc"]).stdout, "1 unused pictures removed\n");
+    assert!(stage.agent().join("blobs").join(&used).exists() && !stage.agent().join("blobs").join(&unused).exists());
+    std::fs::rename(stage.project().join("kept"), stage.path("moved")).unwrap();
+    let ran = stage.run(&["sessions", "gc"]);
+    assert!(ran.code == Some(1) && ran.stderr.contains("is not there"), "{}", ran.stderr);
+    assert!(stage.agent().join("blobs").join(&used).exists());
+}
+
+#[test]
+fn help_of_a_command_speaks_of_it() {
+    let stage = answering();
+    for words in [&["sessions", "--help"][..], &["sessions"]] {
+        let ran = stage.run(words);
+        assert!(ran.code == Some(0) && ran.stdout.contains("sinew sessions gc"), "{}", ran.stderr);
+        assert!(ran.stdout.lines().all(|line| line.chars().count() <= 120), "{}", ran.stdout);
+    }
+}

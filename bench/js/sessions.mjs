@@ -1,0 +1,115 @@
+// Sessions: opening a file of 50 MB, in time and in memory, and listing 10,000.
+//
+// Needs the program: `cargo build --release -p sinew-cli`, or its path in SINEW_BIN.
+import { spawnSync } from "node:child_process";
+import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "../../scripts/lib/steps.mjs";
+
+const ROUNDS = 11;
+const MB = 1024 * 1024;
+
+function program() {
+  if (process.env.SINEW_BIN) return process.env.SINEW_BIN;
+  const target = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
+  return ["release", "quick"].map((profile) => join(target, profile, "sinew")).find(existsSync);
+}
+
+const time = (at) => new Date(1_769_851_800_000 + at * 1000).toISOString();
+const id = (at) => at.toString(16).padStart(8, "0");
+const source = "    let total = items.iter().map(|item| item.price * item.count).sum::<u64>(); // \"quoted\"\n";
+
+/** The entries of one turn: a question, a call, its output, an answer; about `bytes` of output. */
+function turn(at, bytes) {
+  const parent = (n) => (n === 0 ? null : id(n - 1));
+  const answer = { role: "assistant", provider: "scripted", model: "script", api: "scripted", stopReason: "stop", timestamp: 1,
+    usage: { input: 10, output: 10, cacheRead: 0, cacheWrite: 0, totalTokens: 20, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 } } };
+  const messages = [
+    { role: "user", content: `Question ${at}: what does this function do, and why is it slow?`, timestamp: 1 },
+    { ...answer, stopReason: "toolUse", content: [{ type: "toolCall", id: `call_${at}`, name: "read", arguments: { path: "src/main.rs" } }] },
+    { role: "toolResult", toolCallId: `call_${at}`, toolName: "read", content: [{ type: "text", text: source.repeat(Math.ceil(bytes / source.length)) }], isError: false, timestamp: 1 },
+    { ...answer, content: [{ type: "text", text: "It adds up the prices. ".repeat(20) }] },
+  ];
+  return messages.map((message, n) => ({ type: "message", id: id(at + n), parentId: parent(at + n), timestamp: time(at + n), message }));
+}
+
+/** Writes a session of `size` bytes; with `compacted` only its last 50 entries are live. */
+function write(path, cwd, size, compacted) {
+  const file = openSync(path, "w");
+  const put = (value) => writeSync(file, `${JSON.stringify(value)}\n`);
+  let bytes = put({ type: "session", version: 3, id: "00000000000000aa", timestamp: time(0), cwd });
+  let at = 0;
+  const add = (entries) => {
+    for (const entry of entries) bytes += put(entry);
+    at += entries.length;
+  };
+  while (bytes < size) add(turn(at, 4_000));
+  if (compacted) {
+    const kept = id(at - 40);
+    put({ type: "compaction", id: id(at), parentId: id(at - 1), timestamp: time(at), summary: "What was done.", firstKeptEntryId: kept, tokensBefore: 100_000 });
+    at += 1;
+    add(turn(at, 4_000));
+  }
+  closeSync(file);
+}
+
+function run(command, options) {
+  const timed = existsSync("/usr/bin/time") ? ["/usr/bin/time", "-f", "peak %M", ...command] : command;
+  const begun = process.hrtime.bigint();
+  const ran = spawnSync(timed[0], timed.slice(1), { ...options, encoding: "utf8", input: "" });
+  const ms = Number(process.hrtime.bigint() - begun) / 1e6;
+  if (ran.status !== 0) throw new Error(`${command.join(" ")}: ${ran.status}: ${ran.stderr}`);
+  return { ms, peak: Number(/peak (\d+)/.exec(ran.stderr)?.[1] ?? 0) / 1024, out: ran.stdout };
+}
+
+const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
+
+export default async function (bench) {
+  const own = program();
+  if (!own) {
+    console.log("  no program: build it with `cargo build --release -p sinew-cli`");
+    return;
+  }
+  const folder = mkdtempSync(join(tmpdir(), "session-bench-"));
+  const cwd = join(folder, "project");
+  mkdirSync(cwd);
+  const env = { PATH: process.env.PATH, HOME: folder, SINEW_HOME: join(folder, "home"), SINEW_NO_TITLE: "1" };
+  const options = { cwd, env };
+  const script = join(folder, "script.jsonl");
+  writeFileSync(script, `${JSON.stringify({ type: "script", contextWindow: 1_000_000_000 })}\n${JSON.stringify({ type: "turn", content: [{ text: "hi" }] })}\n`);
+  const file = join(folder, "large.jsonl");
+  const measure = (command, after = () => {}) => {
+    const ran = [];
+    for (let round = 0; round < ROUNDS; round++) {
+      ran.push(run([own, ...command], options));
+      after();
+    }
+    return { ms: median(ran.map((one) => one.ms)), peak: median(ran.map((one) => one.peak)), out: ran[0].out };
+  };
+  const shown = ({ ms, peak }) => `${ms.toFixed(1)} ms, ${peak.toFixed(1)} MB`;
+  const none = measure(["--script", script, "-p", "--no-session", "hi"]);
+  bench.fact("one scripted turn without a session", shown(none));
+  for (const [title, size, compacted, target] of [
+    ["one turn on a session of 50 MB that was summed up", 50 * MB, true, "≤ 300 ms"],
+    ["one turn on a session of 50 MB that is live as a whole", 50 * MB, false],
+  ]) {
+    write(file, cwd, size, compacted);
+    const { size: before } = statSync(file);
+    const opened = measure(["--script", script, "-p", "--session", file, "hi"], () => truncateSync(file, before));
+    bench.fact(title, shown(opened), target);
+  }
+  rmSync(file);
+  const sessions = join(env.SINEW_HOME, "agent", "sessions", `--${cwd.replace(/^\//, "").replaceAll("/", "-")}--`);
+  mkdirSync(sessions, { recursive: true });
+  const entries = [0, 4, 8, 12].flatMap((at) => turn(at, 2_000)).map((entry) => `${JSON.stringify(entry)}\n`).join("");
+  for (let at = 0; at < 10_000; at++) {
+    const name = at.toString(16).padStart(16, "0");
+    const header = JSON.stringify({ type: "session", version: 3, id: name, timestamp: time(at), cwd });
+    writeFileSync(join(sessions, `${time(at).replaceAll(/[:.]/g, "-")}_${name}.jsonl`), `${header}\n${entries}`);
+  }
+  const listed = measure(["sessions", "list"]);
+  if (listed.out.split("\n").length !== 10_001) throw new Error("not every session is listed");
+  bench.fact("list of 10,000 sessions", shown(listed), "≤ 500 ms");
+  rmSync(folder, { recursive: true, force: true });
+}
