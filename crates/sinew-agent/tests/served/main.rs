@@ -4,5 +4,7 @@
 
 mod after;
 mod bad;
+mod remote;
 mod stage;
+mod torn;
 mod words;

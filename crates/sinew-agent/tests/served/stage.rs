@@ -106,6 +106,14 @@ impl Stage {
         Stage::at(path, folder, api, server, change)
     }
 
+    /// An agent that goes on with a session file of these lines.
+    pub(crate) fn with_file(lines: &str, api: &str, server: &Server) -> Stage {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        std::fs::write(&path, lines).unwrap();
+        Stage::at(path, folder, api, server, |_| ())
+    }
+
     /// The agent of another process, which knows the session from its file.
     pub(crate) async fn resumed(self, api: &str, server: &Server) -> Stage {
         let Stage { agent, path, folder, reader, events, .. } = self;

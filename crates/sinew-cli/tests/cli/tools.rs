@@ -71,3 +71,15 @@ fn settings_reach_the_tools() {
     assert!(results[2].contains("Command timed out after 1 seconds"), "{results:?}");
     assert!(results[3].starts_with("Tool fetch not found."), "{results:?}");
 }
+
+#[test]
+fn edits_of_one_file_in_one_turn_all_land() {
+    let edit = |old: &str, new: &str| json!({"toolCall": {"name": "edit", "arguments": {"path": "a", "oldText": old, "newText": new}}});
+    let edits = json!({"type": "turn", "content": [
+        edit("one", "1"), edit("two", "2"), edit("1\n2", "1\nand\n2"), edit("three", "3")]});
+    let stage = Stage::scripted(&[call("A", "read", json!({"path": "a"})), edits, text("B")]);
+    stage.write("project/a", "one\ntwo\nthree\n");
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(std::fs::read_to_string(stage.path("project/a")).unwrap(), "1\nand\n2\n3\n", "{:?}", stage.said());
+}
