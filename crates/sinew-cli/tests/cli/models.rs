@@ -106,6 +106,43 @@ fn what_cannot_be_chosen_says_why() {
     refused(&stage, &["--models", "zzz*"], "--models zzz*: no model matches");
 }
 
+#[test]
+fn another_key_steps_in_for_one_that_is_refused() {
+    for (reply, reason) in [
+        (Reply::json(401, &json!({"error": {"message": "no"}})), "auth"),
+        (Reply::json(429, &json!({"error": {"code": "insufficient_quota", "message": "pay"}})), "usage_limit"),
+    ] {
+        let refused = std::sync::Mutex::new(None);
+        // Whichever key comes first is refused from then on.
+        let server = Server::start(move |request| {
+            let key = request.header("authorization").unwrap().to_string();
+            let mut refused = refused.lock().unwrap();
+            if *refused.get_or_insert_with(|| key.clone()) == key {
+                reply.clone()
+            } else {
+                chat(&json!({"content": "hi"}), "stop")
+            }
+        });
+        let stage = Stage::served(&server);
+        let keys = ["key-one", "key-two"].map(|key| json!({"type": "api_key", "key": key}));
+        stage.write("home/agent/auth.json", &json!({"local": keys}).to_string());
+        let ran = stage.run(&["-p", "--mode", "json", "hi"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let events: Vec<Value> = ran.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let rests: Vec<&Value> = events.iter().filter(|event| event["type"] == "credential_disabled").collect();
+        assert_eq!((rests.len(), &rests[0]["provider"], &rests[0]["reason"]), (1, &json!("local"), &json!(reason)));
+        assert_eq!(server.requests().len(), 2);
+        assert!(!ran.stdout.contains("key-one") && !ran.stdout.contains("key-two"));
+        // With that key alone the run ends, and says what the server said.
+        let first = server.requests()[0].header("authorization").unwrap().to_string();
+        let same = if first.ends_with("one") { &keys[0] } else { &keys[1] };
+        stage.write("home/agent/auth.json", &json!({"local": [same]}).to_string());
+        let ran = stage.run(&["-p", "hi"]);
+        assert_eq!(ran.code, Some(1));
+        assert!(ran.stderr.contains("local: "), "{}", ran.stderr);
+    }
+}
+
 /// All text below `folder`, but for the files that the key was written into.
 fn everything(folder: &Path, except: &[PathBuf]) -> String {
     let mut text = String::new();

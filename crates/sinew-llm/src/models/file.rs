@@ -1,6 +1,9 @@
 //! Reads `models.json`: JSON with comments and commas at the end of lists.
 
+use std::collections::HashMap;
+
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use crate::model::{Compat, Cost, Input, Model, ThinkingLevel, ThinkingMode};
@@ -29,10 +32,12 @@ impl std::fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-#[derive(Debug, Clone, Default, Deserialize)]
+/// Providers as they stand in the text, so that a fault inside one has a place.
+#[derive(Default, Deserialize)]
 #[serde(default)]
-pub(super) struct ModelsFile {
-    pub(super) providers: Map<String, Value>,
+struct ModelsFile<'a> {
+    #[serde(borrow)]
+    providers: HashMap<String, &'a RawValue>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
@@ -148,26 +153,35 @@ fn merge_compat(compat: &mut Compat, own: &Compat) {
 /// Reads the text of a file, provider by provider, in order.
 pub(super) fn read(text: &str, path: &str) -> Result<Vec<(String, ProviderConfig)>, FileError> {
     let plain = plain_json(text);
-    let fail = |error: serde_json::Error| FileError {
-        path: path.to_string(),
-        line: error.line(),
-        column: error.column(),
-        reason: error.to_string().split(" at line ").next().unwrap_or_default().to_string(),
-    };
-    let file: ModelsFile = serde_json::from_str(&plain).map_err(fail)?;
-    let mut providers = Vec::new();
-    for (id, value) in file.providers {
-        let bad = |reason: String| FileError {
-            path: path.to_string(),
-            line: line_of(&plain, &id),
-            column: 1,
-            reason: format!("provider \"{id}\": {reason}"),
-        };
-        let config: ProviderConfig = serde_json::from_value(value).map_err(|error| bad(error.to_string()))?;
-        check(&config).map_err(bad)?;
+    let fail =
+        |(line, column): (usize, usize), reason: String| FileError { path: path.to_string(), line, column, reason };
+    let file: ModelsFile<'_> =
+        serde_json::from_str(&plain).map_err(|error| fail((error.line(), error.column()), without_place(&error)))?;
+    let offset = |raw: &RawValue| raw.get().as_ptr() as usize - plain.as_ptr() as usize;
+    let mut found: Vec<(String, &RawValue)> = file.providers.into_iter().collect();
+    found.sort_by_key(|(_, raw)| offset(raw));
+    let mut providers = Vec::with_capacity(found.len());
+    for (id, raw) in found {
+        let (line, column) = place(&plain[..offset(raw)]);
+        let config: ProviderConfig = serde_json::from_str(raw.get()).map_err(|error| {
+            let column = if error.line() == 1 { column + error.column() } else { error.column() };
+            fail((line + error.line() - 1, column), format!("provider \"{id}\": {}", without_place(&error)))
+        })?;
+        check(&config).map_err(|reason| fail((line, 1), format!("provider \"{id}\": {reason}")))?;
         providers.push((id, config));
     }
     Ok(providers)
+}
+
+/// The line behind `before`, from 1, and the characters of it that `before` holds.
+fn place(before: &str) -> (usize, usize) {
+    let line = before.rfind('\n').map_or(before, |at| &before[at + 1..]);
+    (before.matches('\n').count() + 1, line.chars().count())
+}
+
+/// What serde says, without the place inside the part that it read.
+fn without_place(error: &serde_json::Error) -> String {
+    error.to_string().split(" at line ").next().unwrap_or_default().to_string()
 }
 
 fn check(config: &ProviderConfig) -> Result<(), String> {
@@ -196,12 +210,6 @@ fn check(config: &ProviderConfig) -> Result<(), String> {
         Some(api) => Err(format!("unknown api \"{api}\"; expected one of {}", apis.join(", "))),
         None => Ok(()),
     }
-}
-
-/// The line where a key stands first.
-fn line_of(text: &str, key: &str) -> usize {
-    let quoted = format!("\"{key}\"");
-    text.find(&quoted).map_or(0, |at| text[..at].matches('\n').count() + 1)
 }
 
 /// `text` with comments and commas before a closing bracket as blanks, so that every place stays where it

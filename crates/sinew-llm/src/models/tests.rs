@@ -97,6 +97,14 @@ fn a_broken_file_names_its_place_and_changes_nothing() {
         "{\"providers\": {\"a\": {}}}",
         "models.json:1:1: provider \"a\": needs one of \"models\", \"baseUrl\", \"modelOverrides\", \"discovery\"",
     );
+    refuse(
+        "{\n\"providers\": {\n \"z\": {\"baseUrl\": \"http://z\"},\n \"a\": {\n  // é\n  \"baseUrl\": \"http://x\", \"models\": [\n   {\"contextWindow\": \"big\"}]}}}",
+        "models.json:7:26: provider \"a\": invalid type: string \"big\", expected u64",
+    );
+    refuse(
+        "{\"providers\": {\"a\": {\"apiKey\": 5}}}",
+        "models.json:1:32: provider \"a\": invalid type: integer `5`, expected a string",
+    );
     let mut registry = Registry::builtin(None);
     let error = registry
         .merge_file("{\"providers\": {\"a\": {\"baseUrl\": \"http://x\", \"api\": \"telex\"}}}", "m")
