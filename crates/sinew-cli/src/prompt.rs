@@ -71,12 +71,19 @@ pub(crate) async fn prompts(
         return Err(Failure::usage("No prompt given."));
     }
     let mut prompts = Vec::with_capacity(texts.len());
-    for (index, text) in texts.iter().enumerate() {
-        let before = if index == 0 { piped.as_str() } else { "" };
-        prompts.push(reading.read(text, before).await);
+    // Data goes with the first prompt that says something to the model.
+    let mut before = piped.as_str();
+    for text in &texts {
+        let prompt = reading.read(text, before).await;
+        if !prompt.messages.is_empty() {
+            before = "";
+        }
+        prompts.push(prompt);
     }
-    if prompts.is_empty() {
-        prompts.push(reading.data(&piped));
+    if texts.is_empty() {
+        prompts.push(reading.data(before));
+    } else if !before.is_empty() {
+        warnings.push("standard input was not used: no prompt went to the model".into());
     }
     if let Some(first) = prompts.iter_mut().find(|prompt| !prompt.messages.is_empty())
         && !files.is_empty()

@@ -102,6 +102,19 @@ pub struct Resources {
     skill_commands: bool,
 }
 
+/// A command, for lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedCommand {
+    /// Without the slash.
+    pub name: String,
+    /// One line.
+    pub description: String,
+    /// What its arguments are.
+    pub hint: Option<String>,
+    /// `extension`, `skill`, `command` or `prompt`.
+    pub source: &'static str,
+}
+
 impl Resources {
     /// Reads everything anew. Linear in what the folders hold, within limits for files, names and bytes.
     #[must_use]
@@ -112,6 +125,35 @@ impl Resources {
         let rules = rule::load(options, &mut reader);
         let skill_commands = options.skill_commands;
         Resources { skills, templates, rules, warnings: reader.warnings, skill_commands }
+    }
+
+    /// What `self` could not use and `before` did not name: what a user must read after reading everything anew.
+    pub fn news<'a>(&'a self, before: &'a Resources) -> impl Iterator<Item = &'a str> {
+        self.warnings.iter().filter(|text| !before.warnings.contains(text)).map(String::as_str)
+    }
+
+    /// What a user may write behind a slash, in the order in which a name is looked up; the first of a name.
+    #[must_use]
+    pub fn listed_commands(&self, commands: &Commands) -> Vec<ListedCommand> {
+        let mut list: Vec<ListedCommand> = Vec::new();
+        let one = |name: &str, description: &str, source: &'static str, hint: Option<&String>| ListedCommand {
+            name: name.to_string(),
+            description: description.to_string(),
+            hint: hint.cloned(),
+            source,
+        };
+        list.extend(commands.all().iter().map(|command| one(&command.name, &command.description, "extension", None)));
+        if self.skill_commands {
+            let skills = self.skills.iter();
+            list.extend(skills.map(|skill| one(&format!("skill:{}", skill.name), &skill.description, "skill", None)));
+        }
+        list.extend(self.templates.iter().map(|template| {
+            let source = if template.command { "command" } else { "prompt" };
+            one(&template.name, &template.description, source, template.hint.as_ref())
+        }));
+        let mut known = std::collections::HashSet::new();
+        list.retain(|command| known.insert(command.name.clone()));
+        list
     }
 
     /// The skill of a name.

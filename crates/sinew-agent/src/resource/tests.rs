@@ -305,6 +305,35 @@ fn commands_and_templates_have_names_and_descriptions() {
 }
 
 #[test]
+fn reading_anew_tells_only_what_is_new() {
+    let stage = Stage::new(&[("p/.sinew/skills/a/SKILL.md", "bad"), ("p/.sinew/prompts/t.md", "one")]);
+    let before = stage.load();
+    stage.put("p/.sinew/skills/b/SKILL.md", "bad too");
+    stage.put("p/.sinew/prompts/t.md", "two");
+    stage.put("p/.sinew/prompts/u.md", "three");
+    let after = stage.load();
+    let news: Vec<&str> = after.news(&before).collect();
+    assert_eq!(news.len(), 1, "{news:?}");
+    assert!(news[0].contains("skills/b/SKILL.md"), "{news:?}");
+    assert_eq!(after.templates.iter().map(|template| template.body.as_str()).collect::<Vec<_>>(), ["two", "three"]);
+}
+
+#[test]
+fn commands_are_listed_as_they_are_looked_up() {
+    let stage = Stage::new(&[
+        ("p/.sinew/skills/a/SKILL.md", &skill("a", "A skill")),
+        ("p/.sinew/commands/greet.md", "hidden by the extension"),
+        ("p/.sinew/prompts/t.md", "---\nargument-hint: <x>\n---\nA template"),
+    ]);
+    let (commands, _) = Commands::new(&[Arc::new(Adds) as Arc<dyn Extension>]);
+    let list = stage.load().listed_commands(&commands);
+    let found: Vec<(&str, &str, &str)> =
+        list.iter().map(|command| (command.name.as_str(), command.description.as_str(), command.source)).collect();
+    assert_eq!(found, [("greet", "", "extension"), ("skill:a", "A skill", "skill"), ("t", "A template", "prompt")]);
+    assert_eq!(list[2].hint.as_deref(), Some("<x>"));
+}
+
+#[test]
 fn arguments_are_divided_at_blanks_outside_of_quotes() {
     let check = |text: &str, expect: &[&str]| assert_eq!(arguments(text), expect, "{text}");
     check("a  b\tc\n", &["a", "b", "c"]);

@@ -347,6 +347,8 @@ fn a_rule_for_files_looks_at_the_path_of_the_call_wherever_it_stands() {
     check(sql(), "write", "{\"content\":\"bad\",\"file_path\":\"a.rs\"}", false);
     check(sql(), "bash", "{\"command\":\"bad\"}", false);
     check(sql(), "text", "bad", true);
+    check(sql(), "edit", "{\"input\":\"@x.rs#1\\n+bad\\n@a.sql#2\\n\"}", true);
+    check(sql(), "edit", "{\"input\":\"@x.rs#1\\n+bad\"}", false);
     let scope = |scope: &str| scoped("r", "bad", &[scope]);
     check(scope("tool:write(src/**)"), "write", "{\"path\":\"src/a\",\"content\":\"bad\"}", true);
     check(scope("tool:write(src/**)"), "write", "{\"path\":\"doc/a\",\"content\":\"bad\"}", false);

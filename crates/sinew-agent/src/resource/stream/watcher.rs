@@ -8,7 +8,7 @@ use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block, Content, CustomMessage, StopReason};
 
 use super::scope::Scope;
-use super::window::{Window, path_of};
+use super::window::{Window, paths_of};
 use super::{StreamRule, StreamRules};
 use crate::core::{Correction, Watch};
 
@@ -62,12 +62,12 @@ impl<'a> Watcher<'a> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at a block; the names of the rules for which the request must end. `path`: what the whole call names.
-    fn look(&self, turn: &mut Turn, block: usize, whole: Option<Option<String>>) -> Option<Vec<String>> {
+    /// Looks at a block; the names of the rules for which the request must end. `whole`: the paths that a whole call
+    /// names.
+    fn look(&self, turn: &mut Turn, block: usize, whole: Option<&[String]>) -> Option<Vec<String>> {
         let Turn { parts, found, interrupts } = turn;
         let part = parts.get_mut(&block)?;
         let tool = matches!(part.kind, Kind::Tool(_));
-        let path = whole.clone().unwrap_or_else(|| part.window.path());
         let mut names = Vec::new();
         for (index, rule) in self.rules.rules.iter().enumerate() {
             if found.iter().any(|found| found.rule == index) || !concerns(rule, &part.kind) {
@@ -79,7 +79,8 @@ impl<'a> Watcher<'a> {
                 continue;
             }
             if let Kind::Tool(name) = &part.kind {
-                match covers(rule, name, path.as_deref()) {
+                let so_far = if whole.is_none() { part.window.paths() } else { None };
+                match covers(rule, name, whole.or(so_far.as_deref())) {
                     Some(true) => {}
                     Some(false) => continue,
                     None if whole.is_some() => continue,
@@ -149,7 +150,9 @@ impl Watch for Watcher<'_> {
                 }
             }
             StreamEvent::TextEnd { content_index, .. } | StreamEvent::ThinkingEnd { content_index, .. } => {
-                return self.look(turn, *content_index, None);
+                let found = self.look(turn, *content_index, None);
+                turn.parts.remove(content_index);
+                return found;
             }
             StreamEvent::ToolCallEnd { content_index, tool_call } => {
                 let part = turn.parts.get_mut(content_index)?;
@@ -157,7 +160,9 @@ impl Watch for Watcher<'_> {
                 if part.window.is_empty() {
                     part.window.push(&tool_call.arguments.to_string());
                 }
-                return self.look(turn, *content_index, Some(path_of(&tool_call.arguments)));
+                let found = self.look(turn, *content_index, Some(&paths_of(&tool_call.arguments)));
+                turn.parts.remove(content_index);
+                return found;
             }
             StreamEvent::Start | StreamEvent::Done { .. } | StreamEvent::Error { .. } => {}
         }
@@ -221,15 +226,11 @@ fn concerns(rule: &StreamRule, kind: &Kind) -> bool {
     })
 }
 
-/// Whether a rule is about the file of a call. None: that depends on the path, which is not known yet.
-fn covers(rule: &StreamRule, tool: &str, path: Option<&str>) -> Option<bool> {
-    let matches = |set: &GlobSet| path.map(|path| is_match(set, path));
-    if !rule.globs.is_empty() {
-        match path {
-            None => return None,
-            Some(path) if !rule.globs.iter().any(|set| is_match(set, path)) => return Some(false),
-            Some(_) => {}
-        }
+/// Whether a rule is about a file of a call. None: that depends on its paths, which are not known yet.
+fn covers(rule: &StreamRule, tool: &str, paths: Option<&[String]>) -> Option<bool> {
+    let any = |set: &GlobSet| paths.map(|paths| paths.iter().any(|path| is_match(set, path)));
+    if !rule.globs.is_empty() && !rule.globs.iter().any(|set| any(set) == Some(true)) {
+        return paths.map(|_| false);
     }
     let mut open = false;
     for scope in &rule.scopes {
@@ -239,7 +240,7 @@ fn covers(rule: &StreamRule, tool: &str, path: Option<&str>) -> Option<bool> {
         }
         let Some(glob) = glob else { return Some(true) };
         let Ok(set) = GlobSet::new(glob, GlobSyntax::default()) else { continue };
-        match matches(&set) {
+        match any(&set) {
             Some(true) => return Some(true),
             Some(false) => {}
             None => open = true,

@@ -68,19 +68,27 @@ impl Window {
         }
     }
 
-    /// The path that a call names, once it is whole.
-    pub(super) fn path(&self) -> Option<String> {
+    /// The path that a call names, once it has come whole.
+    pub(super) fn paths(&self) -> Option<Vec<String>> {
         let json = self.json.as_ref()?;
-        path_of(&sinew_llm::partial_json::parse(&json.start)).filter(|path| {
-            // The text of a path that still comes ends where the JSON does.
-            let quoted = Value::from(path.as_str()).to_string();
-            json.start.contains(&quoted)
-        })
+        let path = named(&sinew_llm::partial_json::parse(&json.start))?;
+        // The text of a path that still comes ends where the JSON does.
+        json.start.contains(&Value::from(path.as_str()).to_string()).then(|| vec![path])
     }
 }
 
-/// The path in the arguments of a call, by the names that models use.
-pub(super) fn path_of(arguments: &Value) -> Option<String> {
+/// The paths in the arguments of a whole call: by the names that models use, else those of the headers `@path#tag` of a
+/// patch.
+pub(super) fn paths_of(arguments: &Value) -> Vec<String> {
+    if let Some(path) = named(arguments) {
+        return vec![path];
+    }
+    let patch = arguments.get("input").and_then(Value::as_str).unwrap_or_default();
+    let headers = patch.lines().filter_map(|line| line.strip_prefix('@')?.rsplit_once('#'));
+    headers.map(|(path, _)| path.to_string()).collect()
+}
+
+fn named(arguments: &Value) -> Option<String> {
     ["path", "file_path", "filePath"].iter().find_map(|key| arguments.get(key)?.as_str()).map(str::to_string)
 }
 
