@@ -4,10 +4,18 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use sinew::base::{Cancel, Canceller};
+use sinew::base::{Cancel, Canceller, Error, Result};
 use sinew::shell::pty::PtySession;
+use sinew_agent::agent::{AgentSession, AgentSettings, Idle, Models, Parts, Reached};
+use sinew_agent::clock::{Clock, SystemClock};
+use sinew_agent::core::Toolset;
+use sinew_agent::event::Event;
+use sinew_agent::session::{Defaults, Session, SessionOptions, Sync};
 use sinew_agent::tools::{Console, Notice, Settings, Shells};
-use sinew_llm::message::text_of;
+use sinew_llm::message::{AgentMessage, Content, UserMessage, text_of};
+use sinew_llm::model::ThinkingLevel;
+use sinew_llm::provider::Auth;
+use sinew_llm::scripted::{Script, ScriptedProvider, Variables};
 
 use crate::Case;
 use crate::stage::Stage;
@@ -16,6 +24,7 @@ pub(crate) const CASES: &[Case] = &[
     ("a_job_runs_in_a_copy_of_the_shell", a_job_runs_in_a_copy_of_the_shell),
     ("jobs_are_listed_read_and_cancelled", jobs_are_listed_read_and_cancelled),
     ("the_session_is_told_of_jobs", the_session_is_told_of_jobs),
+    ("an_idle_agent_is_woken_by_the_end_of_a_job", an_idle_agent_is_woken_by_the_end_of_a_job),
     ("jobs_are_limited_and_die_with_the_session", jobs_are_limited_and_die_with_the_session),
     ("a_long_command_becomes_a_job", a_long_command_becomes_a_job),
     ("an_abort_leaves_a_command_that_became_a_job", an_abort_leaves_a_command_that_became_a_job),
@@ -118,6 +127,81 @@ fn the_session_is_told_of_jobs() {
     stage.ok("bash", json!({"command": "sleep 1000", "background": true}), "Started job 3.");
     stage.call("job", json!({"action": "cancel"}));
     assert_eq!((stage.notice(), stage.notice()), (told("3", "running"), told("3", "cancelled")));
+}
+
+/// There is no other model.
+struct Alone;
+
+impl Models for Alone {
+    fn reach(&self, pattern: &str) -> Result<Reached> {
+        Err(Error::invalid(format!("Model not found: {pattern}")))
+    }
+}
+
+fn an_idle_agent_is_woken_by_the_end_of_a_job() {
+    let stage = with_jobs();
+    let command = "while [ ! -e go ]; do sleep 0.01; done; echo built";
+    let arguments = json!({"command": command, "background": true});
+    let script = [
+        json!({"type": "turn", "content": [{"toolCall": {"name": "bash", "arguments": arguments}}]}),
+        json!({"type": "turn", "content": [{"text": "It runs."}]}),
+        json!({"type": "turn", "expect": {"lastContains": "\nbuilt"}, "content": [{"text": "It is built."}]}),
+    ];
+    let script = script.map(|line| line.to_string()).join("\n");
+    let script = Script::parse(&script, &Variables::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let provider = ScriptedProvider::new(script);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let options = SessionOptions { cwd: stage.cwd(), blobs: None, sync: Sync::Never, clock: Arc::clone(&clock) };
+    let agent = AgentSession::new(Parts {
+        session: Session::in_memory(options),
+        reached: Reached { model: provider.model(), provider: Arc::new(provider), auth: Auth::None },
+        models: Arc::new(Alone),
+        thinking: ThinkingLevel::Off,
+        system: Vec::new(),
+        tools: Toolset::new(stage.tools.iter().cloned()).0,
+        extensions: Vec::new(),
+        settings: AgentSettings::default(),
+        clock,
+        cwd: stage.cwd(),
+        has_ui: true,
+        open_items: None,
+    });
+    let agent = agent.unwrap();
+    let mut listener = agent.subscribe();
+    let go = stage.cwd().join("go");
+    let mut told = Vec::new();
+    let watch = async {
+        while let Some(event) = listener.recv().await {
+            match &*event {
+                Event::JobUpdate { job_id, state } => told.push(format!("job {job_id} {state}")),
+                Event::AgentSettled {} if go.exists() => break,
+                Event::AgentSettled {} => {
+                    told.push("settled".into());
+                    std::fs::write(&go, "").unwrap();
+                }
+                _ => {}
+            }
+        }
+    };
+    let content = Content::Text("build it".into());
+    let prompt = AgentMessage::User(UserMessage { content, timestamp: 1 });
+    let work = async {
+        agent.prompt(vec![prompt], None).await.unwrap();
+        std::future::pending::<()>().await;
+    };
+    stage.runtime.block_on(async {
+        tokio::select! {
+            () = watch => {}
+            () = work => {}
+            never = agent.attend(&stage.host, Idle::Wake) => match never {},
+        }
+    });
+    // Whether the start of the job is told before or after the run that started it is left open.
+    told[..2].sort();
+    assert_eq!(told, ["job 1 running", "settled", "job 1 done"]);
+    let context = agent.session().context(&Defaults::default()).unwrap().messages;
+    let AgentMessage::Assistant(last) = context.last().unwrap() else { panic!("no answer") };
+    assert_eq!(last.text(), "It is built.");
 }
 
 fn jobs_are_limited_and_die_with_the_session() {

@@ -16,7 +16,7 @@ pub(crate) struct Stage {
     pub(crate) host: Arc<Host>,
     pub(crate) tools: Vec<Arc<dyn Tool>>,
     pub(crate) artifacts: Arc<Artifacts>,
-    runtime: tokio::runtime::Runtime,
+    pub(crate) runtime: tokio::runtime::Runtime,
     folder: tempfile::TempDir,
 }
 

@@ -75,3 +75,24 @@ fn nothing_but_json_reaches_stdout() {
     assert!(ran.stderr.contains("speed: unknown key") && ran.stderr.contains("Error: "), "{}", ran.stderr);
     assert!(!(ran.stdout + &ran.stderr).contains('\x1b'));
 }
+
+#[test]
+fn jobs_are_told_of_and_end_with_the_session() {
+    let stage = Stage::scripted(&[
+        call("", "bash", json!({"command": "echo $$ > pid; echo out; exec sleep 1000", "background": true})),
+        call("", "job", json!({"action": "wait", "timeout": 0.2})),
+        text("It runs."),
+    ]);
+    stage.write("home/agent/settings.json", r#"{"async": {"enabled": true}}"#);
+    let events = events(&stage);
+    let jobs: Vec<&Value> = events.iter().filter(|event| event["type"] == "job_update").collect();
+    assert_eq!(jobs, [&json!({"type": "job_update", "jobId": "1", "state": "running"})]);
+    let ends = events.iter().filter(|event| event["type"] == "tool_execution_end");
+    let ends: Vec<&str> = ends.map(|event| event["result"]["content"][0]["text"].as_str().unwrap()).collect();
+    assert!(ends[0] == "Started job 1." && ends[1].contains("[Job 1 has been running for "), "{ends:?}");
+    // A zombie is dead: nobody has looked yet.
+    if let Ok(pid) = std::fs::read_to_string(stage.project().join("pid")) {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).unwrap_or_default();
+        assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
+    }
+}
