@@ -70,7 +70,7 @@ fn an_answer_that_is_asked_for_again_stands_on_stdout_once() {
     stage.write("home/agent/settings.json", r#"{"retry": {"baseDelayMs": 1}}"#);
     let ran = stage.play(&["-p", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "All of it.\n"), "{}", ran.stderr);
-    assert!(ran.stderr.contains("trying again in 1 s (1 of 3)."), "{}", ran.stderr);
+    assert!(ran.stderr.contains("trying again in 1 s (1 of 3)"), "{}", ran.stderr);
     // What came of an answer that is not asked for again is all that there is.
     stage.write("home/agent/settings.json", r#"{"retry": {"enabled": false}}"#);
     let ran = stage.play(&["-p", "go"]);
