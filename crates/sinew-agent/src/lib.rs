@@ -13,6 +13,7 @@ mod files;
 pub mod hooks;
 pub mod permissions;
 pub mod resource;
+pub mod secrets;
 pub mod session;
 pub mod settings;
 pub mod tool;

@@ -2,11 +2,15 @@
 //!
 //! A layer is a JSON object. A key of the wrong type is left out and named; the rest of its layer applies.
 
+mod edit;
 mod keys;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
+
 use serde_json::{Map, Value};
+use sinew::base::{Error, ErrorCode};
 use sinew::shell::Engine;
 use sinew_llm::http::HttpConfig;
 use sinew_llm::model::ThinkingLevel;
@@ -16,6 +20,7 @@ use sinew_llm::provider::CacheRetention;
 use crate::agent::{AgentSettings, CompactionSettings, RetrySettings};
 use crate::compaction::Limits;
 use crate::core::{Interrupt, Mode, RunSettings, ToolExecution};
+use crate::files;
 use crate::session::Sync;
 use crate::tools;
 pub use keys::{KEYS, Key, Kind};
@@ -111,6 +116,48 @@ fn walk(values: Map<String, Value>, prefix: &str, name: &str, source: Source, ou
         }
     }
     kept
+}
+
+/// Sets one key in a settings file and leaves the rest of its text as it stands, comments too. What others changed
+/// meanwhile is kept: the file is read again under a lock and replaced whole. `path` is checked against the table.
+///
+/// # Errors
+/// The key is not known, the value is of the wrong type, the file is not JSON or cannot be written.
+pub fn write(file: &Path, path: &str, value: &Value) -> Result<(), Error> {
+    let refusal = match keys::find(path) {
+        _ if value.is_null() => None,
+        Some(known) => known.kind.refusal(value).map(|expected| format!("{path}: expected {expected}, got {value}")),
+        None if !keys::is_parent(path) && !keys::is_below(path) => Some(match keys::nearest(path) {
+            Some(near) => format!("{path}: unknown key; did you mean {near}?"),
+            None => format!("{path}: unknown key"),
+        }),
+        None if keys::is_parent(path) && !value.is_object() => Some(format!("{path}: expected an object, got {value}")),
+        None => None,
+    };
+    if let Some(reason) = refusal {
+        return Err(Error::new(ErrorCode::InvalidArgument, reason));
+    }
+    files::update(file, |old| {
+        let text = old.unwrap_or_default();
+        let wrong = |reason: String| Error::new(ErrorCode::InvalidData, format!("{}: {reason}", file.display()));
+        // What cannot be read is not made worse.
+        if !text.trim().is_empty() {
+            serde_json::from_str::<Map<String, Value>>(&plain_json(text)).map_err(|error| wrong(error.to_string()))?;
+        }
+        edit::set(text, path, value).map_err(wrong)
+    })
+}
+
+/// Whether the table holds a key, a part of one, or what a key has below it.
+#[must_use]
+pub fn is_known(path: &str) -> bool {
+    keys::find(path).is_some() || keys::is_parent(path) || keys::is_below(path)
+}
+
+/// The known key whose name is nearest to `path`; none where all are far.
+#[must_use]
+pub fn nearest(path: &str) -> Option<&'static str> {
+    keys::nearest(path)
 }
 
 /// The merged layers.

@@ -23,7 +23,7 @@ use crate::config::{Config, Environment, Paths};
 use crate::failure::Failure;
 use crate::models::{self, Chooser};
 use crate::modes::{self, Look};
-use crate::{guards, prompt, resources, sessions};
+use crate::{guards, prompt, resources, secrets, sessions};
 
 /// Runs the prompts of the command line and gives the exit code.
 pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, config: Config) -> Result<u8, Failure> {
@@ -35,7 +35,9 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     warnings.extend(begun.warnings);
     let mut session = begun.session;
 
-    let mut chooser = Chooser::read(args, environment, paths, &settings, session.id())?;
+    let secrets = secrets::find(environment, paths, &settings, trusted, &mut warnings);
+    session.set_mask(secrets.mask());
+    let mut chooser = Chooser::read(args, environment, paths, &settings, &secrets, session.id())?;
     warnings.append(&mut chooser.warnings);
     let defaults = Defaults { thinking_level: settings.text("defaultThinkingLevel").unwrap_or_default() };
     let before = session.context(&defaults).map_err(|error| Failure::failed(error.message()))?;

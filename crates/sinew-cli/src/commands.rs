@@ -9,6 +9,7 @@ use crate::args::Args;
 use crate::config::{self, Config, Environment, Paths};
 use crate::failure::Failure;
 use crate::models::Chooser;
+use crate::secrets;
 use crate::sessions::Places;
 
 /// Writes to stdout. A reader that has gone is no error.
@@ -31,7 +32,6 @@ pub(crate) fn run(args: &Args, environment: &mut Environment, paths: &Paths) -> 
         ["sessions", "list"] => list(args, paths, &places()).map(Some),
         ["sessions", "gc"] => collect(args.has("dry-run"), paths, &places()).map(Some),
         ["mcp", ..] if !args.has("print") => Err(later("mcp")),
-        ["config", "get" | "set" | "path", ..] => Err(later("config")),
         ["plugin", "new", ..] => Err(later("plugin")),
         _ => Ok(None),
     }
@@ -105,7 +105,7 @@ pub(crate) async fn list_models(
     paths: &Paths,
     config: &Config,
 ) -> Result<u8, Failure> {
-    let mut chooser = Chooser::read(args, environment, paths, &config.settings, "")?;
+    let mut chooser = Chooser::read(args, environment, paths, &config.settings, &secrets::none(), "")?;
     let filter = args.value("list-models").unwrap_or_default().to_lowercase();
     let mut notes: Vec<String> =
         config.warnings.iter().chain(&chooser.warnings).map(|text| format!("Warning: {text}")).collect();

@@ -6,7 +6,9 @@
 //! | `config` | the environment, folders, layers of settings |
 //! | `companion` | the roles in which the program starts itself to keep shells |
 //! | `commands` | `sessions list`, `sessions gc`, `--list-models` |
+//! | `configure` | `config get`, `config set`, `config path` |
 //! | `models` | which model answers, with which key |
+//! | `secrets` | what is hidden from providers and session files |
 //! | `sessions` | which session goes on |
 //! | `prompt` | what the user said: words, standard input, files |
 //! | `resources` | which skills, commands, templates and rules count |
@@ -23,12 +25,14 @@ mod commands;
 #[cfg(target_os = "linux")]
 mod companion;
 mod config;
+mod configure;
 mod failure;
 mod guards;
 mod models;
 mod modes;
 mod prompt;
 mod resources;
+mod secrets;
 mod sessions;
 
 use std::ffi::OsString;
@@ -73,6 +77,9 @@ fn run(args: &Args) -> Result<u8, Failure> {
     let mut environment = config::Environment::read();
     let paths = config::Paths::find(args, &environment)?;
     if let Some(code) = commands::run(args, &mut environment, &paths)? {
+        return Ok(code);
+    }
+    if let Some(code) = configure::run(args, &mut environment, &paths)? {
         return Ok(code);
     }
     if assemble::is_interactive(args, &environment) {

@@ -12,6 +12,7 @@ use sinew::base::{Error, ErrorCode, Result};
 use sinew_agent::agent::{Models, Reached};
 use sinew_agent::child::Filter;
 use sinew_agent::clock::{Clock, SystemClock};
+use sinew_agent::secrets::{Hiding, Secrets};
 use sinew_agent::settings::Settings;
 use sinew_llm::credentials::{AuthFile, CommandRunner, Credentials};
 use sinew_llm::error::{ErrorInfo, ErrorKind};
@@ -39,6 +40,7 @@ pub(crate) struct Chooser {
     script: Option<ScriptedProvider>,
     settings: Settings,
     offline: bool,
+    secrets: Arc<Secrets>,
     /// Decides between several keys of a provider.
     session: String,
     state: Mutex<State>,
@@ -64,6 +66,7 @@ impl Chooser {
         environment: &Environment,
         paths: &Paths,
         settings: &Settings,
+        secrets: &Arc<Secrets>,
         session: &str,
     ) -> Result<Chooser, Failure> {
         let mut warnings = Vec::new();
@@ -84,6 +87,7 @@ impl Chooser {
             }
             AuthFile::default()
         });
+        crate::secrets::add_keys(secrets, environment, &registry, &auth);
         let client = HttpClient::new(http(environment, settings));
         let variables = environment.clone();
         let look: sinew_llm::credentials::Environment = Arc::new(move |name| variables.get(name).map(str::to_string));
@@ -103,6 +107,7 @@ impl Chooser {
             script,
             settings: settings.clone(),
             offline: args.has("offline") || environment.is_on("SINEW_OFFLINE"),
+            secrets: Arc::clone(secrets),
             session: session.to_string(),
             state: Mutex::default(),
             warnings,
@@ -297,7 +302,8 @@ impl Chooser {
     /// A model with its provider and a key.
     pub(crate) async fn connect(&self, mut model: Model) -> std::result::Result<Reached, ErrorInfo> {
         if let Some(script) = &self.script {
-            return Ok(Reached { provider: Arc::new(script.clone()), model: script.model(), auth: Auth::None });
+            let provider = self.hiding(Arc::new(script.clone()));
+            return Ok(Reached { provider, model: script.model(), auth: Auth::None });
         }
         let config = |text: String| ErrorInfo::new(ErrorKind::Config, text);
         let entry = self.registry.provider(&model.provider);
@@ -309,7 +315,20 @@ impl Chooser {
             let known: Vec<&str> = wire::apis().collect();
             config(format!("{}: unknown api \"{}\"; known: {}", model.key(), model.api, known.join(", ")))
         })?;
-        Ok(Reached { provider: Arc::<dyn Provider>::from(provider), model, auth: found.auth })
+        if let Some(key) = found.auth.secret() {
+            self.secrets.add(key.expose());
+        }
+        for (name, value) in &model.headers {
+            let name = name.to_ascii_lowercase();
+            if ["auth", "key", "token", "secret"].iter().any(|part| name.contains(part)) {
+                self.secrets.add(value.strip_prefix("Bearer ").unwrap_or(value));
+            }
+        }
+        Ok(Reached { provider: self.hiding(Arc::from(provider)), model, auth: found.auth })
+    }
+
+    fn hiding(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
+        Arc::new(Hiding::new(provider, Arc::clone(&self.secrets)))
     }
 
     /// Makes a model stand for roles that are not set.

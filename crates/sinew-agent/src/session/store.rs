@@ -47,9 +47,18 @@ pub struct Session {
     pub(super) begun: bool,
     pub(super) read_only: bool,
     failure: Option<Error>,
+    mask: Option<Mask>,
 }
 
+/// Changes what is kept of an entry.
+pub type Mask = Arc<dyn Fn(Body) -> Body + Send + std::marker::Sync>;
+
 impl Session {
+    /// Changes every entry from now on before it is kept.
+    pub fn set_mask(&mut self, mask: Mask) {
+        self.mask = Some(mask);
+    }
+
     /// A session without a file.
     #[must_use]
     pub fn in_memory(options: SessionOptions) -> Session {
@@ -85,6 +94,7 @@ impl Session {
             begun: false,
             read_only: false,
             failure: None,
+            mask: None,
         }
     }
 
@@ -190,6 +200,10 @@ impl Session {
 
     /// Adds an entry; gives its body too, where it is kept otherwise than it came.
     fn add(&mut self, body: Body) -> (Result<String>, Option<Body>) {
+        let body = match &self.mask {
+            Some(mask) => mask(body),
+            None => body,
+        };
         let id = migrate::new_id(&*self.options.clock, |id| self.tree.find(id).is_some());
         let now = self.options.clock.now();
         let mut entry =

@@ -106,6 +106,20 @@ pub(super) fn is_parent(path: &str) -> bool {
     KEYS.iter().any(|key| key.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
 }
 
+/// Whether `path` stands below a key that holds an object of anything.
+pub(super) fn is_below(path: &str) -> bool {
+    let inside = |key: &&Key| path.strip_prefix(key.path).is_some_and(|rest| rest.starts_with('.'));
+    KEYS.iter().any(|key| matches!(key.kind, Kind::Object) && inside(&key))
+}
+
+/// The key whose name is nearest to `path`, unless all are far.
+pub(super) fn nearest(path: &str) -> Option<&'static str> {
+    let lower = path.to_lowercase();
+    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_lowercase();
+    let same = KEYS.iter().find(|key| key.path.to_lowercase() == lower || last(key.path) == lower);
+    same.or_else(|| KEYS.iter().find(|key| last(key.path) == last(path))).map(|key| key.path)
+}
+
 use Kind::{Flag, List, Number, Object, Signed, Text, Texts, Word};
 
 const LEVELS: Kind = Word(&["off", "minimal", "low", "medium", "high", "xhigh"]);

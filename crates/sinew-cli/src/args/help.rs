@@ -10,6 +10,8 @@ Usage:
   command | sinew [options] [message…]       what the command wrote goes before the message
   sinew sessions list [--all]                list the sessions of this folder
   sinew sessions gc [--dry-run]              remove pictures that no session names
+  sinew config get [KEY] | set KEY VALUE     what holds; change your settings
+  sinew config path                          where your settings stand
 
 Examples:
   sinew -p \"Why does the build fail?\"

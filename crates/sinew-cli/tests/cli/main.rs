@@ -1,12 +1,14 @@
 //! The real program: what it writes, how it ends, what it leaves.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod config;
 mod disk;
 mod guards;
 mod json;
 mod lines;
 mod models;
 mod resources;
+mod secrets;
 mod sessions;
 mod signals;
 mod stage;

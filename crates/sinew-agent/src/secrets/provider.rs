@@ -1,0 +1,63 @@
+//! A provider that never sees a value.
+
+use std::sync::Arc;
+
+use sinew_llm::event::EventStream;
+use sinew_llm::message::AssistantMessage;
+use sinew_llm::provider::{Provider, Request};
+use tokio_util::sync::CancellationToken;
+
+use super::stream::Waiting;
+use super::{Secrets, walk};
+
+/// Another provider behind [`Secrets`]: requests go out with marks, answers come back with values.
+pub struct Hiding {
+    inner: Arc<dyn Provider>,
+    secrets: Arc<Secrets>,
+}
+
+impl Hiding {
+    /// Hides what `secrets` knows from `inner`.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Provider>, secrets: Arc<Secrets>) -> Hiding {
+        Hiding { inner, secrets }
+    }
+}
+
+impl Provider for Hiding {
+    fn api(&self) -> &str {
+        self.inner.api()
+    }
+
+    fn stream(&self, mut request: Request, cancel: CancellationToken) -> EventStream {
+        if self.secrets.is_empty() {
+            return self.inner.stream(request, cancel);
+        }
+        hide(&self.secrets, &mut request);
+        let secrets = Arc::clone(&self.secrets);
+        let mut inner = self.inner.stream(request, cancel);
+        let header: AssistantMessage = inner.partial().message().clone();
+        EventStream::run(header, move |out| async move {
+            let mut waiting = Waiting::default();
+            while let Some(event) = inner.next().await {
+                for event in waiting.pass(&secrets, event) {
+                    if !out.send(event).await {
+                        return;
+                    }
+                }
+            }
+        })
+    }
+}
+
+fn hide(secrets: &Secrets, request: &mut Request) {
+    let mut parts: Vec<&mut String> = request.system.iter_mut().map(|part| &mut part.text).collect();
+    secrets.hide_joined(&mut parts);
+    for message in &mut request.messages {
+        walk::hide_message(secrets, message);
+    }
+    for tool in &mut request.tools {
+        secrets.hide_joined(&mut [&mut tool.description]);
+        secrets.hide_json(&mut tool.parameters);
+    }
+}

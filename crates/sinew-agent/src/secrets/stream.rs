@@ -1,0 +1,118 @@
+//! Marks in the pieces of an answer: a mark that is cut waits for its end.
+
+use std::collections::HashMap;
+
+use sinew_llm::event::StreamEvent;
+
+use super::{MARK_LENGTH, MARK_START, Secrets, walk};
+
+/// What waits, by block.
+#[derive(Default)]
+pub(super) struct Waiting {
+    blocks: HashMap<usize, StreamEvent>,
+}
+
+impl Waiting {
+    /// The events that stand for one of the provider's, with values put back.
+    pub(super) fn pass(&mut self, secrets: &Secrets, event: StreamEvent) -> Vec<StreamEvent> {
+        match event {
+            StreamEvent::TextDelta { .. } | StreamEvent::ThinkingDelta { .. } | StreamEvent::ToolCallDelta { .. } => {
+                self.delta(secrets, event).into_iter().collect()
+            }
+            StreamEvent::ToolCallEnd { content_index, mut tool_call } => {
+                secrets.show_json(&mut tool_call.arguments);
+                let end = StreamEvent::ToolCallEnd { content_index, tool_call };
+                self.blocks.remove(&content_index).into_iter().chain([end]).collect()
+            }
+            StreamEvent::Done { reason, mut message } => {
+                walk::show_blocks(secrets, &mut message.content);
+                vec![StreamEvent::Done { reason, message }]
+            }
+            StreamEvent::Error { reason, error, mut message } => {
+                walk::show_blocks(secrets, &mut message.content);
+                vec![StreamEvent::Error { reason, error, message }]
+            }
+            other => {
+                let waiting = other.content_index().and_then(|index| self.blocks.remove(&index));
+                waiting.into_iter().chain([other]).collect()
+            }
+        }
+    }
+
+    fn delta(&mut self, secrets: &Secrets, event: StreamEvent) -> Option<StreamEvent> {
+        let index = event.content_index()?;
+        let mut whole = match self.blocks.remove(&index) {
+            Some(mut waiting) => match waiting.merge(event) {
+                Ok(()) => waiting,
+                // Blocks do not change their kind.
+                Err(event) => event,
+            },
+            None => event,
+        };
+        let in_json = matches!(whole, StreamEvent::ToolCallDelta { .. });
+        let text = text(&mut whole)?;
+        let end = text.len() - cut(text);
+        let rest = text.split_off(end);
+        if let Some(shown) = secrets.shown(text) {
+            // What stands in JSON must be written as JSON has it.
+            *text = if in_json { in_quotes(secrets, text) } else { shown };
+        }
+        let now = (!text.is_empty()).then(|| whole.clone());
+        if !rest.is_empty()
+            && let Some(text) = self::text(&mut whole)
+        {
+            *text = rest;
+            self.blocks.insert(index, whole);
+        }
+        now
+    }
+}
+
+fn text(event: &mut StreamEvent) -> Option<&mut String> {
+    match event {
+        StreamEvent::TextDelta { delta, .. }
+        | StreamEvent::ThinkingDelta { delta, .. }
+        | StreamEvent::ToolCallDelta { delta, .. } => Some(delta),
+        _ => None,
+    }
+}
+
+/// How many bytes at the end may be the beginning of a mark.
+fn cut(text: &str) -> usize {
+    let from = text.len().saturating_sub(MARK_LENGTH - 1);
+    let begins = text.match_indices('<').map(|(at, _)| at).filter(|at| *at >= from);
+    begins.map(|at| &text[at..]).find(|end| may_begin(end)).map_or(0, str::len)
+}
+
+/// Whether a mark may begin with `text`, which is shorter than one.
+fn may_begin(text: &str) -> bool {
+    let (head, rest) = text.split_at_checked(MARK_START.len()).unwrap_or((text, ""));
+    if !MARK_START.starts_with(head) {
+        return false;
+    }
+    let (hex, behind) = rest.split_at_checked(6).unwrap_or((rest, ""));
+    hex.bytes().all(|byte| byte.is_ascii_hexdigit()) && ">>".starts_with(behind)
+}
+
+/// `text` with values put back as they stand inside a JSON string.
+fn in_quotes(secrets: &Secrets, text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(MARK_START) {
+        out.push_str(&rest[..at]);
+        let length = rest.get(at..at + MARK_LENGTH).map_or(MARK_START.len(), str::len);
+        let mark = &rest[at..at + length];
+        match secrets.shown(mark) {
+            Some(value) => {
+                let quoted = serde_json::Value::from(value).to_string();
+                out.push_str(&quoted[1..quoted.len() - 1]);
+                rest = &rest[at + length..];
+            }
+            None => {
+                out.push_str(MARK_START);
+                rest = &rest[at + MARK_START.len()..];
+            }
+        }
+    }
+    out + rest
+}

@@ -1,0 +1,109 @@
+//! The texts of messages and of JSON.
+
+use serde_json::Value;
+use sinew_llm::message::{Block, Content, LlmMessage};
+
+use super::Secrets;
+
+/// Calls `change` for every text of a value; names of fields are not texts.
+pub(super) fn each_text(value: &mut Value, change: &mut impl FnMut(&mut String)) {
+    match value {
+        Value::String(text) => change(text),
+        Value::Array(list) => list.iter_mut().for_each(|value| each_text(value, change)),
+        Value::Object(fields) => fields.values_mut().for_each(|value| each_text(value, change)),
+        _ => {}
+    }
+}
+
+pub(super) fn hide_json(secrets: &Secrets, value: &mut Value) {
+    match value {
+        Value::Array(list) => {
+            let mut rest = &mut list[..];
+            while !rest.is_empty() {
+                let texts = rest.iter().take_while(|value| is_text_block(value)).count();
+                let (now, later) = rest.split_at_mut(texts.max(1));
+                if texts > 1 {
+                    let mut texts: Vec<&mut String> = now.iter_mut().filter_map(text_of_block).collect();
+                    secrets.hide_joined(&mut texts);
+                }
+                now.iter_mut().for_each(|value| hide_json(secrets, value));
+                rest = later;
+            }
+        }
+        Value::Object(fields) => fields.values_mut().for_each(|value| hide_json(secrets, value)),
+        Value::String(text) => secrets.hide_joined(&mut [text]),
+        _ => {}
+    }
+}
+
+fn is_text_block(value: &Value) -> bool {
+    value.get("type").and_then(Value::as_str) == Some("text") && value.get("text").is_some_and(Value::is_string)
+}
+
+fn text_of_block(value: &mut Value) -> Option<&mut String> {
+    match value.get_mut("text") {
+        Some(Value::String(text)) => Some(text),
+        _ => None,
+    }
+}
+
+/// Hides values in a message on its way to a provider.
+pub(super) fn hide_message(secrets: &Secrets, message: &mut LlmMessage) {
+    match message {
+        LlmMessage::User(user) => match &mut user.content {
+            Content::Text(text) => secrets.hide_joined(&mut [text]),
+            Content::Blocks(blocks) => hide_blocks(secrets, blocks),
+        },
+        LlmMessage::Assistant(answer) => hide_blocks(secrets, &mut answer.content),
+        LlmMessage::ToolResult(result) => hide_blocks(secrets, &mut result.content),
+    }
+}
+
+fn hide_blocks(secrets: &Secrets, blocks: &mut Vec<Block>) {
+    let is_empty = |block: &Block| matches!(block, Block::Text(text) if text.text.is_empty());
+    let empty = blocks.iter().filter(|block| is_empty(block)).count();
+    let mut texts: Vec<&mut String> = Vec::new();
+    for block in blocks.iter_mut() {
+        match block {
+            Block::Text(text) => {
+                texts.push(&mut text.text);
+                continue;
+            }
+            Block::Thinking(thinking) => secrets.hide_joined(&mut [&mut thinking.thinking]),
+            Block::ToolCall(call) => {
+                hide_json(secrets, &mut call.arguments);
+                for text in [&mut call.partial_json, &mut call.invalid_arguments].into_iter().flatten() {
+                    secrets.hide_joined(&mut [text]);
+                }
+            }
+            Block::Other(value) => hide_json(secrets, value),
+            Block::Image(_) => {}
+        }
+        secrets.hide_joined(&mut std::mem::take(&mut texts));
+    }
+    secrets.hide_joined(&mut texts);
+    // Servers refuse a text that is empty; one that held the end of a value only is.
+    if blocks.iter().filter(|block| is_empty(block)).count() > empty {
+        blocks.retain(|block| !is_empty(block));
+    }
+}
+
+/// Puts values back in what a model has said.
+pub(super) fn show_blocks(secrets: &Secrets, blocks: &mut [Block]) {
+    let show = |text: &mut String| {
+        if let Some(shown) = secrets.shown(text) {
+            *text = shown;
+        }
+    };
+    for block in blocks {
+        match block {
+            Block::Text(text) => show(&mut text.text),
+            Block::Thinking(thinking) => show(&mut thinking.thinking),
+            Block::ToolCall(call) => {
+                secrets.show_json(&mut call.arguments);
+                call.partial_json.iter_mut().for_each(show);
+            }
+            Block::Other(_) | Block::Image(_) => {}
+        }
+    }
+}

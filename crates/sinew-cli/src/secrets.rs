@@ -1,0 +1,132 @@
+//! What is hidden from providers and session files: keys of providers always, more where the settings say so.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sinew_agent::child::Filter;
+use sinew_agent::secrets::{Entry, Secrets, read};
+use sinew_agent::settings::Settings;
+use sinew_llm::credentials::{AuthEntry, AuthFile};
+use sinew_llm::models::Registry;
+
+use crate::config::{Environment, Paths, is_missing};
+
+/// What `secrets.enabled` adds: variables that look like secrets, and the entries of `secrets.json`, those of a
+/// `trusted` project first.
+pub(crate) fn find(
+    environment: &Environment,
+    paths: &Paths,
+    settings: &Settings,
+    trusted: bool,
+    warnings: &mut Vec<String>,
+) -> Arc<Secrets> {
+    let file = paths.agent.join("secrets.key");
+    let source = Box::new(move || key(&file));
+    if !settings.flag("secrets.enabled") {
+        return Arc::new(Secrets::new(source, Vec::new()));
+    }
+    let mut entries: Vec<Entry> = Vec::new();
+    let project = trusted.then(|| paths.project.join("secrets.json"));
+    for path in project.into_iter().chain([paths.agent.join("secrets.json")]) {
+        match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                let (found, told) = read(&text, &path.display().to_string());
+                warnings.extend(told);
+                let is_new = |entry: &Entry| !entries.iter().any(|known| known.content == entry.content);
+                let found: Vec<Entry> = found.into_iter().filter(is_new).collect();
+                entries.extend(found);
+            }
+            Err(error) if is_missing(&error) => {}
+            Err(error) => warnings.push(format!("{}: {error}; nothing of it is hidden", path.display())),
+        }
+    }
+    let secrets = Secrets::new(source, entries);
+    let filter = Filter { pass: &[], keys: &[] };
+    for (name, value) in environment.texts() {
+        if filter.hides(&name) {
+            secrets.add(&value);
+        }
+    }
+    Arc::new(secrets)
+}
+
+/// For what sends nothing to a model.
+pub(crate) fn none() -> Arc<Secrets> {
+    Arc::new(Secrets::new(Box::new(random), Vec::new()))
+}
+
+/// Adds the keys of all providers, as far as they are known before one is used.
+pub(crate) fn add_keys(secrets: &Secrets, environment: &Environment, registry: &Registry, auth: &AuthFile) {
+    for entry in registry.providers() {
+        entry.env.iter().filter_map(|name| environment.get(name)).for_each(|value| secrets.add(value.trim()));
+        if let Some(key) = &entry.api_key {
+            add(secrets, environment, key);
+        }
+    }
+    for provider in auth.providers() {
+        for entry in auth.entries(provider) {
+            match entry {
+                AuthEntry::ApiKey { key } => add(secrets, environment, &key),
+                AuthEntry::Oauth { access, refresh, .. } => {
+                    secrets.add(&access);
+                    secrets.add(&refresh);
+                }
+            }
+        }
+    }
+}
+
+/// A literal, or what a variable of that name holds; what a command answers is added when it is asked.
+fn add(secrets: &Secrets, environment: &Environment, value: &str) {
+    if !value.starts_with('!') {
+        secrets.add(environment.get(value).unwrap_or(value).trim());
+    }
+}
+
+/// The key of the marks: of the file, else a new one that is kept there. Where it cannot be kept, the marks of this
+/// run mean nothing to the next one.
+fn key(file: &Path) -> [u8; 32] {
+    if let Some(key) = std::fs::read(file).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()) {
+        return key;
+    }
+    let key = random();
+    // The first writer wins; the others take what it wrote.
+    match keep(file, &key) {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            std::fs::read(file).ok().and_then(|bytes| <[u8; 32]>::try_from(bytes).ok()).unwrap_or(key)
+        }
+        Ok(()) | Err(_) => key,
+    }
+}
+
+/// Writes it whole or not at all.
+fn keep(file: &Path, key: &[u8; 32]) -> std::io::Result<()> {
+    let folder: PathBuf = file.parent().map(Path::to_path_buf).unwrap_or_default();
+    let mut builder = std::fs::DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(builder.recursive(true), 0o700);
+    builder.create(&folder)?;
+    let temporary = folder.join(format!(".secrets.key.{}", std::process::id()));
+    let mut options = std::fs::OpenOptions::new();
+    std::os::unix::fs::OpenOptionsExt::mode(options.write(true).create_new(true), 0o600);
+    let written = options.open(&temporary).and_then(|mut out| out.write_all(key));
+    // A link fails where the name is taken; a rename would replace what another process has used already.
+    let linked = written.and_then(|()| std::fs::hard_link(&temporary, file));
+    // What is left of the attempt is of no use.
+    let _ = std::fs::remove_file(&temporary);
+    linked
+}
+
+fn random() -> [u8; 32] {
+    let mut key = [0; 32];
+    let read = std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut key));
+    if read.is_err() {
+        // The seeds of hash maps come from the system as well.
+        for part in key.chunks_mut(8) {
+            use std::hash::{BuildHasher, Hasher};
+            let seed = std::hash::RandomState::new().build_hasher().finish();
+            part.copy_from_slice(&seed.to_le_bytes());
+        }
+    }
+    key
+}

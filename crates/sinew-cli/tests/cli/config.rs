@@ -1,0 +1,81 @@
+//! `sinew config`.
+
+use crate::stage::Stage;
+
+#[track_caller]
+fn check(stage: &Stage, args: &[&str], code: i32, stdout: &str, stderr: &str) {
+    let ran = stage.run(&[&["config"], args].concat());
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(code), stdout), "{args:?}: {}", ran.stderr);
+    assert!(ran.stderr.contains(stderr) && ran.stderr.is_empty() == stderr.is_empty(), "{args:?}: {}", ran.stderr);
+}
+
+#[test]
+fn keys_are_read_and_written() {
+    let stage = Stage::new();
+    let file = stage.agent().join("settings.json");
+    check(&stage, &["path"], 0, &format!("{}\n", file.display()), "");
+    check(&stage, &["get", "maxTurns"], 0, "200\n", "");
+    check(&stage, &["set", "maxTurns", "7"], 0, "", "");
+    check(&stage, &["get", "maxTurns"], 0, "7\n", "");
+    check(&stage, &["set", "defaultModel", "qwen3:8b"], 0, "", "");
+    check(&stage, &["get", "defaultModel"], 0, "qwen3:8b\n", "");
+    check(&stage, &["set", "defaultModel", "7"], 0, "", "");
+    check(&stage, &["get", "defaultModel"], 0, "7\n", "");
+    check(&stage, &["set", "modelRoles.fast", "x/y"], 0, "", "");
+    check(&stage, &["get", "modelRoles"], 0, "{\n  \"fast\": \"x/y\"\n}\n", "");
+    check(&stage, &["set", "env.LANG", "C"], 0, "", "");
+    check(&stage, &["get", "env.LANG"], 0, "C\n", "");
+    check(&stage, &["set", "excludeTools", "[\"ls\"]"], 0, "", "");
+    check(&stage, &["get", "excludeTools"], 0, "[\n  \"ls\"\n]\n", "");
+    let all = stage.run(&["config", "get"]);
+    let all: serde_json::Value = serde_json::from_str(&all.stdout).unwrap();
+    assert_eq!((&all["maxTurns"], &all["retry"]["maxRetries"]), (&7.into(), &3.into()));
+}
+
+#[test]
+fn comments_and_unknown_keys_stay() {
+    let stage = Stage::new();
+    let text = "{\n  // mine\n  \"maxTurns\": 5, /* few */\n  \"own\": [1]\n}\n";
+    stage.write("home/agent/settings.json", text);
+    check(&stage, &["set", "maxTurns", "6"], 0, "", "");
+    check(&stage, &["set", "retry.enabled", "false"], 0, "", "");
+    let file = std::fs::read_to_string(stage.agent().join("settings.json")).unwrap();
+    let expect =
+        "{\n  // mine\n  \"maxTurns\": 6, /* few */\n  \"own\": [1],\n  \"retry\": {\n    \"enabled\": false\n  }\n}\n";
+    assert_eq!(file, expect);
+    check(&stage, &["get", "maxTurns", "--verbose"], 0, "6\n", "own: unknown key");
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_changes_nothing() {
+    let stage = Stage::new();
+    stage.write("home/agent/settings.json", "{oops");
+    check(&stage, &["set", "maxTurns", "6"], 3, "", "settings.json: ");
+    assert_eq!(std::fs::read_to_string(stage.agent().join("settings.json")).unwrap(), "{oops");
+    stage.write("home/agent/settings.json", "{}");
+    check(&stage, &["set", "maxTurns", "many"], 2, "", "config set maxTurns: expected a whole number, got \"many\"");
+    check(&stage, &["set", "cacheRetention", "ever"], 2, "", "expected one of none, short, long");
+    check(&stage, &["set", "maxturns", "3"], 2, "", "unknown key; did you mean maxTurns?");
+    check(&stage, &["get", "retries"], 2, "", "config get retries: unknown key");
+    check(&stage, &["set", "retry", "3"], 2, "", "expected an object");
+    check(&stage, &["set", "maxTurns"], 2, "", "use sinew config get [KEY]");
+    assert_eq!(std::fs::read_to_string(stage.agent().join("settings.json")).unwrap(), "{}");
+}
+
+#[test]
+fn two_writers_keep_what_the_other_wrote() {
+    let stage = Stage::new();
+    std::thread::scope(|scope| {
+        for (key, value) in
+            [("maxTurns", "1"), ("retry.maxRetries", "2"), ("theme.dark", "x"), ("ask.timeoutSeconds", "4")]
+        {
+            let stage = &stage;
+            scope.spawn(move || check(stage, &["set", key, value], 0, "", ""));
+        }
+    });
+    for (key, value) in
+        [("maxTurns", "1\n"), ("retry.maxRetries", "2\n"), ("theme.dark", "x\n"), ("ask.timeoutSeconds", "4\n")]
+    {
+        check(&stage, &["get", key], 0, value, "");
+    }
+}
