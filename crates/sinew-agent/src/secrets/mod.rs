@@ -198,6 +198,11 @@ impl Secrets {
         self.table().regex.is_none()
     }
 
+    /// Whether `text` has a value or a mark.
+    fn finds(&self, text: &str) -> bool {
+        self.table().regex.as_ref().is_some_and(|regex| regex.is_match(text))
+    }
+
     /// `text` without values; none where it has none. Linear in the text.
     #[must_use]
     pub fn hidden(&self, text: &str) -> Option<String> {

@@ -54,7 +54,10 @@ fn hide(secrets: &Secrets, request: &mut Request) {
     let mut parts: Vec<&mut String> = request.system.iter_mut().map(|part| &mut part.text).collect();
     secrets.hide_joined(&mut parts);
     for message in &mut request.messages {
-        walk::hide_message(secrets, message);
+        // Most have nothing to hide, and are shared with the session as they are.
+        if walk::has_value(secrets, message) {
+            walk::hide_message(secrets, Arc::make_mut(message));
+        }
     }
     for tool in &mut request.tools {
         secrets.hide_joined(&mut [&mut tool.description]);

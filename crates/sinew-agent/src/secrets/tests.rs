@@ -84,8 +84,8 @@ fn entries_that_cannot_be_used_are_named_without_their_value() {
     }
 }
 
-fn user(blocks: Vec<Block>) -> LlmMessage {
-    LlmMessage::User(UserMessage { content: Content::Blocks(blocks), timestamp: 1 })
+fn user(blocks: Vec<Block>) -> Arc<LlmMessage> {
+    Arc::new(LlmMessage::User(UserMessage { content: Content::Blocks(blocks), timestamp: 1 }))
 }
 
 /// What a provider behind `secrets` is asked, and the events of its answer.
@@ -120,12 +120,12 @@ async fn no_request_has_a_value_also_when_blocks_split_it() {
     let request = Request {
         system: vec![PromptPart::from(format!("you {half}")), PromptPart::from(format!("{rest} are"))],
         messages: vec![
-            LlmMessage::user(format!("my key is {KEY}")),
+            LlmMessage::user(format!("my key is {KEY}")).into(),
             user(vec![Block::text(format!("a {half}")), Block::text(rest), Block::text(format!(" b {KEY}"))]),
-            LlmMessage::Assistant(AssistantMessage {
+            Arc::new(LlmMessage::Assistant(AssistantMessage {
                 content: vec![Block::ToolCall(call.clone())],
                 ..AssistantMessage::default()
-            }),
+            })),
         ],
         tools: vec![ToolDef { name: "t".into(), description: KEY.into(), parameters: json!({"description": KEY}) }],
         ..Request::default()
@@ -141,7 +141,11 @@ async fn no_request_has_a_value_also_when_blocks_split_it() {
     let (asked, message, told) = exchanged(&secrets, request, answer).await;
     let joined: String = asked.system.iter().map(|part| part.text.as_str()).collect();
     assert_eq!(joined, format!("you {mark} are"));
-    let sent = format!("{joined}{}{:?}", json!(asked.messages), asked.tools);
+    let sent = format!(
+        "{joined}{}{:?}",
+        json!(asked.messages.iter().map(|message| &**message).collect::<Vec<_>>()),
+        asked.tools
+    );
     assert!(!sent.contains(KEY) && !sent.contains(rest), "{sent}");
     assert_eq!(asked.messages[1], user(vec![Block::text(format!("a {mark}")), Block::text(format!(" b {mark}"))]));
     assert_eq!(told, format!("it is {KEY} ."));

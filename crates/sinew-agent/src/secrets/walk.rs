@@ -36,6 +36,60 @@ pub(super) fn hide_json(secrets: &Secrets, value: &mut Value) {
     }
 }
 
+/// Whether a message has a value somewhere, also one that begins in one text and ends in the next.
+pub(super) fn has_value(secrets: &Secrets, message: &LlmMessage) -> bool {
+    let blocks = match message {
+        LlmMessage::User(user) => match &user.content {
+            Content::Text(text) => return secrets.finds(text),
+            Content::Blocks(blocks) => blocks,
+        },
+        LlmMessage::Assistant(answer) => &answer.content,
+        LlmMessage::ToolResult(result) => &result.content,
+    };
+    let mut texts: Vec<&str> = Vec::new();
+    for block in blocks {
+        let found = match block {
+            Block::Text(text) => {
+                texts.push(&text.text);
+                continue;
+            }
+            Block::Thinking(thinking) => secrets.finds(&thinking.thinking),
+            Block::ToolCall(call) => {
+                let texts = [&call.partial_json, &call.invalid_arguments];
+                json_has_value(secrets, &call.arguments) || texts.into_iter().flatten().any(|text| secrets.finds(text))
+            }
+            Block::Other(value) => json_has_value(secrets, value),
+            Block::Image(_) => false,
+        };
+        if found || joined_has_value(secrets, &std::mem::take(&mut texts)) {
+            return true;
+        }
+    }
+    joined_has_value(secrets, &texts)
+}
+
+fn joined_has_value(secrets: &Secrets, texts: &[&str]) -> bool {
+    match texts {
+        [] => false,
+        [text] => secrets.finds(text),
+        more => secrets.finds(&more.concat()),
+    }
+}
+
+fn json_has_value(secrets: &Secrets, value: &Value) -> bool {
+    match value {
+        Value::String(text) => secrets.finds(text),
+        // Texts of blocks may be joined; whether they have a value together is seen by hiding a copy.
+        Value::Array(_) => {
+            let mut copy = value.clone();
+            hide_json(secrets, &mut copy);
+            copy != *value
+        }
+        Value::Object(fields) => fields.values().any(|value| json_has_value(secrets, value)),
+        _ => false,
+    }
+}
+
 fn is_text_block(value: &Value) -> bool {
     value.get("type").and_then(Value::as_str) == Some("text") && value.get("text").is_some_and(Value::is_string)
 }
