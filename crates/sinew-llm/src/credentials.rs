@@ -19,6 +19,7 @@ use crate::error::{ErrorInfo, ErrorKind, mask};
 use crate::http::HttpClient;
 use crate::models::ProviderEntry;
 use crate::provider::{Auth, Secret};
+use crate::stable_hash::stable_hash;
 
 /// A login ends so long before its time, in milliseconds: the request must still arrive.
 pub const EXPIRY_MARGIN_MS: i64 = 5 * 60 * 1000;
@@ -216,10 +217,7 @@ impl Credentials {
         }
         let rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
         let until = |index: usize| rests.get(&(provider.to_string(), index)).map_or(i64::MIN, |rest| rest.until_ms);
-        // FNV-1a: the same in every process.
-        let hash = session
-            .bytes()
-            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+        let hash = stable_hash(session);
         let is_key = |index: &usize| matches!(entries[*index], AuthEntry::ApiKey { .. });
         let (keys, logins): (Vec<usize>, Vec<usize>) = (0..entries.len()).partition(is_key);
         let turn = |group: &Vec<usize>| {

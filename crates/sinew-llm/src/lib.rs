@@ -29,6 +29,7 @@ pub mod partial_json;
 pub mod provider;
 pub mod scripted;
 pub mod sse;
+mod stable_hash;
 pub mod wire;
 
 pub use error::{ErrorInfo, ErrorKind};

@@ -229,6 +229,51 @@ async fn what_goes_wrong_is_told_apart() {
     }
 }
 
+/// An error in the words of each protocol.
+fn refusal(api: &str, status: u16, words: [&str; 3]) -> Reply {
+    let [anthropic, openai, google] = words;
+    let body = match api {
+        "anthropic-messages" => json!({"type": "error", "error": {"type": anthropic, "message": "no"}}),
+        "google-generative-ai" => json!({"error": {"code": status, "message": "no", "status": google}}),
+        _ => json!({"error": {"message": "no", "type": openai, "param": null, "code": openai}}),
+    };
+    Reply::json(status, &body)
+}
+
+#[tokio::test]
+async fn every_refusal_is_told_apart_in_every_protocol() {
+    use ErrorKind::*;
+    let table = [
+        (400, ["invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"], InvalidRequest, false),
+        (401, ["authentication_error", "invalid_api_key", "UNAUTHENTICATED"], Auth, false),
+        (402, ["billing_error", "insufficient_quota", "FAILED_PRECONDITION"], UsageLimit, false),
+        (403, ["permission_error", "unsupported_country", "PERMISSION_DENIED"], Permission, false),
+        (404, ["not_found_error", "model_not_found", "NOT_FOUND"], NotFound, false),
+        (408, ["timeout_error", "timeout", "DEADLINE_EXCEEDED"], Timeout, true),
+        (413, ["request_too_large", "context_length_exceeded", "INVALID_ARGUMENT"], ContextOverflow, false),
+        (422, ["invalid_request_error", "invalid_request_error", "INVALID_ARGUMENT"], InvalidRequest, false),
+        (429, ["rate_limit_error", "rate_limit_exceeded", "RESOURCE_EXHAUSTED"], RateLimit, true),
+        (500, ["api_error", "server_error", "INTERNAL"], Server, true),
+        (503, ["overloaded_error", "engine_overloaded_error", "UNAVAILABLE"], Overloaded, true),
+        (504, ["timeout_error", "timeout", "DEADLINE_EXCEEDED"], Server, true),
+        (529, ["overloaded_error", "overloaded", "UNAVAILABLE"], Overloaded, true),
+    ];
+    for api in APIS {
+        for (status, words, kind, retryable) in table {
+            ends(api, refusal(api, status, words), kind, retryable, "").await;
+        }
+        // The connection is reset before the head, and within a head; the body is shorter than it said.
+        let raw = |steps: Vec<Step>| Reply { framing: Framing::Raw, steps, ..Reply::stream("") };
+        ends(api, raw(vec![Step::Reset]), Network, true, "").await;
+        ends(api, raw(vec![Step::Send(b"HTTP/1.1 200 OK\r\nContent-Ty".to_vec()), Step::Reset]), Network, true, "")
+            .await;
+        ends(api, raw(vec![Step::Send(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec())]), Malformed, true, "").await;
+        let (begin, _) = hello(api);
+        let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nContent-Length: 99999\r\n\r\n";
+        ends(api, raw(vec![Step::Send([head.as_slice(), begin.as_bytes()].concat())]), Network, true, "hi").await;
+    }
+}
+
 #[tokio::test]
 async fn one_broken_event_is_skipped() {
     for api in APIS {

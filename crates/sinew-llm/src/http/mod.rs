@@ -1,5 +1,5 @@
 //! HTTP/1.1 for providers and tools: one connection per request, proxies, TLS, and timers that know the
-//! difference between slow and dead.
+//! difference between slow and dead. Bodies that the server compresses (gzip) are read piece by piece.
 //!
 //! Proxies, limits and trusted certificates are values in [`HttpConfig`]; the crate reads no environment.
 //! Dropping a request or its [`Body`] closes the connection.

@@ -90,7 +90,7 @@ async fn exchange(
     }
     let mut reader = Reader { place, fold: (protocol.fold)(request), broken: 0, seen: 0 };
     if let Some(json) = unstreamed(place, &mut response).await? {
-        return whole(protocol, reader, json, place, assembly);
+        return reader.whole(protocol, json, assembly);
     }
     let stall = client.config().stall_timeout;
     let mut last_content = Instant::now();
@@ -154,6 +154,21 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Reads an answer that came in one piece.
+    fn whole(&mut self, protocol: Protocol, json: Value, assembly: &mut Assembly) -> Result<StopReason, ErrorInfo> {
+        let shown: String = json.to_string().chars().take(200).collect();
+        let Some(events) = (protocol.whole)(json) else {
+            let text = format!("expected a stream of events, but the server answered {shown}");
+            return Err(malformed(self.place, &text));
+        };
+        for event in events {
+            if let Flow::Done(reason) = self.fold.event(&event, self.place, assembly)? {
+                return Ok(reason);
+            }
+        }
+        self.fold.end(true).ok_or_else(|| malformed(self.place, "the answer ended before it was complete"))
+    }
+
     fn take(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
         let data = event.data.trim();
         if data == "[DONE]" {
@@ -241,27 +256,6 @@ async fn unstreamed(place: &Place<'_>, response: &mut HttpResponse) -> Result<Op
             Err(refuse(format!("expected a stream of events, but the server answered {kind}: {}", body.trim())))
         }
     }
-}
-
-/// Reads an answer that came in one piece.
-fn whole(
-    protocol: Protocol,
-    mut reader: Reader<'_>,
-    json: Value,
-    place: &Place<'_>,
-    assembly: &mut Assembly,
-) -> Result<StopReason, ErrorInfo> {
-    let shown: String = json.to_string().chars().take(200).collect();
-    let Some(events) = (protocol.whole)(json) else {
-        return Err(malformed(place, &format!("expected a stream of events, but the server answered {shown}")));
-    };
-    for event in events {
-        if let Flow::Done(reason) = reader.fold.event(&event, place, assembly)? {
-            return Ok(reason);
-        }
-    }
-    let ended = reader.fold.end(true);
-    ended.ok_or_else(|| malformed(place, "the answer ended before it was complete"))
 }
 
 fn malformed(place: &Place<'_>, text: &str) -> ErrorInfo {

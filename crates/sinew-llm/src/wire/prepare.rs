@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use crate::message::{AssistantMessage, Block, Content, ImageBlock, ThinkingBlock};
 use crate::provider::Request;
+use crate::stable_hash::stable_hash;
 
 /// What stands in place of a picture that the model cannot read.
 pub(super) const IMAGE_OMITTED: &str = "[image omitted: the model takes no images]";
@@ -84,10 +85,7 @@ pub(super) fn fit_id(id: &str, limit: usize) -> Cow<'_, str> {
     if !id.is_empty() && id.len() <= limit && (!exact || id.len() == limit) && id.chars().all(fine) {
         return Cow::Borrowed(id);
     }
-    // FNV-1a: short, and the same on every machine and in every run.
-    let hash = id
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let hash = stable_hash(id);
     if exact {
         return Cow::Owned(format!("{:09x}", hash & 0xF_FFFF_FFFF));
     }
