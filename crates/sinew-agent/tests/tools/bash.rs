@@ -1,7 +1,8 @@
 //! bash in its real shell.
 
 use serde_json::json;
-use sinew::base::Canceller;
+use sinew::base::{Cancel, Canceller};
+use sinew_agent::tool::Updates;
 use sinew_agent::tools::{InterceptorSettings, Settings};
 use sinew_llm::message::text_of;
 
@@ -14,6 +15,7 @@ pub(crate) const CASES: &[Case] = &[
     ("long_output_is_cut_and_kept", long_output_is_cut_and_kept),
     ("head_and_tail_choose_lines", head_and_tail_choose_lines),
     ("commands_get_no_secrets", commands_get_no_secrets),
+    ("commands_of_the_user_get_everything", commands_of_the_user_get_everything),
     ("guard_and_interceptor_refuse", guard_and_interceptor_refuse),
     ("an_abort_keeps_what_was_printed", an_abort_keeps_what_was_printed),
 ];
@@ -80,6 +82,32 @@ fn commands_get_no_secrets() {
     let stage = Stage::new();
     stage.ok("bash", json!({"command": "echo ${MY_API_KEY-none} $GITHUB_TOKEN $CI"}), "none passed true");
     stage.ok("bash", json!({"command": "cd \"$ARTIFACTS\"; basename \"$PWD\""}), "artifacts");
+}
+
+fn commands_of_the_user_get_everything() {
+    let stage = Stage::new();
+    let run = |command: &str| {
+        let never = Cancel::never();
+        stage.runtime.block_on(stage.host.user_command(command, &never, Updates::none())).unwrap()
+    };
+    let ran = run("v=1; echo $MY_API_KEY; git push --force --help >/dev/null 2>&1; (exit 3)");
+    assert_eq!((ran.output.as_str(), ran.exit_code, ran.truncated), ("secret", Some(3), false));
+    stage.ok("bash", json!({"command": "echo $v ${MY_API_KEY-none}"}), "1 none");
+    let ran = run("seq 1 100000");
+    assert!(ran.truncated && ran.output.contains("\n100000\n["), "{}", ran.output.len());
+    assert_eq!(std::fs::read_to_string(ran.full_output_path.unwrap()).unwrap().lines().count(), 100_000);
+    let (canceller, cancel) = Canceller::new();
+    let begun = stage.cwd().join("begun");
+    let watch = std::thread::spawn(move || {
+        while !begun.exists() {
+            std::thread::yield_now();
+        }
+        canceller.cancel();
+    });
+    let ran = stage.host.user_command("touch begun; sleep 1000", &cancel, Updates::none());
+    let ran = stage.runtime.block_on(ran).unwrap();
+    watch.join().unwrap();
+    assert_eq!((ran.cancelled, ran.exit_code), (true, None));
 }
 
 fn guard_and_interceptor_refuse() {

@@ -28,6 +28,14 @@ pub(super) fn of_commands(options: &HostOptions) -> Environment {
     env
 }
 
+/// What [`of_commands`] keeps back of the user's variables, as far as a shell can take it.
+pub(super) fn withheld(options: &HostOptions) -> Vec<(String, String)> {
+    let given = of_commands(options);
+    let kept_back = options.environment.iter().filter(|(name, _)| !given.iter().any(|(other, _)| other == name));
+    let texts = kept_back.filter_map(|(name, value)| Some((name.to_str()?.to_string(), value.to_str()?.to_string())));
+    texts.filter(|(name, _)| super::is_variable(name)).collect()
+}
+
 /// Whether `command` certainly changes no file.
 pub(super) fn only_reads(command: &str) -> bool {
     if command.contains(['>', '`', '(', '\n']) {

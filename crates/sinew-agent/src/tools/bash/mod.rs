@@ -9,6 +9,7 @@ mod output;
 mod session;
 mod shells;
 mod terminal;
+mod user;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +23,7 @@ use super::spec::{Outcome, PLAIN, Run, Spec, always};
 use super::{Host, HostOptions, arguments, cancelled, paths};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 pub(super) use command::Command;
-use command::{Start, Work};
+use command::{End, Start, Work};
 pub(super) use jobs::{Entry, Jobs, Told};
 use output::Output;
 pub(super) use session::SessionShell;
@@ -141,18 +142,13 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
         true => saved(&host).await?,
         false => None,
     };
-    let owner: Arc<dyn Rest> = Arc::clone(&host.shell) as Arc<dyn Rest>;
     let in_session = !background && console.is_none();
     let work = if let Some(console) = console {
         terminal::work(options, console, run.clone(), host.shell.folder(), state.clone())
     } else if background {
         of_its_own(&host, run.clone(), state.clone())
     } else {
-        options.shells.used(&owner);
-        let (shell, run) = (host.shell.open()?, run.clone());
-        let work: Work =
-            Box::new(move |running, cancel| Ok(shell.run(&run, cancel, &mut |chunk| running.push(&chunk))?));
-        work
+        in_shell(&host, run.clone())?
     };
     let running = Command::start(Start {
         command: arguments.command.clone(),
@@ -161,7 +157,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
         tail: arguments.tail,
         output: Output::new(Arc::clone(&options.artifacts), SPEC.name),
         updates: call.updates.clone(),
-        after: invalidation(&host, &call, &run),
+        after: invalidation(&host, &run),
         work,
     })?;
     if background {
@@ -185,15 +181,8 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
         return Ok(ToolOutput::text(joined(running.glance(), &[text])).with_details(json!({"jobId": id})));
     }
     let end = running.ended().await;
-    if in_session {
-        options.shells.used(&owner);
-        if let Ok(result) = &end.result {
-            // A folder for one command does not move the shell.
-            host.shell.ended(result, run.cwd.is_none());
-            if let Some(why) = result.state_lost {
-                notes.push(format!("A new shell begins with the next command, without variables and directory: {why}"));
-            }
-        }
+    if in_session && let Some(why) = settle(&host, end, &run) {
+        notes.push(format!("A new shell begins with the next command, without variables and directory: {why}"));
     }
     drop(turn);
     if let Err(error) = &end.result {
@@ -207,6 +196,26 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
     let lines: Vec<String> = ending.iter().cloned().chain(notes.iter().map(|note| format!("[{note}]"))).collect();
     let output = ToolOutput::text(joined(text, &lines)).with_details(running.details());
     Ok(ToolOutput { is_error: ending.is_some(), ..output })
+}
+
+/// A command for the shell of the session. The caller has the turn.
+fn in_shell(host: &Host, run: RunOptions) -> Result<Work, ToolError> {
+    host.options.shells.used(&owner(host));
+    let shell = host.shell.open()?;
+    Ok(Box::new(move |running, cancel| Ok(shell.run(&run, cancel, &mut |chunk| running.push(&chunk))?)))
+}
+
+/// Notes how a command left the shell of the session. Says why its state is lost, if it is.
+fn settle(host: &Host, end: &End, run: &RunOptions) -> Option<&'static str> {
+    host.options.shells.used(&owner(host));
+    let result = end.result.as_ref().ok()?;
+    // A folder for one command does not move the shell.
+    host.shell.ended(result, run.cwd.is_none());
+    result.state_lost
+}
+
+fn owner(host: &Host) -> Arc<dyn Rest> {
+    Arc::clone(&host.shell) as Arc<dyn Rest>
 }
 
 /// A text and lines below it.
@@ -254,12 +263,12 @@ fn of_its_own(host: &Host, mut run: RunOptions, state: Option<State>) -> Work {
 }
 
 /// Makes later searches look again at the folders that a command may have changed.
-fn invalidation(host: &Arc<Host>, call: &Call, run: &RunOptions) -> Box<dyn FnOnce() + Send> {
+fn invalidation(host: &Host, run: &RunOptions) -> Box<dyn FnOnce() + Send> {
     if environment::only_reads(&run.command) {
         return Box::new(|| {});
     }
     let (sinew, shell) = (Arc::clone(&host.options.sinew), Arc::clone(&host.shell));
-    let folders = [Some(call.cwd.clone()), run.cwd.clone()];
+    let folders = [Some(host.options.cwd.clone()), run.cwd.clone()];
     Box::new(move || {
         for folder in folders.into_iter().chain([shell.folder()]).flatten() {
             sinew.cache.invalidate(&folder);
@@ -268,15 +277,16 @@ fn invalidation(host: &Arc<Host>, call: &Call, run: &RunOptions) -> Box<dyn FnOn
 }
 
 fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>, ToolError> {
-    let pairs = env.iter().map(|(name, value)| {
-        let mut bytes = name.bytes();
-        let first = bytes.next().is_some_and(|byte| byte == b'_' || byte.is_ascii_alphabetic());
-        if !first || !bytes.all(|byte| byte == b'_' || byte.is_ascii_alphanumeric()) {
-            return Err(ToolError::Failed(format!("Invalid environment variable name: {name}")));
-        }
-        Ok((name.clone(), value.as_str().map_or_else(|| value.to_string(), String::from)))
+    let pairs = env.iter().map(|(name, value)| match is_variable(name) {
+        true => Ok((name.clone(), value.as_str().map_or_else(|| value.to_string(), String::from))),
+        false => Err(ToolError::Failed(format!("Invalid environment variable name: {name}"))),
     });
     pairs.collect()
+}
+
+fn is_variable(name: &str) -> bool {
+    let letter = |byte: u8| byte == b'_' || byte.is_ascii_alphabetic();
+    name.bytes().next().is_some_and(letter) && name.bytes().all(|byte| letter(byte) || byte.is_ascii_digit())
 }
 
 /// `cd <plain word> && <rest>`

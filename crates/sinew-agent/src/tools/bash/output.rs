@@ -26,6 +26,13 @@ pub(super) struct Output {
     artifact: Artifact,
 }
 
+impl Shown {
+    /// The artifact that holds all of it.
+    pub(super) fn artifact(&self) -> Option<u64> {
+        self.meta.as_ref()?["artifactId"].as_str()?.parse().ok()
+    }
+}
+
 enum Artifact {
     None,
     Open { id: u64, file: BufWriter<File>, written: u64 },
