@@ -4,9 +4,11 @@
 //! | module | knows |
 //! |---|---|
 //! | `scope` | which part of an answer a rule is about |
+//! | `condition` | regular expressions over text that still grows |
 //! | `window` | the newest 64 KB of a part |
 //! | `watcher` | one run: what was found in it and what follows |
 
+mod condition;
 mod scope;
 #[cfg(test)]
 mod tests;
@@ -17,16 +19,14 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use regex::{Regex, RegexBuilder};
 use sinew::walk::{GlobSet, GlobSyntax};
 
 use super::rule::{Bucket, Rule};
 use crate::settings::Settings;
+use condition::Condition;
 pub use scope::{InterruptMode, Scope};
 pub use watcher::Watcher;
 
-/// Bytes that a compiled condition may take: a repetition of a repetition is refused, not built.
-const COMPILED: usize = 1 << 20;
 /// Rules that are held against answers.
 const RULES: usize = 200;
 
@@ -94,7 +94,7 @@ struct StreamRule {
     name: String,
     path: PathBuf,
     body: String,
-    conditions: Vec<Regex>,
+    conditions: Vec<Condition>,
     scopes: Vec<Scope>,
     globs: Vec<GlobSet>,
     interrupt: InterruptMode,
@@ -130,14 +130,12 @@ impl StreamRules {
                 break;
             }
             let mut fault = |what: &str, reason: String| {
-                let reason = reason.lines().last().unwrap_or_default().trim().to_string();
                 warnings.push(format!("{}: {what} is not used: {reason}", rule.path.display()));
             };
-            let conditions: Vec<Regex> = conditions
+            let conditions: Vec<Condition> = conditions
                 .iter()
                 .filter_map(|text| {
-                    let built = RegexBuilder::new(text).size_limit(COMPILED).dfa_size_limit(COMPILED).build();
-                    built.map_err(|error| fault(&format!("condition {text:?}"), error.to_string())).ok()
+                    Condition::new(text).map_err(|reason| fault(&format!("condition {text:?}"), reason)).ok()
                 })
                 .collect();
             let globs: Vec<GlobSet> = rule

@@ -10,6 +10,7 @@ use sinew_llm::message::{AgentMessage, AssistantMessage, text_of};
 use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::provider::Auth;
 
+use super::condition::Condition;
 use super::window::Window;
 use super::*;
 use crate::agent::{AgentSession, AgentSettings, Listener, Models, Outcome, Parts, Reached};
@@ -365,17 +366,17 @@ fn arguments_are_read_without_their_escapes() {
 #[test]
 fn a_window_holds_the_newest_and_finds_across_its_parts() {
     let find = |regex: &str, text: &str, step: usize| {
-        let regex = Regex::new(regex).unwrap();
+        let condition = Condition::new(regex).unwrap();
         let mut window = Window::new(false);
         let mut found = false;
         for part in text.as_bytes().chunks(step) {
             window.push(std::str::from_utf8(part).unwrap());
             if window.is_due() {
-                found |= window.finds(&regex);
+                found |= window.finds(&condition, false);
                 window.looked();
             }
         }
-        found | window.finds(&regex)
+        found | window.finds(&condition, true)
     };
     let long = "x".repeat(500_000);
     for step in [1, 7, 5_000] {
@@ -386,6 +387,41 @@ fn a_window_holds_the_newest_and_finds_across_its_parts() {
         );
         assert!(find(r"\bab\b", &format!("{long} ab {long}"), step));
         assert!(!find("needles", &format!("{long}needle{long}"), step));
+    }
+}
+
+#[test]
+fn what_may_still_change_is_not_found() {
+    check(rule("r", r"\bany\b"), "text", "so anything goes", false);
+    check(rule("r", r"\bany\b"), "text", "so any thing", true);
+    check(rule("r", r"\bany\b"), "text", "so any", true);
+    check(rule("r", "any$"), "text", "any more", false);
+    check(rule("r", "(?m)any$"), "text", "any more any\nmore", true);
+    check(rule("r", "(?m)any$"), "text", "any more any", true);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
+
+    /// What is found does not depend on how the text was divided.
+    #[test]
+    fn a_rule_does_not_see_the_pieces(
+        text in "[ab é\n]{1,30}",
+        at in 0_usize..5,
+        cuts in proptest::collection::vec(1_usize..8, 1..20),
+    ) {
+        const CONDITIONS: [&str; 5] = [r"\bab\b", "a$", "(?m)^b a$", "é+b", r"\Bb"];
+        let condition = Condition::new(CONDITIONS[at]).unwrap();
+        let mut window = Window::new(false);
+        let mut found = false;
+        let (mut characters, mut cuts) = (text.chars().peekable(), cuts.iter().cycle());
+        while characters.peek().is_some() {
+            let piece: String = characters.by_ref().take(*cuts.next().unwrap()).collect();
+            window.push(&piece);
+            found |= window.finds(&condition, false);
+        }
+        let expect = regex::Regex::new(CONDITIONS[at]).unwrap().is_match(&text);
+        proptest::prop_assert_eq!(found || window.finds(&condition, true), expect);
     }
 }
 

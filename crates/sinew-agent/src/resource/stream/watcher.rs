@@ -62,9 +62,9 @@ impl<'a> Watcher<'a> {
         self.turn.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at a block; the names of the rules for which the request must end. `whole`: the paths that a whole call
-    /// names.
-    fn look(&self, turn: &mut Turn, block: usize, whole: Option<&[String]>) -> Option<Vec<String>> {
+    /// Looks at a block; the names of the rules for which the request must end. `ended`: it is whole; `whole`: the paths
+    /// that a whole call names.
+    fn look(&self, turn: &mut Turn, block: usize, ended: bool, whole: Option<&[String]>) -> Option<Vec<String>> {
         let Turn { parts, found, interrupts } = turn;
         let part = parts.get_mut(&block)?;
         let tool = matches!(part.kind, Kind::Tool(_));
@@ -74,7 +74,8 @@ impl<'a> Watcher<'a> {
                 continue;
             }
             let was_found = part.held.contains(&index)
-                || (rule.conditions.iter().any(|regex| part.window.finds(regex)) && self.rules.may_tell(rule));
+                || (rule.conditions.iter().any(|condition| part.window.finds(condition, ended))
+                    && self.rules.may_tell(rule));
             if !was_found {
                 continue;
             }
@@ -146,11 +147,11 @@ impl Watch for Watcher<'_> {
                 let part = turn.parts.get_mut(content_index)?;
                 part.window.push(delta);
                 if part.window.is_due() {
-                    return self.look(turn, *content_index, None);
+                    return self.look(turn, *content_index, false, None);
                 }
             }
             StreamEvent::TextEnd { content_index, .. } | StreamEvent::ThinkingEnd { content_index, .. } => {
-                let found = self.look(turn, *content_index, None);
+                let found = self.look(turn, *content_index, true, None);
                 turn.parts.remove(content_index);
                 return found;
             }
@@ -160,7 +161,7 @@ impl Watch for Watcher<'_> {
                 if part.window.is_empty() {
                     part.window.push(&tool_call.arguments.to_string());
                 }
-                let found = self.look(turn, *content_index, Some(&paths_of(&tool_call.arguments)));
+                let found = self.look(turn, *content_index, true, Some(&paths_of(&tool_call.arguments)));
                 turn.parts.remove(content_index);
                 return found;
             }
@@ -173,7 +174,7 @@ impl Watch for Watcher<'_> {
         let mut turn = self.turn();
         let behind: Vec<usize> =
             turn.parts.iter().filter(|(_, part)| part.window.is_behind()).map(|(block, _)| *block).collect();
-        behind.into_iter().find_map(|block| self.look(&mut turn, block, None))
+        behind.into_iter().find_map(|block| self.look(&mut turn, block, false, None))
     }
 
     fn settle(&self, answer: &AssistantMessage, interrupted: bool) -> Correction {

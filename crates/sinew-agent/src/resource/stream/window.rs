@@ -1,7 +1,8 @@
 //! The newest 64 KB of a part of an answer, as a regular expression sees them.
 
-use regex::Regex;
 use serde_json::Value;
+
+use super::condition::Condition;
 
 /// Bytes that are kept.
 const KEPT: usize = 64 * 1024;
@@ -52,10 +53,10 @@ impl Window {
         self.unseen > 0
     }
 
-    /// Whether `regex` is found in what is kept.
-    pub(super) fn finds(&self, regex: &Regex) -> bool {
+    /// Whether a condition is found in what is kept. `ended`: no more will come.
+    pub(super) fn finds(&self, condition: &Condition, ended: bool) -> bool {
         let start = if self.cut { self.text.chars().next().map_or(0, char::len_utf8) } else { 0 };
-        regex.is_match_at(&self.text, start)
+        condition.is_found(&self.text, start, ended)
     }
 
     /// All was looked at: what is too old is dropped.
