@@ -307,6 +307,7 @@ impl Settings {
                     _ => tools::EditMode::Replace,
                 },
                 fuzzy: self.flag("edit.fuzzy"),
+                stream_guard: self.flag("edit.streamGuard"),
             },
             bash_guard: tools::GuardSettings {
                 enabled: self.flag("bashGuard.enabled"),

@@ -51,6 +51,17 @@ pub trait Tool: Send + Sync {
         None
     }
 
+    /// Whether [`Tool::doomed`] is worth asking.
+    fn guards(&self) -> bool {
+        false
+    }
+
+    /// Why a call can only fail, from those of its arguments that are whole while the others still stream
+    /// ([`finished`]). The answer ends there, and the call is answered with this. It must be quick.
+    fn doomed(&self, _whole: &Value) -> Option<String> {
+        None
+    }
+
     /// Mends what models often get wrong (other names of keys, numbers as strings) before the schema is checked.
     fn prepare(&self, arguments: Value) -> Value {
         arguments
@@ -58,6 +69,29 @@ pub trait Tool: Send + Sync {
 
     /// Does it. The arguments fit the schema. A failure is a text for the model, never the end of a run.
     fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>>;
+}
+
+/// The values of arguments that still stream which can no longer change: all but the last, in each object and list.
+#[must_use]
+pub fn finished(partial: &Value) -> Value {
+    let last = |value: &Value| (value.is_object() || value.is_array()).then(|| finished(value));
+    match partial {
+        Value::Object(fields) => {
+            let mut fields = fields.clone();
+            if let Some((key, value)) = fields.iter().next_back().map(|(key, value)| (key.clone(), last(value))) {
+                match value {
+                    Some(value) => fields.insert(key, value),
+                    None => fields.shift_remove(&key),
+                };
+            }
+            Value::Object(fields)
+        }
+        Value::Array(list) => {
+            let (rest, end) = list.split_at(list.len().saturating_sub(1));
+            Value::Array(rest.iter().cloned().chain(end.iter().filter_map(last)).collect())
+        }
+        _ => Value::Null,
+    }
 }
 
 /// Whether a call may run beside others of its turn.

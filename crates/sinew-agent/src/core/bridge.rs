@@ -9,6 +9,7 @@ use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::guard::{Guard, ended};
 use super::run::Run;
 use super::watch::Watch;
 use crate::event::Event;
@@ -18,19 +19,35 @@ const MERGE: Duration = Duration::from_millis(50);
 /// How long a provider has to end its answer once it was told to.
 const SETTLE: Duration = Duration::from_secs(1);
 
+/// An answer that has come to its end.
+pub(super) struct Answered {
+    /// It carries the error where there was one.
+    pub(super) message: AssistantMessage,
+    /// The watch of the run asked for its end.
+    pub(super) interrupted: bool,
+    /// Why its last call can only fail: it was ended while that came.
+    pub(super) doomed: Option<String>,
+}
+
 /// Reads an answer to its end and tells it as `message_start` and `message_update`; the end of the message is told by
-/// the caller, once it is stored. Gives the final message, which carries the error where there was one, and whether
-/// the watch of the run asked for its end. `cancel` ends the request.
-pub(super) async fn answer(
-    run: &Run<'_>,
-    mut stream: EventStream,
-    cancel: &CancellationToken,
-) -> (AssistantMessage, bool) {
+/// the caller, once it is stored. `cancel` ends the request.
+pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &CancellationToken) -> Answered {
     let mut begun = false;
     let mut interrupted = false;
     let mut waiting: Option<(StreamEvent, Instant)> = None;
     let mut give_up: Option<Instant> = None;
+    let mut guard = Guard::default();
+    let mut look = false;
+    let over = |message, interrupted| Answered { message, interrupted, doomed: None };
     loop {
+        if std::mem::take(&mut look)
+            && !interrupted
+            && !cancel.is_cancelled()
+            && let Some(text) = guard.look(run, stream.partial())
+        {
+            // Dropping the stream ends the request.
+            return Answered { message: ended(stream.partial().snapshot()), interrupted, doomed: Some(text) };
+        }
         let flush_at = waiting.as_ref().map(|(_, since)| *since + MERGE);
         let event = tokio::select! {
             biased;
@@ -45,11 +62,12 @@ pub(super) async fn answer(
                 if !begun {
                     run.emit(Event::MessageStart { message: AgentMessage::Assistant(message.clone()) }).await;
                 }
-                return (message, interrupted);
+                return over(message, interrupted);
             }
             event = stream.next() => event,
             () = at(flush_at) => {
                 flush(run, stream.partial(), &mut waiting).await;
+                look = true;
                 let found = run.watch.filter(|_| !interrupted).and_then(Watch::catch_up);
                 interrupted |= interrupt(run, cancel, found).await;
                 continue;
@@ -57,7 +75,7 @@ pub(super) async fn answer(
         };
         let Some(event) = event else {
             // The stream's contract ends with a last event; a provider that breaks it has said all that there is.
-            return (stream.partial().snapshot(), interrupted);
+            return over(stream.partial().snapshot(), interrupted);
         };
         if !begun {
             begun = true;
@@ -76,6 +94,7 @@ pub(super) async fn answer(
                     } else if since.elapsed() >= MERGE {
                         // A provider that never pauses leaves the timer no turn.
                         flush(run, stream.partial(), &mut waiting).await;
+                        look = true;
                     }
                 }
             }
@@ -86,8 +105,10 @@ pub(super) async fn answer(
         match event {
             StreamEvent::Start => {}
             // It was whole before it could be ended: what the watch stopped does not count as whole.
-            StreamEvent::Done { message, .. } if interrupted => return (aborted(*message), true),
-            StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } => return (*message, interrupted),
+            StreamEvent::Done { message, .. } if interrupted => return over(aborted(*message), true),
+            StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } => {
+                return over(*message, interrupted);
+            }
             event => update(run, stream.partial(), &event).await,
         }
         interrupted |= interrupt(run, cancel, found).await;

@@ -7,6 +7,7 @@
 //! | `bridge` | a provider's stream as events, merged for 50 ms |
 //! | `batch` | the tool calls of one answer: which run beside which, and in which order they count |
 //! | `call` | one call: look up, mend, check, hooks, run, hooks |
+//! | `guard` | calls that can only fail, ended while they stream |
 //! | `hook` | hooks that can hold nothing |
 //! | `queue` | what the user says meanwhile |
 //! | `repair` | messages as a provider accepts them |
@@ -16,6 +17,7 @@
 mod batch;
 mod bridge;
 mod call;
+mod guard;
 mod hook;
 mod queue;
 mod repair;

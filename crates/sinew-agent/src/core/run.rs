@@ -7,11 +7,12 @@ use sinew_llm::message::{AgentMessage, AssistantMessage, Block, LlmMessage, Stop
 use sinew_llm::provider::{Provider, Request};
 use tokio_util::sync::CancellationToken;
 
+use super::batch;
+use super::bridge::{self, Answered};
 use super::hook::ask;
 use super::queue::Queues;
 use super::repair::{Repaired, repair};
 use super::watch::{Correction, Watch, correct};
-use super::{batch, bridge};
 use crate::clock::Clock;
 use crate::event::Event;
 use crate::extension::{Context, Extension};
@@ -271,7 +272,7 @@ impl Run<'_> {
         let request = (self.request)(self.seen(messages, &mut known.repaired).await);
         let cancel = self.cancel.child_token();
         let stream = self.provider.stream(request, cancel.clone());
-        let (mut answer, interrupted) = bridge::answer(self, stream, &cancel).await;
+        let Answered { message: mut answer, interrupted, doomed } = bridge::answer(self, stream, &cancel).await;
         let interrupted = interrupted && !self.cancel.is_cancelled();
         tell_ids_apart(&mut answer, &mut known.ids);
         for block in &mut answer.content {
@@ -294,7 +295,13 @@ impl Run<'_> {
             StopReason::Error | StopReason::Aborted => self.unrun(&calls, super::repair::NO_RESULT).await,
             StopReason::Length => self.unrun(&calls, CUT).await,
             _ if self.cancel.is_cancelled() => self.unrun(&calls, "Operation aborted").await,
-            _ => batch::execute(self, &calls, &correction).await,
+            _ => {
+                // A call that was ended while it came is the last one.
+                let (run, ended) = calls.split_at(calls.len() - usize::from(doomed.is_some()));
+                let mut results = batch::execute(self, run, &correction).await;
+                results.extend(self.unrun(ended, doomed.as_deref().unwrap_or_default()).await);
+                results
+            }
         };
         messages.extend(results.iter().cloned());
         self.journal.turn_end();

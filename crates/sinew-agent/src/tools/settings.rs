@@ -121,11 +121,13 @@ pub struct EditSettings {
     pub mode: EditMode,
     /// Tolerates differences in white space and in typographic characters. Default: `true`.
     pub fuzzy: bool,
+    /// Ends an answer whose edit can only fail while it still comes. Default: `false`.
+    pub stream_guard: bool,
 }
 
 impl Default for EditSettings {
     fn default() -> EditSettings {
-        EditSettings { mode: EditMode::Replace, fuzzy: true }
+        EditSettings { mode: EditMode::Replace, fuzzy: true, stream_guard: false }
     }
 }
 

@@ -78,6 +78,14 @@ impl Tool for Builtin {
         Some(format!("{} {}", self.spec.name, sinew::term::sanitize(line)))
     }
 
+    fn guards(&self) -> bool {
+        self.spec.name == super::edit::SPEC.name && self.host.options.settings.edit.stream_guard
+    }
+
+    fn doomed(&self, whole: &Value) -> Option<String> {
+        super::edit::doomed(&self.host, &self.prepare(whole.clone()))
+    }
+
     fn prepare(&self, arguments: Value) -> Value {
         arguments::mend(&self.parameters(), arguments)
     }

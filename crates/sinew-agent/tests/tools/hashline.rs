@@ -17,7 +17,10 @@ pub(crate) const CASES: &[Case] = &[
 ];
 
 fn stage() -> Stage {
-    Stage::with(Settings { edit: EditSettings { mode: EditMode::Hashline, fuzzy: true }, ..Settings::default() })
+    Stage::with(Settings {
+        edit: EditSettings { mode: EditMode::Hashline, ..EditSettings::default() },
+        ..Settings::default()
+    })
 }
 
 fn patch(text: &str) -> Value {

@@ -83,3 +83,33 @@ fn edits_of_one_file_in_one_turn_all_land() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     assert_eq!(std::fs::read_to_string(stage.path("project/a")).unwrap(), "1\nand\n2\n3\n", "{:?}", stage.said());
 }
+
+#[test]
+fn an_edit_that_can_only_fail_is_ended_while_it_comes() {
+    let long = "x".repeat(4_000);
+    let edit = |path: &str, old: &str| {
+        let arguments = json!({"path": path, "oldText": old, "newText": long});
+        json!({"type": "turn", "chunkDelayMs": 2, "chunk": 16, "content": [
+            {"toolCall": {"name": "edit", "arguments": arguments}}]})
+    };
+    let lines =
+        [call("A", "read", json!({"path": "a"})), edit("none", "one"), edit("a", "two"), edit("a", "one"), text("B")];
+    let stage = Stage::scripted(&lines);
+    stage.write("project/a", "one\n");
+    stage.write("home/agent/settings.json", r#"{"edit": {"streamGuard": true}}"#);
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n\nB\n"), "{}", ran.stderr);
+    let said = stage.said();
+    let results: Vec<&str> = said.iter().filter(|said| said.0 == "toolResult").map(|said| said.1.as_str()).collect();
+    assert_eq!(results[1], "File not found: none");
+    assert!(results[2].starts_with("Could not find the text in a."), "{results:?}");
+    assert!(results[3].starts_with("Applied 1 edit to a."), "{results:?}");
+    let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
+    let entries = file.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let calls = entries.filter_map(|entry| {
+        let arguments = entry.pointer("/message/content/0/arguments")?.as_object()?;
+        Some(arguments.keys().cloned().collect::<Vec<_>>().join(" "))
+    });
+    // The new text was not waited for where it came in vain.
+    assert_eq!(calls.collect::<Vec<_>>(), ["path oldText", "path oldText", "path oldText newText"]);
+}

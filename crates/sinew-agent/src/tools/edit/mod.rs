@@ -77,6 +77,31 @@ struct Change {
     replace_all: bool,
 }
 
+/// Why an edit can only fail whose arguments are whole as far as they stand in `whole`: its file is missing, or a text
+/// to replace is not in it.
+pub(super) fn doomed(host: &Host, whole: &Value) -> Option<String> {
+    let given = whole.get("path")?.as_str()?;
+    let old_text = |change: &Value| change.get("oldText")?.as_str().map(str::to_string);
+    let listed = whole.get("edits").and_then(Value::as_array).into_iter().flatten();
+    let old_texts: Vec<String> = old_text(whole).into_iter().chain(listed.filter_map(old_text)).collect();
+    // What is empty goes to the end of the file, or makes one.
+    if given.contains("://") || old_texts.is_empty() || old_texts.iter().any(String::is_empty) {
+        return None;
+    }
+    let cwd = &host.options.cwd;
+    let path = paths::resolve_from(host, cwd, given);
+    let name = paths::shown(cwd, &path);
+    let Some(content) = save::look(&path, &name).ok()?.content else {
+        return Some(format!("File not found: {name}"));
+    };
+    let change = |old_text| Change { old_text, new_text: String::new(), replace_all: true };
+    let edits: Vec<Change> = old_texts.into_iter().map(change).collect();
+    match replaced(&name, &content, &edits, host.options.settings.edit.fuzzy) {
+        Err(Fault::NotFound(text)) => Some(text),
+        _ => None,
+    }
+}
+
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { path: given, old_text, new_text, replace_all, mut edits } = arguments::parse(call)?;
     match (old_text, new_text) {
