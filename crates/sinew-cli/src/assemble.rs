@@ -21,12 +21,19 @@ use tokio_util::sync::CancellationToken;
 use crate::args::Args;
 use crate::config::{Config, Environment, Paths};
 use crate::failure::Failure;
+use crate::log::{Log, Timing};
 use crate::models::{self, Chooser};
 use crate::modes::{self, Look};
 use crate::{guards, prompt, resources, secrets, sessions};
 
 /// Runs the prompts of the command line and gives the exit code.
-pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, config: Config) -> Result<u8, Failure> {
+pub(crate) async fn run(
+    args: &Args,
+    environment: &Environment,
+    paths: &Paths,
+    config: Config,
+    timing: &mut Timing,
+) -> Result<u8, Failure> {
     let json = args.value("mode") == Some("json");
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let Config { settings, mut warnings, trusted } = config;
@@ -57,7 +64,21 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
     note(&mut session, resumed, &reached.model.key(), &before.thinking_level, thinking);
 
     let keys = chooser.key_names();
-    let extensions = guards::extensions(args, environment, paths, &settings, trusted, &keys, &mut warnings)?;
+    let mut extensions = guards::extensions(args, environment, paths, &settings, trusted, &keys, &mut warnings)?;
+    if environment.get("SINEW_LOG") == Some("debug") {
+        match Log::open(&paths.agent, &secrets) {
+            Ok(log) => {
+                log.line(&format!(
+                    "sinew {} begins: {} in {}",
+                    env!("CARGO_PKG_VERSION"),
+                    session.id(),
+                    paths.cwd.display()
+                ));
+                extensions.insert(0, Arc::new(log));
+            }
+            Err(error) => warnings.push(format!("SINEW_LOG: {}: {error}", paths.agent.join("sinew.log").display())),
+        }
+    }
     let host = host(environment, paths, &settings, &session, &chooser, args);
     restore(&host, &before.messages);
     // The agent builds its own: a long conversation is not held twice.
@@ -103,6 +124,7 @@ pub(crate) async fn run(args: &Args, environment: &Environment, paths: &Paths, c
         tool_lines: environment.stdout || settings.flag("verbose"),
         colour: environment.colour(environment.stderr),
     };
+    timing.mark("ready");
     let code = modes::run(agent, &host, prompts, warnings, look).await;
     host.close();
     Ok(code)

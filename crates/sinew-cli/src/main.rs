@@ -14,6 +14,7 @@
 //! | `resources` | which skills, commands, templates and rules count |
 //! | `assemble` | an agent made of all that |
 //! | `guards` | hooks and permissions: what looks at calls before they run |
+//! | `log` | `SINEW_LOG` and `SINEW_TIMING` |
 //! | `modes` | what of its events goes where, signals, exit codes |
 //! | `failure` | why the program ends before an agent begins |
 //!
@@ -28,6 +29,7 @@ mod config;
 mod configure;
 mod failure;
 mod guards;
+mod log;
 mod models;
 mod modes;
 mod prompt;
@@ -74,6 +76,7 @@ fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
 }
 
 fn run(args: &Args) -> Result<u8, Failure> {
+    let mut timing = log::Timing::begin();
     let mut environment = config::Environment::read();
     let paths = config::Paths::find(args, &environment)?;
     if let Some(code) = commands::run(args, &mut environment, &paths)? {
@@ -89,15 +92,20 @@ fn run(args: &Args) -> Result<u8, Failure> {
     }
     let may_ask = assemble::is_interactive(args, &environment);
     let config = config::load(args, &mut environment, &paths, may_ask);
+    timing.mark("settings");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;
     let code = runtime.block_on(async {
         if args.has("list-models") {
             return commands::list_models(args, &environment, &paths, &config).await;
         }
-        assemble::run(args, &environment, &paths, config).await
+        assemble::run(args, &environment, &paths, config, &mut timing).await
     });
     // A write to a pipe that nobody reads must not keep the process.
     runtime.shutdown_background();
+    timing.mark("end");
+    if environment.is_on("SINEW_TIMING") {
+        timing.tell();
+    }
     code
 }

@@ -24,6 +24,9 @@ const TAIL: &str = "
 A key comes from --api-key, auth.json, the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …) or
 models.json. Settings stand in ~/.sinew/agent/settings.json and .sinew/settings.json; SINEW_HOME moves the first.
 
+SINEW_LOG=debug writes what happens to sinew.log beside the settings; SINEW_TIMING=1 says how long it took. NO_COLOR and
+FORCE_COLOR decide about colours.
+
 Tools run with your rights; there is no sandbox. Use a container where that matters.
 
 Exit codes: 0 done, 1 the run ended with an error, 2 usage, 3 configuration, 4 --max-turns reached, 130 and 143 ended
@@ -35,7 +38,7 @@ pub(crate) fn help() -> String {
     let mut out = HEAD.to_string();
     for (group, title) in Group::ALL {
         out.push_str(&format!("\n{title}:\n"));
-        for flag in FLAGS.iter().filter(|flag| flag.group == group && flag.available) {
+        for flag in FLAGS.iter().filter(|flag| flag.group == group && flag.listed) {
             let name = shape(flag);
             if name.chars().count() > 34 {
                 out.push_str(&format!("  {name}\n  {:34}  {}\n", "", flag.help));

@@ -44,14 +44,21 @@ pub(crate) struct Flag {
     pub(crate) help: &'static str,
     /// False: the flag is known, and using it is an error that says so.
     pub(crate) available: bool,
+    /// False: `--help` does not name it.
+    pub(crate) listed: bool,
 }
 
 const fn flag(group: Group, short: &'static str, long: &'static str, takes: Takes, help: &'static str) -> Flag {
-    Flag { long, short, takes, group, help, available: true }
+    Flag { long, short, takes, group, help, available: true, listed: true }
 }
 
 const fn later(group: Group, short: &'static str, long: &'static str, takes: Takes, help: &'static str) -> Flag {
-    Flag { long, short, takes, group, help, available: false }
+    Flag { long, short, takes, group, help, available: false, listed: false }
+}
+
+/// Switches off what this version does not have: it does what it says, and there is nothing to tell.
+const fn already(group: Group, long: &'static str, help: &'static str) -> Flag {
+    Flag { long, short: "", takes: Takes::Nothing, group, help, available: true, listed: false }
 }
 
 use Group::{Model, Output, Prompt, Resources, Run, Sessions, Tools};
@@ -62,7 +69,7 @@ use Takes::{Nothing, Optional, Value};
 #[rustfmt::skip]
 pub(crate) static FLAGS: &[Flag] = &[
     flag(Output, "p", "print", Nothing, "answer on stdout and leave"),
-    flag(Output, "", "mode", Value("text|json|rpc"), "text for people, json for programs: one event per line"),
+    flag(Output, "", "mode", Value("text|json"), "text for people, json for programs: one event per line"),
     flag(Output, "", "verbose", Nothing, "show tools and thoughts on stderr, and every warning"),
     later(Output, "", "export", Value("IN"), "write a session as one HTML file"),
     flag(Output, "", "list-models", Optional("FILTER"), "list the models and leave"),
@@ -103,9 +110,9 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Resources, "", "no-skills", Nothing, "load no skill"),
     flag(Resources, "", "no-prompt-templates", Nothing, "load no prompt template"),
     flag(Resources, "", "no-rules", Nothing, "load no rule"),
-    flag(Resources, "", "no-themes", Nothing, "load no theme"),
-    flag(Resources, "", "no-extensions", Nothing, "load no extension"),
-    flag(Resources, "", "no-mcp", Nothing, "start no MCP server"),
+    already(Resources, "no-themes", "load no theme"),
+    already(Resources, "no-extensions", "load no extension"),
+    already(Resources, "no-mcp", "start no MCP server"),
     flag(Run, "", "max-turns", Value("N"), "questions to the model at most; 0 is no limit"),
     flag(Run, "", "cwd", Value("DIR"), "work in this folder"),
     flag(Run, "", "offline", Nothing, "no network but for the model"),

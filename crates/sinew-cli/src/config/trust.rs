@@ -37,11 +37,7 @@ pub(crate) struct Trust {
 /// project is not trusted.
 pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths, may_ask: bool) -> Trust {
     let file = dotenv::read(&paths.cwd.join(".env"));
-    let registry = Registry::builtin(None);
-    let key = |name: &str| registry.providers().iter().any(|entry| entry.env.iter().any(|known| known == name));
-    let may = |name: &str| key(name) || VARIABLES.contains(&name);
-    let variables: Vec<_> =
-        file.pairs.into_iter().filter(|(name, _)| may(name) && environment.get(name).is_none()).collect();
+    let variables = allowed(file.pairs, environment);
     let mut trust =
         Trust { trusted: args.has("trust"), refused: args.has("no-trust"), variables, warnings: Vec::new() };
     if trust.trusted || trust.refused {
@@ -82,6 +78,17 @@ pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths, may_
         }
     }
     trust
+}
+
+/// The variables that a trusted project may set, where they are not set.
+fn allowed(mut pairs: Vec<(String, String)>, environment: &Environment) -> Vec<(String, String)> {
+    if pairs.is_empty() {
+        return pairs;
+    }
+    let registry = Registry::builtin(None);
+    let key = |name: &str| registry.providers().iter().any(|entry| entry.env.iter().any(|known| known == name));
+    pairs.retain(|(name, _)| (VARIABLES.contains(&name.as_str()) || key(name)) && environment.get(name).is_none());
+    pairs
 }
 
 /// Asks. None: there was no answer.

@@ -169,3 +169,31 @@ fn settings_that_cannot_be_used_are_named_and_the_rest_applies() {
     assert!(ran.stderr.contains("fileGuard: a project may not set this"), "{}", ran.stderr);
     assert!(!stage.play(&["-p", "--trust", "go"]).stderr.contains("fileGuard"));
 }
+
+#[test]
+fn a_log_and_times_are_written_where_they_are_asked_for() {
+    let key = "sk-of-the-user-0123";
+    let stage = Stage::scripted(&[call("A", "bash", json!({"command": format!("echo {key}")})), text("B")]);
+    let mut command = stage.command(&["--script", "script.jsonl", "-p", "go"]);
+    command.env("SINEW_LOG", "debug").env("SINEW_TIMING", "1").env("OPENAI_API_KEY", key);
+    let ran = finish(command);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n\nB\n"), "{}", ran.stderr);
+    assert!(ran.stderr.starts_with("Timing: settings ") && ran.stderr.contains("ready "), "{}", ran.stderr);
+    let log = std::fs::read_to_string(stage.agent().join("sinew.log")).unwrap();
+    assert!(log.contains("agent_start") && log.contains("tool_execution_end") && !log.contains(key), "{log}");
+    let quiet = Stage::scripted(&[text("B")]);
+    assert_eq!(quiet.play(&["-p", "go"]).stderr, "");
+    assert!(!quiet.agent().join("sinew.log").exists());
+}
+
+#[test]
+fn help_names_what_works() {
+    let stage = Stage::new();
+    let help = stage.run(&["--help"]).stdout;
+    for later in ["rpc", "--export", "--theme", "--mcp", "--extension"] {
+        assert!(!help.contains(later), "{later}");
+    }
+    // Switching off what is not there is no error.
+    let stage = Stage::scripted(&[text("B")]);
+    assert_eq!(stage.play(&["-p", "--no-mcp", "--no-themes", "--no-extensions", "go"]).code, Some(0));
+}

@@ -1,0 +1,148 @@
+//! `SINEW_LOG=debug`: what happens, in `<agent>/sinew.log`; `SINEW_TIMING=1`: how long it took, on stderr.
+
+use std::borrow::Cow;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sinew_agent::clock::{Clock, SystemClock, iso};
+use sinew_agent::event::Event;
+use sinew_agent::extension::{Context, Extension};
+use sinew_agent::secrets::Secrets;
+use sinew_agent::tool::Boxed;
+
+/// Bytes of a file at most, and how many files are kept.
+const LARGEST: u64 = 5 << 20;
+const FILES: u32 = 3;
+/// Characters of an event that are kept.
+const SHOWN: usize = 2_000;
+
+/// Writes every event but the pieces of answers, without values of keys.
+pub(crate) struct Log {
+    path: PathBuf,
+    file: Mutex<Option<File>>,
+    secrets: Arc<Secrets>,
+}
+
+impl Log {
+    /// Opens the file in `folder`, which is made where it is missing.
+    pub(crate) fn open(folder: &Path, secrets: &Arc<Secrets>) -> std::io::Result<Log> {
+        let mut builder = std::fs::DirBuilder::new();
+        std::os::unix::fs::DirBuilderExt::mode(builder.recursive(true), 0o700);
+        builder.create(folder)?;
+        let path = folder.join("sinew.log");
+        let file = Mutex::new(Some(append(&path)?));
+        Ok(Log { path, file, secrets: Arc::clone(secrets) })
+    }
+
+    pub(crate) fn line(&self, text: &str) {
+        let text = text.replace(['\n', '\r'], " ");
+        let text = self.secrets.hidden(&text).unwrap_or(text);
+        let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
+        let line = format!("{} {} {}\n", iso(SystemClock.now()), std::process::id(), &text[..end]);
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        // A log that cannot be written is no reason to end anything.
+        let _ = self.write(&mut file, &line);
+    }
+
+    fn write(&self, file: &mut Option<File>, line: &str) -> std::io::Result<()> {
+        let full = match file {
+            Some(file) => file.metadata()?.len() + line.len() as u64 > LARGEST,
+            None => false,
+        };
+        if full {
+            *file = None;
+            let name = |number: u32| match number {
+                0 => self.path.clone(),
+                number => self.path.with_extension(format!("log.{number}")),
+            };
+            for number in (1..FILES).rev() {
+                let moved = std::fs::rename(name(number - 1), name(number));
+                moved.or_else(|error| if crate::config::is_missing(&error) { Ok(()) } else { Err(error) })?;
+            }
+        }
+        let file = match file {
+            Some(file) => file,
+            none => none.insert(append(&self.path)?),
+        };
+        file.write_all(line.as_bytes())
+    }
+}
+
+fn append(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    std::os::unix::fs::OpenOptionsExt::mode(options.append(true).create(true), 0o600);
+    options.open(path)
+}
+
+impl Extension for Log {
+    fn name(&self) -> Cow<'static, str> {
+        "log".into()
+    }
+
+    fn on_event<'a>(&'a self, event: &'a Event, _context: &'a Context) -> Boxed<'a, Result<(), String>> {
+        Box::pin(async move {
+            if matches!(event, Event::MessageUpdate { .. }) {
+                return Ok(());
+            }
+            // A value that is not JSON-safe stands escaped; it is hidden before it is written so.
+            let mut value = serde_json::to_value(event).map_err(|error| error.to_string())?;
+            self.secrets.hide_json(&mut value);
+            self.line(&value.to_string());
+            Ok(())
+        })
+    }
+}
+
+/// How long the parts of a run took.
+pub(crate) struct Timing {
+    begun: Instant,
+    parts: Vec<(&'static str, Duration)>,
+}
+
+impl Timing {
+    pub(crate) fn begin() -> Timing {
+        Timing { begun: Instant::now(), parts: Vec::new() }
+    }
+
+    /// A part is over.
+    pub(crate) fn mark(&mut self, part: &'static str) {
+        self.parts.push((part, self.begun.elapsed()));
+    }
+
+    /// One line: when each part was over, counted from the start.
+    pub(crate) fn tell(&self) {
+        let milliseconds = |time: &Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
+        let parts: Vec<String> =
+            self.parts.iter().map(|(part, time)| format!("{part} {}", milliseconds(time))).collect();
+        // Nobody is left to tell when stderr is closed.
+        let _ = writeln!(std::io::stderr(), "Timing: {}", parts.join(", "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_kept_small_and_few_and_hold_no_value() {
+        let folder = tempfile::tempdir().unwrap();
+        let secrets = crate::secrets::none();
+        secrets.add("sk-secret-value");
+        let log = Log::open(folder.path(), &secrets).unwrap();
+        log.line(&format!("a sk-secret-value{}", "b".repeat(4_000)));
+        let first = std::fs::read_to_string(folder.path().join("sinew.log")).unwrap();
+        assert!(!first.contains("sk-secret-value") && first.len() < SHOWN + 200, "{first}");
+        // 3 files and a bit.
+        for _ in 0..9_000 {
+            log.line(&"x".repeat(SHOWN));
+        }
+        let mut sizes = Vec::new();
+        for entry in std::fs::read_dir(folder.path()).unwrap() {
+            sizes.push(entry.unwrap().metadata().unwrap().len());
+        }
+        assert!(sizes.len() == 3 && sizes.iter().all(|size| *size <= LARGEST), "{sizes:?}");
+    }
+}
