@@ -112,12 +112,32 @@ pub(super) fn is_below(path: &str) -> bool {
     KEYS.iter().any(|key| matches!(key.kind, Kind::Object) && inside(&key))
 }
 
-/// The key whose name is nearest to `path`, unless all are far.
+/// The key whose name is nearest to `path`, unless all are far: the same but for the case of letters, the same last
+/// word, or few letters off.
 pub(super) fn nearest(path: &str) -> Option<&'static str> {
-    let lower = path.to_lowercase();
-    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_lowercase();
-    let same = KEYS.iter().find(|key| key.path.to_lowercase() == lower || last(key.path) == lower);
-    same.or_else(|| KEYS.iter().find(|key| last(key.path) == last(path))).map(|key| key.path)
+    let path = path.to_lowercase();
+    let last = |path: &str| path.rsplit('.').next().unwrap_or_default().to_string();
+    let away = |key: &Key| {
+        let known = key.path.to_lowercase();
+        let least = if last(&known) == last(&path) { 1 } else { usize::MAX };
+        (least.min(edits(&path, &known)), key.path)
+    };
+    // More edits than a third of the name make another name.
+    KEYS.iter().map(away).min().filter(|(edits, _)| *edits <= path.len().max(3) / 3).map(|(_, known)| known)
+}
+
+/// How many letters must be added, removed or replaced.
+fn edits(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.bytes().enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], i + 1);
+        for (j, right) in b.bytes().enumerate() {
+            let replaced = corner + usize::from(left != right);
+            corner = row[j + 1];
+            row[j + 1] = replaced.min(corner + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
 }
 
 use Kind::{Flag, List, Number, Object, Signed, Text, Texts, Word};

@@ -67,13 +67,17 @@ proptest! {
     /// What bash runs is found, or the user is asked.
     #[cfg(unix)]
     #[test]
-    fn bash_runs_nothing_that_is_not_seen(picks in prop::collection::vec(0..PIECES.len(), 1..10)) {
+    fn bash_runs_nothing_that_is_not_seen(
+        before in prop::collection::vec(0..PIECES.len(), 0..5),
+        behind in prop::collection::vec(0..PIECES.len(), 0..5),
+    ) {
         use std::os::unix::fs::PermissionsExt;
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("git");
         fs::write(&program, "#!/bin/sh\n[ \"$1\" = push ] && : > \"${0%/*}/ran\"\n").unwrap();
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-        let line: String = picks.into_iter().map(|pick| PIECES[pick]).collect();
+        let picks = before.into_iter().chain([0]).chain(behind);
+        let line: String = picks.map(|pick| PIECES[pick]).collect();
         let mut bash = std::process::Command::new("timeout");
         bash.args(["20", "bash", "-c", &line]).current_dir(folder.path());
         bash.stdin(std::process::Stdio::null()).stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());

@@ -56,6 +56,8 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     check(&stage, &["set", "maxTurns", "many"], 2, "", "config set maxTurns: expected a whole number, got \"many\"");
     check(&stage, &["set", "cacheRetention", "ever"], 2, "", "expected one of none, short, long");
     check(&stage, &["set", "maxturns", "3"], 2, "", "unknown key; did you mean maxTurns?");
+    check(&stage, &["set", "retry.enabeld", "false"], 2, "", "did you mean retry.enabled?");
+    check(&stage, &["set", "enabledmodel", "[]"], 2, "", "did you mean enabledModels?");
     check(&stage, &["get", "retries"], 2, "", "config get retries: unknown key");
     check(&stage, &["set", "retry", "3"], 2, "", "expected an object");
     check(&stage, &["set", "maxTurns"], 2, "", "use sinew config get [KEY]");
