@@ -17,7 +17,7 @@ use sinew_llm::model::ThinkingLevel;
 use sinew_llm::models::plain_json;
 use sinew_llm::provider::CacheRetention;
 
-use crate::agent::{AgentSettings, CompactionSettings, RetrySettings};
+use crate::agent::{AgentSettings, BranchSummarySettings, CompactionSettings, RetrySettings};
 use crate::compaction::Limits;
 use crate::core::{Interrupt, Mode, RunSettings, ToolExecution};
 use crate::files;
@@ -270,6 +270,11 @@ impl Settings {
                 remote_endpoint: self.text("compaction.remoteEndpoint"),
             },
             http: HttpConfig::default(),
+            branch_summary: BranchSummarySettings {
+                enabled: self.flag("branchSummary.enabled"),
+                reserve: self.number("branchSummary.reserveTokens"),
+            },
+            titles: false,
             promotion: self.flag("contextPromotion.enabled"),
             todo_reminders: self.flag("todo.reminders"),
             steering_mode: mode("steeringMode"),

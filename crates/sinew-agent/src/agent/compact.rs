@@ -169,23 +169,33 @@ async fn summarise(
     let history = if old.is_empty() {
         previous.map(str::to_string)
     } else {
-        Some(ask(agent, current, old, previous, instructions, cancel).await?)
+        Some(ask(agent, current, old, previous, instructions, Purpose::Context, cancel).await?)
     };
     if found.turn.is_none() {
         return history.ok_or_else(|| Error::new(ErrorCode::InvalidState, "Nothing to compact"));
     }
-    let prefix = ask(agent, current, &messages[turn..found.kept], None, instructions, cancel).await?;
+    let prefix = ask(agent, current, &messages[turn..found.kept], None, instructions, Purpose::Context, cancel).await?;
     Ok(joined(history.as_deref(), &prefix))
+}
+
+/// What is summed up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The beginning of a context.
+    Context,
+    /// A branch that is left.
+    Branch,
 }
 
 /// Asks the remote server, if there is one, and then the candidates, one after another, each again after a passing
 /// failure.
-async fn ask(
+pub(super) async fn ask(
     agent: &AgentSession,
     current: &Reached,
     messages: &[AgentMessage],
     previous: Option<&str>,
     instructions: Option<&str>,
+    purpose: Purpose,
     cancel: &CancellationToken,
 ) -> Result<String> {
     let settings = &agent.settings.compaction;
@@ -198,7 +208,7 @@ async fn ask(
         request_text(&input, previous, instructions)
     };
     let mut last = Error::new(ErrorCode::Unsupported, "no model to sum up with");
-    if let Some(endpoint) = &settings.remote_endpoint {
+    if let (Some(endpoint), Purpose::Context) = (&settings.remote_endpoint, purpose) {
         let client = HttpClient::new(agent.settings.http.clone());
         let prompt = text(current);
         match once_or_more(agent, cancel, || remote(&client, endpoint, &prompt, cancel)).await {

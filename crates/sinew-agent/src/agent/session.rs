@@ -16,6 +16,7 @@ use super::compact::{self, Compacted};
 use super::fanout::{Fanout, Listener};
 use super::keep::Keep;
 use super::models::{Models, Reached};
+use super::navigate::BranchSummarySettings;
 use super::retry::RetrySettings;
 use crate::clock::Clock;
 use crate::compaction::Limits;
@@ -75,6 +76,10 @@ pub struct AgentSettings {
     pub thinking_budgets: Vec<(ThinkingLevel, u64)>,
     /// Tokens of an answer at most.
     pub max_tokens: Option<u64>,
+    /// Branches that are left.
+    pub branch_summary: BranchSummarySettings,
+    /// A session without title gets one after its first answer. Default false: a request more.
+    pub titles: bool,
     /// How the agent itself connects; providers have their own.
     pub http: HttpConfig,
 }
@@ -125,7 +130,7 @@ pub(super) struct State {
     pub(super) tools: Toolset,
 }
 
-type Seen<'a> = tokio::sync::MutexGuard<'a, Vec<AgentMessage>>;
+pub(super) type Seen<'a> = tokio::sync::MutexGuard<'a, Vec<AgentMessage>>;
 
 /// An agent: one session, one run at a time, any number of listeners. Every channel is bounded.
 pub struct AgentSession {
@@ -248,6 +253,11 @@ impl AgentSession {
             self.queue_changed().await;
         };
         self.emit(Event::AgentSettled {}).await;
+        if self.settings.titles && matches!(outcome.stop, Stop::Done | Stop::OutputLimit) {
+            // The next prompt may come meanwhile. A session without title is none the worse, and the next answer
+            // asks again.
+            let _ = self.give_title().await;
+        }
         Outcome { messages, ..outcome }
     }
 
@@ -296,6 +306,25 @@ impl AgentSession {
         let cancel = CancellationToken::new();
         *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
         compact::compact(self, &mut seen, compact::Reason::Manual, instructions, &cancel).await
+    }
+
+    /// The right to change what the model has seen, while no run is active.
+    pub(super) fn idle(&self) -> Result<Seen<'_>> {
+        self.messages.try_lock().map_err(|_| {
+            Error::new(ErrorCode::InvalidState, "Agent is already processing: wait until it is done, or abort it")
+        })
+    }
+
+    /// The token of something that runs in place of a prompt; [`AgentSession::abort`] ends it.
+    pub(super) fn begin(&self) -> CancellationToken {
+        let cancel = CancellationToken::new();
+        *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        cancel
+    }
+
+    /// A token of something that runs beside prompts: it ends with the last one.
+    pub(super) fn begin_beside(&self) -> CancellationToken {
+        self.cancel.lock().unwrap_or_else(PoisonError::into_inner).child_token()
     }
 
     /// Whether a run is active.

@@ -34,13 +34,13 @@ impl Models for Known {
 
 pub(super) struct Stage {
     pub(super) agent: AgentSession,
-    provider: Arc<Played>,
+    pub(super) provider: Arc<Played>,
     pub(super) listener: Listener,
     path: PathBuf,
-    folder: tempfile::TempDir,
+    pub(super) folder: tempfile::TempDir,
 }
 
-fn options(folder: &Path) -> SessionOptions {
+pub(super) fn options(folder: &Path) -> SessionOptions {
     let clock = Arc::new(FixedClock::at(1_769_851_800_000));
     SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Turn, clock }
 }
@@ -94,13 +94,13 @@ impl Stage {
     }
 
     /// What the agent has seen is what a resume will see.
-    fn laws(&self) {
+    pub(super) fn laws(&self) {
         let live = self.agent.messages.try_lock().unwrap().clone();
         let kept = self.agent.session().context(&Defaults::default()).unwrap().messages;
         assert_eq!(live, kept);
     }
 
-    fn asked(&self) -> usize {
+    pub(super) fn asked(&self) -> usize {
         self.provider.next.load(Ordering::SeqCst)
     }
 }

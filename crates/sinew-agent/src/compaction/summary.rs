@@ -12,7 +12,8 @@ const OUTPUT: usize = 2_000;
 pub const SUMMARY_SYSTEM: &str = "You sum up a conversation between a user and a coding agent, so that the agent can go \
 on from your summary alone. Do not continue the conversation and do not answer questions in it. Write only the summary.";
 
-const SECTIONS: &str = "Write the summary with these sections:
+/// The sections that a summary is asked for.
+pub const SECTIONS: &str = "Write the summary with these sections:
 
 ## Goal
 What the user wants.

@@ -34,7 +34,7 @@ mod tests;
 
 pub use queue::{Full, Mode, QUEUE_LIMIT, Queues};
 pub use repair::repair;
-pub(crate) use run::tell_event;
 pub use run::{Ended, Interrupt, Journal, Run, RunSettings, Sink, ToolExecution, Toolset};
+pub(crate) use run::{changed, tell_event};
 pub use schema::validate;
 pub use watch::{Correction, Watch};

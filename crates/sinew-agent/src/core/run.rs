@@ -312,18 +312,9 @@ impl Run<'_> {
 
     /// What the model sees of `messages`: as the extensions change it, in the shape that a provider accepts.
     async fn seen(&self, messages: &[AgentMessage], repaired: &mut Repaired) -> Vec<Arc<LlmMessage>> {
-        let context = self.context();
-        let mut changed: Option<Vec<AgentMessage>> = None;
-        for extension in self.extensions {
-            let given = changed.as_deref().unwrap_or(messages);
-            match ask(&self.cancel, async { extension.transform_context(given, &context).await }).await.flatten() {
-                Ok(None) => {}
-                Ok(new) => changed = new,
-                Err(error) => {
-                    let (extension_path, event) = (extension.name().into_owned(), "context".to_string());
-                    self.emit(Event::ExtensionError { extension_path, event, error }).await;
-                }
-            }
+        let (changed, faults) = changed(self.extensions, messages, &self.context()).await;
+        for fault in faults {
+            self.emit(fault).await;
         }
         match changed {
             Some(changed) => repair(&changed),
@@ -348,6 +339,27 @@ impl Run<'_> {
         }
         results
     }
+}
+
+/// The messages as the extensions change them, if one does, and the faults of those that could not.
+pub(crate) async fn changed(
+    extensions: &[Arc<dyn Extension>],
+    messages: &[AgentMessage],
+    context: &Context,
+) -> (Option<Vec<AgentMessage>>, Vec<Event>) {
+    let (mut changed, mut faults): (Option<Vec<AgentMessage>>, _) = (None, Vec::new());
+    for extension in extensions {
+        let given = changed.as_deref().unwrap_or(messages);
+        match ask(&context.cancel, async { extension.transform_context(given, context).await }).await.flatten() {
+            Ok(None) => {}
+            Ok(new) => changed = new,
+            Err(error) => {
+                let (extension_path, event) = (extension.name().into_owned(), "context".to_string());
+                faults.push(Event::ExtensionError { extension_path, event, error });
+            }
+        }
+    }
+    (changed, faults)
 }
 
 /// Tells an event to the extensions, in load order, and to `sink`. A hook that fails is reported to `sink` alone: it

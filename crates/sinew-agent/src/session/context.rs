@@ -113,6 +113,14 @@ fn state(body: Body, context: &mut Context, pruned: &mut HashSet<String>) {
     }
 }
 
+impl Entry {
+    /// The message that the entry becomes; none for one that only sets something, and for a compaction.
+    #[must_use]
+    pub fn into_message(self) -> Option<AgentMessage> {
+        message(self)
+    }
+}
+
 /// The message that an entry becomes.
 fn message(entry: Entry) -> Option<AgentMessage> {
     let timestamp = clock::from_iso(&entry.timestamp).unwrap_or_default();

@@ -112,7 +112,7 @@ pub enum Body {
     },
     /// What happened on a branch that was left.
     BranchSummary {
-        /// The entry that was the leaf, or `root`.
+        /// The entry behind which it stands, or `root`.
         from_id: String,
         /// The summary.
         summary: String,

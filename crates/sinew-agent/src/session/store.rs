@@ -334,6 +334,18 @@ impl Session {
         Ok(common.map(|at| &*self.tree.nodes[at].id))
     }
 
+    /// The entries that are no longer on the path when the leaf moves to `place`, oldest first.
+    ///
+    /// # Errors
+    /// No entry has the id, or the file can no longer be read.
+    pub fn left_behind(&self, place: Option<&str>) -> Result<Vec<Entry>> {
+        let place = place.map(|id| self.position(id)).transpose()?;
+        let shared = self.tree.common(self.tree.leaf(), place);
+        let path = self.tree.path(self.tree.leaf());
+        let from = shared.and_then(|at| path.iter().position(|&on| on == at)).map_or(0, |at| at + 1);
+        path[from..].iter().map(|&at| self.read(at)).collect()
+    }
+
     /// The newest title that an entry gives, else the header's.
     #[must_use]
     pub fn title(&self) -> Option<String> {

@@ -1,0 +1,97 @@
+//! Handing a task over: the model sums up for a successor that knows nothing, and a new session begins with that.
+
+use std::path::PathBuf;
+
+use sinew::base::{Error, ErrorCode, Result};
+use sinew_llm::message::{LlmMessage, StopReason};
+use sinew_llm::provider::{Request, ToolChoice};
+
+use super::session::AgentSession;
+use crate::compaction::SECTIONS;
+use crate::core::changed;
+use crate::session::{Body, Target};
+
+/// What a handoff made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandedOff {
+    /// What the model wrote.
+    pub text: String,
+    /// The file of the new session, where this one has a file.
+    pub path: Option<PathBuf>,
+}
+
+impl AgentSession {
+    /// Asks the model for everything that a successor needs, with the system prompt, tools and history of the last
+    /// turn, so that the provider's cache holds, and begins a new session with the answer. This one is unchanged.
+    /// Opening the new one is the caller's.
+    ///
+    /// # Errors
+    /// A run is active, there is `Nothing to hand off (no messages yet)`, somebody ended it (`Handoff cancelled`), or
+    /// `Handoff failed: <why>`; an empty answer is a failure.
+    pub async fn handoff(&self, focus: Option<&str>) -> Result<HandedOff> {
+        let seen = self.idle()?;
+        if seen.len() < 2 {
+            return Err(Error::new(ErrorCode::InvalidState, "Nothing to hand off (no messages yet)"));
+        }
+        let cancel = self.begin();
+        let failed = |cause: &str| Error::new(ErrorCode::Io, format!("Handoff failed: {cause}"));
+        let context = crate::extension::Context { cancel: cancel.clone(), ..self.context.clone() };
+        let (changed, faults) = changed(&self.extensions, &seen, &context).await;
+        for fault in faults {
+            self.emit(fault).await;
+        }
+        let mut messages = crate::core::repair(changed.as_deref().unwrap_or(&seen));
+        messages.push(LlmMessage::user(wish(focus)).into());
+        let request = Request { tool_choice: ToolChoice::None, lane: Some("handoff".into()), ..self.request(messages) };
+        let provider = self.model().provider;
+        let answer = tokio::select! {
+            answer = provider.stream(request, cancel.child_token()).result() => answer,
+            () = cancel.cancelled() => return Err(Error::new(ErrorCode::Aborted, "Handoff cancelled")),
+        };
+        if matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
+            return Err(failed(answer.error_message.as_deref().unwrap_or("the request failed")));
+        }
+        let text = answer.text().trim().to_string();
+        if text.is_empty() {
+            return Err(failed("the answer was empty"));
+        }
+        let (model, level) = {
+            let state = self.state();
+            (state.reached.model.key(), state.thinking.as_str().to_string())
+        };
+        let session = self.session();
+        let path = match session.path().filter(|path| path.is_file()).and_then(|path| path.parent()) {
+            Some(folder) => Some(session.successor(
+                Target { folder, cwd: &self.context.cwd },
+                vec![
+                    Body::ModelChange { model, role: None, provider: None, model_id: None },
+                    Body::ThinkingLevelChange { thinking_level: level },
+                    Body::CustomMessage {
+                        custom_type: "handoff".into(),
+                        content: framed(&text).into(),
+                        display: true,
+                        details: None,
+                        attribution: None,
+                    },
+                ],
+            )?),
+            None => None,
+        };
+        Ok(HandedOff { text, path })
+    }
+}
+
+fn wish(focus: Option<&str>) -> String {
+    let mut text = format!(
+        "Another agent takes over this task in a new session and knows nothing of this one. Write down everything that \
+it needs. Do not go on with the task and call no tool. {SECTIONS}"
+    );
+    if let Some(focus) = focus {
+        text.push_str(&format!("\n\nAdditional focus: {focus}"));
+    }
+    text
+}
+
+fn framed(text: &str) -> String {
+    format!("<handoff-context>\n{text}\n</handoff-context>\n\nThis comes from an earlier session. Go on from it.")
+}

@@ -1,0 +1,249 @@
+//! Going elsewhere in the tree of a session, with a summary of the branch that is left where one is wanted; sessions
+//! made from this one. Nothing of it happens while a run is active.
+
+use std::path::{Path, PathBuf};
+
+use sinew::base::{Error, ErrorCode, Result};
+use sinew_llm::message::{AgentMessage, Block, CompactionSummary, Content};
+
+use super::compact::{self, Purpose};
+use super::session::AgentSession;
+use crate::compaction::{Files, files_of, tokens, with_files};
+use crate::session::{Body, Defaults, Entry, Session};
+
+const LEFT: &str = "The user has left this branch and goes on from an earlier point. Say what was tried, what was found \
+out, and what was changed on disk and still is.";
+
+/// What the user may set about branches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BranchSummarySettings {
+    /// A branch that is left is summed up where nobody says otherwise. Default false.
+    pub enabled: bool,
+    /// Tokens of the window that the branch leaves free. Default 16,384.
+    pub reserve: u64,
+}
+
+impl Default for BranchSummarySettings {
+    fn default() -> BranchSummarySettings {
+        BranchSummarySettings { enabled: false, reserve: 16_384 }
+    }
+}
+
+/// What becomes of the branch that is left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leave<'a> {
+    /// As `branchSummary.enabled` says.
+    AsSet,
+    /// It stays in the file, and the model does not hear of it.
+    Silently,
+    /// It is summed up; the text says what matters to the user.
+    Summarised(Option<&'a str>),
+}
+
+/// Where a move in the tree ended.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Moved {
+    /// What the user had said there, for the editor.
+    pub editor_text: Option<String>,
+    /// The entry of the summary.
+    pub summary_id: Option<String>,
+    /// [`AgentSession::abort`] ended the summary: nothing has moved.
+    pub aborted: bool,
+}
+
+/// A session that was made of a part of another one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Branched {
+    /// Its file.
+    pub path: PathBuf,
+    /// What the user had said where it begins, for the editor.
+    pub text: String,
+}
+
+impl AgentSession {
+    /// Goes to an entry of the tree: before a message of the user or of an extension, whose text is given back, and
+    /// behind any other. A summary of what lies between here and the common ancestor stands at the new place; where
+    /// there is nothing to say it moves without.
+    ///
+    /// # Errors
+    /// A run is active, no entry has the id, it is where the session stands (`Already at this point`), or nobody could
+    /// sum up; nothing has moved then.
+    pub async fn navigate_tree(&self, target: &str, leave: Leave<'_>) -> Result<Moved> {
+        let mut seen = self.idle()?;
+        let (place, editor_text, left) = {
+            let session = self.session();
+            let entry = session.entry(target)?;
+            if session.leaf() == Some(target) {
+                return Err(Error::new(ErrorCode::InvalidState, "Already at this point"));
+            }
+            let (place, text) = match &entry.body {
+                Body::Message { message: AgentMessage::User(user) } => (entry.parent_id, Some(user.content.text())),
+                Body::CustomMessage { content, .. } => (entry.parent_id, Some(content.text())),
+                _ => (Some(entry.id), None),
+            };
+            // The parent may be one that the file does not have.
+            let place = place.filter(|id| session.entry(id).is_ok());
+            let left = session.left_behind(place.as_deref())?;
+            (place, text, left)
+        };
+        let instructions = match leave {
+            Leave::Silently => None,
+            Leave::AsSet => self.settings.branch_summary.enabled.then_some(None),
+            Leave::Summarised(instructions) => Some(instructions),
+        };
+        let mut moved = Moved { editor_text, ..Moved::default() };
+        let summary = match instructions {
+            Some(instructions) => {
+                let cancel = self.begin();
+                match self.sum_up(left, instructions, &cancel).await {
+                    Ok(summary) => summary,
+                    Err(_) if cancel.is_cancelled() => return Ok(Moved { editor_text: None, aborted: true, ..moved }),
+                    Err(error) => return Err(error),
+                }
+            }
+            None => None,
+        };
+        self.session().set_leaf(place.as_deref())?;
+        if let Some((summary, files)) = summary {
+            self.keep.append(Body::BranchSummary {
+                from_id: place.unwrap_or_else(|| "root".into()),
+                summary,
+                details: Some(files.to_details()),
+                from_extension: None,
+            });
+            moved.summary_id = self.session().leaf().map(str::to_string);
+        }
+        *seen = self.session().context(&Defaults::default())?.messages;
+        Ok(moved)
+    }
+
+    /// The summary of a branch and the files that it touched; none where nobody said anything on it.
+    async fn sum_up(
+        &self,
+        left: Vec<Entry>,
+        instructions: Option<&str>,
+        cancel: &tokio_util::sync::CancellationToken,
+    ) -> Result<Option<(String, Files)>> {
+        let current = self.model();
+        let window = current.model.context_window;
+        let room = window.saturating_sub(self.settings.branch_summary.reserve.min(window / 4));
+        let mut files = Files::default();
+        let mut messages = Vec::new();
+        for entry in left {
+            if let Body::BranchSummary { details: Some(details), .. }
+            | Body::Compaction { details: Some(details), .. } = &entry.body
+            {
+                files.add_details(details);
+            }
+            messages.extend(message(entry));
+        }
+        let touched = files_of(&messages);
+        files.modified.extend(touched.modified);
+        files.read.extend(touched.read);
+        files.read.retain(|path| !files.modified.contains(path));
+        // The newest first, up to the budget.
+        let mut size = 0;
+        let within = messages.iter().rev().take_while(|message| {
+            size += tokens(message);
+            size <= room
+        });
+        let count = within.count().max(1);
+        let kept = messages.split_off(messages.len().saturating_sub(count));
+        if kept.is_empty() {
+            return Ok(None);
+        }
+        let additional = match instructions {
+            Some(instructions) => format!("{LEFT}\n\nAdditional focus: {instructions}"),
+            None => LEFT.to_string(),
+        };
+        // Also where a provider does not listen.
+        let summary = tokio::select! {
+            summary = compact::ask(self, &current, &kept, None, Some(&additional), Purpose::Branch, cancel) => summary?,
+            () = cancel.cancelled() => return Err(Error::new(ErrorCode::Aborted, "the summary was ended")),
+        };
+        Ok(Some((with_files(&summary, &files), files)))
+    }
+
+    /// Gives an entry a label, or takes it away.
+    ///
+    /// # Errors
+    /// No entry has the id.
+    pub fn set_label(&self, target: &str, label: Option<&str>) -> Result<()> {
+        self.session().entry(target)?;
+        self.keep.append(Body::Label { target_id: target.into(), label: label.map(str::to_string) });
+        Ok(())
+    }
+
+    /// Gives the session a title that no automatic one replaces.
+    ///
+    /// # Errors
+    /// The name is blank.
+    pub fn set_title(&self, name: &str) -> Result<()> {
+        let title = name.split_whitespace().collect::<Vec<_>>().join(" ");
+        if title.is_empty() {
+            return Err(Error::invalid("Session name cannot be empty"));
+        }
+        self.keep.append(Body::SessionInfo { title, title_source: Some("user".into()) });
+        Ok(())
+    }
+
+    /// A new session beside this one that ends before a message of the user, whose text is given back. Opening it is
+    /// the caller's.
+    ///
+    /// # Errors
+    /// A run is active, the session is in memory, the entry is no message of the user, or the file cannot be written.
+    pub fn branch(&self, entry: &str) -> Result<Branched> {
+        let _idle = self.idle()?;
+        let session = self.session();
+        let Body::Message { message: AgentMessage::User(user) } = session.entry(entry)?.body else {
+            return Err(Error::invalid(format!("entry {entry:?} is no message of the user: a branch begins at one")));
+        };
+        let path = session.branch_to_file(entry, folder(&session, "branch")?, &self.context.cwd)?;
+        Ok(Branched { path, text: user.content.text() })
+    }
+
+    /// A copy of the whole session beside it. Opening it is the caller's.
+    ///
+    /// # Errors
+    /// A run is active, the session is in memory, or the file cannot be written.
+    pub fn fork(&self) -> Result<PathBuf> {
+        let _idle = self.idle()?;
+        let session = self.session();
+        session.fork(folder(&session, "fork")?, &self.context.cwd)
+    }
+
+    /// Moves the session and its artifacts to the folder of `cwd` below `sessions`. Loading what belongs to the new
+    /// directory is the caller's.
+    ///
+    /// # Errors
+    /// A run is active, the session is in memory, or a file cannot be moved; everything is where it was then.
+    pub fn move_to(&self, sessions: &Path, cwd: &Path) -> Result<PathBuf> {
+        let _idle = self.idle()?;
+        self.session().move_to(sessions, cwd)
+    }
+}
+
+fn folder<'a>(session: &'a Session, verb: &str) -> Result<&'a Path> {
+    let parent = session.path().filter(|path| path.is_file()).and_then(Path::parent);
+    parent.ok_or_else(|| Error::new(ErrorCode::InvalidState, format!("cannot {verb} an in-memory session")))
+}
+
+/// What an entry says to a model that sums up.
+fn message(entry: Entry) -> Option<AgentMessage> {
+    match entry.body {
+        Body::Compaction { summary, tokens_before, .. } => {
+            Some(AgentMessage::CompactionSummary(CompactionSummary { summary, tokens_before, timestamp: 0 }))
+        }
+        _ => entry.into_message().filter(|message| !is_empty(message)),
+    }
+}
+
+fn is_empty(message: &AgentMessage) -> bool {
+    match message {
+        AgentMessage::User(user) => matches!(&user.content, Content::Text(text) if text.trim().is_empty()),
+        AgentMessage::Assistant(answer) => {
+            !answer.content.iter().any(|block| matches!(block, Block::Text(_) | Block::ToolCall(_)))
+        }
+        _ => false,
+    }
+}
