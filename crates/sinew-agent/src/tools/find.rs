@@ -40,7 +40,7 @@ fn parameters(_: &HostOptions) -> Value {
             "hidden": {"type": "boolean", "description": "default: true"},
             "gitignore": {"type": "boolean", "description": "default: true"},
             "sort": {"enum": ["mtime", "path"]},
-            "timeout": {"type": "number", "description": "seconds"},
+            "timeout": {"type": "number", "description": "seconds, default: 5"},
         },
         "required": ["pattern"],
         "additionalProperties": false,

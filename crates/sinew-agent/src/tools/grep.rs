@@ -15,7 +15,8 @@ use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
     name: "grep",
-    description: "Search file contents with a regular expression (Rust syntax). Ignored files are left out.",
+    description: "Search file contents with a regular expression (Rust syntax). Ignored files are left out, hidden ones are \
+                  searched; lines are cut to 500 columns.",
     parameters,
     guidelines: &["Use grep and find, not rg, grep, find or ls in bash."],
     concurrency: Concurrency::Shared,

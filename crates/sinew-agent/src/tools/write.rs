@@ -10,7 +10,7 @@ use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
     name: "write",
-    description: "Create a file or replace all of it. Missing folders are made.",
+    description: "Create a file or replace all of it. Missing folders are made. An existing file must have been read before.",
     parameters,
     guidelines: &["Use write for new files and complete rewrites, edit for changes."],
     concurrency: Concurrency::Exclusive,

@@ -246,12 +246,24 @@ fn a_session_has_a_scratch_folder() {
     }
 }
 
+/// A line of the process's status, in KB.
+fn memory(name: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim().strip_suffix(" kB").unwrap().parse().unwrap()
+}
+
 fn hostile_files_are_answered() {
     let stage = Stage::new();
     // Five gigabytes, of which the first lines are asked for.
     stage.put("huge", "line\n".repeat(4_000));
     std::fs::File::options().write(true).open(stage.cwd().join("huge")).unwrap().set_len(5 << 30).unwrap();
+    // The peak is counted from here on.
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = memory("VmRSS:");
     let (text, error) = stage.call("read", json!({"path": "huge", "limit": 2}));
+    let grown = memory("VmHWM:").saturating_sub(before);
+    assert!(grown < 50 * 1024, "{grown} KB");
     assert!(!error && text.starts_with("1:line\n2:line\n") && text.contains(" of at least 4"), "{text}");
     // One line of a megabyte, with a character of three bytes at every cut.
     stage.put("long", "\u{6f22}".repeat(400_000));

@@ -49,11 +49,12 @@ pub(super) static SPEC: Spec = Spec {
 const RANGE: (f64, f64) = (1.0, 3_600.0);
 
 fn parameters(options: &HostOptions) -> Value {
+    let timeout = format!("seconds, default: {}, at most 3600", options.settings.bash_timeout_seconds);
     let mut schema = json!({
         "type": "object",
         "properties": {
             "command": {"type": "string"},
-            "timeout": {"type": "number", "description": "seconds, at most 3600"},
+            "timeout": {"type": "number", "description": timeout},
             "cwd": {"type": "string", "description": "for this command alone"},
             "env": {"type": "object", "additionalProperties": {"type": "string"}},
             "head": {"type": "integer", "minimum": 1, "description": "show the first lines only"},

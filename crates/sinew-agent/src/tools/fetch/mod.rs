@@ -19,7 +19,8 @@ use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
     name: "fetch",
-    description: "Get a web page: HTML as Markdown, JSON and text as they are, pictures as pictures.",
+    description: "Get a web page of up to 10 MB: HTML as Markdown, JSON and text as they are, pictures as pictures. Private \
+                  addresses are refused.",
     parameters,
     guidelines: &[],
     concurrency: Concurrency::Shared,

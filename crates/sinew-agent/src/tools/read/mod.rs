@@ -25,7 +25,8 @@ use window::{Limits, Window};
 
 pub(super) static SPEC: Spec = Spec {
     name: "read",
-    description: "Read a file: text as <line>:<text>, up to 2,000 lines or 50 KB; pictures are shown; folders are listed.",
+    description: "Read a file: text as <line>:<text>, up to 2,000 lines or 50 KB at once; pictures are shown; folders \
+                  are listed. The line numbers are no part of the file.",
     parameters,
     guidelines: &["Read a file before you change it. Use read, not cat or sed."],
     concurrency: Concurrency::Shared,
