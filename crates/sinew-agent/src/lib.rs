@@ -10,6 +10,7 @@ pub mod core;
 pub mod event;
 pub mod extension;
 mod files;
+pub mod history;
 pub mod hooks;
 pub mod permissions;
 pub mod resource;

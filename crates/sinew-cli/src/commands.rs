@@ -63,7 +63,6 @@ To go on with a session:
   sinew -p --continue \"message\"       the last one of this terminal, else of this folder
   sinew -p --resume 1f9d \"message\"    the one whose id begins or ends so
   sinew -p --fork 1f9d \"message\"      a copy of it; also of one from another folder, or in use
-  sinew --export 1f9d page.html        one page for the browser
 
 A session is one file of JSON lines in ~/.sinew/agent/sessions, in a folder named after the one it works in. It is only
 ever added to: a branch that was left is still in it. Large pictures lie beside, in ~/.sinew/agent/blobs; removing a
