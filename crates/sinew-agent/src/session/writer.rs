@@ -141,6 +141,13 @@ impl Writer {
     }
 }
 
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // A child that was forked meanwhile holds the file open until its exec, and would hold the lock with it.
+        let _ = self.file.unlock();
+    }
+}
+
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

@@ -1,7 +1,6 @@
 //! Models and servers that do what they must not: each ends in a clear message, and in a session that goes on.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sinew_agent::agent::Stop;
 use sinew_llm::error::ErrorKind;
@@ -116,18 +115,20 @@ async fn servers_that_answer_something_else_are_named() {
 async fn a_server_that_stalls_after_its_headers_is_a_timeout() {
     for api in APIS {
         let held = Reply::stream("").then(Step::Hold);
-        let (tell, told) = std::sync::mpsc::channel();
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
         let replies = std::sync::Mutex::new(vec![text(api, "still fine"), text(api, "fine"), held]);
         let server = sinew_testkit::provider::Server::start(move |request| {
-            // The test may be over.
-            let _ = tell.send(());
             let reply = || replies.lock().unwrap().pop().unwrap();
-            sinew_testkit::provider::order::refusal(request).unwrap_or_else(reply)
+            let reply = sinew_testkit::provider::order::refusal(request).unwrap_or_else(reply);
+            // Told once this request has its reply: the next may come at once. The test may be over.
+            let _ = tell.send(());
+            reply
         });
         let stage = Stage::new(api, &server, |settings| settings.retry.enabled = false);
         let agent = Arc::clone(&stage.agent);
         let prompt = tokio::spawn(async move { agent.prompt(vec![crate::stage::user("go")], None).await });
-        tokio::task::spawn_blocking(move || told.recv_timeout(Duration::from_secs(60)).unwrap()).await.unwrap();
+        // Not on a thread for blocking work: the clock of tokio waits for those.
+        told.recv().await.unwrap();
         tokio::time::pause();
         let outcome = prompt.await.unwrap().unwrap();
         tokio::time::resume();
