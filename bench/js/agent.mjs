@@ -7,7 +7,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { sinew } from "../lib/program.mjs";
+import { median, sinew } from "../lib/program.mjs";
 
 const ROUNDS = 11;
 const require = createRequire(import.meta.url);
@@ -79,14 +79,9 @@ function measure({ command, env, cwd }, state) {
   });
 }
 
-const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
-
 export default async function (bench) {
   const own = sinew();
-  if (!own) {
-    console.log("  no program: build it with `cargo build --release -p sinew-cli`");
-    return;
-  }
+  if (!own) return;
   const folder = mkdtempSync(join(tmpdir(), "agent-bench-"));
   const cwd = join(folder, "project");
   mkdirSync(cwd);

@@ -5,16 +5,10 @@ import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ROOT } from "../../scripts/lib/steps.mjs";
+import { median, sinew } from "../lib/program.mjs";
 
 const ROUNDS = 11;
 const MB = 1024 * 1024;
-
-function program() {
-  if (process.env.SINEW_BIN) return process.env.SINEW_BIN;
-  const target = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
-  return ["release", "quick"].map((profile) => join(target, profile, "sinew")).find(existsSync);
-}
 
 const time = (at) => new Date(1_769_851_800_000 + at * 1000).toISOString();
 const id = (at) => at.toString(16).padStart(8, "0");
@@ -63,14 +57,9 @@ function run(command, options) {
   return { ms, peak: Number(/peak (\d+)/.exec(ran.stderr)?.[1] ?? 0) / 1024, out: ran.stdout };
 }
 
-const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
-
 export default async function (bench) {
-  const own = program();
-  if (!own) {
-    console.log("  no program: build it with `cargo build --release -p sinew-cli`");
-    return;
-  }
+  const own = sinew();
+  if (!own) return;
   const folder = mkdtempSync(join(tmpdir(), "session-bench-"));
   const cwd = join(folder, "project");
   mkdirSync(cwd);

@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { sinew } from "../lib/program.mjs";
+import { median, sinew } from "../lib/program.mjs";
 
 const TURNS = 60;
 const ROUNDS = 9;
@@ -50,14 +50,9 @@ function turns(command, env, cwd) {
   });
 }
 
-const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
-
 export default async function (bench) {
   const own = sinew();
-  if (!own) {
-    console.log("  no program: build it with `cargo build --release -p sinew-cli`");
-    return;
-  }
+  if (!own) return;
   const folder = mkdtempSync(join(tmpdir(), "turns-bench-"));
   const cwd = join(folder, "project");
   mkdirSync(cwd);

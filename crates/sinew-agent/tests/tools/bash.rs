@@ -1,5 +1,8 @@
 //! bash in its real shell.
 
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
 use serde_json::json;
 use sinew::base::{Cancel, Canceller};
 use sinew_agent::tool::Updates;
@@ -96,14 +99,7 @@ fn commands_of_the_user_get_everything() {
     let ran = run("seq 1 100000");
     assert!(ran.truncated && ran.output.contains("\n100000\n["), "{}", ran.output.len());
     assert_eq!(std::fs::read_to_string(ran.full_output_path.unwrap()).unwrap().lines().count(), 100_000);
-    let (canceller, cancel) = Canceller::new();
-    let begun = stage.cwd().join("begun");
-    let watch = std::thread::spawn(move || {
-        while !begun.exists() {
-            std::thread::yield_now();
-        }
-        canceller.cancel();
-    });
+    let (cancel, watch) = cancelled_at(stage.cwd().join("begun"));
     let ran = stage.host.user_command("touch begun; sleep 1000", &cancel, Updates::none());
     let ran = stage.runtime.block_on(ran).unwrap();
     watch.join().unwrap();
@@ -121,18 +117,23 @@ fn guard_and_interceptor_refuse() {
 
 fn an_abort_keeps_what_was_printed() {
     let stage = Stage::new();
-    let (canceller, cancel) = Canceller::new();
-    let begun = stage.cwd().join("begun");
-    let watch = std::thread::spawn(move || {
-        while !begun.exists() {
-            std::thread::yield_now();
-        }
-        canceller.cancel();
-    });
+    let (cancel, watch) = cancelled_at(stage.cwd().join("begun"));
     let command = json!({"command": "echo part; touch begun; sleep 1000"});
     let output = stage.output("bash", command, cancel);
     watch.join().unwrap();
     assert!(output.is_error);
     let text = text_of(&output.content);
     assert!(text.starts_with("part\n") && text.contains("\nCommand aborted"), "{text}");
+}
+
+/// Is cancelled once the file is there, by the thread.
+fn cancelled_at(file: PathBuf) -> (Cancel, JoinHandle<()>) {
+    let (canceller, cancel) = Canceller::new();
+    let watch = std::thread::spawn(move || {
+        while !file.exists() {
+            std::thread::yield_now();
+        }
+        canceller.cancel();
+    });
+    (cancel, watch)
 }

@@ -254,7 +254,7 @@ fn without_the_setting_there_are_no_jobs() {
 
 fn shells_that_nobody_uses_are_closed() {
     let shells = Arc::new(Shells::limited(8, Duration::from_millis(30)));
-    let stage = Stage::changed(|options| options.shells = shells);
+    let stage = Stage::changed(|options| options.shells = Arc::clone(&shells));
     stage.ok("bash", json!({"command": "v=kept; mkdir d; cd d; echo $$ > pid"}), "(no output)");
     let first = process(&stage, "d/pid");
     wait(|| !is_alive(&first));
@@ -262,7 +262,11 @@ fn shells_that_nobody_uses_are_closed() {
     // A shell that has something in the background is in use.
     stage.ok("bash", json!({"command": "sleep 1000 & echo $! > sleeper; echo $$ > pid"}), "(no output)");
     let (shell, sleeper) = (process(&stage, "d/pid"), process(&stage, "d/sleeper"));
-    std::thread::sleep(Duration::from_millis(200));
+    // By the time that one which was used later is closed, this one would be.
+    let later = Stage::changed(|options| options.shells = Arc::clone(&shells));
+    later.ok("bash", json!({"command": "echo $$ > pid"}), "(no output)");
+    let idle = process(&later, "pid");
+    wait(|| !is_alive(&idle));
     assert!(is_alive(&shell) && is_alive(&sleeper));
     stage.ok("bash", json!({"command": "kill %1; wait"}), "(no output)");
     wait(|| !is_alive(&shell));

@@ -379,6 +379,26 @@ fn brief(cause: &std::io::Error) -> String {
     text.split(" (os error").next().unwrap_or_default().to_string()
 }
 
+/// The letters of all flags before the first word that is none, and the words from there on; the first letter that is
+/// not `known` is the error.
+fn flags<'a>(args: &'a [String], known: &str) -> Result<(String, &'a [String]), char> {
+    let mut letters = String::new();
+    let mut rest = args;
+    while let Some((word, after)) = rest.split_first().filter(|(word, _)| word.len() > 1 && word.starts_with('-')) {
+        rest = after;
+        if word == "--" {
+            break;
+        }
+        for letter in word.chars().skip(1) {
+            if !known.contains(letter) {
+                return Err(letter);
+            }
+            letters.push(letter);
+        }
+    }
+    Ok((letters, rest))
+}
+
 fn content(kind: ContentType, usage: &str) -> String {
     match kind {
         ContentType::ShortDescription => usage.split(' ').next().unwrap_or_default().to_string(),

@@ -6,7 +6,7 @@ use brush_core::builtins::{ContentOptions, ContentType, SimpleCommand};
 use brush_core::traps::TrapSignal;
 use brush_core::{Error, ExecutionContext, ExecutionResult, ShellExtensions};
 
-use super::{content, fail, list};
+use super::{content, fail, flags, list};
 
 /// What runs when a signal arrives or the shell ends.
 pub(super) struct Trap;
@@ -23,26 +23,14 @@ impl SimpleCommand for Trap {
         args: I,
     ) -> Result<ExecutionResult, Error> {
         let args: Vec<String> = args.skip(1).map(|arg| arg.as_ref().to_string()).collect();
-        let (mut names, mut show) = (false, false);
-        let mut rest = &args[..];
-        while let Some((flags, after)) = rest.split_first().filter(|(word, _)| word.len() > 1 && word.starts_with('-'))
-        {
-            rest = after;
-            if flags == "--" {
-                break;
-            }
-            for flag in flags.chars().skip(1) {
-                match flag {
-                    'l' => names = true,
-                    'p' => show = true,
-                    _ => return Ok(fail(&context, &format!("-{flag}: invalid option\ntrap: usage: {USAGE}"), 2)),
-                }
-            }
-        }
-        if names {
+        let (letters, rest) = match flags(&args, "lp") {
+            Ok(read) => read,
+            Err(flag) => return Ok(fail(&context, &format!("-{flag}: invalid option\ntrap: usage: {USAGE}"), 2)),
+        };
+        if letters.contains('l') {
             return Ok(list(&context, &[]));
         }
-        if show || rest.is_empty() {
+        if letters.contains('p') || rest.is_empty() {
             return Ok(print(&context, rest));
         }
         let (command, signals) = match wish(rest) {

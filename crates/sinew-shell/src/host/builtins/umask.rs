@@ -5,7 +5,7 @@ use std::io::Write;
 use brush_core::builtins::{ContentOptions, ContentType, SimpleCommand};
 use brush_core::{Error, ExecutionContext, ExecutionResult, ShellExtensions};
 
-use super::{content, fail};
+use super::{content, fail, flags};
 
 /// The permissions that new files do not get.
 pub(super) struct Umask;
@@ -20,22 +20,11 @@ impl SimpleCommand for Umask {
         args: I,
     ) -> Result<ExecutionResult, Error> {
         let args: Vec<String> = args.skip(1).map(|arg| arg.as_ref().to_string()).collect();
-        let (mut letters, mut again) = (false, false);
-        let mut rest = &args[..];
-        while let Some((flags, after)) = rest.split_first().filter(|(word, _)| word.len() > 1 && word.starts_with('-'))
-        {
-            rest = after;
-            if flags == "--" {
-                break;
-            }
-            for flag in flags.chars().skip(1) {
-                match flag {
-                    'S' => letters = true,
-                    'p' => again = true,
-                    _ => return Ok(fail(&context, &format!("-{flag}: invalid option"), 2)),
-                }
-            }
-        }
+        let (flags, rest) = match flags(&args, "Sp") {
+            Ok(read) => read,
+            Err(flag) => return Ok(fail(&context, &format!("-{flag}: invalid option"), 2)),
+        };
+        let (letters, again) = (flags.contains('S'), flags.contains('p'));
         let now = current();
         let Some(mode) = rest.first() else {
             let text = if letters { symbols(now) } else { format!("{now:04o}") };
