@@ -45,6 +45,7 @@ fn later(command: &str) -> Failure {
 pub(crate) fn help(args: &Args) -> String {
     match args.words.first().map(String::as_str) {
         Some("sessions") => SESSIONS.to_string(),
+        Some("config") => crate::configure::HELP.to_string(),
         _ => crate::args::help(),
     }
 }

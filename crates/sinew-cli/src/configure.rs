@@ -13,11 +13,31 @@ use crate::failure::Failure;
 
 const USAGE: &str = "use sinew config get [KEY], sinew config set KEY VALUE or sinew config path";
 
+pub(crate) const HELP: &str = "\
+sinew config: what holds, and your own settings
+
+Usage:
+  sinew config get                what holds for every setting, as JSON
+  sinew config get KEY            of one, or of all below it: compaction, compaction.enabled
+  sinew config set KEY VALUE      changes your settings; the comments of the file stay
+  sinew config path               where your settings stand
+
+Examples:
+  sinew config set defaultModel anthropic/claude-sonnet-4-5
+  sinew config set bash.timeoutSeconds 300
+  sinew config set tools '[\"read\", \"grep\", \"find\"]'
+
+A VALUE is JSON; what is no JSON is text. Of the defaults, your settings, .sinew/settings.json of the project,
+variables such as SINEW_MODEL, and flags, the later one counts. A setting of a project that starts programs counts
+once you trust the project.
+";
+
 /// Runs the command that the words name; none where they are a message.
 pub(crate) fn run(args: &Args, environment: &mut Environment, paths: &Paths) -> Result<Option<u8>, Failure> {
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words[..] {
         _ if args.has("print") => Ok(None),
+        ["config"] => print(HELP).map(Some),
         ["config", "path"] => print(&format!("{}\n", file(paths).display())).map(Some),
         ["config", "get"] => get(args, environment, paths, "").map(Some),
         ["config", "get", key] => get(args, environment, paths, key).map(Some),

@@ -33,6 +33,20 @@ fn keys_are_read_and_written() {
 }
 
 #[test]
+fn what_it_can_do_is_told() {
+    let stage = Stage::new();
+    for args in [&["config"][..], &["config", "--help"], &["sessions"], &["sessions", "--help"]] {
+        let ran = stage.run(args);
+        let head = format!("sinew {}: ", args[0]);
+        assert!(
+            ran.code == Some(0) && ran.stdout.starts_with(&head) && ran.stderr.is_empty(),
+            "{args:?}: {}",
+            ran.stdout
+        );
+    }
+}
+
+#[test]
 fn comments_and_unknown_keys_stay() {
     let stage = Stage::new();
     let text = "{\n  // mine\n  \"maxTurns\": 5, /* few */\n  \"own\": [1]\n}\n";
