@@ -133,7 +133,7 @@ async fn work(
         preserve_data: None,
         from_extension: None,
     });
-    *seen = agent.session().context(&Defaults::default())?.messages;
+    *seen = agent.reread()?;
     Ok(Compacted { summary: Some(summary), first_kept_entry_id: Some(first_kept_entry_id), tokens_before })
 }
 

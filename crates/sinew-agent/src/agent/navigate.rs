@@ -9,7 +9,7 @@ use sinew_llm::message::{AgentMessage, Block, CompactionSummary, Content};
 use super::compact::{self, Purpose};
 use super::session::AgentSession;
 use crate::compaction::{Files, files_of, tokens, with_files};
-use crate::session::{Body, Defaults, Entry, Session};
+use crate::session::{Body, Entry, Session};
 
 const LEFT: &str = "The user has left this branch and goes on from an earlier point. Say what was tried, what was found \
 out, and what was changed on disk and still is.";
@@ -113,7 +113,7 @@ impl AgentSession {
             });
             moved.summary_id = self.session().leaf().map(str::to_string);
         }
-        *seen = self.session().context(&Defaults::default())?.messages;
+        *seen = self.reread()?;
         Ok(moved)
     }
 

@@ -1,7 +1,8 @@
 //! An agent at work on a session.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use serde_json::Value;
 use sinew::base::{Error, ErrorCode, Result};
@@ -152,6 +153,8 @@ pub struct AgentSession {
     injected: Vec<String>,
     /// The token of what runs now.
     cancel: Mutex<CancellationToken>,
+    /// What the user should know of pictures that are gone, and whether they know it.
+    missing: (OnceLock<String>, AtomicBool),
 }
 
 impl AgentSession {
@@ -175,6 +178,7 @@ impl AgentSession {
             open_items,
         } = parts;
         let before = session.context(&Defaults::default())?;
+        let missing = before.warning().map_or_else(OnceLock::new, OnceLock::from);
         let (messages, injected) = (before.messages, before.injected_rules);
         let file = session.path().map(std::path::Path::to_path_buf);
         let context =
@@ -196,6 +200,7 @@ impl AgentSession {
             rules: Mutex::default(),
             injected,
             cancel: Mutex::new(CancellationToken::new()),
+            missing: (missing, AtomicBool::new(false)),
         })
     }
 
@@ -239,6 +244,11 @@ impl AgentSession {
         // One for all that follows: an abort between two runs ends the second.
         let cancel = CancellationToken::new();
         *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        if let Some(missing) = self.missing.0.get()
+            && !self.missing.1.swap(true, Ordering::Relaxed)
+        {
+            self.warn(missing.clone()).await;
+        }
         let outcome = loop {
             let outcome = chain::follow(self, &mut seen, prompts, &cancel).await;
             messages.extend(outcome.messages.iter().cloned());
@@ -313,6 +323,16 @@ impl AgentSession {
         self.messages.try_lock().map_err(|_| {
             Error::new(ErrorCode::InvalidState, "Agent is already processing: wait until it is done, or abort it")
         })
+    }
+
+    /// The messages of the session's leaf, once the session stands elsewhere. What is missing of them is told once.
+    pub(super) fn reread(&self) -> Result<Vec<AgentMessage>> {
+        let context = self.session().context(&Defaults::default())?;
+        if let Some(warning) = context.warning() {
+            // The first one stands for all.
+            let _ = self.missing.0.set(warning);
+        }
+        Ok(context.messages)
     }
 
     /// The token of something that runs in place of a prompt; [`AgentSession::abort`] ends it.

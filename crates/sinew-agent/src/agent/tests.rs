@@ -15,7 +15,7 @@ use crate::clock::FixedClock;
 use crate::compaction::Limits;
 use crate::core::Toolset;
 use crate::event::Event;
-use crate::session::{Defaults, Session, SessionOptions, Sync};
+use crate::session::{Body, Defaults, Session, SessionOptions, Sync};
 use crate::stage::{Played, calls, failed, text, tool, user};
 use crate::tool::ToolOutput;
 
@@ -340,4 +340,19 @@ async fn a_good_answer_begins_the_count_of_failures_anew() {
     let (outcome, told) = stage(answers, |_| {}).prompt().await;
     assert_eq!(outcome.stop, Stop::Done);
     assert_eq!(told, ["retry 1 in 1", "retry 2 in 1", "retried true 2 -", "retry 1 in 1", "retried true 1 -"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_picture_that_is_gone_is_told_of_once() {
+    let gone = format!("blob:sha256:{}", "0".repeat(64));
+    let mut stage = stage(vec![text("one"), text("two")], |parts| {
+        let image = json!({"type": "image", "data": gone, "mimeType": "image/png"});
+        let message = json!({"role": "user", "timestamp": 1, "content": [image, image]});
+        parts.session.append(Body::Message { message: serde_json::from_value(message).unwrap() }).unwrap();
+    });
+    let (_, told) = stage.prompt().await;
+    let warning = format!("a picture of this session is missing, {gone}: the model reads [image missing] in its place");
+    assert_eq!(told, [warning]);
+    let (_, told) = stage.prompt().await;
+    assert_eq!(told, [""; 0]);
 }

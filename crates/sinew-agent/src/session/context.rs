@@ -38,8 +38,22 @@ pub struct Context {
     pub mode: Option<String>,
     /// Tools of MCP servers that are on.
     pub mcp_tools: Option<Vec<String>>,
-    /// Pictures that a message names and that are gone.
-    pub missing_images: usize,
+    /// Pictures that a message names and that are gone: what it calls them, each once.
+    pub missing_images: Vec<String>,
+}
+
+impl Context {
+    /// What the user should know of pictures that are gone; none where all are there.
+    #[must_use]
+    pub fn warning(&self) -> Option<String> {
+        // What a damaged file calls a picture may be long.
+        let first: String = self.missing_images.first()?.chars().take(80).collect();
+        let what = match self.missing_images.len() {
+            1 => format!("a picture of this session is missing, {first}"),
+            count => format!("{count} pictures of this session are missing, the first is {first}"),
+        };
+        Some(format!("{what}: the model reads {MISSING} in its place"))
+    }
 }
 
 /// Reads the path of `leaf` by `read` and builds its context.
@@ -93,7 +107,11 @@ pub(super) fn build<E>(
             let tokens = result.content.iter().map(tokens_of).sum::<usize>();
             result.content = vec![Block::text(format!("[Output truncated - {tokens} tokens]"))];
         }
-        context.missing_images += images(message, blobs);
+        for reference in images(message, blobs) {
+            if !context.missing_images.contains(&reference) {
+                context.missing_images.push(reference);
+            }
+        }
     }
     Ok(context)
 }
@@ -145,33 +163,32 @@ fn tokens_of(block: &Block) -> usize {
     }
 }
 
-/// Puts the pictures back in place of their references; gives how many are missing.
-pub(super) fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> usize {
+/// Puts the pictures back in place of their references; gives the references of those that are missing.
+fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> Vec<String> {
+    let mut missing = Vec::new();
     let blocks = match message {
         AgentMessage::User(UserMessage { content: Content::Blocks(blocks), .. })
         | AgentMessage::Custom(CustomMessage { content: Content::Blocks(blocks), .. }) => blocks,
         AgentMessage::Assistant(answer) => &mut answer.content,
         AgentMessage::ToolResult(result) => &mut result.content,
         AgentMessage::FileMention(mention) => {
-            let mut missing = 0;
             for file in &mut mention.files {
-                if file.image.as_mut().is_some_and(|image| !restore(image, blobs)) {
+                if let Some(gone) = file.image.as_mut().and_then(|image| restore(image, blobs)) {
+                    missing.push(gone);
                     file.image = None;
                     file.content = MISSING.into();
-                    missing += 1;
                 }
             }
             return missing;
         }
-        _ => return 0,
+        _ => return missing,
     };
-    let mut missing = 0;
     for block in blocks {
         if let Block::Image(image) = block
-            && !restore(image, blobs)
+            && let Some(gone) = restore(image, blobs)
         {
+            missing.push(gone);
             *block = Block::text(MISSING);
-            missing += 1;
         }
     }
     missing
@@ -179,11 +196,16 @@ pub(super) fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> usize
 
 const MISSING: &str = "[image missing]";
 
-/// Puts a picture in place of its reference; false where it is gone.
-fn restore(image: &mut ImageBlock, blobs: Option<&Blobs>) -> bool {
-    if image.data.starts_with("blob:") {
-        let Some(data) = blobs.and_then(|blobs| blobs.base64(&image.data)) else { return false };
-        image.data = data;
+/// Puts a picture in place of its reference; gives the reference where it is gone.
+fn restore(image: &mut ImageBlock, blobs: Option<&Blobs>) -> Option<String> {
+    if !image.data.starts_with("blob:") {
+        return None;
     }
-    true
+    match blobs.and_then(|blobs| blobs.base64(&image.data)) {
+        Some(data) => {
+            image.data = data;
+            None
+        }
+        None => Some(std::mem::take(&mut image.data)),
+    }
 }

@@ -245,15 +245,18 @@ fn large_pictures_lie_beside_the_session_and_come_back() {
     fs::remove_file(folder.path().join("blobs").join(hex)).unwrap();
     let context = session.context(&Defaults::default()).unwrap();
     assert_eq!(
-        (context.missing_images, context.messages[0].clone()),
+        (context.missing_images.clone(), context.messages[0].clone()),
         (
-            1,
+            vec![stored.clone()],
             serde_json::from_value(
                 json!({"role": "user", "timestamp": 1, "content": [{"type": "text", "text": "[image missing]"}]})
             )
             .unwrap()
         )
     );
+    let warning =
+        format!("a picture of this session is missing, {stored}: the model reads [image missing] in its place");
+    assert_eq!(context.warning(), Some(warning));
 }
 
 #[test]

@@ -180,3 +180,20 @@ fn help_of_a_command_speaks_of_it() {
         assert!(ran.stdout.lines().all(|line| line.chars().count() <= 120), "{}", ran.stdout);
     }
 }
+
+#[test]
+fn a_picture_that_is_gone_is_told_of_in_every_mode() {
+    let image = json!({"type": "image", "data": format!("blob:sha256:{}", "0".repeat(64)), "mimeType": "image/png"});
+    for (mode, args) in [("text", ["-p"].as_slice()), ("json", &["-p", "--mode", "json"])] {
+        let stage = Stage::scripted(&[text("one")]);
+        let header = json!({"type": "session", "version": 3, "id": "1f9d2a6b9c0d1234", "cwd": stage.project()});
+        let message = json!({"role": "user", "timestamp": 1, "content": [image]});
+        let entry = json!({"type": "message", "id": "00000001", "parentId": null, "message": message,
+            "timestamp": "2026-01-31T09:30:00.000Z"});
+        stage.write("project/s.jsonl", &format!("{header}\n{entry}\n"));
+        let ran = stage.play(&[args, &["--session", "s.jsonl", "go"]].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+        let told = if mode == "json" { &ran.stdout } else { &ran.stderr };
+        assert_eq!(told.matches("a picture of this session is missing, blob:sha256:0000").count(), 1, "{told}");
+    }
+}
