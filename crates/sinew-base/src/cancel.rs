@@ -124,6 +124,13 @@ impl Cancel {
         self
     }
 
+    /// The same without its deadline: for what is left to do with the results once the time is up.
+    #[must_use]
+    pub fn without_timeout(mut self) -> Cancel {
+        self.deadline = None;
+        self
+    }
+
     /// Whether the operation has to stop, and why. A signal beats a deadline.
     ///
     /// # Errors

@@ -158,14 +158,41 @@ pub fn glob(
     cancel: &Cancel,
     on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
 ) -> Result<GlobResult> {
-    run(options, cache, pool, cancel, on_match).map_err(|error| error.within("glob"))
+    let cached = |scan: &ScanOptions, matcher: &Matcher| {
+        let look = |scan: &Arc<Scan>| matcher.rows(scan, options, cancel).map(|rows| (Arc::clone(scan), rows));
+        cache.query(scan, options.cache, pool, cancel, look, |(_, rows)| !rows.is_empty())
+    };
+    run(options, cancel, cached, on_match).map_err(|error| error.within("glob"))
 }
 
-fn run(
+/// As [`glob`], but the deadline of `cancel` is no error: it gives what was found until then, and true where that may
+/// not be all. Matching goes on behind the deadline, for as long as what was read takes.
+///
+/// # Errors
+/// Those of [`glob`] but for the deadline.
+pub fn glob_so_far(
     options: &GlobOptions,
     cache: &ScanCache,
     pool: &Pool,
     cancel: &Cancel,
+) -> Result<(GlobResult, bool)> {
+    let untimed = cancel.clone().without_timeout();
+    let mut partial = false;
+    let cached = |scan: &ScanOptions, matcher: &Matcher| {
+        let look = |scan: &Arc<Scan>| matcher.rows(scan, options, &untimed).map(|rows| (Arc::clone(scan), rows));
+        let (found, late) =
+            cache.query_so_far(scan, options.cache, pool, cancel, look, |(_, rows)| !rows.is_empty())?;
+        partial = late;
+        Ok(found)
+    };
+    let found = run(options, &untimed, cached, |_| Ok(())).map_err(|error| error.within("glob"))?;
+    Ok((found, partial))
+}
+
+fn run(
+    options: &GlobOptions,
+    cancel: &Cancel,
+    query: impl FnOnce(&ScanOptions, &Matcher) -> Result<(Arc<Scan>, Vec<u32>)>,
     mut on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
 ) -> Result<GlobResult> {
     cancel.check()?;
@@ -182,9 +209,7 @@ fn run(
         global_excludes: options.global_excludes.clone(),
         ..ScanOptions::new(&options.path)
     };
-    let look = |scan: &Arc<Scan>| matcher.rows(scan, options, cancel).map(|rows| (Arc::clone(scan), rows));
-    let (scan, mut rows) =
-        cache.query(&scan_options, options.cache, pool, cancel, look, |(_, rows)| !rows.is_empty())?;
+    let (scan, mut rows) = query(&scan_options, &matcher)?;
     if let (Err(error), true) = (&matcher.globs, rows.is_empty()) {
         return Err(error.clone());
     }

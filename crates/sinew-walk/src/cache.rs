@@ -1,13 +1,15 @@
 //! Scans kept for a short while.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sinew_base::{Cancel, Result};
+use sinew_base::{Aborted, Cancel, ErrorCode, Result};
 use sinew_pool::Pool;
 
+use crate::walk::scan_so_far;
 use crate::{Scan, ScanOptions, scan};
 
 /// How long a cache keeps how many scans.
@@ -86,21 +88,64 @@ impl ScanCache {
         cached: bool,
         pool: &Pool,
         cancel: &Cancel,
-        mut look: impl FnMut(&Arc<Scan>) -> Result<T>,
+        look: impl FnMut(&Arc<Scan>) -> Result<T>,
         found: impl Fn(&T) -> bool,
     ) -> Result<T> {
+        self.ask(options, cached, cancel, look, found, |options| scan(options, pool, cancel))
+    }
+
+    /// As [`ScanCache::query`], but the deadline of `cancel` is no error: `look` gets what was read until then, which
+    /// is not kept, and the answer comes with true.
+    ///
+    /// # Errors
+    /// Those of [`scan`] but for the deadline, and of `look`.
+    pub fn query_so_far<T>(
+        &self,
+        options: &ScanOptions,
+        cached: bool,
+        pool: &Pool,
+        cancel: &Cancel,
+        mut look: impl FnMut(&Arc<Scan>) -> Result<T>,
+        found: impl Fn(&T) -> bool,
+    ) -> Result<(T, bool)> {
+        let part = Cell::new(None);
+        let whole = |options: &ScanOptions| match scan_so_far(options, pool, cancel)? {
+            (scan, false) => Ok(scan),
+            (scan, true) => {
+                part.set(Some(scan));
+                Err(Aborted::Timeout.into())
+            }
+        };
+        match self.ask(options, cached, cancel, &mut look, found, whole) {
+            // Nothing was read where another call's scan was waited for.
+            Err(error) if error.code() == ErrorCode::TimedOut => {
+                Ok((look(&Arc::new(part.take().unwrap_or_default()))?, true))
+            }
+            answer => answer.map(|answer| (answer, false)),
+        }
+    }
+
+    fn ask<T>(
+        &self,
+        options: &ScanOptions,
+        cached: bool,
+        cancel: &Cancel,
+        mut look: impl FnMut(&Arc<Scan>) -> Result<T>,
+        found: impl Fn(&T) -> bool,
+        scan: impl Fn(&ScanOptions) -> Result<Scan>,
+    ) -> Result<T> {
         if !cached || self.policy.ttl.is_zero() || self.policy.max_entries == 0 {
-            return look(&Arc::new(scan(options, pool, cancel)?));
+            return look(&Arc::new(scan(options)?));
         }
         let options = options.clone().canonical()?;
-        let (kept, born) = self.get(&options, pool, cancel)?;
+        let (kept, born) = self.get(&options, cancel, &scan)?;
         let answer = look(&kept)?;
         if found(&answer) || born.elapsed() < self.policy.empty_recheck {
             return Ok(answer);
         }
         drop((kept, answer));
         self.drop_older(&options, born);
-        look(&self.get(&options, pool, cancel)?.0)
+        look(&self.get(&options, cancel, &scan)?.0)
     }
 
     /// Drops every scan.
@@ -142,7 +187,12 @@ impl ScanCache {
     }
 
     /// A live scan and when it began: kept, awaited or done here.
-    fn get(&self, options: &ScanOptions, pool: &Pool, cancel: &Cancel) -> Result<(Arc<Scan>, Instant)> {
+    fn get(
+        &self,
+        options: &ScanOptions,
+        cancel: &Cancel,
+        scan: impl Fn(&ScanOptions) -> Result<Scan>,
+    ) -> Result<(Arc<Scan>, Instant)> {
         loop {
             cancel.check()?;
             let flight = {
@@ -158,7 +208,7 @@ impl ScanCache {
                         let flight = Arc::new(Flight::default());
                         slots.running.insert(options.clone(), Arc::clone(&flight));
                         drop(slots);
-                        return self.fly(options, &flight, pool, cancel);
+                        return self.fly(options, &flight, scan);
                     }
                 }
             };
@@ -173,8 +223,7 @@ impl ScanCache {
         &self,
         options: &ScanOptions,
         flight: &Arc<Flight>,
-        pool: &Pool,
-        cancel: &Cancel,
+        scan: impl Fn(&ScanOptions) -> Result<Scan>,
     ) -> Result<(Arc<Scan>, Instant)> {
         // Also a panic of the scan lets those who wait go on.
         struct Land<'a>(&'a ScanCache, &'a ScanOptions, &'a Arc<Flight>, Option<Arc<Scan>>, Instant);
@@ -184,7 +233,7 @@ impl ScanCache {
             }
         }
         let mut landing = Land(self, options, flight, None, Instant::now());
-        let scan = Arc::new(scan(options, pool, cancel)?);
+        let scan = Arc::new(scan(options)?);
         landing.3 = Some(Arc::clone(&scan));
         Ok((scan, landing.4))
     }

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sinew::base::ErrorCode;
-use sinew::search::{GlobOptions, glob};
+use sinew::search::{GlobOptions, glob_so_far};
 use sinew::walk::FileType;
 
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
@@ -93,38 +92,51 @@ fn run(host: &Host, call: &Call) -> Outcome {
     };
     let sinew = &host.options.sinew;
     let cancel = call.cancel.clone().with_timeout(Duration::from_secs_f64(seconds));
-    let found = match glob(&options, &sinew.cache, &sinew.pool, &cancel, |_| Ok(())) {
-        Ok(found) => found,
-        Err(error) if error.code() == ErrorCode::TimedOut => {
-            let text = format!("No files found matching pattern\n[Timed out after {seconds}s; results are partial.]");
-            return Ok(ToolOutput::text(text).with_details(json!({"timedOut": true})));
-        }
-        Err(error) => return Err(error.into()),
-    };
+    let (found, partial) = glob_so_far(&options, &sinew.cache, &sinew.pool, &cancel)?;
+    let names = found.matches().map(|hit| {
+        let name = paths::shown(&call.cwd, &root.join(&*hit.path));
+        if hit.file_type == FileType::Dir { name + "/" } else { name }
+    });
+    Ok(page(names, found.total_matches, limit, &found.warnings, partial.then_some(seconds)))
+}
+
+/// What the model reads of `names`, which are `total` before the limit; `late`: the seconds after which the search ended.
+fn page(
+    names: impl Iterator<Item = String>,
+    total: usize,
+    limit: usize,
+    warnings: &[String],
+    late: Option<f64>,
+) -> ToolOutput {
     let mut text = String::new();
-    for hit in found.matches() {
-        let path = root.join(&*hit.path);
-        text.push_str(&paths::shown(&call.cwd, &path));
-        text.push_str(if hit.file_type == FileType::Dir { "/\n" } else { "\n" });
-    }
+    names.for_each(|name| {
+        text.push_str(&name);
+        text.push('\n');
+    });
     if text.is_empty() {
-        return Ok(ToolOutput::text("No files found matching pattern"));
+        text.push_str("No files found matching pattern");
     }
     let cut = truncate::head(&text, usize::MAX, truncate::BYTES);
     let mut output = cut.text.to_string();
-    let total = found.total_matches;
-    if cut.by.is_some() || found.limit_reached {
+    if cut.by.is_some() || total > limit {
         output.push_str(&format!("\n[{} of {total} shown. Refine the pattern.]", cut.lines));
     }
-    for warning in found.warnings.iter().take(5) {
+    for warning in warnings.iter().take(5) {
         output.push_str(&format!("\n[{warning}]"));
     }
+    let mut details = serde_json::Map::new();
+    if let Some(seconds) = late {
+        output.push_str(&format!("\n[Timed out after {seconds}s; results are partial.]"));
+        details.insert("timedOut".into(), true.into());
+    }
+    if cut.by.is_some() {
+        details.insert("meta".into(), json!({"truncation": cut.meta("head", 1, None)}));
+    } else if total > limit {
+        details.insert("resultLimitReached".into(), limit.into());
+        details.insert("total".into(), total.into());
+    }
     let output = ToolOutput::text(output);
-    Ok(match cut.by {
-        Some(_) => output.with_details(json!({"meta": {"truncation": cut.meta("head", 1, None)}})),
-        None if found.limit_reached => output.with_details(json!({"resultLimitReached": limit, "total": total})),
-        None => output,
-    })
+    if details.is_empty() { output } else { output.with_details(details.into()) }
 }
 
 /// A pattern that is the path of a folder or a file stands for what is below it, or for itself.
@@ -146,4 +158,27 @@ fn named_path(
         return Ok((path, "**/*".into()));
     }
     Ok((root, pattern.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(names: &[&str], total: usize, late: Option<f64>, text: &str, details: Value) {
+        let output = page(names.iter().map(ToString::to_string), total, 2, &[], late);
+        assert_eq!(sinew_llm::message::text_of(&output.content), text);
+        assert_eq!(output.details.unwrap_or_default(), details);
+    }
+
+    #[test]
+    fn what_was_found_is_shown_also_when_the_time_was_up() {
+        check(&["a", "b/"], 2, None, "a\nb/", Value::Null);
+        check(&["a"], 1, Some(5.0), "a\n[Timed out after 5s; results are partial.]", json!({"timedOut": true}));
+        let text = "No files found matching pattern\n[Timed out after 0.5s; results are partial.]";
+        check(&[], 0, Some(0.5), text, json!({"timedOut": true}));
+        let text = "a\nb\n[2 of 9 shown. Refine the pattern.]\n[Timed out after 5s; results are partial.]";
+        let details = json!({"timedOut": true, "resultLimitReached": 2, "total": 9});
+        check(&["a", "b"], 9, Some(5.0), text, details);
+    }
 }

@@ -205,3 +205,53 @@ fn a_new_file_is_found_in_a_kept_scan_that_had_no_match() {
     std::fs::write(tree.path().join("a.new"), "").unwrap();
     assert_eq!(count(), 1);
 }
+
+/// A tree of `folders` folders with two files each.
+fn wide(folders: usize) -> tempfile::TempDir {
+    let tree = tempfile::tempdir().unwrap();
+    for number in 0..folders {
+        let folder = tree.path().join(format!("{number:04}"));
+        std::fs::create_dir(&folder).unwrap();
+        std::fs::write(folder.join("a.ts"), "").unwrap();
+        std::fs::write(folder.join("b.ts"), "").unwrap();
+    }
+    tree
+}
+
+#[test]
+fn what_was_found_when_the_time_was_up_is_a_part_of_the_whole() {
+    let tree = wide(1_000);
+    let (cache, pool) = (ScanCache::default(), Pool::new("test", 2));
+    for cached in [false, true] {
+        let options = GlobOptions { cache: cached, ..GlobOptions::new(tree.path(), "*.ts") };
+        let whole = paths(&run(&GlobOptions { cache: false, ..options.clone() }).unwrap());
+        assert_eq!(whole.len(), 2_000);
+        // Longer and longer, until a part was found: how long that takes is the machine's affair.
+        let mut some = false;
+        for micros in (0..).step_by(50) {
+            cache.clear();
+            let cancel = Cancel::never().with_timeout(std::time::Duration::from_micros(micros));
+            let (found, partial) = glob_so_far(&options, &cache, &pool, &cancel).unwrap();
+            let found = paths(&found);
+            let mut rest = whole.iter();
+            assert!(found.iter().all(|path| rest.any(|other| other == path)), "in order, and of the whole");
+            assert!(partial || found == whole);
+            assert!(cache.is_empty() || !partial, "what is not whole is not kept");
+            some |= partial && !found.is_empty();
+            if some {
+                break;
+            }
+            assert!(micros < 5_000_000, "no part was ever found");
+        }
+    }
+}
+
+#[test]
+fn what_was_found_until_a_signal_came_is_an_error_still() {
+    let tree = tree();
+    let (canceller, cancel) = Canceller::new();
+    canceller.cancel();
+    let pool = Pool::new("test", 2);
+    let refused = glob_so_far(&GlobOptions::new(tree.path(), "*"), &ScanCache::default(), &pool, &cancel);
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::Aborted);
+}

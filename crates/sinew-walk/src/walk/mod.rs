@@ -29,12 +29,43 @@ const LONGEST: usize = 32 << 10;
 /// # Errors
 /// When the root does not exist or cannot be read, and when cancelled.
 pub fn scan(options: &ScanOptions, pool: &Pool, cancel: &Cancel) -> Result<Scan> {
+    match read(options, pool, cancel)? {
+        Read::File(scan) => Ok(scan),
+        Read::Folder { aborted: Some(aborted), .. } => Err(aborted.into()),
+        Read::Folder { options, hauls, warnings, aborted: None } => assemble(&options, hauls, warnings, cancel),
+    }
+}
+
+/// As [`scan`], but the deadline of `cancel` is no error: what was read until then is given, and true. That is whole
+/// folders: one whose listing was cut short is there without its entries.
+///
+/// # Errors
+/// When the root does not exist or cannot be read, and when the signal of `cancel` came.
+pub(crate) fn scan_so_far(options: &ScanOptions, pool: &Pool, cancel: &Cancel) -> Result<(Scan, bool)> {
+    match read(options, pool, cancel)? {
+        Read::File(scan) => Ok((scan, false)),
+        Read::Folder { aborted: Some(Aborted::Signal), .. } => Err(Aborted::Signal.into()),
+        Read::Folder { options, hauls, warnings, aborted } => {
+            // The copy is short beside the reading.
+            let cancel = cancel.clone().without_timeout();
+            Ok((assemble(&options, hauls, warnings, &cancel)?, aborted.is_some()))
+        }
+    }
+}
+
+/// What lies at and below a root.
+enum Read {
+    File(Scan),
+    Folder { options: ScanOptions, hauls: Vec<Haul>, warnings: Vec<String>, aborted: Option<Aborted> },
+}
+
+fn read(options: &ScanOptions, pool: &Pool, cancel: &Cancel) -> Result<Read> {
     cancel.check()?;
     let options = options.clone().canonical()?;
     let root = options.root.as_path();
     let refused = |cause: io::Error| Error::io(format_args!("failed to read {:?}", root.to_string_lossy()), &cause);
     if !std::fs::metadata(root).map_err(refused)?.is_dir() {
-        return single(&options);
+        return single(&options).map(Read::File);
     }
     let mut warnings = Vec::new();
     let context = Context::new(options.global_excludes.as_deref(), &mut warnings);
@@ -55,11 +86,8 @@ pub fn scan(options: &ScanOptions, pool: &Pool, cancel: &Cancel) -> Result<Scan>
         wake: Condvar::new(),
     };
     pool.crew(pool.size().saturating_sub(1), |_| walk.work());
-    let shared = walk.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    if let Some(aborted) = shared.aborted {
-        return Err(aborted.into());
-    }
-    assemble(&options, shared.hauls, warnings, cancel)
+    let Shared { hauls, aborted, .. } = walk.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    Ok(Read::Folder { options, hauls, warnings, aborted })
 }
 
 /// A file as root: one entry, whatever the rules say of it.
