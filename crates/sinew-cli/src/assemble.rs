@@ -94,7 +94,7 @@ pub(crate) async fn run(
         has_ui: false,
         cancel: CancellationToken::new(),
     };
-    let prompts = prompt::prompts(said, &loaded, &extensions, &context, clock.now(), &mut warnings).await?;
+    let prompts = prompt::Prompts::new(said, &loaded, &extensions, &host, context, &clock, &mut warnings)?;
     let mut agent_settings = settings.agent();
     agent_settings.max_tokens = args.number("max-tokens").map_err(Failure::usage)?;
     agent_settings.http = models::http(environment, &settings);

@@ -1,12 +1,15 @@
 //! What the user said: words, standard input, files.
 
+use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::Arc;
 
-use sinew::base::Cancel;
+use sinew::base::{Cancel, Canceller};
+use sinew_agent::clock::Clock;
 use sinew_agent::extension::{Context, Extension};
-use sinew_agent::resource::{Attacher, Commands, Prompt, Reading};
-use sinew_llm::message::{AgentMessage, FileMention};
+use sinew_agent::resource::{Attacher, Commands, Places, Prompt, Reading, Resources};
+use sinew_agent::tools::{Host, ImageSettings};
+use sinew_llm::message::{AgentMessage, FileMention, MentionedFile};
 
 use crate::args::Args;
 use crate::config::Environment;
@@ -38,60 +41,107 @@ pub(crate) fn read(args: &Args, environment: &Environment) -> Result<Said, Failu
     Ok(Said { words, piped })
 }
 
-/// Makes prompts of what was said, in the order in which they run. Standard input is data: no command and no mention
-/// counts in it.
-///
-/// # Errors
-/// Nothing but files was named.
-pub(crate) async fn prompts(
-    said: Said,
-    loaded: &Loaded,
-    extensions: &[Arc<dyn Extension>],
-    context: &Context,
-    now: i64,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<Prompt>, Failure> {
-    let (commands, doubled) = Commands::new(extensions);
-    warnings.extend(doubled.iter().map(|name| format!("/{name}: another command has this name already")));
-    let attacher = Attacher { places: &loaded.options.places, images: loaded.images, cancel: Cancel::never() };
-    let resources = &loaded.resources;
-    let reading = Reading { commands: &commands, resources, attacher: &attacher, context, now };
-    let Said { words, piped } = said;
-    let mut files = Vec::new();
-    let mut texts = Vec::new();
-    for word in words {
-        let path = word.strip_prefix('@').filter(|path| !path.is_empty());
-        match path.map(|path| reading.attacher.one(path)) {
-            Some(Ok(file)) => files.push(file),
-            // As a text it is a mention, and what is wrong with it is told with the other mentions.
-            Some(Err(_)) | None => texts.push(word),
+/// The prompts of a command line, in the order in which they run. Each is read when its turn has come: an earlier one
+/// may change the files that it mentions.
+pub(crate) struct Prompts {
+    texts: VecDeque<String>,
+    /// Goes with the first prompt that says something to the model; none: it went.
+    data: Option<String>,
+    files: Vec<MentionedFile>,
+    commands: Commands,
+    resources: Arc<Resources>,
+    places: Places,
+    images: ImageSettings,
+    host: Arc<Host>,
+    context: Context,
+    clock: Arc<dyn Clock>,
+    canceller: Canceller,
+    cancel: Cancel,
+}
+
+impl Prompts {
+    /// Takes what was said apart. Standard input is data: no command and no mention counts in it.
+    ///
+    /// # Errors
+    /// Nothing but files was named.
+    pub(crate) fn new(
+        said: Said,
+        loaded: &Loaded,
+        extensions: &[Arc<dyn Extension>],
+        host: &Arc<Host>,
+        context: Context,
+        clock: &Arc<dyn Clock>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Prompts, Failure> {
+        let (commands, doubled) = Commands::new(extensions);
+        warnings.extend(doubled.iter().map(|name| format!("/{name}: another command has this name already")));
+        let (canceller, cancel) = Canceller::new();
+        let mut prompts = Prompts {
+            texts: VecDeque::new(),
+            data: Some(said.piped).filter(|piped| !piped.is_empty()),
+            files: Vec::new(),
+            commands,
+            resources: Arc::clone(&loaded.resources),
+            places: loaded.options.places.clone(),
+            images: loaded.images,
+            host: Arc::clone(host),
+            context,
+            clock: Arc::clone(clock),
+            canceller,
+            cancel,
+        };
+        for word in said.words {
+            let path = word.strip_prefix('@').filter(|path| !path.is_empty());
+            let file = path.map(|path| prompts.attacher().one(path));
+            match file {
+                Some(Ok(file)) => prompts.files.push(file),
+                // As a text it is a mention, and what is wrong with it is told with the other mentions.
+                Some(Err(_)) | None => prompts.texts.push_back(word),
+            }
         }
+        if prompts.texts.is_empty() {
+            if prompts.data.is_none() {
+                return Err(Failure::usage("No prompt given."));
+            }
+            // Data alone is a prompt of its own: one without words.
+            prompts.texts.push_back(String::new());
+        }
+        Ok(prompts)
     }
-    if texts.is_empty() && piped.is_empty() {
-        return Err(Failure::usage("No prompt given."));
+
+    /// What ends the reading of a prompt at once.
+    pub(crate) fn canceller(&self) -> Canceller {
+        self.canceller.clone()
     }
-    let mut prompts = Vec::with_capacity(texts.len());
-    // Data goes with the first prompt that says something to the model.
-    let mut before = piped.as_str();
-    for text in &texts {
-        let prompt = reading.read(text, before).await;
+
+    /// Reads the next prompt; none when all have been read.
+    pub(crate) async fn next(&mut self) -> Option<Prompt> {
+        let Some(text) = self.texts.pop_front() else {
+            let warning = "standard input was not used: no prompt went to the model";
+            return self.data.take().map(|_| Prompt { warnings: vec![warning.into()], ..Prompt::default() });
+        };
+        let now = self.clock.now();
+        let mut prompt = {
+            let attacher = self.attacher();
+            let (commands, resources, context) = (&self.commands, &*self.resources, &self.context);
+            let reading = Reading { commands, resources, attacher: &attacher, context, now };
+            let data = self.data.as_deref().unwrap_or_default();
+            if text.is_empty() { reading.data(data) } else { reading.read(&text, data).await }
+        };
         if !prompt.messages.is_empty() {
-            before = "";
+            self.data = None;
+            if !self.files.is_empty() {
+                let files = std::mem::take(&mut self.files);
+                prompt.messages.insert(0, AgentMessage::FileMention(FileMention { files, timestamp: now }));
+            }
         }
-        prompts.push(prompt);
+        Some(prompt)
     }
-    if texts.is_empty() {
-        prompts.push(reading.data(before));
-    } else if !before.is_empty() {
-        warnings.push("standard input was not used: no prompt went to the model".into());
+
+    fn attacher(&self) -> Attacher<'_> {
+        let (images, cancel) = (self.images, self.cancel.clone());
+        Attacher { places: &self.places, images, cancel, host: Some(&self.host) }
     }
-    if let Some(first) = prompts.iter_mut().find(|prompt| !prompt.messages.is_empty())
-        && !files.is_empty()
-    {
-        let mention = FileMention { files, timestamp: now };
-        first.messages.insert(0, AgentMessage::FileMention(mention));
-    }
-    Ok(prompts)
 }
 
 fn stdin() -> Result<String, Failure> {

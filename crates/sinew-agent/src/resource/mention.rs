@@ -4,12 +4,13 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
+use sha2::{Digest, Sha256};
 use sinew::base::Cancel;
 use sinew_llm::message::{AgentMessage, Block, FileMention, ImageBlock, MentionedFile};
 
 use super::source::Places;
 use crate::tool::{Call, ToolError, Updates};
-use crate::tools::{ImageSettings, folder_listing, picture_block, size_text};
+use crate::tools::{Host, ImageSettings, folder_listing, picture_block, size_text};
 
 /// What is attached of a text file, as the tool `read` would show it.
 const LINES: usize = 2_000;
@@ -32,8 +33,10 @@ pub struct Attacher<'a> {
     pub places: &'a Places,
     /// What becomes of pictures.
     pub images: ImageSettings,
-    /// Asked between files and while pictures are made smaller.
+    /// Asked before each file, while lines are counted and while pictures are made smaller.
     pub cancel: Cancel,
+    /// The tools of the session: what is attached counts for them as read. `None`: nobody writes files.
+    pub host: Option<&'a Host>,
 }
 
 /// What mentions became.
@@ -101,6 +104,9 @@ impl Attacher<'_> {
     /// # Errors
     /// It cannot be read, or is neither a text nor a picture: the reason.
     pub fn one(&self, name: &str) -> Result<MentionedFile, String> {
+        if self.cancel.is_cancelled() {
+            return Err("aborted".into());
+        }
         let path = self.places.resolve(name);
         let failed = |error: std::io::Error| error.to_string();
         let facts = fs::metadata(&path).map_err(failed)?;
@@ -121,14 +127,23 @@ impl Attacher<'_> {
         if wide && facts.len() <= PICTURE {
             file.read_to_end(&mut head).map_err(failed)?;
             let text = utf16(&head);
-            return Ok(text_file(name, &text, text.lines().count() as u64, false));
+            let (attached, whole) = text_file(name, &text, text.lines().count() as u64, false);
+            if let Some(host) = self.host {
+                // The lines on disk are other bytes: only the digest of them all speaks for them.
+                host.mentioned(&path, Some(Sha256::digest(&head).into()), whole, &[]);
+            }
+            return Ok(attached);
         }
         if head.iter().take(8_192).any(|byte| *byte == 0) {
             return Err("it is neither a text nor a picture".into());
         }
-        let (count, whole) = count_lines(&head, file).map_err(failed)?;
+        let Counted { lines, whole, hash } = count_lines(&head, file, &self.cancel).map_err(failed)?;
         let text = String::from_utf8_lossy(&head[..head.len() - half_character(&head)]).into_owned();
-        Ok(text_file(name, &text, count, !whole))
+        let (attached, all) = text_file(name, &text, lines, !whole);
+        if let Some(host) = self.host {
+            host.mentioned(&path, hash, all, attached_lines(&head, &attached, all));
+        }
+        Ok(attached)
     }
 
     fn folder(&self, path: &Path, name: &str) -> Result<MentionedFile, String> {
@@ -201,21 +216,51 @@ fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// How many lines there are, and whether `head` is all of the file.
-fn count_lines(head: &[u8], file: File) -> std::io::Result<(u64, bool)> {
+/// What a look at all of a file says.
+struct Counted {
+    lines: u64,
+    /// `head` is all of it.
+    whole: bool,
+    /// Of its content; `None` where it is too large to be looked at whole.
+    hash: Option<[u8; 32]>,
+}
+
+fn count_lines(head: &[u8], file: File, cancel: &Cancel) -> std::io::Result<Counted> {
     let mut count = memchr::memchr_iter(b'\n', head).count() as u64;
     let mut last = head.last().copied();
-    let mut whole = true;
-    let mut rest = file.take(COUNTED);
+    let mut digest = Sha256::new_with_prefix(head);
+    let (mut whole, mut left) = (true, COUNTED);
+    let mut rest = file.take(COUNTED + 1);
     let mut buffer = vec![0; 64 * 1024];
     loop {
+        if cancel.is_cancelled() {
+            return Err(std::io::Error::new(std::io::ErrorKind::Interrupted, "aborted"));
+        }
         let read = rest.read(&mut buffer)?;
         let Some(end) = read.checked_sub(1) else { break };
         whole = false;
         count += memchr::memchr_iter(b'\n', &buffer[..read]).count() as u64;
+        digest.update(&buffer[..read]);
+        left = left.saturating_sub(read as u64);
         last = Some(buffer[end]);
     }
-    Ok((count + u64::from(last.is_some_and(|last| last != b'\n')), whole))
+    let lines = count + u64::from(last.is_some_and(|last| last != b'\n'));
+    Ok(Counted { lines, whole, hash: (left > 0).then(|| digest.finalize().into()) })
+}
+
+/// The lines of the file that are attached, byte for byte; none where the first one is too long.
+fn attached_lines<'a>(head: &'a [u8], attached: &MentionedFile, all: bool) -> &'a [u8] {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    // Behind a part stands a line that says so.
+    let lines = attached.content.lines().count() - usize::from(!all);
+    let mut ends = memchr::memchr_iter(b'\n', head).map(|at| at + 1);
+    match lines.checked_sub(1).map(|last| ends.nth(last)) {
+        None => &[],
+        Some(Some(end)) => &head[..end],
+        // The last line of a file may have no end; one that was cut has none either.
+        Some(None) if all => head,
+        Some(None) => &[],
+    }
 }
 
 /// How many bytes at the end of `bytes` begin a character that goes on behind them.
@@ -238,7 +283,8 @@ fn utf16(bytes: &[u8]) -> String {
 }
 
 /// The first lines of a text, whole ones; of a first line that is too long its start. `more` stands behind `text`.
-fn text_file(name: &str, text: &str, line_count: u64, more: bool) -> MentionedFile {
+/// Whether that is all of the file comes with it.
+fn text_file(name: &str, text: &str, line_count: u64, more: bool) -> (MentionedFile, bool) {
     let mut end = 0;
     for line in text.split_inclusive('\n').take(LINES) {
         if end + line.len() > BYTES {
@@ -254,14 +300,15 @@ fn text_file(name: &str, text: &str, line_count: u64, more: bool) -> MentionedFi
         end = text.floor_char_boundary(BYTES.min(text.len()));
     }
     let mut content = text[..end].to_string();
-    if more || end < text.len() {
+    let all = !more && end == text.len();
+    if !all {
         let shown = content.lines().count();
         if !content.ends_with('\n') {
             content.push('\n');
         }
         content.push_str(&format!("[{shown} of {line_count} lines are attached; read the file for the rest]\n"));
     }
-    MentionedFile { path: name.into(), content, line_count, image: None }
+    (MentionedFile { path: name.into(), content, line_count, image: None }, all)
 }
 
 #[cfg(test)]

@@ -437,8 +437,8 @@ async fn read(stage: &Stage, resources: &Resources, text: &str, before: &str) ->
     let (commands, doubled) = Commands::new(&[Arc::new(Adds) as Arc<dyn Extension>]);
     assert_eq!(doubled, ["greet"]);
     let options = stage.options();
-    let attacher =
-        Attacher { places: &options.places, images: crate::tools::ImageSettings::default(), cancel: Cancel::never() };
+    let images = crate::tools::ImageSettings::default();
+    let attacher = Attacher { places: &options.places, images, cancel: Cancel::never(), host: None };
     let cancel = CancellationToken::new();
     let context = Context { cwd: stage.path("p"), session: "s".into(), file: None, has_ui: false, cancel };
     let reading = Reading { commands: &commands, resources, attacher: &attacher, context: &context, now: 1 };
@@ -553,8 +553,8 @@ fn what_is_no_regular_file_is_not_opened() {
     let resources = stage.load();
     assert!(resources.rules.is_empty());
     let options = stage.options();
-    let attacher =
-        Attacher { places: &options.places, images: crate::tools::ImageSettings::default(), cancel: Cancel::never() };
+    let images = crate::tools::ImageSettings::default();
+    let attacher = Attacher { places: &options.places, images, cancel: Cancel::never(), host: None };
     assert_eq!(attacher.one(".sinew/rules/pipe.md").unwrap_err(), "it is a pipe, a socket or a device");
     assert!(source::text(Path::new("/dev/zero")).is_err());
 }

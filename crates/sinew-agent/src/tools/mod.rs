@@ -116,6 +116,15 @@ impl Host {
         Arc::clone(&self.resources.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// A file went with a message of the user: `lines`, the first ones as it has them, count as read, also where they
+    /// are `whole`. `hash` is that of the content.
+    pub(crate) fn mentioned(&self, path: &std::path::Path, hash: Option<seen::Hash>, whole: bool, lines: &[u8]) {
+        // Tools that write know the file behind a link. Behind one that leads nowhere is nothing to know.
+        if let Ok(path) = save::behind_links(&paths::clean(path)) {
+            self.seen.showed(&path, hash, whole, 1, seen::lines(lines));
+        }
+    }
+
     /// Whether this is the first time that something, named by a digest, is asked about.
     fn first_time(&self, what: seen::Hash) -> bool {
         self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(what)

@@ -57,7 +57,7 @@ fn named(home: Option<&Path>, cwd: &Path, text: &str) -> PathBuf {
 }
 
 /// Without `.` and, where the folders before them are no links that could lead elsewhere, without `..`.
-fn clean(path: &Path) -> PathBuf {
+pub(super) fn clean(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {

@@ -3,7 +3,9 @@
 use std::os::unix::fs::PermissionsExt;
 
 use serde_json::json;
-use sinew_agent::tools::{FileGuard, Settings};
+use sinew::base::Cancel;
+use sinew_agent::resource::{Attacher, Places};
+use sinew_agent::tools::{FileGuard, ImageSettings, Settings};
 
 use crate::Case;
 use crate::stage::{Stage, holds};
@@ -14,6 +16,7 @@ pub(crate) const CASES: &[Case] = &[
     ("read_finds_what_was_meant", read_finds_what_was_meant),
     ("write_is_whole_and_keeps_the_mode", write_is_whole_and_keeps_the_mode),
     ("a_file_that_changed_is_not_overwritten", a_file_that_changed_is_not_overwritten),
+    ("a_mentioned_file_counts_as_read", a_mentioned_file_counts_as_read),
     ("edit_changes_all_or_nothing", edit_changes_all_or_nothing),
     ("ls_lists_a_folder", ls_lists_a_folder),
     ("grep_shows_blocks_per_file", grep_shows_blocks_per_file),
@@ -134,6 +137,45 @@ fn a_file_that_changed_is_not_overwritten() {
     let stage = Stage::with(Settings { file_guard: FileGuard::Off, ..Settings::default() });
     stage.put("a", "1");
     stage.ok("write", write, "Successfully wrote 4 bytes to a");
+}
+
+fn a_mentioned_file_counts_as_read() {
+    let stage = Stage::new();
+    let mention = |name: &str| {
+        let (cwd, home) = (stage.cwd(), None);
+        let places = Places { project: cwd.join(".sinew"), agent: cwd.join("agent"), cwd, home };
+        let (images, host) = (ImageSettings::default(), Some(&*stage.host));
+        let attacher = Attacher { places: &places, images, cancel: Cancel::never(), host };
+        attacher.one(name).unwrap();
+    };
+    let write = |path: &str| stage.call("write", json!({"path": path, "content": "new\n"}));
+    let changed = |path: &str| format!("File changed on disk since it was last read: {path}. Read it again.");
+    stage.put("a", "one\r\ntwo");
+    assert_eq!(write("a").0, "File exists and was not read in this session: a. Read it first, or use edit.");
+    mention("./a");
+    stage.put("a", "one\r\ntwo\nthree");
+    assert_eq!(write("a"), (changed("a"), true));
+    // Another text than the one that was seen must not be taken for it.
+    stage.fails("edit", json!({"path": "a", "oldText": "zero", "newText": "x"}), &changed("a"));
+    mention("a");
+    let (text, failed) = stage.call("edit", json!({"path": "a", "oldText": "one", "newText": "x"}));
+    assert_eq!((text.as_str(), failed), ("Applied 1 edit to a.", false));
+    assert_eq!(write("a"), ("Successfully wrote 4 bytes to a".into(), false));
+    // Of a long file only its beginning was seen.
+    let long = |last: &str| format!("\u{feff}{}{last}", "line\n".repeat(5_000));
+    stage.put("long", long("end"));
+    mention("long");
+    stage.put("long", long("other end"));
+    let note = "[The file changed on disk since it was read, but not in the lines that were shown.]";
+    assert!(write("long").0.ends_with(note), "{:?}", write("long"));
+    stage.put("long", long("end"));
+    mention("long");
+    stage.put("long", format!("other {}", long("end")));
+    assert_eq!(write("long"), (changed("long"), true));
+    // Of a first line that is too long nothing counts as seen but the digest of all.
+    stage.put("wide", "x".repeat(200_000));
+    mention("wide");
+    assert_eq!(write("wide"), ("Successfully wrote 4 bytes to wide".into(), false));
 }
 
 fn edit_changes_all_or_nothing() {

@@ -11,10 +11,11 @@ use std::time::Duration;
 use serde_json::Value;
 use sinew_agent::agent::{AgentSession, Idle, Outcome, Stop};
 use sinew_agent::event::Event;
-use sinew_agent::resource::Prompt;
 use sinew_agent::tools::Host;
 use sinew_llm::error::ErrorKind;
 use tokio::sync::oneshot;
+
+use crate::prompt::Prompts;
 
 /// How long a run may take to end after a signal, and its last words to be written.
 const END: Duration = Duration::from_millis(2_000);
@@ -48,11 +49,11 @@ trait Show: Send {
 pub(crate) async fn run(
     agent: AgentSession,
     host: &Host,
-    prompts: Vec<Prompt>,
+    mut prompts: Prompts,
     warnings: Vec<String>,
     look: Look,
 ) -> u8 {
-    for warning in warnings.iter().chain(prompts.iter().flat_map(|prompt| &prompt.warnings)) {
+    for warning in warnings {
         tell(&format!("Warning: {warning}"));
     }
     let header = serde_json::to_value(agent.session().header()).unwrap_or_default();
@@ -81,17 +82,22 @@ pub(crate) async fn run(
         written
     });
     let stop = AtomicBool::new(false);
-    // Heard from here on: the work may take a while before it first waits.
-    let signalled = signals();
+    // Heard from here on, beside the work: it may take a while before it first waits.
+    let (canceller, heard) = (prompts.canceller(), signals());
+    let signalled = tokio::spawn(async move {
+        let code = heard.await;
+        canceller.cancel();
+        code
+    });
     let code = {
-        let mut work = std::pin::pin!(all(&agent, prompts, &stop));
+        let mut work = std::pin::pin!(all(&agent, &mut prompts, &stop));
         tokio::select! {
             // The work first: what was said is in the session before anything can end it.
             biased;
             ended = &mut work => code(&ended),
             // What a job has to say waits for the next prompt, or is left when there is none.
             never = agent.attend(host, Idle::Wait) => match never {},
-            code = signalled => { halt(&agent, &stop, work).await; code }
+            Ok(code) = signalled => { halt(&agent, &stop, work).await; code }
             Ok(()) = &mut gone => { halt(&agent, &stop, work).await; 0 }
         }
     };
@@ -117,11 +123,14 @@ pub(crate) async fn run(
 }
 
 /// All prompts; the first one that does not end well is the last.
-async fn all(agent: &AgentSession, prompts: Vec<Prompt>, stop: &AtomicBool) -> Result<Stop, String> {
+async fn all(agent: &AgentSession, prompts: &mut Prompts, stop: &AtomicBool) -> Result<Stop, String> {
     let mut last = Stop::Done;
-    for prompt in prompts {
+    while let Some(prompt) = prompts.next().await {
         if stop.load(Ordering::Relaxed) {
             return Ok(Stop::Aborted);
+        }
+        for warning in &prompt.warnings {
+            tell(&format!("Warning: {warning}"));
         }
         if let Some(info) = &prompt.info {
             tell(info);

@@ -209,3 +209,27 @@ fn noise() -> Vec<u8> {
     bytes.extend((0..data).map(|_| pixel()));
     bytes
 }
+
+#[test]
+fn a_mention_is_read_when_its_prompt_runs() {
+    let stage = Stage::scripted(&[
+        call("A", "write", json!({"path": "notes.txt", "content": "NEW\n"})),
+        text("written"),
+        call("B", "edit", json!({"path": "notes.txt", "oldText": "NEW", "newText": "NEWER"})),
+        text("done"),
+    ]);
+    stage.write("project/notes.txt", "OLD\n");
+    // The first mention also lets the file be written over.
+    let ran = stage.play(&["-p", "change @notes.txt", "now look at @notes.txt and @made.txt"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
+    let attached: Vec<Value> = file
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .filter(|entry| entry["message"]["role"] == "fileMention")
+        .map(|entry| entry["message"]["files"][0]["content"].clone())
+        .collect();
+    assert_eq!(attached, ["OLD\n", "NEW\n"], "{file}");
+    assert_eq!(std::fs::read_to_string(stage.path("project/notes.txt")).unwrap(), "NEWER\n", "{file}");
+    assert!(ran.stderr.contains("Warning: not attached: @made.txt: "), "{}", ran.stderr);
+}
