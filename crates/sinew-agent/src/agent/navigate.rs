@@ -114,6 +114,7 @@ impl AgentSession {
             moved.summary_id = self.session().leaf().map(str::to_string);
         }
         *seen = self.reread()?;
+        self.restore_told(None);
         Ok(moved)
     }
 

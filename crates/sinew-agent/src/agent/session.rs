@@ -149,8 +149,6 @@ pub struct AgentSession {
     pub(super) open_items: Option<Arc<dyn Fn() -> Option<Value> + Send + Sync>>,
     /// Rules that answers are held against.
     rules: Mutex<Option<Arc<StreamRules>>>,
-    /// Rules that the session has told the model.
-    injected: Vec<String>,
     /// The token of what runs now.
     cancel: Mutex<CancellationToken>,
     /// What the user should know of pictures that are gone, and whether they know it.
@@ -179,7 +177,7 @@ impl AgentSession {
         } = parts;
         let before = session.context(&Defaults::default())?;
         let missing = before.warning().map_or_else(OnceLock::new, OnceLock::from);
-        let (messages, injected) = (before.messages, before.injected_rules);
+        let messages = before.messages;
         let file = session.path().map(std::path::Path::to_path_buf);
         let context =
             Context { cwd, session: session.id().to_string(), file, has_ui, cancel: CancellationToken::new() };
@@ -198,7 +196,6 @@ impl AgentSession {
             context,
             open_items,
             rules: Mutex::default(),
-            injected,
             cancel: Mutex::new(CancellationToken::new()),
             missing: (missing, AtomicBool::new(false)),
         })
@@ -383,13 +380,17 @@ impl AgentSession {
     /// Holds answers against these rules from the next run on. Those that the session has told the model already count
     /// as told.
     pub fn set_stream_rules(&self, rules: Option<StreamRules>) {
-        let mut current = self.rules.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut told = self.injected.clone();
-        told.extend(current.iter().flat_map(|rules| rules.told_names()));
-        *current = rules.map(|rules| {
-            rules.restore(told.iter().map(String::as_str));
-            Arc::new(rules)
-        });
+        let rules = rules.map(Arc::new);
+        let before = std::mem::replace(&mut *self.rules.lock().unwrap_or_else(PoisonError::into_inner), rules);
+        self.restore_told(before.as_deref());
+    }
+
+    /// Lets the rules count from what the session's branch has told the model. Where that can no longer be read, what
+    /// `before` has told counts.
+    pub(super) fn restore_told(&self, before: Option<&StreamRules>) {
+        let Some(rules) = self.stream_rules() else { return };
+        let told = self.session().told_rules(rules.gap());
+        rules.restore(told.unwrap_or_else(|_| before.unwrap_or(&rules).told_names()));
     }
 
     pub(super) fn stream_rules(&self) -> Option<Arc<StreamRules>> {

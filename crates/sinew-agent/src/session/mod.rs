@@ -9,6 +9,7 @@
 //! | `writer` | appending: lock, torn lines, fsync |
 //! | `blob` | what is too large for a line: pictures beside the sessions, long strings cut |
 //! | `context` | what the model sees from a leaf |
+//! | `told` | which rules a branch has told the model, and how long ago |
 //! | `store` | a session: all of the above |
 //! | `open` | files as they are found: locked, older, foreign, read-only |
 //! | `copy` | branch, fork, move: sessions made from sessions |
@@ -30,6 +31,7 @@ mod migrate;
 mod open;
 mod place;
 mod store;
+mod told;
 mod tree;
 mod writer;
 

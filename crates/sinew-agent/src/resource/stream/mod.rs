@@ -164,17 +164,26 @@ impl StreamRules {
         (rules, warnings)
     }
 
-    /// Takes up which rules the model was told on the branch that goes on.
-    pub fn restore<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
+    /// Takes up which rules the model was told on the branch that goes on, and how many completed turns ago.
+    pub fn restore(&self, rules: impl IntoIterator<Item = (String, u64)>) {
+        let rules: Vec<(String, u64)> = rules.into_iter().collect();
         let mut told = self.told();
-        let turns = told.turns;
-        told.at = names.into_iter().map(|name| (name.to_string(), turns)).collect();
+        let turns = rules.iter().map(|(_, since)| *since).max().unwrap_or_default();
+        told.at = rules.into_iter().map(|(name, since)| (name, turns - since)).collect();
+        told.turns = turns;
     }
 
-    /// The rules that the model was told.
+    /// The rules that the model was told, and how many completed turns ago.
     #[must_use]
-    pub fn told_names(&self) -> Vec<String> {
-        self.told().at.keys().cloned().collect()
+    pub fn told_names(&self) -> Vec<(String, u64)> {
+        let told = self.told();
+        told.at.iter().map(|(name, at)| (name.clone(), told.turns - at)).collect()
+    }
+
+    /// Completed turns after which a rule may be told again; `None`: never.
+    #[must_use]
+    pub fn gap(&self) -> Option<u64> {
+        self.settings.gap
     }
 
     /// Watches one run; `now` gives the milliseconds since the epoch.

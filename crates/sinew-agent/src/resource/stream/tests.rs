@@ -274,7 +274,7 @@ async fn what_a_failed_answer_broke_is_dropped() {
 fn after_a_gap_a_rule_is_told_again() {
     let settings = StreamSettings { gap: Some(2), ..StreamSettings::default() };
     let rules = rules(&[rule("r", "todo")], settings);
-    rules.restore(["r"]);
+    rules.restore([("r".to_string(), 0)]);
     let now = || 0;
     let mut stopped = Vec::new();
     for _ in 0..6 {
@@ -283,6 +283,34 @@ fn after_a_gap_a_rule_is_told_again() {
         watcher.settle(&text("todo"), *stopped.last().unwrap());
     }
     assert_eq!(stopped, [false, false, true, false, false, true]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_gap_goes_on_in_another_process() {
+    let folder = tempfile::tempdir().unwrap();
+    let list = [rule("r", "todo")];
+    let two = || StreamSettings { gap: Some(2), ..StreamSettings::default() };
+    let mut heard = Vec::new();
+    for answers in [&["a todo", "done"][..], &["todo 1"], &["todo 2", "done"], &["todo 3"]] {
+        let answers = answers.iter().map(|answer| text(answer)).collect();
+        let mut stage = stage(folder.path(), answers, Some(rules(&list, two())));
+        let (_, told) = stage.prompt().await;
+        heard.push(told.len());
+    }
+    assert_eq!(heard, [1, 0, 1, 0], "two turns after it was told, and not before");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_another_branch_was_told_does_not_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let answers = vec![text("a todo"), text("done"), text("todo again"), text("todo 2"), text("done")];
+    let list = [rule("r", "todo")];
+    let mut stage = stage(folder.path(), answers, Some(rules(&list, StreamSettings::default())));
+    assert_eq!(stage.prompt().await.1, [["r"]]);
+    assert_eq!(stage.prompt().await.1, [[""; 0]; 0]);
+    let first = stage.agent.session().path_ids()[0].to_string();
+    stage.agent.navigate_tree(&first, crate::agent::Leave::Silently).await.unwrap();
+    assert_eq!(stage.prompt().await.1, [["r"]]);
 }
 
 /// Shows a block to a watcher, one character at a time; gives what it stops for.
