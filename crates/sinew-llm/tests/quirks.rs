@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 use sinew_llm::http::HttpClient;
 use sinew_llm::{AssistantMessage, Block, ErrorKind, LlmMessage, Model, Request, wire};
-use sinew_testkit::provider::{Reply, Server};
+use sinew_testkit::provider::{Framing, Reply, Server};
 use tokio_util::sync::CancellationToken;
 
 const ANTHROPIC: &str = "anthropic-messages";
@@ -130,6 +130,70 @@ async fn comments_and_odd_framing_change_nothing() {
     let mut bare = Reply::stream(format!("{body}data: {}\n\ndata: [DONE]", finish("stop")));
     bare.headers.clear();
     same(&told(&ask(CHAT, bare).await), "a stop", "no type");
+}
+
+/// What a body is stands in its first bytes; servers and what stands between often name another type in the head.
+#[tokio::test]
+async fn the_type_in_the_head_does_not_matter() {
+    let stream = [delta(json!({"content": "a"})), finish("stop")].map(|event| format!("data: {event}\n\n")).concat();
+    let page = "\u{FEFF}\n<!DOCTYPE html><title>Sign in</title>";
+    for kind in ["text/event-stream", "text/plain", "application/json", "text/html", "application/octet-stream"] {
+        let told = async |body: &str| told(&ask(CHAT, Reply::text(200, kind, body)).await);
+        for body in
+            [format!("{stream}data: [DONE]\n\n"), format!("\u{FEFF}\r\n\n{stream}"), format!(": hello\n{stream}")]
+        {
+            same(&told(&body).await, "a stop", kind);
+        }
+        let whole = json!({"choices": [{"message": {"content": "a"}, "finish_reason": "stop"}]}).to_string();
+        same(&told(&format!("\n {whole}")).await, "a stop", kind);
+        same(&told(page).await, "Malformed: p: the server answered with a web page: Sign in", kind);
+        let refused = json!({"error": "model \"m\" is not there"}).to_string();
+        same(&told(&refused).await, "Server: p: model \"m\" is not there", kind);
+        let loading = "Malformed: p: expected a stream of events, but the server answered: loading";
+        same(&told("loading").await, loading, kind);
+        let cut = "Malformed: p: the stream ended before the answer was complete";
+        same(&told("data: {\"choices\": [").await, cut, kind);
+        same(&told("\n\n").await, "Malformed: p: the stream ended without any event", kind);
+    }
+}
+
+/// What gateways say when the server behind them fails, whatever the protocol.
+#[tokio::test]
+async fn failures_in_words_of_nobody_s_protocol_are_told() {
+    for api in [ANTHROPIC, CHAT, RESPONSES, GOOGLE] {
+        for body in [
+            "event: error\ndata: it broke\n\n",
+            "event: error\ndata: {\"message\": \"it broke\"}\n\n",
+            "data: {\"error\": \"it broke\"}\n\n",
+            "data: {\"error\": {\"message\": \"it broke\", \"code\": null}}\n\n",
+        ] {
+            same(&told(&ask(api, Reply::stream(body)).await), "Server: p: it broke", body);
+        }
+    }
+}
+
+/// Servers of HTTP/1.0 end the connection in place of the stream, and some forget `[DONE]`.
+#[tokio::test]
+async fn a_reason_to_stop_is_an_end() {
+    let body = [delta(json!({"content": "a"})), finish("stop")].map(|event| format!("data: {event}\n\n")).concat();
+    for framing in [Framing::Close, Framing::Chunked] {
+        let whole = Reply { framing, ..Reply::stream(body.clone()) };
+        same(&told(&ask(CHAT, whole).await), "a stop", "without [DONE]");
+        let cut = Reply { framing, ..Reply::stream(format!("data: {}\n\n", delta(json!({"content": "a"})))) };
+        let text = "a Malformed: p: the stream ended before the answer was complete";
+        same(&told(&ask(CHAT, cut).await), text, "without a reason");
+    }
+}
+
+#[tokio::test]
+async fn a_redirect_names_where_it_leads() {
+    for (status, name) in [(301, "Moved Permanently"), (302, "Found"), (308, "Permanent Redirect")] {
+        let reply = Reply::text(status, "text/html", "").header("Location", "https://sso.test/login?key=secret#x");
+        let error = ask(CHAT, reply).await.error.unwrap();
+        let parts = [name, "redirects to https://sso.test/login; set baseUrl", &format!("(HTTP {status})")];
+        assert!(parts.iter().all(|part| error.message.contains(part)), "{}", error.message);
+        assert!(!error.retryable && !error.message.contains("secret"), "{}", error.message);
+    }
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sinew_llm::message::ToolResultMessage;
+use sinew_llm::message::{ThinkingBlock, ToolResultMessage};
 use sinew_llm::model::{Compat, MaxTokensField, Model, ThinkingMode};
 use sinew_llm::{
     AssistantMessage, Block, CacheRetention, LlmMessage, Request, ThinkingLevel, ToolCall, ToolChoice, ToolDef, wire,
@@ -220,4 +220,137 @@ fn results_look_as_the_server_wants_them() {
     assert!(id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()), "{id}");
     assert_eq!(mistral["messages"][2], json!({"role": "tool", "tool_call_id": id, "name": "ls", "content": "none"}));
     assert_eq!(mistral["messages"][3]["role"], "assistant");
+}
+
+/// A call and its result, made by the model `of`, with a thought of this signature in front.
+fn called(api: &str, of: &str, signature: Option<&str>, name: &str) -> Vec<Arc<LlmMessage>> {
+    let call = ToolCall { id: "c".into(), name: name.into(), arguments: json!({}), ..ToolCall::default() };
+    let thought = ThinkingBlock {
+        thinking: "hm".into(),
+        thinking_signature: signature.map(str::to_string),
+        ..ThinkingBlock::default()
+    };
+    let answer = AssistantMessage {
+        content: vec![Block::Thinking(thought), Block::ToolCall(call)],
+        api: api.into(),
+        provider: "p".into(),
+        model: of.into(),
+        ..AssistantMessage::default()
+    };
+    let result = ToolResultMessage {
+        tool_call_id: "c".into(),
+        tool_name: name.into(),
+        content: vec![Block::text("none")],
+        ..ToolResultMessage::default()
+    };
+    [LlmMessage::user("hi"), LlmMessage::Assistant(answer), LlmMessage::ToolResult(result)].map(Arc::new).into()
+}
+
+#[test]
+fn a_model_of_anthropic_thinks_on_only_behind_a_thought() {
+    let api = "anthropic-messages";
+    let ask = |messages: Vec<Arc<LlmMessage>>| Request { messages, thinking: ThinkingLevel::Low, ..request(api, "") };
+    for (of, signature, budget) in [
+        ("m", Some("sig"), json!(4096)),
+        // Of a server that does not sign, and of another model: neither thought can be sent.
+        ("m", None, json!(null)),
+        ("other", Some("sig"), json!(null)),
+    ] {
+        let mut asked = ask(called(api, of, signature, "ls"));
+        check(&asked, "/thinking/budget_tokens", budget.clone());
+        sinew_testkit::provider::order::anthropic(&body(&asked)).unwrap();
+        // Steering behind the results is still the same turn.
+        asked.messages.push(LlmMessage::user("and?").into());
+        check(&asked, "/thinking/budget_tokens", budget);
+        // A model that decides by itself needs none.
+        asked.model.thinking_mode = ThinkingMode::Adaptive;
+        check(&asked, "/thinking/type", json!("adaptive"));
+        // The next answer is no part of it.
+        asked.model.thinking_mode = ThinkingMode::default();
+        let said = AssistantMessage { content: vec![Block::text("done")], ..AssistantMessage::default() };
+        asked.messages.extend([LlmMessage::Assistant(said), LlmMessage::user("more")].map(Arc::new));
+        check(&asked, "/thinking/budget_tokens", json!(4096));
+    }
+}
+
+#[test]
+fn a_new_gemini_gets_a_signature_for_each_foreign_call() {
+    let api = "google-generative-ai";
+    let signature = |id: &str, of: &str, own: Option<&str>| {
+        let mut messages = called(api, of, None, "ls");
+        let LlmMessage::Assistant(answer) = Arc::make_mut(&mut messages[1]) else { panic!("no answer") };
+        answer.content.push(answer.content[1].clone());
+        let Block::ToolCall(call) = &mut answer.content[1] else { panic!("no call") };
+        call.thought_signature = own.map(str::to_string);
+        let mut asked = Request { messages, ..request(api, "") };
+        asked.model.id = id.into();
+        let parts = body(&asked)["contents"][1]["parts"].clone();
+        let calls = parts.as_array().unwrap().iter().filter(|part| part.get("functionCall").is_some());
+        calls.map(|part| part["thoughtSignature"].as_str().unwrap_or_default().to_string()).collect::<Vec<_>>()
+    };
+    let skip = "skip_thought_signature_validator";
+    assert_eq!(signature("gemini-3-pro-preview", "claude", None), [skip, ""]);
+    assert_eq!(signature("models/gemini-3.1-flash", "claude", Some("foreign")), [skip, ""]);
+    assert_eq!(signature("gemini-3-pro", "gemini-3-pro", Some("own")), ["own", ""]);
+    assert_eq!(signature("gemini-2.5-pro", "claude", None), ["", ""]);
+    assert_eq!(signature("gemma-3", "claude", None), ["", ""]);
+}
+
+#[test]
+fn deepseek_gets_a_thought_with_every_answer() {
+    let api = "openai-completions";
+    let ask = |of: &str, signature| Request {
+        messages: called(api, of, signature, "ls"),
+        ..request(api, "https://api.deepseek.com/v1")
+    };
+    check(&ask("m", Some("reasoning_content")), "/messages/1/reasoning_content", json!("hm"));
+    check(&ask("other", None), "/messages/1/reasoning_content", json!(""));
+    let mut plain = ask("other", None);
+    plain.model.reasoning = false;
+    check(&plain, "/messages/1/reasoning_content", json!(null));
+    let elsewhere = Request { messages: called(api, "other", None, "ls"), ..request(api, "http://local/v1") };
+    check(&elsewhere, "/messages/1/reasoning_content", json!(null));
+}
+
+#[test]
+fn neighbours_become_one_where_roles_must_alternate() {
+    let said = |base: &str, strict: Option<bool>| {
+        let messages = ["a", "b", "c"].map(LlmMessage::user).map(Arc::new).into();
+        let mut asked = Request { messages, ..request("openai-completions", base) };
+        asked.model.compat.requires_assistant_after_tool_result = strict;
+        body(&asked)["messages"].clone()
+    };
+    let text = |text: &str| json!({"type": "text", "text": text});
+    let one = json!([{"role": "user", "content": [text("a"), text("b"), text("c")]}]);
+    assert_eq!(said("https://api.mistral.ai/v1", None), one);
+    assert_eq!(said("http://local/v1", Some(true)), one);
+    assert_eq!(said("http://local/v1", None).as_array().unwrap().len(), 3);
+}
+
+#[test]
+fn a_name_that_no_server_takes_is_changed_alike_in_call_and_result() {
+    let long = "long".repeat(30);
+    let fits = [("", "_"), ("a.b", "a_b"), ("日本 x", "____x"), ("-a", "_-a"), ("7z", "_7z"), (&long, &long[..64])];
+    for (name, fit) in fits {
+        for (api, call, result) in [
+            ("anthropic-messages", "/messages/1/content/0/name", None),
+            ("openai-completions", "/messages/1/tool_calls/0/function/name", Some("/messages/2/name")),
+            ("openai-responses", "/input/1/name", None),
+            (
+                "google-generative-ai",
+                "/contents/1/parts/0/functionCall/name",
+                Some("/contents/2/parts/0/functionResponse/name"),
+            ),
+        ] {
+            let messages = called(api, "other", None, name);
+            let mut asked = Request { messages, ..request(api, "https://api.mistral.ai/v1") };
+            check(&asked, call, json!(fit));
+            if let Some(result) = result {
+                check(&asked, result, json!(fit));
+            }
+            // One that is offered is the server's to judge.
+            asked.tools = vec![ToolDef { name: name.into(), ..ToolDef::default() }];
+            check(&asked, call, json!(name));
+        }
+    }
 }

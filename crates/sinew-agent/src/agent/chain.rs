@@ -256,7 +256,7 @@ impl Chain<'_> {
             Ok(_) => Next::Run(Vec::new()),
             Err(_) if self.cancel.is_cancelled() => Next::Stop(Stop::Aborted),
             Err(cause) => {
-                let message = format!("Context overflow recovery failed: {cause}");
+                let message = format!("Context overflow recovery failed: {cause}. {}", error.message);
                 Next::Stop(Stop::Failed(Box::new(ErrorInfo { message, ..error })))
             }
         }

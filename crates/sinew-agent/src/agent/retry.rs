@@ -57,8 +57,8 @@ pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random:
         if asked > settings.max_delay_ms {
             let seconds = asked.div_ceil(1_000);
             return Again::GiveUp(format!(
-                "{} The server asks to wait {seconds} s, longer than retry.maxDelayMs allows.",
-                error.message
+                "{}. The server asks to wait {seconds} s, longer than retry.maxDelayMs allows.",
+                error.message.trim_end_matches('.')
             ));
         }
         return Again::After { delay_ms: asked };

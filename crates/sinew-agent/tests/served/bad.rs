@@ -30,6 +30,18 @@ async fn calls_of_unknown_tools_are_answered() {
     }
 }
 
+/// No server takes such a name back, and the call stays in the conversation for ever.
+#[tokio::test]
+async fn names_that_no_server_takes_are_answered_too() {
+    let long = "long".repeat(100);
+    for api in APIS {
+        let names = ["", "multi_tool_use.parallel", "日本 x", "-a", "7z", &long];
+        let made: Vec<_> = names.iter().map(|name| (*name, *name, r#"{"say":"a"}"#)).collect();
+        let expect: Vec<String> = names.iter().map(|name| format!("Tool {name} not found.")).collect();
+        answered(api, calls(api, &made), &expect.iter().map(String::as_str).collect::<Vec<_>>()).await;
+    }
+}
+
 #[tokio::test]
 async fn arguments_that_are_no_json_or_do_not_fit_are_answered() {
     for api in APIS {
@@ -37,6 +49,9 @@ async fn arguments_that_are_no_json_or_do_not_fit_are_answered() {
         // In this protocol arguments are JSON, or there is no answer at all.
         if api != "google-generative-ai" {
             answered(api, calls(api, &broken), &["Invalid JSON in tool arguments: "; 2]).await;
+            // JSON, and no arguments.
+            let list = [("c1", "echo", r#"["a"]"#), ("c2", "echo", "7")];
+            answered(api, calls(api, &list), &["Invalid JSON in tool arguments: "; 2]).await;
         }
         let misfit = [("c1", "echo", r#"{"say": 1}"#), ("c2", "echo", r#"{"shout": "a"}"#)];
         answered(api, calls(api, &misfit), &["Validation failed for tool \"echo\":"; 2]).await;
@@ -44,10 +59,26 @@ async fn arguments_that_are_no_json_or_do_not_fit_are_answered() {
 }
 
 #[tokio::test]
-async fn an_id_that_comes_twice_finds_its_own_result() {
+async fn an_id_that_comes_twice_or_not_at_all_finds_its_own_result() {
     for api in APIS {
-        let twice = [("same", "echo", r#"{"say":"a"}"#), ("same", "echo", r#"{"say":"bb"}"#)];
-        answered(api, calls(api, &twice), &["1 bytes", "2 bytes"]).await;
+        for id in ["same", "", "functions.echo:0/é"] {
+            let twice = [(id, "echo", r#"{"say":"a"}"#), (id, "echo", r#"{"say":"bb"}"#)];
+            answered(api, calls(api, &twice), &["1 bytes", "2 bytes"]).await;
+        }
+    }
+}
+
+/// As one whose counter begins anew with each answer.
+#[tokio::test]
+async fn an_id_of_an_earlier_answer_finds_its_own_result() {
+    for api in APIS {
+        let call = |say: &str| calls(api, &[("call_0", "echo", &format!(r#"{{"say":"{say}"}}"#))]);
+        let server = strict(vec![call("a"), call("bb"), text(api, "ok"), call("ccc"), text(api, "fine")]);
+        let stage = Stage::new(api, &server, |_| ());
+        assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{api}");
+        let stage = stage.resumed(api, &server).await;
+        assert_eq!(stage.prompt("more").await.stop, Stop::Done, "{api}");
+        assert_eq!(stage.results(), ["1 bytes", "2 bytes", "3 bytes"], "{api}");
     }
 }
 

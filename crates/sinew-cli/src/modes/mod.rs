@@ -89,16 +89,16 @@ pub(crate) async fn run(
         canceller.cancel();
         code
     });
-    let code = {
+    let (code, last) = {
         let mut work = std::pin::pin!(all(&agent, &mut prompts, &stop));
         tokio::select! {
             // The work first: what was said is in the session before anything can end it.
             biased;
-            ended = &mut work => code(&ended),
+            ended = &mut work => last_word(&ended),
             // What a job has to say waits for the next prompt, or is left when there is none.
             never = agent.attend(host, Idle::Wait) => match never {},
-            Ok(code) = signalled => { halt(&agent, &stop, work).await; code }
-            Ok(()) = &mut gone => { halt(&agent, &stop, work).await; 0 }
+            Ok(code) = signalled => { halt(&agent, &stop, work).await; (code, None) }
+            Ok(()) = &mut gone => { halt(&agent, &stop, work).await; (0, None) }
         }
     };
     if let Err(error) = agent.session().flush() {
@@ -107,7 +107,12 @@ pub(crate) async fn run(
     // The last handle: the listener reads what is left, and ends.
     drop(agent);
     let limit = if code >= 128 { LAST_WORDS } else { Duration::MAX };
-    match tokio::time::timeout(limit, shown).await {
+    let shown = tokio::time::timeout(limit, shown).await;
+    // Behind all that led to it.
+    if let Some(text) = last {
+        tell(&text);
+    }
+    match shown {
         Ok(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => {
             tell(&format!("Error: write to stdout: {error}"));
             1
@@ -161,31 +166,19 @@ async fn halt(agent: &AgentSession, stop: &AtomicBool, work: Pin<&mut impl Futur
     let _ = tokio::time::timeout(END, work).await;
 }
 
-/// Tells why a run ended, and gives its exit code.
-fn code(outcome: &Result<Stop, String>) -> u8 {
-    match outcome {
-        Ok(Stop::Done | Stop::Queued) => 0,
-        Ok(Stop::OutputLimit) => {
-            tell("Warning: the answer was cut off by the output limit (--max-tokens)");
-            0
-        }
-        Ok(Stop::TurnLimit(turns)) => {
-            tell(&format!("Error: stopped after {turns} turns; --max-turns allows more"));
-            4
-        }
-        Ok(Stop::Aborted) => {
-            tell("Error: aborted");
-            1
-        }
+/// The exit code of a run, and why it ended where that is worth a word.
+fn last_word(outcome: &Result<Stop, String>) -> (u8, Option<String>) {
+    let (code, text) = match outcome {
+        Ok(Stop::Done | Stop::Queued) => return (0, None),
+        Ok(Stop::OutputLimit) => (0, "Warning: Output limit reached (--max-tokens allows more)".into()),
+        Ok(Stop::TurnLimit(turns)) => (4, format!("Error: Stopped after {turns} turns. Send \"continue\" to go on.")),
+        Ok(Stop::Aborted) => (1, "Error: aborted".into()),
         Ok(Stop::Failed(error)) => {
-            tell(&format!("Error: {}", error.message));
-            if error.kind == ErrorKind::Config { 3 } else { 1 }
+            (if error.kind == ErrorKind::Config { 3 } else { 1 }, format!("Error: {}", error.message))
         }
-        Err(reason) => {
-            tell(&format!("Error: {reason}"));
-            1
-        }
-    }
+        Err(reason) => (1, format!("Error: {reason}")),
+    };
+    (code, Some(text))
 }
 
 /// Listens at once; gives the exit code of the first signal that asks for the end.

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 use sinew_agent::event::Event;
-use sinew_llm::message::{AgentMessage, text_of};
+use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason, text_of};
 
 use super::{Look, Show, plain, tell};
 
@@ -96,6 +96,11 @@ impl Text {
     }
 }
 
+/// Whether a model had nothing to say and nothing to do.
+fn is_empty(answer: &AssistantMessage) -> bool {
+    answer.stop_reason == StopReason::Stop && answer.text().trim().is_empty() && answer.tool_calls().next().is_none()
+}
+
 impl Show for Text {
     fn begin(&mut self, _header: &Value) -> io::Result<()> {
         Ok(())
@@ -120,6 +125,9 @@ impl Show for Text {
                 // Whether a failed one is asked for again is not known yet.
                 if !matches!(message, AgentMessage::Assistant(answer) if answer.error.is_some()) {
                     self.release()?;
+                }
+                if matches!(message, AgentMessage::Assistant(answer) if is_empty(answer)) {
+                    tell("Warning: the model gave an empty answer");
                 }
             }
             Event::ToolExecutionStart { tool_name, args, intent, .. } if self.look.tool_lines => {

@@ -53,6 +53,29 @@ fn what_needs_no_agent_is_answered_at_once() {
 }
 
 #[test]
+fn the_last_line_says_how_it_ended() {
+    let calls = call("A", "ls", json!({"path": "."}));
+    let mut cut = text("half");
+    cut["stop"] = json!("length");
+    let thought = json!({"type": "turn", "content": [{"thinking": "hm"}]});
+    let too_much = json!({"type": "fault", "kind": "overflow"});
+    let refused = json!({"type": "fault", "kind": "http", "status": 400, "body": "no such field"});
+    for (script, code, last) in [
+        (calls, 4, "Error: Stopped after 1 turns. Send \"continue\" to go on."),
+        (cut, 0, "Warning: Output limit reached (--max-tokens allows more)"),
+        (thought, 0, "Warning: the model gave an empty answer"),
+        (text(""), 0, "Warning: the model gave an empty answer"),
+        (refused, 1, "Error: scripted: no such field (HTTP 400)"),
+        (too_much, 1, "Error: Context overflow recovery failed: Nothing to compact. "),
+    ] {
+        let stage = Stage::scripted(&[script]);
+        let ran = stage.play(&["-p", "--max-turns", "1", "go"]);
+        assert_eq!(ran.code, Some(code), "{}", ran.stderr);
+        assert!(ran.stderr.lines().last().unwrap_or_default().starts_with(last), "{last}: {}", ran.stderr);
+    }
+}
+
+#[test]
 fn stdout_holds_the_answers_and_nothing_else() {
     let lines = [call("Looking.", "ls", json!({"path": "."})), text("Done.\n"), text("Again.")];
     let stage = Stage::scripted(&lines);

@@ -54,6 +54,16 @@ pub(crate) fn from_response(
             place.model, place.base_url
         );
     }
+    if (300..400).contains(&status)
+        && let Some(target) = headers.get(::http::header::LOCATION).and_then(|value| value.to_str().ok())
+    {
+        // What stands behind the question mark is long, and may be a secret.
+        let target = target.split(['?', '#']).next().unwrap_or_default();
+        text = format!(
+            "{text}: the server at {} redirects to {target}; set baseUrl to the address that answers",
+            place.base_url
+        );
+    }
     info.message = user_text(place, &text, &info);
     info
 }
@@ -277,8 +287,9 @@ fn retry_after(status: u16, headers: &::http::HeaderMap, now_ms: i64) -> Option<
         if let Ok(seconds) = value.parse::<f64>() {
             return whole_ms(seconds * 1000.0);
         }
-        let at = jiff::fmt::rfc2822::parse(value).ok()?.timestamp().as_millisecond();
-        return u64::try_from(at.saturating_sub(now_ms).max(0)).ok();
+        if let Ok(at) = jiff::fmt::rfc2822::parse(value) {
+            return u64::try_from(at.timestamp().as_millisecond().saturating_sub(now_ms).max(0)).ok();
+        }
     }
     // These stand on every answer of some servers; only a limit makes them a reason to wait, and only the
     // one of which nothing is left.

@@ -22,19 +22,12 @@ pub struct Body {
     incoming: Incoming,
     gunzip: Option<Gunzip>,
     activity: Activity,
-    framed: bool,
     _connection: AbortOnDrop,
 }
 
 impl Body {
-    pub(super) fn new(
-        incoming: Incoming,
-        gunzip: Option<Gunzip>,
-        activity: Activity,
-        connection: AbortOnDrop,
-        framed: bool,
-    ) -> Body {
-        Body { incoming, gunzip, activity, framed, _connection: connection }
+    pub(super) fn new(incoming: Incoming, gunzip: Option<Gunzip>, activity: Activity, connection: AbortOnDrop) -> Body {
+        Body { incoming, gunzip, activity, _connection: connection }
     }
 
     /// The next bytes, decompressed; None at the end.
@@ -76,13 +69,6 @@ impl Body {
         }
     }
 
-    /// Whether the server said how long the body is. Where it did not, the end of the connection is the
-    /// end of the body, and a cut looks like an end.
-    #[must_use]
-    pub fn is_framed(&self) -> bool {
-        self.framed
-    }
-
     /// Reads at most `limit` bytes; true when there was more.
     ///
     /// # Errors
@@ -103,24 +89,31 @@ impl Body {
 
 impl std::fmt::Debug for Body {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Body").field("framed", &self.framed).finish_non_exhaustive()
+        f.debug_struct("Body").finish_non_exhaustive()
     }
 }
+
+const CLOSED: &str = "the connection was closed before the answer was complete";
 
 /// A failure of the exchange in our words.
 pub(super) fn http_error(error: &hyper::Error) -> HttpError {
     let (kind, text) = if error.is_incomplete_message() {
-        (HttpErrorKind::Network, "the connection was closed before the answer was complete".to_string())
+        (HttpErrorKind::Network, CLOSED.to_string())
     } else if error.is_parse() {
         (HttpErrorKind::Protocol, format!("the server does not speak HTTP: {error}"))
     } else {
         let mut text = error.to_string();
         let mut cause = std::error::Error::source(error);
+        let mut cut = false;
         while let Some(inner) = cause {
             text = inner.to_string();
+            cut |= inner.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::UnexpectedEof);
             cause = inner.source();
         }
-        (HttpErrorKind::Network, format!("the connection broke: {text}"))
+        match cut {
+            true => (HttpErrorKind::Network, CLOSED.to_string()),
+            false => (HttpErrorKind::Network, format!("the connection broke: {text}")),
+        }
     };
     HttpError::new(kind, text)
 }

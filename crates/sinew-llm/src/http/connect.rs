@@ -149,6 +149,11 @@ async fn tunnel(io: &mut Box<dyn Io>, host: &Host<String>, port: u16, auth: Opti
     if line.starts_with("HTTP/1.") && status.starts_with('2') && status.len() == 3 {
         return Ok(());
     }
+    if status == "407" {
+        let text =
+            "it wants another user and password (407): they stand in its address, as in http://user:password@proxy";
+        return Err(HttpError::new(HttpErrorKind::Request, format!("ask the proxy for {host}:{port}: {text}")));
+    }
     Err(HttpError::new(HttpErrorKind::Network, format!("ask the proxy for {host}:{port}: it answered \"{line}\"")))
 }
 

@@ -220,9 +220,7 @@ pub(crate) async fn exchange(
     let answer = activity.limit(sender.send_request(head)).await?.map_err(|error| body::http_error(&error))?;
     let (head, incoming) = answer.into_parts();
     let gunzip = encoding::Gunzip::for_head(&head.headers)?;
-    let framed = head.headers.contains_key(http::header::CONTENT_LENGTH)
-        || head.headers.contains_key(http::header::TRANSFER_ENCODING);
-    let body = Body::new(incoming, gunzip, activity, connection, framed);
+    let body = Body::new(incoming, gunzip, activity, connection);
     Ok(HttpResponse { status: head.status.as_u16(), headers: head.headers, body })
 }
 

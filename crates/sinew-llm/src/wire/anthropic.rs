@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::json::Json;
-use super::prepare::{Part, content_parts, fit_id, foreign_thought, is_own, parts};
+use super::prepare::{Part, content_parts, fit_id, fit_name, foreign_thought, is_own, parts};
 use super::{Flow, Fold, Protocol};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, Place};
@@ -51,7 +51,8 @@ fn headers(request: &Request) -> Vec<(String, String)> {
 }
 
 fn body(request: &Request) -> Vec<u8> {
-    let (max_tokens, thinking) = limits(request);
+    let turns = turns(request);
+    let (max_tokens, thinking) = limits(request, &turns);
     let mark = match request.cache {
         CacheRetention::None => None,
         CacheRetention::Short => Some(r#"{"type":"ephemeral"}"#),
@@ -116,7 +117,7 @@ fn body(request: &Request) -> Vec<u8> {
                 }
             });
         }
-        json.key("messages").array(|json| messages(request, json, &put_mark));
+        json.key("messages").array(|json| messages(request, &turns, json, &put_mark));
     });
     json.into_bytes()
 }
@@ -128,8 +129,7 @@ enum Turn<'a> {
     Results(Vec<&'a ToolResultMessage>),
 }
 
-fn messages(request: &Request, json: &mut Json, put_mark: &impl Fn(&mut Json, bool)) {
-    let turns = turns(request);
+fn messages(request: &Request, turns: &[Turn<'_>], json: &mut Json, put_mark: &impl Fn(&mut Json, bool)) {
     let users = turns.iter().enumerate().filter(|(_, turn)| !matches!(turn, Turn::Assistant(..)));
     let marked: Vec<usize> = users.map(|(index, _)| index).rev().take(2).collect();
     for (index, turn) in turns.iter().enumerate() {
@@ -238,7 +238,7 @@ fn assistant_block(request: &Request, json: &mut Json, block: &Block, own: bool)
         Block::ToolCall(call) => {
             json.field("type", "tool_use");
             json.field("id", &*fit_id(&call.id, ID_LIMIT));
-            json.field("name", &call.name);
+            json.field("name", &*fit_name(request, &call.name));
             if call.arguments.is_object() {
                 json.field("input", &call.arguments);
             } else {
@@ -274,8 +274,21 @@ enum Thinking {
     Effort(&'static str),
 }
 
+/// Whether the last answer called tools without a thought in front: made with thinking off, by another model, or
+/// by a server that does not sign. The server refuses to think on from there; behind the next answer it does not.
+fn is_thoughtless(turns: &[Turn<'_>]) -> bool {
+    let last = turns.iter().rev().find_map(|turn| match turn {
+        Turn::Assistant(blocks, own) => Some((blocks, *own)),
+        _ => None,
+    });
+    last.is_some_and(|(blocks, own)| {
+        let thought = own && matches!(blocks.first(), Some(Block::Thinking(_)));
+        !thought && blocks.iter().any(|block| matches!(block, Block::ToolCall(_)))
+    })
+}
+
 /// `max_tokens` and how to think within it.
-fn limits(request: &Request) -> (u64, Thinking) {
+fn limits(request: &Request, turns: &[Turn<'_>]) -> (u64, Thinking) {
     let model = &request.model;
     let max_tokens = request.max_tokens.unwrap_or_else(|| model.max_tokens.min(MAX_TOKENS)).max(1);
     let level = model.clamp_level(request.thinking);
@@ -291,6 +304,9 @@ fn limits(request: &Request) -> (u64, Thinking) {
             ThinkingLevel::XHigh => "max",
         };
         return (max_tokens, Thinking::Effort(word));
+    }
+    if is_thoughtless(turns) {
+        return (max_tokens, Thinking::Off);
     }
     let own = request.thinking_budgets.iter().find(|(known, _)| *known == level).map(|(_, budget)| *budget);
     let budget = own.unwrap_or(match level {
@@ -438,7 +454,7 @@ impl Fold for Answer {
         true
     }
 
-    fn end(&mut self, _framed: bool) -> Option<StopReason> {
+    fn end(&mut self) -> Option<StopReason> {
         self.ended.then(|| self.stop.unwrap_or_default())
     }
 }

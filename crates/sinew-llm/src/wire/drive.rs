@@ -14,13 +14,16 @@ use crate::assembly::Assembly;
 use crate::error::classify::{self, Place};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, StreamEvent};
-use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
+use crate::http::{Body, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
 use crate::message::StopReason;
 use crate::provider::Request;
 use crate::sse::{EVENT_LIMIT, SseDecoder, SseEvent};
 
 /// How much of an error's body is read.
 const ERROR_BODY_LIMIT: usize = 64 * 1024;
+
+/// How much of what is no stream of events an error shows.
+const SHOWN_LIMIT: usize = 2 * 1024;
 
 /// So many events in a row that are no JSON are no accident.
 const BROKEN_LIMIT: usize = 3;
@@ -89,25 +92,26 @@ async fn exchange(
         return Err(classify::from_response(place, response.status, &response.headers, &body, request.timestamp));
     }
     let mut reader = Reader { place, fold: (protocol.fold)(request), broken: 0, seen: 0 };
-    if let Some(json) = unstreamed(place, &mut response).await? {
-        return reader.whole(protocol, json, assembly);
-    }
     let stall = client.config().stall_timeout;
     let mut last_content = Instant::now();
+    let mut first = opening(place, &mut response.body, stall).await?;
+    if let Some(b'{' | b'[' | b'<') = first.as_ref().and_then(|bytes| bytes.first()) {
+        let json = unstreamed(place, &mut response, &first.unwrap_or_default()).await?;
+        return reader.whole(protocol, json, assembly);
+    }
+    let mut shown = Vec::new();
     let mut size = assembly.size();
     let mut decoder = SseDecoder::new();
     let mut events = VecDeque::new();
     loop {
-        let chunk = match stall {
-            None => response.body.chunk().await,
-            Some(limit) => match tokio::time::timeout_at(last_content + limit, response.body.chunk()).await {
-                Ok(chunk) => chunk,
-                Err(_) => return Err(stalled(place, limit)),
-            },
+        let chunk = match first.take() {
+            Some(chunk) => Some(chunk),
+            None => next(place, &mut response.body, stall.map(|limit| (last_content, limit))).await?,
         };
-        let Some(chunk) = chunk.map_err(|error| transport(place, &error))? else {
-            break;
-        };
+        let Some(chunk) = chunk else { break };
+        if reader.seen == 0 && shown.len() < SHOWN_LIMIT {
+            shown.extend_from_slice(&chunk[..chunk.len().min(SHOWN_LIMIT)]);
+        }
         let fed = decoder.feed(&chunk, |event| events.push_back(event));
         while let Some(event) = events.pop_front() {
             let flow = reader.take(&event, assembly)?;
@@ -134,15 +138,46 @@ async fn exchange(
     {
         return Ok(reason);
     }
-    if let Some(reason) = reader.fold.end(response.body.is_framed()) {
+    if let Some(reason) = reader.fold.end() {
         return Ok(reason);
     }
-    let text = if reader.seen == 0 {
-        "the stream ended without any event"
-    } else {
-        "the stream ended before the answer was complete"
+    let shown = String::from_utf8_lossy(&shown);
+    let streamed = ["data:", "event:", "id:", "retry:", ":"].iter().any(|field| shown.starts_with(field));
+    Err(match shown.trim() {
+        "" => malformed(place, "the stream ended without any event"),
+        _ if streamed || reader.seen > 0 => malformed(place, "the stream ended before the answer was complete"),
+        shown => malformed(place, &format!("expected a stream of events, but the server answered: {shown}")),
+    })
+}
+
+/// The next bytes. `stall`: when content came last, and how long the next may take.
+async fn next(
+    place: &Place<'_>,
+    body: &mut Body,
+    stall: Option<(Instant, Duration)>,
+) -> Result<Option<Bytes>, ErrorInfo> {
+    let chunk = match stall {
+        None => body.chunk().await,
+        Some((last, limit)) => match tokio::time::timeout_at(last + limit, body.chunk()).await {
+            Ok(chunk) => chunk,
+            Err(_) => return Err(stalled(place, limit)),
+        },
     };
-    Err(malformed(place, text))
+    chunk.map_err(|error| transport(place, &error))
+}
+
+/// The first bytes that say something, without the blanks and the byte order mark in front, which mean nothing in a
+/// stream of events or in JSON. They tell what the body is: servers and their proxies often name another type in the
+/// head.
+async fn opening(place: &Place<'_>, body: &mut Body, stall: Option<Duration>) -> Result<Option<Bytes>, ErrorInfo> {
+    let begun = Instant::now();
+    while let Some(mut chunk) = next(place, body, stall.map(|limit| (begun, limit))).await? {
+        let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0xEF | 0xBB | 0xBF);
+        if let Some(at) = chunk.iter().position(|byte| !blank(byte)) {
+            return Ok(Some(chunk.split_off(at)));
+        }
+    }
+    Ok(None)
 }
 
 struct Reader<'a> {
@@ -166,16 +201,13 @@ impl Reader<'_> {
                 return Ok(reason);
             }
         }
-        self.fold.end(true).ok_or_else(|| malformed(self.place, "the answer ended before it was complete"))
+        self.fold.end().ok_or_else(|| malformed(self.place, "the answer ended before it was complete"))
     }
 
     fn take(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
         let data = event.data.trim();
         if data == "[DONE]" {
-            return match self.fold.end(true) {
-                Some(reason) => Ok(Flow::Done(reason)),
-                None => Ok(Flow::Done(StopReason::Stop)),
-            };
+            return Ok(Flow::Done(self.fold.end().unwrap_or(StopReason::Stop)));
         }
         if data.is_empty() {
             return Ok(Flow::More);
@@ -193,7 +225,14 @@ impl Reader<'_> {
                 {
                     return Err(classify::from_stream(self.place, &json));
                 }
+                // Gateways report what went wrong behind them in words of their own.
+                if json.get("type").is_none() && json.get("error").is_some_and(|error| !error.is_null()) {
+                    return Err(classify::from_stream(self.place, &json));
+                }
                 self.fold.event(&json, self.place, assembly)
+            }
+            Err(_) if event.event.as_deref() == Some("error") => {
+                Err(classify::from_stream(self.place, &Value::from(data)))
             }
             Err(error) => {
                 self.broken += 1;
@@ -227,16 +266,12 @@ fn http_request(protocol: Protocol, request: &Request, place: &Place<'_>) -> Res
     Ok(HttpRequest { method: ::http::Method::POST, url, headers, body })
 }
 
-/// The answer of a server that does not stream; None where a stream begins. An error in it, and a page for
-/// people, are refused.
-async fn unstreamed(place: &Place<'_>, response: &mut HttpResponse) -> Result<Option<Value>, ErrorInfo> {
-    let kind = response.headers.get(::http::header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    let kind = kind.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if !matches!(kind.as_str(), "text/html" | "application/xhtml+xml" | "application/json" | "application/problem+json")
-    {
-        return Ok(None);
-    }
-    let (body, cut) = response.body.read_limited(EVENT_LIMIT).await.map_err(|error| transport(place, &error))?;
+/// The answer of a server that does not stream, of which `first` has come. An error in it, and a page for people,
+/// are refused.
+async fn unstreamed(place: &Place<'_>, response: &mut HttpResponse, first: &[u8]) -> Result<Value, ErrorInfo> {
+    let limit = EVENT_LIMIT.saturating_sub(first.len());
+    let (rest, cut) = response.body.read_limited(limit).await.map_err(|error| transport(place, &error))?;
+    let body = [first, &rest].concat();
     let refuse = |text: String| {
         let mut error = malformed(place, &text);
         error.status = Some(response.status);
@@ -247,13 +282,13 @@ async fn unstreamed(place: &Place<'_>, response: &mut HttpResponse) -> Result<Op
     }
     match serde_json::from_slice::<Value>(&body) {
         Ok(json) if json.get("error").is_some_and(|error| !error.is_null()) => Err(classify::from_stream(place, &json)),
-        Ok(json) => Ok(Some(json)),
+        Ok(json) => Ok(json),
         Err(_) => {
             let body = String::from_utf8_lossy(&body[..body.len().min(ERROR_BODY_LIMIT)]);
             if classify::looks_like_html(&body) {
                 return Err(refuse(classify::html_title(&body)));
             }
-            Err(refuse(format!("expected a stream of events, but the server answered {kind}: {}", body.trim())))
+            Err(refuse(format!("expected a stream of events, but the server answered: {}", body.trim())))
         }
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::json::Json;
-use super::prepare::{Part, content_parts, foreign_thought, images, is_own, joined, parts};
+use super::prepare::{Part, content_parts, fit_name, foreign_thought, images, is_own, joined, parts};
 use super::{Flow, Fold, Protocol};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, Place};
@@ -130,7 +130,13 @@ fn contents(request: &Request, json: &mut Json) {
                 let own = is_own(request, answer);
                 let sent: Vec<&Block> = answer.content.iter().filter(|block| is_sent(request, block, own)).collect();
                 if !sent.is_empty() {
-                    turn(json, "model", |json| sent.iter().for_each(|block| model_part(json, block, own)));
+                    let mut unsigned = unsigned_call(request, &sent, own);
+                    turn(json, "model", |json| {
+                        for block in &sent {
+                            let bare = unsigned.take_if(|call| std::ptr::eq(*call, *block)).is_some();
+                            model_part(request, json, block, own, bare);
+                        }
+                    });
                 }
                 rest = &rest[1..];
             }
@@ -179,7 +185,7 @@ fn results(request: &Request, json: &mut Json, batch: &[&LlmMessage]) {
             let parts = parts(request, &result.content);
             json.object(|json| {
                 json.key("functionResponse").object(|json| {
-                    json.field("name", &result.tool_name);
+                    json.field("name", &*fit_name(request, &result.tool_name));
                     let key = if result.is_error { "error" } else { "output" };
                     json.key("response").object(|json| json.field(key, &joined(&parts)));
                 });
@@ -206,7 +212,21 @@ fn is_sent(request: &Request, block: &Block, own: bool) -> bool {
     }
 }
 
-fn model_part(json: &mut Json, block: &Block, own: bool) {
+/// What stands for a signature that nobody has: the server's own word for "do not check".
+const NO_SIGNATURE: &str = "skip_thought_signature_validator";
+
+/// The call that must be signed and is not: models from Gemini 3 on refuse an answer whose first call has no
+/// signature, and one that another model made has none that they know.
+fn unsigned_call<'a>(request: &Request, blocks: &[&'a Block], own: bool) -> Option<&'a Block> {
+    let version = request.model.id.trim_start_matches("models/").strip_prefix("gemini-")?;
+    let version = version.split(['.', '-']).next()?.parse::<u32>().ok()?;
+    let mut calls = blocks.iter().filter(|block| matches!(block, Block::ToolCall(_)));
+    let first = calls.next()?;
+    let signed = own && matches!(first, Block::ToolCall(call) if call.thought_signature.is_some());
+    (version >= 3 && !signed).then_some(*first)
+}
+
+fn model_part(request: &Request, json: &mut Json, block: &Block, own: bool, bare: bool) {
     let sign = |json: &mut Json, signature: &Option<String>| {
         if let Some(signature) = signature.as_ref().filter(|_| own) {
             json.field("thoughtSignature", signature);
@@ -226,10 +246,18 @@ fn model_part(json: &mut Json, block: &Block, own: bool) {
         }
         Block::ToolCall(call) => {
             json.key("functionCall").object(|json| {
-                json.field("name", &call.name);
-                json.field("args", &call.arguments);
+                json.field("name", &*fit_name(request, &call.name));
+                if call.arguments.is_object() {
+                    json.field("args", &call.arguments);
+                } else {
+                    json.key("args").object(|_| {});
+                }
             });
-            sign(json, &call.thought_signature);
+            if bare {
+                json.field("thoughtSignature", NO_SIGNATURE);
+            } else {
+                sign(json, &call.thought_signature);
+            }
         }
         Block::Image(_) | Block::Other(_) => {}
     });
@@ -284,7 +312,7 @@ impl Fold for Answer {
         Ok(Flow::More)
     }
 
-    fn end(&mut self, _framed: bool) -> Option<StopReason> {
+    fn end(&mut self) -> Option<StopReason> {
         self.stop
     }
 }

@@ -50,8 +50,8 @@ pub(crate) trait Fold: Send {
         false
     }
 
-    /// The stream ended without [`Flow::Done`]. `framed`: the server had announced where it ends.
-    fn end(&mut self, framed: bool) -> Option<StopReason>;
+    /// The stream ended without [`Flow::Done`]. None where the answer is not whole.
+    fn end(&mut self) -> Option<StopReason>;
 }
 
 /// Whether more is to come.

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::Protocol;
 use super::json::Json;
-use super::prepare::{Part, content_parts, data_url, fit_id, foreign_thought, images, is_own, joined, parts, system};
+use super::prepare::{
+    Part, content_parts, data_url, fit_id, fit_name, foreign_thought, images, is_own, joined, parts, system,
+};
 use crate::message::{AssistantMessage, Block, ImageBlock, LlmMessage};
 use crate::model::{MaxTokensField, ThinkingFormat, ThinkingLevel};
 use crate::provider::{Auth, CacheRetention, Request, ToolChoice};
@@ -127,7 +129,8 @@ fn messages(request: &Request, quirks: &compat::Quirks, json: &mut Json) {
     // Pictures of a batch of results, for which a tool message has no place.
     let mut pictures: Vec<&ImageBlock> = Vec::new();
     let mut after_result = false;
-    for message in request.said() {
+    let mut rest = request.said().peekable();
+    while let Some(message) = rest.next() {
         let result = matches!(message, LlmMessage::ToolResult(_));
         if !result {
             picture_message(json, quirks, &mut pictures, &mut after_result);
@@ -135,7 +138,14 @@ fn messages(request: &Request, quirks: &compat::Quirks, json: &mut Json) {
         match message {
             LlmMessage::User(user) => {
                 bridge(json, quirks, after_result);
-                user_message(json, &content_parts(request, &user.content));
+                let mut parts = content_parts(request, &user.content);
+                if quirks.alternation {
+                    while let Some(LlmMessage::User(next)) = rest.peek() {
+                        parts.extend(content_parts(request, &next.content));
+                        rest.next();
+                    }
+                }
+                user_message(json, &parts);
             }
             LlmMessage::Assistant(answer) => assistant_message(request, quirks, json, answer),
             LlmMessage::ToolResult(result) => {
@@ -144,7 +154,7 @@ fn messages(request: &Request, quirks: &compat::Quirks, json: &mut Json) {
                     json.field("role", "tool");
                     json.field("tool_call_id", &*fit_id(&result.tool_call_id, quirks.id_limit));
                     if quirks.tool_result_name {
-                        json.field("name", &result.tool_name);
+                        json.field("name", &*fit_name(request, &result.tool_name));
                     }
                     let text = joined(&parts);
                     json.field("content", if text.is_empty() { "(no text)" } else { &text });
@@ -224,8 +234,9 @@ fn assistant_message(request: &Request, quirks: &compat::Quirks, json: &mut Json
         } else {
             json.field("content", &text);
         }
-        if own {
-            answer::thoughts(json, answer);
+        let thought = own && answer::thoughts(json, answer);
+        if !thought && quirks.thought_wanted && request.model.reasoning {
+            json.field("reasoning_content", "");
         }
         if !calls.is_empty() {
             json.key("tool_calls").array(|json| {
@@ -234,7 +245,7 @@ fn assistant_message(request: &Request, quirks: &compat::Quirks, json: &mut Json
                         json.field("id", &*fit_id(&call.id, quirks.id_limit));
                         json.field("type", "function");
                         json.key("function").object(|json| {
-                            json.field("name", &call.name);
+                            json.field("name", &*fit_name(request, &call.name));
                             json.field("arguments", &call.arguments.to_string());
                         });
                     });

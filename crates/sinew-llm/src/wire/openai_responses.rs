@@ -2,12 +2,14 @@
 
 mod answer;
 
+use std::collections::{HashMap, HashSet};
+
 use serde_json::{Value, json};
 
 use super::Protocol;
 use super::json::Json;
 use super::openai_completions;
-use super::prepare::{Part, content_parts, data_url, fit_id, foreign_thought, is_own, joined, parts, system};
+use super::prepare::{Part, content_parts, data_url, fit_id, fit_name, foreign_thought, is_own, joined, parts, system};
 use crate::message::{AssistantMessage, Block, LlmMessage, ToolCall};
 use crate::model::ThinkingLevel;
 use crate::provider::{CacheRetention, Request, ToolChoice};
@@ -94,6 +96,7 @@ fn tools(request: &Request, json: &mut Json) {
 }
 
 fn input(request: &Request, json: &mut Json) {
+    let mut ids = CallIds::default();
     for message in request.said() {
         match message {
             LlmMessage::User(user) => {
@@ -103,12 +106,12 @@ fn input(request: &Request, json: &mut Json) {
                     json.key("content").array(|json| content(json, &parts));
                 });
             }
-            LlmMessage::Assistant(answer) => assistant(request, json, answer),
+            LlmMessage::Assistant(answer) => assistant(request, json, answer, &mut ids),
             LlmMessage::ToolResult(result) => {
                 let parts = parts(request, &result.content);
                 json.object(|json| {
                     json.field("type", "function_call_output");
-                    json.field("call_id", &*call_id(&result.tool_call_id));
+                    json.field("call_id", ids.of(&result.tool_call_id));
                     if parts.iter().any(|part| matches!(part, Part::Image(_))) {
                         json.key("output").array(|json| content(json, &parts));
                     } else {
@@ -144,7 +147,7 @@ fn text_part(json: &mut Json, kind: &str, text: &str) {
     });
 }
 
-fn assistant(request: &Request, json: &mut Json, answer: &AssistantMessage) {
+fn assistant<'a>(request: &Request, json: &mut Json, answer: &'a AssistantMessage, ids: &mut CallIds<'a>) {
     let own = is_own(request, answer);
     // The server refuses a thought that nothing follows.
     let spoken = answer.content.iter().rposition(|block| matches!(block, Block::Text(_) | Block::ToolCall(_)));
@@ -164,7 +167,7 @@ fn assistant(request: &Request, json: &mut Json, answer: &AssistantMessage) {
                 }
             }
             Block::Text(text) if !text.text.is_empty() => said(json, &text.text),
-            Block::ToolCall(call) => called(json, call, own),
+            Block::ToolCall(call) => called(request, json, call, own, ids),
             _ => {}
         }
     }
@@ -185,20 +188,39 @@ fn said(json: &mut Json, text: &str) {
     });
 }
 
-fn called(json: &mut Json, call: &ToolCall, own: bool) {
+fn called<'a>(request: &Request, json: &mut Json, call: &'a ToolCall, own: bool, ids: &mut CallIds<'a>) {
     json.object(|json| {
         json.field("type", "function_call");
         // The item's id ties a call to its thought; another model's server would refuse it.
         if let Some((_, item)) = call.id.split_once('|').filter(|(_, item)| own && item.starts_with("fc")) {
             json.field("id", item);
         }
-        json.field("call_id", &*call_id(&call.id));
-        json.field("name", &call.name);
+        json.field("call_id", ids.of(&call.id));
+        json.field("name", &*fit_name(request, &call.name));
         json.field("arguments", &call.arguments.to_string());
     });
 }
 
-/// The server's part of `<call_id>|<item_id>`.
-fn call_id(id: &str) -> std::borrow::Cow<'_, str> {
-    fit_id(id.split_once('|').map_or(id, |(call, _)| call), ID_LIMIT)
+/// The ids of a conversation's calls as the server gets them.
+#[derive(Default)]
+struct CallIds<'a> {
+    known: HashMap<&'a str, String>,
+    taken: HashSet<String>,
+}
+
+impl<'a> CallIds<'a> {
+    /// The server's part of `<call_id>|<item_id>`. A server may name two calls alike, or none at all: what tells
+    /// them apart is the whole id then.
+    fn of(&mut self, id: &'a str) -> &str {
+        let CallIds { known, taken } = self;
+        known.entry(id).or_insert_with(|| {
+            let call = id.split_once('|').map_or(id, |(call, _)| call);
+            let mut fit = fit_id(call, ID_LIMIT).into_owned();
+            if call.is_empty() || taken.contains(&fit) {
+                fit = fit_id(id, ID_LIMIT).into_owned();
+            }
+            taken.insert(fit.clone());
+            fit
+        })
+    }
 }

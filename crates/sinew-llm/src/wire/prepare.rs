@@ -76,6 +76,24 @@ pub(super) fn foreign_thought<'a>(request: &Request, thought: &'a ThinkingBlock)
     (!request.model.reasoning && !thought.thinking.is_empty()).then_some(thought.thinking.as_str())
 }
 
+/// The longest name of a tool that every server takes.
+const NAME_LIMIT: usize = 64;
+
+/// The name of a tool as a server takes it in a call that was made: letters, digits, `_` and `-`, the first no
+/// digit and no `-`. Models call tools that nobody offered, by any name; a name that the server refuses would make
+/// it refuse every later request of the session. A tool that is offered keeps its name.
+pub(super) fn fit_name<'a>(request: &Request, name: &'a str) -> Cow<'a, str> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let begins = |c: char| c.is_ascii_alphabetic() || c == '_';
+    let offered = || request.tools.iter().any(|tool| tool.name == name);
+    if (name.starts_with(begins) && name.len() <= NAME_LIMIT && name.chars().all(fine)) || offered() {
+        return Cow::Borrowed(name);
+    }
+    let prefix = if name.starts_with(begins) { "" } else { "_" };
+    let kept = name.chars().map(|c| if fine(c) { c } else { '_' });
+    Cow::Owned(prefix.chars().chain(kept).take(NAME_LIMIT).collect())
+}
+
 /// An id that a server takes: letters, digits, `_` and `-`, at most `limit` of them; for a limit of 9, which
 /// is Mistral's, nine letters and digits. The same id always becomes the same other one, and different ids
 /// stay different.

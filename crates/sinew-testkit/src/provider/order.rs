@@ -44,6 +44,13 @@ fn same(a: &[&str], b: &[&str]) -> bool {
     a.iter().collect::<BTreeSet<_>>() == b.iter().collect::<BTreeSet<_>>() && a.len() == b.len()
 }
 
+/// A name that the servers take for a tool, also in a call that was made long ago.
+fn need_name(at: usize, name: &str) -> Checked {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let holds = !name.is_empty() && name.len() <= 64 && name.chars().all(fine);
+    need(holds, format!("messages.{at}: tool name {name:?} should match ^[a-zA-Z0-9_-]{{1,64}}$"))
+}
+
 /// Anthropic Messages.
 ///
 /// # Errors
@@ -60,6 +67,8 @@ pub fn anthropic(body: &Value) -> Checked {
     }
     let mut called: Vec<&str> = Vec::new();
     let mut used = BTreeSet::new();
+    // Where the last answer stands, if it calls tools, and what it begins with.
+    let mut last_called = None;
     for (at, message) in messages.iter().enumerate() {
         let blocks = list(message, "content");
         need(!blocks.is_empty(), format!("messages.{at}: content must not be empty"))?;
@@ -102,7 +111,18 @@ pub fn anthropic(body: &Value) -> Checked {
                 need(fine, format!("messages.{at}: id \"{id}\" should match ^[a-zA-Z0-9_-]+$"))?;
                 need(used.insert(*id), format!("messages.{at}: tool_use ids must be unique: {id}"))?;
             }
+            for block in blocks.iter().filter(|block| text(block, "type") == "tool_use") {
+                need_name(at, text(block, "name"))?;
+                need(block["input"].is_object(), format!("messages.{at}: tool_use.input: must be an object"))?;
+            }
+            last_called = called.first().map(|_| (at, text(&blocks[0], "type")));
         }
+    }
+    if let Some((at, first)) = last_called
+        && text(&body["thinking"], "type") == "enabled"
+    {
+        let text = format!("messages.{at}.content.0: expected `thinking` or `redacted_thinking`, but found `{first}`");
+        need(first.ends_with("thinking"), text)?;
     }
     need(called.is_empty(), format!("messages: tool_use ids {called:?} have no result"))
 }
@@ -140,6 +160,7 @@ pub fn chat(body: &Value) -> Checked {
                     serde_json::from_str::<Value>(arguments).is_ok(),
                     format!("messages.{at}: arguments are no JSON"),
                 )?;
+                need_name(at, text(&call["function"], "name"))?;
                 let id = text(call, "id");
                 need(!id.is_empty() && id.len() <= 40, format!("messages.{at}: bad id \"{id}\""))?;
                 need(!open.contains(&id), format!("messages.{at}: duplicate id \"{id}\""))?;
@@ -160,7 +181,14 @@ pub fn responses(body: &Value) -> Checked {
     let calls = ids(input, "function_call", "call_id");
     let outputs = ids(input, "function_call_output", "call_id");
     need(same(&calls, &outputs), format!("No tool output found for function call: {calls:?} and {outputs:?}"))?;
+    let mut used = BTreeSet::new();
     for (at, item) in input.iter().enumerate() {
+        if text(item, "type") == "function_call" {
+            need_name(at, text(item, "name"))?;
+            let id = text(item, "call_id");
+            need(!id.is_empty() && id.len() <= 64, format!("input.{at}: bad call_id \"{id}\""))?;
+            need(used.insert(id), format!("input.{at}: duplicate call_id \"{id}\""))?;
+        }
         if text(item, "type") == "reasoning" {
             let next = input.get(at + 1).map_or("", |next| text(next, "type"));
             need(
@@ -192,6 +220,10 @@ pub fn google(body: &Value) -> Checked {
                 "contents.{at}: the number of function response parts must equal the function call parts: {called:?}, {answered:?}"
             ),
         )?;
+        for call in list(turn, "parts").iter().filter_map(|part| part.get("functionCall")) {
+            need_name(at, text(call, "name"))?;
+            need(call["args"].is_object(), format!("contents.{at}: function_call.args: must be an object"))?;
+        }
         called = if text(turn, "role") == "model" { names(turn, "functionCall") } else { Vec::new() };
     }
     need(called.is_empty(), "a function call turn must be followed by its responses")

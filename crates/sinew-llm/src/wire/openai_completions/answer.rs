@@ -110,9 +110,8 @@ impl Fold for Answer {
         }
     }
 
-    fn end(&mut self, framed: bool) -> Option<StopReason> {
-        // Without `[DONE]`, only an announced end shows that nothing is missing.
-        self.stop.filter(|_| framed)
+    fn end(&mut self) -> Option<StopReason> {
+        self.stop
     }
 }
 
@@ -253,8 +252,8 @@ fn read_usage(usage: &Value, assembly: &mut Assembly) {
     assembly.usage.cache_read = cached;
 }
 
-/// The thoughts of an answer, under the names under which they came.
-pub(super) fn thoughts(json: &mut Json, answer: &AssistantMessage) {
+/// The thoughts of an answer, under the names under which they came. False where there are none.
+pub(super) fn thoughts(json: &mut Json, answer: &AssistantMessage) -> bool {
     let mut fields: Vec<(&str, String)> = Vec::new();
     let mut details: Vec<Value> = Vec::new();
     for block in &answer.content {
@@ -269,10 +268,12 @@ pub(super) fn thoughts(json: &mut Json, answer: &AssistantMessage) {
             details.extend(list);
         }
     }
+    let any = !fields.is_empty() || !details.is_empty();
     for (field, text) in fields {
         json.field(field, &text);
     }
     if !details.is_empty() {
         json.field("reasoning_details", &details);
     }
+    any
 }

@@ -12,6 +12,10 @@ pub(super) struct Quirks {
     pub(super) usage_in_streaming: bool,
     pub(super) tool_result_name: bool,
     pub(super) assistant_after_tool_result: bool,
+    /// User and assistant must take turns.
+    pub(super) alternation: bool,
+    /// A model that thinks wants the field `reasoning_content` in each of the assistant's messages.
+    pub(super) thought_wanted: bool,
     pub(super) thinking_format: ThinkingFormat,
     /// The server keeps a cache per key.
     pub(super) cache_key: bool,
@@ -28,6 +32,8 @@ const USUAL: Quirks = Quirks {
     usage_in_streaming: true,
     tool_result_name: false,
     assistant_after_tool_result: false,
+    alternation: false,
+    thought_wanted: false,
     thinking_format: ThinkingFormat::Openai,
     cache_key: false,
     id_limit: 40,
@@ -60,11 +66,12 @@ const KNOWN: &[(&str, Quirks)] = &[
             reasoning_effort: false,
             tool_result_name: true,
             assistant_after_tool_result: true,
+            alternation: true,
             id_limit: 9,
             ..USUAL
         },
     ),
-    ("api.deepseek.com", Quirks { reasoning_effort: false, ..USUAL }),
+    ("api.deepseek.com", Quirks { reasoning_effort: false, thought_wanted: true, ..USUAL }),
     ("api.z.ai", Quirks { reasoning_effort: false, thinking_format: ThinkingFormat::Zai, ..USUAL }),
     ("bigmodel.cn", Quirks { reasoning_effort: false, thinking_format: ThinkingFormat::Zai, ..USUAL }),
     ("dashscope", Quirks { reasoning_effort: false, thinking_format: ThinkingFormat::Qwen, ..USUAL }),
@@ -85,6 +92,8 @@ pub(super) fn resolve(model: &Model) -> Quirks {
         assistant_after_tool_result: own
             .requires_assistant_after_tool_result
             .unwrap_or(known.assistant_after_tool_result),
+        // A server that wants the one does not take two messages of a user in a row either.
+        alternation: own.requires_assistant_after_tool_result.unwrap_or(known.alternation),
         thinking_format: own.thinking_format.unwrap_or(known.thinking_format),
         ..known
     }

@@ -92,7 +92,7 @@ impl Fold for Answer {
         true
     }
 
-    fn end(&mut self, _framed: bool) -> Option<StopReason> {
+    fn end(&mut self) -> Option<StopReason> {
         None
     }
 }
