@@ -81,8 +81,6 @@ pub(crate) async fn run(
     }
     let host = host(environment, paths, &settings, &session, &chooser, args);
     restore(&host, &before.messages);
-    // The agent builds its own: a long conversation is not held twice.
-    drop(before);
     let toolset = toolset(args, &settings.texts("tools"), &settings.texts("excludeTools"), &host)?;
     let loaded = resources::load(args, paths, &settings, &mut warnings);
     host.set_resources(Arc::clone(&loaded.resources));
@@ -114,7 +112,7 @@ pub(crate) async fn run(
         has_ui: false,
         open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
     };
-    let agent = AgentSession::new(parts).map_err(|error| Failure::failed(error.message()))?;
+    let agent = AgentSession::resume(parts, before);
     agent.set_stream_rules(loaded.rules);
     let look = Look {
         json,

@@ -3,10 +3,13 @@
 //! [`AgentMessage`] has eight roles; a model understands three of them ([`LlmMessage`]). Keys are
 //! camelCase, messages are told apart by `role` and blocks by `type`.
 
+mod common;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::ErrorInfo;
+pub use common::Common;
 
 /// A message of a session, with all roles that the agent knows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

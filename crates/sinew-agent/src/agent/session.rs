@@ -25,7 +25,7 @@ use crate::core::{Mode, Queues, RunSettings, Toolset, tell_event};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
 use crate::resource::stream::StreamRules;
-use crate::session::{Body, Defaults, Session};
+use crate::session::{self, Body, Defaults, Session};
 
 /// What the user may set about compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -161,6 +161,13 @@ impl AgentSession {
     /// # Errors
     /// The session can no longer be read.
     pub fn new(parts: Parts) -> Result<AgentSession> {
+        let before = parts.session.context(&Defaults::default())?;
+        Ok(AgentSession::resume(parts, before))
+    }
+
+    /// An agent that goes on from `before`, which the session has just given: a long one is not read twice.
+    #[must_use]
+    pub fn resume(parts: Parts, before: session::Context) -> AgentSession {
         let Parts {
             session,
             reached,
@@ -175,7 +182,6 @@ impl AgentSession {
             has_ui,
             open_items,
         } = parts;
-        let before = session.context(&Defaults::default())?;
         let missing = before.warning().map_or_else(OnceLock::new, OnceLock::from);
         let messages = before.messages;
         let file = session.path().map(std::path::Path::to_path_buf);
@@ -183,7 +189,7 @@ impl AgentSession {
             Context { cwd, session: session.id().to_string(), file, has_ui, cancel: CancellationToken::new() };
         let queues = Queues::default();
         queues.set_modes(settings.steering_mode, settings.follow_up_mode);
-        Ok(AgentSession {
+        AgentSession {
             keep: Keep::new(session),
             messages: tokio::sync::Mutex::new(messages),
             state: Mutex::new(State { reached, thinking, system, tools }),
@@ -198,7 +204,13 @@ impl AgentSession {
             rules: Mutex::default(),
             cancel: Mutex::new(CancellationToken::new()),
             missing: (missing, AtomicBool::new(false)),
-        })
+        }
+    }
+
+    /// Ends an agent whose process ends too: the session is closed, and the memory of the conversation is left to the
+    /// system, which takes it back at once where freeing each text would take long.
+    pub fn leave(mut self) {
+        std::mem::forget(std::mem::take(self.messages.get_mut()));
     }
 
     /// Events from now on.

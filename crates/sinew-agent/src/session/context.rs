@@ -56,13 +56,14 @@ impl Context {
     }
 }
 
-/// Reads the path of `leaf` by `read` and builds its context.
+/// Reads what it needs of the path of `leaf` by `read`, which gives entries in the order of their nodes, and builds the
+/// context.
 pub(super) fn build<E>(
     tree: &Tree,
     leaf: Option<usize>,
     defaults: &Defaults,
     blobs: Option<&Blobs>,
-    mut read: impl FnMut(usize) -> Result<Entry, E>,
+    read: impl Fn(&[usize]) -> Result<Vec<Entry>, E>,
 ) -> Result<Context, E> {
     let path = tree.path(leaf);
     let mut context = Context { thinking_level: defaults.thinking_level.clone(), ..Context::default() };
@@ -70,35 +71,43 @@ pub(super) fn build<E>(
     // Entries before the first kept one are never read: a long session opens as fast as a short one.
     let mut kept = 0;
     if let Some(at) = compaction {
-        let entry = read(path[at])?;
-        let time = clock::from_iso(&entry.timestamp).unwrap_or_default();
-        if let Body::Compaction { summary, first_kept_entry_id, tokens_before, .. } = entry.body {
+        for Entry { timestamp, body, .. } in read(&path[at..=at])? {
+            let Body::Compaction { summary, first_kept_entry_id, tokens_before, .. } = body else { continue };
             let first = path[..at].iter().position(|&at| *tree.nodes[at].id == *first_kept_entry_id);
             kept = first.unwrap_or(at + 1);
-            let summary = CompactionSummary { summary, tokens_before, timestamp: time };
+            let timestamp = clock::from_iso(&timestamp).unwrap_or_default();
+            let summary = CompactionSummary { summary, tokens_before, timestamp };
             context.messages.push(AgentMessage::CompactionSummary(summary));
             context.entry_ids.push(String::new());
         }
     }
+    let counts = |(position, at): (usize, &usize)| {
+        let kind = tree.nodes[*at].kind;
+        (kind == Kind::State || kind.speaks() && position >= kept).then_some(*at)
+    };
+    let wanted: Vec<usize> = path.iter().enumerate().filter_map(counts).collect();
     let mut pruned: HashSet<String> = HashSet::new();
-    let mut answered_by = None;
-    for (position, &at) in path.iter().enumerate() {
-        let kind = tree.nodes[at].kind;
-        if kind == Kind::State {
-            state(read(at)?.body, &mut context, &mut pruned);
-        } else if kind.speaks() && position >= kept {
-            let entry = read(at)?;
-            let id = entry.id.clone();
-            let Some(message) = message(entry) else { continue };
-            if let AgentMessage::Assistant(answer) = &message {
-                answered_by = Some(format!("{}/{}", answer.provider, answer.model));
-            }
-            context.messages.push(message);
-            context.entry_ids.push(id);
+    let mut answered_by: Option<(String, String)> = None;
+    context.messages.reserve(wanted.len());
+    context.entry_ids.reserve(wanted.len());
+    for (entry, at) in read(&wanted)?.into_iter().zip(wanted) {
+        if tree.nodes[at].kind == Kind::State {
+            state(entry.body, &mut context, &mut pruned);
+            continue;
         }
+        let Some((id, message)) = message(entry) else { continue };
+        if let AgentMessage::Assistant(answer) = &message
+            && answered_by
+                .as_ref()
+                .is_none_or(|(provider, model)| (provider, model) != (&answer.provider, &answer.model))
+        {
+            answered_by = Some((answer.provider.clone(), answer.model.clone()));
+        }
+        context.messages.push(message);
+        context.entry_ids.push(id);
     }
-    if let Some(model) = answered_by {
-        context.models.entry("default".into()).or_insert(model);
+    if let Some((provider, model)) = answered_by {
+        context.models.entry("default".into()).or_insert_with(|| format!("{provider}/{model}"));
     }
     for message in &mut context.messages {
         if let AgentMessage::ToolResult(result) = message
@@ -135,23 +144,26 @@ impl Entry {
     /// The message that the entry becomes; none for one that only sets something, and for a compaction.
     #[must_use]
     pub fn into_message(self) -> Option<AgentMessage> {
-        message(self)
+        message(self).map(|(_, message)| message)
     }
 }
 
-/// The message that an entry becomes.
-fn message(entry: Entry) -> Option<AgentMessage> {
-    let timestamp = clock::from_iso(&entry.timestamp).unwrap_or_default();
-    Some(match entry.body {
+/// The message that an entry becomes, and the entry's id.
+fn message(entry: Entry) -> Option<(String, AgentMessage)> {
+    let Entry { id, timestamp, body, .. } = entry;
+    let timestamp = || clock::from_iso(&timestamp).unwrap_or_default();
+    let message = match body {
         Body::Message { message } => message,
         Body::BranchSummary { summary, from_id, .. } => {
-            AgentMessage::BranchSummary(BranchSummary { summary, from_id, timestamp })
+            AgentMessage::BranchSummary(BranchSummary { summary, from_id, timestamp: timestamp() })
         }
         Body::CustomMessage { custom_type, content, display, details, attribution } => {
+            let timestamp = timestamp();
             AgentMessage::Custom(CustomMessage { custom_type, content, display, details, attribution, timestamp })
         }
         _ => return None,
-    })
+    };
+    Some((id, message))
 }
 
 /// The estimate of a block: a token has about four bytes, a picture counts 1,200.

@@ -1,8 +1,12 @@
 //! The lines of a session file.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
-use sinew_llm::message::{AgentMessage, Content};
+use sinew_llm::message::{AgentMessage, Common, Content};
+
+use super::scan;
 
 /// The version that this program writes.
 pub(super) const VERSION: u64 = 3;
@@ -207,46 +211,78 @@ pub enum Body {
 }
 
 /// What every line has: enough for the tree.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Head<'a> {
     #[serde(rename = "type", borrow)]
-    pub(super) kind: std::borrow::Cow<'a, str>,
+    pub(super) kind: Cow<'a, str>,
     #[serde(borrow)]
-    pub(super) id: std::borrow::Cow<'a, str>,
+    pub(super) id: Cow<'a, str>,
     #[serde(default, borrow)]
-    pub(super) parent_id: Option<std::borrow::Cow<'a, str>>,
+    pub(super) parent_id: Option<Cow<'a, str>>,
     #[serde(default, borrow)]
-    pub(super) timestamp: Option<std::borrow::Cow<'a, str>>,
+    pub(super) timestamp: Option<Cow<'a, str>>,
 }
 
-/// A line of type `message`.
+impl<'a> Head<'a> {
+    /// Reads the head of a line, and sees to it that the rest is JSON.
+    pub(super) fn parse(line: &'a [u8]) -> Result<Head<'a>, serde_json::Error> {
+        scan::head(line).map_or_else(|| serde_json::from_slice(line), Ok)
+    }
+
+    fn into_entry(self, body: Body) -> Entry {
+        Entry {
+            id: self.id.into_owned(),
+            parent_id: self.parent_id.map(Cow::into_owned),
+            timestamp: self.timestamp.map(Cow::into_owned).unwrap_or_default(),
+            body,
+        }
+    }
+}
+
+/// Nearly every line: a message of the common kind. Read in one pass, where any other line takes two or more.
 #[derive(Deserialize)]
-struct MessageLine {
-    message: AgentMessage,
+#[serde(rename_all = "camelCase")]
+struct MessageLine<'a> {
+    #[serde(rename = "type", borrow)]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    id: Cow<'a, str>,
+    #[serde(default, borrow)]
+    parent_id: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    timestamp: Option<Cow<'a, str>>,
+    message: Common,
 }
 
 impl Entry {
     /// Reads a line.
     pub(super) fn parse(line: &[u8]) -> Result<Entry, serde_json::Error> {
-        let head: Head<'_> = serde_json::from_slice(line)?;
-        let mut body = match serde_json::from_slice::<MessageLine>(line) {
-            // Nearly all lines: read without a look at the other types first.
-            Ok(MessageLine { message }) if head.kind == "message" => Body::Message { message },
-            _ => serde_json::from_slice(line)?,
-        };
+        if let Ok(MessageLine { kind, id, parent_id, timestamp, message: Common(message) }) =
+            serde_json::from_slice(line)
+            && kind == "message"
+        {
+            return Ok(Head { kind, id, parent_id, timestamp }.into_entry(Body::Message { message }));
+        }
+        Entry::parse_any(line)
+    }
+
+    /// Reads a line of any kind and shape.
+    pub(super) fn parse_any(line: &[u8]) -> Result<Entry, serde_json::Error> {
+        let head = Head::parse(line)?;
+        let mut body = serde_json::from_slice(line)?;
         if let Body::ModelChange { model, provider, model_id, .. } = &mut body
             && let (Some(provider), Some(id)) = (provider.take(), model_id.take())
             && model.is_empty()
         {
             *model = format!("{provider}/{id}");
         }
-        Ok(Entry {
-            id: head.id.into_owned(),
-            parent_id: head.parent_id.map(std::borrow::Cow::into_owned),
-            timestamp: head.timestamp.map(std::borrow::Cow::into_owned).unwrap_or_default(),
-            body,
-        })
+        Ok(head.into_entry(body))
+    }
+
+    /// An entry whose type is known but whose shape is not: kept as it is.
+    pub(super) fn parse_unknown(line: &[u8]) -> Result<Entry, serde_json::Error> {
+        Ok(Head::parse(line)?.into_entry(Body::Other(serde_json::from_slice(line)?)))
     }
 
     /// The entry as an object, in the order in which a person would read it.

@@ -4,6 +4,9 @@
 //! |---|---|
 //! | `entry` | the lines: header and entries, as read and as written |
 //! | `index` | which entries a file has and where; reads no more of them than their heads |
+//! | `scan` | the head of a line without a parser |
+//! | `parts` | work that a few threads share |
+//! | `at` | reading a file at an offset |
 //! | `tree` | parents, children, leaf, path; no file |
 //! | `migrate` | older versions and foreign shapes, to version 3 |
 //! | `writer` | appending: lock, torn lines, fsync |
@@ -20,6 +23,7 @@
 //! The entries stay on disk: the tree holds a few words for each and reads an entry by its offset when it is
 //! asked for, so that a session of a gigabyte opens in the memory of its live context.
 
+mod at;
 mod blob;
 mod context;
 mod copy;
@@ -29,7 +33,9 @@ mod index;
 mod list;
 mod migrate;
 mod open;
+mod parts;
 mod place;
+mod scan;
 mod store;
 mod told;
 mod tree;

@@ -2,7 +2,7 @@
 //!
 //! A node takes about a hundred bytes whatever its entry says, so that a session of a gigabyte fits.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, hash_map};
 use std::fmt;
 
 use super::entry::{Entry, Kind};
@@ -92,21 +92,34 @@ impl Default for Tree {
 }
 
 impl Tree {
+    /// Makes room for so many more entries.
+    pub(super) fn reserve(&mut self, more: usize) {
+        self.nodes.reserve(more);
+        self.by_id.reserve(more);
+    }
+
     /// Adds an entry; false when its id is taken. One whose parent is unknown is a root, until [`Tree::settle`].
-    pub(super) fn push(&mut self, id: &str, parent: Option<&str>, time: i64, kind: Kind, place: Place) -> bool {
-        let id = Id::from(id);
+    pub(super) fn push(&mut self, id: Id, parent: Option<Id>, time: i64, kind: Kind, place: Place) -> bool {
         let Ok(index) = u32::try_from(self.nodes.len()) else { return false };
-        if index == NONE || self.by_id.contains_key(&id) {
+        if index == NONE {
             return false;
         }
-        let above = match parent.map(Id::from) {
+        let above = match parent {
             None => NONE,
+            // Nearly always the entry before: found without a look into the table.
+            Some(parent) if self.nodes.last().is_some_and(|last| last.id == parent) => index - 1,
             Some(parent) => self.by_id.get(&parent).copied().unwrap_or_else(|| {
                 self.waiting.push((index, parent));
                 NONE
             }),
         };
-        self.by_id.insert(id.clone(), index);
+        match self.by_id.entry(id.clone()) {
+            hash_map::Entry::Vacant(free) => free.insert(index),
+            hash_map::Entry::Occupied(_) => {
+                self.waiting.pop_if(|(at, _)| *at == index);
+                return false;
+            }
+        };
         self.nodes.push(Node { id, time, place, parent: NONE, child: NONE, older: NONE, kind });
         self.hang(index, above);
         if kind != Kind::Aside {
@@ -218,7 +231,13 @@ mod tests {
     fn tree(entries: &[(&str, Option<&str>)]) -> (Tree, usize) {
         let mut tree = Tree::default();
         for (id, parent) in entries {
-            assert!(tree.push(id, *parent, 0, Kind::Message, Place::Disk { offset: 0, length: 0 }));
+            assert!(tree.push(
+                (*id).into(),
+                parent.map(Id::from),
+                0,
+                Kind::Message,
+                Place::Disk { offset: 0, length: 0 }
+            ));
         }
         let circles = tree.settle();
         (tree, circles)

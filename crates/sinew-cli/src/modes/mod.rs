@@ -105,7 +105,7 @@ pub(crate) async fn run(
         tell(&format!("Warning: {error}"));
     }
     // The last handle: the listener reads what is left, and ends.
-    drop(agent);
+    agent.leave();
     let limit = if code >= 128 { LAST_WORDS } else { Duration::MAX };
     let shown = tokio::time::timeout(limit, shown).await;
     // Behind all that led to it.

@@ -1,0 +1,64 @@
+//! Work cut into parts that a few threads share.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread::{Builder, available_parallelism, scope};
+
+/// More threads than this wait for the memory, not for each other.
+const THREADS: usize = 4;
+
+/// Calls `work` for each of `parts`, and gives what it gave in their order. Each thread keeps a state of its own, a
+/// buffer for instance, from one part to its next. One part needs no thread; where the system gives none, the caller
+/// does all.
+///
+/// # Panics
+/// Goes on with a panic of `work`.
+pub(super) fn in_order<S: Default, T: Send>(parts: usize, work: impl Fn(&mut S, usize) -> T + Sync) -> Vec<T> {
+    let threads = if parts > 1 { available_parallelism().map_or(1, |n| n.get()).min(THREADS).min(parts) } else { 1 };
+    let next = AtomicUsize::new(0);
+    let share = || {
+        let mut state = S::default();
+        let mut done = Vec::new();
+        loop {
+            let part = next.fetch_add(1, Ordering::Relaxed);
+            if part >= parts {
+                return done;
+            }
+            done.push((part, work(&mut state, part)));
+        }
+    };
+    let mut all = scope(|scope| {
+        let helpers: Vec<_> = (1..threads).map_while(|_| Builder::new().spawn_scoped(scope, share).ok()).collect();
+        let mut all = share();
+        for helper in helpers {
+            all.extend(helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+        }
+        all
+    });
+    all.sort_unstable_by_key(|(part, _)| *part);
+    all.into_iter().map(|(_, done)| done).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_many_threads_did_stands_in_order() {
+        for parts in [0, 1, 2, 1_000] {
+            let done = in_order(parts, |count: &mut usize, part| {
+                *count += 1;
+                (part, *count)
+            });
+            assert!(done.iter().map(|(part, _)| *part).eq(0..parts));
+            // Each thread went on with its own state.
+            assert!(done.iter().all(|(_, count)| *count >= 1));
+        }
+    }
+
+    #[test]
+    #[should_panic(expected = "part 7")]
+    fn a_panic_goes_on_in_the_caller() {
+        in_order(100, |(): &mut (), part| assert_ne!(part, 7, "part 7"));
+    }
+}
