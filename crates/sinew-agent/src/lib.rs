@@ -8,6 +8,7 @@ pub mod compaction;
 pub mod context;
 pub mod core;
 pub mod event;
+pub mod export;
 pub mod extension;
 mod files;
 pub mod history;

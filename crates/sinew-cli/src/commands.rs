@@ -65,6 +65,9 @@ To go on with a session:
   sinew -p --resume 1f9d \"message\"    the one whose id begins or ends so
   sinew -p --fork 1f9d \"message\"      a copy of it; also of one from another folder, or in use
 
+To read one in a browser, or to hand it on:
+  sinew --export 1f9d [page.html]     one HTML file without scripts; values of secrets are hidden in it
+
 A session is one file of JSON lines in ~/.sinew/agent/sessions, in a folder named after the one it works in. It is only
 ever added to: a branch that was left is still in it. Large pictures lie beside, in ~/.sinew/agent/blobs; removing a
 session file leaves them there, and gc removes them. gc looks at every folder in which a session was kept.

@@ -13,6 +13,7 @@
 //! | `prompt` | what the user said: words, standard input, files |
 //! | `resources` | which skills, commands, templates and rules count |
 //! | `assemble` | an agent made of all that |
+//! | `export` | `--export`: a session as a page |
 //! | `guards` | hooks and permissions: what looks at calls before they run |
 //! | `log` | `SINEW_LOG` and `SINEW_TIMING` |
 //! | `modes` | what of its events goes where, signals, exit codes |
@@ -27,6 +28,7 @@ mod commands;
 mod companion;
 mod config;
 mod configure;
+mod export;
 mod failure;
 mod guards;
 mod log;
@@ -80,6 +82,9 @@ fn run(args: &Args) -> Result<u8, Failure> {
     let mut environment = config::Environment::read();
     let paths = config::Paths::find(args, &environment)?;
     if let Some(code) = commands::run(args, &mut environment, &paths)? {
+        return Ok(code);
+    }
+    if let Some(code) = export::run(args, &mut environment, &paths)? {
         return Ok(code);
     }
     if let Some(code) = configure::run(args, &mut environment, &paths)? {

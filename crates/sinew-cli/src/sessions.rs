@@ -165,14 +165,15 @@ fn resolve(places: &Places, paths: &Paths, word: &str) -> Result<PathBuf, Failur
     }
 }
 
-fn resolve_any(places: &Places, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
+/// The file of the session that `word` means, in whichever folder it works.
+pub(crate) fn resolve_any(places: &Places, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
     match session::resolve(&places.all, &paths.cwd, word).map_err(refused)? {
         Found::Here(path) => Ok(path),
         Found::Elsewhere(listed) => Ok(listed.path),
     }
 }
 
-fn refused(error: Error) -> Failure {
+pub(crate) fn refused(error: Error) -> Failure {
     match error.code() {
         ErrorCode::InvalidState => Failure::config(format!("{} Use --fork to go on with a copy.", error.message())),
         ErrorCode::NotFound | ErrorCode::InvalidArgument => Failure::usage(error.message()),

@@ -176,7 +176,7 @@ fn tokens_of(block: &Block) -> usize {
 }
 
 /// Puts the pictures back in place of their references; gives the references of those that are missing.
-fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> Vec<String> {
+pub(super) fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> Vec<String> {
     let mut missing = Vec::new();
     let blocks = match message {
         AgentMessage::User(UserMessage { content: Content::Blocks(blocks), .. })

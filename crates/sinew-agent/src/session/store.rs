@@ -318,6 +318,12 @@ impl Session {
         context::build(&self.tree, self.tree.leaf(), defaults, self.options.blobs.as_ref(), |at| self.read_all(at))
     }
 
+    /// Puts the pictures that a message names back in their places; a text says where one is gone. Gives the references
+    /// of those.
+    pub fn restore_images(&self, message: &mut AgentMessage) -> Vec<String> {
+        context::images(message, self.options.blobs.as_ref())
+    }
+
     /// The ids from the root to the leaf.
     #[must_use]
     pub fn path_ids(&self) -> Vec<&str> {

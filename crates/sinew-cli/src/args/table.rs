@@ -71,7 +71,7 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Output, "p", "print", Nothing, "answer on stdout and leave"),
     flag(Output, "", "mode", Value("text|json"), "text for people, json for programs: one event per line"),
     flag(Output, "", "verbose", Nothing, "show tools and thoughts on stderr, and every warning"),
-    later(Output, "", "export", Value("IN"), "write a session as one HTML file"),
+    flag(Output, "", "export", Value("IN [OUT]"), "write a session, named by its file or id, as one HTML file"),
     flag(Output, "", "list-models", Optional("FILTER"), "list the models and leave"),
     flag(Output, "h", "help", Nothing, "show this text"),
     flag(Output, "V", "version", Nothing, "show the version"),

@@ -213,7 +213,7 @@ fn a_log_and_times_are_written_where_they_are_asked_for() {
 fn help_names_what_works() {
     let stage = Stage::new();
     let help = stage.run(&["--help"]).stdout;
-    for later in ["rpc", "--export", "--theme", "--mcp", "--extension"] {
+    for later in ["rpc", "--theme", "--mcp", "--extension"] {
         assert!(!help.contains(later), "{later}");
     }
     // Switching off what is not there is no error.

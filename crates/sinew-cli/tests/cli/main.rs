@@ -3,6 +3,7 @@
 
 mod config;
 mod disk;
+mod export;
 mod guards;
 mod json;
 mod lines;

@@ -1,0 +1,329 @@
+//! Code and output: coloured, folded where they are long.
+
+use sinew::highlight::{Colors, highlight};
+
+use super::pen::Pen;
+
+/// Text beyond this many bytes stays plain: colours help who reads, and nobody reads that much.
+const LARGEST_COLOURED: usize = 100_000;
+/// Lines that are shown of a long block before it is unfolded.
+const PREVIEW: usize = 12;
+/// A block that is only so much longer is shown whole.
+const SLACK: usize = 6;
+/// Bytes of the preview: a page of one long line is folded too.
+const PREVIEW_BYTES: usize = 4_000;
+
+/// How much of a block is seen at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fold {
+    /// All of it.
+    Never,
+    /// The first lines, where there are many.
+    Long,
+}
+
+/// A block of code in `language`, which may be a name, a file extension or nothing.
+pub(super) fn block(pen: &mut Pen<'_>, code: &str, language: &str, fold: Fold) {
+    let code = pen.clean(code);
+    let code = code.strip_suffix('\n').unwrap_or(&code);
+    shown(pen, &coloured(code, language), fold);
+}
+
+/// Lines that `read` has numbered, `12:let x;`, and what it says behind them.
+pub(super) fn numbered(pen: &mut Pen<'_>, text: &str, language: &str, fold: Fold) {
+    let text = pen.clean(text);
+    let mut numbers = Vec::new();
+    let mut code = String::new();
+    let mut behind = 0;
+    for line in text.split_inclusive('\n') {
+        let Some((number, rest)) = line.split_once(':').filter(|(number, _)| is_number(number)) else { break };
+        numbers.push(number);
+        code.push_str(rest);
+        behind += line.len();
+    }
+    let width = numbers.last().map_or(0, |number| number.len());
+    let mut out = String::new();
+    for (number, line) in numbers.iter().zip(coloured(&code, language).split_inclusive('\n')) {
+        out.push_str(&format!("\x1b[93m{number:>width$} \x1b[39m{line}"));
+    }
+    out.push_str(&text[behind..]);
+    shown(pen, out.strip_suffix('\n').unwrap_or(&out), fold);
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.len() < 10 && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Clean code with one colour of the terminal per category.
+fn coloured(code: &str, language: &str) -> String {
+    if language.is_empty() || code.len() > LARGEST_COLOURED {
+        return code.to_string();
+    }
+    highlight(code, language, &colors())
+}
+
+fn shown(pen: &mut Pen<'_>, coloured: &str, fold: Fold) {
+    let head = match fold {
+        Fold::Never => coloured.len(),
+        Fold::Long => head(coloured),
+    };
+    let (first, rest) = coloured.split_at(head);
+    if !first.is_empty() || rest.is_empty() {
+        pen.tag("<pre><code>");
+        spans(pen, first.strip_suffix('\n').unwrap_or(first));
+        pen.tag("</code></pre>\n");
+    }
+    if !rest.is_empty() {
+        let lines = rest.lines().count() as u64;
+        pen.tag("<details class=\"more\"><summary>");
+        if first.is_empty() {
+            pen.many(lines, "line", "lines").tag(", ").many(rest.len() as u64, "byte", "bytes");
+        } else {
+            pen.many(lines, "more line", "more lines");
+        }
+        pen.tag("</summary><pre><code>");
+        spans(pen, rest);
+        pen.tag("</code></pre></details>\n");
+    }
+}
+
+/// Where the part ends that is shown at once.
+fn head(text: &str) -> usize {
+    let mut end = 0;
+    let mut lines = text.split_inclusive('\n');
+    for line in lines.by_ref().take(PREVIEW) {
+        if end + line.len() > PREVIEW_BYTES {
+            return end;
+        }
+        end += line.len();
+    }
+    let slack: usize = lines.by_ref().take(SLACK).map(str::len).sum();
+    if lines.next().is_none() && end + slack <= PREVIEW_BYTES { text.len() } else { end }
+}
+
+/// One colour of the terminal per category; [`spans`] reads them back.
+fn colors() -> Colors {
+    let code = |number: u8| format!("\x1b[{number}m");
+    Colors {
+        comment: code(30),
+        keyword: code(31),
+        function: code(32),
+        variable: code(33),
+        string: code(34),
+        number: code(35),
+        r#type: code(36),
+        operator: code(37),
+        punctuation: code(90),
+        inserted: code(91),
+        deleted: code(92),
+    }
+}
+
+fn span(code: &str) -> Option<&'static str> {
+    Some(match code {
+        "30" => "<span class=\"hc\">",
+        "31" => "<span class=\"hk\">",
+        "32" => "<span class=\"hf\">",
+        "33" => "<span class=\"hv\">",
+        "34" => "<span class=\"hs\">",
+        "35" => "<span class=\"hn\">",
+        "36" => "<span class=\"ht\">",
+        "37" => "<span class=\"ho\">",
+        "90" => "<span class=\"hp\">",
+        "91" => "<span class=\"hi\">",
+        "92" => "<span class=\"hd\">",
+        "93" => "<span class=\"no\">",
+        _ => return None,
+    })
+}
+
+/// Writes highlighted text: the code itself was cleaned, so that every escape character in it is one of the colours.
+fn spans(pen: &mut Pen<'_>, coloured: &str) {
+    let mut open = false;
+    let mut pieces = coloured.split("\x1b[");
+    pen.part(pieces.next().unwrap_or_default());
+    for piece in pieces {
+        let (code, text) = piece.split_once('m').unwrap_or(("", piece));
+        if std::mem::take(&mut open) {
+            pen.tag("</span>");
+        }
+        if let Some(span) = span(code) {
+            pen.tag(span);
+            open = true;
+        }
+        pen.part(text);
+    }
+    if open {
+        pen.tag("</span>");
+    }
+}
+
+/// Code in a line of text, coloured.
+pub(super) fn inline(pen: &mut Pen<'_>, code: &str, language: &str) {
+    let code = pen.clean(code);
+    let coloured = highlight(&code, language, &colors());
+    spans(pen, &coloured);
+}
+
+/// What stands behind the last dot of a path: the language of a file.
+pub(super) fn extension(path: &str) -> &str {
+    let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+    name.rsplit_once('.').map_or("", |(_, extension)| extension)
+}
+
+/// The lines of a unified diff, coloured by what they do.
+pub(super) fn diff(pen: &mut Pen<'_>, text: &str) {
+    let text = pen.clean(text);
+    let lines: Vec<(Change, &str)> = text.lines().skip_while(|line| is_header(line)).map(change).collect();
+    changes(pen, &lines);
+}
+
+fn is_header(line: &str) -> bool {
+    line.starts_with("--- ") || line.starts_with("+++ ")
+}
+
+fn change(line: &str) -> (Change, &str) {
+    let mut characters = line.chars();
+    match characters.next() {
+        Some('+') => (Change::In, characters.as_str()),
+        Some('-') => (Change::Out, characters.as_str()),
+        Some('@') => (Change::Hunk, line),
+        Some(' ') => (Change::Same, characters.as_str()),
+        _ => (Change::Same, line),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Change {
+    In,
+    Out,
+    Same,
+    Hunk,
+}
+
+/// More lines than these are not compared.
+const LARGEST_COMPARED: usize = 4_000;
+
+/// What was replaced by what.
+pub(super) fn replaced(pen: &mut Pen<'_>, old: &str, new: &str) {
+    let (old, new) = (pen.clean(old).into_owned(), pen.clean(new).into_owned());
+    let mut lines = Vec::new();
+    if old.lines().count() + new.lines().count() > LARGEST_COMPARED {
+        lines.extend(old.lines().map(|line| (Change::Out, line)));
+        lines.extend(new.lines().map(|line| (Change::In, line)));
+    } else {
+        let compared = similar::TextDiff::configure().diff_lines(&*old, &*new);
+        for change in compared.iter_all_changes() {
+            let kind = match change.tag() {
+                similar::ChangeTag::Equal => Change::Same,
+                similar::ChangeTag::Delete => Change::Out,
+                similar::ChangeTag::Insert => Change::In,
+            };
+            let line = change.value();
+            lines.push((kind, line.strip_suffix('\n').unwrap_or(line)));
+        }
+        changes(pen, &lines);
+        return;
+    }
+    changes(pen, &lines);
+}
+
+/// Lines of a diff that are shown at once.
+const LONGEST_DIFF: usize = 60;
+
+fn changes(pen: &mut Pen<'_>, lines: &[(Change, &str)]) {
+    let (first, rest) = lines.split_at(if lines.len() > LONGEST_DIFF + SLACK { LONGEST_DIFF } else { lines.len() });
+    changed_lines(pen, first);
+    if !rest.is_empty() {
+        pen.tag("<details class=\"more\"><summary>").many(rest.len() as u64, "more line", "more lines");
+        pen.tag("</summary>");
+        changed_lines(pen, rest);
+        pen.tag("</details>\n");
+    }
+}
+
+fn changed_lines(pen: &mut Pen<'_>, lines: &[(Change, &str)]) {
+    pen.tag("<pre class=\"diff\"><code>");
+    for (kind, line) in lines {
+        pen.tag(match kind {
+            Change::In => "<span class=\"in\">",
+            Change::Out => "<span class=\"out\">",
+            Change::Same => "<span>",
+            Change::Hunk => "<span class=\"at\">",
+        });
+        pen.part(line).tag("\n</span>");
+    }
+    pen.tag("</code></pre>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(write: impl FnOnce(&mut Pen<'_>), expect: &str) {
+        let mut pen = Pen::new(None);
+        write(&mut pen);
+        assert_eq!(pen.take(), expect);
+    }
+
+    #[test]
+    fn code_is_coloured_and_stays_text() {
+        check(
+            |pen| block(pen, "let x = \"<b>\";\n", "rust", Fold::Long),
+            "<pre><code><span class=\"hk\">let</span> x <span class=\"ho\">= </span>\
+             <span class=\"hs\">&quot;&lt;b&gt;&quot;</span><span class=\"hp\">;</span></code></pre>\n",
+        );
+        check(|pen| block(pen, "<x>", "no such language", Fold::Long), "<pre><code>&lt;x&gt;</code></pre>\n");
+        check(|pen| block(pen, "", "", Fold::Long), "<pre><code></code></pre>\n");
+        check(|pen| block(pen, "\x1b[31mred\x1b[0m <", "", Fold::Long), "<pre><code>red &lt;</code></pre>\n");
+    }
+
+    #[test]
+    fn long_blocks_are_folded_and_whole() {
+        let text: String = (0..40).map(|at| format!("{at}\n")).collect();
+        let mut pen = Pen::new(None);
+        block(&mut pen, &text, "", Fold::Long);
+        let written = pen.take();
+        assert!(
+            written.contains("11</code></pre>\n<details class=\"more\"><summary>28 more lines</summary>"),
+            "{written}"
+        );
+        assert!(written.contains("<pre><code>12\n") && written.contains("39</code></pre></details>"), "{written}");
+        let line = "x".repeat(1_000_000);
+        block(&mut pen, &line, "rust", Fold::Long);
+        let written = pen.take();
+        assert!(written.starts_with("<details class=\"more\"><summary>1 line, 1,000,000 bytes</summary>"));
+        assert_eq!(written.matches('x').count(), 1_000_000);
+    }
+
+    #[test]
+    fn numbers_of_lines_stand_apart() {
+        check(
+            |pen| numbered(pen, "9:let\n10:x: <\n[2 more lines]", "rs", Fold::Long),
+            "<pre><code><span class=\"no\"> 9 </span><span class=\"hk\">let</span>\n\
+             <span class=\"no\">10 </span>x<span class=\"hp\">: </span><span class=\"ho\">&lt;</span>\n\
+             [2 more lines]</code></pre>\n",
+        );
+        check(|pen| numbered(pen, "a: b\n", "rs", Fold::Long), "<pre><code>a: b</code></pre>\n");
+    }
+
+    #[test]
+    fn a_change_is_shown_line_by_line() {
+        check(
+            |pen| replaced(pen, "a\n<b>\n", "a\nc"),
+            "<pre class=\"diff\"><code><span>a\n</span><span class=\"out\">&lt;b&gt;\n</span>\
+             <span class=\"in\">c\n</span></code></pre>\n",
+        );
+        check(
+            |pen| diff(pen, "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+<b>\n c\n"),
+            "<pre class=\"diff\"><code><span class=\"at\">@@ -1 +1 @@\n</span><span class=\"out\">a\n</span>\
+             <span class=\"in\">&lt;b&gt;\n</span><span>c\n</span></code></pre>\n",
+        );
+    }
+
+    #[test]
+    fn a_path_tells_the_language() {
+        assert_eq!(["src/a.rs", "a.b/c", "C:\\x.TS", ".env"].map(extension), ["rs", "", "TS", "env"]);
+    }
+}
