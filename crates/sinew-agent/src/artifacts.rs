@@ -1,16 +1,44 @@
 //! Files beside a session that hold what was too long for the model.
 //!
 //! `<n>.<tool>.log` is the whole output of a call; `n` counts from 0 and goes on after a resume. The model reads
-//! one as `artifact://<n>`.
+//! one as `artifact://<n>`. As in the session file, no secret value stands in them.
 
-use std::fs;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::secrets::{Secrets, Written};
 
 /// The artifacts of one session. Touches no file before the first one is asked for.
 #[derive(Debug)]
 pub struct Artifacts {
     state: Mutex<State>,
+    secrets: Option<Arc<Secrets>>,
+}
+
+/// The file of an artifact that is being written.
+pub(crate) enum ArtifactFile {
+    Plain(BufWriter<File>),
+    Hiding(Written<BufWriter<File>>),
+}
+
+impl ArtifactFile {
+    /// Adds text, cut between any two characters.
+    pub(crate) fn push(&mut self, text: &[u8]) -> std::io::Result<()> {
+        match self {
+            ArtifactFile::Plain(file) => file.write_all(text),
+            ArtifactFile::Hiding(file) => file.push(&String::from_utf8_lossy(text)),
+        }
+    }
+
+    /// Writes what is still held in memory.
+    pub(crate) fn finish(&mut self) -> std::io::Result<()> {
+        match self {
+            ArtifactFile::Plain(file) => file.flush(),
+            ArtifactFile::Hiding(file) => file.finish(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -30,13 +58,13 @@ impl Artifacts {
     /// Artifacts in `folder`, which is made when it is needed.
     #[must_use]
     pub fn in_folder(folder: PathBuf) -> Artifacts {
-        Artifacts { state: Mutex::new(State { place: Place::Kept(folder), next: None }) }
+        Artifacts { state: Mutex::new(State { place: Place::Kept(folder), next: None }), secrets: None }
     }
 
     /// Artifacts that are gone when this value is dropped, for a session without a file.
     #[must_use]
     pub fn temporary() -> Artifacts {
-        Artifacts { state: Mutex::new(State { place: Place::Temporary(None), next: None }) }
+        Artifacts { state: Mutex::new(State { place: Place::Temporary(None), next: None }), secrets: None }
     }
 
     /// The folder, made if it was not there.
@@ -76,6 +104,30 @@ impl Artifacts {
         };
         state.next = Some(id + 1);
         Ok((id, folder.join(format!("{id}.{tool}.log"))))
+    }
+
+    /// Keeps values of `secrets` out of what is written from now on: their marks stand in their place, for the model as
+    /// for commands.
+    #[must_use]
+    pub fn hiding(self, secrets: Arc<Secrets>) -> Artifacts {
+        Artifacts { secrets: Some(secrets), ..self }
+    }
+
+    /// A new artifact of `tool`: its id and its file, for the user alone.
+    pub(crate) fn begin(&self, tool: &str) -> std::io::Result<(u64, ArtifactFile)> {
+        let (id, path) = self.next(tool)?;
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = BufWriter::with_capacity(64 * 1024, options.open(path)?);
+        Ok((
+            id,
+            match &self.secrets {
+                Some(secrets) => ArtifactFile::Hiding(Written::new(file, Arc::clone(secrets))),
+                None => ArtifactFile::Plain(file),
+            },
+        ))
     }
 
     /// The file of an artifact that exists.

@@ -16,7 +16,13 @@ const KILLS: u64 = 300;
 const ENTRIES: usize = 400;
 
 fn options(folder: &Path) -> SessionOptions {
-    SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Never, clock: Arc::new(SystemClock) }
+    SessionOptions {
+        cwd: folder.to_path_buf(),
+        blobs: None,
+        sync: Sync::Never,
+        clock: Arc::new(SystemClock),
+        mask: None,
+    }
 }
 
 fn user(text: String) -> Body {

@@ -38,12 +38,10 @@ pub(crate) async fn run(
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let Config { settings, mut warnings, trusted } = config;
     let said = prompt::read(args, environment)?;
-    let begun = sessions::begin(args, environment, paths, &settings, &clock)?;
+    let secrets = secrets::find(environment, paths, &settings, trusted, &mut warnings);
+    let begun = sessions::begin(args, environment, paths, &settings, &clock, secrets.mask())?;
     warnings.extend(begun.warnings);
     let mut session = begun.session;
-
-    let secrets = secrets::find(environment, paths, &settings, trusted, &mut warnings);
-    session.set_mask(secrets.mask());
     let mut chooser = Chooser::read(args, environment, paths, &settings, &secrets, session.id())?;
     warnings.append(&mut chooser.warnings);
     let defaults = Defaults { thinking_level: settings.text("defaultThinkingLevel").unwrap_or_default() };
@@ -159,6 +157,7 @@ fn host(
     let offline = args.has("offline") || environment.is_on("SINEW_OFFLINE");
     let own = settings.tools();
     let artifacts = session.artifacts().map_or_else(Artifacts::temporary, Artifacts::in_folder);
+    let artifacts = artifacts.hiding(chooser.secrets());
     Host::new(HostOptions {
         cwd: paths.cwd.clone(),
         home: std::env::home_dir(),

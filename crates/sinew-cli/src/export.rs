@@ -34,14 +34,15 @@ pub(crate) fn run(args: &Args, environment: &mut Environment, paths: &Paths) -> 
     // Nobody is asked: what only a trusted project may say is left out.
     let Config { settings, mut warnings, trusted } = config::load(args, environment, paths, false);
     let file = find(given, &Places::find(paths, &settings), paths)?;
+    let secrets = secrets::find(environment, paths, &settings, trusted, &mut warnings);
     let options = SessionOptions {
         cwd: paths.cwd.clone(),
         blobs: Some(Blobs::new(paths.agent.join("blobs"))),
         sync: settings.sync(),
         clock: Arc::new(SystemClock),
+        mask: Some(secrets.mask()),
     };
     let opened = Session::view(&file, options).map_err(sessions::refused)?;
-    let secrets = secrets::find(environment, paths, &settings, trusted, &mut warnings);
     // Who knows the models knows the keys.
     let mut chooser = Chooser::read(args, environment, paths, &settings, &secrets, opened.session.id())?;
     warnings.append(&mut chooser.warnings);

@@ -135,6 +135,11 @@ impl Chooser {
         self.registry.provider(provider).is_some_and(|entry| self.credentials.has_key(entry))
     }
 
+    /// What providers, sessions and artifacts do not get to see.
+    pub(crate) fn secrets(&self) -> Arc<Secrets> {
+        Arc::clone(&self.secrets)
+    }
+
     /// Names of variables that hold keys of providers.
     pub(crate) fn key_names(&self) -> Vec<String> {
         key_names(&self.registry)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use sinew::base::{Error, ErrorCode};
 use sinew_agent::clock::Clock;
-use sinew_agent::session::{self, Blobs, Found, Session, SessionOptions};
+use sinew_agent::session::{self, Blobs, Found, Mask, Session, SessionOptions};
 use sinew_agent::settings::Settings;
 
 use crate::args::Args;
@@ -91,12 +91,14 @@ pub(crate) fn begin(
     paths: &Paths,
     settings: &Settings,
     clock: &Arc<dyn Clock>,
+    mask: Mask,
 ) -> Result<Begun, Failure> {
     let options = SessionOptions {
         cwd: paths.cwd.clone(),
         blobs: Some(Blobs::new(paths.agent.join("blobs"))),
         sync: settings.sync(),
         clock: Arc::clone(clock),
+        mask: Some(mask),
     };
     if args.has("no-session") {
         return Ok(Begun { session: Session::in_memory(options), warnings: Vec::new() });

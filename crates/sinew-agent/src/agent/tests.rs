@@ -42,7 +42,7 @@ pub(super) struct Stage {
 
 pub(super) fn options(folder: &Path) -> SessionOptions {
     let clock = Arc::new(FixedClock::at(1_769_851_800_000));
-    SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Turn, clock }
+    SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Turn, clock, mask: None }
 }
 
 pub(super) fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Parts)) -> Stage {

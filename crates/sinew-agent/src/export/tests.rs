@@ -161,6 +161,7 @@ impl Stage {
             blobs: Some(Blobs::new(self.path().join("blobs"))),
             sync: Sync::Never,
             clock: Arc::new(FixedClock::at(1_769_851_800_000)),
+            mask: None,
         }
     }
 

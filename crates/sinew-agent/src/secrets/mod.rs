@@ -12,6 +12,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod written;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -24,6 +25,7 @@ use sha2::{Digest, Sha256};
 use crate::session::Mask;
 pub use file::{Entry, read};
 pub use provider::Hiding;
+pub(crate) use written::Written;
 
 /// Characters of a value at least.
 const SHORTEST: usize = 8;
@@ -52,6 +54,9 @@ const COMMON: [&str; 20] = [
 ];
 /// Every mark has this shape; what has it already is left as it is.
 const MARK: &str = r"<<\$env:S[0-9a-f]{6}>>";
+
+/// Bytes that a pattern is expected to find at most, where a text comes in pieces.
+const LONGEST_FOUND: usize = 4 << 10;
 
 /// Where the key of the hash comes from; asked once, when the first value needs it.
 pub type KeySource = Box<dyn Fn() -> [u8; 32] + Send + Sync>;
@@ -119,7 +124,7 @@ impl Secrets {
         }
         let mut table = Table { values: old.values.clone(), marks: old.marks.clone(), regex: None };
         for (value, stand) in new {
-            let stand = stand.unwrap_or_else(|| Stand::Mark(self.mark(&value, &table.marks)));
+            let stand = stand.unwrap_or_else(|| Stand::Mark(self.mark(&value, |mark| table.marks.get(mark))));
             if let Stand::Mark(mark) = &stand {
                 table.marks.insert(mark.clone(), value.clone());
             }
@@ -161,13 +166,14 @@ impl Secrets {
         Sha256::new().chain_update(self.key()).chain_update(inner).finalize().into()
     }
 
-    fn mark(&self, value: &str, taken: &HashMap<String, String>) -> String {
+    /// `taken`: the value that has a mark already.
+    fn mark<'a>(&self, value: &str, taken: impl Fn(&str) -> Option<&'a String>) -> String {
         let mut round = 0;
         loop {
             let digest = self.digest(value.as_bytes(), round);
             let hex: String = digest.iter().take(3).map(|byte| format!("{byte:02x}")).collect();
             let mark = format!("<<$env:S{hex}>>");
-            if taken.get(&mark).is_none_or(|other| other == value) {
+            if taken(&mark).is_none_or(|other| other == value) {
                 return mark;
             }
             round += 1;
@@ -222,6 +228,31 @@ impl Secrets {
         }
         out.push_str(&text[behind..]);
         Some(out)
+    }
+
+    /// The start of `text` without values, and how many bytes of `text` it stands for. What may go on behind the end of
+    /// `text` is not in it.
+    fn hidden_start(&self, text: &str) -> (String, usize) {
+        let table = self.table();
+        let Some(regex) = &table.regex else { return (text.to_string(), text.len()) };
+        let longest = table.values.keys().map(String::len).max().unwrap_or_default();
+        let pattern = if self.entries.iter().any(|entry| entry.pattern) { LONGEST_FOUND } else { 0 };
+        let mut end = text.floor_char_boundary(text.len().saturating_sub(longest.max(pattern)));
+        let (mut out, mut behind) = (String::new(), 0);
+        for captures in regex.captures_iter(text) {
+            let Some(whole) = captures.get(0).filter(|whole| whole.start() < end) else { break };
+            if whole.end() > end {
+                // Behind the end of the text it may go on.
+                end = whole.start();
+                break;
+            }
+            let Some(stand) = self.stand(&table, &captures, whole.as_str()) else { continue };
+            out.push_str(&text[behind..whole.start()]);
+            out.push_str(&stand);
+            behind = whole.end();
+        }
+        out.push_str(&text[behind..end]);
+        (out, end)
     }
 
     /// Hides values in texts that a reader may join: also those that begin in one and end in another.
@@ -287,9 +318,7 @@ impl Secrets {
             return Some(text);
         }
         let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
-        let mut taken = found.clone();
-        taken.extend(table.marks.iter().map(|(mark, value)| (mark.clone(), value.clone())));
-        let mark = self.mark(value, &taken);
+        let mark = self.mark(value, |mark| table.marks.get(mark).or_else(|| found.get(mark)));
         found.insert(mark.clone(), value.to_string());
         Some(mark)
     }

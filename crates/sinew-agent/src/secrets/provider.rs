@@ -61,6 +61,7 @@ fn hide(secrets: &Secrets, request: &mut Request) {
     }
     for tool in &mut request.tools {
         secrets.hide_joined(&mut [&mut tool.description]);
-        secrets.hide_json(&mut tool.parameters);
+        // The name stays: providers refuse every sign that a mark has, and a call must find its tool.
+        walk::hide_free_json(secrets, &mut tool.parameters);
     }
 }

@@ -114,7 +114,7 @@ async fn no_request_has_a_value_also_when_blocks_split_it() {
     let call = ToolCall {
         id: "1".into(),
         name: "bash".into(),
-        arguments: json!({"command": format!("curl {KEY}"), "deep": [{"x": KEY}]}),
+        arguments: json!({"command": format!("curl {KEY}"), "deep": [{"x": KEY, KEY: 1, "y": 2}]}),
         ..ToolCall::default()
     };
     let request = Request {
@@ -127,12 +127,18 @@ async fn no_request_has_a_value_also_when_blocks_split_it() {
                 ..AssistantMessage::default()
             })),
         ],
-        tools: vec![ToolDef { name: "t".into(), description: KEY.into(), parameters: json!({"description": KEY}) }],
+        tools: vec![ToolDef {
+            name: "t".into(),
+            description: KEY.into(),
+            parameters: json!({"properties": {KEY: {"description": KEY}}}),
+        }],
         ..Request::default()
     };
     let mark = mark_of(&secrets, KEY);
-    let back =
-        ToolCall { arguments: json!({"command": format!("curl {mark}"), "deep": [{"x": mark}]}), ..call.clone() };
+    let back = ToolCall {
+        arguments: json!({"command": format!("curl {mark}"), "deep": [{"x": mark, mark.clone(): 1, "y": 2}]}),
+        ..call.clone()
+    };
     let answer = AssistantMessage {
         content: vec![Block::text(format!("it is {mark} .")), Block::ToolCall(back)],
         stop_reason: StopReason::ToolUse,

@@ -1,21 +1,50 @@
 //! The texts of messages and of JSON.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sinew_llm::message::{Block, Content, LlmMessage};
 
 use super::Secrets;
 
-/// Calls `change` for every text of a value; names of fields are not texts.
+/// Calls `change` for every text of a value, the names of its fields among them.
 pub(super) fn each_text(value: &mut Value, change: &mut impl FnMut(&mut String)) {
     match value {
         Value::String(text) => change(text),
         Value::Array(list) => list.iter_mut().for_each(|value| each_text(value, change)),
-        Value::Object(fields) => fields.values_mut().for_each(|value| each_text(value, change)),
+        Value::Object(fields) => {
+            rename(fields, change);
+            fields.values_mut().for_each(|value| each_text(value, change));
+        }
         _ => {}
     }
 }
 
+/// Changes the names of fields; their order stays.
+fn rename(fields: &mut Map<String, Value>, change: &mut impl FnMut(&mut String)) {
+    let changed = |name: &String, change: &mut dyn FnMut(&mut String)| {
+        let mut new = name.clone();
+        change(&mut new);
+        (new != *name).then_some(new)
+    };
+    if fields.keys().any(|name| changed(name, change).is_some()) {
+        let old = std::mem::take(fields);
+        fields.extend(old.into_iter().map(|(name, value)| (changed(&name, change).unwrap_or(name), value)));
+    }
+}
+
+/// Fields of an entry or a message in which others chose the names: those may be values too.
+const FREE: [&str; 3] = ["arguments", "details", "data"];
+
+/// Hides values in what has names of our own: only below the [`FREE`] fields may a name be a value.
 pub(super) fn hide_json(secrets: &Secrets, value: &mut Value) {
+    hide(secrets, value, false);
+}
+
+/// Hides values in what others have named.
+pub(super) fn hide_free_json(secrets: &Secrets, value: &mut Value) {
+    hide(secrets, value, true);
+}
+
+fn hide(secrets: &Secrets, value: &mut Value, free: bool) {
     match value {
         Value::Array(list) => {
             let mut rest = &mut list[..];
@@ -26,11 +55,16 @@ pub(super) fn hide_json(secrets: &Secrets, value: &mut Value) {
                     let mut texts: Vec<&mut String> = now.iter_mut().filter_map(text_of_block).collect();
                     secrets.hide_joined(&mut texts);
                 }
-                now.iter_mut().for_each(|value| hide_json(secrets, value));
+                now.iter_mut().for_each(|value| hide(secrets, value, free));
                 rest = later;
             }
         }
-        Value::Object(fields) => fields.values_mut().for_each(|value| hide_json(secrets, value)),
+        Value::Object(fields) => {
+            if free {
+                rename(fields, &mut |name| secrets.hide_joined(&mut [name]));
+            }
+            fields.iter_mut().for_each(|(name, value)| hide(secrets, value, free || FREE.contains(&name.as_str())));
+        }
         Value::String(text) => secrets.hide_joined(&mut [text]),
         _ => {}
     }
@@ -82,10 +116,12 @@ fn json_has_value(secrets: &Secrets, value: &Value) -> bool {
         // Texts of blocks may be joined; whether they have a value together is seen by hiding a copy.
         Value::Array(_) => {
             let mut copy = value.clone();
-            hide_json(secrets, &mut copy);
+            hide_free_json(secrets, &mut copy);
             copy != *value
         }
-        Value::Object(fields) => fields.values().any(|value| json_has_value(secrets, value)),
+        Value::Object(fields) => {
+            fields.iter().any(|(name, value)| secrets.finds(name) || json_has_value(secrets, value))
+        }
         _ => false,
     }
 }
@@ -125,7 +161,7 @@ fn hide_blocks(secrets: &Secrets, blocks: &mut Vec<Block>) {
             }
             Block::Thinking(thinking) => secrets.hide_joined(&mut [&mut thinking.thinking]),
             Block::ToolCall(call) => {
-                hide_json(secrets, &mut call.arguments);
+                hide_free_json(secrets, &mut call.arguments);
                 for text in [&mut call.partial_json, &mut call.invalid_arguments].into_iter().flatten() {
                     secrets.hide_joined(&mut [text]);
                 }

@@ -78,6 +78,7 @@ impl Session {
         for body in entries {
             let id = format!("{:08x}", self.options.clock.random() >> 32);
             let parent_id = parent.replace(id.clone());
+            let body = self.masked(body);
             lines.push(bytes(&Entry { id, parent_id, timestamp: clock::iso(now), body }));
         }
         let header = Header { title: None, title_source: None, ..self.header_for(target.cwd) };

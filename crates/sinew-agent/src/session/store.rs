@@ -37,6 +37,8 @@ pub struct SessionOptions {
     pub sync: Sync,
     /// Times and ids.
     pub clock: Arc<dyn Clock>,
+    /// Changes every entry before it is kept; see [`Session::options`] for sessions that are made from one.
+    pub mask: Option<Mask>,
 }
 
 /// One conversation.
@@ -55,7 +57,6 @@ pub struct Session {
     pub(super) begun: bool,
     pub(super) read_only: bool,
     failure: Option<Error>,
-    mask: Option<Mask>,
 }
 
 /// Changes what is kept of an entry.
@@ -64,7 +65,21 @@ pub type Mask = Arc<dyn Fn(Body) -> Body + Send + std::marker::Sync>;
 impl Session {
     /// Changes every entry from now on before it is kept.
     pub fn set_mask(&mut self, mask: Mask) {
-        self.mask = Some(mask);
+        self.options.mask = Some(mask);
+    }
+
+    /// What this session was made with: a session made from it, and opened with this, hides what this one hides.
+    #[must_use]
+    pub fn options(&self) -> &SessionOptions {
+        &self.options
+    }
+
+    /// What is kept of a body.
+    pub(super) fn masked(&self, body: Body) -> Body {
+        match &self.options.mask {
+            Some(mask) => mask(body),
+            None => body,
+        }
     }
 
     /// A session without a file.
@@ -102,7 +117,6 @@ impl Session {
             begun: false,
             read_only: false,
             failure: None,
-            mask: None,
         }
     }
 
@@ -208,10 +222,7 @@ impl Session {
 
     /// Adds an entry; gives its body too, where it is kept otherwise than it came.
     fn add(&mut self, body: Body) -> (Result<String>, Option<Body>) {
-        let body = match &self.mask {
-            Some(mask) => mask(body),
-            None => body,
-        };
+        let body = self.masked(body);
         let id = migrate::new_id(&*self.options.clock, |id| self.tree.find(id).is_some());
         let now = self.options.clock.now();
         let mut entry =

@@ -15,6 +15,7 @@ fn options(folder: &Path) -> SessionOptions {
         blobs: Some(Blobs::new(folder.join("blobs"))),
         sync: Sync::Turn,
         clock: Arc::new(FixedClock::at(1_769_851_800_000)),
+        mask: None,
     }
 }
 
@@ -540,4 +541,40 @@ fn a_list_takes_the_last_title_and_else_the_first_words_even_of_a_long_message()
     drop(session);
     fs::write(path.with_file_name("no.jsonl"), "{}\n").unwrap();
     assert_eq!(list(folder.path(), Scope::All).len(), 1);
+}
+
+#[test]
+fn sessions_that_are_made_from_one_hide_what_it_hides() {
+    const VALUE: &str = "sk-live-0123456789";
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    let secrets = crate::secrets::Secrets::new(Box::new(|| [7; 32]), Vec::new());
+    secrets.add(VALUE);
+    session.set_mask(Arc::new(secrets).mask());
+    session.append(user(&format!("first {VALUE}"))).unwrap();
+    let second = session.append(user(&format!("second {VALUE}"))).unwrap();
+    let (place, cwd) = (folder.path(), Path::new("/p"));
+    let handoff = Body::CustomMessage {
+        custom_type: "handoff".into(),
+        content: format!("go on with {VALUE}").into(),
+        display: true,
+        details: None,
+        attribution: None,
+    };
+    let made = [
+        session.fork(place, cwd).unwrap(),
+        session.branch_to_file(&second, place, cwd).unwrap(),
+        session.successor(Target { folder: place, cwd }, vec![handoff]).unwrap(),
+        session.move_to(place, Path::new("/q")).unwrap(),
+    ];
+    session.append(user(&format!("moved {VALUE}"))).unwrap();
+    let options = session.options().clone();
+    drop(session);
+    assert!(!path.exists());
+    for file in made {
+        let mut session = Session::open(&file, options.clone()).unwrap().session;
+        session.append(user(&format!("later {VALUE}"))).unwrap();
+        let text = fs::read_to_string(&file).unwrap();
+        assert!(!text.contains(VALUE) && text.contains("later <<$env:S"), "{text}");
+    }
 }

@@ -136,6 +136,7 @@ impl Stage {
             blobs: None,
             sync: Sync::Never,
             clock: Arc::clone(&clock) as _,
+            mask: None,
         };
         let model = Model {
             id: "m".into(),

@@ -151,7 +151,8 @@ fn an_idle_agent_is_woken_by_the_end_of_a_job() {
     let script = Script::parse(&script, &Variables::default()).unwrap_or_else(|error| panic!("{error:?}"));
     let provider = ScriptedProvider::new(script);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let options = SessionOptions { cwd: stage.cwd(), blobs: None, sync: Sync::Never, clock: Arc::clone(&clock) };
+    let options =
+        SessionOptions { cwd: stage.cwd(), blobs: None, sync: Sync::Never, clock: Arc::clone(&clock), mask: None };
     let agent = AgentSession::new(Parts {
         session: Session::in_memory(options),
         reached: Reached { model: provider.model(), provider: Arc::new(provider), auth: Auth::None },

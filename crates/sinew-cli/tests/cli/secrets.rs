@@ -98,3 +98,24 @@ fn more_is_hidden_where_the_settings_say_so() {
     kept(&stage, &server, &ran, "cust-12345678");
     assert!(ran.stderr.contains("secrets.json: [1]: "), "{}", ran.stderr);
 }
+
+#[test]
+fn no_artifact_has_a_value() {
+    let command = format!("for i in $(seq 5000); do echo \"$i {KEY}\"; done");
+    let server = Server::start(move |request| {
+        let asked = request.json()["messages"].as_array().unwrap().last().unwrap()["role"] == "user";
+        if !asked {
+            return chat(&json!({"content": "done"}), "stop");
+        }
+        let function = json!({"name": "bash", "arguments": json!({"command": command}).to_string()});
+        chat(&json!({"tool_calls": [{"index": 0, "id": "c1", "type": "function", "function": function}]}), "tool_calls")
+    });
+    let stage = stage(&server, json!({}));
+    let ran = stage.run(&["-p", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let artifact = std::fs::read_to_string(stage.files()[0].with_extension("").join("0.bash.log")).unwrap();
+    assert!(!artifact.contains(KEY));
+    let mark = mark(&server.requests()[1]).unwrap();
+    assert_eq!(artifact.lines().count(), 5000);
+    assert_eq!(artifact.lines().last(), Some(format!("5000 {mark}").as_str()));
+}

@@ -62,7 +62,7 @@ struct Stage {
 
 fn options(folder: &Path) -> SessionOptions {
     let clock = Arc::new(FixedClock::at(1_769_851_800_000));
-    SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Turn, clock }
+    SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Turn, clock, mask: None }
 }
 
 fn stage(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRules>) -> Stage {

@@ -1,13 +1,11 @@
 //! What a command prints: cleaned, its start and its end in memory, all of it in an artifact once it is long.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::sync::Arc;
 
 use serde_json::Value;
 use sinew::shell::output::{OutputSink, SinkOptions};
 
-use crate::artifacts::Artifacts;
+use crate::artifacts::{ArtifactFile, Artifacts};
 use crate::tools::truncate::{self, BYTES, LINES, Limit};
 
 /// An unfinished line longer than this is passed on as it is.
@@ -35,7 +33,7 @@ impl Shown {
 
 enum Artifact {
     None,
-    Open { id: u64, file: BufWriter<File>, written: u64 },
+    Open { id: u64, file: ArtifactFile, written: u64 },
     Failed(String),
 }
 
@@ -107,13 +105,8 @@ impl Output {
     }
 
     fn open(&mut self) {
-        let made = self.artifacts.next(self.tool).and_then(|(id, path)| {
-            let mut options = File::options();
-            options.write(true).create_new(true);
-            #[cfg(unix)]
-            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-            let mut file = BufWriter::with_capacity(64 * 1024, options.open(path)?);
-            file.write_all(&self.start)?;
+        let made = self.artifacts.begin(self.tool).and_then(|(id, mut file)| {
+            file.push(&self.start)?;
             Ok((id, file))
         });
         self.artifact = match made {
@@ -129,8 +122,8 @@ impl Output {
         }
         *written += bytes.len() as u64;
         let result = match *written > LARGEST {
-            true => file.write_all(b"[The rest is not kept: 256 MB]\n"),
-            false => file.write_all(bytes),
+            true => file.push(b"[The rest is not kept: 256 MB]\n"),
+            false => file.push(bytes),
         };
         if let Err(error) = result {
             self.artifact = Artifact::Failed(format!("The full output could not be kept: {error}"));
@@ -198,7 +191,7 @@ impl Output {
 
     fn link(&mut self) -> (String, Option<u64>) {
         if let Artifact::Open { file, .. } = &mut self.artifact
-            && let Err(error) = file.flush()
+            && let Err(error) = file.finish()
         {
             self.artifact = Artifact::Failed(format!("The full output could not be kept: {error}"));
         }

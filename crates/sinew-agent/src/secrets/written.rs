@@ -1,0 +1,102 @@
+//! Text that goes to a file piece by piece, without values.
+
+use std::io::Write;
+use std::sync::Arc;
+
+use super::Secrets;
+
+/// Bytes that wait until they are looked at: a value may be cut anywhere.
+const HELD: usize = 64 << 10;
+/// A find that goes on for longer ends here.
+const MOST: usize = 1 << 20;
+
+/// Writes text behind [`Secrets`]. Holds the last 64 KB or a little more until [`Written::finish`]; linear in the text.
+pub(crate) struct Written<W> {
+    out: W,
+    secrets: Arc<Secrets>,
+    held: String,
+    /// Bytes from which on what is held is looked at.
+    due: usize,
+}
+
+impl<W: Write> Written<W> {
+    pub(crate) fn new(out: W, secrets: Arc<Secrets>) -> Written<W> {
+        Written { out, secrets, held: String::new(), due: 2 * HELD }
+    }
+
+    /// Takes the next piece, cut between any two characters.
+    pub(crate) fn push(&mut self, text: &str) -> std::io::Result<()> {
+        self.held.push_str(text);
+        if self.held.len() < self.due {
+            return Ok(());
+        }
+        let (hidden, end) = self.secrets.hidden_start(&self.held);
+        if end == 0 && self.held.len() > MOST {
+            return self.release();
+        }
+        self.held.drain(..end);
+        // Where little went, the next look is worth it only once there is twice as much.
+        self.due = (2 * self.held.len()).max(2 * HELD);
+        self.out.write_all(hidden.as_bytes())
+    }
+
+    /// Writes what was held.
+    pub(crate) fn finish(&mut self) -> std::io::Result<()> {
+        self.release()?;
+        self.out.flush()
+    }
+
+    fn release(&mut self) -> std::io::Result<()> {
+        let held = std::mem::take(&mut self.held);
+        self.out.write_all(self.secrets.hidden(&held).unwrap_or(held).as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What stands in a file after `text` came in pieces of `size` bytes.
+    fn written(secrets: &Arc<Secrets>, text: &str, size: usize) -> String {
+        let mut file = Vec::new();
+        let mut written = Written::new(&mut file, Arc::clone(secrets));
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, later) = rest.split_at(rest.ceil_char_boundary(size.min(rest.len())));
+            written.push(piece).unwrap();
+            rest = later;
+        }
+        written.finish().unwrap();
+        String::from_utf8(file).unwrap()
+    }
+
+    #[test]
+    fn no_value_is_written_wherever_it_is_cut() {
+        let entries = r#"[{"type": "regex", "content": "cust-[0-9]+"}]"#;
+        let secrets = Secrets::new(Box::new(|| [7; 32]), super::super::read(entries, "s.json").0);
+        secrets.add("value-é-of-a-key");
+        let secrets = Arc::new(secrets);
+        let line = |number: usize| format!("{number} value-é-of-a-key and cust-1234567{number}\n");
+        let text: String = (0..6_000).map(line).collect();
+        let whole = secrets.hidden(&text).unwrap();
+        for size in [1_000, 4_096, 70_000, 1_000_000] {
+            assert!(written(&secrets, &text, size) == whole, "{size}");
+        }
+        assert!(!whole.contains("value-é") && !whole.contains("cust-"));
+    }
+
+    #[test]
+    fn a_find_without_an_end_is_written_in_parts() {
+        let entries = r#"[{"type": "regex", "content": "[a-z]+"}]"#;
+        let secrets = Arc::new(Secrets::new(Box::new(|| [7; 32]), super::super::read(entries, "s.json").0));
+        let out = written(&secrets, &"x".repeat(3 << 20), 10_000);
+        assert!(out.len() < 1_000 && !out.contains('x'), "{} bytes", out.len());
+    }
+
+    #[test]
+    fn without_values_everything_is_written_as_it_is() {
+        let secrets = Arc::new(Secrets::new(Box::new(|| [7; 32]), Vec::new()));
+        let text = "line é\n".repeat(40_000);
+        assert!(written(&secrets, &text, 777) == text);
+    }
+}
