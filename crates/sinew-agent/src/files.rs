@@ -1,10 +1,63 @@
-//! Small files of the user that several processes may change: read again under a lock, written whole.
+//! Files whose content nobody vouches for are read so that they can neither wait nor fill the memory; small files of
+//! the user that several processes may change are read again under a lock and written whole.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use sinew::base::{Error, ErrorCode, Result};
+
+/// Opens a regular file for reading. Neither the opening nor the reading waits: some files of the system, such as
+/// `/proc/kmsg`, look regular and have no end.
+///
+/// # Errors
+/// The system's; `IsADirectory` for a folder, `InvalidInput` for a pipe, a socket or a device.
+pub fn open_plain(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, i32::try_from(NO_WAIT.bits()).unwrap_or_default());
+    // A device may do something when it is opened, and a socket cannot be.
+    plain(&fs::metadata(path)?)?;
+    let file = options.open(path)?;
+    plain(&file.metadata()?)?;
+    Ok(file)
+}
+
+#[cfg(unix)]
+const NO_WAIT: rustix::fs::OFlags = rustix::fs::OFlags::NONBLOCK.union(rustix::fs::OFlags::NOCTTY);
+
+pub(crate) fn plain(facts: &fs::Metadata) -> io::Result<()> {
+    match facts.file_type() {
+        kind if kind.is_file() => Ok(()),
+        kind if kind.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory")),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a socket or a device")),
+    }
+}
+
+/// All of a regular file of at most `most` bytes. Never waits.
+///
+/// # Errors
+/// As of [`open_plain`]; `FileTooLarge` for more.
+pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_plain(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let text = format!("it is larger than {}", crate::tools::size_text(most));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    }
+    Ok(bytes)
+}
+
+/// The text of a regular file that somebody wrote by hand, of at most 1 MB. Never waits.
+///
+/// # Errors
+/// As of [`read_plain`]; `InvalidData` where it is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    const MOST: u64 = 1 << 20;
+    String::from_utf8(read_plain(path, MOST)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8"))
+}
 
 /// Changes a text file: `change` gets what it holds now (none where it is missing) and gives the new text. Other
 /// processes wait meanwhile; a reader sees the old text or the new one. A link stays a link. New files and folders

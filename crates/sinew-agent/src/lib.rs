@@ -10,7 +10,7 @@ pub mod core;
 pub mod event;
 pub mod export;
 pub mod extension;
-mod files;
+pub mod files;
 pub mod history;
 pub mod hooks;
 pub mod permissions;

@@ -12,7 +12,7 @@
 //!
 //! Scripts that a hook names are no part of the digest: who trusts a project trusts what its hooks start.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use sinew::base::{Error, ErrorCode, Result};
 
-use crate::files;
+use crate::files::{self, open_plain, read_text};
 use crate::settings::{self, Source};
 
 /// Whole files that count.
@@ -66,7 +66,7 @@ impl Project {
         for name in FILES {
             seen.file(&folder, name);
         }
-        if let Ok(text) = fs::read_to_string(folder.join(SETTINGS))
+        if let Ok(text) = read_text(&folder.join(SETTINGS))
             && let Ok(layer) = settings::read(&text, SETTINGS, Source::Project)
             && !layer.refused.is_empty()
         {
@@ -173,14 +173,7 @@ impl Seen {
 
     fn content(&mut self, path: &Path, name: &str) {
         let mut bytes = Vec::new();
-        // What is no file may never end.
-        let read = match fs::metadata(path) {
-            Ok(facts) if facts.is_file() => {
-                File::open(path).and_then(|file| file.take(self.left + 1).read_to_end(&mut bytes))
-            }
-            Ok(_) => Err(std::io::ErrorKind::InvalidInput.into()),
-            Err(error) => Err(error),
-        };
+        let read = open_plain(path).and_then(|file| file.take(self.left + 1).read_to_end(&mut bytes));
         match read {
             Ok(length) if length as u64 <= self.left => self.left -= length as u64,
             // Nobody could have looked at what cannot be read.

@@ -9,6 +9,7 @@ use sinew_agent::clock::{Clock, SystemClock, iso};
 use sinew_agent::context::{PromptFacts, PromptTool, context_files, system_prompt};
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::Context;
+use sinew_agent::files::read_text;
 use sinew_agent::resource::Resources;
 use sinew_agent::session::{Body, Defaults, Session};
 use sinew_agent::tool::Tool;
@@ -80,7 +81,7 @@ pub(crate) async fn run(
     let host = host(environment, paths, &settings, &session, &chooser, args);
     restore(&host, &before.messages);
     let toolset = toolset(args, &settings.texts("tools"), &settings.texts("excludeTools"), &host)?;
-    let loaded = resources::load(args, paths, &settings, &mut warnings);
+    let loaded = resources::load(args, paths, &settings, &mut warnings)?;
     host.set_resources(Arc::clone(&loaded.resources));
     let system = system(args, environment, paths, &toolset, &loaded.resources, &*clock, &mut warnings)?;
     let context = Context {
@@ -223,7 +224,7 @@ fn system(
     if environment.is_on("SINEW_NULL_PROMPT") {
         return Ok(Vec::new());
     }
-    let mut read = |path: &Path| match std::fs::read_to_string(path) {
+    let mut read = |path: &Path| match read_text(path) {
         Ok(text) => Some(text),
         Err(error) => {
             warnings.push(format!("{}: {error}", path.display()));
@@ -277,11 +278,11 @@ fn text_or_file(flag: &str, text: &str, cwd: &Path) -> Result<String, Failure> {
 /// The branch of the repository around `cwd`.
 fn branch(cwd: &Path) -> Option<String> {
     let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
-    let folder = match std::fs::read_to_string(&git) {
+    let folder = match read_text(&git) {
         // A worktree has a file that names the folder.
         Ok(text) => git.with_file_name(text.strip_prefix("gitdir:")?.trim()),
         Err(_) => git,
     };
-    let head = std::fs::read_to_string(folder.join("HEAD")).ok()?;
+    let head = read_text(&folder.join("HEAD")).ok()?;
     Some(head.trim().strip_prefix("ref: refs/heads/")?.to_string())
 }

@@ -31,6 +31,10 @@ pub(crate) fn run(args: &Args, environment: &mut Environment, paths: &Paths) -> 
         ["sessions"] if !args.has("print") => print(SESSIONS).map(Some),
         ["sessions", "list"] => list(args, paths, &places()).map(Some),
         ["sessions", "gc"] => collect(args.has("dry-run"), paths, &places()).map(Some),
+        ["sessions", "list" | "gc", ..] | ["sessions", _] if !args.has("print") => {
+            let rest = words[1..].join(" ");
+            Err(Failure::usage(format!("sinew sessions {rest}: use list or gc. A message goes behind -p")))
+        }
         ["mcp", ..] if !args.has("print") => Err(later("mcp")),
         ["plugin", "new", ..] => Err(later("plugin")),
         _ => Ok(None),

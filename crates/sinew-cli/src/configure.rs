@@ -43,6 +43,7 @@ pub(crate) fn run(args: &Args, environment: &mut Environment, paths: &Paths) -> 
         ["config", "get", key] => get(args, environment, paths, key).map(Some),
         ["config", "set", key, value] => set(paths, key, value).map(Some),
         ["config", "get" | "set" | "path", ..] => Err(Failure::usage(USAGE)),
+        ["config", other] => Err(Failure::usage(format!("sinew config {other}: {USAGE}. A message goes behind -p"))),
         _ => Ok(None),
     }
 }

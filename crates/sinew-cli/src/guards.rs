@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sinew_agent::child::{Filter, Variables};
 use sinew_agent::extension::Extension;
+use sinew_agent::files::read_text;
 use sinew_agent::hooks::{self, Origin};
 use sinew_agent::permissions::{Permissions, Rules};
 use sinew_agent::settings::Settings;
@@ -38,7 +39,7 @@ pub(crate) fn extensions(
     }
     let project = trusted.then(|| (paths.project.join("hooks.json"), Origin::Project));
     for (path, origin) in project.into_iter().chain([(paths.agent.join("hooks.json"), Origin::User)]) {
-        match std::fs::read_to_string(&path) {
+        match read_text(&path) {
             Ok(text) => match load(&text, &path, origin, &environment, warnings) {
                 Ok(hooks) => found.extend(hooks),
                 Err(reason) => warnings.push(format!("{reason}; none of its hooks runs")),

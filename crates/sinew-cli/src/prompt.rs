@@ -90,14 +90,20 @@ impl Prompts {
             canceller,
             cancel,
         };
+        // As a text it is a mention, and what is wrong with it is told with the other mentions.
+        let mut unread = String::new();
         for word in said.words {
             let path = word.strip_prefix('@').filter(|path| !path.is_empty());
-            let file = path.map(|path| prompts.attacher().one(path));
-            match file {
+            match path.map(|path| prompts.attacher().one(path)) {
                 Some(Ok(file)) => prompts.files.push(file),
-                // As a text it is a mention, and what is wrong with it is told with the other mentions.
-                Some(Err(_)) | None => prompts.texts.push_back(word),
+                Some(Err(_)) => unread = format!("{unread} {word}"),
+                None => prompts.texts.push_back(word + &std::mem::take(&mut unread)),
             }
+        }
+        match prompts.texts.back_mut() {
+            Some(last) => last.push_str(&unread),
+            None if !unread.is_empty() => prompts.texts.push_back(unread.trim_start().to_string()),
+            None => {}
         }
         if prompts.texts.is_empty() {
             if prompts.data.is_none() {

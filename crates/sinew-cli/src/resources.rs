@@ -10,6 +10,7 @@ use sinew_agent::tools::ImageSettings;
 
 use crate::args::Args;
 use crate::config::Paths;
+use crate::failure::Failure;
 
 /// What was found, and what it takes to look again.
 pub(crate) struct Loaded {
@@ -22,15 +23,28 @@ pub(crate) struct Loaded {
 }
 
 /// Finds everything. What cannot be used is told in `warnings`.
-pub(crate) fn load(args: &Args, paths: &Paths, settings: &Settings, warnings: &mut Vec<String>) -> Loaded {
+///
+/// # Errors
+/// A flag names what is not there.
+pub(crate) fn load(
+    args: &Args,
+    paths: &Paths,
+    settings: &Settings,
+    warnings: &mut Vec<String>,
+) -> Result<Loaded, Failure> {
     let options = options(args, paths, settings);
+    for (flag, named) in [("skill", &options.named_skills), ("prompt-template", &options.named_templates)] {
+        for (given, path) in args.values(flag).zip(named) {
+            std::fs::metadata(path).map_err(|error| Failure::config(format!("--{flag} {given}: {error}")))?;
+        }
+    }
     let resources = Arc::new(Resources::load(&options));
     warnings.extend(resources.warnings.iter().cloned());
     let (stream, faults) = StreamSettings::new(settings);
     warnings.extend(faults);
     let (rules, faults) = StreamRules::new(&resources.rules, stream);
     warnings.extend(faults);
-    Loaded { options, resources, rules, images: settings.tools().images }
+    Ok(Loaded { options, resources, rules, images: settings.tools().images })
 }
 
 /// Where they are and which of them count.

@@ -119,7 +119,10 @@ pub(crate) fn begin(
         let source = Session::view(&source, options.clone()).map_err(refused)?.session;
         Some(source.fork(&places.own, &paths.cwd).map_err(refused)?)
     } else {
-        args.value("session").map(|path| paths.cwd.join(path))
+        match args.value("session") {
+            Some("") => return Err(Failure::usage("--session needs a value: --session PATH")),
+            path => path.map(|path| paths.cwd.join(path)),
+        }
     };
     let begun = match file {
         Some(file) => {

@@ -1,9 +1,11 @@
 //! `AGENTS.md` and `CLAUDE.md`, from the user's folder and from every folder above the session's.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
+
+use crate::files::open_plain;
 
 /// Bytes of one file at most.
 const FILE: usize = 64 * 1024;
@@ -95,7 +97,7 @@ fn folders(cwd: &Path) -> Vec<&Path> {
 
 fn start_of(path: &Path, most: usize) -> std::io::Result<(String, bool)> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
+    open_plain(path)?.take(most as u64 + 1).read_to_end(&mut bytes)?;
     let mut cut = bytes.len() > most;
     bytes.truncate(most);
     let mut text = match String::from_utf8(bytes) {

@@ -9,6 +9,7 @@ use sinew::base::Cancel;
 use sinew_llm::message::{AgentMessage, Block, FileMention, ImageBlock, MentionedFile};
 
 use super::source::Places;
+use crate::files::{open_plain, read_plain};
 use crate::tool::{Call, ToolError, Updates};
 use crate::tools::{Host, ImageSettings, folder_listing, picture_block, size_text};
 
@@ -117,7 +118,7 @@ impl Attacher<'_> {
             return Err("it is a pipe, a socket or a device".into());
         }
         let mut head = Vec::new();
-        let mut file = File::open(&path).map_err(failed)?;
+        let mut file = open_plain(&path).map_err(failed)?;
         // Enough for every text that is shown, and for telling what a file is.
         file.by_ref().take(BYTES as u64 + 8).read_to_end(&mut head).map_err(failed)?;
         if sinew::image::SourceFormat::of(&head).is_some() {
@@ -173,7 +174,7 @@ impl Attacher<'_> {
         if size > PICTURE {
             return Err(format!("the picture has {}, more than 20 MB", size_text(size)));
         }
-        let bytes = fs::read(path).map_err(|error| error.to_string())?;
+        let bytes = read_plain(path, PICTURE).map_err(|error| error.to_string())?;
         let (words, block) = match picture_block(&bytes, self.images.auto_resize, &self.cancel) {
             Ok(made) => made,
             Err(ToolError::Failed(reason)) => return Err(reason),

@@ -1,11 +1,12 @@
 //! Where files lie, which one wins, and how much of them is read.
 
 use std::collections::HashSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::frontmatter::{self, Front};
+use crate::files::open_plain;
 
 /// A larger file is no skill, template or rule.
 const FILE: u64 = 256 * 1024;
@@ -196,12 +197,8 @@ impl Reader {
 
 /// The text of a regular file of at most 256 KB; what is not UTF-8 becomes U+FFFD.
 pub(super) fn text(path: &Path) -> Result<String, String> {
-    let facts = fs::metadata(path).map_err(|error| error.to_string())?;
-    if !facts.is_file() {
-        return Err("not a regular file".into());
-    }
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(|error| error.to_string())?;
+    let file = open_plain(path).map_err(|error| error.to_string())?;
     file.take(FILE + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
     if bytes.len() as u64 > FILE {
         return Err("larger than 256 KB".into());

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sinew::base::{Error, Result};
 
 use super::blob::{Blobs, named};
+use crate::files::open_plain;
 
 /// How much of a file is looked at in one go.
 const PIECE: usize = 1024 * 1024;
@@ -49,7 +50,7 @@ fn all_files(folder: &Path) -> Vec<PathBuf> {
 
 /// Notes the digests that a file names.
 fn note(path: &Path, used: &mut HashSet<String>) -> std::io::Result<()> {
-    let mut file = fs::File::open(path)?;
+    let mut file = open_plain(path)?;
     let mut piece = vec![0; PIECE];
     let mut kept = 0;
     loop {

@@ -1,6 +1,6 @@
 //! The sessions of a folder, and which one a user means.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -12,6 +12,7 @@ use sinew::base::{Error, ErrorCode, Result};
 
 use super::entry::Header;
 use super::place::folder_name;
+use crate::files::open_plain;
 
 const HEAD: u64 = 4 * 1024;
 const TAIL: u64 = 32 * 1024;
@@ -93,6 +94,9 @@ pub fn resolve(sessions: &Path, cwd: &Path, word: &str) -> Result<Found> {
         let path = cwd.join(word);
         return if path.exists() { Ok(Found::Here(path)) } else { Err(not_found()) };
     }
+    if word.trim().is_empty() {
+        return Err(Error::invalid("The id of a session is empty; `sinew sessions list` shows them."));
+    }
     let wanted = word.to_lowercase();
     let fits = |session: &Listed| {
         let id = session.id.to_lowercase();
@@ -139,7 +143,7 @@ fn read_all(paths: &[PathBuf]) -> Vec<Listed> {
 }
 
 fn read(path: &Path) -> Option<Listed> {
-    let mut file = File::open(path).ok()?;
+    let mut file = open_plain(path).ok()?;
     let facts = file.metadata().ok()?;
     let size = facts.len();
     let mut head = Vec::with_capacity(usize::try_from(size.min(HEAD)).unwrap_or_default() + 1);

@@ -14,6 +14,7 @@ use super::migrate;
 use super::place::{beside, stamp};
 use super::store::{INCOMPLETE, Session, SessionOptions, explain};
 use super::writer::{Refused, Writer, replace};
+use crate::files::{self, open_plain};
 
 /// A session that was opened, and what the user should know about it.
 pub struct Opened {
@@ -35,6 +36,7 @@ impl Session {
     pub fn open(path: &Path, options: SessionOptions) -> Result<Opened> {
         let mut warnings = Vec::new();
         let failed = |cause: &io::Error| Error::io(format!("failed to open the session {}", path.display()), cause);
+        check_kind(path)?;
         // The lock comes first: what is read under it is what stands there.
         let mut writer = match Writer::open(path, options.sync) {
             Ok(writer) => writer,
@@ -53,6 +55,12 @@ impl Session {
         let mut index = index::read(&reader).map_err(|cause| failed(&cause))?;
         match shape(&index, &reader).map_err(|cause| failed(&cause))? {
             Shape::Current | Shape::Newer => {}
+            Shape::Foreign if path.extension().is_none_or(|end| end != "jsonl") => {
+                return Err(Error::invalid(format!(
+                    "{} is no session file: it is left as it is. Name one that ends with .jsonl, or none that exists.",
+                    path.display()
+                )));
+            }
             Shape::Foreign => {
                 let (aside, recovered) = set_aside(path, &reader, &options).map_err(|cause| failed(&cause))?;
                 warnings.push(format!("{} is no session file: it was kept as {}", path.display(), aside.display()));
@@ -91,7 +99,8 @@ impl Session {
     /// The file cannot be read or is no session.
     pub fn view(path: &Path, options: SessionOptions) -> Result<Opened> {
         let failed = |cause: &io::Error| Error::io(format!("failed to open the session {}", path.display()), cause);
-        let mut reader = File::open(path).map_err(|cause| failed(&cause))?;
+        check_kind(path)?;
+        let mut reader = open_plain(path).map_err(|cause| failed(&cause))?;
         let mut index = index::read(&reader).map_err(|cause| failed(&cause))?;
         let mut warnings = Vec::new();
         match shape(&index, &reader).map_err(|cause| failed(&cause))? {
@@ -117,6 +126,17 @@ impl Session {
         let mut session = made(path, options, index, reader, &mut warnings);
         session.read_only = true;
         Ok(Opened { session, warnings, recovered: None })
+    }
+}
+
+/// Only a file can be a session; some of what is none never ends.
+fn check_kind(path: &Path) -> Result<()> {
+    match fs::metadata(path).and_then(|facts| files::plain(&facts)) {
+        Err(cause) if matches!(cause.kind(), io::ErrorKind::IsADirectory | io::ErrorKind::InvalidInput) => {
+            Err(Error::invalid(format!("{} is no session file: {cause}", path.display())))
+        }
+        // What is missing, and what may not be looked at, is told where it is opened.
+        _ => Ok(()),
     }
 }
 

@@ -290,7 +290,8 @@ impl Session {
 
     /// Says beside the file that its end is missing, as far as the disk still takes an empty file.
     fn mark_incomplete(&self) {
-        if let (true, false, Some(path)) = (self.begun, self.read_only, &self.path) {
+        if let (true, false, Some(path)) = (self.begun, self.read_only, self.path.as_ref().filter(|path| path.exists()))
+        {
             // The user is told of the failure itself; the mark is for whoever opens the file later.
             let _ = File::create(beside(path, INCOMPLETE));
         }

@@ -157,6 +157,47 @@ fn a_foreign_file_is_moved_aside_and_never_overwritten() {
 }
 
 #[test]
+fn what_is_clearly_no_session_is_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notes.md");
+    fs::write(&path, "my notes\n").unwrap();
+    let check = |path: &Path, fault: &str| {
+        let expect = format!("{} is no session file: {fault}", path.display());
+        let open = Session::open(path, options(folder.path())).map(|_| ()).unwrap_err();
+        assert!(open.message().starts_with(&expect), "{}", open.message());
+    };
+    check(&path, "it is left as it is.");
+    assert_eq!(fs::read_to_string(&path).unwrap(), "my notes\n");
+    check(folder.path(), "it is a directory");
+    #[cfg(unix)]
+    {
+        // Without an end, and without a writer.
+        check(Path::new("/dev/zero"), "it is a pipe, a socket or a device");
+        let pipe = folder.path().join("pipe.jsonl");
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        check(&pipe, "it is a pipe, a socket or a device");
+        assert!(Session::view(&pipe, options(folder.path())).is_err());
+        assert!(list(folder.path(), Scope::All).is_empty());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_removed_while_it_grows_is_told_and_the_session_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut session, path) = new_session(folder.path());
+    session.append(user("one")).unwrap();
+    fs::remove_file(&path).unwrap();
+    let fault = session.append(user("two")).unwrap_err();
+    assert!(fault.message().ends_with("its file was removed while it was open"), "{}", fault.message());
+    assert_eq!(texts(&session), ["one", "two"]);
+    assert!(session.failure().is_some());
+    drop(session);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "no mark of a file that is gone");
+}
+
+#[test]
 fn an_older_version_is_brought_up_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("old.jsonl");

@@ -107,6 +107,9 @@ impl Writer {
     /// as before: what a full disk took of the line is cut off again.
     pub(super) fn append(&mut self, line: &[u8]) -> io::Result<u64> {
         let offset = self.end;
+        if is_removed(&self.file)? {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "its file was removed while it was open"));
+        }
         if let Err(cause) = self.file.write_all(line) {
             // Where even this fails the torn line is cut off at the next opening.
             let _ = self.file.set_len(offset);
@@ -123,8 +126,7 @@ impl Writer {
     /// Lets every later write fail.
     #[cfg(test)]
     pub(super) fn refuse(&mut self) {
-        let other = tempfile::NamedTempFile::new().unwrap();
-        self.file = File::open(other.path()).unwrap();
+        self.file = File::open(std::env::current_exe().unwrap()).unwrap();
     }
 
     /// Forces what was written to the disk, unless the session never does.
@@ -174,6 +176,17 @@ fn is_at(file: &File, path: &Path) -> io::Result<bool> {
 #[cfg(not(unix))]
 fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
+}
+
+/// Whether the open file has no name any more: what is written to it is lost with the process.
+#[cfg(unix)]
+fn is_removed(file: &File) -> io::Result<bool> {
+    Ok(std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0)
+}
+
+#[cfg(not(unix))]
+fn is_removed(_: &File) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// The process that holds the lock, where the kernel lists locks.

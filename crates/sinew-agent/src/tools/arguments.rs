@@ -1,7 +1,7 @@
 //! What models often get wrong about arguments: other names of keys, numbers as strings.
 
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use crate::tool::{Call, ToolError};
 
@@ -41,6 +41,7 @@ fn mend_at(schema: &Value, value: Value, depth: usize) -> Value {
             None => Value::String(text),
         },
         (Some("string"), Value::Number(number)) => Value::String(number.to_string()),
+        (Some("integer"), Value::Number(number)) => whole(&number).map_or(Value::Number(number), Value::from),
         (_, value) => value,
     }
 }
@@ -63,6 +64,13 @@ fn mend_object(schema: &Value, object: Map<String, Value>, depth: usize) -> Map<
         mended.entry(name).or_insert(value);
     }
     mended
+}
+
+/// `5.0` as the whole number that it is.
+fn whole(number: &Number) -> Option<i64> {
+    let value = number.as_f64().filter(|_| number.is_f64())?;
+    #[allow(clippy::cast_possible_truncation, reason = "what is out of range is as good as the nearest number in it")]
+    (value.fract() == 0.0).then_some(value as i64)
 }
 
 /// A string as what it spells, where the schema wants no string.
@@ -121,6 +129,10 @@ mod tests {
         check(json!({"limit": "many"}), json!({"limit": "many"}));
         check(json!({"edits": "[{\"search\": \"1\"}]"}), json!({"edits": [{"oldText": "1"}]}));
         check(json!({"limit": null, "path": 7}), json!({"path": "7"}));
+        check(json!({"limit": 5.0, "path": 1.5}), json!({"limit": 5, "path": "1.5"}));
+        check(json!({"limit": "5.0"}), json!({"limit": 5}));
+        check(json!({"limit": 1e30}), json!({"limit": i64::MAX}));
+        check(json!({"limit": 2.5}), json!({"limit": 2.5}));
         check(json!("text"), json!("text"));
     }
 }

@@ -1,5 +1,6 @@
 //! `find`: files and folders by their names.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -140,12 +141,7 @@ fn page(
 }
 
 /// A pattern that is the path of a folder or a file stands for what is below it, or for itself.
-fn named_path(
-    host: &Host,
-    call: &Call,
-    root: std::path::PathBuf,
-    pattern: &str,
-) -> Result<(std::path::PathBuf, String), ToolError> {
+fn named_path(host: &Host, call: &Call, root: PathBuf, pattern: &str) -> Result<(PathBuf, String), ToolError> {
     let in_root = root.join(pattern.trim_start_matches("./"));
     let absolute = pattern.starts_with('/') || pattern.starts_with('~');
     let path = if absolute { paths::resolve(host, call, pattern)? } else { in_root };
@@ -157,7 +153,27 @@ fn named_path(
     if plain && path.is_dir() {
         return Ok((path, "**/*".into()));
     }
+    if absolute || pattern.split('/').any(|part| part == "..") {
+        return below(host, call, &root, pattern);
+    }
     Ok((root, pattern.to_string()))
+}
+
+/// A pattern that leads out of the folder: the folder that it leads to, and the rest of it.
+fn below(host: &Host, call: &Call, root: &Path, pattern: &str) -> Result<(PathBuf, String), ToolError> {
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let plain = parts.iter().take_while(|part| !part.contains(['*', '?', '[', '{'])).count();
+    let (folder, rest) = parts.split_at(plain.min(parts.len() - 1));
+    let folder = paths::resolve_from(host, root, &(folder.join("/") + "/"));
+    if folder.parent().is_none() {
+        return Err(ToolError::Failed("Searching / is refused: name a folder below it.".into()));
+    }
+    if !folder.is_dir() {
+        return Err(ToolError::Failed(format!("Path not found: {}", paths::shown(&call.cwd, &folder))));
+    }
+    // A bare name would be looked for at any depth.
+    let rest = if rest.len() == 1 { format!("./{}", rest[0]) } else { rest.join("/") };
+    Ok((folder, rest))
 }
 
 #[cfg(test)]

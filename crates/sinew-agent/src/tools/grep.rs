@@ -11,6 +11,7 @@ use sinew::search::{GrepOptions, GrepResult, Mode, Row, grep};
 use super::settings::EditMode;
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
 use super::{Host, HostOptions, arguments, hashline, paths, save, seen, truncate};
+use crate::files::read_plain;
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -261,7 +262,7 @@ impl Open {
     fn file(path: &std::path::Path) -> Option<Open> {
         let path = save::behind_links(path).ok()?;
         let small = std::fs::metadata(&path).ok()?.len() <= Open::LARGEST;
-        let content = if small { std::fs::read(&path).ok()? } else { return None };
+        let content = if small { read_plain(&path, Open::LARGEST).ok()? } else { return None };
         Some(Open { path, content, shown: Vec::new() })
     }
 }
@@ -291,7 +292,7 @@ impl Page {
             let path = if root.is_file() {
                 name.to_string()
             } else if name == "." {
-                row.path.to_string()
+                paths::one_line(row.path.to_string())
             } else {
                 paths::shown(&call.cwd, &root.join(row.path))
             };
@@ -352,8 +353,13 @@ impl Page {
             let (offset, max_count) = (part(*from), Some(part(to - from)));
             let one =
                 GrepOptions { offset, max_count, glob: None, file_type: None, path: path.clone(), ..options.clone() };
-            let result = search(host, &one, cancel)?;
-            self.add(host, &result, path, &paths::shown(&call.cwd, path), call);
+            let name = paths::shown(&call.cwd, path);
+            match search(host, &one, cancel) {
+                Ok(result) => self.add(host, &result, path, &name, call),
+                Err(error) if cancel.is_cancelled() => return Err(error.into()),
+                // Gone since it was counted, or its name is not UTF-8: the other files have their matches all the same.
+                Err(_) => self.warnings.push(format!("{name}: matches that cannot be shown: use bash for this file")),
+            }
         }
         self.limited = counted.limit_reached || last.iter().sum::<usize>() < counts.iter().sum();
         Ok(())

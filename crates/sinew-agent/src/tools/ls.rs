@@ -101,7 +101,7 @@ pub(crate) fn list(path: &Path, given: &str, limit: usize, call: &Call) -> Outco
 
 fn line(name: &str, facts: &fs::Metadata) -> String {
     // A name may hold a line end or an escape sequence; the list must stay one line per entry.
-    let name = sinew::term::sanitize(name).replace('\n', "\u{fffd}");
+    let name = paths::one_line(name.to_string());
     if facts.is_dir() {
         format!("{name}/")
     } else if facts.is_symlink() {

@@ -11,19 +11,43 @@ use crate::tool::{Call, ToolError};
 /// `file://`. Where nothing is there, the spellings that macOS gives to the same name are tried.
 ///
 /// # Errors
-/// `local://` with a path that leads out of the scratch folder of the session, or that folder cannot be made.
+/// `local://` with a path that leads out of the scratch folder of the session, or that folder cannot be made; an
+/// address that names no file.
 pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> Result<PathBuf, ToolError> {
-    match text.strip_prefix("@").unwrap_or(text).strip_prefix("local://") {
-        Some(rest) => local(host, text, rest),
-        None => Ok(resolve_from(host, &call.cwd, text)),
+    let bare = text.strip_prefix("@").unwrap_or(text);
+    if let Some(rest) = bare.strip_prefix("local://") {
+        return local(host, text, rest);
     }
+    match scheme(bare) {
+        None | Some("file") => Ok(resolve_from(host, &call.cwd, text)),
+        Some("http" | "https") => Err(ToolError::Failed(format!("{text} is no file: use fetch for pages."))),
+        Some("artifact" | "skill" | "rule") => {
+            Err(ToolError::Failed(format!("{text} can be read with the tool read, and no more.")))
+        }
+        Some(other) => Err(ToolError::Failed(format!("{text} is no file: {other}:// is not known here."))),
+    }
+}
+
+/// `http` of `http://host`.
+fn scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once("://")?;
+    let letters = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    (letters && scheme.starts_with(|first: char| first.is_ascii_alphabetic())).then_some(scheme)
 }
 
 /// The same relative to another folder, for paths on the disk alone.
 pub(super) fn resolve_from(host: &Host, cwd: &Path, text: &str) -> PathBuf {
     let mut paths = spelled(host.options.home.as_deref(), cwd, text);
-    let found = paths.iter().position(|path| path.symlink_metadata().is_ok());
-    paths.swap_remove(found.unwrap_or_default())
+    let exists = |path: &PathBuf| path.symlink_metadata().is_ok();
+    let found = paths.iter().position(exists).unwrap_or_else(|| {
+        // A new file in a folder whose own name begins with the sign.
+        let below_sign = text.starts_with('@') && !paths[0].parent().is_some_and(Path::exists);
+        below_sign
+            .then(|| paths.iter().rposition(|path| path.parent().is_some_and(Path::exists)))
+            .flatten()
+            .unwrap_or(0)
+    });
+    paths.swap_remove(found)
 }
 
 /// A file of the scratch folder, which a session shares with its subagents.
@@ -43,7 +67,9 @@ fn local(host: &Host, text: &str, rest: &str) -> Result<PathBuf, ToolError> {
 /// Every path that `text` may mean, the one as it is written first.
 pub(crate) fn spelled(home: Option<&Path>, cwd: &Path, text: &str) -> Vec<PathBuf> {
     let others = spellings(text).map(|text| named(home, cwd, &text));
-    std::iter::once(named(home, cwd, text)).chain(others).collect()
+    // The sign may be a part of the name: `@types`.
+    let sign = text.starts_with('@').then(|| clean(&cwd.join(text)));
+    std::iter::once(named(home, cwd, text)).chain(others).chain(sign).collect()
 }
 
 fn named(home: Option<&Path>, cwd: &Path, text: &str) -> PathBuf {
@@ -92,7 +118,15 @@ pub(super) fn shown(cwd: &Path, path: &Path) -> String {
     let short = path.strip_prefix(cwd).unwrap_or(path);
     let text = short.to_string_lossy();
     let text = if text.is_empty() { ".".into() } else { text };
-    if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
+    if cfg!(windows) { text.replace('\\', "/") } else { one_line(text.into_owned()) }
+}
+
+/// A name as one line without control characters, which a file may have in its name.
+pub(super) fn one_line(name: String) -> String {
+    match name.contains(char::is_control) {
+        true => name.replace(char::is_control, "\u{fffd}"),
+        false => name,
+    }
 }
 
 /// A number of bytes for people: `512 B`, `1.2 KB`, `3.4 MB`.

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Host;
 use super::seen::Standing;
 use super::settings::FileGuard;
+use crate::files::read_plain;
 use crate::tool::ToolError;
 
 /// A larger file is not replaced or edited: its old content has to be compared.
@@ -43,7 +44,7 @@ pub(super) fn look(path: &Path, name: &str) -> Result<Target, ToolError> {
         let size = super::paths::size(facts.len());
         return Err(ToolError::Failed(format!("Cannot write {name}: it has {size}. Use bash for files above 256 MB.")));
     }
-    let content = fs::read(&path).map_err(failed)?;
+    let content = read_plain(&path, LARGEST).map_err(failed)?;
     Ok(Target { path, content: Some(content), facts: Some(facts) })
 }
 
@@ -71,6 +72,15 @@ impl Target {
         result.map_err(|error| ToolError::Failed(format!("Cannot remove {name}: {error}")))
     }
 
+    /// What there is to say of a file with several names, once it was written.
+    pub(super) fn parted(&self) -> Option<String> {
+        #[cfg(unix)]
+        let names = self.facts.as_ref().map_or(1, std::os::unix::fs::MetadataExt::nlink);
+        #[cfg(not(unix))]
+        let names = 1;
+        (names > 1).then(|| format!("[The file had {names} names (hard links): the others keep the old content.]"))
+    }
+
     fn put(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {
         let result = self.replace(content, executable);
         // Folders may have been made even where the rest failed.
@@ -78,6 +88,12 @@ impl Target {
         result.map_err(|error| ToolError::Failed(format!("Cannot write {name}: {error}")))?;
         host.seen.wrote(&self.path, content);
         Ok(())
+    }
+
+    /// Why no file can be made beside this one.
+    fn no_part(&self, error: &std::io::Error) -> std::io::Error {
+        let way_out = if self.facts.is_some() { "; bash can write the file itself, in place" } else { "" };
+        std::io::Error::new(error.kind(), format!("its folder cannot be written: {}{way_out}", error.kind()))
     }
 
     fn replace(&self, content: &[u8], executable: bool) -> std::io::Result<()> {
@@ -91,14 +107,39 @@ impl Target {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".sinew-").suffix(".tmp");
         #[cfg(unix)]
-        let builder = builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let mut part = builder.tempfile_in(folder)?;
+        let builder = {
+            // Nobody who may not read the old content sees the new one for a moment.
+            let mode = if self.facts.is_some() { 0o600 } else { 0o666 };
+            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
+        };
+        let mut part = builder.tempfile_in(folder).map_err(|error| self.no_part(&error))?;
         part.write_all(content)?;
         keep_facts(part.as_file(), self.facts.as_ref(), executable)?;
+        #[cfg(any(target_os = "linux", target_os = "macos"))]
+        if self.facts.is_some() {
+            keep_attributes(&self.path, part.as_file());
+        }
         part.as_file().sync_all()?;
         part.persist(&self.path).map_err(|lost| lost.error)?;
         // The name is on the disk when the folder is.
         File::open(folder)?.sync_all()
+    }
+}
+
+/// Takes over what stands beside the mode: access lists, labels, attributes of the user.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn keep_attributes(old: &Path, new: &File) {
+    use rustix::fs::{XattrFlags, fsetxattr, getxattr, listxattr};
+    const LARGEST: usize = 64 * 1024;
+    let mut names = vec![0_u8; LARGEST];
+    // A file system without attributes has none to keep.
+    let Ok(length) = listxattr(old, names.as_mut_slice()) else { return };
+    let mut value = vec![0_u8; LARGEST];
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        if let Ok(length) = getxattr(old, name, value.as_mut_slice()) {
+            // What only root may set is the system's own, and it has set it again.
+            let _ = fsetxattr(new, name, &value[..length], XattrFlags::empty());
+        }
     }
 }
 

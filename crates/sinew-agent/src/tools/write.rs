@@ -70,7 +70,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     if stripped {
         text.push_str("\n[The header and the line numbers of a read were taken off the content.]");
     }
-    if let Some(note) = note {
+    for note in note.into_iter().chain(target.parted()) {
         text.push_str(&format!("\n{note}"));
     }
     let output = ToolOutput::text(text);

@@ -11,6 +11,7 @@ mod conformance;
 mod files;
 mod hashline;
 mod jobs;
+mod odd;
 mod stage;
 mod web;
 
@@ -42,7 +43,9 @@ fn run(arguments: &[CString]) -> c_int {
     let wanted = arguments.iter().filter_map(|argument| argument.to_str().ok()).find(|word| !word.starts_with('-'));
     let mut failed = 0;
     for (name, test) in
-        [files::CASES, bash::CASES, jobs::CASES, web::CASES, hashline::CASES, conformance::CASES].into_iter().flatten()
+        [files::CASES, odd::CASES, bash::CASES, jobs::CASES, web::CASES, hashline::CASES, conformance::CASES]
+            .into_iter()
+            .flatten()
     {
         if wanted.is_some_and(|wanted| !name.contains(wanted)) {
             continue;

@@ -7,6 +7,7 @@ mod trust;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
+use sinew_agent::files::read_text;
 use sinew_agent::settings::{self, Layer, Settings, Source};
 
 use crate::args::Args;
@@ -143,7 +144,7 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths, ma
 }
 
 fn read(path: &Path, source: Source) -> Result<Layer, String> {
-    match std::fs::read_to_string(path) {
+    match read_text(path) {
         Ok(text) => settings::read(&text, &path.display().to_string(), source),
         Err(error) if is_missing(&error) => Ok(Layer::default()),
         Err(error) => Err(format!("{}: {error}", path.display())),

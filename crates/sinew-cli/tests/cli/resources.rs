@@ -233,3 +233,15 @@ fn a_mention_is_read_when_its_prompt_runs() {
     assert_eq!(std::fs::read_to_string(stage.path("project/notes.txt")).unwrap(), "NEWER\n", "{file}");
     assert!(ran.stderr.contains("Warning: not attached: @made.txt: "), "{}", ran.stderr);
 }
+
+#[test]
+fn a_file_that_cannot_be_attached_makes_no_prompt_of_its_own() {
+    let stage = Stage::scripted(&[text("A"), text("B"), text("C")]);
+    let ran = stage.play(&["-p", "@none", "sum up", "@gone", "once more", "@lost"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n\nB\n"), "{}", ran.stderr);
+    let said: Vec<String> = stage.said().into_iter().filter(|(role, _)| role == "user").map(|(_, text)| text).collect();
+    assert_eq!(said, ["sum up @none", "once more @gone @lost"]);
+    for name in ["@none", "@gone", "@lost"] {
+        assert!(ran.stderr.contains(name), "{name}: {}", ran.stderr);
+    }
+}

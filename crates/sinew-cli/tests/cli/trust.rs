@@ -98,4 +98,28 @@ fn files_without_an_end_or_a_line_do_not_hold_the_start() {
     let (ran, _) = with_env(&"A=1\n".repeat(4 << 20), "", &[]);
     ended_well(&ran);
     assert!(ran.stderr.contains(".env: larger than 1 MB; nothing of it is used"), "{}", ran.stderr);
+    // Each of them holds a reader that waits for more, or fills its memory.
+    for name in [
+        ".git/HEAD",
+        ".sinew/settings.json",
+        ".sinew/SYSTEM.md",
+        ".sinew/APPEND_SYSTEM.md",
+        ".sinew/hooks.json",
+        ".sinew/rules/a.md",
+        ".sinew/prompts/a.md",
+        ".sinew/commands/a.md",
+        ".sinew/skills/a/SKILL.md",
+        ".env",
+        "AGENTS.md",
+    ] {
+        let stage = Stage::scripted(&[text("ok")]);
+        let path = stage.project().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        ended_well(&stage.play(&["-p", "--trust", "go"]));
+        std::fs::remove_file(&path).unwrap();
+        let mode = rustix::fs::Mode::from_raw_mode(0o600);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, mode, 0).unwrap();
+        ended_well(&stage.play(&["-p", "--trust", "go"]));
+    }
 }

@@ -23,7 +23,15 @@ pub(super) fn find(file: &[u8], old: &str, new: &str, fuzzy: bool, all: bool) ->
         if wanted.iter().all(u8::is_ascii_whitespace) && stage != Stage::Exact {
             continue;
         }
-        let places: Vec<_> = memmem::find_iter(&view.bytes, &wanted)
+        let mut starts: Vec<usize> = memmem::find_iter(&view.bytes, &wanted).collect();
+        // A text that overlaps itself, as `x\nx` in `x\nx\nx`, stands there twice.
+        if let (false, [only]) = (all, starts.as_slice())
+            && let Some(next) = memmem::find(&view.bytes[only + 1..], &wanted)
+        {
+            starts.push(only + 1 + next);
+        }
+        let places: Vec<_> = starts
+            .into_iter()
             .filter_map(|at| view.source(at, at + wanted.len()))
             .map(|(from, to)| (from, to, new.to_string()))
             .collect();
@@ -34,7 +42,7 @@ pub(super) fn find(file: &[u8], old: &str, new: &str, fuzzy: bool, all: bool) ->
     (fuzzy && !all).then(|| shifted(file, old, new)).flatten()
 }
 
-/// Candidates of the last stage that are compared with care.
+/// Candidates of the last stage that are compared with care. A text with more of them is not unique enough.
 const CANDIDATES: usize = 1_000;
 
 /// Whole lines at another depth.
@@ -46,7 +54,16 @@ fn shifted(file: &[u8], old: &str, new: &str) -> Option<Found> {
     }
     let ended = old.ends_with('\n');
     let mut places = Vec::new();
-    for at in memmem::find_iter(&view.bytes, &wanted).take(CANDIDATES) {
+    let finder = memmem::Finder::new(&wanted);
+    let (mut next, mut tried) = (0, 0);
+    while let Some(found) = finder.find(&view.bytes[next..]) {
+        let at = next + found;
+        // The next one may overlap this one.
+        next = at + 1;
+        tried += 1;
+        if tried > CANDIDATES {
+            return None;
+        }
         let end = at + wanted.len();
         let at_start = at == 0 || view.bytes[at - 1] == b'\n';
         let at_end = end == view.bytes.len() || view.bytes[end] == b'\n';

@@ -123,8 +123,17 @@ fn run(host: &Host, call: &Call) -> Outcome {
     } else {
         match replaced(&name, &old, &edits, host.options.settings.edit.fuzzy) {
             Ok(done) => done,
-            Err(Fault::NotFound(_)) if stale => return Err(ToolError::Failed(save::changed(&name))),
-            Err(Fault::NotFound(text) | Fault::Other(text)) => return Err(ToolError::Failed(text)),
+            Err(Fault::NotFound(_) | Fault::Ambiguous(_)) if stale => {
+                return Err(ToolError::Failed(save::changed(&name)));
+            }
+            Err(Fault::NotFound(_)) if old.starts_with(b"\xff\xfe") || old.starts_with(b"\xfe\xff") => {
+                return Err(ToolError::Failed(format!(
+                    "Cannot edit {name}: it is UTF-16. Convert it with bash first: iconv -f UTF-16 -t UTF-8"
+                )));
+            }
+            Err(Fault::NotFound(text) | Fault::Ambiguous(text) | Fault::Overlap(text)) => {
+                return Err(ToolError::Failed(text));
+            }
         }
     };
     if done.content == old && target.content.is_some() {
@@ -135,6 +144,9 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let mut text = format!("Applied {count} edit{} to {name}.", if count == 1 { "" } else { "s" });
     for note in &done.notes {
         text.push_str(&format!("\n[{note}]"));
+    }
+    if let Some(note) = target.parted() {
+        text.push_str(&format!("\n{note}"));
     }
     if stale {
         text.push_str("\n[The file changed on disk since it was read; the text to replace was still there.]");
@@ -155,7 +167,8 @@ struct Done {
 #[derive(Debug)]
 enum Fault {
     NotFound(String),
-    Other(String),
+    Ambiguous(String),
+    Overlap(String),
 }
 
 /// An empty old text: the new one is a new file, or the end of an existing one.
@@ -187,7 +200,7 @@ fn replaced(name: &str, file: &[u8], edits: &[Change], fuzzy: bool) -> Result<Do
             return Err(Fault::NotFound(text));
         };
         if found.len() > 1 && !edit.replace_all {
-            return Err(Fault::Other(format!(
+            return Err(Fault::Ambiguous(format!(
                 "{which}Found {} occurrences of the text in {name}. Add surrounding lines to make it unique, or set \
                  replaceAll to true.",
                 found.len()
@@ -207,7 +220,7 @@ fn replaced(name: &str, file: &[u8], edits: &[Change], fuzzy: bool) -> Result<Do
     for pair in places.windows(2) {
         if pair[1].0 < pair[0].1 {
             let (one, other) = (pair[0].2.min(pair[1].2), pair[0].2.max(pair[1].2));
-            return Err(Fault::Other(format!("edits[{one}] and edits[{other}] overlap in {name}. Merge them.")));
+            return Err(Fault::Overlap(format!("edits[{one}] and edits[{other}] overlap in {name}. Merge them.")));
         }
     }
     let mut content = Vec::with_capacity(file.len());

@@ -20,7 +20,7 @@ fn check(file: &str, edits: &[Change], expect: &str, stage: Stage) {
 #[track_caller]
 fn refuse(file: &str, edits: &[Change], fault: &str) {
     match replaced("f", file.as_bytes(), edits, true).unwrap_err() {
-        Fault::NotFound(text) | Fault::Other(text) => assert_eq!(text, fault),
+        Fault::NotFound(text) | Fault::Ambiguous(text) | Fault::Overlap(text) => assert_eq!(text, fault),
     }
 }
 

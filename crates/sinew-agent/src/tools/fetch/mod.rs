@@ -126,11 +126,19 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
 async fn load(host: &Host, call: &Call, url: &str, seconds: f64) -> Result<Fetched, ToolError> {
     let options = FetchOptions::default();
     tokio::select! {
-        page = get(&host.http, url, &options) => page.map_err(|error| ToolError::Failed(error.message)),
+        page = get(&host.http, url, &options) => page.map_err(|error| ToolError::Failed(named(url, error.message))),
         () = tokio::time::sleep(Duration::from_secs_f64(seconds)) => {
             Err(ToolError::Failed(format!("fetch \"{url}\": no answer within {seconds} s")))
         }
         () = cancelled(&call.cancel) => Err(ToolError::Aborted),
+    }
+}
+
+/// A fault that says for which address it is.
+fn named(url: &str, fault: String) -> String {
+    match fault.starts_with("Refused: ") || fault.contains(url) {
+        true => fault,
+        false => format!("fetch \"{url}\": {fault}"),
     }
 }
 
@@ -199,7 +207,13 @@ fn part(header: &str, text: &str, arguments: &Arguments, truncated: bool) -> Too
     if cut.lines == 0 {
         let end = text.floor_char_boundary((start + truncate::BYTES).min(text.len()));
         (cut.text, cut.lines) = (&text[start..end], 1);
-        out = format!("{header}\n\n{}", cut.text);
+        out = format!("{header}\n\n{}\n[Line {first} is longer: its first 50 KB are shown.]", cut.text);
+        if truncated {
+            out.push_str("\n[The page is longer than 10 MB; the rest was not fetched.]");
+        }
+        if first == total {
+            return ToolOutput::text(out);
+        }
     }
     let last = first + cut.lines - 1;
     out.push_str(&format!("\n[Showing lines {first}-{last} of {total}. Use offset={} to continue.]", last + 1));

@@ -182,10 +182,11 @@ fn text(host: &Host, call: &Call, path: &Path, name: &str, range: Range, remembe
     let start = first.saturating_sub(before).max(1);
     let limits = Limits {
         first: start,
+        asked: first..range.limit.map_or(usize::MAX, |limit| first.saturating_add(limit)),
         lines: range.limit.map_or(truncate::LINES, |limit| limit.saturating_add(first - start).saturating_add(after)),
         bytes: range.limit.map_or(truncate::BYTES, |limit| limit.saturating_mul(BYTES_PER_LINE).max(truncate::BYTES)),
     };
-    let window = Window::read(&mut source, limits, &call.cancel)?;
+    let window = Window::read(&mut source, name, &limits, &call.cancel)?;
     let mut header = None;
     if remember && (!window.lines.is_empty() || window.total_bytes == 0) {
         let whole = start == 1 && window.is_whole();
@@ -239,11 +240,16 @@ fn show(window: &Window, name: &str, path: &Path, asked: usize, raw: bool) -> To
     let first = window.first;
     if let Some(start) = &window.long {
         let size = paths::size(window.long_bytes);
+        // Of the last line that was looked at the end may be further on.
+        let at_least = if window.known || window.total > first { "" } else { "at least " };
+        let number = if raw { String::new() } else { format!("{first}:") };
         let quoted = path_for_shell(name, path);
-        let text = format!(
-            "{first}:{}\n[Line {first} is {size}. Use bash: cut -c1-2000 {quoted}]",
-            String::from_utf8_lossy(start)
-        );
+        let command = match first {
+            1 => format!("cut -c1-2000 {quoted}"),
+            _ => format!("sed -n {first}p {quoted} | cut -c1-2000"),
+        };
+        let start = String::from_utf8_lossy(start);
+        let text = format!("{number}{start}\n[Line {first} is {at_least}{size}. Use bash: {command}]");
         return ToolOutput::text(text);
     }
     let mut text = String::new();

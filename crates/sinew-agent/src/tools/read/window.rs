@@ -12,10 +12,12 @@ const COUNTED: u64 = 64 << 20;
 const CHUNK: usize = 64 * 1024;
 
 /// Which lines, at most how many, and of how many bytes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Limits {
     /// From 1.
     pub(super) first: usize,
+    /// The lines that were asked for: those before them are left out where they take their room.
+    pub(super) asked: std::ops::Range<usize>,
     pub(super) lines: usize,
     pub(super) bytes: usize,
 }
@@ -47,7 +49,7 @@ impl Window {
     ///
     /// # Errors
     /// It cannot be read, or the call was ended.
-    pub(super) fn read(source: &mut Source, limits: Limits, cancel: &Cancel) -> Result<Window, ToolError> {
+    pub(super) fn read(source: &mut Source, name: &str, limits: &Limits, cancel: &Cancel) -> Result<Window, ToolError> {
         let mut window = Window { first: limits.first, ..Window::default() };
         let mut buffer = vec![0; CHUNK];
         let mut line = Vec::new();
@@ -56,7 +58,8 @@ impl Window {
             if cancel.is_cancelled() {
                 return Err(ToolError::Aborted);
             }
-            let read = source.read(&mut buffer).map_err(|error| ToolError::Failed(format!("Cannot read: {error}")))?;
+            let read =
+                source.read(&mut buffer).map_err(|error| ToolError::Failed(format!("Cannot read {name}: {error}")))?;
             if read == 0 {
                 break;
             }
@@ -76,7 +79,7 @@ impl Window {
                     window.end_of_line(&mut line, &mut line_bytes, limits, wanted);
                 }
             }
-            let over = !window.full && line.len() > limits.bytes;
+            let over = !window.full && window.total + 1 >= limits.asked.start && line.len() > limits.bytes;
             if (window.full || over) && window.total_bytes >= COUNTED {
                 // A line that goes on beyond what was read is one more.
                 match over {
@@ -94,7 +97,7 @@ impl Window {
         Ok(window)
     }
 
-    fn end_of_line(&mut self, line: &mut Vec<u8>, line_bytes: &mut u64, limits: Limits, wanted: bool) {
+    fn end_of_line(&mut self, line: &mut Vec<u8>, line_bytes: &mut u64, limits: &Limits, wanted: bool) {
         let long = std::mem::take(line_bytes);
         let line = std::mem::take(line);
         self.total += 1;
@@ -102,7 +105,19 @@ impl Window {
             return;
         }
         let mut kept = bare(&line).to_vec();
-        if self.lines.len() == limits.lines {
+        let number = self.total;
+        let before = number < limits.asked.start;
+        while limits.asked.contains(&number) && self.first < limits.asked.start && self.used + kept.len() > limits.bytes
+        {
+            self.drop_first();
+        }
+        if before && self.used + kept.len() > limits.bytes {
+            // A line before those that were asked for is shown only where it costs nothing.
+            while !self.lines.is_empty() {
+                self.drop_first();
+            }
+            self.first = number + 1;
+        } else if number == limits.first.saturating_add(limits.lines) {
             self.full = true;
         } else if self.used + kept.len() > limits.bytes {
             (self.full, self.cut_by_bytes) = (true, true);
@@ -118,6 +133,13 @@ impl Window {
             self.used += kept.len() + 1;
             self.lines.push(kept);
         }
+    }
+
+    fn drop_first(&mut self) {
+        if !self.lines.is_empty() {
+            self.used -= self.lines.remove(0).len() + 1;
+        }
+        self.first += 1;
     }
 
     /// Every line of the text is here.
