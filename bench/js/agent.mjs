@@ -1,6 +1,6 @@
 // The agent from its start to its first request and to its end, beside other agents on the same loopback server.
 //
-// Needs the program: `cargo build --release -p sinew-cli`, or its path in SINEW_BIN.
+// Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

@@ -1,6 +1,6 @@
 // Sessions: opening a file of 50 MB, in time and in memory, and listing 10,000.
 //
-// Needs the program: `cargo build --release -p sinew-cli`, or its path in SINEW_BIN.
+// Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawnSync } from "node:child_process";
 import { closeSync, existsSync, mkdirSync, mkdtempSync, openSync, rmSync, statSync, truncateSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";

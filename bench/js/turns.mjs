@@ -1,7 +1,7 @@
 // What a turn costs beside its model and its tools: turns of a scripted model in a session of 2,000 messages and in an
 // empty one, and the difference.
 //
-// Needs the program: `cargo build --release -p sinew-cli`, or its path in SINEW_BIN.
+// Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,14 +1,23 @@
 // The program that the benchmarks of the agent run, and what they make of its times.
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../scripts/lib/steps.mjs";
 
-/** The program that was built with optimisations, or SINEW_BIN; where there is none, undefined and a hint on the screen. */
-export function sinew() {
-  if (process.env.SINEW_BIN) return process.env.SINEW_BIN;
-  const target = process.env.CARGO_TARGET_DIR ?? join(ROOT, "target");
-  const found = ["release", "quick"].map((profile) => join(target, profile, "sinew")).find(existsSync);
-  if (!found) console.log("  no program: build it with `cargo build --release -p sinew-cli`");
+// Folders in which builds for this machine leave an optimised program: a variant of `npm run build -- --agent`, or cargo.
+const BUILT = ["modern", "baseline", "plain", ""].flatMap((variant) => ["release", "quick"].map((profile) => join(variant, profile)));
+
+/**
+ * The program: SINEW_BIN, else the newest that a build with optimisations left, else the one in `dist`, which may be one
+ * without. Where there is none, undefined and a hint on the screen.
+ */
+export function sinew(root = ROOT, env = process.env) {
+  if (env.SINEW_BIN) return env.SINEW_BIN;
+  const target = env.CARGO_TARGET_DIR ?? join(root, "target");
+  const name = process.platform === "win32" ? "sinew.exe" : "sinew";
+  const time = (path) => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  const built = BUILT.map((folder) => join(target, folder, name)).sort((a, b) => time(b) - time(a));
+  const found = [...built, join(root, "dist", name)].find(existsSync);
+  if (!found) console.log("  no program: build it with `npm run build -- --agent`");
   return found;
 }
 
