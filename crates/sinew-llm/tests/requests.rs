@@ -129,14 +129,18 @@ fn a_tool_can_be_forced_or_forbidden() {
             json!({"mode": "ANY", "allowedFunctionNames": ["ls"]}),
         ),
     ] {
-        let tools = vec![ToolDef { name: "ls".into(), parameters: json!({"z": 1, "a": 2}), ..ToolDef::default() }];
+        let tools = vec![ToolDef {
+            name: "ls".into(),
+            parameters: json!({"type": "object", "properties": {"z": {}, "a": {}}}),
+            ..ToolDef::default()
+        }];
         let ask = |tool_choice| Request { tools: tools.clone(), tool_choice, ..request(api, "") };
         check(&ask(ToolChoice::Auto), pointer, json!(null));
         check(&ask(ToolChoice::None), pointer, none);
         check(&ask(ToolChoice::Required), pointer, required);
         check(&ask(named.clone()), pointer, tool);
         let text = String::from_utf8(wire::request_body(&ask(ToolChoice::Auto)).unwrap()).unwrap();
-        assert!(text.contains(r#"{"z":1,"a":2}"#), "a schema keeps the order of its keys: {text}");
+        assert!(text.contains(r#"{"z":{},"a":{}}"#), "a schema keeps the order of its keys: {text}");
     }
 }
 
@@ -353,4 +357,95 @@ fn a_name_that_no_server_takes_is_changed_alike_in_call_and_result() {
             check(&asked, call, json!(name));
         }
     }
+}
+
+#[test]
+fn blank_texts_are_not_sent() {
+    use sinew_testkit::provider::order;
+    let takes = |api: &str, body: &Value| match api {
+        "anthropic-messages" => order::anthropic(body),
+        "openai-completions" => order::chat(body),
+        "openai-responses" => order::responses(body),
+        _ => order::google(body),
+    };
+    for api in wire::apis() {
+        for (blank, is_error) in [("", false), (" \n", false), ("", true), ("\t", true)] {
+            let mut messages = called(api, "other", None, "ls");
+            let LlmMessage::ToolResult(result) = Arc::make_mut(&mut messages[2]) else { panic!("no result") };
+            (result.content, result.is_error) = (vec![Block::text(blank), Block::text(blank)], is_error);
+            messages.push(LlmMessage::user(blank).into());
+            let body = body(&Request { messages, ..request(api, "") });
+            takes(api, &body).unwrap_or_else(|text| panic!("{blank:?} {is_error}: {text}: {body}"));
+            assert!(body.to_string().contains("(empty)"), "{body}");
+        }
+    }
+}
+
+#[test]
+fn every_schema_of_a_tool_is_an_object_without_a_choice() {
+    let text = json!({"type": "string"});
+    let both = json!({"type": "object", "properties": {"b": text}, "required": ["b"],
+        "anyOf": [{"properties": {"a": text, "b": 7}}, {"required": ["b"]}]});
+    let table = [
+        (json!({}), json!({"type": "object", "properties": {}})),
+        (json!(null), json!({"type": "object", "properties": {}})),
+        (json!({"type": "object"}), json!({"type": "object", "properties": {}})),
+        (both, json!({"type": "object", "properties": {"b": text, "a": text}, "required": ["b"]})),
+        (json!({"oneOf": [{"properties": {"a": text}}]}), json!({"type": "object", "properties": {"a": text}})),
+        (
+            json!({"$schema": "x", "type": "object", "properties": {"a": {"anyOf": [text]}}}),
+            json!({"$schema": "x", "type": "object", "properties": {"a": {"anyOf": [text]}}}),
+        ),
+    ];
+    for (parameters, fit) in table {
+        for (api, pointer) in [
+            ("anthropic-messages", "/tools/0/input_schema"),
+            ("openai-completions", "/tools/0/function/parameters"),
+            ("openai-responses", "/tools/0/parameters"),
+            ("google-generative-ai", "/tools/0/functionDeclarations/0/parametersJsonSchema"),
+        ] {
+            let tools = vec![ToolDef { name: "ls".into(), parameters: parameters.clone(), ..ToolDef::default() }];
+            check(&Request { tools, ..request(api, "") }, pointer, fit.clone());
+        }
+    }
+}
+
+#[test]
+fn a_thought_that_only_its_server_knew_is_left_out_with_the_item_of_its_call() {
+    let sent = |item: Value| {
+        let mut messages = called("openai-responses", "m", Some(&item.to_string()), "ls");
+        let LlmMessage::Assistant(answer) = Arc::make_mut(&mut messages[1]) else { panic!("no answer") };
+        let Block::ToolCall(call) = &mut answer.content[1] else { panic!("no call") };
+        call.id = "c|fc_1".into();
+        let body = body(&Request { messages, ..request("openai-responses", "") });
+        let input = body["input"].as_array().unwrap().clone();
+        let call = input.iter().find(|item| item["type"] == "function_call").unwrap();
+        (input[1]["type"] == "reasoning", call["id"].as_str() == Some("fc_1"))
+    };
+    let named = json!({"type": "reasoning", "id": "rs_1", "summary": [{"type": "summary_text", "text": "hm"}]});
+    let with = |key: &str, value: Value| {
+        let mut item = named.clone();
+        item[key] = value;
+        item
+    };
+    assert_eq!(sent(with("encrypted_content", json!("gAAA"))), (true, true));
+    assert_eq!(sent(with("content", json!([{"type": "reasoning_text", "text": "hm"}]))), (true, true));
+    assert_eq!(sent(with("encrypted_content", json!(null))), (false, false));
+    assert_eq!(sent(named), (false, false));
+}
+
+#[test]
+fn openrouter_is_asked_to_cache_for_models_of_anthropic() {
+    let ask = |base: &str, id: &str, cache| {
+        let mut asked = Request { cache, ..request("openai-completions", base) };
+        asked.model.id = id.into();
+        asked
+    };
+    let base = "https://openrouter.ai/api/v1";
+    let (claude, short) = ("anthropic/claude-sonnet-4.5", json!({"type": "ephemeral"}));
+    check(&ask(base, claude, CacheRetention::Short), "/cache_control", short);
+    check(&ask(base, claude, CacheRetention::Long), "/cache_control/ttl", json!("1h"));
+    check(&ask(base, claude, CacheRetention::None), "/cache_control", json!(null));
+    check(&ask(base, "openai/gpt-5", CacheRetention::Short), "/cache_control", json!(null));
+    check(&ask("http://local/v1", claude, CacheRetention::Short), "/cache_control", json!(null));
 }

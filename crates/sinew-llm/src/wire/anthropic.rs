@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::json::Json;
-use super::prepare::{Part, content_parts, fit_id, fit_name, foreign_thought, is_own, parts};
+use super::prepare::{Part, content_parts, fit_id, fit_name, fit_schema, foreign_thought, is_own, parts};
 use super::{Flow, Fold, Protocol};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, Place};
@@ -90,7 +90,7 @@ fn body(request: &Request) -> Vec<u8> {
                     json.object(|json| {
                         json.field("name", &tool.name);
                         json.field("description", &tool.description);
-                        json.field("input_schema", &tool.parameters);
+                        json.field("input_schema", &*fit_schema(&tool.parameters));
                         put_mark(json, index + 1 == request.tools.len());
                     });
                 }
@@ -158,10 +158,13 @@ fn messages(request: &Request, turns: &[Turn<'_>], json: &mut Json, put_mark: &i
                         json.object(|json| {
                             json.field("type", "tool_result");
                             json.field("tool_use_id", &*fit_id(&result.tool_call_id, ID_LIMIT));
+                            let mut parts = parts(request, &result.content);
+                            // The server refuses an error that says nothing.
+                            if parts.is_empty() && result.is_error {
+                                parts.push(Part::Text("(no text)"));
+                            }
                             json.key("content").array(|json| {
-                                parts(request, &result.content)
-                                    .iter()
-                                    .for_each(|part| json.object(|json| part_fields(json, part)));
+                                parts.iter().for_each(|part| json.object(|json| part_fields(json, part)));
                             });
                             if result.is_error {
                                 json.field("is_error", &true);
@@ -180,12 +183,7 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
     for message in request.said() {
         match message {
             LlmMessage::User(user) => {
-                let mut parts = content_parts(request, &user.content);
-                parts.retain(|part| !matches!(part, Part::Text(text) if text.trim().is_empty()));
-                if parts.is_empty() {
-                    parts.push(Part::Text("(empty)"));
-                }
-                turns.push(Turn::User(parts));
+                turns.push(Turn::User(content_parts(request, &user.content)));
             }
             LlmMessage::Assistant(answer) => {
                 let own = is_own(request, answer);

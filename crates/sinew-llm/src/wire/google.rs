@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::json::Json;
-use super::prepare::{Part, content_parts, fit_name, foreign_thought, images, is_own, joined, parts};
+use super::prepare::{Part, content_parts, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts};
 use super::{Flow, Fold, Protocol};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, Place};
@@ -64,7 +64,7 @@ fn body(request: &Request) -> Vec<u8> {
                             json.object(|json| {
                                 json.field("name", &tool.name);
                                 json.field("description", &tool.description);
-                                json.field("parametersJsonSchema", &tool.parameters);
+                                json.field("parametersJsonSchema", &*fit_schema(&tool.parameters));
                             });
                         }
                     });
@@ -159,9 +159,6 @@ fn turn(json: &mut Json, role: &str, fill: impl FnOnce(&mut Json)) {
 }
 
 fn user_parts(json: &mut Json, parts: &[Part<'_>]) {
-    if parts.is_empty() {
-        json.object(|json| json.field("text", ""));
-    }
     for part in parts {
         json.object(|json| match part {
             Part::Text(text) => json.field("text", text),

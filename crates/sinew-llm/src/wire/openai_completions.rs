@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::Protocol;
 use super::json::Json;
 use super::prepare::{
-    Part, content_parts, data_url, fit_id, fit_name, foreign_thought, images, is_own, joined, parts, system,
+    Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts, system,
 };
 use crate::message::{AssistantMessage, Block, ImageBlock, LlmMessage};
 use crate::model::{MaxTokensField, ThinkingFormat, ThinkingLevel};
@@ -65,6 +65,16 @@ fn body(request: &Request) -> Vec<u8> {
                 json.field("prompt_cache_retention", "24h");
             }
         }
+        if quirks.cache_control && request.model.id.starts_with("anthropic/") {
+            match request.cache {
+                CacheRetention::None => {}
+                CacheRetention::Short => json.key("cache_control").object(|json| json.field("type", "ephemeral")),
+                CacheRetention::Long => json.key("cache_control").object(|json| {
+                    json.field("type", "ephemeral");
+                    json.field("ttl", "1h");
+                }),
+            }
+        }
         if let Some(routing) = &request.model.compat.open_router_routing {
             json.field("provider", routing);
         }
@@ -102,7 +112,7 @@ fn tools(request: &Request, json: &mut Json) {
                 json.key("function").object(|json| {
                     json.field("name", &tool.name);
                     json.field("description", &tool.description);
-                    json.field("parameters", &tool.parameters);
+                    json.field("parameters", &*fit_schema(&tool.parameters));
                 });
             });
         }
@@ -193,7 +203,6 @@ fn user_message(json: &mut Json, parts: &[Part<'_>]) {
     json.object(|json| {
         json.field("role", "user");
         match parts {
-            [] => json.field("content", ""),
             [Part::Text(text)] => json.field("content", text),
             parts => json.key("content").array(|json| {
                 for part in parts {

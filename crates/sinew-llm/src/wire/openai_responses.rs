@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use super::Protocol;
 use super::json::Json;
 use super::openai_completions;
-use super::prepare::{Part, content_parts, data_url, fit_id, fit_name, foreign_thought, is_own, joined, parts, system};
+use super::prepare::{
+    Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, is_own, joined, parts, system,
+};
 use crate::message::{AssistantMessage, Block, LlmMessage, ToolCall};
 use crate::model::ThinkingLevel;
 use crate::provider::{CacheRetention, Request, ToolChoice};
@@ -79,7 +81,7 @@ fn tools(request: &Request, json: &mut Json) {
                 json.field("type", "function");
                 json.field("name", &tool.name);
                 json.field("description", &tool.description);
-                json.field("parameters", &tool.parameters);
+                json.field("parameters", &*fit_schema(&tool.parameters));
                 json.field("strict", &false);
             });
         }
@@ -125,9 +127,6 @@ fn input(request: &Request, json: &mut Json) {
 }
 
 fn content(json: &mut Json, parts: &[Part<'_>]) {
-    if parts.is_empty() {
-        text_part(json, "input_text", "");
-    }
     for part in parts {
         match part {
             Part::Text(text) => text_part(json, "input_text", text),
@@ -149,15 +148,19 @@ fn text_part(json: &mut Json, kind: &str, text: &str) {
 
 fn assistant<'a>(request: &Request, json: &mut Json, answer: &'a AssistantMessage, ids: &mut CallIds<'a>) {
     let own = is_own(request, answer);
+    let thoughts = answer.content.iter().filter(|block| matches!(block, Block::Thinking(_)));
+    // A call names its item only beside its thought: the server looks for the one that belongs to the other.
+    let named = own && thoughts.clone().count() == thoughts.filter_map(sealed).count();
     // The server refuses a thought that nothing follows.
-    let spoken = answer.content.iter().rposition(|block| matches!(block, Block::Text(_) | Block::ToolCall(_)));
+    let spoken = answer.content.iter().rposition(|block| match block {
+        Block::Text(text) => !text.text.is_empty(),
+        block => matches!(block, Block::ToolCall(_)),
+    });
     let content = spoken.map_or(&[][..], |last| &answer.content[..=last]);
     for block in content {
         match block {
-            Block::Thinking(thought) if own => {
-                let item =
-                    thought.thinking_signature.as_deref().and_then(|item| serde_json::from_str::<Value>(item).ok());
-                if let Some(item) = item.filter(Value::is_object) {
+            Block::Thinking(_) if own => {
+                if let Some(item) = sealed(block) {
                     json.value(&item);
                 }
             }
@@ -167,10 +170,22 @@ fn assistant<'a>(request: &Request, json: &mut Json, answer: &'a AssistantMessag
                 }
             }
             Block::Text(text) if !text.text.is_empty() => said(json, &text.text),
-            Block::ToolCall(call) => called(request, json, call, own, ids),
+            Block::ToolCall(call) => called(request, json, call, named, ids),
             _ => {}
         }
     }
+}
+
+/// The item of a thought, if it says anything: the server keeps none, and refuses one that is a name only.
+fn sealed(block: &Block) -> Option<Value> {
+    let Block::Thinking(thought) = block else { return None };
+    let item: Value = serde_json::from_str(thought.thinking_signature.as_deref()?).ok()?;
+    let has = |key: &str| match item.get(key) {
+        Some(Value::String(text)) => !text.is_empty(),
+        Some(Value::Array(list)) => !list.is_empty(),
+        _ => false,
+    };
+    (has("encrypted_content") || has("content")).then_some(item)
 }
 
 fn said(json: &mut Json, text: &str) {
@@ -188,11 +203,11 @@ fn said(json: &mut Json, text: &str) {
     });
 }
 
-fn called<'a>(request: &Request, json: &mut Json, call: &'a ToolCall, own: bool, ids: &mut CallIds<'a>) {
+fn called<'a>(request: &Request, json: &mut Json, call: &'a ToolCall, named: bool, ids: &mut CallIds<'a>) {
     json.object(|json| {
         json.field("type", "function_call");
         // The item's id ties a call to its thought; another model's server would refuse it.
-        if let Some((_, item)) = call.id.split_once('|').filter(|(_, item)| own && item.starts_with("fc")) {
+        if let Some((_, item)) = call.id.split_once('|').filter(|(_, item)| named && item.starts_with("fc")) {
             json.field("id", item);
         }
         json.field("call_id", ids.of(&call.id));

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use serde_json::{Map, Value};
+
 use crate::message::{AssistantMessage, Block, Content, ImageBlock, ThinkingBlock};
 use crate::provider::Request;
 use crate::stable_hash::stable_hash;
@@ -15,11 +17,11 @@ pub(super) enum Part<'a> {
     Image(&'a ImageBlock),
 }
 
-/// The pieces that the model can read; empty texts are left out.
+/// The pieces that the model can read; blank texts, which some servers refuse, are left out.
 pub(super) fn parts<'a>(request: &Request, blocks: &'a [Block]) -> Vec<Part<'a>> {
     let images = request.model.takes_images();
     let part = |block: &'a Block| match block {
-        Block::Text(text) if !text.text.is_empty() => Some(Part::Text(&text.text)),
+        Block::Text(text) if !text.text.trim().is_empty() => Some(Part::Text(&text.text)),
         Block::Image(image) if images && !image.data.starts_with("blob:") => Some(Part::Image(image)),
         Block::Image(_) => Some(Part::Text(IMAGE_OMITTED)),
         _ => None,
@@ -27,13 +29,38 @@ pub(super) fn parts<'a>(request: &Request, blocks: &'a [Block]) -> Vec<Part<'a>>
     blocks.iter().filter_map(part).collect()
 }
 
-/// As [`parts`], of a text or blocks.
+/// What a user said; never nothing, which some servers refuse.
 pub(super) fn content_parts<'a>(request: &Request, content: &'a Content) -> Vec<Part<'a>> {
-    match content {
-        Content::Text(text) if text.is_empty() => Vec::new(),
+    let parts = match content {
+        Content::Text(text) if text.trim().is_empty() => Vec::new(),
         Content::Text(text) => vec![Part::Text(text)],
         Content::Blocks(blocks) => parts(request, blocks),
+    };
+    if parts.is_empty() { vec![Part::Text("(empty)")] } else { parts }
+}
+
+/// The schema of a tool's arguments as every server takes it: an object, which says so, without a choice between
+/// forms at its top. What a form of such a choice names is offered; whether the arguments fit one is checked when
+/// they come.
+pub(super) fn fit_schema(schema: &Value) -> Cow<'_, Value> {
+    const CHOICES: [&str; 5] = ["anyOf", "oneOf", "allOf", "not", "enum"];
+    let none = Map::new();
+    let fields = schema.as_object().unwrap_or(&none);
+    let is_object = fields.get("type").and_then(Value::as_str) == Some("object");
+    if is_object && fields.contains_key("properties") && !CHOICES.iter().any(|word| fields.contains_key(*word)) {
+        return Cow::Borrowed(schema);
     }
+    let mut fit = fields.clone();
+    let forms: Vec<Value> = CHOICES.iter().filter_map(|word| fit.shift_remove(*word)).collect();
+    fit.insert("type".into(), "object".into());
+    let properties = fit.entry("properties").or_insert_with(|| Value::Object(Map::new()));
+    if let Value::Object(properties) = properties {
+        let forms = forms.iter().filter_map(Value::as_array).flatten();
+        for (name, of) in forms.filter_map(|form| form.get("properties")?.as_object()).flatten() {
+            properties.entry(name).or_insert_with(|| of.clone());
+        }
+    }
+    Cow::Owned(Value::Object(fit))
 }
 
 /// The texts of `parts`, a line feed between.

@@ -79,6 +79,15 @@ pub fn anthropic(body: &Value) -> Checked {
                     format!("messages.{at}: text content blocks must be non-empty"),
                 )?;
             }
+            if text(block, "type") == "tool_result" {
+                let said = list(block, "content");
+                need(
+                    block["is_error"] != true || !said.is_empty(),
+                    format!("messages.{at}: tool_result: content cannot be empty if `is_error` is true"),
+                )?;
+                let blank = |part: &Value| text(part, "type") == "text" && text(part, "text").trim().is_empty();
+                need(!said.iter().any(blank), format!("messages.{at}: text content blocks must be non-empty"))?;
+            }
             if text(block, "type") == "thinking" {
                 need(!text(block, "signature").is_empty(), format!("messages.{at}: thinking: signature is required"))?;
             }
@@ -190,6 +199,8 @@ pub fn responses(body: &Value) -> Checked {
             need(used.insert(id), format!("input.{at}: duplicate call_id \"{id}\""))?;
         }
         if text(item, "type") == "reasoning" {
+            let known = item["encrypted_content"].is_string() || !list(item, "content").is_empty();
+            need(known, format!("input.{at}: Item with id '{}' not found", text(item, "id")))?;
             let next = input.get(at + 1).map_or("", |next| text(next, "type"));
             need(
                 matches!(next, "message" | "function_call" | "reasoning"),

@@ -19,6 +19,8 @@ pub(super) struct Quirks {
     pub(super) thinking_format: ThinkingFormat,
     /// The server keeps a cache per key.
     pub(super) cache_key: bool,
+    /// Models of Anthropic behind it cache what the request asks them to.
+    pub(super) cache_control: bool,
     /// The longest tool call id.
     pub(super) id_limit: usize,
 }
@@ -36,6 +38,7 @@ const USUAL: Quirks = Quirks {
     thought_wanted: false,
     thinking_format: ThinkingFormat::Openai,
     cache_key: false,
+    cache_control: false,
     id_limit: 40,
 };
 
@@ -55,7 +58,7 @@ const KNOWN: &[(&str, Quirks)] = &[
         "openai.azure.com",
         Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, developer_role: true, ..USUAL },
     ),
-    ("openrouter.ai", USUAL),
+    ("openrouter.ai", Quirks { cache_control: true, ..USUAL }),
     ("api.groq.com", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..USUAL }),
     ("api.cerebras.ai", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..USUAL }),
     ("api.x.ai", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, reasoning_effort: false, ..USUAL }),
