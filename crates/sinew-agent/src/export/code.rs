@@ -161,8 +161,7 @@ fn spans(pen: &mut Pen<'_>, coloured: &str) {
 /// Code in a line of text, coloured.
 pub(super) fn inline(pen: &mut Pen<'_>, code: &str, language: &str) {
     let code = pen.clean(code);
-    let coloured = highlight(&code, language, &colors());
-    spans(pen, &coloured);
+    spans(pen, &coloured(&code, language));
 }
 
 /// What stands behind the last dot of a path: the language of a file.

@@ -13,6 +13,8 @@ const LARGEST: usize = 200_000;
 /// Blocks within blocks beyond which no more are begun: browsers give up at some hundreds.
 const DEEPEST: usize = 40;
 
+const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
+
 /// Writes `text` as Markdown. Takes linear time.
 pub(super) fn markdown(pen: &mut Pen<'_>, text: &str) {
     // Parsed without values, written without values: what escapes in the Markdown put together is hidden as well.
@@ -21,13 +23,35 @@ pub(super) fn markdown(pen: &mut Pen<'_>, text: &str) {
         pen.tag("<div class=\"plain\">").part(&clean).tag("</div>\n");
         return;
     }
-    let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
     pen.tag("<div class=\"md\">");
     let mut writer = Writer { pen, open: Vec::new(), code: None, aligns: Vec::new(), cell: 0, in_head: false };
-    for event in TextMergeStream::new(Parser::new_ext(&clean, options)) {
+    for event in TextMergeStream::new(Parser::new_ext(&clean, OPTIONS)) {
         writer.event(event);
     }
     pen.tag("</div>\n");
+}
+
+/// Bytes of a text in which [`words`] looks for the first words.
+const FIRST: usize = 2_000;
+
+/// The first words of a text in Markdown, without its signs.
+pub(super) fn words(pen: &Pen<'_>, text: &str) -> String {
+    let clean = pen.clean(text.trim_start());
+    let mut first = &clean[..clean.floor_char_boundary(FIRST)];
+    if first.len() < clean.len() {
+        // Half of a word may be half of a value.
+        first = first.rsplit_once(char::is_whitespace).map_or("", |(whole, _)| whole);
+    }
+    let mut out = String::new();
+    for event in TextMergeStream::new(Parser::new_ext(first, OPTIONS)) {
+        match event {
+            Event::Text(text) | Event::Code(text) | Event::Html(text) | Event::InlineHtml(text) => out.push_str(&text),
+            // What stands within a line goes on; everything else ends a word.
+            Event::Start(_) | Event::End(TagEnd::Emphasis | TagEnd::Strong | TagEnd::Strikethrough | TagEnd::Link) => {}
+            _ => out.push(' '),
+        }
+    }
+    pen.line(&out)
 }
 
 struct Writer<'p, 'a> {
@@ -258,6 +282,15 @@ mod tests {
         assert_eq!(written.matches("</blockquote>").count(), DEEPEST);
         markdown(&mut pen, &"[".repeat(100_000));
         assert!(pen.take().contains(&"[".repeat(100_000)));
+    }
+
+    #[test]
+    fn the_first_words_have_no_signs() {
+        let check = |text: &str, expect: &str| assert_eq!(words(&Pen::new(None), text), expect, "{text}");
+        check("## The `a` is **b**ad\n\n- c\n- [d](https://e)\n\n|f|g|\n|-|-|\n|h|<b>|", "The a is bad c d f g h <b>");
+        check("```rust\nlet x;\n```", "let x;");
+        check(&format!("a {}", "x".repeat(3_000)), "a");
+        check(&"é ".repeat(3_000), &format!("{}…", "é ".repeat(40)));
     }
 
     #[test]

@@ -8,13 +8,15 @@
 //! | `message` | messages by role, and entries that are none |
 //! | `tool` | calls of tools with what they answered |
 //! | `survey` | the order of the entries, the rows of the map, the totals |
-//! | `page` | the page: head, map, header, sections |
+//! | `frame` | what stands around the conversation: head, map, facts |
+//! | `page` | the page: every entry in its place |
 //! | `target` | where the file goes, and where it must not |
 //!
 //! The session is read twice, entry by entry: once for the map and the totals, once for the page, which goes to the
 //! disk piece by piece. Memory is that of the largest entry and of a line per entry.
 
 mod code;
+mod frame;
 mod markdown;
 mod message;
 mod page;

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use sinew::base::Result;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block, StopReason};
 
+use super::markdown;
 use super::pen::Pen;
 use super::tool;
 use crate::session::{Body, Entry, Session};
@@ -215,9 +216,11 @@ fn words(pen: &Pen<'_>, entry: Entry, is_leaf: bool, subjects: &mut HashMap<Stri
                 let paths: Vec<&str> = mention.files.iter().map(|file| file.path.as_str()).collect();
                 (What::Other, pen.line(&format!("@ {}", paths.join(", "))))
             }
-            AgentMessage::BranchSummary(summary) => (What::Summary, pen.line(&format!("Branch: {}", summary.summary))),
+            AgentMessage::BranchSummary(summary) => {
+                (What::Summary, markdown::words(pen, &format!("Branch: {}", summary.summary)))
+            }
             AgentMessage::CompactionSummary(summary) => {
-                (What::Summary, pen.line(&format!("Summary: {}", summary.summary)))
+                (What::Summary, markdown::words(pen, &format!("Summary: {}", summary.summary)))
             }
             AgentMessage::Custom(custom) => {
                 (What::Other, custom_words(pen, &custom.custom_type, &custom.content.text()))
@@ -227,9 +230,9 @@ fn words(pen: &Pen<'_>, entry: Entry, is_leaf: bool, subjects: &mut HashMap<Stri
             (What::Other, custom_words(pen, &custom_type, &content.text()))
         }
         Body::Compaction { summary, short_summary, .. } => {
-            (What::Summary, pen.line(&format!("Compaction: {}", short_summary.unwrap_or(summary))))
+            (What::Summary, markdown::words(pen, &format!("Compaction: {}", short_summary.unwrap_or(summary))))
         }
-        Body::BranchSummary { summary, .. } => (What::Summary, pen.line(&format!("Branch: {summary}"))),
+        Body::BranchSummary { summary, .. } => (What::Summary, markdown::words(pen, &format!("Branch: {summary}"))),
         Body::SessionInit { task, .. } => (What::Other, pen.line(&format!("Task: {task}"))),
         Body::Label { .. } | Body::SessionInfo { .. } => (What::Aside, String::new()),
         _ => (What::Other, String::new()),
@@ -247,7 +250,7 @@ fn answered(
     let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
     let what = if failed { What::Failed } else { What::Assistant };
     let first = answer.content.iter().find_map(|block| match block {
-        Block::Text(text) if !text.text.trim().is_empty() => Some(pen.line(&text.text)),
+        Block::Text(text) if !text.text.trim().is_empty() => Some(markdown::words(pen, &text.text)),
         _ => None,
     });
     let words = match first {
