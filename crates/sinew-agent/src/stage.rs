@@ -85,7 +85,7 @@ pub(crate) fn calls(list: &[(&str, &str, Value)]) -> AssistantMessage {
 }
 
 pub(crate) fn user(text: &str) -> AgentMessage {
-    AgentMessage::User(UserMessage { content: Content::Text(text.into()), timestamp: 1 })
+    AgentMessage::from(UserMessage { content: Content::Text(text.into()), timestamp: 1 })
 }
 
 /// A tool made of a function.

@@ -26,7 +26,7 @@ fn options(folder: &Path) -> SessionOptions {
 }
 
 fn user(text: String) -> Body {
-    Body::Message { message: AgentMessage::User(UserMessage { content: Content::Text(text), timestamp: 1 }) }
+    Body::Message { message: AgentMessage::from(UserMessage { content: Content::Text(text), timestamp: 1 }) }
 }
 
 /// The child: appends entries of all sizes and says each id once it is written.

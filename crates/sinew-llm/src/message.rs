@@ -5,22 +5,25 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::error::ErrorInfo;
 pub use common::Common;
 
-/// A message of a session, with all roles that the agent knows.
+/// A message of a session, with all roles that the agent knows. The large ones are shared: what goes to a model is not
+/// copied.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum AgentMessage {
     /// What the user said.
-    User(UserMessage),
+    User(Arc<UserMessage>),
     /// What a model answered.
-    Assistant(AssistantMessage),
+    Assistant(Arc<AssistantMessage>),
     /// What a tool answered.
-    ToolResult(ToolResultMessage),
+    ToolResult(Arc<ToolResultMessage>),
     /// A command that the user ran with `!`.
     BashExecution(BashExecution),
     /// A message of an extension.
@@ -65,6 +68,29 @@ impl AgentMessage {
     }
 }
 
+/// What a message may be made of, in one line each.
+macro_rules! shared {
+    ($($kind:ident($of:ident),)*) => {$(
+        impl From<$of> for AgentMessage {
+            fn from(message: $of) -> AgentMessage {
+                AgentMessage::$kind(Arc::new(message))
+            }
+        }
+
+        impl From<$of> for LlmMessage {
+            fn from(message: $of) -> LlmMessage {
+                LlmMessage::$kind(Arc::new(message))
+            }
+        }
+    )*};
+}
+
+shared! {
+    User(UserMessage),
+    Assistant(AssistantMessage),
+    ToolResult(ToolResultMessage),
+}
+
 impl From<LlmMessage> for AgentMessage {
     fn from(message: LlmMessage) -> AgentMessage {
         match message {
@@ -80,17 +106,17 @@ impl From<LlmMessage> for AgentMessage {
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum LlmMessage {
     /// What the user said.
-    User(UserMessage),
+    User(Arc<UserMessage>),
     /// What the model answered.
-    Assistant(AssistantMessage),
+    Assistant(Arc<AssistantMessage>),
     /// What a tool answered.
-    ToolResult(ToolResultMessage),
+    ToolResult(Arc<ToolResultMessage>),
 }
 
 impl LlmMessage {
     /// A user message of one text.
     pub fn user(text: impl Into<String>) -> LlmMessage {
-        LlmMessage::User(UserMessage { content: Content::Text(text.into()), timestamp: 0 })
+        UserMessage { content: Content::Text(text.into()), timestamp: 0 }.into()
     }
 
     /// The role as the session file writes it.

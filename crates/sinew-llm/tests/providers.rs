@@ -335,7 +335,7 @@ async fn an_abort_and_a_drop_close_the_connection() {
 
 fn answer_of(api: &str, content: Vec<Block>) -> LlmMessage {
     let stop_reason = StopReason::ToolUse;
-    LlmMessage::Assistant(AssistantMessage {
+    LlmMessage::from(AssistantMessage {
         content,
         api: api.into(),
         provider: "acme".into(),
@@ -356,7 +356,7 @@ fn call(id: &str) -> Block {
 
 fn result(id: &str) -> LlmMessage {
     let image = ImageBlock { data: "AAAA".into(), mime_type: "image/png".into() };
-    LlmMessage::ToolResult(ToolResultMessage {
+    LlmMessage::from(ToolResultMessage {
         tool_call_id: id.into(),
         tool_name: "ls".into(),
         content: vec![Block::text("a.rs"), Block::Image(image)],
@@ -381,7 +381,7 @@ fn conversation(api: &str) -> Vec<Arc<LlmMessage>> {
     };
     let long = "call_of_another_server|with a very long id, blanks and a bar, far beyond sixty-four characters";
     let messages = [
-        LlmMessage::User(UserMessage {
+        LlmMessage::from(UserMessage {
             content: Content::Blocks(vec![Block::text("look"), Block::Other(json!({"type": "x"}))]),
             timestamp: 1,
         }),

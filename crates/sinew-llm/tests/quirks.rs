@@ -302,7 +302,7 @@ async fn a_signature_of_a_call_goes_back_with_it() {
     let body = events.iter().map(|event| format!("data: {event}\n\n")).collect::<String>();
     let message = ask(GOOGLE, Reply::stream(body)).await;
     let model = Model { id: "m".into(), api: GOOGLE.into(), provider: "p".into(), ..Model::default() };
-    let request = Request { model, messages: vec![LlmMessage::Assistant(message).into()], ..Request::default() };
+    let request = Request { model, messages: vec![LlmMessage::from(message).into()], ..Request::default() };
     let sent: Value = serde_json::from_slice(&wire::request_body(&request).unwrap()).unwrap();
     assert_eq!(sent.pointer("/contents/0/parts/0/thoughtSignature"), Some(&json!("c2ln")), "{sent}");
 }

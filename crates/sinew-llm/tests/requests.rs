@@ -195,14 +195,10 @@ fn results_look_as_the_server_wants_them() {
         is_error: true,
         ..ToolResultMessage::default()
     };
-    let messages: Vec<Arc<LlmMessage>> = [
-        LlmMessage::user("hi"),
-        LlmMessage::Assistant(answer),
-        LlmMessage::ToolResult(result),
-        LlmMessage::user("so?"),
-    ]
-    .map(Arc::new)
-    .into();
+    let messages: Vec<Arc<LlmMessage>> =
+        [LlmMessage::user("hi"), LlmMessage::from(answer), LlmMessage::from(result), LlmMessage::user("so?")]
+            .map(Arc::new)
+            .into();
     let ask = |api: &str, base: &str| Request { messages: messages.clone(), ..request(api, base) };
     check(&ask("anthropic-messages", ""), "/messages/2/content/0/is_error", json!(true));
     check(
@@ -247,7 +243,7 @@ fn called(api: &str, of: &str, signature: Option<&str>, name: &str) -> Vec<Arc<L
         content: vec![Block::text("none")],
         ..ToolResultMessage::default()
     };
-    [LlmMessage::user("hi"), LlmMessage::Assistant(answer), LlmMessage::ToolResult(result)].map(Arc::new).into()
+    [LlmMessage::user("hi"), LlmMessage::from(answer), LlmMessage::from(result)].map(Arc::new).into()
 }
 
 #[test]
@@ -272,7 +268,7 @@ fn a_model_of_anthropic_thinks_on_only_behind_a_thought() {
         // The next answer is no part of it.
         asked.model.thinking_mode = ThinkingMode::default();
         let said = AssistantMessage { content: vec![Block::text("done")], ..AssistantMessage::default() };
-        asked.messages.extend([LlmMessage::Assistant(said), LlmMessage::user("more")].map(Arc::new));
+        asked.messages.extend([LlmMessage::from(said), LlmMessage::user("more")].map(Arc::new));
         check(&asked, "/thinking/budget_tokens", json!(4096));
     }
 }
@@ -283,6 +279,7 @@ fn a_new_gemini_gets_a_signature_for_each_foreign_call() {
     let signature = |id: &str, of: &str, own: Option<&str>| {
         let mut messages = called(api, of, None, "ls");
         let LlmMessage::Assistant(answer) = Arc::make_mut(&mut messages[1]) else { panic!("no answer") };
+        let answer = Arc::make_mut(answer);
         answer.content.push(answer.content[1].clone());
         let Block::ToolCall(call) = &mut answer.content[1] else { panic!("no call") };
         call.thought_signature = own.map(str::to_string);
@@ -372,6 +369,7 @@ fn blank_texts_are_not_sent() {
         for (blank, is_error) in [("", false), (" \n", false), ("", true), ("\t", true)] {
             let mut messages = called(api, "other", None, "ls");
             let LlmMessage::ToolResult(result) = Arc::make_mut(&mut messages[2]) else { panic!("no result") };
+            let result = Arc::make_mut(result);
             (result.content, result.is_error) = (vec![Block::text(blank), Block::text(blank)], is_error);
             messages.push(LlmMessage::user(blank).into());
             let body = body(&Request { messages, ..request(api, "") });
@@ -415,7 +413,7 @@ fn a_thought_that_only_its_server_knew_is_left_out_with_the_item_of_its_call() {
     let sent = |item: Value| {
         let mut messages = called("openai-responses", "m", Some(&item.to_string()), "ls");
         let LlmMessage::Assistant(answer) = Arc::make_mut(&mut messages[1]) else { panic!("no answer") };
-        let Block::ToolCall(call) = &mut answer.content[1] else { panic!("no call") };
+        let Block::ToolCall(call) = &mut Arc::make_mut(answer).content[1] else { panic!("no call") };
         call.id = "c|fc_1".into();
         let body = body(&Request { messages, ..request("openai-responses", "") });
         let input = body["input"].as_array().unwrap().clone();

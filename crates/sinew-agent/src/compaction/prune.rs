@@ -1,5 +1,7 @@
 //! Old outputs of tools go first: they are large, and a tool can give them again.
 
+use std::sync::Arc;
+
 use sinew_llm::message::{AgentMessage, Block};
 
 use super::estimate::tokens;
@@ -40,7 +42,7 @@ pub fn prune(messages: &mut [AgentMessage]) -> Option<Pruned> {
     let mut tool_call_ids = Vec::with_capacity(old.len());
     for (at, size) in old.into_iter().rev() {
         if let AgentMessage::ToolResult(result) = &mut messages[at] {
-            result.content = vec![Block::text(note(size))];
+            Arc::make_mut(result).content = vec![Block::text(note(size))];
             tool_call_ids.push(result.tool_call_id.clone());
         }
     }

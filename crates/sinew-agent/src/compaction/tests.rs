@@ -7,16 +7,16 @@ use sinew_llm::message::{
 use super::*;
 
 fn user(text: &str) -> AgentMessage {
-    AgentMessage::User(UserMessage { content: Content::Text(text.into()), timestamp: 0 })
+    AgentMessage::from(UserMessage { content: Content::Text(text.into()), timestamp: 0 })
 }
 
 fn call(id: &str, name: &str, path: &str) -> AgentMessage {
     let call = ToolCall { id: id.into(), name: name.into(), arguments: json!({"path": path}), ..ToolCall::default() };
-    AgentMessage::Assistant(AssistantMessage { content: vec![Block::ToolCall(call)], ..AssistantMessage::default() })
+    AgentMessage::from(AssistantMessage { content: vec![Block::ToolCall(call)], ..AssistantMessage::default() })
 }
 
 fn result(id: &str, name: &str, bytes: usize) -> AgentMessage {
-    AgentMessage::ToolResult(ToolResultMessage {
+    AgentMessage::from(ToolResultMessage {
         tool_call_id: id.into(),
         tool_name: name.into(),
         content: vec![Block::text("x".repeat(bytes))],
@@ -28,7 +28,7 @@ fn result(id: &str, name: &str, bytes: usize) -> AgentMessage {
 fn a_context_counts_what_the_provider_counted_and_estimates_the_rest() {
     let answer =
         AssistantMessage { usage: Usage { total_tokens: 1_000, ..Usage::default() }, ..AssistantMessage::default() };
-    let messages = [user("ignored, for it was counted"), AgentMessage::Assistant(answer), user("12345678")];
+    let messages = [user("ignored, for it was counted"), AgentMessage::from(answer), user("12345678")];
     assert_eq!(context_tokens(&messages), 1_002);
     assert_eq!(context_tokens(&messages[..1]), 7);
 }
@@ -103,7 +103,7 @@ proptest! {
                 // Whatever a foreign program wrote between a call and its result.
                 1 if bytes % 3 == 0 => messages.extend([call(&id, "bash", "p"), user("meanwhile"), result(&id, "bash", bytes)]),
                 1 => messages.extend([call(&id, "bash", "p"), result(&id, "bash", bytes)]),
-                2 => messages.push(AgentMessage::Assistant(AssistantMessage { content: vec![Block::text("a".repeat(bytes))], ..AssistantMessage::default() })),
+                2 => messages.push(AgentMessage::from(AssistantMessage { content: vec![Block::text("a".repeat(bytes))], ..AssistantMessage::default() })),
                 _ => messages.push(AgentMessage::CompactionSummary(CompactionSummary { summary: "s".repeat(bytes), ..CompactionSummary::default() })),
             }
         }

@@ -62,7 +62,7 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
     };
     let mut results = Vec::with_capacity(calls.len());
     for (call, output) in calls.iter().zip(outputs) {
-        let mut result = AgentMessage::ToolResult(ToolResultMessage {
+        let mut result = AgentMessage::from(ToolResultMessage {
             tool_call_id: call.id.clone(),
             tool_name: call.name.clone(),
             content: correction.remind(&call.id, output.content),

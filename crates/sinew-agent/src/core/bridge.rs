@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use sinew_llm::error::ErrorInfo;
 use sinew_llm::event::{EventStream, Partial, StreamEvent};
-use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason};
+use sinew_llm::message::{AssistantMessage, StopReason};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -60,7 +60,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
                 flush(run, stream.partial(), &mut waiting).await;
                 let message = aborted(stream.partial().snapshot());
                 if !begun {
-                    run.emit(Event::MessageStart { message: AgentMessage::Assistant(message.clone()) }).await;
+                    run.emit(Event::MessageStart { message: message.clone().into() }).await;
                 }
                 return over(message, interrupted);
             }
@@ -79,7 +79,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
         };
         if !begun {
             begun = true;
-            let message = AgentMessage::Assistant(stream.partial().snapshot());
+            let message = stream.partial().snapshot().into();
             run.emit(Event::MessageStart { message }).await;
         }
         let found = run.watch.filter(|_| !interrupted).and_then(|watch| watch.see(&event));
@@ -144,7 +144,7 @@ async fn update(run: &Run<'_>, partial: &Partial, event: &StreamEvent) {
         // The snapshot stands beside the event already.
         told.remove("partial");
     }
-    run.emit(Event::MessageUpdate { message: AgentMessage::Assistant(partial), assistant_message_event: told }).await;
+    run.emit(Event::MessageUpdate { message: partial.into(), assistant_message_event: told }).await;
 }
 
 /// What a provider that does not end has said until now. Calls that are still open must not run.

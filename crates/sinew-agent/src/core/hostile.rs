@@ -197,6 +197,6 @@ async fn many_calls_large_arguments_and_empty_turns_are_borne() {
     assert_eq!(results.len(), 201);
     assert!(results[..200].iter().zip(&ids).all(|((said, _), id)| said == id));
     assert_eq!(results[200].0.len(), large.len());
-    assert_eq!(messages.last(), Some(&AgentMessage::Assistant(text(""))));
+    assert_eq!(messages.last(), Some(&AgentMessage::from(text(""))));
     assert_eq!(messages[0], user("go"));
 }

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sinew_llm::message::{
-    AgentMessage, AssistantMessage, BashExecution, Block, Content, FileMention, LlmMessage, StopReason,
+    AgentMessage, AssistantMessage, BashExecution, Block, Content, FileMention, LlmMessage, StopReason, ToolCall,
     ToolResultMessage, UserMessage,
 };
 
@@ -37,7 +37,7 @@ impl Repaired {
 /// Maps roles and makes the list valid. Linear in the messages.
 #[must_use]
 pub fn repair(messages: &[AgentMessage]) -> Vec<Arc<LlmMessage>> {
-    let mut results: HashMap<&str, &ToolResultMessage> = HashMap::new();
+    let mut results: HashMap<&str, &Arc<ToolResultMessage>> = HashMap::new();
     for message in messages {
         if let AgentMessage::ToolResult(result) = message {
             // The first result counts: a second one for the same call is a writer's fault.
@@ -49,28 +49,28 @@ pub fn repair(messages: &[AgentMessage]) -> Vec<Arc<LlmMessage>> {
     for message in messages {
         match message {
             AgentMessage::Assistant(answer) => {
-                let Some(answer) = usable(answer) else { continue };
-                let calls: Vec<(String, String)> =
-                    answer.tool_calls().map(|call| (call.id.clone(), call.name.clone())).collect();
-                let timestamp = answer.timestamp;
-                push(LlmMessage::Assistant(answer));
-                for (id, name) in calls {
-                    let result = results.remove(id.as_str()).cloned();
-                    push(LlmMessage::ToolResult(result.unwrap_or_else(|| missing(id, name, timestamp))));
+                if !is_usable(answer) {
+                    continue;
+                }
+                push(LlmMessage::Assistant(Arc::clone(answer)));
+                for call in answer.tool_calls() {
+                    push(match results.remove(&*call.id) {
+                        Some(result) => LlmMessage::ToolResult(Arc::clone(result)),
+                        None => missing(call, answer.timestamp).into(),
+                    });
                 }
             }
             // It stands behind its call already, or has none and is dropped.
             AgentMessage::ToolResult(_) => {}
-            AgentMessage::User(user) => push(LlmMessage::User(user.clone())),
+            AgentMessage::User(user) => push(LlmMessage::User(Arc::clone(user))),
             AgentMessage::BashExecution(run) if run.exclude_from_context == Some(true) => {}
             AgentMessage::BashExecution(run) => push(said(bash(run), run.timestamp)),
             AgentMessage::Custom(custom) => {
-                push(LlmMessage::User(UserMessage { content: custom.content.clone(), timestamp: custom.timestamp }));
+                push(UserMessage { content: custom.content.clone(), timestamp: custom.timestamp }.into());
             }
-            AgentMessage::FileMention(mention) => push(LlmMessage::User(UserMessage {
-                content: Content::Blocks(mentioned(mention)),
-                timestamp: mention.timestamp,
-            })),
+            AgentMessage::FileMention(mention) => {
+                push(UserMessage { content: Content::Blocks(mentioned(mention)), timestamp: mention.timestamp }.into())
+            }
             AgentMessage::BranchSummary(branch) => {
                 let text = format!(
                     "The following is a summary of a branch that this conversation came back from:\n\n<summary>\n{}\n</summary>",
@@ -91,23 +91,29 @@ pub fn repair(messages: &[AgentMessage]) -> Vec<Arc<LlmMessage>> {
 }
 
 fn said(text: String, timestamp: i64) -> LlmMessage {
-    LlmMessage::User(UserMessage { content: Content::Text(text), timestamp })
+    UserMessage { content: Content::Text(text), timestamp }.into()
 }
 
 /// An answer that failed before it said anything is left out.
-fn usable(answer: &AssistantMessage) -> Option<AssistantMessage> {
+fn is_usable(answer: &AssistantMessage) -> bool {
     let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
     let says = answer.content.iter().any(|block| match block {
         Block::Text(text) => !text.text.trim().is_empty(),
         Block::ToolCall(call) => call.partial_json.is_none(),
         _ => false,
     });
-    (!failed || says).then(|| answer.clone())
+    !failed || says
 }
 
-fn missing(tool_call_id: String, tool_name: String, timestamp: i64) -> ToolResultMessage {
-    let content = vec![Block::text(NO_RESULT)];
-    ToolResultMessage { tool_call_id, tool_name, content, details: None, is_error: true, timestamp }
+fn missing(call: &ToolCall, timestamp: i64) -> ToolResultMessage {
+    ToolResultMessage {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        content: vec![Block::text(NO_RESULT)],
+        is_error: true,
+        timestamp,
+        ..ToolResultMessage::default()
+    }
 }
 
 fn bash(run: &BashExecution) -> String {

@@ -283,7 +283,7 @@ impl Run<'_> {
             }
         }
         // The calls run as the model sent them, however little of them is kept.
-        let mut message = AgentMessage::Assistant(answer.clone());
+        let mut message = AgentMessage::from(answer.clone());
         self.journal.message(&mut message);
         self.emit(Event::MessageEnd { message: message.clone() }).await;
         let at = messages.len();
@@ -326,7 +326,7 @@ impl Run<'_> {
     async fn unrun(&self, calls: &[sinew_llm::message::ToolCall], text: &str) -> Vec<AgentMessage> {
         let mut results = Vec::with_capacity(calls.len());
         for call in calls {
-            let mut result = AgentMessage::ToolResult(ToolResultMessage {
+            let mut result = AgentMessage::from(ToolResultMessage {
                 tool_call_id: call.id.clone(),
                 tool_name: call.name.clone(),
                 content: vec![Block::text(text)],

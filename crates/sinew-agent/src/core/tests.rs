@@ -406,16 +406,13 @@ async fn a_hook_may_replace_arguments_and_a_late_failure_keeps_the_result() {
 
 #[test]
 fn repair_moves_results_behind_their_calls_and_drops_what_has_none() {
-    let call = AgentMessage::Assistant(calls(&[("1", "a", json!({})), ("2", "b", json!({}))]));
+    let call = AgentMessage::from(calls(&[("1", "a", json!({})), ("2", "b", json!({}))]));
     let result = |id: &str| {
-        AgentMessage::ToolResult(sinew_llm::message::ToolResultMessage {
-            tool_call_id: id.into(),
-            ..Default::default()
-        })
+        AgentMessage::from(sinew_llm::message::ToolResultMessage { tool_call_id: id.into(), ..Default::default() })
     };
     let mut failed = text("  ");
     failed.stop_reason = StopReason::Error;
-    let messages = [user("x"), result("9"), call, user("y"), result("2"), AgentMessage::Assistant(failed)];
+    let messages = [user("x"), result("9"), call, user("y"), result("2"), AgentMessage::from(failed)];
     let shape: Vec<String> = repair(&messages)
         .iter()
         .map(|message| match &**message {

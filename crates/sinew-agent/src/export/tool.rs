@@ -1,5 +1,7 @@
 //! Calls of tools with what they answered.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use sinew_llm::message::{Block, ToolCall, ToolResultMessage};
 
@@ -36,7 +38,7 @@ fn subject_key(tool: &str) -> Option<&'static str> {
 /// A result, and the anchor of its entry.
 pub(super) struct Answer {
     pub(super) anchor: String,
-    pub(super) result: ToolResultMessage,
+    pub(super) result: Arc<ToolResultMessage>,
 }
 
 /// Writes a call and what came of it.

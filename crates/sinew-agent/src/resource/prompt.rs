@@ -96,7 +96,7 @@ impl Reading<'_> {
         prompt.warnings.extend(attached.warnings.iter().cloned());
         prompt.messages.extend(attached.message(self.now));
         let text = if before.is_empty() { text } else { format!("{before}\n\n{text}") };
-        prompt.messages.push(AgentMessage::User(UserMessage { content: Content::Text(text), timestamp: self.now }));
+        prompt.messages.push(UserMessage { content: Content::Text(text), timestamp: self.now }.into());
         prompt
     }
 
@@ -104,7 +104,7 @@ impl Reading<'_> {
     #[must_use]
     pub fn data(&self, text: &str) -> Prompt {
         let said = UserMessage { content: Content::Text(text.to_string()), timestamp: self.now };
-        Prompt { messages: vec![AgentMessage::User(said)], ..Prompt::default() }
+        Prompt { messages: vec![said.into()], ..Prompt::default() }
     }
 
     /// Runs a command; gives what it says to the model.

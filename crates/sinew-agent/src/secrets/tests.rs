@@ -85,7 +85,7 @@ fn entries_that_cannot_be_used_are_named_without_their_value() {
 }
 
 fn user(blocks: Vec<Block>) -> Arc<LlmMessage> {
-    Arc::new(LlmMessage::User(UserMessage { content: Content::Blocks(blocks), timestamp: 1 }))
+    Arc::new(LlmMessage::from(UserMessage { content: Content::Blocks(blocks), timestamp: 1 }))
 }
 
 /// What a provider behind `secrets` is asked, and the events of its answer.
@@ -122,7 +122,7 @@ async fn no_request_has_a_value_also_when_blocks_split_it() {
         messages: vec![
             LlmMessage::user(format!("my key is {KEY}")).into(),
             user(vec![Block::text(format!("a {half}")), Block::text(rest), Block::text(format!(" b {KEY}"))]),
-            Arc::new(LlmMessage::Assistant(AssistantMessage {
+            Arc::new(LlmMessage::from(AssistantMessage {
                 content: vec![Block::ToolCall(call.clone())],
                 ..AssistantMessage::default()
             })),

@@ -1,5 +1,7 @@
 //! The texts of messages and of JSON.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use sinew_llm::message::{Block, Content, LlmMessage};
 
@@ -140,12 +142,12 @@ fn text_of_block(value: &mut Value) -> Option<&mut String> {
 /// Hides values in a message on its way to a provider.
 pub(super) fn hide_message(secrets: &Secrets, message: &mut LlmMessage) {
     match message {
-        LlmMessage::User(user) => match &mut user.content {
+        LlmMessage::User(user) => match &mut Arc::make_mut(user).content {
             Content::Text(text) => secrets.hide_joined(&mut [text]),
             Content::Blocks(blocks) => hide_blocks(secrets, blocks),
         },
-        LlmMessage::Assistant(answer) => hide_blocks(secrets, &mut answer.content),
-        LlmMessage::ToolResult(result) => hide_blocks(secrets, &mut result.content),
+        LlmMessage::Assistant(answer) => hide_blocks(secrets, &mut Arc::make_mut(answer).content),
+        LlmMessage::ToolResult(result) => hide_blocks(secrets, &mut Arc::make_mut(result).content),
     }
 }
 

@@ -2,10 +2,9 @@
 //! path has set.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
-use sinew_llm::message::{
-    AgentMessage, Block, BranchSummary, CompactionSummary, Content, CustomMessage, ImageBlock, UserMessage,
-};
+use sinew_llm::message::{AgentMessage, Block, BranchSummary, CompactionSummary, Content, CustomMessage, ImageBlock};
 
 use super::blob::Blobs;
 use super::entry::{Body, Entry, Kind};
@@ -58,12 +57,12 @@ impl Context {
 
 /// Reads what it needs of the path of `leaf` by `read`, which gives entries in the order of their nodes, and builds the
 /// context.
-pub(super) fn build<E>(
+pub(super) fn build<I: Iterator<Item = Entry>, E>(
     tree: &Tree,
     leaf: Option<usize>,
     defaults: &Defaults,
     blobs: Option<&Blobs>,
-    read: impl Fn(&[usize]) -> Result<Vec<Entry>, E>,
+    read: impl Fn(&[usize]) -> Result<I, E>,
 ) -> Result<Context, E> {
     let path = tree.path(leaf);
     let mut context = Context { thinking_level: defaults.thinking_level.clone(), ..Context::default() };
@@ -90,7 +89,7 @@ pub(super) fn build<E>(
     let mut answered_by: Option<(String, String)> = None;
     context.messages.reserve(wanted.len());
     context.entry_ids.reserve(wanted.len());
-    for (entry, at) in read(&wanted)?.into_iter().zip(wanted) {
+    for (entry, at) in read(&wanted)?.zip(wanted) {
         if tree.nodes[at].kind == Kind::State {
             state(entry.body, &mut context, &mut pruned);
             continue;
@@ -114,7 +113,7 @@ pub(super) fn build<E>(
             && pruned.contains(&result.tool_call_id)
         {
             let tokens = result.content.iter().map(tokens_of).sum::<usize>();
-            result.content = vec![Block::text(format!("[Output truncated - {tokens} tokens]"))];
+            Arc::make_mut(result).content = vec![Block::text(format!("[Output truncated - {tokens} tokens]"))];
         }
         for reference in images(message, blobs) {
             if !context.missing_images.contains(&reference) {
@@ -179,10 +178,13 @@ fn tokens_of(block: &Block) -> usize {
 pub(super) fn images(message: &mut AgentMessage, blobs: Option<&Blobs>) -> Vec<String> {
     let mut missing = Vec::new();
     let blocks = match message {
-        AgentMessage::User(UserMessage { content: Content::Blocks(blocks), .. })
-        | AgentMessage::Custom(CustomMessage { content: Content::Blocks(blocks), .. }) => blocks,
-        AgentMessage::Assistant(answer) => &mut answer.content,
-        AgentMessage::ToolResult(result) => &mut result.content,
+        AgentMessage::User(user) => match &mut Arc::make_mut(user).content {
+            Content::Blocks(blocks) => blocks,
+            Content::Text(_) => return missing,
+        },
+        AgentMessage::Custom(CustomMessage { content: Content::Blocks(blocks), .. }) => blocks,
+        AgentMessage::Assistant(answer) => &mut Arc::make_mut(answer).content,
+        AgentMessage::ToolResult(result) => &mut Arc::make_mut(result).content,
         AgentMessage::FileMention(mention) => {
             for file in &mut mention.files {
                 if let Some(gone) = file.image.as_mut().and_then(|image| restore(image, blobs)) {

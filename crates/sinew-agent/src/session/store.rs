@@ -404,7 +404,7 @@ impl Session {
     }
 
     /// Reads entries, in their order: lines that stand close together in one piece, pieces side by side.
-    pub(super) fn read_all(&self, wanted: &[usize]) -> Result<Vec<Entry>> {
+    pub(super) fn read_all(&self, wanted: &[usize]) -> Result<impl Iterator<Item = Entry> + use<>> {
         let pieces = pieces(&self.tree, wanted);
         let read = in_order(pieces.len(), |buffer: &mut Vec<u8>, number| {
             let Piece { nodes, bytes } = &pieces[number];
@@ -422,11 +422,8 @@ impl Session {
             });
             entries.collect::<Result<Vec<Entry>>>()
         });
-        let mut entries = Vec::with_capacity(wanted.len());
-        for piece in read {
-            entries.extend(piece?);
-        }
-        Ok(entries)
+        // As they were read: a long conversation is not moved once more.
+        Ok(read.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten())
     }
 
     /// The bytes of a line of the file.

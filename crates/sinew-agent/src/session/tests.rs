@@ -20,7 +20,7 @@ fn options(folder: &Path) -> SessionOptions {
 }
 
 fn user(text: &str) -> Body {
-    Body::Message { message: AgentMessage::User(UserMessage { content: Content::Text(text.into()), timestamp: 1 }) }
+    Body::Message { message: AgentMessage::from(UserMessage { content: Content::Text(text.into()), timestamp: 1 }) }
 }
 
 fn new_session(folder: &Path) -> (Session, PathBuf) {

@@ -96,7 +96,7 @@ pub(crate) fn strict(replies: Vec<Reply>) -> Server {
 }
 
 pub(crate) fn user(text: &str) -> AgentMessage {
-    AgentMessage::User(UserMessage { content: Content::Text(text.into()), timestamp: 1 })
+    AgentMessage::from(UserMessage { content: Content::Text(text.into()), timestamp: 1 })
 }
 
 impl Stage {

@@ -185,7 +185,7 @@ fn an_idle_agent_is_woken_by_the_end_of_a_job() {
         }
     };
     let content = Content::Text("build it".into());
-    let prompt = AgentMessage::User(UserMessage { content, timestamp: 1 });
+    let prompt = AgentMessage::from(UserMessage { content, timestamp: 1 });
     let work = async {
         agent.prompt(vec![prompt], None).await.unwrap();
         std::future::pending::<()>().await;

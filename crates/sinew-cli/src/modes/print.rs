@@ -215,7 +215,7 @@ mod tests {
     /// An answer of two pieces, which fails or not.
     fn answer(pieces: [&str; 2], fails: bool) -> Vec<Event> {
         let error = fails.then(|| ErrorInfo::new(ErrorKind::Network, "reset"));
-        let message = || AgentMessage::Assistant(AssistantMessage { error: error.clone(), ..Default::default() });
+        let message = || AgentMessage::from(AssistantMessage { error: error.clone(), ..Default::default() });
         let update = |delta: &str| Event::MessageUpdate {
             message: message(),
             assistant_message_event: json!({"type": "text_delta", "contentIndex": 0, "delta": delta}),

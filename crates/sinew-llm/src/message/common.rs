@@ -66,8 +66,8 @@ impl MessageFields<'_> {
         let CommonContent(content) = self.content;
         let timestamp = self.timestamp;
         match (&*self.role, content) {
-            ("user", content) => Some(AgentMessage::User(UserMessage { content, timestamp })),
-            ("assistant", Content::Blocks(content)) => Some(AgentMessage::Assistant(AssistantMessage {
+            ("user", content) => Some(UserMessage { content, timestamp }.into()),
+            ("assistant", Content::Blocks(content)) => Some(AgentMessage::from(AssistantMessage {
                 content,
                 api: self.api,
                 provider: self.provider,
@@ -78,7 +78,7 @@ impl MessageFields<'_> {
                 error: self.error,
                 timestamp,
             })),
-            ("toolResult", Content::Blocks(content)) => Some(AgentMessage::ToolResult(ToolResultMessage {
+            ("toolResult", Content::Blocks(content)) => Some(AgentMessage::from(ToolResultMessage {
                 tool_call_id: self.tool_call_id?,
                 tool_name: self.tool_name,
                 content,

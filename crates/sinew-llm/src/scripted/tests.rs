@@ -132,7 +132,7 @@ async fn a_failed_expectation_names_its_line() {
         is_error: true,
         ..Default::default()
     };
-    let request = Request { messages: vec![LlmMessage::ToolResult(result).into()], ..request(&provider, None) };
+    let request = Request { messages: vec![LlmMessage::from(result).into()], ..request(&provider, None) };
     assert_eq!(provider.stream(request, CancellationToken::new()).result().await.error, None);
 }
 

@@ -13,7 +13,7 @@ use crate::stage::{text, user};
 
 fn update(kind: &str, index: u64, delta: &str, so_far: usize) -> Event {
     Event::MessageUpdate {
-        message: AgentMessage::Assistant(text(&"x".repeat(so_far))),
+        message: AgentMessage::from(text(&"x".repeat(so_far))),
         assistant_message_event: json!({"type": kind, "contentIndex": index, "delta": delta}),
     }
 }
