@@ -61,6 +61,11 @@ pub trait Extension: Send + Sync {
         Box::pin(async { Ok(Verdict::Allow) })
     }
 
+    /// Whether [`Extension::before_tool_call`] may wait for a person: then no time limit holds for it.
+    fn asks_person(&self) -> bool {
+        false
+    }
+
     /// May change what a call gave; each sees the last one's. A hook that fails leaves it as it was.
     fn after_tool_call<'a>(
         &'a self,

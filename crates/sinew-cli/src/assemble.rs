@@ -1,120 +1,82 @@
 //! An agent made of flags, settings, a session, a model and tools; then the mode that shows it.
+//!
+//! What belongs to the program is an [`Assembly`]; what belongs to a session is an [`Open`] of it. An assembly opens as
+//! many sessions as are asked for, one after another.
+
+mod system;
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use sinew_agent::agent::{AgentSession, Parts};
+use sinew_agent::agent::{AgentSession, Parts, Reached};
 use sinew_agent::artifacts::Artifacts;
-use sinew_agent::clock::{Clock, SystemClock, iso};
-use sinew_agent::context::{PromptFacts, PromptTool, context_files, system_prompt};
+use sinew_agent::clock::{Clock, SystemClock};
 use sinew_agent::core::Toolset;
-use sinew_agent::extension::Context;
-use sinew_agent::files::read_text;
-use sinew_agent::resource::Resources;
-use sinew_agent::session::{Body, Defaults, Session};
+use sinew_agent::extension::{Context, Extension};
+use sinew_agent::session::{Body, Context as Conversation, Defaults, Session};
+use sinew_agent::settings::Settings;
 use sinew_agent::tool::Tool;
-use sinew_agent::tools::{self, Host, HostOptions};
+use sinew_agent::tools::{self, Ask, Host, HostOptions, Shells};
 use sinew_llm::error::ErrorKind;
-use sinew_llm::message::AgentMessage;
 use sinew_llm::model::ThinkingLevel;
 use tokio_util::sync::CancellationToken;
 
 use crate::args::Args;
-use crate::config::{Config, Environment, Paths};
+use crate::config::{Environment, Paths};
 use crate::failure::Failure;
 use crate::log::{Log, Timing};
 use crate::models::{self, Chooser};
 use crate::modes::{self, Look};
-use crate::{guards, prompt, resources, secrets, sessions};
+use crate::resources::Loaded;
+use crate::sessions::{Begun, Shelf};
+use crate::{guards, prompt, resources, secrets};
 
-/// Runs the prompts of the command line and gives the exit code.
-pub(crate) async fn run(
-    args: &Args,
-    environment: &Environment,
-    paths: &Paths,
-    config: Config,
-    timing: &mut Timing,
-) -> Result<u8, Failure> {
-    let json = args.value("mode") == Some("json");
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-    let Config { settings, mut warnings, trusted } = config;
-    let said = prompt::read(args, environment)?;
-    let secrets = secrets::find(environment, paths, &settings, trusted, &mut warnings);
-    let begun = sessions::begin(args, environment, paths, &settings, &clock, secrets.mask())?;
-    warnings.extend(begun.warnings);
-    let mut session = begun.session;
-    let mut chooser = Chooser::read(args, environment, paths, &settings, &secrets, session.id())?;
-    warnings.append(&mut chooser.warnings);
-    let defaults = Defaults { thinking_level: settings.text("defaultThinkingLevel").unwrap_or_default() };
-    let before = session.context(&defaults).map_err(|error| Failure::failed(error.message()))?;
-    let resumed = before.models.get("default").map(String::as_str);
-    let chosen = chooser.first(args, resumed).await?;
-    warnings.extend(chosen.warning);
-    let reached = chooser.connect(chosen.model).await.map_err(|error| match error.kind {
-        ErrorKind::Config | ErrorKind::Auth => Failure::config(error.message),
-        _ => Failure::failed(error.message),
-    })?;
-    chooser.set_fallback(&reached.model);
-    let flag = args.value("thinking").and_then(ThinkingLevel::parse);
-    if let Some(level) = flag.or(chosen.level) {
-        reached.model.check_level(level).map_err(Failure::config)?;
-    }
-    let thinking = flag.or(chosen.level).or_else(|| ThinkingLevel::parse(&before.thinking_level)).unwrap_or_default();
-    note(&mut session, resumed, &reached.model.key(), &before.thinking_level, thinking);
+/// What the program was started with.
+pub(crate) struct Start {
+    pub(crate) args: Args,
+    pub(crate) environment: Environment,
+    pub(crate) paths: Paths,
+    pub(crate) settings: Settings,
+    /// Whether files of the project that start programs are used.
+    pub(crate) trusted: bool,
+}
 
-    let keys = chooser.key_names();
-    let mut extensions = guards::extensions(args, environment, paths, &settings, trusted, &keys, &mut warnings)?;
-    if environment.get("SINEW_LOG") == Some("debug") {
-        match Log::open(&paths.agent, &secrets) {
-            Ok(log) => {
-                log.line(&format!(
-                    "sinew {} begins: {} in {}",
-                    env!("CARGO_PKG_VERSION"),
-                    session.id(),
-                    paths.cwd.display()
-                ));
-                extensions.insert(0, Arc::new(log));
-            }
-            Err(error) => warnings.push(format!("SINEW_LOG: {}: {error}", paths.agent.join("sinew.log").display())),
-        }
+/// Everything that sessions of one program share.
+pub(crate) struct Assembly {
+    pub(crate) start: Start,
+    pub(crate) shelf: Shelf,
+    pub(crate) chooser: Arc<Chooser>,
+    pub(crate) extensions: Vec<Arc<dyn Extension>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Who answers questions; none: nobody can be asked.
+    ask: Option<Arc<dyn Ask>>,
+    shells: Arc<Shells>,
+    loaded: Mutex<Arc<Loaded>>,
+}
+
+/// A session that is open, and what works on it.
+pub(crate) struct Open {
+    pub(crate) agent: AgentSession,
+    pub(crate) host: Arc<Host>,
+}
+
+/// Who answers, and how much it thinks.
+struct Chosen {
+    reached: Reached,
+    thinking: ThinkingLevel,
+}
+
+/// Runs the mode that the flags ask for and gives the exit code.
+pub(crate) async fn run(start: Start, warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
+    if start.args.value("mode") == Some("rpc") {
+        return modes::rpc::run(start, warnings, timing).await;
     }
-    let host = host(environment, paths, &settings, &session, &chooser, args);
-    restore(&host, &before.messages);
-    let toolset = toolset(args, &settings.texts("tools"), &settings.texts("excludeTools"), &host)?;
-    let loaded = resources::load(args, paths, &settings, &mut warnings)?;
-    host.set_resources(Arc::clone(&loaded.resources));
-    let system = system(args, environment, paths, &toolset, &loaded.resources, &*clock, &mut warnings)?;
-    let context = Context {
-        cwd: paths.cwd.clone(),
-        session: session.id().to_string(),
-        file: session.path().map(Path::to_path_buf),
-        has_ui: false,
-        cancel: CancellationToken::new(),
-    };
-    let prompts = prompt::Prompts::new(said, &loaded, &extensions, &host, context, &clock, &mut warnings)?;
-    let mut agent_settings = settings.agent();
-    agent_settings.max_tokens = args.number("max-tokens").map_err(Failure::usage)?;
-    agent_settings.http = models::http(environment, &settings);
-    // The list of the tools goes with the tool: without it nobody could tick an item off.
-    let todo = toolset.all().iter().any(|tool| tool.name() == "todo").then(|| Arc::clone(&host));
-    let parts = Parts {
-        session,
-        reached,
-        models: Arc::new(chooser),
-        thinking,
-        system,
-        tools: toolset,
-        extensions,
-        settings: agent_settings,
-        clock,
-        cwd: paths.cwd.clone(),
-        has_ui: false,
-        open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
-    };
-    let agent = AgentSession::resume(parts, before);
-    agent.set_stream_rules(loaded.rules);
+    let said = prompt::read(&start.args, &start.environment)?;
+    let (assembly, open, mut warnings) = Assembly::begin(start, warnings, None).await?;
+    let prompts = assembly.prompts(said, &open, &mut warnings)?;
+    let Start { args, environment, settings, .. } = &assembly.start;
     let look = Look {
-        json,
+        json: args.value("mode") == Some("json"),
         verbose: settings.flag("verbose"),
         whole: !environment.stdout,
         partials: environment.get("SINEW_PARTIALS") != Some("0"),
@@ -122,6 +84,7 @@ pub(crate) async fn run(
         colour: environment.colour(environment.stderr),
     };
     timing.mark("ready");
+    let Open { agent, host } = open;
     let code = modes::run(agent, &host, prompts, warnings, look).await;
     host.close();
     Ok(code)
@@ -132,6 +95,238 @@ pub(crate) fn is_interactive(args: &Args, environment: &Environment) -> bool {
     let text = matches!(args.value("mode"), None | Some("text"));
     let answers = ["print", "list-models"].into_iter().any(|flag| args.has(flag));
     environment.stdin && environment.stdout && text && !answers
+}
+
+impl Assembly {
+    /// Puts everything together and opens the session that the flags ask for; `warnings` and what there is to say
+    /// besides come back. `ask` is who answers questions.
+    ///
+    /// # Errors
+    /// What the flags ask for cannot be had: no model, no such session, a file that cannot be used.
+    pub(crate) async fn begin(
+        start: Start,
+        mut warnings: Vec<String>,
+        ask: Option<Arc<dyn Ask>>,
+    ) -> Result<(Assembly, Open, Vec<String>), Failure> {
+        let Start { args, environment, paths, settings, trusted } = &start;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let secrets = secrets::find(environment, paths, settings, *trusted, &mut warnings);
+        let shelf = Shelf::new(args, environment, paths, settings, &clock, secrets.mask());
+        let mut begun = shelf.begin(args)?;
+        warnings.append(&mut begun.warnings);
+        let mut chooser = Chooser::read(args, environment, paths, settings, &secrets, begun.session.id())?;
+        warnings.append(&mut chooser.warnings);
+        let before = conversation(&begun.session, settings)?;
+        let resumed = before.models.get("default").map(String::as_str);
+        let chosen = chooser.first(args, resumed).await?;
+        warnings.extend(chosen.warning);
+        let reached = chooser.connect(chosen.model).await.map_err(|error| match error.kind {
+            ErrorKind::Config | ErrorKind::Auth => Failure::config(error.message),
+            _ => Failure::failed(error.message),
+        })?;
+        chooser.set_fallback(&reached.model);
+        let flag = args.value("thinking").and_then(ThinkingLevel::parse);
+        if let Some(level) = flag.or(chosen.level) {
+            reached.model.check_level(level).map_err(Failure::config)?;
+        }
+        let thinking =
+            flag.or(chosen.level).or_else(|| ThinkingLevel::parse(&before.thinking_level)).unwrap_or_default();
+
+        let mut extensions =
+            guards::extensions(&start, &chooser.key_names(), ask.as_ref().map(Arc::clone), &mut warnings)?;
+        if environment.get("SINEW_LOG") == Some("debug") {
+            match Log::open(&paths.agent, &secrets) {
+                Ok(log) => {
+                    let version = env!("CARGO_PKG_VERSION");
+                    log.line(&format!("sinew {version} begins: {} in {}", begun.session.id(), paths.cwd.display()));
+                    extensions.insert(0, Arc::new(log));
+                }
+                Err(error) => warnings.push(format!("SINEW_LOG: {}: {error}", paths.agent.join("sinew.log").display())),
+            }
+        }
+        let loaded = Mutex::new(Arc::new(resources::load(args, paths, settings, &mut warnings)?));
+        let (chooser, shells) = (Arc::new(chooser), Arc::default());
+        let assembly = Assembly { start, shelf, chooser, extensions, clock, ask, shells, loaded };
+        let chosen = Chosen { reached, thinking };
+        let open = assembly.put_together(begun.session, before, chosen, &mut warnings)?;
+        Ok((assembly, open, warnings))
+    }
+
+    /// Opens another session. It goes on with the model that answered in it, if that can be reached, else with the one
+    /// that answers in `current`.
+    ///
+    /// # Errors
+    /// The session cannot be read, or a file that a flag names cannot be used.
+    pub(crate) async fn open(
+        &self,
+        begun: Begun,
+        current: &AgentSession,
+        warnings: &mut Vec<String>,
+    ) -> Result<Open, Failure> {
+        warnings.extend(begun.warnings);
+        let before = conversation(&begun.session, &self.start.settings)?;
+        let mut reached = current.model();
+        if let Some(key) = before.models.get("default").filter(|key| **key != reached.model.key()) {
+            match self.chooser.again(key).await {
+                Ok(found) => reached = found,
+                Err(reason) => warnings.push(format!("{key}: {reason}; {} goes on", reached.model.key())),
+            }
+        }
+        let thinking = match begun.session.is_empty() {
+            true => current.thinking(),
+            false => ThinkingLevel::parse(&before.thinking_level).unwrap_or_default(),
+        };
+        self.put_together(begun.session, before, Chosen { reached, thinking }, warnings)
+    }
+
+    fn put_together(
+        &self,
+        mut session: Session,
+        before: Conversation,
+        chosen: Chosen,
+        warnings: &mut Vec<String>,
+    ) -> Result<Open, Failure> {
+        let Start { args, environment, paths, settings, .. } = &self.start;
+        let failed = |error: sinew::base::Error| Failure::failed(error.message());
+        let Chosen { reached, thinking } = chosen;
+        let resumed = before.models.get("default").map(String::as_str);
+        note(&mut session, resumed, &reached.model.key(), &before.thinking_level, thinking);
+
+        let host = self.host(&session);
+        if let Some(list) = session.todo().map_err(failed)? {
+            host.restore_todo(&list);
+        }
+        let toolset = self.toolset(&host)?;
+        let loaded = self.loaded();
+        host.set_resources(Arc::clone(&loaded.resources));
+        let system = self.system(&toolset, warnings)?;
+        let mut agent_settings = settings.agent();
+        agent_settings.max_tokens = args.number("max-tokens").map_err(Failure::usage)?;
+        agent_settings.http = models::http(environment, settings);
+        // The list of the tools goes with the tool: without it nobody could tick an item off.
+        let todo = toolset.all().iter().any(|tool| tool.name() == "todo").then(|| Arc::clone(&host));
+        let parts = Parts {
+            session,
+            reached,
+            models: Arc::clone(&self.chooser) as Arc<_>,
+            thinking,
+            system,
+            tools: toolset,
+            extensions: self.extensions.clone(),
+            settings: agent_settings,
+            clock: Arc::clone(&self.clock),
+            cwd: paths.cwd.clone(),
+            has_ui: self.ask.is_some(),
+            open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
+        };
+        let agent = AgentSession::resume(parts, before);
+        agent.set_stream_rules(loaded.rules());
+        Ok(Open { agent, host })
+    }
+
+    /// Skills, commands, templates and rules as they were read last.
+    pub(crate) fn loaded(&self) -> Arc<Loaded> {
+        Arc::clone(&self.loaded.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads them anew.
+    ///
+    /// # Errors
+    /// A flag names what is not there any more; what was read before stays.
+    pub(crate) fn reload(&self, warnings: &mut Vec<String>) -> Result<Arc<Loaded>, Failure> {
+        let Start { args, paths, settings, .. } = &self.start;
+        let loaded = Arc::new(resources::load(args, paths, settings, warnings)?);
+        *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
+        Ok(loaded)
+    }
+
+    /// The system prompt that speaks of these tools.
+    ///
+    /// # Errors
+    /// A file that a flag names cannot be read.
+    pub(crate) fn system(&self, tools: &Toolset, warnings: &mut Vec<String>) -> Result<Vec<String>, Failure> {
+        system::system(&self.start, tools, &self.loaded().resources, &*self.clock, warnings)
+    }
+
+    /// What commands of extensions know of a session.
+    pub(crate) fn context(&self, agent: &AgentSession) -> Context {
+        let session = agent.session();
+        Context {
+            cwd: self.start.paths.cwd.clone(),
+            session: session.id().to_string(),
+            file: session.path().map(Path::to_path_buf),
+            has_ui: self.ask.is_some(),
+            cancel: CancellationToken::new(),
+        }
+    }
+
+    fn prompts(&self, said: prompt::Said, open: &Open, warnings: &mut Vec<String>) -> Result<prompt::Prompts, Failure> {
+        let context = self.context(&open.agent);
+        prompt::Prompts::new(said, &self.loaded(), &self.extensions, &open.host, context, &self.clock, warnings)
+    }
+
+    fn host(&self, session: &Session) -> Arc<Host> {
+        let Start { args, environment, paths, settings, .. } = &self.start;
+        let offline = args.has("offline") || environment.is_on("SINEW_OFFLINE");
+        let own = settings.tools();
+        let artifacts = session.artifacts().map_or_else(Artifacts::temporary, Artifacts::in_folder);
+        let artifacts = artifacts.hiding(self.chooser.secrets());
+        Host::new(HostOptions {
+            cwd: paths.cwd.clone(),
+            home: std::env::home_dir(),
+            sinew: Arc::new(sinew::Sinew::new()),
+            companion: sinew::shell::Companion::new(std::env::current_exe().unwrap_or_else(|_| "sinew".into())),
+            environment: environment.variables().to_vec(),
+            artifacts: Arc::new(artifacts),
+            http: models::http(environment, settings),
+            ask: self.ask.as_ref().map(Arc::clone),
+            console: None,
+            shells: Arc::clone(&self.shells),
+            settings: tools::Settings {
+                ci: !environment.is_on("SINEW_BASH_NO_CI"),
+                provider_keys: self.chooser.key_names(),
+                fetch: own.fetch && !offline,
+                ..own
+            },
+        })
+    }
+
+    /// All tools that there are for a session, switched on or not.
+    pub(crate) fn known_tools(&self, host: &Arc<Host>) -> Vec<Arc<dyn Tool>> {
+        tools::builtin(host)
+    }
+
+    /// The tools that the flags and settings leave.
+    ///
+    /// # Errors
+    /// A flag names a tool that does not exist.
+    pub(crate) fn toolset(&self, host: &Arc<Host>) -> Result<Toolset, Failure> {
+        let Start { args, settings, .. } = &self.start;
+        let known: Vec<&str> = tools::names().collect();
+        for flag in ["tools", "exclude-tools"] {
+            let named = args.list(flag).unwrap_or_default();
+            if let Some(unknown) = named.iter().find(|name| !known.contains(&name.as_str())) {
+                return Err(Failure::usage(format!("--{flag} {unknown}: unknown tool; known: {}", known.join(", "))));
+            }
+        }
+        if args.has("no-tools") || args.has("no-builtin-tools") {
+            return Ok(Toolset::default());
+        }
+        let only = args.list("tools").unwrap_or_else(|| settings.texts("tools"));
+        let without = args.list("exclude-tools").unwrap_or_else(|| settings.texts("excludeTools"));
+        let has = |list: &[String], tool: &Arc<dyn Tool>| list.iter().any(|name| name == tool.name());
+        let kept = self.known_tools(host).into_iter().filter(|tool| {
+            let named = has(&only, tool);
+            (only.is_empty() && !tool.flags().default_inactive || named) && !has(&without, tool)
+        });
+        Ok(Toolset::new(kept).0)
+    }
+}
+
+/// What the model has seen of a session, and what was set in it.
+fn conversation(session: &Session, settings: &Settings) -> Result<Conversation, Failure> {
+    let defaults = Defaults { thinking_level: settings.text("defaultThinkingLevel").unwrap_or_default() };
+    session.context(&defaults).map_err(|error| Failure::failed(error.message()))
 }
 
 /// Says in the session which model answers and how much it thinks, where that is new.
@@ -145,144 +340,4 @@ fn note(session: &mut Session, resumed: Option<&str>, model: &str, level: &str, 
     if fresh || level != thinking.as_str() {
         let _ = session.append(Body::ThinkingLevelChange { thinking_level: thinking.as_str().into() });
     }
-}
-
-fn host(
-    environment: &Environment,
-    paths: &Paths,
-    settings: &sinew_agent::settings::Settings,
-    session: &Session,
-    chooser: &Chooser,
-    args: &Args,
-) -> Arc<Host> {
-    let offline = args.has("offline") || environment.is_on("SINEW_OFFLINE");
-    let own = settings.tools();
-    let artifacts = session.artifacts().map_or_else(Artifacts::temporary, Artifacts::in_folder);
-    let artifacts = artifacts.hiding(chooser.secrets());
-    Host::new(HostOptions {
-        cwd: paths.cwd.clone(),
-        home: std::env::home_dir(),
-        sinew: Arc::new(sinew::Sinew::new()),
-        companion: sinew::shell::Companion::new(std::env::current_exe().unwrap_or_else(|_| "sinew".into())),
-        environment: environment.variables().to_vec(),
-        artifacts: Arc::new(artifacts),
-        http: models::http(environment, settings),
-        ask: None,
-        console: None,
-        shells: Arc::default(),
-        settings: tools::Settings {
-            ci: !environment.is_on("SINEW_BASH_NO_CI"),
-            provider_keys: chooser.key_names(),
-            fetch: own.fetch && !offline,
-            ..own
-        },
-    })
-}
-
-/// Puts back the list of tasks that a resumed session had.
-fn restore(host: &Host, messages: &[AgentMessage]) {
-    let last = messages.iter().rev().find_map(|message| match message {
-        AgentMessage::ToolResult(result) if result.tool_name == "todo" => result.details.as_ref(),
-        _ => None,
-    });
-    if let Some(details) = last {
-        host.restore_todo(details);
-    }
-}
-
-/// The tools that the flags and settings leave.
-fn toolset(args: &Args, only: &[String], without: &[String], host: &Arc<Host>) -> Result<Toolset, Failure> {
-    let known: Vec<&str> = tools::names().collect();
-    for flag in ["tools", "exclude-tools"] {
-        let named = args.list(flag).unwrap_or_default();
-        if let Some(unknown) = named.iter().find(|name| !known.contains(&name.as_str())) {
-            return Err(Failure::usage(format!("--{flag} {unknown}: unknown tool; known: {}", known.join(", "))));
-        }
-    }
-    if args.has("no-tools") || args.has("no-builtin-tools") {
-        return Ok(Toolset::default());
-    }
-    let only = args.list("tools").unwrap_or_else(|| only.to_vec());
-    let without = args.list("exclude-tools").unwrap_or_else(|| without.to_vec());
-    let has = |list: &[String], tool: &Arc<dyn Tool>| list.iter().any(|name| name == tool.name());
-    let kept = tools::builtin(host).into_iter().filter(|tool| {
-        let named = has(&only, tool);
-        (only.is_empty() && !tool.flags().default_inactive || named) && !has(&without, tool)
-    });
-    Ok(Toolset::new(kept).0)
-}
-
-fn system(
-    args: &Args,
-    environment: &Environment,
-    paths: &Paths,
-    tools: &Toolset,
-    resources: &Resources,
-    clock: &dyn Clock,
-    warnings: &mut Vec<String>,
-) -> Result<Vec<String>, Failure> {
-    if environment.is_on("SINEW_NULL_PROMPT") {
-        return Ok(Vec::new());
-    }
-    let mut read = |path: &Path| match read_text(path) {
-        Ok(text) => Some(text),
-        Err(error) => {
-            warnings.push(format!("{}: {error}", path.display()));
-            None
-        }
-    };
-    let project = |name: &str| Some(paths.project.join(name)).filter(|path| path.is_file());
-    let replaced = match args.value("system-prompt") {
-        Some(text) => Some(text_or_file("system-prompt", text, &paths.cwd)?),
-        None => {
-            resources::nearest(paths, "SYSTEM.md").or_else(|| paths.user_file("SYSTEM.md")).and_then(|path| read(&path))
-        }
-    };
-    let files = [paths.user_file("APPEND_SYSTEM.md"), project("APPEND_SYSTEM.md")];
-    let mut appended: Vec<String> = files.iter().flatten().filter_map(|path| read(path)).collect();
-    for text in args.values("append-system-prompt") {
-        appended.push(text_or_file("append-system-prompt", text, &paths.cwd)?);
-    }
-    let files = match args.has("no-context-files") {
-        true => Vec::new(),
-        false => {
-            let found = context_files(&[&paths.agent, &paths.home], &paths.cwd);
-            warnings.extend(found.warnings);
-            found.files
-        }
-    };
-    Ok(system_prompt(&PromptFacts {
-        replaced,
-        appended,
-        tools: tools.all().iter().map(PromptTool::from).collect(),
-        rules: resources.applied_rules(),
-        context_files: files,
-        listings: resources.listings(tools.find("read").is_some()),
-        date: iso(clock.now())[..10].to_string(),
-        cwd: paths.cwd.clone(),
-        platform: format!("{} {}", std::env::consts::OS, std::env::consts::ARCH),
-        shell: "bash".into(),
-        branch: branch(&paths.cwd),
-    }))
-}
-
-fn text_or_file(flag: &str, text: &str, cwd: &Path) -> Result<String, Failure> {
-    let path = cwd.join(text);
-    // A text may be longer than any name of a file.
-    if !path.is_file() {
-        return Ok(text.to_string());
-    }
-    std::fs::read_to_string(&path).map_err(|error| Failure::config(format!("--{flag} {text}: {error}")))
-}
-
-/// The branch of the repository around `cwd`.
-fn branch(cwd: &Path) -> Option<String> {
-    let git = cwd.ancestors().map(|folder| folder.join(".git")).find(|path| path.exists())?;
-    let folder = match read_text(&git) {
-        // A worktree has a file that names the folder.
-        Ok(text) => git.with_file_name(text.strip_prefix("gitdir:")?.trim()),
-        Err(_) => git,
-    };
-    let head = read_text(&folder.join("HEAD")).ok()?;
-    Some(head.trim().strip_prefix("ref: refs/heads/")?.to_string())
 }

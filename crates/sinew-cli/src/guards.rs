@@ -8,26 +8,24 @@ use sinew_agent::extension::Extension;
 use sinew_agent::files::read_text;
 use sinew_agent::hooks::{self, Origin};
 use sinew_agent::permissions::{Permissions, Rules};
-use sinew_agent::settings::Settings;
+use sinew_agent::tools::Ask;
 
-use crate::args::Args;
-use crate::config::{Environment, Paths, is_missing};
+use crate::assemble::Start;
+use crate::config::is_missing;
 use crate::failure::Failure;
 
-/// The hooks of flags, of the project where it is `trusted`, and of the user, in this order; then the permissions.
-/// `keys` are the variables that hold keys of providers.
+/// The hooks of flags, of the project where it is trusted, and of the user, in this order; then the permissions.
+/// `keys` are the variables that hold keys of providers; `ask` shows what a permission asks.
 ///
 /// # Errors
 /// A file that a flag names cannot be used.
 pub(crate) fn extensions(
-    args: &Args,
-    environment: &Environment,
-    paths: &Paths,
-    settings: &Settings,
-    trusted: bool,
+    start: &Start,
     keys: &[String],
+    ask: Option<Arc<dyn Ask>>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Arc<dyn Extension>>, Failure> {
+    let Start { args, environment, paths, settings, trusted } = start;
     let pass = settings.tools().pass_through;
     let environment = Arc::new(Filter { pass: &pass, keys }.apply(environment.variables()));
     let mut found: Vec<Arc<dyn Extension>> = Vec::new();
@@ -51,7 +49,7 @@ pub(crate) fn extensions(
     let (rules, told) = Rules::read(&settings.get("permissions"));
     warnings.extend(told);
     if !rules.is_empty() {
-        found.push(Arc::new(Permissions::new(rules, std::env::home_dir(), None)));
+        found.push(Arc::new(Permissions::new(rules, std::env::home_dir(), ask)));
     }
     Ok(found)
 }

@@ -104,7 +104,10 @@ fn run(args: &Args) -> Result<u8, Failure> {
         if args.has("list-models") {
             return commands::list_models(args, &environment, &paths, &config).await;
         }
-        assemble::run(args, &environment, &paths, config, &mut timing).await
+        let config::Config { settings, warnings, trusted } = config;
+        let (args, environment, paths) = (args.clone(), environment.clone(), paths.clone());
+        let start = assemble::Start { args, environment, paths, settings, trusted };
+        assemble::run(start, warnings, &mut timing).await
     });
     // A write to a pipe that nobody reads must not keep the process.
     runtime.shutdown_background();

@@ -304,6 +304,42 @@ impl Chooser {
         self.answers.ask(&mut self.registry, entries, &self.credentials, &self.client).await
     }
 
+    /// The models that can answer: those of providers with a key, or with none to need.
+    pub(crate) fn available(&self) -> Vec<Model> {
+        match &self.script {
+            Some(script) => vec![script.model()],
+            None => {
+                let models = self.registry.models().iter();
+                models.filter(|model| self.has_key(&model.provider)).cloned().collect()
+            }
+        }
+    }
+
+    /// The models that globs mean, in their order, each once.
+    pub(crate) fn matching(&self, globs: &[String]) -> Vec<Selection> {
+        let mut found: Vec<Selection> = Vec::new();
+        for glob in globs {
+            for selection in self.registry.select_all(glob, &|provider| self.has_key(provider)) {
+                if found.iter().all(|known| known.model.key() != selection.model.key()) {
+                    found.push(selection);
+                }
+            }
+        }
+        found
+    }
+
+    /// The model that a session had, `provider/id`.
+    ///
+    /// # Errors
+    /// It is not known, or cannot be reached.
+    pub(crate) async fn again(&self, key: &str) -> std::result::Result<Reached, ErrorInfo> {
+        let model = match &self.script {
+            Some(script) => script.model(),
+            None => self.select(key).map_err(|text| ErrorInfo::new(ErrorKind::Config, text))?.model,
+        };
+        self.connect(model).await
+    }
+
     /// A model with its provider and a key.
     pub(crate) async fn connect(&self, mut model: Model) -> std::result::Result<Reached, ErrorInfo> {
         if let Some(script) = &self.script {

@@ -1,7 +1,7 @@
 //! Skills, commands, templates and rules, as the flags and settings want them.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use sinew_agent::resource::stream::{StreamRules, StreamSettings};
 use sinew_agent::resource::{Places, ResourceOptions, Resources};
@@ -16,10 +16,20 @@ use crate::failure::Failure;
 pub(crate) struct Loaded {
     pub(crate) options: ResourceOptions,
     pub(crate) resources: Arc<Resources>,
-    /// The rules that answers are held against.
-    pub(crate) rules: Option<StreamRules>,
+    stream: StreamSettings,
+    /// What the first session takes.
+    first: Mutex<Option<StreamRules>>,
     /// What becomes of pictures that are attached.
     pub(crate) images: ImageSettings,
+}
+
+impl Loaded {
+    /// The rules that the answers of one session are held against.
+    pub(crate) fn rules(&self) -> Option<StreamRules> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // What is wrong with them was told when they were read.
+        first.or_else(|| StreamRules::new(&self.resources.rules, self.stream.clone()).0)
+    }
 }
 
 /// Finds everything. What cannot be used is told in `warnings`.
@@ -42,9 +52,9 @@ pub(crate) fn load(
     warnings.extend(resources.warnings.iter().cloned());
     let (stream, faults) = StreamSettings::new(settings);
     warnings.extend(faults);
-    let (rules, faults) = StreamRules::new(&resources.rules, stream);
+    let (first, faults) = StreamRules::new(&resources.rules, stream.clone());
     warnings.extend(faults);
-    Ok(Loaded { options, resources, rules, images: settings.tools().images })
+    Ok(Loaded { options, resources, stream, first: Mutex::new(first), images: settings.tools().images })
 }
 
 /// Where they are and which of them count.

@@ -7,12 +7,23 @@ use std::sync::Arc;
 
 use sinew::base::{Error, ErrorCode};
 use sinew_agent::clock::Clock;
-use sinew_agent::session::{self, Blobs, Found, Mask, Session, SessionOptions};
+use sinew_agent::session::{self, Blobs, Found, Listed, Mask, Scope, Session, SessionOptions};
 use sinew_agent::settings::Settings;
 
 use crate::args::Args;
 use crate::config::{Environment, Paths};
 use crate::failure::Failure;
+
+/// Where the sessions of a run are kept, and how.
+pub(crate) struct Shelf {
+    options: SessionOptions,
+    places: Places,
+    paths: Paths,
+    /// The file that remembers the session of this terminal.
+    crumb: Option<PathBuf>,
+    /// Nothing is kept.
+    in_memory: bool,
+}
 
 /// A session, and what the user should know about it.
 pub(crate) struct Begun {
@@ -81,83 +92,141 @@ fn note_folder(paths: &Paths, file: &Path) -> std::io::Result<()> {
     file.write_all(format!("{line}\n").as_bytes())
 }
 
-/// Finds or makes the session that the flags ask for.
-///
-/// # Errors
-/// No session or several fit, or another process writes it.
-pub(crate) fn begin(
-    args: &Args,
-    environment: &Environment,
-    paths: &Paths,
-    settings: &Settings,
-    clock: &Arc<dyn Clock>,
-    mask: Mask,
-) -> Result<Begun, Failure> {
-    let options = SessionOptions {
-        cwd: paths.cwd.clone(),
-        blobs: Some(Blobs::new(paths.agent.join("blobs"))),
-        sync: settings.sync(),
-        clock: Arc::clone(clock),
-        mask: Some(mask),
-    };
-    if args.has("no-session") {
-        return Ok(Begun { session: Session::in_memory(options), warnings: Vec::new() });
+impl Shelf {
+    pub(crate) fn new(
+        args: &Args,
+        environment: &Environment,
+        paths: &Paths,
+        settings: &Settings,
+        clock: &Arc<dyn Clock>,
+        mask: Mask,
+    ) -> Shelf {
+        let options = SessionOptions {
+            cwd: paths.cwd.clone(),
+            blobs: Some(Blobs::new(paths.agent.join("blobs"))),
+            sync: settings.sync(),
+            clock: Arc::clone(clock),
+            mask: Some(mask),
+        };
+        let crumb = environment.terminal().map(|terminal| session::breadcrumb_file(&paths.agent, &terminal));
+        let places = Places::find(paths, settings);
+        Shelf { options, places, paths: paths.clone(), crumb, in_memory: args.has("no-session") }
     }
-    let places = Places::find(paths, settings);
-    let crumb = environment.terminal().map(|terminal| session::breadcrumb_file(&paths.agent, &terminal));
-    let file = if args.has("continue") {
-        let last = crumb.as_deref().and_then(|crumb| remembered(crumb, &paths.cwd));
-        last.or_else(|| session::latest(&places.all, &paths.cwd).map(|listed| listed.path))
-    } else if args.has("resume") {
-        let word = args.value("resume").ok_or_else(|| {
-            Failure::usage("--resume needs an id here: --resume ID; `sinew sessions list` shows them")
-        })?;
-        Some(resolve(&places, paths, word)?)
-    } else if let Some(word) = args.value("fork") {
-        let source = resolve_any(&places, paths, word)?;
-        // Another process may be at work on it.
-        let source = Session::view(&source, options.clone()).map_err(refused)?.session;
-        Some(source.fork(&places.own, &paths.cwd).map_err(refused)?)
-    } else {
-        match args.value("session") {
-            Some("") => return Err(Failure::usage("--session needs a value: --session PATH")),
-            path => path.map(|path| paths.cwd.join(path)),
-        }
-    };
-    let begun = match file {
-        Some(file) => {
-            let opened = Session::open(&file, options).map_err(refused)?;
-            let mut warnings = opened.warnings;
-            if let Some(recovered) = opened.recovered {
-                warnings.push(format!("what could be read of it is in {}", recovered.display()));
-            }
-            Begun { session: opened.session, warnings }
-        }
-        None => fresh(&places.own, options),
-    };
-    let mut begun = begun;
-    if let Some(file) = begun.session.path()
-        && let Err(error) = note_folder(paths, file)
-    {
-        let warning = format!("{}: {error}; `sinew sessions gc` will not know of this session", paths.agent.display());
-        begun.warnings.push(warning);
-    }
-    if let (Some(crumb), Some(file)) = (&crumb, begun.session.path()) {
-        // A terminal that is not remembered is no reason to tell anybody.
-        let _ = remember(crumb, &paths.cwd, file);
-    }
-    Ok(begun)
-}
 
-/// A new session; in memory where nothing can be written.
-fn fresh(folder: &Path, options: SessionOptions) -> Begun {
-    if let Err(error) = make_private(folder) {
-        let warning = format!("{}: {error}; this session is kept in memory only", folder.display());
-        return Begun { session: Session::in_memory(options), warnings: vec![warning] };
+    /// Finds or makes the session that the flags ask for.
+    ///
+    /// # Errors
+    /// No session or several fit, or another process writes it.
+    pub(crate) fn begin(&self, args: &Args) -> Result<Begun, Failure> {
+        if self.in_memory {
+            return Ok(self.fresh());
+        }
+        let (places, paths) = (&self.places, &self.paths);
+        let file = if args.has("continue") {
+            let last = self.crumb.as_deref().and_then(|crumb| remembered(crumb, &paths.cwd));
+            last.or_else(|| session::latest(&places.all, &paths.cwd).map(|listed| listed.path))
+        } else if args.has("resume") {
+            let word = args.value("resume").ok_or_else(|| {
+                Failure::usage("--resume needs an id here: --resume ID; `sinew sessions list` shows them")
+            })?;
+            Some(resolve(places, paths, word)?)
+        } else if let Some(word) = args.value("fork") {
+            let source = resolve_any(places, paths, word)?;
+            // Another process may be at work on it.
+            let source = Session::view(&source, self.options.clone()).map_err(refused)?.session;
+            Some(source.fork(&places.own, &paths.cwd).map_err(refused)?)
+        } else {
+            match args.value("session") {
+                Some("") => return Err(Failure::usage("--session needs a value: --session PATH")),
+                path => path.map(|path| paths.cwd.join(path)),
+            }
+        };
+        match file {
+            Some(file) => self.open(&file).map_err(refused),
+            None => Ok(self.fresh()),
+        }
     }
-    let id = format!("{:016x}", options.clock.random());
-    let path = folder.join(session::file_name(options.clock.now(), &id));
-    Begun { session: Session::create(path, id, options), warnings: Vec::new() }
+
+    /// Opens a file; a missing one is a new session there.
+    ///
+    /// # Errors
+    /// It cannot be read, or another process writes it.
+    pub(crate) fn open(&self, file: &Path) -> Result<Begun, Error> {
+        let opened = Session::open(file, self.options.clone())?;
+        let mut warnings = opened.warnings;
+        if let Some(recovered) = opened.recovered {
+            warnings.push(format!("what could be read of it is in {}", recovered.display()));
+        }
+        Ok(self.noted(Begun { session: opened.session, warnings }))
+    }
+
+    /// A new session; in memory where nothing can be written.
+    pub(crate) fn fresh(&self) -> Begun {
+        let options = self.options.clone();
+        let folder = &self.places.own;
+        if self.in_memory {
+            return Begun { session: Session::in_memory(options), warnings: Vec::new() };
+        }
+        if let Err(error) = make_private(folder) {
+            let warning = format!("{}: {error}; this session is kept in memory only", folder.display());
+            return Begun { session: Session::in_memory(options), warnings: vec![warning] };
+        }
+        let id = format!("{:016x}", options.clock.random());
+        let path = folder.join(session::file_name(options.clock.now(), &id));
+        self.noted(Begun { session: Session::create(path, id, options), warnings: Vec::new() })
+    }
+
+    /// The file of a session that a client means: its path, or the start or end of its id. It is looked at, and not
+    /// changed.
+    ///
+    /// # Errors
+    /// None or several fit, or the file is no session.
+    pub(crate) fn find(&self, word: &str) -> Result<PathBuf, Error> {
+        let file = match session::resolve(&self.places.all, &self.paths.cwd, word)? {
+            Found::Here(path) => path,
+            Found::Elsewhere(listed) => listed.path,
+        };
+        self.view(&file)?;
+        Ok(file)
+    }
+
+    /// A session as it stands in its file now, beside whoever writes it.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub(crate) fn view(&self, file: &Path) -> Result<Session, Error> {
+        Ok(Session::view(file, self.options.clone())?.session)
+    }
+
+    /// The id of a session that a client means: its path or its id.
+    ///
+    /// # Errors
+    /// As for [`Shelf::find`].
+    pub(crate) fn id_of(&self, word: &str) -> Result<String, Error> {
+        Ok(self.view(&self.find(word)?)?.id().to_string())
+    }
+
+    /// The sessions of this folder that hold a message, newest first; all of them and of every folder where `all`.
+    pub(crate) fn list(&self, all: bool) -> Vec<Listed> {
+        let scope = if all { Scope::All } else { Scope::Cwd(&self.paths.cwd) };
+        let mut listed = session::list(&self.places.all, scope);
+        listed.retain(|session| all || session.has_messages);
+        listed
+    }
+
+    /// Remembers where a session is kept.
+    fn noted(&self, mut begun: Begun) -> Begun {
+        let Some(file) = begun.session.path() else { return begun };
+        if let Some(crumb) = &self.crumb {
+            // A terminal that is not remembered is no reason to tell anybody.
+            let _ = remember(crumb, &self.paths.cwd, file);
+        }
+        if let Err(error) = note_folder(&self.paths, file) {
+            let agent = self.paths.agent.display();
+            begun.warnings.push(format!("{agent}: {error}; `sinew sessions gc` will not know of this session"));
+        }
+        begun
+    }
 }
 
 fn resolve(places: &Places, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {

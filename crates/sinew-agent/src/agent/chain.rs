@@ -123,27 +123,25 @@ pub(super) async fn follow(
 impl Chain<'_> {
     async fn run(&mut self, seen: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
         let agent = self.agent;
-        let state = agent.state().clone();
-        let request = |messages| agent.request(messages);
-        let window = state.reached.model.context_window;
-        let settings = &agent.settings.compaction;
-        let able = settings.enabled && !self.full;
-        let pause = |messages: &[AgentMessage]| able && settings.limits.exceeded(context_tokens(messages), window);
+        let ask = |messages, cancel| {
+            let (provider, request) = agent.asked(messages);
+            provider.stream(request, cancel)
+        };
+        let pause = |messages: &[AgentMessage]| self.too_large(messages, &[]);
         let rules = agent.stream_rules();
         let now = || agent.clock.now();
         let watcher = rules.as_ref().map(|rules| rules.watch(&now));
         let told = Told { agent, cancel: self.cancel, failures: AtomicU32::new(self.attempt) };
         let run = Run {
-            provider: &*state.reached.provider,
-            request: &request,
-            tools: &state.tools,
+            ask: &ask,
+            tools: &|| agent.state().tools.clone(),
             extensions: &agent.extensions,
             queues: &agent.queues,
             journal: &agent.keep,
             sink: &told,
             clock: &*agent.clock,
             context: &agent.context,
-            settings: agent.settings.run,
+            settings: &|| agent.settings().run,
             pause: &pause,
             watch: watcher.as_ref().map(|watcher| watcher as &dyn Watch),
             cancel: self.cancel.child_token(),
@@ -157,7 +155,7 @@ impl Chain<'_> {
 
     async fn decide(&mut self, seen: &mut Vec<AgentMessage>, ended: Ended) -> Next {
         if ended.limited {
-            return Next::Stop(Stop::TurnLimit(self.agent.settings.run.max_turns));
+            return Next::Stop(Stop::TurnLimit(self.agent.settings().run.max_turns));
         }
         let Some(answer) = &ended.answer else { return Next::Stop(Stop::Done) };
         match answer.stop_reason {
@@ -176,7 +174,7 @@ impl Chain<'_> {
         if error.kind == ErrorKind::ContextOverflow {
             return self.overflow(seen, error).await;
         }
-        let settings = self.agent.settings.retry;
+        let settings = self.agent.settings().retry;
         self.attempt += 1;
         let delay_ms = match decide(&settings, &error, self.attempt, self.agent.clock.random()) {
             Again::No => return self.give_up(error, None).await,
@@ -202,9 +200,10 @@ impl Chain<'_> {
             })
             .await;
         self.take_back(seen).await;
+        let pause = self.agent.phases.pause(self.cancel);
         tokio::select! {
             () = tokio::time::sleep(Duration::from_millis(delay_ms)) => Next::Run(Vec::new()),
-            () = self.cancel.cancelled() => {
+            () = pause.cancelled() => {
                 let (attempt, final_error) = (self.attempt, Some("Retry cancelled".to_string()));
                 self.agent.emit(Event::AutoRetryEnd { success: false, attempt, final_error }).await;
                 Next::Stop(Stop::Aborted)
@@ -235,7 +234,7 @@ impl Chain<'_> {
 
     async fn overflow(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo) -> Next {
         let agent = self.agent;
-        if agent.settings.promotion
+        if agent.settings().promotion
             && let Some(larger) = agent.models.larger(&agent.model())
         {
             let (from, to) = (agent.model().model.key(), larger.model.key());
@@ -244,7 +243,7 @@ impl Chain<'_> {
             agent.emit(Event::ModelPromoted { from, to }).await;
             return Next::Run(Vec::new());
         }
-        if self.overflowed || !agent.settings.compaction.enabled {
+        if self.overflowed || !agent.settings().compaction.enabled {
             let why =
                 if self.overflowed { "the context is still too large after a compaction" } else { "compaction is off" };
             let message = format!("Context overflow recovery failed: {why}. {}", error.message);
@@ -279,7 +278,7 @@ impl Chain<'_> {
         }
         if large {
             let open = length || agent.open_items.as_ref().is_some_and(|items| items().is_some());
-            if compacted && agent.settings.compaction.auto_continue && open {
+            if compacted && agent.settings().compaction.auto_continue && open {
                 return Next::Run(vec![hidden(CONTINUE, "continue", agent.clock.now())]);
             }
         }
@@ -293,7 +292,7 @@ impl Chain<'_> {
             return Next::Stop(Stop::OutputLimit);
         }
         match agent.open_items.as_ref().and_then(|items| items()) {
-            Some(todos) if agent.settings.todo_reminders && self.reminders < REMINDERS => {
+            Some(todos) if agent.settings().todo_reminders && self.reminders < REMINDERS => {
                 self.reminders += 1;
                 let text = format!(
                     "These items of your list are still open:\n{todos}\nFinish them, or update the list if they are done or no longer needed."
@@ -307,7 +306,7 @@ impl Chain<'_> {
 
     /// Whether the context, with `more` behind it, leaves too little of the window.
     fn too_large(&self, seen: &[AgentMessage], more: &[AgentMessage]) -> bool {
-        let settings = &self.agent.settings.compaction;
+        let settings = &self.agent.settings().compaction;
         let window = self.agent.model().model.context_window;
         let size = context_tokens(seen) + more.iter().map(tokens).sum::<u64>();
         settings.enabled && !self.full && settings.limits.exceeded(size, window)

@@ -62,6 +62,7 @@ pub(super) async fn compact(
     instructions: Option<&str>,
     cancel: &CancellationToken,
 ) -> Result<Compacted> {
+    let cancel = &agent.phases.compaction(cancel);
     agent.emit(Event::AutoCompactionStart { reason: reason.as_str() }).await;
     let result = work(agent, seen, reason, instructions, cancel).await;
     let aborted = cancel.is_cancelled();
@@ -98,7 +99,7 @@ async fn work(
     let tokens_before = context_tokens(seen);
     let current = agent.model();
     let window = current.model.context_window;
-    let limits = agent.settings.compaction.limits;
+    let limits = agent.settings().compaction.limits;
     let context = agent.session().context(&Defaults::default())?;
     let (mut messages, ids) = (context.messages, context.entry_ids);
     let mut pruned = if reason == Reason::Manual { None } else { prune(&mut messages) };
@@ -198,7 +199,7 @@ pub(super) async fn ask(
     purpose: Purpose,
     cancel: &CancellationToken,
 ) -> Result<String> {
-    let settings = &agent.settings.compaction;
+    let settings = &agent.settings().compaction;
     let max_tokens =
         |reached: &Reached| (settings.limits.within(reached.model.context_window).reserve * 4 / 5).clamp(256, LONGEST);
     let text = |reached: &Reached| {
@@ -209,7 +210,7 @@ pub(super) async fn ask(
     };
     let mut last = Error::new(ErrorCode::Unsupported, "no model to sum up with");
     if let (Some(endpoint), Purpose::Context) = (&settings.remote_endpoint, purpose) {
-        let client = HttpClient::new(agent.settings.http.clone());
+        let client = HttpClient::new(agent.settings().http.clone());
         let prompt = text(current);
         match once_or_more(agent, cancel, || remote(&client, endpoint, &prompt, cancel)).await {
             Ok(summary) => return Ok(summary),
@@ -253,7 +254,7 @@ async fn once_or_more<F: Future<Output = std::result::Result<String, ErrorInfo>>
         };
         let failed = Error::new(ErrorCode::Io, error.message.clone());
         attempt += 1;
-        let Again::After { delay_ms } = decide(&agent.settings.retry, &error, attempt, agent.clock.random()) else {
+        let Again::After { delay_ms } = decide(&agent.settings().retry, &error, attempt, agent.clock.random()) else {
             return Err(failed);
         };
         tokio::select! {

@@ -227,6 +227,12 @@ impl Listener {
         Some(event)
     }
 
+    /// How many events wait.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.channel.lock().waiting.len()
+    }
+
     /// Bytes of events that wait, about.
     #[must_use]
     pub fn waiting_bytes(&self) -> usize {

@@ -6,6 +6,9 @@
 //! | `attend` | jobs that end and lists that are put away, beside the runs |
 //! | `chain` | what follows a run: retry, promotion, compaction, reminder, what was queued |
 //! | `compact` | asking for a summary and taking it up |
+//! | `phases` | whether it compacts or waits for another attempt, and how that alone is ended |
+//! | `record` | what happened beside the model: commands of the user |
+//! | `facts` | what there is to know of a session: counts, cost, its tree |
 //! | `retry` | whether to try again, and when |
 //! | `borrow` | another model for one prompt |
 //! | `fanout` | events to every listener, bounded |
@@ -19,11 +22,14 @@ mod attend;
 mod borrow;
 mod chain;
 mod compact;
+mod facts;
 mod fanout;
 mod handoff;
 mod keep;
 mod models;
 mod navigate;
+mod phases;
+mod record;
 mod retry;
 mod session;
 mod title;
@@ -39,9 +45,10 @@ pub use attend::Idle;
 pub use borrow::Borrowed;
 pub use chain::{Outcome, Stop};
 pub use compact::Compacted;
+pub use facts::{ContextUsage, Counts, TokenCounts, TreeNode};
 pub use fanout::{CAPACITY, CAPACITY_BYTES, Fanout, Listener};
 pub use handoff::HandedOff;
 pub use models::{Models, Reached};
 pub use navigate::{BranchSummarySettings, Branched, Leave, Moved};
 pub use retry::{Again, RetrySettings, decide};
-pub use session::{AgentSession, AgentSettings, CompactionSettings, Parts, Streaming};
+pub use session::{Accepted, AgentSession, AgentSettings, CompactionSettings, Parts, Streaming};

@@ -88,7 +88,7 @@ impl AgentSession {
         };
         let instructions = match leave {
             Leave::Silently => None,
-            Leave::AsSet => self.settings.branch_summary.enabled.then_some(None),
+            Leave::AsSet => self.settings().branch_summary.enabled.then_some(None),
             Leave::Summarised(instructions) => Some(instructions),
         };
         let mut moved = Moved { editor_text, ..Moved::default() };
@@ -115,6 +115,8 @@ impl AgentSession {
         }
         *seen = self.reread()?;
         self.restore_told(None);
+        drop(seen);
+        self.keep_recorded_if_idle();
         Ok(moved)
     }
 
@@ -127,7 +129,7 @@ impl AgentSession {
     ) -> Result<Option<(String, Files)>> {
         let current = self.model();
         let window = current.model.context_window;
-        let room = window.saturating_sub(self.settings.branch_summary.reserve.min(window / 4));
+        let room = window.saturating_sub(self.settings().branch_summary.reserve.min(window / 4));
         let mut files = Files::default();
         let mut messages = Vec::new();
         for entry in left {

@@ -9,7 +9,7 @@ use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::http::HttpConfig;
 use sinew_llm::message::{AgentMessage, LlmMessage};
 use sinew_llm::model::ThinkingLevel;
-use sinew_llm::provider::{CacheRetention, PromptPart, Request, ToolChoice, ToolDef};
+use sinew_llm::provider::{CacheRetention, PromptPart, Provider, Request, ToolChoice, ToolDef};
 use tokio_util::sync::CancellationToken;
 
 use super::chain::{self, Outcome, Stop};
@@ -18,6 +18,8 @@ use super::fanout::{Fanout, Listener};
 use super::keep::Keep;
 use super::models::{Models, Reached};
 use super::navigate::BranchSummarySettings;
+use super::phases::Phases;
+use super::record::Recorded;
 use super::retry::RetrySettings;
 use crate::clock::Clock;
 use crate::compaction::Limits;
@@ -143,7 +145,7 @@ pub struct AgentSession {
     pub(super) extensions: Vec<Arc<dyn Extension>>,
     pub(super) queues: Queues,
     pub(super) fanout: Fanout,
-    pub(super) settings: AgentSettings,
+    settings: Mutex<Arc<AgentSettings>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) context: Context,
     pub(super) open_items: Option<Arc<dyn Fn() -> Option<Value> + Send + Sync>>,
@@ -153,6 +155,32 @@ pub struct AgentSession {
     cancel: Mutex<CancellationToken>,
     /// What the user should know of pictures that are gone, and whether they know it.
     missing: (OnceLock<String>, AtomicBool),
+    pub(super) phases: Phases,
+    /// What was recorded while a run held the conversation.
+    pub(super) recorded: Recorded,
+}
+
+/// A prompt that was taken: it runs, or waits in a queue, and nobody else may run before it has.
+#[must_use = "nothing runs until somebody waits for it"]
+pub struct Accepted<'a> {
+    agent: &'a AgentSession,
+    run: Option<(Seen<'a>, Vec<AgentMessage>, CancellationToken)>,
+}
+
+impl Accepted<'_> {
+    /// Whether it begins a run; else it waits for the one that is active.
+    #[must_use]
+    pub fn runs(&self) -> bool {
+        self.run.is_some()
+    }
+
+    /// Resolves when nothing else will happen; at once where the prompt waits in a queue.
+    pub async fn run(self) -> Outcome {
+        match self.run {
+            Some((seen, messages, cancel)) => self.agent.work(seen, messages, cancel).await,
+            None => Outcome::queued(),
+        }
+    }
 }
 
 impl AgentSession {
@@ -197,13 +225,15 @@ impl AgentSession {
             extensions,
             queues,
             fanout: Fanout::default(),
-            settings,
+            settings: Mutex::new(Arc::new(settings)),
             clock,
             context,
             open_items,
             rules: Mutex::default(),
             cancel: Mutex::new(CancellationToken::new()),
             missing: (missing, AtomicBool::new(false)),
+            phases: Phases::default(),
+            recorded: Recorded::default(),
         }
     }
 
@@ -211,6 +241,20 @@ impl AgentSession {
     /// system, which takes it back at once where freeing each text would take long.
     pub fn leave(mut self) {
         std::mem::forget(std::mem::take(self.messages.get_mut()));
+    }
+
+    /// What holds now.
+    #[must_use]
+    pub fn settings(&self) -> Arc<AgentSettings> {
+        Arc::clone(&self.settings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Changes what holds, for what is decided from now on; the session does not remember it.
+    pub fn change_settings(&self, change: impl FnOnce(&mut AgentSettings)) {
+        let mut settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let settings = Arc::make_mut(&mut settings);
+        change(settings);
+        self.queues.set_modes(settings.steering_mode, settings.follow_up_mode);
     }
 
     /// Events from now on.
@@ -225,19 +269,27 @@ impl AgentSession {
     /// # Errors
     /// A run is active and `streaming` is none, or the queue is full.
     pub async fn prompt(&self, messages: Vec<AgentMessage>, streaming: Option<Streaming>) -> Result<Outcome> {
-        let Ok(seen) = self.messages.try_lock() else {
-            let Some(streaming) = streaming else {
-                let text = "Agent is already processing. Use streamingBehavior \"steer\" or \"followUp\".";
-                return Err(Error::new(ErrorCode::InvalidState, text));
-            };
-            self.queue_prompt(messages, streaming).await?;
-            // The run may have ended between the look and the queue: then nobody else would take the message up.
-            return Ok(match self.waiting() {
-                Some((seen, queued)) => self.work(seen, queued).await,
-                None => Outcome::queued(),
-            });
+        Ok(self.accept(messages, streaming).await?.run().await)
+    }
+
+    /// Takes a prompt as [`AgentSession::prompt`] does, and leaves it to the caller when its run begins. Where no run
+    /// is active it waits for nothing, and from then on [`AgentSession::abort`] ends the run that is to come.
+    ///
+    /// # Errors
+    /// As for [`AgentSession::prompt`].
+    pub async fn accept(&self, messages: Vec<AgentMessage>, streaming: Option<Streaming>) -> Result<Accepted<'_>> {
+        if let Ok(seen) = self.messages.try_lock() {
+            let run = Some((seen, messages, self.begin()));
+            return Ok(Accepted { agent: self, run });
+        }
+        let Some(streaming) = streaming else {
+            let text = "Agent is already processing. Use streamingBehavior \"steer\" or \"followUp\".";
+            return Err(Error::new(ErrorCode::InvalidState, text));
         };
-        Ok(self.work(seen, messages).await)
+        self.queue_prompt(messages, streaming).await?;
+        // The run may have ended between the look and the queue: then nobody else would take the message up.
+        let run = self.waiting().map(|(seen, queued)| (seen, queued, self.begin()));
+        Ok(Accepted { agent: self, run })
     }
 
     /// What is queued while nothing runs, and the right to run it.
@@ -248,23 +300,25 @@ impl AgentSession {
     }
 
     /// Works until nothing else will happen, and says so.
-    async fn work(&self, mut seen: Seen<'_>, mut prompts: Vec<AgentMessage>) -> Outcome {
+    ///
+    /// `cancel` is one for all that follows: an abort between two runs ends the second.
+    async fn work(&self, mut seen: Seen<'_>, mut prompts: Vec<AgentMessage>, cancel: CancellationToken) -> Outcome {
         let mut messages = Vec::new();
-        // One for all that follows: an abort between two runs ends the second.
-        let cancel = CancellationToken::new();
-        *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
         if let Some(missing) = self.missing.0.get()
             && !self.missing.1.swap(true, Ordering::Relaxed)
         {
             self.warn(missing.clone()).await;
         }
         let outcome = loop {
+            self.keep_recorded(&mut seen);
             let outcome = chain::follow(self, &mut seen, prompts, &cancel).await;
             messages.extend(outcome.messages.iter().cloned());
             if let Some(error) = self.keep.untold() {
                 self.warn(format!("The session is no longer saved: {error}")).await;
             }
+            self.keep_recorded(&mut seen);
             drop(seen);
+            self.keep_recorded_if_idle();
             // What was queued after the last look, before others could see that the run is over.
             let done = matches!(outcome.stop, Stop::Done | Stop::OutputLimit) && !cancel.is_cancelled();
             let Some(next) = done.then(|| self.waiting()).flatten() else { break outcome };
@@ -272,7 +326,7 @@ impl AgentSession {
             self.queue_changed().await;
         };
         self.emit(Event::AgentSettled {}).await;
-        if self.settings.titles && matches!(outcome.stop, Stop::Done | Stop::OutputLimit) {
+        if self.settings().titles && matches!(outcome.stop, Stop::Done | Stop::OutputLimit) {
             // The next prompt may come meanwhile. A session without title is none the worse, and the next answer
             // asks again.
             let _ = self.give_title().await;
@@ -322,9 +376,11 @@ impl AgentSession {
     pub async fn compact(&self, instructions: Option<&str>) -> Result<Compacted> {
         self.abort();
         let mut seen = self.messages.lock().await;
-        let cancel = CancellationToken::new();
-        *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
-        compact::compact(self, &mut seen, compact::Reason::Manual, instructions, &cancel).await
+        let cancel = self.begin();
+        let compacted = compact::compact(self, &mut seen, compact::Reason::Manual, instructions, &cancel).await;
+        drop(seen);
+        self.keep_recorded_if_idle();
+        compacted
     }
 
     /// The right to change what the model has seen, while no run is active.
@@ -356,7 +412,12 @@ impl AgentSession {
         self.cancel.lock().unwrap_or_else(PoisonError::into_inner).child_token()
     }
 
-    /// Whether a run is active.
+    /// Resolves when no run is active.
+    pub async fn idled(&self) {
+        drop(self.messages.lock().await);
+    }
+
+    /// Whether a run is active, or something that stands in its place: a compaction, a summary, a handoff.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.messages.try_lock().is_err()
@@ -366,6 +427,31 @@ impl AgentSession {
     #[must_use]
     pub fn model(&self) -> Reached {
         self.state().reached.clone()
+    }
+
+    /// How much the model is asked to think: what was set, as far as the model knows it.
+    #[must_use]
+    pub fn thinking(&self) -> ThinkingLevel {
+        let state = self.state();
+        state.reached.model.clamp_level(state.thinking)
+    }
+
+    /// The parts of the system prompt.
+    #[must_use]
+    pub fn system(&self) -> Vec<String> {
+        self.state().system.clone()
+    }
+
+    /// What the model may call.
+    #[must_use]
+    pub fn tools(&self) -> Toolset {
+        self.state().tools.clone()
+    }
+
+    /// The texts of what waits to be said: steering, then follow-ups.
+    #[must_use]
+    pub fn queued(&self) -> (Vec<String>, Vec<String>) {
+        self.queues.texts()
     }
 
     /// Uses another model from the next request on, and says so in the session; a `role` that is not `default` is for
@@ -436,13 +522,19 @@ impl AgentSession {
 
     /// The request for `messages` as things stand. Equal inputs give equal requests, byte for byte on the wire.
     pub(super) fn request(&self, messages: Vec<Arc<LlmMessage>>) -> Request {
+        self.asked(messages).1
+    }
+
+    /// Who answers now, and the request for it.
+    pub(super) fn asked(&self, messages: Vec<Arc<LlmMessage>>) -> (Arc<dyn Provider>, Request) {
+        let settings = self.settings();
         let State { reached, thinking, system, tools } = self.state().clone();
         let tools = tools.all().iter().filter(|tool| !tool.flags().hidden).map(|tool| ToolDef {
             name: tool.name().to_string(),
             description: tool.description().to_string(),
             parameters: tool.parameters(),
         });
-        Request {
+        let request = Request {
             thinking: reached.model.clamp_level(thinking),
             model: reached.model,
             auth: reached.auth,
@@ -450,12 +542,13 @@ impl AgentSession {
             messages,
             tools: tools.collect(),
             tool_choice: ToolChoice::Auto,
-            thinking_budgets: self.settings.thinking_budgets.clone(),
-            max_tokens: self.settings.max_tokens,
+            thinking_budgets: settings.thinking_budgets.clone(),
+            max_tokens: settings.max_tokens,
             session_id: Some(self.context.session.clone()),
-            cache: self.settings.cache,
+            cache: settings.cache,
             timestamp: self.clock.now(),
             ..Request::default()
-        }
+        };
+        (reached.provider, request)
     }
 }

@@ -28,10 +28,11 @@ struct Job<'a> {
 /// `correction` may put words in front of them.
 pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Correction) -> Vec<AgentMessage> {
     let batch = run.cancel.child_token();
+    let settings = (run.settings)();
     let outputs = async {
         let mut jobs: Vec<Job<'_>> = calls.iter().map(|call| Job { call, prepared: None }).collect();
         let mut outputs = Vec::with_capacity(jobs.len());
-        if run.settings.execution == ToolExecution::Parallel {
+        if settings.execution == ToolExecution::Parallel {
             for job in &mut jobs {
                 job.prepared = Some(call::prepare(run, job.call).await);
             }
@@ -39,7 +40,7 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
         let mut rest = jobs.into_iter().peekable();
         while let Some(first) = rest.next() {
             let mut wave = vec![first];
-            if run.settings.execution == ToolExecution::Parallel && is_shared(&wave[0]) {
+            if settings.execution == ToolExecution::Parallel && is_shared(&wave[0]) {
                 while let Some(next) = rest.next_if(is_shared) {
                     wave.push(next);
                 }
@@ -49,7 +50,7 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
         outputs
     };
     let steered = async {
-        match run.settings.interrupt {
+        match settings.interrupt {
             Interrupt::Immediate => run.queues.steered().await,
             Interrupt::Wait => std::future::pending().await,
         }
@@ -87,7 +88,7 @@ fn is_shared(job: &Job<'_>) -> bool {
 /// Runs jobs side by side; their starts are told in source order, before any of them runs.
 async fn run_wave(run: &Run<'_>, wave: Vec<Job<'_>>, batch: &CancellationToken) -> Vec<ToolOutput> {
     for job in &wave {
-        let intent = run.tools.find(&job.call.name).and_then(|tool| tool.intent(&job.call.arguments));
+        let intent = (run.tools)().find(&job.call.name).and_then(|tool| tool.intent(&job.call.arguments));
         run.emit(Event::ToolExecutionStart {
             tool_call_id: job.call.id.clone(),
             tool_name: job.call.name.clone(),

@@ -34,8 +34,9 @@ pub(super) enum Prepared {
 /// Looks a call up, mends and checks its arguments, and asks the hooks.
 pub(super) async fn prepare(run: &Run<'_>, call: &ToolCall) -> Prepared {
     let refused = |text: String| Prepared::Refused(ToolOutput::error(text));
-    let Some(tool) = run.tools.find(&call.name).cloned() else {
-        return refused(format!("Tool {} not found. Available: {}", call.name, run.tools.names().join(", ")));
+    let tools = (run.tools)();
+    let Some(tool) = tools.find(&call.name).cloned() else {
+        return refused(format!("Tool {} not found. Available: {}", call.name, tools.names().join(", ")));
     };
     if let Some(reason) = &call.invalid_arguments {
         return refused(format!("Invalid JSON in tool arguments: {reason}"));
@@ -53,7 +54,14 @@ pub(super) async fn prepare(run: &Run<'_>, call: &ToolCall) -> Prepared {
     }
     let context = run.context();
     for extension in run.extensions {
-        let asked = hook::ask(&run.cancel, async { extension.before_tool_call(&call, &context).await });
+        let hook = async { extension.before_tool_call(&call, &context).await };
+        let asked = async {
+            if extension.asks_person() {
+                hook::ask_person(&run.cancel, hook).await
+            } else {
+                hook::ask(&run.cancel, hook).await
+            }
+        };
         let verdict = tokio::select! {
             verdict = asked => verdict,
             () = run.cancel.cancelled() => return refused("Operation aborted".into()),

@@ -20,7 +20,7 @@ impl Guard {
         let content = &partial.message().content;
         let at = content.len().checked_sub(1)?;
         let Block::ToolCall(ToolCall { name, partial_json: Some(text), .. }) = &content[at] else { return None };
-        let tool = run.tools.find(name).filter(|tool| tool.guards())?;
+        let tool = (run.tools)().find(name).filter(|tool| tool.guards()).cloned()?;
         let whole = finished(&partial_json::parse(text));
         let looked = Some((at, whole));
         if self.looked == looked {

@@ -17,6 +17,12 @@ const GRACE: Duration = Duration::from_millis(100);
 /// What a hook gives, or why it gave nothing. `hook` is the call itself, inside a future: one that panics before it
 /// returns its future fails like any other.
 pub(crate) async fn ask<T>(cancel: &CancellationToken, hook: impl Future<Output = T>) -> Result<T, String> {
+    let limited = tokio::time::timeout(LIMIT, ask_person(cancel, hook)).await;
+    limited.unwrap_or_else(|_| Err(format!("no answer within {} s", LIMIT.as_secs())))
+}
+
+/// The same for a hook that waits for a person, who may take any time.
+pub(crate) async fn ask_person<T>(cancel: &CancellationToken, hook: impl Future<Output = T>) -> Result<T, String> {
     let answer = AssertUnwindSafe(hook).catch_unwind();
     let ended = async {
         cancel.cancelled().await;
@@ -26,6 +32,5 @@ pub(crate) async fn ask<T>(cancel: &CancellationToken, hook: impl Future<Output 
         biased;
         answer = answer => answer.map_err(|panic| panic_text(panic.as_ref())),
         () = ended => Err("the run ended before it answered".into()),
-        () = tokio::time::sleep(LIMIT) => Err(format!("no answer within {} s", LIMIT.as_secs())),
     }
 }

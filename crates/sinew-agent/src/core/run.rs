@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use sinew_llm::event::EventStream;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block, LlmMessage, StopReason, ToolResultMessage};
-use sinew_llm::provider::{Provider, Request};
 use tokio_util::sync::CancellationToken;
 
 use super::batch;
@@ -136,12 +136,11 @@ impl Default for RunSettings {
 
 /// One run, and all that it needs of the world.
 pub struct Run<'a> {
-    /// Who answers.
-    pub provider: &'a dyn Provider,
-    /// Makes the request of a turn; asked anew for each, so that a change of model or tools takes effect.
-    pub request: &'a (dyn Fn(Vec<Arc<LlmMessage>>) -> Request + Send + Sync),
-    /// What the model may call.
-    pub tools: &'a Toolset,
+    /// Sends the request of a turn to who answers it; both are looked up anew for each, so that a change of model or
+    /// tools takes effect.
+    pub ask: &'a (dyn Fn(Vec<Arc<LlmMessage>>, CancellationToken) -> EventStream + Send + Sync),
+    /// What the model may call now.
+    pub tools: &'a (dyn Fn() -> Toolset + Send + Sync),
     /// Who may look and change.
     pub extensions: &'a [Arc<dyn Extension>],
     /// What the user says meanwhile.
@@ -154,8 +153,8 @@ pub struct Run<'a> {
     pub clock: &'a dyn Clock,
     /// What extensions know of the session.
     pub context: &'a Context,
-    /// What the user has set.
-    pub settings: RunSettings,
+    /// What the user has set; asked where it counts, so that a change takes effect.
+    pub settings: &'a (dyn Fn() -> RunSettings + Send + Sync),
     /// Asked after each turn that has tool results: true ends the run there, to be taken up by another.
     pub pause: &'a (dyn Fn(&[AgentMessage]) -> bool + Send + Sync),
     /// Reads the answers while they come.
@@ -214,8 +213,9 @@ impl Run<'_> {
         self.emit(Event::AgentStart).await;
         self.add(messages, prompts).await;
         loop {
-            if self.settings.max_turns > 0 && self.turns >= self.settings.max_turns {
-                self.emit(Event::LimitReached { max_turns: self.settings.max_turns }).await;
+            let max_turns = (self.settings)().max_turns;
+            if max_turns > 0 && self.turns >= max_turns {
+                self.emit(Event::LimitReached { max_turns }).await;
                 ended.limited = true;
                 break;
             }
@@ -269,15 +269,16 @@ impl Run<'_> {
         if let Some(watch) = self.watch {
             watch.turn_start();
         }
-        let request = (self.request)(self.seen(messages, &mut known.repaired).await);
+        let seen = self.seen(messages, &mut known.repaired).await;
         let cancel = self.cancel.child_token();
-        let stream = self.provider.stream(request, cancel.clone());
+        let stream = (self.ask)(seen, cancel.clone());
         let Answered { message: mut answer, interrupted, doomed } = bridge::answer(self, stream, &cancel).await;
         let interrupted = interrupted && !self.cancel.is_cancelled();
         tell_ids_apart(&mut answer, &mut known.ids);
+        let tools = (self.tools)();
         for block in &mut answer.content {
             if let Block::ToolCall(call) = block
-                && let Some(meant) = self.tools.meant(&call.name)
+                && let Some(meant) = tools.meant(&call.name)
             {
                 call.name = meant.into();
             }

@@ -102,18 +102,17 @@ impl Stage {
     }
 
     pub(super) async fn run_with(&self, provider: &dyn Provider, messages: &mut Vec<AgentMessage>) -> Ended {
-        let request = |messages| Request { messages, ..Request::default() };
+        let ask = |messages, cancel| provider.stream(Request { messages, ..Request::default() }, cancel);
         let run = Run {
-            provider,
-            request: &request,
-            tools: &self.tools,
+            ask: &ask,
+            tools: &|| self.tools.clone(),
             extensions: &self.extensions,
             queues: &self.queues,
             journal: &self.kept,
             sink: &self.kept,
             clock: &self.clock,
             context: &self.context,
-            settings: self.settings,
+            settings: &|| self.settings,
             pause: &|_| false,
             watch: self.watch.as_deref(),
             cancel: self.cancel.clone(),

@@ -36,7 +36,7 @@ use sinew_llm::message::ToolCall;
 
 use crate::extension::{Context, Extension, Verdict};
 use crate::tool::Boxed;
-use crate::tools::{Ask, Choice, Question};
+use crate::tools::Ask;
 use lines::Line;
 use pattern::Pattern;
 
@@ -253,6 +253,10 @@ impl Extension for Permissions {
         "permissions".into()
     }
 
+    fn asks_person(&self) -> bool {
+        self.ask.is_some()
+    }
+
     fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
         Box::pin(async move {
             let denied = |rule: String| Ok(Verdict::Block(format!("Denied by permission rule: {rule}")));
@@ -262,20 +266,11 @@ impl Extension for Permissions {
                 Answer::Asks(rule) => rule,
             };
             let Some(ask) = self.ask.as_ref().filter(|_| context.has_ui) else { return denied(rule) };
-            let choice = |label: &str| Choice { label: label.into(), description: None };
-            let question = Question {
-                id: None,
-                question: format!("{} {}\nThe rule {rule} asks. May it run?", call.name, call.arguments),
-                options: vec![choice(YES), choice("No")],
-                multi: false,
-                recommended: None,
-            };
-            match ask.ask(&[question]).await.as_deref() {
-                Some([answer]) if answer == YES => Ok(Verdict::Allow),
-                _ => denied(rule),
+            let title = format!("{} {}", call.name, call.arguments);
+            match ask.confirm(&title, &format!("The rule {rule} asks. May it run?")).await {
+                true => Ok(Verdict::Allow),
+                false => denied(rule),
             }
         })
     }
 }
-
-const YES: &str = "Yes";

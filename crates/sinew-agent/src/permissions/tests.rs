@@ -4,6 +4,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::tools::Question;
 
 fn rules(value: Value) -> Rules {
     let (rules, warnings) = Rules::read(&value);

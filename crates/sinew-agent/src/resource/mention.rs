@@ -100,6 +100,25 @@ impl Attacher<'_> {
         attached
     }
 
+    /// Makes a picture fit what providers take, as those that are attached.
+    ///
+    /// # Errors
+    /// It is no picture that can be shown, or pictures are switched off.
+    pub fn image(&self, bytes: &[u8]) -> Result<Block, String> {
+        if self.images.block_images {
+            return Err("pictures are switched off (images.blockImages)".into());
+        }
+        if bytes.len() as u64 > PICTURE {
+            return Err(format!("{} is above 20 MB", size_text(bytes.len() as u64)));
+        }
+        match picture_block(bytes, self.images.auto_resize, &self.cancel) {
+            Ok((_, Some(block))) => Ok(block),
+            Ok((reason, None)) => Err(reason),
+            Err(ToolError::Failed(reason)) => Err(reason),
+            Err(ToolError::Aborted) => Err("it was ended".into()),
+        }
+    }
+
     /// Attaches one file or folder.
     ///
     /// # Errors

@@ -345,6 +345,29 @@ impl Kind {
 }
 
 impl Body {
+    /// The `type` of the entry.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        match self {
+            Body::Message { .. } => "message",
+            Body::ThinkingLevelChange { .. } => "thinking_level_change",
+            Body::ModelChange { .. } => "model_change",
+            Body::ServiceTierChange { .. } => "service_tier_change",
+            Body::Compaction { .. } => "compaction",
+            Body::BranchSummary { .. } => "branch_summary",
+            Body::Custom { .. } => "custom",
+            Body::CustomMessage { .. } => "custom_message",
+            Body::Label { .. } => "label",
+            Body::TtsrInjection { .. } => "ttsr_injection",
+            Body::SessionInit { .. } => "session_init",
+            Body::ModeChange { .. } => "mode_change",
+            Body::McpToolSelection { .. } => "mcp_tool_selection",
+            Body::SessionInfo { .. } => "session_info",
+            Body::Prune { .. } => "prune",
+            Body::Other(fields) => fields.get("type").and_then(Value::as_str).unwrap_or_default(),
+        }
+    }
+
     /// The `type` of the entry as the file has it.
     pub(super) fn kind(&self) -> Kind {
         match self {

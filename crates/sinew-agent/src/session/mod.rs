@@ -52,5 +52,5 @@ pub use gc::collect;
 pub use list::{Found, Listed, Scope, latest, list, resolve};
 pub use open::Opened;
 pub use place::{breadcrumb_file, file_name, folder_name};
-pub use store::{Mask, Session, SessionOptions};
+pub use store::{Mask, Session, SessionOptions, USER_TODO};
 pub use writer::Sync;

@@ -59,6 +59,9 @@ pub struct Session {
     failure: Option<Error>,
 }
 
+/// The type of an entry in which the user changed the list of tasks; its data has `phases`.
+pub const USER_TODO: &str = "user_todo_edit";
+
 /// Changes what is kept of an entry.
 pub type Mask = Arc<dyn Fn(Body) -> Body + Send + std::marker::Sync>;
 
@@ -340,6 +343,61 @@ impl Session {
     #[must_use]
     pub fn path_ids(&self) -> Vec<&str> {
         self.tree.path(self.tree.leaf()).into_iter().map(|at| &*self.tree.nodes[at].id).collect()
+    }
+
+    /// The ids of all entries, in file order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.tree.nodes.iter().map(|node| &*node.id)
+    }
+
+    /// How many messages [`Session::context`] has. Reads one entry at most.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn context_len(&self) -> Result<usize> {
+        let path = self.tree.path(self.tree.leaf());
+        let kind = |at: usize| self.tree.nodes[at].kind;
+        let compaction = path.iter().rposition(|&at| kind(at) == super::entry::Kind::Compaction);
+        let (mut kept, mut summaries) = (0, 0);
+        if let Some(at) = compaction
+            && let Body::Compaction { first_kept_entry_id, .. } = self.read(path[at])?.body
+        {
+            kept = path[..at].iter().position(|&at| *self.tree.nodes[at].id == *first_kept_entry_id).unwrap_or(at + 1);
+            summaries = 1;
+        }
+        Ok(summaries + path[kept..].iter().filter(|&&at| kind(at).speaks()).count())
+    }
+
+    /// The list of tasks that the branch ends with: what the tool `todo` gave last, or what the user made of it since.
+    /// The value has `phases`. Reads the branch backwards as far as it must.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn todo(&self) -> Result<Option<Value>> {
+        for at in self.tree.path(self.tree.leaf()).into_iter().rev() {
+            if let Place::Disk { offset, length } = &self.tree.nodes[at].place
+                && memchr::memmem::find(&self.line(*offset, *length as usize)?, b"todo").is_none()
+            {
+                continue;
+            }
+            match self.read(at)?.body {
+                Body::Message { message: AgentMessage::ToolResult(result) }
+                    if result.tool_name == "todo" && result.details.is_some() =>
+                {
+                    return Ok(result.details.clone());
+                }
+                Body::Custom { custom_type, data } if custom_type == USER_TODO => return Ok(Some(data)),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// Makes a session that has no file yet name another one as the one that it was made from.
+    pub fn set_parent(&mut self, id: &str) {
+        if !self.begun {
+            self.header.parent_session = Some(id.to_string());
+        }
     }
 
     /// The ids of the children of an entry, or of the roots, by time.

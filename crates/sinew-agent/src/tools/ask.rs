@@ -67,7 +67,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
     };
     let answers = tokio::select! {
         answers = ask.ask(&questions) => answers.ok_or_else(|| ToolError::Failed("User cancelled".into()))?,
-        () = limit => questions.iter().map(unanswered).collect(),
+        () = limit => questions.iter().map(Question::unanswered).collect(),
         () = cancelled(&call.cancel) => return Err(ToolError::Aborted),
     };
     let mut lines = Vec::new();
@@ -81,8 +81,11 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
     Ok(ToolOutput::text(lines.join("\n")).with_details(json!({"answers": details})))
 }
 
-/// What stands for an answer when the time is up.
-fn unanswered(question: &Question) -> String {
-    let recommended = question.recommended.and_then(|index| question.options.get(index));
-    recommended.map_or_else(|| "No answer (timed out)".to_string(), |option| option.label.clone())
+impl Question {
+    /// What stands for an answer when the time is up: the recommended option, if there is one.
+    #[must_use]
+    pub fn unanswered(&self) -> String {
+        let recommended = self.recommended.and_then(|index| self.options.get(index));
+        recommended.map_or_else(|| "No answer (timed out)".to_string(), |option| option.label.clone())
+    }
 }

@@ -180,6 +180,22 @@ async fn cancelled(cancel: &Cancel) {
 pub trait Ask: Send + Sync {
     /// One answer per question, in their order. `None`: the user cancelled.
     fn ask<'a>(&'a self, questions: &'a [Question]) -> crate::tool::Boxed<'a, Option<Vec<String>>>;
+
+    /// Whether the user says yes. A question with two answers where nothing shows it better.
+    fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> crate::tool::Boxed<'a, bool> {
+        const YES: &str = "Yes";
+        Box::pin(async move {
+            let choice = |label: &str| Choice { label: label.into(), description: None };
+            let question = Question {
+                id: None,
+                question: format!("{title}\n{message}"),
+                options: vec![choice(YES), choice("No")],
+                multi: false,
+                recommended: None,
+            };
+            matches!(self.ask(&[question]).await.as_deref(), Some([answer]) if answer == YES)
+        })
+    }
 }
 
 /// A question of the model.

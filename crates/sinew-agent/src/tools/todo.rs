@@ -204,6 +204,35 @@ impl Host {
         *self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner) = phases;
     }
 
+    /// The list.
+    #[must_use]
+    pub fn todo_phases(&self) -> Vec<Phase> {
+        self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Puts the user's list in place of the one there is, and gives what became of it: one item is in progress at most.
+    ///
+    /// # Errors
+    /// A phase or a task has no name, or a name stands twice.
+    pub fn set_todo(&self, phases: Vec<Phase>) -> Result<Vec<Phase>, String> {
+        let mut fresh: Vec<Phase> = Vec::with_capacity(phases.len());
+        for Phase { name, tasks } in phases {
+            if fresh.iter().any(|phase| phase.name == name) {
+                return Err(format!("Phase \"{name}\" already exists"));
+            }
+            let items: Vec<String> = tasks.iter().map(|task| task.content.clone()).collect();
+            add(&mut fresh, &name, &items)?;
+            if let Some(phase) = fresh.last_mut() {
+                phase.tasks = tasks;
+            }
+        }
+        settle(&mut fresh);
+        let mut phases = self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        phases.clone_from(&fresh);
+        self.todo.schedule(&phases, self.options.settings.todo_auto_clear_seconds);
+        Ok(fresh)
+    }
+
     /// The open items of the list, as objects with `content` and `status`; none where nothing is open.
     pub fn open_items(&self) -> Option<Value> {
         let phases = self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner);

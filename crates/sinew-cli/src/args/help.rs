@@ -8,6 +8,7 @@ sinew: a coding agent for the terminal
 Usage:
   sinew -p [options] [@file…] [message…]     answer and leave
   command | sinew [options] [message…]       what the command wrote goes before the message
+  sinew --mode rpc [options]                 a program drives it: commands on stdin, events on stdout
   sinew sessions list [--all]                list the sessions of this folder
   sinew sessions gc [--dry-run]              remove pictures that no session names
   sinew config get [KEY] | set KEY VALUE     what holds; change your settings

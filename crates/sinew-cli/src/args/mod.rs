@@ -12,7 +12,7 @@ pub(crate) use help::help;
 pub(crate) use table::{FLAGS, Flag, Takes};
 
 /// What the user wrote.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Args {
     given: Vec<(&'static Flag, Option<String>)>,
     /// Everything that is no flag, in order.
@@ -116,7 +116,15 @@ fn check(args: &Args) -> Result<(), String> {
     }
     match args.value("mode") {
         None | Some("text" | "json") => {}
-        Some("rpc") => return Err("--mode rpc is not available yet in this version".into()),
+        // What a client says comes on standard input, one command per line.
+        Some("rpc") => {
+            if let Some(word) = args.words.first() {
+                let what = if word.starts_with('@') { "file" } else { "message" };
+                return Err(format!(
+                    "--mode rpc takes no {what} ({word}): send {{\"type\":\"prompt\",\"message\":…}} on standard input"
+                ));
+            }
+        }
         Some(other) => return Err(format!("--mode {other}: unknown mode; use text, json or rpc")),
     }
     if let Some(level) = args.value("thinking")

@@ -69,7 +69,7 @@ use Takes::{Nothing, Optional, Value};
 #[rustfmt::skip]
 pub(crate) static FLAGS: &[Flag] = &[
     flag(Output, "p", "print", Nothing, "answer on stdout and leave"),
-    flag(Output, "", "mode", Value("text|json"), "text for people, json for programs: one event per line"),
+    flag(Output, "", "mode", Value("text|json|rpc"), "text for people, json: one event per line, rpc: commands on stdin, events on stdout"),
     flag(Output, "", "verbose", Nothing, "show tools and thoughts on stderr, and every warning"),
     flag(Output, "", "export", Value("IN [OUT]"), "write a session, named by its file or id, as one HTML file"),
     flag(Output, "", "list-models", Optional("FILTER"), "list the models and leave"),

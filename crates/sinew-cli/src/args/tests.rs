@@ -21,7 +21,8 @@ fn wrong_lines_say_what_is_wrong() {
     refused("--model --print", "--model needs a value");
     refused("--max-turns many", "--max-turns needs a whole number, not \"many\"");
     refused("--mode xml", "unknown mode");
-    refused("--mode rpc", "not available yet");
+    refused("--mode rpc @file", "--mode rpc takes no file (@file): send");
+    refused("--mode rpc hello", "--mode rpc takes no message (hello): send");
     refused("--theme a", "--theme is not available yet");
     refused("-e a", "--extension is not available yet");
     refused("--thinking loud", "unknown level");

@@ -33,6 +33,18 @@ impl Lines {
     }
 }
 
+/// An event as a line, without its end; with `partials` a snapshot of the message stands in each of its updates.
+pub(super) fn line(event: &Event, partials: bool) -> io::Result<Vec<u8>> {
+    if let (Event::MessageUpdate { .. }, false) = (event, partials) {
+        let mut value = serde_json::to_value(event)?;
+        if let Value::Object(fields) = &mut value {
+            fields.shift_remove("message");
+        }
+        return Ok(serde_json::to_vec(&value)?);
+    }
+    Ok(serde_json::to_vec(event)?)
+}
+
 impl Show for Lines {
     fn begin(&mut self, header: &Value) -> io::Result<()> {
         self.line(serde_json::to_vec(header)?)
@@ -48,16 +60,9 @@ impl Show for Lines {
                 self.ended = Some(serde_json::to_vec(event)?);
                 return Ok(());
             }
-            Event::MessageUpdate { .. } if !self.partials => {
-                let mut value = serde_json::to_value(event)?;
-                if let Value::Object(fields) = &mut value {
-                    fields.shift_remove("message");
-                }
-                return self.line(serde_json::to_vec(&value)?);
-            }
             _ => {}
         }
-        self.line(serde_json::to_vec(event)?)
+        self.line(line(event, self.partials)?)
     }
 
     fn end(&mut self) -> io::Result<()> {

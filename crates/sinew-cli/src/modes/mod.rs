@@ -2,6 +2,7 @@
 
 mod json;
 mod print;
+pub(crate) mod rpc;
 
 use std::io::{self, Write};
 use std::pin::Pin;

@@ -20,7 +20,7 @@ fn wrong_lines_end_with_2_and_say_what_is_wrong() {
     let script = "script.jsonl";
     check(&stage, &["--verion"], 2, "", "unknown flag --verion; did you mean --version?");
     check(&stage, &["-p", "--script", script], 2, "", "No prompt given.");
-    check(&stage, &["-p", "--mode", "rpc", "hi"], 2, "", "--mode rpc is not available yet");
+    check(&stage, &["-p", "--mode", "rpc", "hi"], 2, "", "--mode rpc takes no message (hi)");
     check(&stage, &["-p", "--theme", "x", "hi"], 2, "", "--theme is not available yet");
     check(&stage, &["mcp", "list"], 2, "", "`sinew mcp` is not available yet");
     check(&stage, &["-p", "--cwd", "no/such", "hi"], 2, "", "--cwd ");
@@ -228,7 +228,8 @@ fn a_log_and_times_are_written_where_they_are_asked_for() {
 fn help_names_what_works() {
     let stage = Stage::new();
     let help = stage.run(&["--help"]).stdout;
-    for later in ["rpc", "--theme", "--mcp", "--extension"] {
+    assert!(help.contains("--mode text|json|rpc"), "{help}");
+    for later in ["--theme", "--mcp", "--extension"] {
         assert!(!help.contains(later), "{later}");
     }
     // Switching off what is not there is no error.

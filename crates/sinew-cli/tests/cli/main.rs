@@ -1,6 +1,7 @@
 //! The real program: what it writes, how it ends, what it leaves.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod client;
 mod config;
 mod disk;
 mod export;
@@ -9,6 +10,7 @@ mod json;
 mod lines;
 mod models;
 mod resources;
+mod rpc;
 mod secrets;
 mod sessions;
 mod signals;

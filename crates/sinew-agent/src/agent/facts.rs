@@ -1,0 +1,255 @@
+//! What there is to know of a session: counts, cost, how full the window is, its tree.
+
+use serde::Serialize;
+use sinew::base::Result;
+use sinew_llm::message::{AgentMessage, Usage};
+
+use super::session::AgentSession;
+use crate::compaction::context_tokens;
+use crate::session::{Body, Defaults};
+use crate::tools::Phase;
+
+/// Characters of an entry that a tree shows.
+const SHOWN: usize = 200;
+
+/// What a session holds, over all of its branches: what was left was paid for as well.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Counts {
+    /// Messages of the user.
+    pub user_messages: usize,
+    /// Answers.
+    pub assistant_messages: usize,
+    /// Calls in them.
+    pub tool_calls: usize,
+    /// Their results.
+    pub tool_results: usize,
+    /// Messages of all kinds.
+    pub total_messages: usize,
+    /// Tokens of all answers.
+    pub tokens: TokenCounts,
+    /// US dollars.
+    pub cost: f64,
+}
+
+/// Tokens by kind.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TokenCounts {
+    /// Sent.
+    pub input: u64,
+    /// Answered.
+    pub output: u64,
+    /// Read from a cache.
+    pub cache_read: u64,
+    /// Put into a cache.
+    pub cache_write: u64,
+    /// All of them.
+    pub total: u64,
+}
+
+/// How full the window is.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ContextUsage {
+    /// Tokens of the context, about.
+    pub tokens: u64,
+    /// The window of the model.
+    pub context_window: u64,
+    /// The part of it, from 0 to 100.
+    pub percent: f64,
+}
+
+/// An entry as a tree shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TreeNode {
+    /// Its id.
+    pub id: String,
+    /// The entry before it; none for a root.
+    pub parent_id: Option<String>,
+    /// The `type` in the file.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// When it was made, ISO.
+    pub timestamp: String,
+    /// The role of a message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub role: Option<&'static str>,
+    /// How it begins, on one line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// What the user called it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<String>,
+}
+
+impl AgentSession {
+    /// Reads the whole session and counts.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn counts(&self) -> Result<Counts> {
+        let session = self.session();
+        let mut counts = Counts::default();
+        for id in session.ids() {
+            let Some(message) = session.entry(id)?.into_message() else { continue };
+            counts.total_messages += 1;
+            match message {
+                AgentMessage::User(_) => counts.user_messages += 1,
+                AgentMessage::ToolResult(_) => counts.tool_results += 1,
+                AgentMessage::Assistant(answer) => {
+                    counts.assistant_messages += 1;
+                    counts.tool_calls += answer.tool_calls().count();
+                    counts.add(&answer.usage);
+                }
+                _ => {}
+            }
+        }
+        Ok(counts)
+    }
+
+    /// How full the window of the model is; none where the model tells no window.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn context_usage(&self) -> Result<Option<ContextUsage>> {
+        let context_window = self.model().model.context_window;
+        if context_window == 0 {
+            return Ok(None);
+        }
+        let tokens = context_tokens(&self.conversation()?);
+        let percent = tokens as f64 * 100.0 / context_window as f64;
+        Ok(Some(ContextUsage { tokens, context_window, percent }))
+    }
+
+    /// What the model sees of the conversation, also while a run is active.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn conversation(&self) -> Result<Vec<AgentMessage>> {
+        Ok(self.session().context(&Defaults::default())?.messages)
+    }
+
+    /// The text of the last answer that has one.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn last_text(&self) -> Result<Option<String>> {
+        let session = self.session();
+        for id in session.path_ids().into_iter().rev() {
+            if let Body::Message { message: AgentMessage::Assistant(answer) } = session.entry(id)?.body {
+                let text = answer.text();
+                if !text.trim().is_empty() {
+                    return Ok(Some(text));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The messages of the user, of all branches, from which [`AgentSession::branch`] can go: entry and text.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn branch_points(&self) -> Result<Vec<(String, String)>> {
+        let session = self.session();
+        let mut points = Vec::new();
+        for id in session.ids() {
+            if let Body::Message { message: AgentMessage::User(user) } = session.entry(id)?.body {
+                points.push((id.to_string(), user.content.text()));
+            }
+        }
+        Ok(points)
+    }
+
+    /// All entries in file order, each with its parent, and the entry where the session stands.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn tree(&self) -> Result<(Vec<TreeNode>, Option<String>)> {
+        let session = self.session();
+        let mut nodes: Vec<TreeNode> = Vec::with_capacity(session.len());
+        let mut places = std::collections::HashMap::new();
+        for id in session.ids() {
+            let entry = session.entry(id)?;
+            if let Body::Label { target_id, label } = &entry.body
+                && let Some(node) = places.get(target_id).and_then(|at: &usize| nodes.get_mut(*at))
+            {
+                node.label.clone_from(label);
+            }
+            places.insert(entry.id.clone(), nodes.len());
+            let (id, parent_id, timestamp) = (entry.id.clone(), entry.parent_id.clone(), entry.timestamp.clone());
+            let kind = entry.body.name().to_string();
+            let (role, text) = match entry.body {
+                Body::Compaction { summary, .. } => (None, Some(summary)),
+                Body::SessionInfo { title, .. } => (None, Some(title)),
+                _ => match entry.into_message() {
+                    Some(message) => (Some(message.role()), Some(text(&message))),
+                    None => (None, None),
+                },
+            };
+            let text = text.map(|text| head(&text)).filter(|text| !text.is_empty());
+            nodes.push(TreeNode { id, parent_id, kind, timestamp, role, text, label: None });
+        }
+        Ok((nodes, session.leaf().map(str::to_string)))
+    }
+
+    /// Says in the session that the user made this of the list of tasks, so that a resume finds it.
+    pub fn record_todo(&self, phases: &[Phase]) {
+        let data = serde_json::json!({ "phases": phases });
+        self.keep.append(Body::Custom { custom_type: crate::session::USER_TODO.into(), data });
+    }
+}
+
+impl Counts {
+    fn add(&mut self, usage: &Usage) {
+        let tokens = &mut self.tokens;
+        for (sum, part) in [
+            (&mut tokens.input, usage.input),
+            (&mut tokens.output, usage.output),
+            (&mut tokens.cache_read, usage.cache_read),
+            (&mut tokens.cache_write, usage.cache_write),
+        ] {
+            *sum = sum.saturating_add(part);
+            tokens.total = tokens.total.saturating_add(part);
+        }
+        self.cost += usage.cost.total;
+    }
+}
+
+/// What a message says to a person.
+fn text(message: &AgentMessage) -> String {
+    match message {
+        AgentMessage::User(user) => user.content.text(),
+        AgentMessage::Assistant(answer) => {
+            let said = answer.text();
+            let calls = answer.tool_calls().map(|call| format!("[{}]", call.name));
+            std::iter::once(said).chain(calls).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+        }
+        AgentMessage::ToolResult(result) => sinew_llm::message::text_of(&result.content),
+        AgentMessage::BashExecution(run) => run.command.clone(),
+        AgentMessage::Custom(custom) => custom.content.text(),
+        AgentMessage::FileMention(mention) => {
+            mention.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(", ")
+        }
+        AgentMessage::BranchSummary(branch) => branch.summary.clone(),
+        AgentMessage::CompactionSummary(summary) => summary.summary.clone(),
+    }
+}
+
+fn head(text: &str) -> String {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if let Some((end, _)) = line.char_indices().nth(SHOWN) {
+            line.truncate(end);
+            line.push('…');
+            break;
+        }
+    }
+    line
+}

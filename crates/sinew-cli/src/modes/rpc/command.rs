@@ -1,0 +1,90 @@
+//! The commands, as data.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use sinew_agent::tool::Boxed;
+
+use super::reply::{Answer, Fault, Reply};
+use super::{Rpc, model, say, session, shell, state, switches, tools};
+
+/// The fields of a command, without `id` and `type`.
+pub(super) type Fields = Map<String, Value>;
+
+/// A command.
+pub(super) struct Command {
+    pub(super) name: &'static str,
+    pub(super) run: Run,
+}
+
+/// How a command is run.
+pub(super) enum Run {
+    /// It is answered before the next one is looked at.
+    Now(fn(Arc<Rpc>, Fields) -> Boxed<'static, Answer>),
+    /// It begins before the next one is looked at, and is answered when it is done.
+    Beside(fn(Arc<Rpc>, Fields) -> Boxed<'static, Answer>),
+    /// The same, and it answers before it is done.
+    Own(fn(Arc<Rpc>, Fields, Reply) -> Boxed<'static, ()>),
+}
+
+/// Reads what a command needs of its fields.
+pub(super) fn fields<T: DeserializeOwned>(name: &str, fields: Fields) -> Result<T, Fault> {
+    serde_json::from_value(Value::Object(fields)).map_err(|error| format!("{name}: {error}").into())
+}
+
+macro_rules! row {
+    ($name:literal, Own, $run:path) => {
+        Command { name: $name, run: Run::Own(|rpc, fields, reply| Box::pin($run(rpc, fields, reply))) }
+    };
+    ($name:literal, $how:ident, $run:path) => {
+        Command { name: $name, run: Run::$how(|rpc, fields| Box::pin($run(rpc, fields))) }
+    };
+}
+
+pub(super) fn find(name: &str) -> Option<&'static Command> {
+    COMMANDS.iter().find(|command| command.name == name)
+}
+
+pub(super) static COMMANDS: &[Command] = &[
+    row!("prompt", Own, say::prompt),
+    row!("steer", Own, say::steer),
+    row!("follow_up", Own, say::follow_up),
+    row!("abort", Beside, say::abort),
+    row!("abort_and_prompt", Own, say::abort_and_prompt),
+    row!("new_session", Now, session::new),
+    row!("get_state", Now, state::state),
+    row!("set_model", Now, model::set),
+    row!("cycle_model", Now, model::cycle),
+    row!("get_available_models", Now, model::available),
+    row!("set_thinking_level", Now, model::set_thinking),
+    row!("cycle_thinking_level", Now, model::cycle_thinking),
+    row!("set_steering_mode", Now, switches::steering),
+    row!("set_follow_up_mode", Now, switches::follow_up),
+    row!("set_interrupt_mode", Now, switches::interrupt),
+    row!("compact", Beside, switches::compact),
+    row!("set_auto_compaction", Now, switches::auto_compaction),
+    row!("set_auto_retry", Now, switches::auto_retry),
+    row!("abort_retry", Now, switches::abort_retry),
+    row!("abort_compaction", Now, switches::abort_compaction),
+    row!("bash", Beside, shell::bash),
+    row!("abort_bash", Now, shell::abort),
+    row!("get_session_stats", Now, state::stats),
+    row!("export_html", Beside, session::export_html),
+    row!("switch_session", Now, session::switch),
+    row!("branch", Now, session::branch),
+    row!("get_branch_messages", Now, state::branch_points),
+    row!("get_last_assistant_text", Now, state::last_text),
+    row!("set_session_name", Now, session::name),
+    row!("get_messages", Now, state::messages),
+    row!("set_todos", Now, tools::set_todos),
+    row!("set_host_tools", Now, tools::set_host),
+    row!("get_tools", Now, tools::get),
+    row!("set_tools", Now, tools::set),
+    row!("get_commands", Now, state::commands),
+    row!("fork", Now, session::fork),
+    row!("get_tree", Now, state::tree),
+    row!("navigate_tree", Beside, session::navigate),
+    row!("list_sessions", Beside, session::list),
+    row!("reload", Now, tools::reload),
+];

@@ -1,0 +1,229 @@
+//! Tools that the client runs.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use sinew_agent::tool::{Boxed, Call, Tool, ToolError, ToolOutput, Updates};
+use sinew_llm::message::Block;
+use tokio::sync::{Notify, oneshot};
+
+use super::frames::Out;
+
+/// Tools that a client may bring at most.
+const MOST: usize = 200;
+/// Characters of a name, as providers take them.
+const NAME: usize = 64;
+
+/// A tool as `set_host_tools` describes it.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Described {
+    name: String,
+    label: Option<String>,
+    description: String,
+    parameters: Value,
+}
+
+/// The calls that the client has not answered yet.
+pub(super) struct Calls {
+    out: Out,
+    next: AtomicU64,
+    pending: Mutex<Pending>,
+}
+
+#[derive(Default)]
+struct Pending {
+    calls: HashMap<String, Waiting>,
+    /// The client is gone: nobody will answer.
+    closed: bool,
+}
+
+struct Waiting {
+    updates: Updates,
+    result: oneshot::Sender<Result<ToolOutput, ToolError>>,
+}
+
+impl Calls {
+    pub(super) fn new(out: Out) -> Calls {
+        Calls { out, next: AtomicU64::new(1), pending: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn id(&self) -> String {
+        format!("host_{}", self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// `host_tool_update`; an id that nobody waits for is left aside.
+    pub(super) fn update(&self, mut fields: Map<String, Value>) {
+        let Some(Value::String(id)) = fields.remove("id") else { return };
+        let partial = output(fields.remove("partialResult").unwrap_or_default(), false);
+        if let Some(waiting) = self.lock().calls.get(&id) {
+            waiting.updates.send(partial);
+        }
+    }
+
+    /// `host_tool_result`; an id that nobody waits for is left aside.
+    pub(super) fn result(&self, mut fields: Map<String, Value>) {
+        let Some(Value::String(id)) = fields.remove("id") else { return };
+        let Some(waiting) = self.lock().calls.remove(&id) else { return };
+        let is_error = fields.get("isError").and_then(Value::as_bool).unwrap_or_default();
+        // Who called may have gone meanwhile.
+        let _ = waiting.result.send(Ok(output(fields.remove("result").unwrap_or_default(), is_error)));
+    }
+
+    /// Nobody will answer any more: what waits fails, and so does what would be asked.
+    pub(super) fn close(&self) {
+        let mut pending = self.lock();
+        pending.closed = true;
+        for (_, waiting) in pending.calls.drain() {
+            let _ = waiting.result.send(Err(gone()));
+        }
+    }
+}
+
+fn gone() -> ToolError {
+    ToolError::Failed("The client that runs this tool is gone.".into())
+}
+
+/// A result as clients write it: `{content: [...], details?}`, a text, or anything else, which is shown as JSON.
+fn output(result: Value, is_error: bool) -> ToolOutput {
+    #[derive(Deserialize)]
+    struct Given {
+        content: Vec<Block>,
+        details: Option<Value>,
+    }
+    match result {
+        Value::Null => ToolOutput { is_error, ..ToolOutput::default() },
+        Value::String(text) => ToolOutput { is_error, ..ToolOutput::text(text) },
+        other => match Given::deserialize(&other) {
+            // A model reads texts and pictures of a tool, and nothing else.
+            Ok(Given { content, details })
+                if content.iter().all(|block| matches!(block, Block::Text(_) | Block::Image(_))) =>
+            {
+                ToolOutput { content, details, is_error }
+            }
+            _ => ToolOutput { is_error, ..ToolOutput::text(other.to_string()) },
+        },
+    }
+}
+
+/// Makes tools of what the client describes. `taken` are names that it may not use.
+///
+/// # Errors
+/// A name is taken, given twice or none that providers accept; parameters are no schema of an object.
+pub(super) fn tools(
+    described: Vec<Described>,
+    taken: &[String],
+    calls: &Arc<Calls>,
+) -> Result<Vec<Arc<dyn Tool>>, String> {
+    if described.len() > MOST {
+        return Err(format!("set_host_tools: {} tools are too many; at most {MOST}", described.len()));
+    }
+    let mut made: Vec<Arc<dyn Tool>> = Vec::with_capacity(described.len());
+    for Described { name, label, description, parameters } in described {
+        let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
+        if name.is_empty() || name.len() > NAME || !name.chars().all(letter) {
+            return Err(format!("set_host_tools: {name:?} is no name: use 1 to {NAME} letters, digits, _ and -"));
+        }
+        if taken.contains(&name) {
+            return Err(format!("set_host_tools: {name} is the name of a built-in tool; choose another one"));
+        }
+        if made.iter().any(|tool| tool.name() == name) {
+            return Err(format!("set_host_tools: {name} stands there twice"));
+        }
+        if parameters.get("type").and_then(Value::as_str) != Some("object")
+            || parameters.get("properties").is_some_and(|properties| !properties.is_object())
+        {
+            return Err(format!("set_host_tools: {name}: parameters must be a JSON Schema of an object"));
+        }
+        let label = label.unwrap_or_else(|| name.clone());
+        made.push(Arc::new(HostTool { name, label, description, parameters, calls: Arc::clone(calls) }));
+    }
+    Ok(made)
+}
+
+/// A tool that the client runs.
+struct HostTool {
+    name: String,
+    label: String,
+    description: String,
+    parameters: Value,
+    calls: Arc<Calls>,
+}
+
+impl Tool for HostTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn label(&self) -> &str {
+        &self.label
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn parameters(&self) -> Value {
+        self.parameters.clone()
+    }
+
+    fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let calls = &self.calls;
+            let (send, result) = oneshot::channel();
+            let id = calls.id();
+            {
+                let mut pending = calls.lock();
+                if pending.closed {
+                    return Err(gone());
+                }
+                pending.calls.insert(id.clone(), Waiting { updates: call.updates, result: send });
+            }
+            let called = Called { calls, id };
+            let ended = Arc::new(Notify::new());
+            let bell = Arc::clone(&ended);
+            let _hook = call.cancel.on_cancel(move || bell.notify_one());
+            let asked = async {
+                let frame = json!({
+                    "type": "host_tool_call",
+                    "id": called.id,
+                    "toolCallId": call.id,
+                    "toolName": self.name,
+                    "arguments": call.arguments,
+                });
+                calls.out.send(&frame).await;
+                result.await.unwrap_or_else(|_| Err(gone()))
+            };
+            tokio::select! {
+                result = asked => result,
+                () = ended.notified() => Err(ToolError::Aborted),
+            }
+        })
+    }
+}
+
+/// A call that the client is told to end where nobody waits for its result any more.
+struct Called<'a> {
+    calls: &'a Calls,
+    id: String,
+}
+
+impl Drop for Called<'_> {
+    fn drop(&mut self) {
+        if self.calls.lock().calls.remove(&self.id).is_none() {
+            return;
+        }
+        let (out, id) = (self.calls.out.clone(), self.calls.id());
+        let frame = json!({"type": "host_tool_cancel", "id": id, "targetId": self.id});
+        // Without a runtime there is no writer either.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { out.send(&frame).await });
+        }
+    }
+}

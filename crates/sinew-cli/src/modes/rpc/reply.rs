@@ -1,0 +1,119 @@
+//! The one response to a command.
+
+use serde::Serialize;
+use serde_json::Value;
+use sinew_llm::error::ErrorInfo;
+
+use super::frames::Out;
+
+/// Why a command failed.
+#[derive(Debug)]
+pub(super) struct Fault {
+    pub(super) text: String,
+    pub(super) info: Option<ErrorInfo>,
+}
+
+impl From<String> for Fault {
+    fn from(text: String) -> Fault {
+        Fault { text, info: None }
+    }
+}
+
+impl From<&str> for Fault {
+    fn from(text: &str) -> Fault {
+        text.to_string().into()
+    }
+}
+
+impl From<sinew::base::Error> for Fault {
+    fn from(error: sinew::base::Error) -> Fault {
+        error.message().into()
+    }
+}
+
+impl From<ErrorInfo> for Fault {
+    fn from(info: ErrorInfo) -> Fault {
+        Fault { text: info.message.clone(), info: Some(info) }
+    }
+}
+
+impl From<crate::failure::Failure> for Fault {
+    fn from(failure: crate::failure::Failure) -> Fault {
+        failure.message.into()
+    }
+}
+
+/// What a command gives; none where there is nothing to say.
+pub(super) type Answer = Result<Option<Value>, Fault>;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Response<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id: Option<&'a Value>,
+    #[serde(rename = "type")]
+    kind: &'static str,
+    command: &'a str,
+    success: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    data: Option<&'a Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error_info: Option<&'a ErrorInfo>,
+}
+
+/// The right to answer a command, once. A command that ends without an answer, by a panic for instance, is answered
+/// with an error.
+pub(super) struct Reply {
+    out: Out,
+    /// As it came; none where there was none.
+    id: Option<Value>,
+    command: String,
+    answered: bool,
+}
+
+impl Reply {
+    pub(super) fn new(out: Out, id: Option<Value>, command: impl Into<String>) -> Reply {
+        Reply { out, id, command: command.into(), answered: false }
+    }
+
+    /// Resolves once the answer is written.
+    pub(super) async fn send(mut self, answer: Answer) {
+        self.answered = true;
+        write(&self.out, self.id.as_ref(), &self.command, &answer).await;
+    }
+}
+
+impl Drop for Reply {
+    fn drop(&mut self) {
+        if self.answered {
+            return;
+        }
+        let (out, id, command) = (self.out.clone(), self.id.take(), std::mem::take(&mut self.command));
+        // Without a runtime there is no writer either.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let answer = Err(format!("{command}: it was ended before it was done").into());
+                write(&out, id.as_ref(), &command, &answer).await;
+            });
+        }
+    }
+}
+
+async fn write(out: &Out, id: Option<&Value>, command: &str, answer: &Answer) {
+    let (data, fault) = match answer {
+        Ok(data) => (data.as_ref(), None),
+        Err(fault) => (None, Some(fault)),
+    };
+    let response = Response {
+        id,
+        kind: "response",
+        command,
+        success: fault.is_none(),
+        data,
+        error: fault.map(|fault| fault.text.as_str()),
+        error_info: fault.and_then(|fault| fault.info.as_ref()),
+    };
+    out.send(&response).await;
+}

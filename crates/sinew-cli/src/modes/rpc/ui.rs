@@ -1,0 +1,174 @@
+//! Questions to the person behind the client.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use sinew_agent::tool::Boxed;
+use sinew_agent::tools::{Ask, Question};
+use tokio::sync::oneshot;
+
+use super::frames::Out;
+
+/// Who asks, and what has not been answered yet.
+pub(super) struct Ui {
+    out: Out,
+    /// How long a question of the model waits; it is told, the tool itself counts.
+    timeout_ms: Option<u64>,
+    next: AtomicU64,
+    pending: Mutex<Pending>,
+}
+
+#[derive(Default)]
+struct Pending {
+    requests: HashMap<String, oneshot::Sender<Answered>>,
+    /// The client is gone: nobody will answer.
+    closed: bool,
+}
+
+/// `extension_ui_response`.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Answered {
+    value: Option<Value>,
+    confirmed: Option<bool>,
+    cancelled: bool,
+    timed_out: bool,
+}
+
+impl Ui {
+    pub(super) fn new(out: Out, timeout_seconds: u64) -> Ui {
+        let timeout_ms = (timeout_seconds > 0).then(|| timeout_seconds.saturating_mul(1_000));
+        Ui { out, timeout_ms, next: AtomicU64::new(1), pending: Mutex::default() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn id(&self) -> String {
+        format!("ui_{}", self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Takes a response; one that nobody waits for is left aside, as is what is no response.
+    pub(super) fn answer(&self, mut fields: Map<String, Value>) {
+        let Some(Value::String(id)) = fields.remove("id") else { return };
+        let Some(waiting) = self.lock().requests.remove(&id) else { return };
+        let answered = Answered::deserialize(Value::Object(fields));
+        // Who asked may have gone meanwhile. What cannot be read is no answer.
+        let _ = waiting.send(answered.unwrap_or_else(|_| Answered { cancelled: true, ..Answered::default() }));
+    }
+
+    /// Nobody will answer any more.
+    pub(super) fn close(&self) {
+        let mut pending = self.lock();
+        pending.closed = true;
+        pending.requests.clear();
+    }
+
+    /// Tells something that wants no answer.
+    pub(super) async fn tell(&self, method: &str, fields: Value) {
+        self.out.send(&request(&self.id(), method, fields)).await;
+    }
+
+    /// Asks and waits for the answer; none where nobody will give one.
+    async fn request(&self, method: &str, fields: Value) -> Option<Answered> {
+        let id = self.id();
+        let (send, answered) = oneshot::channel();
+        {
+            let mut pending = self.lock();
+            if pending.closed {
+                return None;
+            }
+            pending.requests.insert(id.clone(), send);
+        }
+        let guard = Asked { ui: self, id };
+        self.out.send(&request(&guard.id, method, fields)).await;
+        answered.await.ok()
+    }
+
+    async fn one(&self, question: &Question) -> Option<String> {
+        let mut fields = Map::new();
+        fields.insert("title".into(), question.question.clone().into());
+        let method = if question.options.is_empty() { "input" } else { "select" };
+        if !question.options.is_empty() {
+            let labels: Vec<&str> = question.options.iter().map(|option| option.label.as_str()).collect();
+            fields.insert("options".into(), json!(labels));
+            if question.options.iter().any(|option| option.description.is_some()) {
+                let told: Vec<Option<&str>> =
+                    question.options.iter().map(|option| option.description.as_deref()).collect();
+                fields.insert("descriptions".into(), json!(told));
+            }
+            if question.multi {
+                fields.insert("multi".into(), true.into());
+            }
+            if let Some(recommended) = question.recommended {
+                fields.insert("recommended".into(), recommended.into());
+            }
+        }
+        if let Some(timeout) = self.timeout_ms {
+            fields.insert("timeout".into(), timeout.into());
+        }
+        let answered = self.request(method, Value::Object(fields)).await?;
+        match answered.value {
+            _ if answered.timed_out => Some(question.unanswered()),
+            _ if answered.cancelled => None,
+            Some(Value::Array(list)) => {
+                let texts = list.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_string));
+                Some(texts.collect::<Vec<_>>().join(", "))
+            }
+            Some(Value::String(text)) => Some(text),
+            Some(other) => Some(other.to_string()),
+            None => None,
+        }
+    }
+}
+
+impl Ask for Ui {
+    fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
+        Box::pin(async move {
+            let mut answers = Vec::with_capacity(questions.len());
+            for question in questions {
+                answers.push(self.one(question).await?);
+            }
+            Some(answers)
+        })
+    }
+
+    fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> Boxed<'a, bool> {
+        Box::pin(async move {
+            let answered = self.request("confirm", json!({"title": title, "message": message})).await;
+            answered.is_some_and(|answered| answered.confirmed == Some(true) && !answered.cancelled)
+        })
+    }
+}
+
+fn request(id: &str, method: &str, fields: Value) -> Value {
+    let mut frame = json!({"type": "extension_ui_request", "id": id, "method": method});
+    if let (Value::Object(frame), Value::Object(fields)) = (&mut frame, fields) {
+        frame.extend(fields);
+    }
+    frame
+}
+
+/// A request that is taken back where nobody waits for its answer any more.
+struct Asked<'a> {
+    ui: &'a Ui,
+    id: String,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        if self.ui.lock().requests.remove(&self.id).is_none() {
+            return;
+        }
+        let (out, id) = (self.ui.out.clone(), self.ui.id());
+        let frame = request(&id, "cancel", json!({"targetId": self.id}));
+        // Without a runtime there is no writer either.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move { out.send(&frame).await });
+        }
+    }
+}
