@@ -186,6 +186,17 @@ async fn a_reason_to_stop_is_an_end() {
 }
 
 #[tokio::test]
+async fn three_broken_events_in_a_row_are_no_accident_and_two_are() {
+    let said = |text: &str| format!("data: {}\n\n", delta(json!({"content": text})));
+    let two = "data: {oops\n\ndata: oops}\n\n";
+    let whole = [two, &said("a"), two, &said("b"), two, "data: [DONE]\n\n"].concat();
+    same(&told(&ask(CHAT, Reply::stream(whole)).await), "ab stop", "two");
+    let broken = [&said("a"), two, "data: oops\n\n", &said("b"), "data: [DONE]\n\n"].concat();
+    let message = told(&ask(CHAT, Reply::stream(broken)).await);
+    assert!(message.starts_with("a Malformed: p: 3 events in a row are no JSON: "), "{message}");
+}
+
+#[tokio::test]
 async fn a_redirect_names_where_it_leads() {
     for (status, name) in [(301, "Moved Permanently"), (302, "Found"), (308, "Permanent Redirect")] {
         let reply = Reply::text(status, "text/html", "").header("Location", "https://sso.test/login?key=secret#x");

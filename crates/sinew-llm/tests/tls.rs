@@ -75,10 +75,38 @@ async fn a_trusted_server_is_read() {
 #[tokio::test]
 async fn strangers_and_other_names_are_refused() {
     let port = server().await;
-    for (host, config) in [("localhost", HttpConfig::default()), ("127.0.0.1", trusting())] {
+    let table = [
+        ("localhost", HttpConfig::default(), "SSL_CERT_FILE names the certificates to trust"),
+        ("127.0.0.1", trusting(), ""),
+    ];
+    for (host, config, way_out) in table {
         let error = get(format!("https://{host}:{port}/"), config).await.unwrap_err();
         assert_eq!(error.kind, HttpErrorKind::Certificate, "{error}");
         assert!(error.message.starts_with(&format!("agree on TLS with {host}: ")), "{error}");
+        assert!(error.message.ends_with(way_out), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn a_server_without_tls_and_a_dead_proxy_are_named() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    tokio::spawn(async move {
+        let (mut socket, _) = listener.accept().await.unwrap();
+        socket.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n").await.unwrap();
+        // Held until the other side has read and hung up.
+        let _ = socket.read_to_end(&mut Vec::new()).await;
+    });
+    let error = get(format!("https://127.0.0.1:{port}/"), trusting()).await.unwrap_err();
+    assert_eq!(error.kind, HttpErrorKind::Network, "{error}");
+    assert!(error.message.ends_with("does its address begin with http://?"), "{error}");
+    let proxies = Proxies { all: Some("http://user:secret@127.0.0.1:1".into()), ..Proxies::default() };
+    for address in ["http://far.test/", "https://far.test/"] {
+        let config = HttpConfig { proxies: proxies.clone(), ..HttpConfig::default() };
+        let error = get(address.into(), config).await.unwrap_err();
+        assert_eq!(error.kind, HttpErrorKind::Network, "{error}");
+        assert!(error.message.starts_with("reach the proxy: connect to 127.0.0.1:1: "), "{error}");
+        assert!(!error.message.contains("secret") && !error.message.contains("os error"), "{error}");
     }
 }
 

@@ -60,6 +60,8 @@ struct Chain<'a> {
     cancel: &'a CancellationToken,
     /// Failures in a row.
     attempt: u32,
+    /// Those of them that another credential followed.
+    switched: u32,
     /// The context was made smaller for this prompt already.
     overflowed: bool,
     reminders: u32,
@@ -103,7 +105,8 @@ pub(super) async fn follow(
     prompts: Vec<AgentMessage>,
     cancel: &CancellationToken,
 ) -> Outcome {
-    let mut chain = Chain { agent, cancel, attempt: 0, overflowed: false, reminders: 0, turns: 0, full: false };
+    let mut chain =
+        Chain { agent, cancel, attempt: 0, switched: 0, overflowed: false, reminders: 0, turns: 0, full: false };
     if chain.too_large(seen, &prompts) {
         chain.compact(seen).await;
     }
@@ -150,6 +153,7 @@ impl Chain<'_> {
         let ended = run.run(seen, prompts).await;
         self.turns = ended.turns;
         self.attempt = told.failures.into_inner();
+        self.switched = self.switched.min(self.attempt);
         ended
     }
 
@@ -176,7 +180,7 @@ impl Chain<'_> {
         }
         let settings = self.agent.settings().retry;
         self.attempt += 1;
-        let delay_ms = match decide(&settings, &error, self.attempt, self.agent.clock.random()) {
+        let delay_ms = match decide(&settings, &error, self.attempt - self.switched, self.agent.clock.random()) {
             Again::No => return self.give_up(error, None).await,
             Again::GiveUp(text) => return self.give_up(error, Some(text)).await,
             Again::After { delay_ms } => delay_ms,
@@ -188,13 +192,14 @@ impl Chain<'_> {
                 self.agent.emit(Event::CredentialDisabled { provider, reason, until }).await;
                 let Some(other) = other else { return self.give_up(error, None).await };
                 self.agent.state().reached = other;
+                self.switched += 1;
                 0
             }
         };
         self.agent
             .emit(Event::AutoRetryStart {
                 attempt: self.attempt,
-                max_attempts: settings.max_retries,
+                max_attempts: settings.max_retries + self.switched,
                 delay_ms,
                 error_message: error.message.clone(),
             })

@@ -37,7 +37,7 @@ pub enum Again {
     No,
 }
 
-/// Decides after the failure of attempt `attempt` (from 1). `random` gives the jitter of ±10 %.
+/// Decides after failure `attempt` in a row (from 1), those left out that another credential followed. `random` gives the jitter of ±10 %.
 #[must_use]
 pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random: u64) -> Again {
     if !settings.enabled {
@@ -47,11 +47,12 @@ pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random:
     if !credential && !error.retryable {
         return Again::No;
     }
-    if attempt > settings.max_retries {
-        return Again::GiveUp(error.message.clone());
-    }
+    // Not counted: there are only so many, and each is tried once before it rests.
     if credential {
         return Again::OtherCredential;
+    }
+    if attempt > settings.max_retries {
+        return Again::GiveUp(error.message.clone());
     }
     if let Some(asked) = error.retry_after_ms {
         if asked > settings.max_delay_ms {
@@ -103,6 +104,7 @@ mod tests {
         assert_eq!(decided(ErrorKind::InvalidRequest, None, 1), Again::No);
         assert_eq!(decided(ErrorKind::ContextOverflow, None, 1), Again::No);
         assert_eq!(decided(ErrorKind::Auth, None, 1), Again::OtherCredential);
+        assert_eq!(decided(ErrorKind::UsageLimit, Some(61_000), 9), Again::OtherCredential);
         assert_eq!(decided(ErrorKind::Server, None, 4), Again::GiveUp("no".into()));
         let Again::GiveUp(text) = decided(ErrorKind::RateLimit, Some(61_000), 1) else { panic!("it waits") };
         assert!(text.contains("61 s"), "{text}");

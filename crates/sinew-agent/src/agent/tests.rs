@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use sinew::base::{Error, Result};
-use sinew_llm::error::ErrorKind;
+use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::message::{AgentMessage, AssistantMessage, Usage};
 use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::provider::Auth;
@@ -189,6 +189,37 @@ async fn without_another_credential_a_refused_key_ends_the_prompt() {
     let (outcome, told) = stage(vec![failed(ErrorKind::Auth, None)], |_| {}).prompt().await;
     assert_eq!(told, ["p auth"]);
     assert!(matches!(outcome.stop, Stop::Failed(_)));
+}
+
+/// So many keys are left.
+struct Keys(std::sync::atomic::AtomicU32);
+
+impl Models for Keys {
+    fn reach(&self, pattern: &str) -> Result<Reached> {
+        Err(Error::invalid(format!("Model not found: {pattern}")))
+    }
+
+    fn other_credential(&self, failed: &Reached, _: &ErrorInfo) -> Option<Reached> {
+        let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        left.is_ok().then(|| failed.clone())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_key_is_tried_at_once_and_none_of_them_counts_as_an_attempt() {
+    let many = |kind, count| std::iter::repeat_with(move || failed(kind, Some(7_000))).take(count);
+    let answers = many(ErrorKind::Auth, 5).chain(many(ErrorKind::Server, 3)).chain([text("ok")]).collect();
+    let mut changing = stage(answers, |parts| parts.models = Arc::new(Keys(5.into())));
+    let (outcome, told) = changing.prompt().await;
+    assert_eq!((outcome.stop, changing.asked()), (Stop::Done, 9));
+    let retries: Vec<&str> = told.iter().filter_map(|told| told.strip_prefix("retry ")).collect();
+    let pauses: Vec<String> = (1..=8).map(|n| format!("{n} in {}", if n > 5 { 7_000 } else { 0 })).collect();
+    assert_eq!(retries, pauses);
+    let answers = many(ErrorKind::Auth, 9).collect();
+    let mut refused = stage(answers, |parts| parts.models = Arc::new(Keys(4.into())));
+    let (outcome, _) = refused.prompt().await;
+    assert!(matches!(outcome.stop, Stop::Failed(error) if error.kind == ErrorKind::Auth));
+    assert_eq!(refused.asked(), 5);
 }
 
 fn counted(words: &str, total_tokens: u64) -> AssistantMessage {

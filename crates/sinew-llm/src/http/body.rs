@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
+use super::connect::without_number;
 use super::encoding::Gunzip;
 use super::{HttpError, HttpErrorKind, Io, seconds};
 
@@ -112,7 +113,7 @@ pub(super) fn http_error(error: &hyper::Error) -> HttpError {
         }
         match cut {
             true => (HttpErrorKind::Network, CLOSED.to_string()),
-            false => (HttpErrorKind::Network, format!("the connection broke: {text}")),
+            false => (HttpErrorKind::Network, format!("the connection broke: {}", without_number(text))),
         }
     };
     HttpError::new(kind, text)

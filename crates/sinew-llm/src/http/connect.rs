@@ -43,9 +43,10 @@ pub(super) async fn connect(client: &HttpClient, url: &Url) -> Result<Route, Htt
         check(client, &host, &addresses)?;
     }
     let (proxy_host, proxy_port) = endpoint(&proxy)?;
-    let mut io = dial(client, &proxy_host, proxy_port, false).await?;
+    let named = |error: HttpError| HttpError::new(error.kind, format!("reach the proxy: {}", error.message));
+    let mut io = dial(client, &proxy_host, proxy_port, false).await.map_err(named)?;
     if proxy.scheme() == "https" {
-        io = tls::wrap(client.tls()?, io, &proxy_host).await?;
+        io = tls::wrap(client.tls()?, io, &proxy_host).await.map_err(named)?;
     }
     let proxy_auth = proxy::authorization(&proxy);
     if !secure {
@@ -150,15 +151,17 @@ async fn tunnel(io: &mut Box<dyn Io>, host: &Host<String>, port: u16, auth: Opti
         return Ok(());
     }
     if status == "407" {
-        let text =
-            "it wants another user and password (407): they stand in its address, as in http://user:password@proxy";
+        let text = "it wants another user and password (407): they stand in front of the host in its address";
         return Err(HttpError::new(HttpErrorKind::Request, format!("ask the proxy for {host}:{port}: {text}")));
     }
     Err(HttpError::new(HttpErrorKind::Network, format!("ask the proxy for {host}:{port}: it answered \"{line}\"")))
 }
 
-/// The system's words without Rust's "(os error 2)".
 fn plain(cause: &io::Error) -> String {
-    let text = cause.to_string();
+    without_number(cause.to_string())
+}
+
+/// The system's words without Rust's "(os error 2)".
+pub(super) fn without_number(text: String) -> String {
     text.rfind(" (os error ").map_or(text.clone(), |at| text[..at].to_string())
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use rustls::pki_types::{CertificateDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::{CertificateError, ClientConfig, InvalidMessage, RootCertStore};
 use tokio_rustls::TlsConnector;
 use url::Host;
 
@@ -65,7 +65,16 @@ pub(super) async fn wrap(
                 }
                 _ => HttpErrorKind::Network,
             };
-            Err(HttpError::new(kind, format!("agree on TLS with {host}: {error}")))
+            let way_out = match cause {
+                Some(rustls::Error::InvalidCertificate(
+                    CertificateError::UnknownIssuer | CertificateError::Other(_),
+                )) => "; SSL_CERT_FILE names the certificates to trust",
+                Some(rustls::Error::InvalidMessage(InvalidMessage::InvalidContentType)) => {
+                    "; does its address begin with http://?"
+                }
+                _ => "",
+            };
+            Err(HttpError::new(kind, format!("agree on TLS with {host}: {error}{way_out}")))
         }
     }
 }
