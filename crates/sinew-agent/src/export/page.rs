@@ -102,8 +102,7 @@ impl Page<'_> {
             return Ok(0);
         }
         let stamp = clock::from_iso(&entry.timestamp);
-        let Some(mut message) = entry.into_message() else { return Ok(0) };
-        self.session.restore_images(&mut message);
+        let Some(message) = self.message(entry) else { return Ok(0) };
         match message {
             AgentMessage::ToolResult(result) => {
                 let answer = Answer { anchor: anchor(row.id), result };
@@ -120,6 +119,14 @@ impl Page<'_> {
         }
     }
 
+    /// The message of an entry, with its pictures and without values.
+    fn message(&self, entry: Entry) -> Option<AgentMessage> {
+        let mut message = entry.into_message()?;
+        self.session.restore_images(&mut message);
+        self.pen.hide_between(&mut message);
+        Some(message)
+    }
+
     /// The results that follow an answer directly and belong to its calls.
     fn answers(&self, message: &AgentMessage, behind: &[Row<'_>]) -> Vec<Answer> {
         let AgentMessage::Assistant(answer) = message else { return Vec::new() };
@@ -128,9 +135,8 @@ impl Page<'_> {
         open.dedup();
         let mut found: Vec<Answer> = Vec::new();
         for row in behind.iter().take_while(|row| matches!(row.what, What::Result | What::FailedResult)) {
-            let Some(mut message) = self.session.entry(row.id).ok().and_then(Entry::into_message) else { break };
-            self.session.restore_images(&mut message);
-            let AgentMessage::ToolResult(result) = message else { break };
+            let message = self.session.entry(row.id).ok().and_then(|entry| self.message(entry));
+            let Some(AgentMessage::ToolResult(result)) = message else { break };
             // A second result of a call, or one of a call that is not here, stands alone.
             let Ok(at) = open.binary_search(&result.tool_call_id.as_str()) else { break };
             open.remove(at);

@@ -1,9 +1,11 @@
 //! The only way into the page: markup is written by this program's own source, everything else is made harmless first.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde_json::Value;
 use sinew::term::sanitize;
+use sinew_llm::message::{AgentMessage, Block, Content};
 
 use crate::secrets::Secrets;
 
@@ -76,6 +78,21 @@ impl<'a> Pen<'a> {
         }
     }
 
+    /// Hides values that begin in one text of a message and end in the next: a reader sees them side by side.
+    pub(super) fn hide_between(&self, message: &mut AgentMessage) {
+        let (Some(secrets), Some(blocks)) = (self.secrets, blocks(message)) else { return };
+        for run in blocks.chunk_by_mut(|a, b| matches!((a, b), (Block::Text(_), Block::Text(_)))) {
+            let texts = run.iter_mut().filter_map(|block| match block {
+                Block::Text(text) => Some(&mut text.text),
+                _ => None,
+            });
+            let mut texts: Vec<&mut String> = texts.collect();
+            if texts.len() > 1 {
+                secrets.hide_joined(&mut texts);
+            }
+        }
+    }
+
     /// The first words of a text, on one line.
     pub(super) fn line(&self, text: &str) -> String {
         let mut out = String::new();
@@ -117,6 +134,20 @@ impl<'a> Pen<'a> {
     /// What was written since the last time.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.out)
+    }
+}
+
+fn blocks(message: &mut AgentMessage) -> Option<&mut Vec<Block>> {
+    let content = match message {
+        AgentMessage::User(user) => &mut Arc::make_mut(user).content,
+        AgentMessage::Custom(custom) => &mut custom.content,
+        AgentMessage::Assistant(answer) => return Some(&mut Arc::make_mut(answer).content),
+        AgentMessage::ToolResult(result) => return Some(&mut Arc::make_mut(result).content),
+        _ => return None,
+    };
+    match content {
+        Content::Blocks(blocks) => Some(blocks),
+        Content::Text(_) => None,
     }
 }
 

@@ -203,39 +203,47 @@ impl Totals {
 /// only call tools.
 fn words(pen: &Pen<'_>, entry: Entry, is_leaf: bool, subjects: &mut HashMap<String, String>) -> (What, String) {
     match entry.body {
-        Body::Message { message } => match message {
-            AgentMessage::User(user) => (What::User, some(pen, &user.content.text(), "(picture)")),
-            AgentMessage::Assistant(answer) => answered(pen, &answer, is_leaf, subjects),
-            AgentMessage::ToolResult(result) => {
-                let subject = subjects.remove(&result.tool_call_id).unwrap_or_default();
-                let what = if result.is_error { What::FailedResult } else { What::Result };
-                (what, pen.line(&format!("{} {subject}", result.tool_name)))
-            }
-            AgentMessage::BashExecution(ran) => (What::User, pen.line(&format!("! {}", ran.command))),
-            AgentMessage::FileMention(mention) => {
-                let paths: Vec<&str> = mention.files.iter().map(|file| file.path.as_str()).collect();
-                (What::Other, pen.line(&format!("@ {}", paths.join(", "))))
-            }
-            AgentMessage::BranchSummary(summary) => {
-                (What::Summary, markdown::words(pen, &format!("Branch: {}", summary.summary)))
-            }
-            AgentMessage::CompactionSummary(summary) => {
-                (What::Summary, markdown::words(pen, &format!("Summary: {}", summary.summary)))
-            }
-            AgentMessage::Custom(custom) => {
-                (What::Other, custom_words(pen, &custom.custom_type, &custom.content.text()))
-            }
-        },
-        Body::CustomMessage { custom_type, content, .. } => {
-            (What::Other, custom_words(pen, &custom_type, &content.text()))
-        }
         Body::Compaction { summary, short_summary, .. } => {
             (What::Summary, markdown::words(pen, &format!("Compaction: {}", short_summary.unwrap_or(summary))))
         }
-        Body::BranchSummary { summary, .. } => (What::Summary, markdown::words(pen, &format!("Branch: {summary}"))),
         Body::SessionInit { task, .. } => (What::Other, pen.line(&format!("Task: {task}"))),
         Body::Label { .. } | Body::SessionInfo { .. } => (What::Aside, String::new()),
-        _ => (What::Other, String::new()),
+        _ => match entry.into_message() {
+            Some(mut message) => {
+                pen.hide_between(&mut message);
+                said(pen, message, is_leaf, subjects)
+            }
+            None => (What::Other, String::new()),
+        },
+    }
+}
+
+fn said(pen: &Pen<'_>, message: AgentMessage, is_leaf: bool, subjects: &mut HashMap<String, String>) -> (What, String) {
+    match message {
+        AgentMessage::User(user) => {
+            let text = user.content.text();
+            (What::User, if text.trim().is_empty() { "(picture)".into() } else { pen.line(&text) })
+        }
+        AgentMessage::Assistant(answer) => answered(pen, &answer, is_leaf, subjects),
+        AgentMessage::ToolResult(result) => {
+            let subject = subjects.remove(&result.tool_call_id).unwrap_or_default();
+            let what = if result.is_error { What::FailedResult } else { What::Result };
+            (what, pen.line(&format!("{} {subject}", result.tool_name)))
+        }
+        AgentMessage::BashExecution(ran) => (What::User, pen.line(&format!("! {}", ran.command))),
+        AgentMessage::FileMention(mention) => {
+            let paths: Vec<&str> = mention.files.iter().map(|file| file.path.as_str()).collect();
+            (What::Other, pen.line(&format!("@ {}", paths.join(", "))))
+        }
+        AgentMessage::BranchSummary(summary) => {
+            (What::Summary, markdown::words(pen, &format!("Branch: {}", summary.summary)))
+        }
+        AgentMessage::CompactionSummary(summary) => {
+            (What::Summary, markdown::words(pen, &format!("Summary: {}", summary.summary)))
+        }
+        AgentMessage::Custom(custom) => {
+            (What::Other, pen.line(&format!("{}: {}", custom.custom_type, custom.content.text())))
+        }
     }
 }
 
@@ -260,12 +268,4 @@ fn answered(
         None => String::new(),
     };
     (what, words)
-}
-
-fn custom_words(pen: &Pen<'_>, kind: &str, text: &str) -> String {
-    pen.line(&format!("{kind}: {text}"))
-}
-
-fn some(pen: &Pen<'_>, text: &str, none: &str) -> String {
-    if text.trim().is_empty() { none.into() } else { pen.line(text) }
 }

@@ -415,6 +415,8 @@ fn values_are_hidden_everywhere() {
             call("a", "bash", &json!({"command": format!("echo {key}"), key: key, "deep": {key: [key]}})),
         ])),
         result("a", &format!("{}\n{key}\x1b[1m", &"x\n".repeat(11))),
+        json!({"type": "message", "message": {"role": "user", "content": [{"type": "text", "text": "sk-very"},
+            {"type": "text", "text": "-secret-value"}]}}),
         json!({"type": "label", "targetId": "00000000", "label": key}),
         json!({"type": "custom", "customType": key, "data": {key: key}}),
         json!({"type": key, key: key}),
@@ -424,7 +426,7 @@ fn values_are_hidden_everywhere() {
     let options = Options { secrets: Some(&secrets), system: Some(key), tools: &tools, made_by: key };
     let page = Stage::new().page(&lines, &options);
     assert!(read(&page).0.matches("<<$env:S").count() > 20);
-    assert!(!page.contains("very-secret"), "{page}");
+    assert!(!page.contains("very-secret") && !page.contains("sk-very") && !page.contains("-secret-value"), "{page}");
 }
 
 #[test]
