@@ -141,6 +141,14 @@ impl Client {
         self.until(|frame| frame["type"] == kind)
     }
 
+    /// Waits until so many events of a type have come since the start.
+    #[track_caller]
+    pub(crate) fn count(&mut self, kind: &str, count: usize) {
+        while self.seen.iter().filter(|frame| frame["type"] == kind).count() < count {
+            self.frame();
+        }
+    }
+
     /// Prompts and waits until nothing else will happen.
     #[track_caller]
     pub(crate) fn prompt(&mut self, message: &str) -> Value {
@@ -148,6 +156,13 @@ impl Client {
         let end = self.event("agent_end");
         self.event("agent_settled");
         end
+    }
+
+    /// Waits for an event, closes stdin and waits for the end.
+    #[track_caller]
+    pub(crate) fn end_after(mut self, kind: &str) -> Ended {
+        self.count(kind, 1);
+        self.end()
     }
 
     /// Closes stdin and waits for the end.

@@ -70,6 +70,16 @@ impl Stage {
         std::fs::write(path, text).unwrap();
     }
 
+    /// Waits until a file is there.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, name: &str) {
+        let begun = std::time::Instant::now();
+        while !self.path(name).exists() {
+            assert!(begun.elapsed() < std::time::Duration::from_secs(120), "{name} never came");
+            std::thread::yield_now();
+        }
+    }
+
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sinew"));
         command.args(args).current_dir(self.project()).env_clear();
