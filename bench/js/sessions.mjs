@@ -1,4 +1,4 @@
-// Sessions: opening a file of 50 MB, in time and in memory, and listing 10,000.
+// Sessions: opening files of 50 MB to 1 GB, in time and in memory, and listing 10,000.
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawnSync } from "node:child_process";
@@ -28,24 +28,45 @@ function turn(at, bytes) {
   return messages.map((message, n) => ({ type: "message", id: id(at + n), parentId: parent(at + n), timestamp: time(at + n), message }));
 }
 
-/** Writes a session of `size` bytes; with `compacted` only its last 50 entries are live. */
-function write(path, cwd, size, compacted) {
+/** A question and an answer of 250 bytes each: as many messages as a file of its size can have. */
+function talk(at) {
+  const [question, , , answer] = turn(at, 0);
+  const messages = [{ ...question.message, content: [{ type: "text", text: `${question.message.content} `.repeat(4) }] }, answer.message];
+  return messages.map((message, n) => ({ type: "message", id: id(at + n), parentId: at + n === 0 ? null : id(at + n - 1), timestamp: time(at + n), message }));
+}
+
+/** Writes a session of `size` bytes, made of what `next` gives; with `compacted` only its last 50 entries are live. */
+function write(path, cwd, size, next, compacted) {
   const file = openSync(path, "w");
-  const put = (value) => writeSync(file, `${JSON.stringify(value)}\n`);
+  let lines = [];
+  let held = 0;
+  const flush = () => {
+    writeSync(file, lines.join(""));
+    [lines, held] = [[], 0];
+  };
+  const put = (value) => {
+    const line = `${JSON.stringify(value)}\n`;
+    lines.push(line);
+    held += line.length;
+    if (held > 4 * MB) flush();
+    return line.length;
+  };
   let bytes = put({ type: "session", version: 3, id: "00000000000000aa", timestamp: time(0), cwd });
   let at = 0;
   const add = (entries) => {
     for (const entry of entries) bytes += put(entry);
     at += entries.length;
   };
-  while (bytes < size) add(turn(at, 4_000));
+  while (bytes < size) add(next(at));
   if (compacted) {
     const kept = id(at - 40);
     put({ type: "compaction", id: id(at), parentId: id(at - 1), timestamp: time(at), summary: "What was done.", firstKeptEntryId: kept, tokensBefore: 100_000 });
     at += 1;
-    add(turn(at, 4_000));
+    add(next(at));
   }
+  flush();
   closeSync(file);
+  return at;
 }
 
 function run(command, options) {
@@ -79,16 +100,20 @@ export default async function (bench) {
   const shown = ({ ms, peak }) => `${ms.toFixed(1)} ms, ${peak.toFixed(1)} MB`;
   const none = measure(["--script", script, "-p", "--no-session", "hi"]);
   bench.fact("one scripted turn without a session", shown(none));
-  for (const [title, size, compacted, target] of [
-    ["one turn on a session of 50 MB that was summed up", 50 * MB, true, "≤ 300 ms"],
-    ["one turn on a session of 50 MB that is live as a whole", 50 * MB, false],
+  const turns = (bytes) => (at) => turn(at, bytes);
+  for (const [title, size, next, compacted, target] of [
+    ["50 MB, summed up", 50 * MB, turns(4_000), true, "≤ 300 ms"],
+    ["50 MB, live as a whole", 50 * MB, turns(4_000), false, "≤ 300 ms"],
+    ["50 MB, short messages, live as a whole", 50 * MB, talk, false, "≤ 300 ms"],
+    ["500 MB, summed up", 500 * MB, turns(19_000), true, "≤ 150 ms, ≤ 60 MB"],
+    ["1 GB, summed up", 1024 * MB, turns(19_000), true, "≤ 60 MB"],
   ]) {
-    write(file, cwd, size, compacted);
+    const entries = write(file, cwd, size, next, compacted);
     const { size: before } = statSync(file);
     const opened = measure(["--script", script, "-p", "--session", file, "hi"], () => truncateSync(file, before));
-    bench.fact(title, shown(opened), target);
+    bench.fact(`one turn on a session of ${title} (${entries.toLocaleString("en")} entries)`, shown(opened), target);
+    rmSync(file);
   }
-  rmSync(file);
   const sessions = join(env.SINEW_HOME, "agent", "sessions", `--${cwd.replace(/^\//, "").replaceAll("/", "-")}--`);
   mkdirSync(sessions, { recursive: true });
   const entries = [0, 4, 8, 12].flatMap((at) => turn(at, 2_000)).map((entry) => `${JSON.stringify(entry)}\n`).join("");
