@@ -1,5 +1,6 @@
 //! What opening a session costs, counted and not timed: allocations, memory that stays, and bytes that are read. One
 //! test alone in its process, so that nothing else is counted.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::fmt::Write;
