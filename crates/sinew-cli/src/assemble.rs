@@ -145,6 +145,7 @@ impl Assembly {
             }
         }
         let loaded = Mutex::new(Arc::new(resources::load(args, paths, settings, &mut warnings)?));
+        warnings.extend(unknown_tools(settings));
         let (chooser, shells) = (Arc::new(chooser), Arc::default());
         let assembly = Assembly { start, shelf, chooser, extensions, clock, ask, shells, loaded };
         let chosen = Chosen { reached, thinking };
@@ -305,6 +306,9 @@ impl Assembly {
         let known: Vec<&str> = tools::names().collect();
         for flag in ["tools", "exclude-tools"] {
             let named = args.list(flag).unwrap_or_default();
+            if args.has(flag) && named.is_empty() {
+                return Err(Failure::usage(format!("--{flag} names no tool; --no-tools offers none")));
+            }
             if let Some(unknown) = named.iter().find(|name| !known.contains(&name.as_str())) {
                 return Err(Failure::usage(format!("--{flag} {unknown}: unknown tool; known: {}", known.join(", "))));
             }
@@ -340,4 +344,16 @@ fn note(session: &mut Session, resumed: Option<&str>, model: &str, level: &str, 
     if fresh || level != thinking.as_str() {
         let _ = session.append(Body::ThinkingLevelChange { thinking_level: thinking.as_str().into() });
     }
+}
+
+/// What the settings name that is no built-in tool, as warnings.
+fn unknown_tools(settings: &Settings) -> Vec<String> {
+    let known: Vec<&str> = tools::names().collect();
+    let unknown = |name: &String| !known.contains(&name.as_str());
+    let named = |key: &'static str| settings.texts(key).into_iter().filter(unknown).map(move |name| (key, name));
+    let list = known.join(", ");
+    named("tools")
+        .chain(named("excludeTools"))
+        .map(|(key, name)| format!("{key}: unknown tool {name}; known: {list}"))
+        .collect()
 }

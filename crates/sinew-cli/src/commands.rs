@@ -12,8 +12,10 @@ use crate::models::Chooser;
 use crate::secrets;
 use crate::sessions::Places;
 
-/// Writes to stdout. A reader that has gone is no error.
+/// Writes to stdout what a terminal may show: names of folders and values of settings may hold anything. A reader that
+/// has gone is no error.
 pub(crate) fn print(text: &str) -> Result<u8, Failure> {
+    let text = sinew::term::sanitize(text);
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Ok(()) => Ok(0),

@@ -59,7 +59,7 @@ fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
             // Nobody is left to tell when stderr is closed.
-            let _ = writeln!(std::io::stderr(), "sinew: {}", failure.message);
+            let _ = writeln!(std::io::stderr(), "sinew: {}", sinew::term::sanitize(&failure.message));
             ExitCode::from(failure.code)
         }
     }

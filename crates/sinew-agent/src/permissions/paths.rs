@@ -17,23 +17,35 @@ const HERE: [&str; 3] = ["grep", "find", "ls"];
 /// The paths that a call names, as it writes them. Empty for tools that take none.
 pub(super) fn of_call(call: &ToolCall) -> Vec<String> {
     let mut found = Vec::new();
-    if let Some(Value::String(path)) = call.arguments.get("path") {
-        found.push(path.clone());
-        // `name:10-20` is a range of the file `name`.
-        if call.name == "read" {
-            let cuts = path.match_indices(':').map(|(at, _)| path[..at].to_string());
-            found.extend(cuts.filter(|cut| !cut.is_empty()));
+    match call.arguments.get("path") {
+        Some(Value::String(path)) => {
+            found.push(path.clone());
+            match call.name.as_str() {
+                // `name:10-20` is a range of the file `name`.
+                "read" => found.extend(path.match_indices(':').map(|(at, _)| path[..at].to_string())),
+                // One text may name several.
+                "grep" => found.extend(path.split([',', ' ', '\n']).map(str::to_string)),
+                _ => {}
+            }
         }
-    } else if HERE.contains(&call.name.as_str()) {
-        found.push(".".into());
+        Some(Value::Array(paths)) => found.extend(paths.iter().filter_map(Value::as_str).map(str::to_string)),
+        _ if HERE.contains(&call.name.as_str()) => found.push(".".into()),
+        _ => {}
     }
-    if call.name == "find"
-        && let Some(Value::String(pattern)) = call.arguments.get("pattern")
-        && pattern.starts_with(['/', '~'])
-    {
-        // The folder at which an absolute pattern begins.
+    // A pattern of names begins at a folder too.
+    let pattern = match call.name.as_str() {
+        "find" => call.arguments.get("pattern"),
+        "grep" => call.arguments.get("glob"),
+        _ => None,
+    };
+    if let Some(Value::String(pattern)) = pattern {
         let plain: Vec<&str> = pattern.split('/').take_while(|part| !part.contains(['*', '?', '[', '{'])).collect();
-        found.push(if plain.len() > 1 { plain.join("/") } else { "/".into() });
+        let folder = plain.join("/");
+        if pattern.starts_with(['/', '~']) {
+            found.push(if folder.is_empty() { "/".into() } else { folder });
+        } else if !folder.is_empty() {
+            found.extend(found.clone().iter().map(|root| format!("{}/{folder}", root.trim_end_matches('/'))));
+        }
     }
     if call.name == "edit"
         && let Some(Value::String(patch)) = call.arguments.get("input")

@@ -283,6 +283,17 @@ fn paths_are_compared_where_they_lead() {
     assert!(matches!(answer, Answer::Asks(_)), "{answer:?}");
     check("read", json!({"path": "sub"}), "");
     check("grep", json!({"pattern": "x"}), "");
+    // One call may name several places, and a pattern begins at one.
+    check("grep", json!({"pattern": "x", "path": ["sub", "folder"]}), "secret");
+    check("grep", json!({"pattern": "x", "path": "sub, folder/key"}), "secret");
+    check("grep", json!({"pattern": "x", "path": "sub\nfolder"}), "secret");
+    check("grep", json!({"pattern": "x", "path": ["sub", "file1"]}), "");
+    check("grep", json!({"pattern": "x", "glob": "folder/**"}), "secret");
+    check("find", json!({"pattern": "../secret/*"}), "secret");
+    check("find", json!({"pattern": "*", "path": "folder"}), "secret");
+    check("find", json!({"pattern": "../../secret/*", "path": "sub"}), "secret");
+    check("find", json!({"pattern": "folder/*"}), "secret");
+    check("find", json!({"pattern": "sub/*"}), "");
     // A rule that names a link means what it leads to.
     let rules = self::rules(json!({"deny": ["write(folder/**)"]}));
     let answer = rules.answer(&call("write", json!({"path": "../secret/a"})), &cwd, None);

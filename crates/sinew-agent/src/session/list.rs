@@ -220,6 +220,7 @@ fn words_of_user(entry: &Value) -> Option<String> {
 }
 
 fn one_line(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A title is what somebody wrote, and is shown on terminals.
+    let line = sinew::term::sanitize(text).split_whitespace().collect::<Vec<_>>().join(" ");
     sinew::term::truncate(&line, TITLE, sinew::term::Ellipsis::Unicode, false, sinew::term::TAB_WIDTH).into_owned()
 }

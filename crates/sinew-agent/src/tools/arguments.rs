@@ -40,14 +40,18 @@ fn mend_at(schema: &Value, value: Value, depth: usize) -> Value {
             Some(value) => mend_at(schema, value, depth + 1),
             None => Value::String(text),
         },
-        (Some("string"), Value::Number(number)) => Value::String(number.to_string()),
+        (Some("string"), value @ (Value::Number(_) | Value::Bool(_))) => Value::String(value.to_string()),
         (Some("integer"), Value::Number(number)) => whole(&number).map_or(Value::Number(number), Value::from),
         (_, value) => value,
     }
 }
 
 fn mend_object(schema: &Value, object: Map<String, Value>, depth: usize) -> Map<String, Value> {
-    let Some(properties) = schema["properties"].as_object() else { return object };
+    let Some(properties) = schema["properties"].as_object() else {
+        // Names that the model chooses, as those of variables.
+        let schema = &schema["additionalProperties"];
+        return object.into_iter().map(|(key, value)| (key, mend_at(schema, value, depth + 1))).collect();
+    };
     let mut mended = Map::new();
     for (key, value) in &object {
         let other = ALIASES.iter().find(|(alias, _)| alias == key).map(|(_, name)| *name);
@@ -108,6 +112,7 @@ mod tests {
             "oldText": {"type": "string"}, "newText": {"type": "string"}, "replaceAll": {"type": "boolean"}}});
         let schema = json!({"type": "object", "properties": {
             "path": {"type": "string"}, "limit": {"type": "integer"}, "command": {"type": "string"},
+            "env": {"type": "object", "additionalProperties": {"type": "string"}},
             "edits": {"type": "array", "items": edit}}});
         assert_eq!(mend(&schema, value), expect);
     }
@@ -131,6 +136,7 @@ mod tests {
         check(json!({"limit": null, "path": 7}), json!({"path": "7"}));
         check(json!({"limit": 5.0, "path": 1.5}), json!({"limit": 5, "path": "1.5"}));
         check(json!({"limit": "5.0"}), json!({"limit": 5}));
+        check(json!({"env": {"A": 1, "cmd": true}}), json!({"env": {"A": "1", "cmd": "true"}}));
         check(json!({"limit": 1e30}), json!({"limit": i64::MAX}));
         check(json!({"limit": 2.5}), json!({"limit": 2.5}));
         check(json!("text"), json!("text"));

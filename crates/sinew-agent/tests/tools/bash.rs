@@ -17,6 +17,11 @@ pub(crate) const CASES: &[Case] = &[
     ("every_ending_has_its_text", every_ending_has_its_text),
     ("long_output_is_cut_and_kept", long_output_is_cut_and_kept),
     ("head_and_tail_choose_lines", head_and_tail_choose_lines),
+    (
+        "a_cut_falls_between_characters_and_the_artifact_is_the_whole_stream",
+        a_cut_falls_between_characters_and_the_artifact_is_the_whole_stream,
+    ),
+    ("nothing_of_a_command_survives_a_kill", nothing_of_a_command_survives_a_kill),
     ("commands_get_no_secrets", commands_get_no_secrets),
     ("commands_of_the_user_get_everything", commands_of_the_user_get_everything),
     ("guard_and_interceptor_refuse", guard_and_interceptor_refuse),
@@ -44,6 +49,12 @@ fn every_ending_has_its_text() {
     let (text, error) = stage.call("bash", json!({"command": "kill -9 $$"}));
     assert!(error && text.starts_with("Command killed by signal 9 (SIGKILL)"), "{text}");
     stage.ok("bash", json!({"command": "echo again"}), "again");
+    // A shell that is lost takes its folder along.
+    stage.put("sub/x", "");
+    let lost = "Command exited with code 3\n[A new shell begins with the next command, without variables and directory: \
+                the command ended the shell (exit, exec or set -e)]";
+    stage.fails("bash", json!({"command": "cd sub; exit 3"}), lost);
+    stage.ok("bash", json!({"command": "cd sub && pwd"}), &stage.cwd().join("sub").display().to_string());
     stage.fails("bash", json!({"command": "x", "env": {"1A": "x"}}), "Invalid environment variable name: 1A");
     let no = format!("Working directory does not exist: {}/no", stage.cwd().display());
     stage.fails("bash", json!({"command": "ls", "cwd": "no"}), &no);
@@ -71,6 +82,47 @@ fn long_output_is_cut_and_kept() {
     stage.put("../artifacts", "in the way");
     let (text, error) = stage.call("bash", json!({"command": "seq 1 100000"}));
     assert!(!error && text.contains("The full output could not be kept: "), "{}", &text[text.len() - 200..]);
+}
+
+fn a_cut_falls_between_characters_and_the_artifact_is_the_whole_stream() {
+    let stage = Stage::new();
+    // 50 KB and one byte, in one line; then lines with sequences for terminals between characters of every length.
+    stage.put("line", format!("{}a", "\u{6f22}".repeat(50 * 1024 / 3)));
+    stage.put("wide", format!("x{}", "\u{6f22}".repeat(50 * 1024 / 3 + 1)));
+    let row = "é\u{6f22}😀\u{1b}[31mred\u{1b}[0m\u{1b}]0;title\u{7}\tend\u{8}";
+    stage.put("rows", format!("{row}\r\n").repeat(5_000));
+    let whole = std::fs::read_to_string(stage.cwd().join("line")).unwrap();
+    stage.ok("bash", json!({"command": "cat line"}), &whole);
+    let (text, _) = stage.call("bash", json!({"command": "cat wide"}));
+    let (shown, note) = text.split_once('\n').unwrap();
+    assert!(shown.chars().all(|c| c == '\u{6f22}') && shown.len() > 50 * 1024 - 3, "{}", shown.len());
+    assert_eq!(note, "[Showing lines 1-1 of 1 (50 KB limit). Full: artifact://0]");
+    let wide = std::fs::read_to_string(stage.cwd().join("wide")).unwrap();
+    assert!(std::fs::read_to_string(stage.artifacts.find(0).unwrap()).unwrap() == wide);
+    stage.call("bash", json!({"command": "cat rows"}));
+    let kept = std::fs::read_to_string(stage.artifacts.find(1).unwrap()).unwrap();
+    assert!(kept == "é\u{6f22}😀red\tend\n".repeat(5_000), "{}", &kept[..100]);
+}
+
+fn nothing_of_a_command_survives_a_kill() {
+    let stage = Stage::new();
+    let script = "sleep 1000 & echo $! > a; setsid sleep 1000 & echo $! > b; nohup sleep 1000 > /dev/null 2>&1 & echo $! > c; \
+                  (trap '' TERM INT HUP; sleep 1000) & echo $! > d; touch begun; wait";
+    let gone = |how: &str| {
+        for name in ["a", "b", "c", "d"] {
+            let id = stage.get(name).trim().parse().unwrap();
+            let process = rustix::process::Pid::from_raw(id).unwrap();
+            assert!(rustix::process::test_kill_process(process).is_err(), "{how}: {name}, {id}, still runs");
+        }
+    };
+    let (text, _) = stage.call("bash", json!({"command": script, "timeout": 1}));
+    assert!(text.ends_with("Command timed out after 1 seconds"), "{text}");
+    gone("timeout");
+    std::fs::remove_file(stage.cwd().join("begun")).unwrap();
+    let (cancel, watch) = cancelled_at(stage.cwd().join("begun"));
+    stage.output("bash", json!({"command": script}), cancel);
+    watch.join().unwrap();
+    gone("abort");
 }
 
 fn head_and_tail_choose_lines() {

@@ -307,6 +307,16 @@ fn hostile_files_are_answered() {
     let grown = memory("VmHWM:").saturating_sub(before);
     assert!(grown < 50 * 1024, "{grown} KB");
     assert!(!error && text.starts_with("1:line\n2:line\n") && text.contains(" of at least 4"), "{text}");
+    // Five gigabytes in one line.
+    let endless = std::fs::File::create(stage.cwd().join("endless")).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&endless, &[b'x'; 9_000], 0).unwrap();
+    endless.set_len(5 << 30).unwrap();
+    std::fs::write("/proc/self/clear_refs", "5").unwrap();
+    let before = memory("VmRSS:");
+    let (text, error) = stage.call("read", json!({"path": "endless", "limit": 2}));
+    let grown = memory("VmHWM:").saturating_sub(before);
+    assert!(grown < 50 * 1024, "{grown} KB");
+    assert!(!error && text.contains("[Line 1 is at least "), "{}", &text[..100]);
     // One line of a megabyte, with a character of three bytes at every cut.
     stage.put("long", "\u{6f22}".repeat(400_000));
     let (text, error) = stage.call("read", json!({"path": "long"}));

@@ -55,6 +55,15 @@ fn a_search_is_enough_for_an_edit() {
     stage.fails("edit", json!({"path": "c", "oldText": "two", "newText": "2"}), stale);
     let unread = "File exists and was not read in this session: c. Read it first, or use edit.";
     stage.fails("write", json!({"path": "c", "content": "x"}), unread);
+    // What was cut was not seen: neither as it is, nor as a line to patch.
+    let wide = format!("two {}\n", "x".repeat(600));
+    stage.put("d", format!("one\n{wide}three\n"));
+    stage.call("read", json!({"path": "d:1"}));
+    stage.put("d", format!("one\n{wide}three\nfour\n"));
+    stage.call("grep", json!({"pattern": "o", "path": "d"}));
+    stage.put("d", format!("one\n{}three\nfour\n", wide.replace("two", "2")));
+    let (text, _) = stage.call("write", json!({"path": "d", "content": "x"}));
+    assert!(text.ends_with("but not in the lines that were shown.]") || text.contains("Read it again"), "{text}");
     // A link and its file are one.
     std::os::unix::fs::symlink("c", stage.cwd().join("link")).unwrap();
     stage.call("read", json!({"path": "link"}));
@@ -182,6 +191,8 @@ fn the_last_writes_can_be_taken_back() {
     stage.put("b", "mine");
     stage.fails("undo_edit", json!({"path": "b"}), "Not undone: b changed since the last write of a tool.");
     stage.put("b", "1");
+    stage.ok("find", json!({"pattern": "*"}), "b\na");
     stage.ok("undo_edit", json!({"path": "b"}), "Removed b: the last write had created it.");
     assert!(!stage.cwd().join("b").exists());
+    stage.ok("find", json!({"pattern": "*"}), "a");
 }

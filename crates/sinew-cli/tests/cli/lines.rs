@@ -26,6 +26,13 @@ fn wrong_lines_end_with_2_and_say_what_is_wrong() {
     check(&stage, &["-p", "--cwd", "no/such", "hi"], 2, "", "--cwd ");
     check(&stage, &["-p", "--script", script, "--tools", "ls,fly", "hi"], 2, "", "--tools fly: unknown tool; known: ");
     check(&stage, &["-p", "--api-key", "k", "hi"], 2, "", "add --provider or --model");
+    check(
+        &stage,
+        &["-p", "--script", script, "--tools=", "hi"],
+        2,
+        "",
+        "--tools names no tool; --no-tools offers none",
+    );
     check(&stage, &["sessions", "lst"], 2, "", "sinew sessions lst: use list or gc");
     check(&stage, &["sessions", "list", "all"], 2, "", "sinew sessions list all: use list or gc");
     check(&stage, &["config", "show"], 2, "", "sinew config show: use sinew config get [KEY]");
@@ -39,6 +46,17 @@ fn wrong_lines_end_with_2_and_say_what_is_wrong() {
         "is no session file: it is a pipe",
     );
     check(&stage, &["-p", "--script", "/dev/null", "--resume=", "hi"], 2, "", "The id of a session is empty");
+}
+
+#[test]
+fn a_setting_that_names_no_tool_is_told() {
+    let stage = Stage::scripted(&[text("hi"), text("hi")]);
+    stage.write("home/agent/settings.json", r#"{"tools": ["read", "reed"], "excludeTools": ["fly"]}"#);
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hi\n"), "{}", ran.stderr);
+    for part in ["tools: unknown tool reed; known: read, ", "excludeTools: unknown tool fly; known: "] {
+        assert!(ran.stderr.contains(part), "{part}: {}", ran.stderr);
+    }
 }
 
 #[test]

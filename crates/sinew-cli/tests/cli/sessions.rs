@@ -120,6 +120,22 @@ fn a_damaged_file_is_moved_aside() {
 }
 
 #[test]
+fn what_is_listed_carries_nothing_that_a_terminal_obeys() {
+    let stage = answering();
+    let folder = "d\u{1b}[31m";
+    std::fs::create_dir(stage.project().join(folder)).unwrap();
+    let title = "\u{1b}]0;evil\u{7}\u{1b}[2Jone\r\ntwo\u{9b}5m\u{8}";
+    let ran = stage.play(&["-p", "--script=../script.jsonl", "--cwd", folder, title]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let ran = stage.run(&["sessions", "list", "--all"]);
+    assert!(ran.stdout.contains("  one two  ") && ran.stdout.lines().count() == 1, "{:?}", ran.stdout);
+    let bad = |text: &str| text.chars().any(|c| c.is_control() && c != '\n');
+    assert!(!bad(&ran.stdout), "{:?}", ran.stdout);
+    let ran = stage.run(&["-p", "--model", title, "go"]);
+    assert!(ran.code == Some(3) && !bad(&ran.stderr), "{:?}", ran.stderr);
+}
+
+#[test]
 fn a_home_that_cannot_be_written_keeps_the_session_in_memory() {
     let stage = answering();
     stage.write("file", "");
