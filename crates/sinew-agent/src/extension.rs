@@ -4,11 +4,12 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 use sinew_llm::message::{AgentMessage, ToolCall};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
+pub use crate::points::Point;
 use crate::tool::{Boxed, Tool, ToolOutput};
 
 /// What an extension says of a call before it runs.
@@ -83,6 +84,21 @@ pub trait Extension: Send + Sync {
         _messages: &'a [AgentMessage],
         _context: &'a Context,
     ) -> Boxed<'a, Result<Option<Vec<AgentMessage>>, String>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    /// Whether [`Extension::on_point`] is to be asked at the point of this name. Default: at none.
+    fn is_at(&self, _point: &str) -> bool {
+        false
+    }
+
+    /// Asked at a point between events, in load order, where its answer counts; None leaves everything as it is. A
+    /// failure is reported and leaves it too. `points` lists the points and what their answers may say.
+    fn on_point<'a>(
+        &'a self,
+        _point: &'a Point,
+        _context: &'a Context,
+    ) -> Boxed<'a, Result<Option<Map<String, Value>>, String>> {
         Box::pin(async { Ok(None) })
     }
 

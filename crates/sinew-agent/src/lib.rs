@@ -14,6 +14,7 @@ pub mod files;
 pub mod history;
 pub mod hooks;
 pub mod permissions;
+pub mod points;
 pub mod resource;
 pub mod secrets;
 pub mod session;

@@ -144,7 +144,15 @@ impl Assembly {
                 Err(error) => warnings.push(format!("SINEW_LOG: {}: {error}", paths.agent.join("sinew.log").display())),
             }
         }
-        let loaded = Mutex::new(Arc::new(resources::load(args, paths, settings, &mut warnings)?));
+        let context = Context {
+            cwd: paths.cwd.clone(),
+            session: begun.session.id().to_string(),
+            file: begun.session.path().map(Path::to_path_buf),
+            has_ui: ask.is_some(),
+            cancel: CancellationToken::new(),
+        };
+        let loaded = resources::load(args, paths, settings, &extensions, &context, &mut warnings).await?;
+        let loaded = Mutex::new(Arc::new(loaded));
         warnings.extend(unknown_tools(settings));
         let (chooser, shells) = (Arc::new(chooser), Arc::default());
         let assembly = Assembly { start, shelf, chooser, extensions, clock, ask, shells, loaded };
@@ -234,9 +242,15 @@ impl Assembly {
     ///
     /// # Errors
     /// A flag names what is not there any more; what was read before stays.
-    pub(crate) fn reload(&self, warnings: &mut Vec<String>) -> Result<Arc<Loaded>, Failure> {
+    pub(crate) async fn reload(
+        &self,
+        agent: &AgentSession,
+        warnings: &mut Vec<String>,
+    ) -> Result<Arc<Loaded>, Failure> {
         let Start { args, paths, settings, .. } = &self.start;
-        let loaded = Arc::new(resources::load(args, paths, settings, warnings)?);
+        let context = self.context(agent);
+        let loaded = resources::load(args, paths, settings, &self.extensions, &context, warnings).await?;
+        let loaded = Arc::new(loaded);
         *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
         Ok(loaded)
     }

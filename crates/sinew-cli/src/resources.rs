@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use sinew_agent::extension::{Context, Extension};
 use sinew_agent::resource::stream::{StreamRules, StreamSettings};
 use sinew_agent::resource::{Places, ResourceOptions, Resources};
 use sinew_agent::settings::Settings;
@@ -32,22 +33,25 @@ impl Loaded {
     }
 }
 
-/// Finds everything. What cannot be used is told in `warnings`.
+/// Finds everything, also what `extensions` name. What cannot be used is told in `warnings`.
 ///
 /// # Errors
 /// A flag names what is not there.
-pub(crate) fn load(
+pub(crate) async fn load(
     args: &Args,
     paths: &Paths,
     settings: &Settings,
+    extensions: &[Arc<dyn Extension>],
+    context: &Context,
     warnings: &mut Vec<String>,
 ) -> Result<Loaded, Failure> {
-    let options = options(args, paths, settings);
+    let mut options = options(args, paths, settings);
     for (flag, named) in [("skill", &options.named_skills), ("prompt-template", &options.named_templates)] {
         for (given, path) in args.values(flag).zip(named) {
             std::fs::metadata(path).map_err(|error| Failure::config(format!("--{flag} {given}: {error}")))?;
         }
     }
+    warnings.extend(options.discover(extensions, context).await);
     let resources = Arc::new(Resources::load(&options));
     warnings.extend(resources.warnings.iter().cloned());
     let (stream, faults) = StreamSettings::new(settings);

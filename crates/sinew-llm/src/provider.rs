@@ -1,6 +1,7 @@
 //! The one way to ask a model.
 
 use std::fmt;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -61,6 +62,17 @@ pub struct Request {
     pub headers: Vec<(String, String)>,
     /// The time that goes on the answer, in milliseconds since the epoch.
     pub timestamp: i64,
+    /// Looks at what goes over the wire. Only providers that connect ask it.
+    pub tap: Option<Arc<dyn Tap>>,
+}
+
+/// Looks at one exchange with a server.
+pub trait Tap: fmt::Debug + Send + Sync {
+    /// The body of the request, before it leaves; `Some`: this one leaves in its place.
+    fn request(&self, payload: Value) -> Pin<Box<dyn Future<Output = Option<Value>> + Send + '_>>;
+
+    /// The head of the answer: status, and headers with names in lower case.
+    fn response(&self, status: u16, headers: Vec<(String, String)>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>>;
 }
 
 impl Request {

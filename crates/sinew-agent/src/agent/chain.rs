@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::message::{AgentMessage, AssistantMessage, Content, CustomMessage, StopReason};
+use sinew_llm::provider::Request;
 use tokio_util::sync::CancellationToken;
 
 use super::compact::{self, Reason};
@@ -126,9 +127,9 @@ pub(super) async fn follow(
 impl Chain<'_> {
     async fn run(&mut self, seen: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
         let agent = self.agent;
-        let ask = |messages, cancel| {
+        let ask = |messages, tap, cancel| {
             let (provider, request) = agent.asked(messages);
-            provider.stream(request, cancel)
+            provider.stream(Request { tap, ..request }, cancel)
         };
         let pause = |messages: &[AgentMessage]| self.too_large(messages, &[]);
         let rules = agent.stream_rules();

@@ -1,5 +1,9 @@
 //! Asking for a summary and taking it up. A failure changes nothing.
 
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use serde_json::{Value, json};
 use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::fetch;
@@ -7,9 +11,9 @@ use sinew_llm::http::{HttpClient, HttpErrorKind};
 use sinew_llm::message::{AgentMessage, LlmMessage, StopReason};
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::{PromptPart, Request};
-use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 
+use super::ask::{Leaving, refused};
 use super::models::Reached;
 use super::retry::{Again, decide};
 use super::session::AgentSession;
@@ -18,6 +22,7 @@ use crate::compaction::{
     with_files,
 };
 use crate::event::Event;
+use crate::points::{text_of, texts_of};
 use crate::session::{Body, Defaults};
 
 /// Tokens of a summary at most.
@@ -114,28 +119,103 @@ async fn work(
     let Some(found) = cut(&messages, limits.within(window)) else {
         return Err(Error::new(ErrorCode::InvalidState, "Nothing to compact"));
     };
-    let summary = summarise(agent, &current, &messages, found, instructions, cancel).await?;
+    let first_kept = ids[found.kept].clone();
+    let fields = json!({"reason": reason.as_str(), "tokensBefore": tokens_before, "firstKeptEntryId": first_kept,
+        "customInstructions": instructions});
+    let (mut leaving, mut given) = (Leaving::default(), None);
+    agent
+        .ask("session_before_compact", fields, |_, mut answer| {
+            given = answer.remove("compaction").filter(Value::is_object).or(given.take());
+            refused(&answer, &mut leaving)
+        })
+        .await;
+    if leaving.cancelled {
+        let why = leaving.reason.unwrap_or_else(|| "an extension refused it".into());
+        return Err(Error::new(ErrorCode::InvalidState, format!("Compaction cancelled: {why}")));
+    }
+    if let Some(given) = given {
+        let kept = given.get("firstKeptEntryId").and_then(Value::as_str).unwrap_or(&first_kept);
+        let Some(summary) = given.get("summary").and_then(Value::as_str).filter(|text| !text.trim().is_empty()) else {
+            return Err(Error::new(ErrorCode::InvalidData, "the compaction of an extension has no summary"));
+        };
+        if !ids.iter().any(|id| id == kept) {
+            let text = format!("the compaction of an extension keeps {kept:?}, which is not in the context");
+            return Err(Error::new(ErrorCode::InvalidData, text));
+        }
+        let made = Made { details: given.get("details").cloned(), preserve_data: None, from_extension: true };
+        return made.take_up(agent, seen, summary, kept, tokens_before).await;
+    }
+    let mut wish = Wish { instructions: instructions.map(str::to_string), ..Wish::default() };
+    let mut context = Vec::new();
+    let mut preserve_data = None;
+    agent
+        .ask("session.compacting", json!({"reason": reason.as_str()}), |_, mut answer| {
+            context.extend(texts_of(&answer, "context"));
+            wish.system = text_of(&answer, "prompt").or(wish.system.take());
+            preserve_data = answer.remove("preserveData").or(preserve_data.take());
+            ControlFlow::Continue(())
+        })
+        .await;
+    if !context.is_empty() {
+        context.splice(0..0, wish.instructions.take());
+        wish.instructions = Some(context.join("\n\n"));
+    }
+    let summary = summarise(agent, &current, &messages, found, &wish, cancel).await?;
     let mut files = files_of(&messages[found.from..found.kept]);
     let earlier = earlier_files(agent);
     files.read.extend(earlier.read);
     files.modified.extend(earlier.modified);
     files.read.retain(|path| !files.modified.contains(path));
     let summary = with_files(&summary, &files);
-    let first_kept_entry_id = ids[found.kept].clone();
     if let Some(Pruned { tool_call_ids, tokens }) = pruned {
         agent.keep.append(Body::Prune { tool_call_ids, tokens });
     }
-    agent.keep.append(Body::Compaction {
-        summary: summary.clone(),
-        short_summary: None,
-        first_kept_entry_id: first_kept_entry_id.clone(),
-        tokens_before,
-        details: Some(files.to_details()),
-        preserve_data: None,
-        from_extension: None,
-    });
-    *seen = agent.reread()?;
-    Ok(Compacted { summary: Some(summary), first_kept_entry_id: Some(first_kept_entry_id), tokens_before })
+    let made = Made { details: Some(files.to_details()), preserve_data, from_extension: false };
+    made.take_up(agent, seen, &summary, &first_kept, tokens_before).await
+}
+
+/// A compaction that is ready to be taken up.
+struct Made {
+    details: Option<Value>,
+    preserve_data: Option<Value>,
+    from_extension: bool,
+}
+
+impl Made {
+    async fn take_up(
+        self,
+        agent: &AgentSession,
+        seen: &mut Vec<AgentMessage>,
+        summary: &str,
+        first_kept: &str,
+        tokens_before: u64,
+    ) -> Result<Compacted> {
+        let Made { details, preserve_data, from_extension } = self;
+        agent.keep.append(Body::Compaction {
+            summary: summary.to_string(),
+            short_summary: None,
+            first_kept_entry_id: first_kept.to_string(),
+            tokens_before,
+            details,
+            preserve_data,
+            from_extension: from_extension.then_some(true),
+        });
+        *seen = agent.reread()?;
+        let told = json!({"summary": summary, "firstKeptEntryId": first_kept, "tokensBefore": tokens_before,
+            "fromExtension": from_extension});
+        agent.ask("session_compact", told, |_, _| ControlFlow::Continue(())).await;
+        let (summary, first_kept_entry_id) = (Some(summary.to_string()), Some(first_kept.to_string()));
+        Ok(Compacted { summary, first_kept_entry_id, tokens_before })
+    }
+}
+
+/// What the summary of a context is asked for with.
+#[derive(Default)]
+struct Wish {
+    /// What else the model is to know.
+    instructions: Option<String>,
+    /// In place of our own words.
+    system: Option<String>,
 }
 
 /// The files that earlier compactions of this path have listed.
@@ -158,9 +238,11 @@ async fn summarise(
     current: &Reached,
     messages: &[AgentMessage],
     found: Cut,
-    instructions: Option<&str>,
+    wish: &Wish,
     cancel: &CancellationToken,
 ) -> Result<String> {
+    let purpose = Purpose::Context(wish.system.as_deref());
+    let instructions = wish.instructions.as_deref();
     let previous = match found.from.checked_sub(1).map(|at| &messages[at]) {
         Some(AgentMessage::CompactionSummary(summary)) => Some(summary.summary.as_str()),
         _ => None,
@@ -170,20 +252,20 @@ async fn summarise(
     let history = if old.is_empty() {
         previous.map(str::to_string)
     } else {
-        Some(ask(agent, current, old, previous, instructions, Purpose::Context, cancel).await?)
+        Some(ask(agent, current, old, previous, instructions, purpose, cancel).await?)
     };
     if found.turn.is_none() {
         return history.ok_or_else(|| Error::new(ErrorCode::InvalidState, "Nothing to compact"));
     }
-    let prefix = ask(agent, current, &messages[turn..found.kept], None, instructions, Purpose::Context, cancel).await?;
+    let prefix = ask(agent, current, &messages[turn..found.kept], None, instructions, purpose, cancel).await?;
     Ok(joined(history.as_deref(), &prefix))
 }
 
 /// What is summed up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// The beginning of a context.
-    Context,
+pub(super) enum Purpose<'a> {
+    /// The beginning of a context; the system prompt that an extension wants for it.
+    Context(Option<&'a str>),
     /// A branch that is left.
     Branch,
 }
@@ -196,9 +278,13 @@ pub(super) async fn ask(
     messages: &[AgentMessage],
     previous: Option<&str>,
     instructions: Option<&str>,
-    purpose: Purpose,
+    purpose: Purpose<'_>,
     cancel: &CancellationToken,
 ) -> Result<String> {
+    let system = match purpose {
+        Purpose::Context(Some(system)) => system,
+        Purpose::Context(None) | Purpose::Branch => SUMMARY_SYSTEM,
+    };
     let settings = &agent.settings().compaction;
     let max_tokens =
         |reached: &Reached| (settings.limits.within(reached.model.context_window).reserve * 4 / 5).clamp(256, LONGEST);
@@ -209,10 +295,10 @@ pub(super) async fn ask(
         request_text(&input, previous, instructions)
     };
     let mut last = Error::new(ErrorCode::Unsupported, "no model to sum up with");
-    if let (Some(endpoint), Purpose::Context) = (&settings.remote_endpoint, purpose) {
+    if let (Some(endpoint), Purpose::Context(_)) = (&settings.remote_endpoint, purpose) {
         let client = HttpClient::new(agent.settings().http.clone());
         let prompt = text(current);
-        match once_or_more(agent, cancel, || remote(&client, endpoint, &prompt, cancel)).await {
+        match once_or_more(agent, cancel, || remote(&client, endpoint, (system, &prompt), cancel)).await {
             Ok(summary) => return Ok(summary),
             Err(error) if cancel.is_cancelled() => return Err(error),
             Err(error) => last = error,
@@ -228,7 +314,7 @@ pub(super) async fn ask(
         }
         keys.push(candidate.model.key());
         let (prompt, max_tokens) = (text(&candidate), max_tokens(&candidate));
-        match once_or_more(agent, cancel, || model(agent, &candidate, &prompt, max_tokens, cancel)).await {
+        match once_or_more(agent, cancel, || model(agent, &candidate, (system, &prompt), max_tokens, cancel)).await {
             Ok(summary) => return Ok(summary),
             Err(error) if cancel.is_cancelled() => return Err(error),
             Err(error) => last = error,
@@ -267,14 +353,14 @@ async fn once_or_more<F: Future<Output = std::result::Result<String, ErrorInfo>>
 async fn model(
     agent: &AgentSession,
     candidate: &Reached,
-    prompt: &str,
+    (system, prompt): (&str, &str),
     max_tokens: u64,
     cancel: &CancellationToken,
 ) -> std::result::Result<String, ErrorInfo> {
     let request = Request {
         model: candidate.model.clone(),
         auth: candidate.auth.clone(),
-        system: vec![PromptPart::from(SUMMARY_SYSTEM)],
+        system: vec![PromptPart::from(system)],
         messages: vec![LlmMessage::user(prompt).into()],
         thinking: ThinkingLevel::Off,
         max_tokens: Some(max_tokens),
@@ -294,11 +380,11 @@ async fn model(
 async fn remote(
     client: &HttpClient,
     endpoint: &str,
-    prompt: &str,
+    (system, prompt): (&str, &str),
     cancel: &CancellationToken,
 ) -> std::result::Result<String, ErrorInfo> {
     let failed = |kind: ErrorKind, cause: String| ErrorInfo::new(kind, format!("compaction.remoteEndpoint: {cause}"));
-    let body = serde_json::json!({"systemPrompt": SUMMARY_SYSTEM, "prompt": prompt});
+    let body = serde_json::json!({"systemPrompt": system, "prompt": prompt});
     let fetched = tokio::select! {
         fetched = fetch::post(client, endpoint, &body, ANSWER) => fetched,
         () = cancel.cancelled() => return Err(ErrorInfo::aborted()),

@@ -3,6 +3,7 @@
 //! | module | knows |
 //! |---|---|
 //! | `session` | [`AgentSession`]: prompts, queues, abort, model and tools |
+//! | `ask` | the points at which extensions are asked |
 //! | `attend` | jobs that end and lists that are put away, beside the runs |
 //! | `chain` | what follows a run: retry, promotion, compaction, reminder, what was queued |
 //! | `compact` | asking for a summary and taking it up |
@@ -18,6 +19,7 @@
 //! | `handoff` | a new session that begins with what this one leaves |
 //! | `title` | a title after the first answer |
 
+mod ask;
 mod attend;
 mod borrow;
 mod chain;
@@ -35,12 +37,15 @@ mod session;
 mod title;
 
 #[cfg(test)]
+mod ask_tests;
+#[cfg(test)]
 mod navigate_tests;
 #[cfg(test)]
 mod queue_law;
 #[cfg(test)]
 mod tests;
 
+pub use ask::Leaving;
 pub use attend::Idle;
 pub use borrow::Borrowed;
 pub use chain::{Outcome, Stop};

@@ -1,14 +1,18 @@
 //! Going elsewhere in the tree of a session, with a summary of the branch that is left where one is wanted; sessions
 //! made from this one. Nothing of it happens while a run is active.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
+use serde_json::json;
 use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::message::{AgentMessage, Block, CompactionSummary, Content};
 
+use super::ask::{Leaving, refused};
 use super::compact::{self, Purpose};
 use super::session::AgentSession;
 use crate::compaction::{Files, files_of, tokens, with_files};
+use crate::points::text_of;
 use crate::session::{Body, Entry, Session};
 
 const LEFT: &str = "The user has left this branch and goes on from an earlier point. Say what was tried, what was found \
@@ -49,6 +53,8 @@ pub struct Moved {
     pub summary_id: Option<String>,
     /// [`AgentSession::abort`] ended the summary: nothing has moved.
     pub aborted: bool,
+    /// An extension refused it: nothing has moved.
+    pub cancelled: bool,
 }
 
 /// A session that was made of a part of another one.
@@ -91,9 +97,21 @@ impl AgentSession {
             Leave::AsSet => self.settings().branch_summary.enabled.then_some(None),
             Leave::Summarised(instructions) => Some(instructions),
         };
+        let old = self.session().leaf().map(str::to_string);
+        let (mut leaving, mut given) = (Leaving::default(), None);
+        self.ask("session_before_tree", json!({"targetId": target, "oldLeafId": old}), |_, answer| {
+            given = text_of(&answer, "summary").or(given.take());
+            refused(&answer, &mut leaving)
+        })
+        .await;
+        if leaving.cancelled {
+            return Ok(Moved { cancelled: true, ..Moved::default() });
+        }
         let mut moved = Moved { editor_text, ..Moved::default() };
-        let summary = match instructions {
-            Some(instructions) => {
+        let from_extension = given.is_some().then_some(true);
+        let summary = match (given, instructions) {
+            (Some(given), _) => Some((given, Files::default())),
+            (None, Some(instructions)) => {
                 let cancel = self.begin();
                 match self.sum_up(left, instructions, &cancel).await {
                     Ok(summary) => summary,
@@ -101,7 +119,7 @@ impl AgentSession {
                     Err(error) => return Err(error),
                 }
             }
-            None => None,
+            (None, None) => None,
         };
         self.session().set_leaf(place.as_deref())?;
         if let Some((summary, files)) = summary {
@@ -109,7 +127,7 @@ impl AgentSession {
                 from_id: place.unwrap_or_else(|| "root".into()),
                 summary,
                 details: Some(files.to_details()),
-                from_extension: None,
+                from_extension,
             });
             moved.summary_id = self.session().leaf().map(str::to_string);
         }
@@ -117,6 +135,9 @@ impl AgentSession {
         self.restore_told(None);
         drop(seen);
         self.keep_recorded_if_idle();
+        let new = self.session().leaf().map(str::to_string);
+        let told = json!({"newLeafId": new, "oldLeafId": old, "summaryEntryId": moved.summary_id});
+        self.ask("session_tree", told, |_, _| ControlFlow::Continue(())).await;
         Ok(moved)
     }
 

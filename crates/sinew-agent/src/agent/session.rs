@@ -152,7 +152,11 @@ pub struct AgentSession {
     /// Rules that answers are held against.
     rules: Mutex<Option<Arc<StreamRules>>>,
     /// The token of what runs now.
-    cancel: Mutex<CancellationToken>,
+    pub(super) cancel: Mutex<CancellationToken>,
+    /// What extensions add to the system prompt of what runs now.
+    pub(super) appended: Mutex<Vec<String>>,
+    /// The extensions were told of the session's start, and of its end.
+    pub(super) told: (AtomicBool, AtomicBool),
     /// What the user should know of pictures that are gone, and whether they know it.
     missing: (OnceLock<String>, AtomicBool),
     pub(super) phases: Phases,
@@ -231,6 +235,8 @@ impl AgentSession {
             open_items,
             rules: Mutex::default(),
             cancel: Mutex::new(CancellationToken::new()),
+            appended: Mutex::default(),
+            told: (AtomicBool::new(false), AtomicBool::new(false)),
             missing: (missing, AtomicBool::new(false)),
             phases: Phases::default(),
             recorded: Recorded::default(),
@@ -309,8 +315,10 @@ impl AgentSession {
         {
             self.warn(missing.clone()).await;
         }
+        self.start().await;
         let outcome = loop {
             self.keep_recorded(&mut seen);
+            self.before_start(&mut prompts).await;
             let outcome = chain::follow(self, &mut seen, prompts, &cancel).await;
             messages.extend(outcome.messages.iter().cloned());
             if let Some(error) = self.keep.untold() {
@@ -529,6 +537,7 @@ impl AgentSession {
     pub(super) fn asked(&self, messages: Vec<Arc<LlmMessage>>) -> (Arc<dyn Provider>, Request) {
         let settings = self.settings();
         let State { reached, thinking, system, tools } = self.state().clone();
+        let appended = self.appended.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let tools = tools.all().iter().filter(|tool| !tool.flags().hidden).map(|tool| ToolDef {
             name: tool.name().to_string(),
             description: tool.description().to_string(),
@@ -538,7 +547,7 @@ impl AgentSession {
             thinking: reached.model.clamp_level(thinking),
             model: reached.model,
             auth: reached.auth,
-            system: system.into_iter().map(PromptPart::from).collect(),
+            system: system.into_iter().chain(appended).map(PromptPart::from).collect(),
             messages,
             tools: tools.collect(),
             tool_choice: ToolChoice::Auto,

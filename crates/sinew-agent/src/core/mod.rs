@@ -23,6 +23,7 @@ mod queue;
 mod repair;
 mod run;
 mod schema;
+mod tap;
 mod watch;
 
 #[cfg(test)]
@@ -32,9 +33,10 @@ mod hostile;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use hook::ask;
 pub use queue::{Full, Mode, QUEUE_LIMIT, Queues};
 pub use repair::repair;
-pub use run::{Ended, Interrupt, Journal, Run, RunSettings, Sink, ToolExecution, Toolset};
+pub use run::{Ask, Ended, Interrupt, Journal, Run, RunSettings, Sink, ToolExecution, Toolset};
 pub(crate) use run::{changed, tell_event};
 pub use schema::validate;
 pub use watch::{Correction, Watch};

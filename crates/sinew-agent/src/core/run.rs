@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sinew_llm::event::EventStream;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block, LlmMessage, StopReason, ToolResultMessage};
+use sinew_llm::provider::Tap;
 use tokio_util::sync::CancellationToken;
 
 use super::batch;
@@ -12,6 +13,7 @@ use super::bridge::{self, Answered};
 use super::hook::ask;
 use super::queue::Queues;
 use super::repair::{Repaired, repair};
+use super::tap::Tapped;
 use super::watch::{Correction, Watch, correct};
 use crate::clock::Clock;
 use crate::event::Event;
@@ -134,11 +136,15 @@ impl Default for RunSettings {
     }
 }
 
+/// Sends a request of these messages; the tap looks at what goes over the wire, the token ends it.
+pub type Ask<'a> =
+    dyn Fn(Vec<Arc<LlmMessage>>, Option<Arc<dyn Tap>>, CancellationToken) -> EventStream + Send + Sync + 'a;
+
 /// One run, and all that it needs of the world.
 pub struct Run<'a> {
     /// Sends the request of a turn to who answers it; both are looked up anew for each, so that a change of model or
     /// tools takes effect.
-    pub ask: &'a (dyn Fn(Vec<Arc<LlmMessage>>, CancellationToken) -> EventStream + Send + Sync),
+    pub ask: &'a Ask<'a>,
     /// What the model may call now.
     pub tools: &'a (dyn Fn() -> Toolset + Send + Sync),
     /// Who may look and change.
@@ -271,8 +277,12 @@ impl Run<'_> {
         }
         let seen = self.seen(messages, &mut known.repaired).await;
         let cancel = self.cancel.child_token();
-        let stream = (self.ask)(seen, cancel.clone());
+        let tap = Tapped::new(self.extensions, self.context());
+        let stream = (self.ask)(seen, tap.as_ref().map(|tap| Arc::clone(tap) as Arc<dyn Tap>), cancel.clone());
         let Answered { message: mut answer, interrupted, doomed } = bridge::answer(self, stream, &cancel).await;
+        for fault in tap.iter().flat_map(|tap| tap.faults()) {
+            self.emit(fault).await;
+        }
         let interrupted = interrupted && !self.cancel.is_cancelled();
         tell_ids_apart(&mut answer, &mut known.ids);
         let tools = (self.tools)();

@@ -102,7 +102,7 @@ impl Stage {
     }
 
     pub(super) async fn run_with(&self, provider: &dyn Provider, messages: &mut Vec<AgentMessage>) -> Ended {
-        let ask = |messages, cancel| provider.stream(Request { messages, ..Request::default() }, cancel);
+        let ask = |messages, tap, cancel| provider.stream(Request { messages, tap, ..Request::default() }, cancel);
         let run = Run {
             ask: &ask,
             tools: &|| self.tools.clone(),

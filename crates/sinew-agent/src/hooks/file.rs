@@ -22,24 +22,9 @@ pub enum Origin {
     Project,
 }
 
-/// Events that hooks may name.
+/// Events that hooks may name, beside the points at which they are asked.
 const EVENTS: &[&str] = &[
-    "session_start",
-    "session_before_switch",
-    "session_switch",
-    "session_before_branch",
-    "session_branch",
-    "session_before_compact",
-    "session.compacting",
-    "session_compact",
-    "session_before_tree",
-    "session_tree",
-    "session_shutdown",
-    "input",
-    "before_agent_start",
     "context",
-    "before_provider_request",
-    "after_provider_response",
     "agent_start",
     "agent_end",
     "turn_start",
@@ -58,8 +43,6 @@ const EVENTS: &[&str] = &[
     "ttsr_triggered",
     "todo_reminder",
     "credential_disabled",
-    "user_bash",
-    "resources_discover",
 ];
 
 #[derive(Deserialize)]
@@ -141,7 +124,7 @@ fn entry(value: &Value, path: &Path, origin: Origin, environment: &Arc<Variables
     if entry.event == "message_update" {
         return Err("message_update is not told to programs".into());
     }
-    if !EVENTS.contains(&entry.event.as_str()) {
+    if !EVENTS.contains(&entry.event.as_str()) && !crate::points::is_point(&entry.event) {
         return Err(format!("unknown event \"{}\"", entry.event));
     }
     if entry.command.trim().is_empty() {

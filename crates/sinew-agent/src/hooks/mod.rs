@@ -11,6 +11,7 @@
 //! | `tool_call` | `toolCallId, toolName, args` | `{block, reason, args}` |
 //! | `tool_result` | the same, and `content, details, isError` | `{content, details, isError}` |
 //! | `context` | `messages` | `{messages}` |
+//! | a point of [`points`](crate::points) | what the point carries | what the table there says; exit code 2 is `cancel` or `handled` |
 //! | others | the fields of the event | – |
 
 mod file;
@@ -25,12 +26,13 @@ use std::time::Duration;
 
 use regex::Regex;
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sinew_llm::message::{AgentMessage, Block, ToolCall};
 
 use crate::child::Variables;
 use crate::event::Event;
-use crate::extension::{Context, Extension, Verdict};
+use crate::extension::{Context, Extension, Point, Verdict};
+use crate::points;
 use crate::tool::{Boxed, ToolOutput};
 pub use file::{Origin, read};
 use process::{Ended, Program};
@@ -217,6 +219,30 @@ impl Extension for Hook {
                 Said::Nothing => Ok(None),
                 Said::Block(reason) => Err(reason),
                 Said::Answer(value) => Ok(answer::<ContextAnswer>(value)?.messages),
+            }
+        })
+    }
+
+    fn is_at(&self, point: &str) -> bool {
+        self.is_for(point, None)
+    }
+
+    fn on_point<'a>(
+        &'a self,
+        point: &'a Point,
+        context: &'a Context,
+    ) -> Boxed<'a, Result<Option<Map<String, Value>>, String>> {
+        Box::pin(async move {
+            match self.ask(Value::Object(point.fields.clone()), context).await? {
+                Said::Nothing => Ok(None),
+                Said::Answer(value) => Ok(value.as_object().cloned()),
+                Said::Block(reason) => match points::refusal(point.name) {
+                    Some(field) => Ok(Some(Map::from_iter([
+                        (field.to_string(), Value::Bool(true)),
+                        ("reason".to_string(), Value::String(reason)),
+                    ]))),
+                    None => Err(reason),
+                },
             }
         })
     }

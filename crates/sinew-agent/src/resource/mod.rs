@@ -25,7 +25,9 @@ mod template;
 #[cfg(test)]
 mod tests;
 
+use std::ops::ControlFlow;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 pub use mention::{Attached, Attacher};
 pub use prompt::{Commands, Prompt, Reading};
@@ -34,6 +36,9 @@ pub use skill::Skill;
 pub use source::{Origin, Places};
 pub use template::{Template, arguments, substitute};
 
+use crate::event::Event;
+use crate::extension::{Context, Extension, Point};
+use crate::points;
 use crate::settings::Settings;
 
 /// What is looked for, and where.
@@ -63,6 +68,8 @@ pub struct ResourceOptions {
     pub rules: bool,
     /// Rules of other programs count (`rules.enableForeign`).
     pub foreign_rules: bool,
+    /// Rules that were named one by one, by extensions; they count whatever the rest says.
+    pub named_rules: Vec<PathBuf>,
 }
 
 impl ResourceOptions {
@@ -82,8 +89,36 @@ impl ResourceOptions {
             named_templates: Vec::new(),
             rules: true,
             foreign_rules: settings.flag("rules.enableForeign"),
+            named_rules: Vec::new(),
             places,
         }
+    }
+
+    /// Adds what the extensions name (`resources_discover`), behind what was named already; gives the faults of those
+    /// that failed. To be called before each [`Resources::load`].
+    pub async fn discover(&mut self, extensions: &[Arc<dyn Extension>], context: &Context) -> Vec<String> {
+        let mut found: [Vec<String>; 3] = Default::default();
+        let point = Point::new("resources_discover", serde_json::json!({}));
+        let faults = points::asked(extensions, point, context, |_, answer| {
+            for (list, field) in found.iter_mut().zip(["skills", "prompts", "rules"]) {
+                list.extend(points::texts_of(&answer, field));
+            }
+            ControlFlow::Continue(())
+        })
+        .await;
+        let [skills, templates, rules] = found.map(|list| list.iter().map(|path| self.places.resolve(path)).collect());
+        let lists: [(&mut Vec<PathBuf>, Vec<PathBuf>); 3] =
+            [(&mut self.named_skills, skills), (&mut self.named_templates, templates), (&mut self.named_rules, rules)];
+        for (named, found) in lists {
+            named.extend(found);
+        }
+        let told = faults.into_iter().filter_map(|fault| match fault {
+            Event::ExtensionError { extension_path, event, error } => {
+                Some(format!("{extension_path}: {event}: {error}"))
+            }
+            _ => None,
+        });
+        told.collect()
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a prompt is: a command, a skill, a template, or a text with mentions.
 
+use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
@@ -8,20 +9,23 @@ use sinew_llm::message::{AgentMessage, Content, UserMessage};
 
 use super::mention::Attacher;
 use super::{Resources, Template};
-use crate::extension::{CommandResult, Context, Extension, SlashCommand};
+use crate::event::Event;
+use crate::extension::{CommandResult, Context, Extension, Point, SlashCommand};
+use crate::points;
 use crate::tool::panic_text;
 
 /// The commands of a session, the first of a name: those of extensions in load order.
 #[derive(Clone, Default)]
 pub struct Commands {
     all: Vec<SlashCommand>,
+    extensions: Vec<Arc<dyn Extension>>,
 }
 
 impl Commands {
     /// The commands of `extensions`; the names of those that came too late are given back.
     #[must_use]
     pub fn new(extensions: &[Arc<dyn Extension>]) -> (Commands, Vec<String>) {
-        let mut commands = Commands::default();
+        let mut commands = Commands { all: Vec::new(), extensions: extensions.to_vec() };
         let mut doubled = Vec::new();
         for command in extensions.iter().flat_map(|extension| extension.commands()) {
             if commands.find(&command.name).is_some() {
@@ -79,16 +83,22 @@ pub struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads what a user wrote: a command of an extension, else a skill, else a command in a file, else a template; then
+    /// Reads what a user wrote: a command of an extension, else (once the extensions have seen the text) a skill, else a command in a file, else a template; then
     /// what the text mentions is attached. An unknown `/x` is a text for the model. `before` is data that goes in front
     /// of the text, in which nothing is looked for.
     pub async fn read(&self, text: &str, before: &str) -> Prompt {
         let mut prompt = Prompt::default();
-        let text = match slash(text) {
-            None => Some((text.to_string(), text.to_string())),
-            Some((name, arguments)) => match self.commands.find(name) {
-                Some(command) => self.run(command, arguments, &mut prompt).await.map(|text| (text.clone(), text)),
-                None => self.expand(text, name, arguments, &mut prompt),
+        let command = slash(text).and_then(|(name, arguments)| Some((self.commands.find(name)?, arguments)));
+        let text = match command {
+            Some((command, arguments)) => {
+                self.run(command, arguments, &mut prompt).await.map(|text| (text.clone(), text))
+            }
+            None => match self.input(text, &mut prompt).await {
+                None => None,
+                Some(text) => match slash(&text) {
+                    Some((name, arguments)) => self.expand(&text, name, arguments, &mut prompt),
+                    None => Some((text.clone(), text)),
+                },
             },
         };
         let Some((text, searched)) = text else { return prompt };
@@ -105,6 +115,30 @@ impl Reading<'_> {
     pub fn data(&self, text: &str) -> Prompt {
         let said = UserMessage { content: Content::Text(text.to_string()), timestamp: self.now };
         Prompt { messages: vec![said.into()], ..Prompt::default() }
+    }
+
+    /// Asks the extensions what becomes of a text; none where one of them has done everything.
+    async fn input(&self, text: &str, prompt: &mut Prompt) -> Option<String> {
+        let (mut text, mut handled) = (text.to_string(), false);
+        let point = Point::new("input", serde_json::json!({"text": text}));
+        let faults = points::asked(&self.commands.extensions, point, self.context, |point, answer| {
+            if points::says(&answer, "handled") {
+                handled = true;
+                prompt.info = points::text_of(&answer, "reason");
+                return ControlFlow::Break(());
+            }
+            if let Some(new) = points::text_of(&answer, "text") {
+                point.fields.insert("text".into(), new.clone().into());
+                text = new;
+            }
+            ControlFlow::Continue(())
+        });
+        for fault in faults.await {
+            if let Event::ExtensionError { extension_path, error, .. } = fault {
+                prompt.warnings.push(format!("{extension_path}: {error}"));
+            }
+        }
+        (!handled).then_some(text)
     }
 
     /// Runs a command; gives what it says to the model.

@@ -49,22 +49,16 @@ pub enum Bucket {
 
 pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Rule> {
     let mut rules = Vec::new();
-    if !options.rules {
-        return rules;
-    }
-    let places = &options.places;
-    add_folder(&mut rules, &places.project.join("rules"), Origin::Project, Kind::Own, reader);
-    if options.foreign_rules {
-        add_folder(&mut rules, &places.cwd.join(".cursor/rules"), Origin::Project, Kind::Own, reader);
-        add_folder(&mut rules, &places.cwd.join(".windsurf/rules"), Origin::Project, Kind::Windsurf, reader);
-        let cline = places.cwd.join(".clinerules");
-        if cline.is_file() {
-            add(&mut rules, &cline, Origin::Project, Kind::Cline, reader);
+    for path in &options.named_rules {
+        if path.is_dir() {
+            add_folder(&mut rules, path, Origin::Flag, Kind::Own, reader);
         } else {
-            add_folder(&mut rules, &cline, Origin::Project, Kind::Cline, reader);
+            add(&mut rules, path, Origin::Flag, Kind::Own, reader);
         }
     }
-    add_folder(&mut rules, &places.agent.join("rules"), Origin::User, Kind::Own, reader);
+    if options.rules {
+        find(options, &mut rules, reader);
+    }
     let mut left = APPLIED;
     rules.retain(|rule| {
         if rule.bucket != Bucket::Always {
@@ -78,6 +72,23 @@ pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Rule> 
         rest.is_some()
     });
     rules
+}
+
+/// The rules of the project and of the user.
+fn find(options: &ResourceOptions, rules: &mut Vec<Rule>, reader: &mut Reader) {
+    let places = &options.places;
+    add_folder(rules, &places.project.join("rules"), Origin::Project, Kind::Own, reader);
+    if options.foreign_rules {
+        add_folder(rules, &places.cwd.join(".cursor/rules"), Origin::Project, Kind::Own, reader);
+        add_folder(rules, &places.cwd.join(".windsurf/rules"), Origin::Project, Kind::Windsurf, reader);
+        let cline = places.cwd.join(".clinerules");
+        if cline.is_file() {
+            add(rules, &cline, Origin::Project, Kind::Cline, reader);
+        } else {
+            add_folder(rules, &cline, Origin::Project, Kind::Cline, reader);
+        }
+    }
+    add_folder(rules, &places.agent.join("rules"), Origin::User, Kind::Own, reader);
 }
 
 /// How a file says where it goes.

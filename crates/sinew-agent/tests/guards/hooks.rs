@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use sinew_agent::event::Event;
-use sinew_agent::extension::{Extension, Verdict};
+use sinew_agent::extension::{Extension, Point, Verdict};
 use sinew_agent::hooks::{Hook, Origin, read};
 use sinew_agent::tool::ToolOutput;
 use tokio_util::sync::CancellationToken;
@@ -139,4 +139,24 @@ async fn results_and_contexts_are_changed() {
     let hook = &hooks(json!([{"event": "turn_end", "shell": true, "command": "exit 1"}]))[0];
     assert_eq!(hook.on_event(&Event::TurnStart, &context()).await, Ok(()));
     assert_eq!(hook.transform_context(&[], &context()).await, Ok(None));
+}
+
+#[tokio::test]
+async fn programs_are_asked_at_points() {
+    let asked = async |event: &'static str, script: &str| {
+        let hook = hooks(json!([{"event": event, "shell": true, "command": script}])).remove(0);
+        assert!(hook.is_at(event) && !hook.is_at("session_start"));
+        let fields = json!({"text": "hi", "entryId": "1"}).as_object().cloned().unwrap();
+        hook.on_point(&Point { name: event, fields }, &context()).await
+    };
+    let reads =
+        "read line; printf '%s' \"$line\" | grep -q '\"cwd\":\"/\",\"text\":\"hi\"' && echo '{\"text\": \"ho\"}'";
+    let object = |value: Value| Ok(value.as_object().cloned());
+    assert_eq!(asked("input", reads).await, object(json!({"text": "ho"})));
+    assert_eq!(asked("input", "exit 0").await, Ok(None));
+    assert_eq!(asked("input", "echo no >&2; exit 2").await, object(json!({"handled": true, "reason": "no"})));
+    let refused = asked("session_before_branch", "echo no >&2; exit 2").await;
+    assert_eq!(refused, object(json!({"cancel": true, "reason": "no"})));
+    assert_eq!(asked("session_tree", "echo no >&2; exit 2").await, Err("no".into()));
+    assert_eq!(asked("input", "exit 1").await, Err("it ended with exit code 1".into()));
 }

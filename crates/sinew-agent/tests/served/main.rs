@@ -6,5 +6,6 @@ mod after;
 mod bad;
 mod remote;
 mod stage;
+mod tap;
 mod torn;
 mod words;

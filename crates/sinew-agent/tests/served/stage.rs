@@ -8,6 +8,7 @@ use sinew_agent::agent::{AgentSession, AgentSettings, Models, Outcome, Parts, Re
 use sinew_agent::clock::SystemClock;
 use sinew_agent::core::Toolset;
 use sinew_agent::event::Event;
+use sinew_agent::extension::Extension;
 use sinew_agent::session::{Session, SessionOptions, Sync};
 use sinew_agent::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
 use sinew_llm::http::{HttpClient, HttpConfig};
@@ -130,6 +131,24 @@ impl Stage {
         server: &Server,
         change: impl FnOnce(&mut AgentSettings),
     ) -> Stage {
+        Stage::extended(path, folder, api, server, change, Vec::new())
+    }
+
+    /// An agent with extensions.
+    pub(crate) fn with_extensions(api: &str, server: &Server, extensions: Vec<Arc<dyn Extension>>) -> Stage {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        Stage::extended(path, folder, api, server, |_| (), extensions)
+    }
+
+    fn extended(
+        path: PathBuf,
+        folder: tempfile::TempDir,
+        api: &str,
+        server: &Server,
+        change: impl FnOnce(&mut AgentSettings),
+        extensions: Vec<Arc<dyn Extension>>,
+    ) -> Stage {
         let clock = Arc::new(SystemClock);
         let options = SessionOptions {
             cwd: folder.path().into(),
@@ -159,7 +178,7 @@ impl Stage {
             thinking: ThinkingLevel::Off,
             system: vec!["Be brief.".into()],
             tools: Toolset::new(tools).0,
-            extensions: Vec::new(),
+            extensions,
             settings,
             clock,
             cwd: folder.path().into(),

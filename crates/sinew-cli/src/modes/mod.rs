@@ -102,6 +102,8 @@ pub(crate) async fn run(
             Ok(()) = &mut gone => { halt(&agent, &stop, work).await; (0, None) }
         }
     };
+    // A program that is told of the end must not keep the signal waiting.
+    let _ = tokio::time::timeout(END, agent.shut_down()).await;
     if let Err(error) = agent.session().flush() {
         tell(&format!("Warning: {error}"));
     }

@@ -124,3 +124,31 @@ fn permissions_see_what_hooks_make_of_a_call() {
     assert_eq!(outcome(&stage, &[]).0, "Denied by permission rule: write(other.txt)");
     assert!(!stage.path("project/other.txt").exists());
 }
+
+#[test]
+fn programs_are_asked_from_the_start_to_the_end() {
+    let stage = Stage::scripted(&[text("A"), text("B")]);
+    let entry = |event: &str, answer: &str| {
+        let command = format!("printf '%s ' {event} >> asked.txt; {answer}");
+        json!({"event": event, "shell": true, "command": command})
+    };
+    let asked = json!({"hooks": [
+        entry("resources_discover", "echo '{\"prompts\": [\"more\"], \"skills\": [\"more/s\"]}'"),
+        entry("session_start", "exit 0"),
+        entry("input", "grep -q '\"text\":\"stop\"' && { echo not this >&2; exit 2; }; echo '{\"text\": \"/t found\"}'"),
+        entry("before_agent_start", "echo '{\"message\": {\"customType\": \"n\", \"content\": \"note\"}}'"),
+        entry("session_shutdown", "exit 0"),
+    ]});
+    stage.write("home/agent/hooks.json", &asked.to_string());
+    stage.write("project/more/t.md", "Template $1");
+    stage.write("project/more/s/SKILL.md", "---\ndescription: x\n---\nBody");
+    let ran = stage.play(&["-p", "stop", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n"), "{}", ran.stderr);
+    assert_eq!(ran.stderr, "not this\n");
+    let order = "resources_discover input input session_start before_agent_start session_shutdown ";
+    assert_eq!(std::fs::read_to_string(stage.path("project/asked.txt")).unwrap(), order);
+    let said = stage.said();
+    assert_eq!(said[0], ("user".to_string(), "Template found".to_string()));
+    let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
+    assert!(file.contains("\"customType\":\"n\""), "{file}");
+}

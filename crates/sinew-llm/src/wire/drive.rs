@@ -83,8 +83,20 @@ async fn exchange(
     sender: &EventSender,
 ) -> Result<StopReason, ErrorInfo> {
     assembly.flush(sender).await;
-    let sent = client.send(http_request(protocol, request, place)?).await;
-    let mut response = sent.map_err(|error| transport(place, &error))?;
+    let mut wire = http_request(protocol, request, place)?;
+    if let Some(tap) = &request.tap
+        && let Ok(payload) = serde_json::from_slice(&wire.body)
+        && let Some(changed) = tap.request(payload).await
+    {
+        wire.body = Bytes::from(changed.to_string());
+    }
+    let mut response = client.send(wire).await.map_err(|error| transport(place, &error))?;
+    if let Some(tap) = &request.tap {
+        let header = |(name, value): (&::http::HeaderName, &::http::HeaderValue)| {
+            (name.as_str().to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        };
+        tap.response(response.status, response.headers.iter().map(header).collect()).await;
+    }
     if !(200..300).contains(&response.status) {
         // A body that breaks off says less, but the status has said enough.
         let (body, _) = response.body.read_limited(ERROR_BODY_LIMIT).await.unwrap_or_default();

@@ -211,7 +211,10 @@ impl Rpc {
         }
         self.out.listen(open.agent.subscribe()).await;
         *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&open);
-        let attendant = tokio::spawn(async move { match open.agent.attend(&open.host, Idle::Wake).await {} });
+        let attendant = tokio::spawn(async move {
+            open.agent.start().await;
+            match open.agent.attend(&open.host, Idle::Wake).await {}
+        });
         *self.attendant.lock().unwrap_or_else(PoisonError::into_inner) = Some(attendant);
     }
 
@@ -231,6 +234,7 @@ impl Rpc {
         let open = self.open();
         // What is not over by then is dropped.
         let _ = tokio::time::timeout(END, self.quiet(&open)).await;
+        let _ = tokio::time::timeout(END, open.agent.shut_down()).await;
         let flushed = open.agent.session().flush();
         if let Err(error) = flushed {
             open.agent.warn(error.to_string()).await;

@@ -15,6 +15,9 @@ use super::reply::{Answer, Fault};
 use crate::assemble::Open;
 use crate::sessions::Begun;
 
+/// A session is left for a branch of it.
+const BRANCH: &str = "branch";
+
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct New {
@@ -24,7 +27,10 @@ struct New {
 pub(super) async fn new(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let New { parent_session } = fields("new_session", given)?;
     let parent = parent_session.map(|parent| rpc.assembly.shelf.id_of(&parent)).transpose()?;
-    replace(&rpc, |rpc, _| {
+    if rpc.open().agent.may_switch("new", None).await.cancelled {
+        return Ok(Some(json!({"cancelled": true})));
+    }
+    replace(&rpc, "new", |rpc, _| {
         let mut begun = rpc.assembly.shelf.fresh();
         if let Some(parent) = &parent {
             begun.session.set_parent(parent);
@@ -45,7 +51,10 @@ pub(super) async fn switch(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Switch { session_path } = fields("switch_session", given)?;
     // Looked at before anything ends, so that a wrong name costs nothing.
     let file = rpc.assembly.shelf.find(&session_path)?;
-    replace(&rpc, |rpc, old| {
+    if rpc.open().agent.may_switch("resume", Some(&file)).await.cancelled {
+        return Ok(Some(json!({"cancelled": true})));
+    }
+    replace(&rpc, "resume", |rpc, old| {
         if is_file_of(old, &file) {
             return Ok(None);
         }
@@ -68,10 +77,18 @@ struct Branch {
 
 pub(super) async fn branch(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Branch { entry_id } = fields("branch", given)?;
+    let leaving = rpc.open().agent.may_branch(&entry_id).await;
+    if leaving.cancelled {
+        return Ok(Some(json!({"text": "", "cancelled": true})));
+    }
     let mut text = String::new();
-    replace(&rpc, |rpc, old| {
+    replace(&rpc, BRANCH, |rpc, old| {
         let branched = old.agent.branch(&entry_id)?;
         text = branched.text;
+        if leaving.skip_restore {
+            // The new session is there for whoever opens it.
+            return Ok(None);
+        }
         Ok(Some(rpc.assembly.shelf.open(&branched.path)?))
     })
     .await?;
@@ -84,7 +101,10 @@ pub(super) async fn fork(rpc: Arc<Rpc>, _: Fields) -> Answer {
     if rpc.open().agent.is_running() {
         return Err("Agent is already processing: wait until it is done, or abort it".into());
     }
-    replace(&rpc, |rpc, old| {
+    if rpc.open().agent.may_switch("fork", None).await.cancelled {
+        return Ok(Some(json!({"sessionFile": null, "cancelled": true})));
+    }
+    replace(&rpc, "fork", |rpc, old| {
         file = old.agent.fork()?;
         Ok(Some(rpc.assembly.shelf.open(&file)?))
     })
@@ -93,8 +113,12 @@ pub(super) async fn fork(rpc: Arc<Rpc>, _: Fields) -> Answer {
 }
 
 /// Ends what runs, and goes on with the session that `make` gives; none stays where it is. Where it fails the old
-/// session goes on.
-async fn replace(rpc: &Arc<Rpc>, make: impl FnOnce(&Rpc, &Open) -> Result<Option<Begun>, Fault>) -> Result<(), Fault> {
+/// session goes on. `reason` is what extensions hear.
+async fn replace(
+    rpc: &Arc<Rpc>,
+    reason: &str,
+    make: impl FnOnce(&Rpc, &Open) -> Result<Option<Begun>, Fault>,
+) -> Result<(), Fault> {
     let old = rpc.open();
     rpc.quiet(&old).await;
     old.agent.clear_queues().await;
@@ -110,6 +134,11 @@ async fn replace(rpc: &Arc<Rpc>, make: impl FnOnce(&Rpc, &Open) -> Result<Option
     // Its shell and jobs end with it, which may take a moment.
     tokio::task::block_in_place(|| old.host.close());
     let agent = &rpc.open().agent;
+    let previous = old.agent.session().path().map(Path::to_path_buf);
+    match reason {
+        BRANCH => agent.branched(previous.as_deref()).await,
+        reason => agent.switched(reason, previous.as_deref()).await,
+    }
     for warning in warnings {
         agent.warn(warning).await;
     }
@@ -144,7 +173,7 @@ pub(super) async fn navigate(rpc: Arc<Rpc>, given: Fields) -> Answer {
     };
     let open = rpc.open();
     let moved = open.agent.navigate_tree(&target_id, leave).await?;
-    let mut told = json!({"cancelled": false, "aborted": moved.aborted});
+    let mut told = json!({"cancelled": moved.cancelled, "aborted": moved.aborted});
     if let (Value::Object(told), Some(text)) = (&mut told, moved.editor_text) {
         told.insert("editorText".into(), text.into());
     }

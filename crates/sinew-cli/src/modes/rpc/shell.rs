@@ -13,6 +13,7 @@ use sinew_llm::message::{AgentMessage, BashExecution};
 use super::Rpc;
 use super::command::{Fields, fields};
 use super::reply::Answer;
+use crate::assemble::Open;
 
 /// Commands that run, or wait for the shell.
 #[derive(Default)]
@@ -55,6 +56,9 @@ struct Bash {
 pub(super) async fn bash(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Bash { command, exclude_from_context } = fields("bash", given)?;
     let open = rpc.open();
+    if let Some(run) = open.agent.asked_user_bash(&command, exclude_from_context).await {
+        return Ok(Some(kept(&rpc, &open, run, exclude_from_context)));
+    }
     let (canceller, cancel) = Canceller::new();
     let id = rpc.bash.next.fetch_add(1, Ordering::Relaxed);
     rpc.bash.lock().insert(id, canceller);
@@ -62,15 +66,18 @@ pub(super) async fn bash(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let ended = open.host.user_command(&command, &cancel, Updates::none()).await;
     drop(running);
     let run = match ended {
-        Ok(run) => BashExecution {
-            exclude_from_context: exclude_from_context.then_some(true),
-            timestamp: rpc.assembly.clock.now(),
-            ..run
-        },
+        Ok(run) => run,
         // It never began: there is nothing to keep.
         Err(ToolError::Aborted) => return Ok(Some(json!({"output": "", "cancelled": true, "truncated": false}))),
         Err(ToolError::Failed(text)) => return Err(text.into()),
     };
+    Ok(Some(kept(&rpc, &open, run, exclude_from_context)))
+}
+
+/// Keeps what a command gave, and tells it.
+fn kept(rpc: &Rpc, open: &Open, run: BashExecution, exclude_from_context: bool) -> Value {
+    let timestamp = rpc.assembly.clock.now();
+    let run = BashExecution { exclude_from_context: exclude_from_context.then_some(true), timestamp, ..run };
     let mut told = json!({"output": run.output});
     if let Value::Object(told) = &mut told {
         if let Some(code) = run.exit_code {
@@ -83,7 +90,7 @@ pub(super) async fn bash(rpc: Arc<Rpc>, given: Fields) -> Answer {
         }
     }
     open.agent.record(AgentMessage::BashExecution(run));
-    Ok(Some(told))
+    told
 }
 
 pub(super) async fn abort(rpc: Arc<Rpc>, _: Fields) -> Answer {

@@ -135,7 +135,7 @@ pub(super) async fn set_todos(rpc: Arc<Rpc>, given: Fields) -> Answer {
 pub(super) async fn reload(rpc: Arc<Rpc>, _: Fields) -> Answer {
     let open = rpc.open();
     let mut warnings = Vec::new();
-    let loaded = rpc.assembly.reload(&mut warnings)?;
+    let loaded = rpc.assembly.reload(&open.agent, &mut warnings).await?;
     open.host.set_resources(Arc::clone(&loaded.resources));
     open.agent.set_stream_rules(loaded.rules());
     rpc.offer(&open, &mut warnings)?;

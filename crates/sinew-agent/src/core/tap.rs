@@ -1,0 +1,76 @@
+//! Extensions that look at what goes to a provider and comes from it.
+
+use std::fmt;
+use std::future::Future;
+use std::ops::ControlFlow;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use sinew_llm::provider::Tap;
+
+use crate::event::Event;
+use crate::extension::{Context, Extension, Point};
+use crate::points::asked;
+
+const BEFORE: &str = "before_provider_request";
+const AFTER: &str = "after_provider_response";
+
+/// Asks the extensions of a run. Secret values are hidden already when it sees a request.
+pub(super) struct Tapped {
+    extensions: Vec<Arc<dyn Extension>>,
+    context: Context,
+    faults: Mutex<Vec<Event>>,
+}
+
+impl Tapped {
+    /// None where nobody is at one of the two points: a request is written once and read by nobody.
+    pub(super) fn new(extensions: &[Arc<dyn Extension>], context: Context) -> Option<Arc<Tapped>> {
+        let looks = |extension: &&Arc<dyn Extension>| extension.is_at(BEFORE) || extension.is_at(AFTER);
+        let extensions: Vec<_> = extensions.iter().filter(looks).cloned().collect();
+        (!extensions.is_empty()).then(|| Arc::new(Tapped { extensions, context, faults: Mutex::default() }))
+    }
+
+    /// What failed since the last time.
+    pub(super) fn faults(&self) -> Vec<Event> {
+        std::mem::take(&mut *self.faults.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn failed(&self, faults: Vec<Event>) {
+        self.faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults);
+    }
+}
+
+impl fmt::Debug for Tapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tapped").finish_non_exhaustive()
+    }
+}
+
+impl Tap for Tapped {
+    fn request(&self, payload: Value) -> Pin<Box<dyn Future<Output = Option<Value>> + Send + '_>> {
+        Box::pin(async move {
+            let mut changed = None;
+            let point = Point::new(BEFORE, json!({"payload": payload}));
+            let faults = asked(&self.extensions, point, &self.context, |point, mut answer| {
+                if let Some(payload) = answer.remove("payload").filter(Value::is_object) {
+                    point.fields.insert("payload".into(), payload.clone());
+                    changed = Some(payload);
+                }
+                ControlFlow::Continue(())
+            });
+            self.failed(faults.await);
+            changed
+        })
+    }
+
+    fn response(&self, status: u16, headers: Vec<(String, String)>) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async move {
+            let headers: serde_json::Map<String, Value> =
+                headers.into_iter().map(|(name, value)| (name, value.into())).collect();
+            let point = Point::new(AFTER, json!({"status": status, "headers": headers}));
+            let faults = asked(&self.extensions, point, &self.context, |_, _| ControlFlow::Continue(()));
+            self.failed(faults.await);
+        })
+    }
+}

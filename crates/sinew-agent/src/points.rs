@@ -1,0 +1,162 @@
+//! Points at which extensions are asked, beside the events that they are told of.
+//!
+//! | point | carries | an answer may say |
+//! |---|---|---|
+//! | `session_start`, `session_shutdown` | – | – |
+//! | `session_before_switch` | `reason`, `targetSessionFile?` | `cancel` |
+//! | `session_switch` | `reason`, `previousSessionFile?` | – |
+//! | `session_before_branch` | `entryId` | `cancel`, `skipConversationRestore` |
+//! | `session_branch` | `previousSessionFile?` | – |
+//! | `session_before_compact` | `reason`, `tokensBefore`, `firstKeptEntryId`, `customInstructions?` | `cancel`, `compaction: {summary, firstKeptEntryId?, details?}` |
+//! | `session.compacting` | `reason` | `context[]`, `prompt`, `preserveData` |
+//! | `session_compact` | `summary`, `firstKeptEntryId`, `tokensBefore`, `fromExtension` | – |
+//! | `session_before_tree` | `targetId`, `oldLeafId` | `cancel`, `summary` |
+//! | `session_tree` | `newLeafId`, `oldLeafId`, `summaryEntryId?` | – |
+//! | `input` | `text` | `text`, `handled` |
+//! | `before_agent_start` | `prompt`, `systemPrompt` | `message`, `systemPromptAppend` |
+//! | `before_provider_request` | `payload`, without secret values | `payload` |
+//! | `after_provider_response` | `status`, `headers` | – |
+//! | `user_bash` | `command`, `excludeFromContext` | `result` |
+//! | `resources_discover` | – | `skills[]`, `prompts[]`, `rules[]` |
+//!
+//! Where several answer: the first `cancel` or `handled` ends the asking, `text` and `payload` go on to the next one,
+//! lists and messages are joined, of the rest the last one counts.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use crate::core::ask;
+use crate::event::Event;
+use crate::extension::{Context, Extension};
+
+/// A point and what it carries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Its name.
+    pub name: &'static str,
+    /// What it carries.
+    pub fields: Map<String, Value>,
+}
+
+/// What a field of an answer holds.
+#[derive(Clone, Copy)]
+enum Shape {
+    Flag,
+    Text,
+    Texts,
+    Object,
+    Any,
+}
+
+const CANCEL: (&str, Shape) = ("cancel", Shape::Flag);
+
+/// The points and the fields of their answers.
+const POINTS: &[(&str, &[(&str, Shape)])] = &[
+    ("session_start", &[]),
+    ("session_before_switch", &[CANCEL]),
+    ("session_switch", &[]),
+    ("session_before_branch", &[CANCEL, ("skipConversationRestore", Shape::Flag)]),
+    ("session_branch", &[]),
+    ("session_before_compact", &[CANCEL, ("compaction", Shape::Object)]),
+    ("session.compacting", &[("context", Shape::Texts), ("prompt", Shape::Text), ("preserveData", Shape::Any)]),
+    ("session_compact", &[]),
+    ("session_before_tree", &[CANCEL, ("summary", Shape::Text)]),
+    ("session_tree", &[]),
+    ("session_shutdown", &[]),
+    ("input", &[("text", Shape::Text), ("handled", Shape::Flag)]),
+    ("before_agent_start", &[("message", Shape::Object), ("systemPromptAppend", Shape::Text)]),
+    ("before_provider_request", &[("payload", Shape::Object)]),
+    ("after_provider_response", &[]),
+    ("user_bash", &[("result", Shape::Object)]),
+    ("resources_discover", &[("skills", Shape::Texts), ("prompts", Shape::Texts), ("rules", Shape::Texts)]),
+];
+
+impl Point {
+    /// A point with the fields of `payload`, an object; those that are null are left out.
+    pub(crate) fn new(name: &'static str, payload: Value) -> Point {
+        let fields = match payload {
+            Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+            _ => Map::new(),
+        };
+        Point { name, fields }
+    }
+}
+
+/// The field by which a program's refusal (exit code 2) is said, where the point has one.
+pub(crate) fn refusal(point: &str) -> Option<&'static str> {
+    let (_, fields) = POINTS.iter().find(|(name, _)| *name == point)?;
+    fields.iter().map(|(name, _)| *name).find(|name| matches!(*name, "cancel" | "handled"))
+}
+
+/// Whether this is the name of a point.
+pub(crate) fn is_point(name: &str) -> bool {
+    POINTS.iter().any(|(point, _)| *point == name)
+}
+
+/// Asks the extensions in load order; `take` gets each answer and may change the point for those that follow, or end
+/// the asking. Gives the faults of those that failed.
+pub(crate) async fn asked(
+    extensions: &[Arc<dyn Extension>],
+    mut point: Point,
+    context: &Context,
+    mut take: impl FnMut(&mut Point, Map<String, Value>) -> ControlFlow<()>,
+) -> Vec<Event> {
+    let mut faults = Vec::new();
+    for extension in extensions.iter().filter(|extension| extension.is_at(point.name)) {
+        let answer = ask(&context.cancel, async { extension.on_point(&point, context).await }).await.flatten();
+        match answer.and_then(|answer| answer.map(|answer| checked(point.name, answer)).transpose()) {
+            Ok(None) => {}
+            Ok(Some(answer)) => {
+                if take(&mut point, answer).is_break() {
+                    break;
+                }
+            }
+            Err(error) => {
+                let (extension_path, event) = (extension.name().into_owned(), point.name.to_string());
+                faults.push(Event::ExtensionError { extension_path, event, error });
+            }
+        }
+    }
+    faults
+}
+
+/// An answer that says nothing but what the point knows.
+fn checked(point: &str, answer: Map<String, Value>) -> Result<Map<String, Value>, String> {
+    let fields = POINTS.iter().find(|(name, _)| *name == point).map_or(&[][..], |(_, fields)| fields);
+    for (name, value) in &answer {
+        let shape = fields.iter().find(|(field, _)| field == name).map(|(_, shape)| *shape);
+        let is_text = Value::is_string;
+        let fits = match shape {
+            // Why somebody refused is for people.
+            None if name == "reason" && refusal(point).is_some() => is_text(value),
+            None => return Err(format!("its answer cannot be used: unknown field `{name}`")),
+            Some(Shape::Flag) => value.is_boolean(),
+            Some(Shape::Text) => is_text(value),
+            Some(Shape::Texts) => value.as_array().is_some_and(|list| list.iter().all(is_text)),
+            Some(Shape::Object) => value.is_object(),
+            Some(Shape::Any) => true,
+        };
+        if !fits && !value.is_null() {
+            return Err(format!("its answer cannot be used: `{name}` is of another type"));
+        }
+    }
+    Ok(answer)
+}
+
+/// Whether an answer has a flag that is set.
+pub(crate) fn says(answer: &Map<String, Value>, flag: &str) -> bool {
+    answer.get(flag).and_then(Value::as_bool).unwrap_or_default()
+}
+
+/// A text of an answer.
+pub(crate) fn text_of(answer: &Map<String, Value>, field: &str) -> Option<String> {
+    answer.get(field).and_then(Value::as_str).map(str::to_string)
+}
+
+/// The texts of a list of an answer.
+pub(crate) fn texts_of(answer: &Map<String, Value>, field: &str) -> Vec<String> {
+    let list = answer.get(field).and_then(Value::as_array);
+    list.into_iter().flatten().filter_map(|text| text.as_str().map(str::to_string)).collect()
+}
