@@ -144,6 +144,31 @@ async fn each_protocol_names_its_path_and_key() {
     }
 }
 
+#[tokio::test]
+async fn an_address_may_end_in_many_ways() {
+    let expect = [
+        ("anthropic-messages", ["/v1/messages", "/v1/messages", "/a/v1/messages?version=1"]),
+        ("openai-completions", ["/chat/completions", "/v1/chat/completions", "/a/chat/completions?version=1"]),
+        ("openai-responses", ["/responses", "/v1/responses", "/a/responses?version=1"]),
+        (
+            "google-generative-ai",
+            [
+                "/models/m:streamGenerateContent?alt=sse",
+                "/v1/models/m:streamGenerateContent?alt=sse",
+                "/a/models/m:streamGenerateContent?alt=sse&version=1",
+            ],
+        ),
+    ];
+    for (api, paths) in expect {
+        for (end, path) in ["", "/v1/", "/a/?version=1"].into_iter().zip(paths) {
+            let (begin, rest) = hello(api);
+            let server = Server::replies(vec![Reply::stream(begin + &rest)]);
+            let message = ask(request(api, &format!("{}{end}", server.url()))).await;
+            assert_eq!((server.requests()[0].path.as_str(), message.error), (path, None), "{api} {end}");
+        }
+    }
+}
+
 /// What must become of an answer: kind, whether to try again, and the text that is kept.
 async fn ends(api: &str, reply: Reply, kind: ErrorKind, retryable: bool, text: &str) {
     let shown = format!("{api}: {reply:?}");

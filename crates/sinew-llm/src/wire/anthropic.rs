@@ -16,14 +16,8 @@ use crate::message::{Block, LlmMessage, StopReason, ToolResultMessage};
 use crate::model::{ThinkingLevel, ThinkingMode};
 use crate::provider::{Auth, CacheRetention, Request, ToolChoice};
 
-pub(super) const PROTOCOL: Protocol = Protocol {
-    api: "anthropic-messages",
-    path: |_| "/v1/messages".to_string(),
-    headers,
-    body,
-    fold: |_| Box::new(Answer::default()),
-    whole,
-};
+pub(super) const PROTOCOL: Protocol =
+    Protocol { api: "anthropic-messages", path, headers, body, fold: |_| Box::new(Answer::default()), whole };
 
 /// The default of `max_tokens` at most.
 const MAX_TOKENS: u64 = 32_000;
@@ -36,6 +30,12 @@ const SMALLEST_BUDGET: u64 = 1024;
 
 /// The longest id that the server takes.
 const ID_LIMIT: usize = 64;
+
+/// Addresses of other protocols end in `/v1`, and so do some that users write for this one.
+fn path(request: &Request) -> String {
+    let base = request.model.base_url.split('?').next().unwrap_or_default();
+    if base.trim_end_matches('/').ends_with("/v1") { "/messages".into() } else { "/v1/messages".into() }
+}
 
 fn headers(request: &Request) -> Vec<(String, String)> {
     let mut headers = vec![("anthropic-version".to_string(), "2023-06-01".to_string())];

@@ -258,8 +258,14 @@ impl Reader<'_> {
 }
 
 fn http_request(protocol: Protocol, request: &Request, place: &Place<'_>) -> Result<HttpRequest, ErrorInfo> {
-    let base = request.model.base_url.trim_end_matches('/');
-    let address = format!("{base}{}", (protocol.path)(request));
+    // Gateways put a version of theirs behind the path: `https://host/openai?api-version=1`.
+    let (base, query) = request.model.base_url.split_once('?').unwrap_or((&request.model.base_url, ""));
+    let base = base.trim_end_matches('/');
+    let mut address = format!("{base}{}", (protocol.path)(request));
+    if !query.is_empty() {
+        address.push(if address.contains('?') { '&' } else { '?' });
+        address.push_str(query);
+    }
     let url = Url::parse(&address).map_err(|error| {
         classify::own(
             place,
