@@ -8,9 +8,11 @@
 //! An event holds only what is new. What has come so far is the stream's [`EventStream::partial`].
 
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use serde_json::{Value, json};
@@ -246,13 +248,60 @@ fn message_json(message: &AssistantMessage) -> Value {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Partial {
     message: AssistantMessage,
+    read: Read,
+}
+
+/// The arguments of calls that still stream, as they were last read.
+#[derive(Debug, Default)]
+struct Read(Mutex<BTreeMap<usize, Arguments>>);
+
+#[derive(Debug, Clone)]
+struct Arguments {
+    /// Bytes of the text when it was read.
+    length: usize,
+    value: Value,
+}
+
+/// Bytes of arguments up to which every snapshot reads them anew. Longer ones are read again once they have grown by an
+/// eighth, so that all readings together cost no more than nine times the text, however slowly it comes.
+const READ_ALWAYS: usize = 4 << 10;
+
+impl Read {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Arguments>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The arguments of the call in a block, as far as they can be read, or could when they were last.
+    fn arguments(&self, block: usize, text: &str) -> Value {
+        let mut known = self.lock();
+        let fresh = |known: &&Arguments| text.len() > READ_ALWAYS && text.len() < known.length + known.length / 8;
+        if let Some(known) = known.get(&block).filter(fresh) {
+            return known.value.clone();
+        }
+        let value = partial_json::parse(text);
+        known.insert(block, Arguments { length: text.len(), value: value.clone() });
+        value
+    }
+}
+
+impl Clone for Read {
+    fn clone(&self) -> Read {
+        Read(Mutex::new(self.lock().clone()))
+    }
+}
+
+/// What was read says nothing that the text does not.
+impl PartialEq for Read {
+    fn eq(&self, _: &Read) -> bool {
+        true
+    }
 }
 
 impl Partial {
     /// An answer of which nothing is known but who gives it.
     #[must_use]
     pub fn new(header: AssistantMessage) -> Partial {
-        Partial { message: header }
+        Partial { message: header, read: Read::default() }
     }
 
     /// Takes in the next event. Constant time besides the copy of what is new.
@@ -300,6 +349,7 @@ impl Partial {
             StreamEvent::ToolCallEnd { content_index, tool_call } => {
                 if let Some(block) = content.get_mut(*content_index) {
                     *block = Block::ToolCall((**tool_call).clone());
+                    self.read.lock().remove(content_index);
                 }
             }
             StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } => self.message.clone_from(message),
@@ -312,14 +362,24 @@ impl Partial {
         &self.message
     }
 
+    /// The arguments of the call in a block that still streams, as [`Partial::snapshot`] has them.
+    #[must_use]
+    pub fn arguments(&self, block: usize) -> Option<Value> {
+        match self.message.content.get(block)? {
+            Block::ToolCall(ToolCall { partial_json: Some(text), .. }) => Some(self.read.arguments(block, text)),
+            _ => None,
+        }
+    }
+
     /// A copy of the message so far, with the arguments of calls that still stream as far as they can be
-    /// read. Linear in the message: take one as often as somebody looks, not per event.
+    /// read; of long ones the last eighth may be missing until the call ends. Linear in the message: take one as often
+    /// as somebody looks, not per event.
     #[must_use]
     pub fn snapshot(&self) -> AssistantMessage {
         let mut message = self.message.clone();
-        for block in &mut message.content {
+        for (at, block) in message.content.iter_mut().enumerate() {
             if let Block::ToolCall(ToolCall { partial_json: Some(text), arguments, .. }) = block {
-                *arguments = partial_json::parse(text);
+                *arguments = self.read.arguments(at, text);
             }
         }
         message

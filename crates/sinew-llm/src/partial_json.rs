@@ -11,7 +11,10 @@ use serde_json::{Map, Value};
 #[must_use]
 pub fn parse(text: &str) -> Value {
     #[cfg(test)]
-    tests::PARSED.with(|count| count.set(count.get() + 1));
+    {
+        tests::PARSED.with(|count| count.set(count.get() + 1));
+        tests::BYTES.with(|bytes| bytes.set(bytes.get() + text.len()));
+    }
     if let Ok(value @ Value::Object(_)) = serde_json::from_str(text) {
         return value;
     }

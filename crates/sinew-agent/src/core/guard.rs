@@ -3,7 +3,6 @@
 use serde_json::Value;
 use sinew_llm::event::Partial;
 use sinew_llm::message::{AssistantMessage, Block, StopReason, ToolCall};
-use sinew_llm::partial_json;
 
 use super::run::Run;
 use crate::tool::finished;
@@ -19,9 +18,9 @@ impl Guard {
     pub(super) fn look(&mut self, run: &Run<'_>, partial: &Partial) -> Option<String> {
         let content = &partial.message().content;
         let at = content.len().checked_sub(1)?;
-        let Block::ToolCall(ToolCall { name, partial_json: Some(text), .. }) = &content[at] else { return None };
+        let Block::ToolCall(ToolCall { name, .. }) = &content[at] else { return None };
         let tool = (run.tools)().find(name).filter(|tool| tool.guards()).cloned()?;
-        let whole = finished(&partial_json::parse(text));
+        let whole = finished(&partial.arguments(at)?);
         let looked = Some((at, whole));
         if self.looked == looked {
             return None;
@@ -52,7 +51,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: &Value) {
-        assert_eq!(finished(&partial_json::parse(text)), *expect, "{text}");
+        assert_eq!(finished(&sinew_llm::partial_json::parse(text)), *expect, "{text}");
     }
 
     #[test]

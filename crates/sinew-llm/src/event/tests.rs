@@ -100,3 +100,29 @@ fn json_mode_shows_the_partial_message_and_the_whole_content_at_the_end() {
     assert_eq!(done.to_json(None)["reason"], "toolUse");
     assert_eq!(done.to_json(None)["message"]["role"], "assistant");
 }
+
+#[test]
+fn arguments_that_come_slowly_are_read_in_linear_time() {
+    let text = json!({"content": "x".repeat(300_000), "path": "a"}).to_string();
+    let mut partial = Partial::new(AssistantMessage::default());
+    partial.apply(&StreamEvent::ToolCallStart { content_index: 0, id: "c".into(), name: "write".into() });
+    let read = || partial_json::tests::BYTES.with(std::cell::Cell::get);
+    let before = read();
+    let (mut sent, mut looks) = (0, 0);
+    let arguments = |message: AssistantMessage| message.tool_calls().next().unwrap().arguments.clone();
+    for piece in text.as_bytes().chunks(500) {
+        let delta = String::from_utf8(piece.to_vec()).unwrap();
+        sent += delta.len();
+        partial.apply(&StreamEvent::ToolCallDelta { content_index: 0, delta });
+        let shown = arguments(partial.snapshot());
+        let length = shown["content"].as_str().map_or(0, str::len);
+        assert!(length <= sent && length + length / 8 + 1_000 >= sent.min(300_000), "{length} of {sent} are shown");
+        looks += 1;
+    }
+    assert!(looks > 500 && read() - before < 10 * text.len(), "{} bytes were read", read() - before);
+    // What was known before stays until the end, which is exact.
+    let arguments_at_end = partial_json::parse_strict(&text).unwrap();
+    let call = ToolCall { id: "c".into(), arguments: arguments_at_end.clone(), ..ToolCall::default() };
+    partial.apply(&StreamEvent::ToolCallEnd { content_index: 0, tool_call: Box::new(call) });
+    assert_eq!(arguments(partial.snapshot()), arguments_at_end);
+}

@@ -6,6 +6,8 @@ use super::*;
 thread_local! {
     /// How often arguments were read in this thread.
     pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+    /// How many bytes of them, as far as they were read with patience.
+    pub(crate) static BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 #[track_caller]
