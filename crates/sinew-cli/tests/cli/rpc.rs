@@ -191,3 +191,34 @@ fn the_end_of_stdin_ends_a_run_and_keeps_the_session() {
     server.wait_released(1);
     assert_eq!(messages(&stage.files()[0])[0], ("user".to_string(), "remember me".to_string()));
 }
+
+#[test]
+fn programs_may_refuse_what_a_client_asks_for() {
+    let stage = Stage::scripted(&[text("A"), text("B")]);
+    let entry = |event: &str, answer: &str| {
+        let command = format!("printf '%s ' {event} >> asked.txt; {answer}");
+        json!({"event": event, "shell": true, "command": command})
+    };
+    let asked = json!({"hooks": [
+        entry("session_before_switch", "grep -q '\"reason\":\"new\"' && exit 2; exit 0"),
+        entry("session_before_branch", "exit 2"),
+        entry("session_before_tree", "exit 2"),
+        entry("session_switch", "exit 0"),
+        entry("user_bash", "echo '{\"result\": {\"output\": \"mine\", \"cancelled\": false, \"truncated\": false, \"timestamp\": 1}}'"),
+    ]});
+    stage.write("home/agent/hooks.json", &asked.to_string());
+    let mut client = Client::scripted(&stage, &[]);
+    client.prompt("one");
+    let file = client.data("get_state", json!({}))["sessionFile"].clone();
+    let entry = client.data("get_branch_messages", json!({}))["messages"][0]["entryId"].clone();
+    assert_eq!(client.data("new_session", json!({})), json!({"cancelled": true}));
+    assert_eq!(client.data("branch", json!({"entryId": entry})), json!({"text": "", "cancelled": true}));
+    let moved = client.data("navigate_tree", json!({"targetId": entry}));
+    assert_eq!(moved, json!({"cancelled": true, "aborted": false}));
+    assert_eq!(client.data("bash", json!({"command": "ls"}))["output"], "mine");
+    assert_eq!(client.data("get_state", json!({}))["sessionFile"], file, "the session is still the one");
+    assert_eq!(client.data("fork", json!({}))["cancelled"], false);
+    ends_well(client);
+    let order = "session_before_switch session_before_branch session_before_tree user_bash session_before_switch session_switch ";
+    assert_eq!(std::fs::read_to_string(stage.path("project/asked.txt")).unwrap(), order);
+}
