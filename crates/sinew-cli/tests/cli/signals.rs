@@ -70,4 +70,15 @@ fn a_reader_that_goes_away_is_no_error() {
         assert_eq!((child.wait().unwrap().code(), stderr.as_str()), (Some(0), ""), "{mode}");
         assert_eq!(stage.said()[0].1, "go");
     }
+    let stage = Stage::new();
+    for args in [&["--help"][..], &["--list-models"], &["config", "get"], &["sessions", "list"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let mut command = stage.command(args);
+        let ran = crate::stage::finish({
+            command.stdout(writer);
+            command
+        });
+        assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""), "{args:?}");
+    }
 }
