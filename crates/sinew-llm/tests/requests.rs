@@ -4,8 +4,8 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sinew_llm::message::{ThinkingBlock, ToolResultMessage};
-use sinew_llm::model::{Compat, MaxTokensField, Model, ThinkingMode};
+use sinew_llm::message::{ImageBlock, ThinkingBlock, ToolResultMessage};
+use sinew_llm::model::{Compat, Input, MaxTokensField, Model, ThinkingMode};
 use sinew_llm::{
     AssistantMessage, Block, CacheRetention, LlmMessage, Request, ThinkingLevel, ToolCall, ToolChoice, ToolDef, wire,
 };
@@ -160,6 +160,11 @@ fn servers_get_what_they_know() {
     check(&openai, "/messages/0/role", json!("developer"));
     check(&openai, "/prompt_cache_key", json!("id"));
     check(&openai, "/prompt_cache_retention", json!("24h"));
+    let responses =
+        Request { model: Model { api: "openai-responses".into(), ..openai.model.clone() }, ..openai.clone() };
+    check(&responses, "/prompt_cache_key", json!("id"));
+    check(&responses, "/prompt_cache_retention", json!("24h"));
+    check(&Request { cache: CacheRetention::Short, ..responses }, "/prompt_cache_retention", json!(null));
     let local = ask("http://127.0.0.1:8000/v1");
     check(&local, "/max_tokens", json!(7));
     check(&local, "/store", json!(null));
@@ -446,4 +451,73 @@ fn openrouter_is_asked_to_cache_for_models_of_anthropic() {
     check(&ask(base, claude, CacheRetention::None), "/cache_control", json!(null));
     check(&ask(base, "openai/gpt-5", CacheRetention::Short), "/cache_control", json!(null));
     check(&ask("http://local/v1", claude, CacheRetention::Short), "/cache_control", json!(null));
+}
+
+#[test]
+fn a_thought_goes_back_to_the_model_that_had_it_and_to_no_other() {
+    let sent = |api: &str, signature: &str, change: fn(&mut Request)| {
+        let mut asked = Request { messages: called(api, "m", Some(signature), "ls"), ..request(api, "") };
+        change(&mut asked);
+        body(&asked).to_string().contains("hm")
+    };
+    let item =
+        json!({"type": "reasoning", "id": "rs", "encrypted_content": "x", "summary": [{"text": "hm"}]}).to_string();
+    for (api, signature) in [
+        ("anthropic-messages", "sig"),
+        ("openai-completions", "reasoning"),
+        ("openai-responses", &item),
+        ("google-generative-ai", "sig"),
+    ] {
+        assert!(sent(api, signature, |_| ()), "{api}");
+        assert!(!sent(api, signature, |asked| asked.model.id = "other".into()), "{api}");
+        assert!(!sent(api, signature, |asked| asked.model.provider = "other".into()), "{api}");
+    }
+}
+
+#[test]
+fn ids_fit_and_stay_apart() {
+    use sinew_testkit::provider::order;
+    let long = |end: &str| format!("call_{}{end}", "x".repeat(80));
+    let mut messages = vec![LlmMessage::user("hi")];
+    for id in [long("a"), long("b"), "a.b".into(), "a:b".into()] {
+        let call = ToolCall { id: id.clone(), name: "ls".into(), arguments: json!({}), ..ToolCall::default() };
+        messages.push(LlmMessage::Assistant(
+            AssistantMessage { content: vec![Block::ToolCall(call)], ..AssistantMessage::default() }.into(),
+        ));
+        let content = vec![Block::text("none")];
+        messages.push(LlmMessage::ToolResult(
+            ToolResultMessage { tool_call_id: id, content, ..ToolResultMessage::default() }.into(),
+        ));
+    }
+    let messages: Vec<Arc<LlmMessage>> = messages.into_iter().map(Arc::new).collect();
+    let ask = |api: &str| body(&Request { messages: messages.clone(), ..request(api, "") });
+    order::anthropic(&ask("anthropic-messages")).unwrap();
+    order::chat(&ask("openai-completions")).unwrap();
+    order::responses(&ask("openai-responses")).unwrap();
+}
+
+#[test]
+fn pictures_of_results_find_a_place_or_a_word() {
+    let image = Block::Image(ImageBlock { data: "cGljdHVyZQ==".into(), mime_type: "image/png".into() });
+    for (api, pointer) in [
+        ("anthropic-messages", "/messages/2/content/0/content/1/source/data"),
+        ("openai-completions", "/messages/3/content/1/image_url/url"),
+        ("openai-responses", "/input/2/output/1/image_url"),
+        ("google-generative-ai", "/contents/3/parts/1/inlineData/data"),
+    ] {
+        let mut messages = called(api, "other", None, "ls");
+        let LlmMessage::ToolResult(result) = Arc::make_mut(&mut messages[2]) else { panic!("no result") };
+        Arc::make_mut(result).content.push(image.clone());
+        let mut asked = Request { messages, ..request(api, "") };
+        asked.model.input = vec![Input::Text, Input::Image];
+        let seen = body(&asked);
+        let data = seen.pointer(pointer).and_then(Value::as_str).unwrap_or_else(|| panic!("{pointer} of {seen}"));
+        assert!(data.ends_with("cGljdHVyZQ=="), "{data}");
+        asked.model.input = vec![Input::Text];
+        let blind = body(&asked).to_string();
+        assert!(
+            blind.contains("[image omitted: the model takes no images]") && !blind.contains("cGljdHVyZQ"),
+            "{blind}"
+        );
+    }
 }

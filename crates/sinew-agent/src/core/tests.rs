@@ -260,6 +260,36 @@ async fn steering_ends_what_may_be_ended_skips_the_rest_and_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn steering_that_waits_ends_nothing_and_is_answered_behind_the_batch() {
+    let (begun, go) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let (bell, gate) = (Arc::clone(&begun), Arc::clone(&go));
+    let held = tool("held", move |call| {
+        let (bell, gate) = (Arc::clone(&bell), Arc::clone(&gate));
+        Box::pin(async move {
+            bell.notify_one();
+            gate.notified().await;
+            Ok(ToolOutput::text(if call.cancel.is_cancelled() { "ended" } else { "whole" }))
+        })
+    });
+    let answer = calls(&[("1", "held", json!({})), ("2", "echo", say("done"))]);
+    let mut stage = Stage::new(vec![answer, text("ok")], vec![held, echo()]);
+    stage.settings.interrupt = Interrupt::Wait;
+    stage.settings.execution = ToolExecution::Sequential;
+    let steer = async {
+        begun.notified().await;
+        stage.queues.steer(vec![user("and that")]).unwrap();
+        // Long enough for whoever would end the batch.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        go.notify_one();
+    };
+    let mut messages = Vec::new();
+    let (ended, ()) = tokio::join!(stage.run(&mut messages), steer);
+    assert_eq!(stage.results(), [("whole", false), ("done", false)].map(|(text, failed)| (text.to_string(), failed)));
+    assert_eq!(messages[messages.len() - 2], user("and that"));
+    assert_eq!(ended.answer.unwrap().text(), "ok");
+}
+
+#[tokio::test(start_paused = true)]
 async fn an_abort_ends_a_hanging_provider_and_leaves_a_valid_transcript() {
     let stage = Stage::new(vec![], vec![]);
     let mut messages = Vec::new();

@@ -94,6 +94,12 @@ fn the_text_names_provider_status_wait_and_request() {
     let headers = headers(&[("retry-after", "7"), ("request-id", "req_1")]);
     let info = from_response(&place(), 429, &headers, r#"{"error":{"message":"slow down"}}"#, NOW);
     assert_eq!(info.message, "acme: slow down (HTTP 429, retry after 7s, request req_1)");
+    let body = r#"{"error":{"message":"slow down"},"request_id":"req_2"}"#;
+    let info = from_response(&place(), 500, &HeaderMap::new(), body, NOW);
+    assert_eq!(
+        (info.request_id.as_deref(), info.message.as_str()),
+        (Some("req_2"), "acme: slow down (HTTP 500, request req_2)")
+    );
     let info = from_response(&place(), 404, &HeaderMap::new(), "", NOW);
     assert!(
         info.message.contains("\"m1\" at https://api.acme.test/v1") && info.message.contains("/v1)"),

@@ -62,6 +62,8 @@ pub enum Framing {
 pub enum Step {
     /// Writes bytes of the body, at once.
     Send(Vec<u8>),
+    /// Writes bytes of the body again and again, until the client has closed the connection.
+    Repeat(Vec<u8>),
     /// Writes bytes past the framing: a broken chunk for instance.
     Raw(Vec<u8>),
     /// Waits until the client has closed the connection, or the server ends.
@@ -326,6 +328,17 @@ fn play(socket: &TcpStream, reply: &Reply, shared: &Shared) -> io::Result<()> {
                 }
             }
             Step::Send(bytes) | Step::Raw(bytes) => out.write_all(bytes)?,
+            Step::Repeat(bytes) => loop {
+                // Not as fast as it can be: what nobody reads must not fill the test's memory.
+                std::thread::sleep(std::time::Duration::from_millis(1));
+                if reply.framing == Framing::Chunked {
+                    write!(out, "{:x}\r\n", bytes.len())?;
+                }
+                out.write_all(bytes)?;
+                if reply.framing == Framing::Chunked {
+                    out.write_all(b"\r\n")?;
+                }
+            },
             Step::Hold => {
                 // The client sends nothing more: the read ends when it closes.
                 let _ = io::copy(&mut &*socket, &mut io::sink());
