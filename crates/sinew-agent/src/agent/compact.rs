@@ -368,7 +368,11 @@ async fn model(
         timestamp: agent.clock.now(),
         ..Request::default()
     };
-    let answer = candidate.provider.stream(request, cancel.child_token()).result().await;
+    let answer = tokio::select! {
+        answer = candidate.provider.stream(request, cancel.child_token()).result() => answer,
+        // Also where a provider does not listen.
+        () = cancel.cancelled() => return Err(ErrorInfo::aborted()),
+    };
     if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
         return Ok(answer.text());
     }

@@ -27,6 +27,8 @@ enum Deed {
     Queue(Streaming),
     TakeBack,
     Abort,
+    Record,
+    Compact,
 }
 
 /// How a request is answered, after so many milliseconds.
@@ -45,6 +47,8 @@ fn deed() -> impl Strategy<Value = (u64, Deed)> {
         3 => streaming().prop_map(Deed::Queue),
         1 => Just(Deed::TakeBack),
         1 => Just(Deed::Abort),
+        1 => Just(Deed::Record),
+        1 => Just(Deed::Compact),
     ];
     // Often at the very moment at which something else happens: all times are multiples of ten.
     ((0..4_u64).prop_map(|tens| tens * 10), deed)
@@ -114,7 +118,7 @@ fn count<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>, into: &mut BT
 }
 
 async fn play(deeds: Vec<(u64, Deed)>, answers: Vec<(u64, Answer)>, modes: (bool, bool)) {
-    let said = deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Prompt(_) | Deed::Queue(_))).count();
+    let said = deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Prompt(_) | Deed::Queue(_) | Deed::Record)).count();
     let stage = stage(Vec::new(), |parts| {
         let provider = Arc::new(Timed { answers: Mutex::new(answers.into_iter()) });
         parts.reached = Reached { provider, ..parts.reached.clone() };
@@ -155,6 +159,16 @@ async fn play(deeds: Vec<(u64, Deed)>, answers: Vec<(u64, Answer)>, modes: (bool
             Deed::Queue(streaming) => agent.queue(message, streaming).await.unwrap(),
             Deed::TakeBack => count(&agent.clear_queues().await, &mut returned),
             Deed::Abort => agent.abort(),
+            Deed::Record => agent.record(message),
+            Deed::Compact => {
+                let agent = Arc::clone(&agent);
+                prompts.push(tokio::spawn(async move {
+                    // There may be nothing to sum up.
+                    let _ = agent.compact(None).await;
+                    agent.take_up().await;
+                    None
+                }));
+            }
         }
     }
     for prompt in prompts {

@@ -32,8 +32,9 @@ impl AgentSession {
     pub(super) fn keep_recorded_if_idle(&self) {
         // Once more behind each look: what came while it was taken up would wait for the next run.
         while !self.recorded.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
-            let Ok(mut seen) = self.messages.try_lock() else { return };
-            self.keep_recorded(&mut seen);
+            if self.briefly(|seen| self.keep_recorded(seen)).is_none() {
+                return;
+            }
         }
     }
 }

@@ -140,6 +140,8 @@ pub struct AgentSession {
     pub(super) keep: Keep,
     /// What the model has seen; whoever holds it runs.
     pub(super) messages: tokio::sync::Mutex<Vec<AgentMessage>>,
+    /// Held by whoever takes `messages` for a moment, and while it is tried: who only looks keeps nobody from running.
+    gate: Mutex<()>,
     pub(super) state: Mutex<State>,
     pub(super) models: Arc<dyn Models>,
     pub(super) extensions: Vec<Arc<dyn Extension>>,
@@ -224,6 +226,7 @@ impl AgentSession {
         AgentSession {
             keep: Keep::new(session),
             messages: tokio::sync::Mutex::new(messages),
+            gate: Mutex::default(),
             state: Mutex::new(State { reached, thinking, system, tools }),
             models,
             extensions,
@@ -284,7 +287,7 @@ impl AgentSession {
     /// # Errors
     /// As for [`AgentSession::prompt`].
     pub async fn accept(&self, messages: Vec<AgentMessage>, streaming: Option<Streaming>) -> Result<Accepted<'_>> {
-        if let Ok(seen) = self.messages.try_lock() {
+        if let Some(seen) = self.free() {
             let run = Some((seen, messages, self.begin()));
             return Ok(Accepted { agent: self, run });
         }
@@ -300,6 +303,7 @@ impl AgentSession {
 
     /// What is queued while nothing runs, and the right to run it.
     fn waiting(&self) -> Option<(Seen<'_>, Vec<AgentMessage>)> {
+        let _gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
         let seen = self.messages.try_lock().ok()?;
         let queued = self.queues.take_next();
         (!queued.is_empty()).then_some((seen, queued))
@@ -393,9 +397,35 @@ impl AgentSession {
 
     /// The right to change what the model has seen, while no run is active.
     pub(super) fn idle(&self) -> Result<Seen<'_>> {
-        self.messages.try_lock().map_err(|_| {
+        self.free().ok_or_else(|| {
             Error::new(ErrorCode::InvalidState, "Agent is already processing: wait until it is done, or abort it")
         })
+    }
+
+    /// The right to run, where nobody has it.
+    fn free(&self) -> Option<Seen<'_>> {
+        let _gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        self.messages.try_lock().ok()
+    }
+
+    /// Does something for a moment, unless a run is active.
+    pub(super) fn briefly<T>(&self, work: impl FnOnce(&mut Seen<'_>) -> T) -> Option<T> {
+        let _gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut seen = self.messages.try_lock().ok()?;
+        Some(work(&mut seen))
+    }
+
+    /// Runs what waits in the queues, as the end of a run would have done; at once where a run is active, nothing waits
+    /// or [`AgentSession::abort`] has ended what was in the way. For the end of what stands in the place of a run.
+    pub async fn take_up(&self) {
+        if self.cancel.lock().unwrap_or_else(PoisonError::into_inner).is_cancelled() {
+            return;
+        }
+        if let Some((seen, queued)) = self.waiting() {
+            let cancel = self.begin();
+            self.queue_changed().await;
+            self.work(seen, queued, cancel).await;
+        }
     }
 
     /// The messages of the session's leaf, once the session stands elsewhere. What is missing of them is told once.
@@ -428,7 +458,7 @@ impl AgentSession {
     /// Whether a run is active, or something that stands in its place: a compaction, a summary, a handoff.
     #[must_use]
     pub fn is_running(&self) -> bool {
-        self.messages.try_lock().is_err()
+        self.briefly(|_| ()).is_none()
     }
 
     /// The model in use.

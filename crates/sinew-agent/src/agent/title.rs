@@ -27,8 +27,7 @@ impl AgentSession {
         if self.session().title().is_some() {
             return Ok(None);
         }
-        let said = {
-            let Ok(seen) = self.messages.try_lock() else { return Ok(None) };
+        let said = self.briefly(|seen| {
             let user = seen.iter().find_map(|message| match message {
                 AgentMessage::User(user) => Some(user.content.text()),
                 _ => None,
@@ -38,8 +37,8 @@ impl AgentSession {
                 _ => None,
             });
             user.zip(answer)
-        };
-        let Some((user, answer)) = said else { return Ok(None) };
+        });
+        let Some((user, answer)) = said.flatten() else { return Ok(None) };
         let head = |text: &str| text.chars().take(SHOWN).collect::<String>();
         let prompt = format!("<user>\n{}\n</user>\n\n<agent>\n{}\n</agent>", head(&user), head(&answer));
         let reached = self.models.reach("role:fast").unwrap_or_else(|_| self.model());

@@ -62,7 +62,7 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("set_steering_mode", Now, switches::steering),
     row!("set_follow_up_mode", Now, switches::follow_up),
     row!("set_interrupt_mode", Now, switches::interrupt),
-    row!("compact", Beside, switches::compact),
+    row!("compact", Own, switches::compact),
     row!("set_auto_compaction", Now, switches::auto_compaction),
     row!("set_auto_retry", Now, switches::auto_retry),
     row!("abort_retry", Now, switches::abort_retry),
@@ -84,7 +84,7 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("get_commands", Now, state::commands),
     row!("fork", Now, session::fork),
     row!("get_tree", Now, state::tree),
-    row!("navigate_tree", Beside, session::navigate),
+    row!("navigate_tree", Own, session::navigate),
     row!("list_sessions", Beside, session::list),
     row!("reload", Now, tools::reload),
 ];

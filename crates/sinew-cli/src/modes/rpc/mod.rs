@@ -57,6 +57,8 @@ use reply::Reply;
 
 /// Commands that may be at work side by side.
 const AT_ONCE: usize = 100;
+/// How often what does not end is told to.
+const AGAIN: Duration = Duration::from_millis(50);
 /// How long a client that has closed stdin may read nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -220,10 +222,15 @@ impl Rpc {
 
     /// Ends everything that works on a session, and waits for that.
     async fn quiet(&self, open: &Open) {
-        open.agent.abort();
-        self.bash.abort();
         let mut tasks = self.tasks.lock().await;
-        while tasks.join_next().await.is_some() {}
+        loop {
+            // Each time: a command that waited for the end of one run begins another.
+            open.agent.abort();
+            self.bash.abort();
+            if let Ok(None) = tokio::time::timeout(AGAIN, tasks.join_next()).await {
+                break;
+            }
+        }
         open.agent.idled().await;
     }
 
@@ -233,8 +240,11 @@ impl Rpc {
         self.ui.close();
         let open = self.open();
         // What is not over by then is dropped.
-        let _ = tokio::time::timeout(END, self.quiet(&open)).await;
-        let _ = tokio::time::timeout(END, open.agent.shut_down()).await;
+        let quiet = async {
+            self.quiet(&open).await;
+            open.agent.shut_down().await;
+        };
+        let _ = tokio::time::timeout(END, quiet).await;
         let flushed = open.agent.session().flush();
         if let Err(error) = flushed {
             open.agent.warn(error.to_string()).await;

@@ -11,7 +11,7 @@ use sinew_agent::export;
 
 use super::Rpc;
 use super::command::{Fields, fields};
-use super::reply::{Answer, Fault};
+use super::reply::{Answer, Fault, Reply};
 use crate::assemble::Open;
 use crate::sessions::Begun;
 
@@ -130,6 +130,8 @@ async fn replace(
     let settings = old.agent.settings();
     new.agent.change_settings(|new| *new = (*settings).clone());
     rpc.offer(&new, &mut Vec::new())?;
+    // A job may have woken the model meanwhile.
+    rpc.quiet(&old).await;
     rpc.enter(Arc::new(new)).await;
     // Its shell and jobs end with it, which may take a moment.
     tokio::task::block_in_place(|| old.host.close());
@@ -164,14 +166,20 @@ struct Navigate {
     custom_instructions: Option<String>,
 }
 
-pub(super) async fn navigate(rpc: Arc<Rpc>, given: Fields) -> Answer {
+/// Goes elsewhere in the tree; what was said meanwhile has its turn then.
+pub(super) async fn navigate(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
+    let open = rpc.open();
+    reply.send(moved(&open, given).await).await;
+    open.agent.take_up().await;
+}
+
+async fn moved(open: &Open, given: Fields) -> Answer {
     let Navigate { target_id, summarize, custom_instructions } = fields("navigate_tree", given)?;
     let leave = match summarize {
         None => Leave::AsSet,
         Some(false) => Leave::Silently,
         Some(true) => Leave::Summarised(custom_instructions.as_deref()),
     };
-    let open = rpc.open();
     let moved = open.agent.navigate_tree(&target_id, leave).await?;
     let mut told = json!({"cancelled": moved.cancelled, "aborted": moved.aborted});
     if let (Value::Object(told), Some(text)) = (&mut told, moved.editor_text) {

@@ -56,13 +56,13 @@ struct Bash {
 pub(super) async fn bash(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Bash { command, exclude_from_context } = fields("bash", given)?;
     let open = rpc.open();
-    if let Some(run) = open.agent.asked_user_bash(&command, exclude_from_context).await {
-        return Ok(Some(kept(&rpc, &open, run, exclude_from_context)));
-    }
     let (canceller, cancel) = Canceller::new();
     let id = rpc.bash.next.fetch_add(1, Ordering::Relaxed);
     rpc.bash.lock().insert(id, canceller);
     let running = Running { commands: &rpc.bash, id };
+    if let Some(run) = open.agent.asked_user_bash(&command, exclude_from_context).await {
+        return Ok(Some(kept(&rpc, &open, run, exclude_from_context)));
+    }
     let ended = open.host.user_command(&command, &cancel, Updates::none()).await;
     drop(running);
     let run = match ended {

@@ -9,7 +9,7 @@ use sinew_agent::core::{Interrupt, Mode};
 
 use super::Rpc;
 use super::command::{Fields, fields};
-use super::reply::Answer;
+use super::reply::{Answer, Fault, Reply};
 
 #[derive(Deserialize)]
 struct Queue {
@@ -89,14 +89,23 @@ struct Compact {
     custom_instructions: Option<String>,
 }
 
-pub(super) async fn compact(rpc: Arc<Rpc>, given: Fields) -> Answer {
-    let Compact { custom_instructions } = fields("compact", given)?;
-    let done = rpc.open().agent.compact(custom_instructions.as_deref()).await?;
-    Ok(Some(json!({
-        "summary": done.summary,
-        "firstKeptEntryId": done.first_kept_entry_id,
-        "tokensBefore": done.tokens_before,
-    })))
+/// Sums up; what was said meanwhile has its turn then.
+pub(super) async fn compact(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
+    let Compact { custom_instructions } = match fields("compact", given) {
+        Ok(fields) => fields,
+        Err(fault) => return reply.send(Err(fault)).await,
+    };
+    let open = rpc.open();
+    let done = open.agent.compact(custom_instructions.as_deref()).await;
+    let answer = done.map(|done| {
+        Some(json!({
+            "summary": done.summary,
+            "firstKeptEntryId": done.first_kept_entry_id,
+            "tokensBefore": done.tokens_before,
+        }))
+    });
+    reply.send(answer.map_err(Fault::from)).await;
+    open.agent.take_up().await;
 }
 
 /// Ends a compaction; the context stays as it is. No error where there is none.

@@ -1,0 +1,240 @@
+//! What somebody does to an agent while it works, and what they may know of it.
+
+use std::sync::{Arc, OnceLock};
+
+use serde_json::json;
+use sinew_llm::error::ErrorKind;
+use sinew_llm::message::{AgentMessage, BashExecution};
+use sinew_llm::model::Model;
+use tokio_util::sync::CancellationToken;
+
+use super::tests::{Stage, stage};
+use super::{AgentSession, Leave, Reached, Stop, Streaming};
+use crate::compaction::Limits;
+use crate::core::{Interrupt, Toolset};
+use crate::session::Defaults;
+use crate::stage::{Played, calls, failed, text, tool, user};
+use crate::tool::ToolOutput;
+use crate::tools::{Phase, Status, Task};
+
+fn ran(command: &str) -> AgentMessage {
+    AgentMessage::BashExecution(BashExecution { command: command.into(), ..BashExecution::default() })
+}
+
+fn roles(agent: &AgentSession) -> Vec<&'static str> {
+    agent.conversation().unwrap().iter().map(AgentMessage::role).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn another_model_and_other_tools_hold_from_the_next_turn_on() {
+    let agent: Arc<OnceLock<Arc<AgentSession>>> = Arc::default();
+    let second = Arc::new(Played::new(vec![calls(&[("2", "late", json!({}))]), text("done")]));
+    let (held, provider) = (Arc::clone(&agent), Arc::clone(&second));
+    let change = tool("change", move |_| {
+        let (agent, provider) = (Arc::clone(held.get().unwrap()), Arc::clone(&provider));
+        Box::pin(async move {
+            let late = tool("late", |_| Box::pin(async { Ok(ToolOutput::text("it ran")) }));
+            agent.set_tools(Toolset::new([late]).0, vec!["other words".into()]);
+            let model = Model { id: "other".into(), ..agent.model().model };
+            agent.set_model(Reached { provider, model, ..agent.model() }, None);
+            agent.change_settings(|settings| settings.run.interrupt = Interrupt::Wait);
+            Ok(ToolOutput::text("changed"))
+        })
+    });
+    let made = stage(vec![calls(&[("1", "change", json!({}))])], |parts| parts.tools = Toolset::new([change]).0);
+    let (first, made_agent) = (Arc::clone(&made.provider), Arc::new(made.agent));
+    assert!(agent.set(Arc::clone(&made_agent)).is_ok());
+    let outcome = made_agent.prompt(vec![user("go")], None).await.unwrap();
+    assert_eq!(outcome.stop, Stop::Done);
+    assert_eq!((first.asked.lock().unwrap().len(), second.asked.lock().unwrap().len()), (1, 2));
+    let asked = &second.asked.lock().unwrap()[0];
+    assert_eq!((asked.model.id.as_str(), asked.tools[0].name.as_str()), ("other", "late"));
+    assert_eq!(asked.system[0].text, "other words");
+    let results = made_agent.conversation().unwrap();
+    assert!(results.iter().any(|message| format!("{message:?}").contains("it ran")), "{results:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_abort_ends_a_prompt_that_was_accepted_and_has_not_begun() {
+    let stage = stage(vec![text("never")], |_| {});
+    let accepted = stage.agent.accept(vec![user("go")], None).await.unwrap();
+    assert!(accepted.runs() && stage.agent.is_running());
+    assert!(stage.agent.accept(vec![user("me too")], None).await.is_err());
+    assert!(!stage.agent.accept(vec![user("later")], Some(Streaming::FollowUp)).await.unwrap().runs());
+    stage.agent.abort();
+    assert_eq!(accepted.run().await.stop, Stop::Aborted);
+    // What was said is kept, and what waits still waits.
+    assert_eq!(roles(&stage.agent)[0], "user");
+    assert_eq!(stage.agent.queued(), (vec![], vec!["later".to_string()]));
+    stage.agent.take_up().await;
+    assert_eq!(stage.agent.queued().1.len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_recorded_while_a_run_is_active_stands_behind_it() {
+    let agent: Arc<OnceLock<Arc<AgentSession>>> = Arc::default();
+    let held = Arc::clone(&agent);
+    let record = tool("record", move |_| {
+        let agent = Arc::clone(held.get().unwrap());
+        Box::pin(async move {
+            agent.record(ran("meanwhile"));
+            Ok(ToolOutput::text("ok"))
+        })
+    });
+    let made = stage(vec![calls(&[("1", "record", json!({}))]), text("done"), text("more")], |parts| {
+        parts.tools = Toolset::new([record]).0;
+    });
+    made.agent.record(ran("before"));
+    let made_agent = Arc::new(made.agent);
+    assert!(agent.set(Arc::clone(&made_agent)).is_ok());
+    made_agent.prompt(vec![user("go")], None).await.unwrap();
+    let expect = ["bashExecution", "user", "assistant", "toolResult", "assistant", "bashExecution"];
+    assert_eq!(roles(&made_agent), expect);
+    let live = made_agent.messages.try_lock().unwrap().clone();
+    assert_eq!(live, made_agent.conversation().unwrap());
+    let request = |at: usize| made.provider.asked.lock().unwrap()[at].messages.len();
+    made_agent.prompt(vec![user("again")], None).await.unwrap();
+    assert_eq!((request(0), request(1), request(2)), (2, 4, 7));
+}
+
+/// An agent whose first answer is long, and whose summaries never come.
+async fn long() -> Stage {
+    let stage = stage(vec![text(&"a".repeat(40_000)), text("short")], |parts| {
+        parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 };
+    });
+    stage.agent.prompt(vec![user("one")], None).await.unwrap();
+    stage.agent.prompt(vec![user("two")], None).await.unwrap();
+    stage
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_compaction_can_be_ended_alone_and_what_was_said_meanwhile_has_its_turn() {
+    let stage = long().await;
+    let agent = Arc::new(stage.agent);
+    let before = agent.conversation().unwrap();
+    let compacting = tokio::spawn({
+        let agent = Arc::clone(&agent);
+        async move { agent.compact(None).await.map(drop).map_err(|error| error.to_string()) }
+    });
+    while !agent.is_compacting() {
+        tokio::task::yield_now().await;
+    }
+    assert!(agent.is_running() && !agent.is_retrying());
+    agent.queue(user("meanwhile"), Streaming::FollowUp).await.unwrap();
+    assert!(agent.abort_compaction());
+    assert!(compacting.await.unwrap().is_err());
+    assert!(!agent.is_compacting() && !agent.abort_compaction() && !agent.is_running());
+    assert_eq!(agent.conversation().unwrap(), before);
+    // The provider hangs: the run has begun and is ended.
+    let taken = tokio::spawn({
+        let agent = Arc::clone(&agent);
+        async move { agent.take_up().await }
+    });
+    while !agent.is_running() {
+        tokio::task::yield_now().await;
+    }
+    agent.abort();
+    taken.await.unwrap();
+    assert!(agent.queued().1.is_empty());
+    assert_eq!(roles(&agent)[before.len()], "user");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_wait_for_another_attempt_can_be_ended_alone() {
+    let stage = stage(vec![failed(ErrorKind::Overloaded, Some(3_600_000))], |parts| {
+        parts.settings.retry.max_delay_ms = u64::MAX;
+    });
+    let agent = Arc::new(stage.agent);
+    assert!(!agent.abort_retry());
+    let prompt = tokio::spawn({
+        let agent = Arc::clone(&agent);
+        async move { agent.prompt(vec![user("go")], None).await.unwrap().stop }
+    });
+    while !agent.is_retrying() {
+        tokio::task::yield_now().await;
+    }
+    assert!(agent.abort_retry());
+    assert_eq!(prompt.await.unwrap(), Stop::Aborted);
+    assert!(!agent.is_retrying());
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_count_of_messages_is_that_of_the_context() {
+    let answers = [vec![text(&"a".repeat(40_000))], vec![text("short"); 9]].concat();
+    let stage = stage(answers, |parts| {
+        parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 };
+    });
+    let agent = &stage.agent;
+    let check = || {
+        let count = agent.session().context(&Defaults::default()).unwrap().messages.len();
+        assert_eq!(agent.session().context_len().unwrap(), count);
+        count
+    };
+    assert_eq!(check(), 0);
+    agent.record(ran("ls"));
+    assert_eq!(check(), 1);
+    agent.prompt(vec![user("one")], None).await.unwrap();
+    agent.prompt(vec![user("two")], None).await.unwrap();
+    assert_eq!(check(), 5);
+    agent.compact(None).await.unwrap();
+    let kept = check();
+    assert!(kept < 5, "{kept}");
+    agent.prompt(vec![user("three")], None).await.unwrap();
+    assert_eq!(check(), kept + 2);
+    let points = agent.branch_points().unwrap();
+    let texts: Vec<&str> = points.iter().map(|(_, text)| text.as_str()).collect();
+    assert_eq!(texts, ["one", "two", "three"]);
+    agent.navigate_tree(&points[1].0, Leave::Silently).await.unwrap();
+    assert_eq!(check(), 3);
+    // All branches count, whatever the context has.
+    let counts = agent.counts().unwrap();
+    assert_eq!((counts.user_messages, counts.assistant_messages, counts.total_messages), (3, 3, 7));
+    let (tree, leaf) = agent.tree().unwrap();
+    assert_eq!(tree.iter().filter(|node| node.kind == "compaction").count(), 1);
+    assert!(tree.iter().any(|node| Some(&node.id) == leaf.as_ref()));
+    assert!(tree.iter().all(|node| node.text.as_ref().is_none_or(|text| text.chars().count() <= 201)));
+    assert_eq!(agent.last_text().unwrap().map(|text| text.len()), Some(40_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_list_of_tasks_is_the_last_one_of_the_branch() {
+    let details = |name: &str| json!({"phases": [{"name": name, "tasks": []}]});
+    let listing = tool("todo", move |_| {
+        Box::pin(async move { Ok(ToolOutput::text("ok").with_details(details("of the model"))) })
+    });
+    let stage = stage(vec![calls(&[("1", "todo", json!({}))]), text("done")], |parts| {
+        parts.tools = Toolset::new([listing]).0;
+    });
+    let agent = &stage.agent;
+    let found = || agent.session().todo().unwrap().map(|list| list["phases"][0]["name"].clone());
+    assert_eq!(found(), None);
+    agent.prompt(vec![user("todo of words alone")], None).await.unwrap();
+    assert_eq!(found(), Some(json!("of the model")));
+    let task = Task { content: "c".into(), status: Status::Pending, notes: Vec::new() };
+    agent.record_todo(&[Phase { name: "of the user".into(), tasks: vec![task] }]);
+    assert_eq!(found(), Some(json!("of the user")));
+    let first = agent.branch_points().unwrap()[0].0.clone();
+    agent.navigate_tree(&first, Leave::Silently).await.unwrap();
+    assert_eq!(found(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_only_looks_keeps_nobody_from_running() {
+    let stage = stage(vec![text("ok"); 200], |_| {});
+    drop(stage.listener);
+    let agent = Arc::new(stage.agent);
+    let end = CancellationToken::new();
+    let looker = std::thread::spawn({
+        let (agent, end) = (Arc::clone(&agent), end.clone());
+        move || {
+            while !end.is_cancelled() {
+                let _ = agent.is_running();
+            }
+        }
+    });
+    for _ in 0..200 {
+        agent.prompt(vec![user("go")], None).await.unwrap();
+    }
+    end.cancel();
+    looker.join().unwrap();
+}
