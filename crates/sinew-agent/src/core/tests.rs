@@ -315,7 +315,10 @@ async fn an_abort_while_tools_run_answers_every_call() {
         stage.cancel.cancel();
     };
     let mut messages = Vec::new();
+    let start = tokio::time::Instant::now();
     tokio::join!(stage.run(&mut messages), abort);
+    // The clock stands still: a tool that is told to end, and does, is not waited for.
+    assert_eq!(start.elapsed(), Duration::ZERO);
     assert_eq!(stage.results().len(), 2);
     assert_eq!(stage.results()[0], ("Operation aborted".to_string(), true));
 }
