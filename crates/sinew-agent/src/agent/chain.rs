@@ -197,6 +197,8 @@ impl Chain<'_> {
                 0
             }
         };
+        // Who hears of the wait can end it, and who hears of its end finds it over.
+        let pause = self.agent.phases.pause(self.cancel);
         self.agent
             .emit(Event::AutoRetryStart {
                 attempt: self.attempt,
@@ -206,15 +208,14 @@ impl Chain<'_> {
             })
             .await;
         self.take_back(seen).await;
-        let pause = self.agent.phases.pause(self.cancel);
         tokio::select! {
-            () = tokio::time::sleep(Duration::from_millis(delay_ms)) => Next::Run(Vec::new()),
-            () = pause.cancelled() => {
-                let (attempt, final_error) = (self.attempt, Some("Retry cancelled".to_string()));
-                self.agent.emit(Event::AutoRetryEnd { success: false, attempt, final_error }).await;
-                Next::Stop(Stop::Aborted)
-            }
+            () = tokio::time::sleep(Duration::from_millis(delay_ms)) => return Next::Run(Vec::new()),
+            () = pause.cancelled() => {}
         }
+        drop(pause);
+        let (attempt, final_error) = (self.attempt, Some("Retry cancelled".to_string()));
+        self.agent.emit(Event::AutoRetryEnd { success: false, attempt, final_error }).await;
+        Next::Stop(Stop::Aborted)
     }
 
     async fn give_up(&mut self, mut error: ErrorInfo, text: Option<String>) -> Next {

@@ -67,10 +67,12 @@ pub(super) async fn compact(
     instructions: Option<&str>,
     cancel: &CancellationToken,
 ) -> Result<Compacted> {
-    let cancel = &agent.phases.compaction(cancel);
+    // Who hears of the start can end it, and who hears of the end finds it over.
+    let phase = agent.phases.compaction(cancel);
     agent.emit(Event::AutoCompactionStart { reason: reason.as_str() }).await;
-    let result = work(agent, seen, reason, instructions, cancel).await;
-    let aborted = cancel.is_cancelled();
+    let result = work(agent, seen, reason, instructions, &phase).await;
+    let aborted = phase.is_cancelled();
+    drop(phase);
     let told = result.as_ref().ok().map(|compacted| {
         serde_json::json!({
             "summary": compacted.summary,

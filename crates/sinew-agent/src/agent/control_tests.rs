@@ -12,7 +12,7 @@ use super::tests::{Stage, stage};
 use super::{AgentSession, Leave, Reached, Stop, Streaming};
 use crate::compaction::Limits;
 use crate::core::{Interrupt, Toolset};
-use crate::session::Defaults;
+use crate::session::{Body, Defaults};
 use crate::stage::{Played, calls, failed, text, tool, user};
 use crate::tool::ToolOutput;
 use crate::tools::{Phase, Status, Task};
@@ -194,6 +194,20 @@ async fn the_count_of_messages_is_that_of_the_context() {
     assert!(tree.iter().any(|node| Some(&node.id) == leaf.as_ref()));
     assert!(tree.iter().all(|node| node.text.as_ref().is_none_or(|text| text.chars().count() <= 201)));
     assert_eq!(agent.last_text().unwrap().map(|text| text.len()), Some(40_000));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_mode_is_the_last_one_of_the_branch() {
+    let stage = stage(vec![text("ok")], |_| {});
+    let agent = &stage.agent;
+    let mode = || agent.session().mode().unwrap();
+    assert_eq!(mode(), "none");
+    agent.prompt(vec![user("go")], None).await.unwrap();
+    agent.session().append(Body::ModeChange { mode: "plan".into(), data: None }).unwrap();
+    assert_eq!(mode(), "plan");
+    let first = agent.branch_points().unwrap()[0].0.clone();
+    agent.navigate_tree(&first, Leave::Silently).await.unwrap();
+    assert_eq!(mode(), "none");
 }
 
 #[tokio::test(start_paused = true)]

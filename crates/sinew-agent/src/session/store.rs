@@ -393,6 +393,21 @@ impl Session {
         Ok(None)
     }
 
+    /// The mode that the branch has set last: `plan` or `none`; `none` where it has set none. Reads entries that set
+    /// something, and no others.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn mode(&self) -> Result<String> {
+        let path = self.tree.path(self.tree.leaf());
+        for at in path.into_iter().rev().filter(|&at| self.tree.nodes[at].kind == super::entry::Kind::State) {
+            if let Body::ModeChange { mode, .. } = self.read(at)?.body {
+                return Ok(mode);
+            }
+        }
+        Ok("none".into())
+    }
+
     /// Makes a session that has no file yet name another one as the one that it was made from.
     pub fn set_parent(&mut self, id: &str) {
         if !self.begun {

@@ -130,9 +130,14 @@ impl Client {
         }
     }
 
+    /// The response to a command, whether it has come already or is still to come.
     #[track_caller]
     pub(crate) fn response(&mut self, id: &Value) -> Value {
-        self.until(|frame| frame["type"] == "response" && frame["id"] == *id)
+        let fits = |frame: &Value| frame["type"] == "response" && frame["id"] == *id;
+        match self.seen.iter().find(|frame| fits(frame)) {
+            Some(frame) => frame.clone(),
+            None => self.until(fits),
+        }
     }
 
     /// The next event of a type.

@@ -219,7 +219,7 @@ fn commands_of_the_user_are_kept_and_the_model_reads_of_them() {
     let first = client.begin("bash", json!({"command": "echo part; sleep 1000"}));
     let second = client.begin("bash", json!({"command": "echo never"}));
     client.data("abort_bash", json!({}));
-    let ended = [client.until(|frame| frame["id"] == first || frame["id"] == second), client.event("response")];
+    let ended = [client.response(&first), client.response(&second)];
     assert!(ended.iter().all(|response| response["data"]["cancelled"] == true), "{ended:?}");
     assert_eq!(client.end().code, Some(0));
     let text = std::fs::read_to_string(&stage.files()[0]).unwrap();

@@ -332,3 +332,36 @@ fn a_line_above_64_mb_is_refused_without_being_held() {
     assert!(memory(client.child.id()) < 100 << 20);
     assert_eq!(client.end().code, Some(0));
 }
+
+#[test]
+fn the_end_of_a_job_wakes_the_model() {
+    let stage = Stage::scripted(&[
+        call("", "bash", json!({"command": "while ! test -e go; do sleep 0.01; done; echo out", "background": true})),
+        text("It runs."),
+        text("It is over."),
+    ]);
+    stage.write("home/agent/settings.json", r#"{"async": {"enabled": true}}"#);
+    let mut client = Client::scripted(&stage, &[]);
+    client.prompt("go");
+    stage.write("project/go", "");
+    client.until(|frame| *frame == json!({"type": "job_update", "jobId": "1", "state": "done"}));
+    client.count("agent_settled", 2);
+    let text = client.data("get_last_assistant_text", json!({}));
+    assert_eq!(text, json!({"text": "It is over."}));
+    assert_eq!(client.end().code, Some(0));
+}
+
+#[test]
+fn warnings_are_events_and_what_ends_the_start_is_told_on_stderr() {
+    let stage = Stage::scripted(&[]);
+    stage.write("home/agent/settings.json", r#"{"speed": 1}"#);
+    let mut client = Client::scripted(&stage, &["--verbose"]);
+    let warning = client.event("warning");
+    assert!(warning["message"].as_str().unwrap().contains("speed: unknown key"), "{warning}");
+    let ended = client.end();
+    assert_eq!((ended.code, ended.stderr.as_str()), (Some(0), ""));
+    let ran = stage.run(&["--mode", "rpc"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""), "{}", ran.stderr);
+    let ran = stage.play(&["--mode", "rpc", "@script.jsonl"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{}", ran.stderr);
+}

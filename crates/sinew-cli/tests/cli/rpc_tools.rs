@@ -131,9 +131,7 @@ fn an_abort_takes_back_a_call_that_nobody_answered() {
     let cancel = client.event("host_tool_cancel");
     assert_eq!(cancel["targetId"], call["id"]);
     client.count("agent_end", 1);
-    if client.seen.iter().all(|frame| frame["id"] != abort) {
-        client.response(&abort);
-    }
+    client.response(&abort);
     // Too late.
     client.send(&json!({"type": "host_tool_result", "id": call["id"], "result": "A"}));
     assert_eq!(results(&mut client), [("Operation aborted".to_string(), true)]);

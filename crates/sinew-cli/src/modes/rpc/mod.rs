@@ -249,6 +249,8 @@ impl Rpc {
         if let Err(error) = flushed {
             open.agent.warn(error.to_string()).await;
         }
+        // Its shell and jobs end with it, whether somebody reads the last words or not.
+        tokio::task::block_in_place(|| open.host.close());
         let last = async {
             self.out.end().await;
             writer.await
@@ -258,8 +260,6 @@ impl Rpc {
             ended = tokio::time::timeout(limit, last) => ended.ok(),
             () = self.out.stuck(PATIENCE) => None,
         };
-        // Its shell and jobs end with it.
-        tokio::task::block_in_place(|| open.host.close());
         match ended {
             Some(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => {
                 tell(&format!("Error: write to stdout: {error}"));

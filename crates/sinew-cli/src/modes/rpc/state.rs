@@ -26,10 +26,10 @@ pub(super) async fn state(rpc: Arc<Rpc>, _: Fields) -> Answer {
         .filter(|tool| !tool.flags().hidden)
         .map(|tool| json!({"name": tool.name(), "description": tool.description(), "parameters": tool.parameters()}))
         .collect();
-    let (file, id, name, count) = {
+    let (file, id, name, count, of_session) = {
         let session = agent.session();
         let file = session.path().map(Path::to_path_buf);
-        (file, session.id().to_string(), session.title(), session.context_len()?)
+        (file, session.id().to_string(), session.title(), session.context_len()?, session.mode()?)
     };
     Ok(Some(json!({
         "model": describe(&agent.model().model),
@@ -51,7 +51,7 @@ pub(super) async fn state(rpc: Arc<Rpc>, _: Fields) -> Answer {
         "systemPrompt": agent.system().join("\n\n"),
         "dumpTools": tools,
         "cwd": rpc.assembly.start.paths.cwd,
-        "mode": "none",
+        "mode": of_session,
     })))
 }
 
