@@ -334,20 +334,20 @@ fn a_line_above_64_mb_is_refused_without_being_held() {
 }
 
 #[test]
-fn the_end_of_a_job_wakes_the_model() {
-    let stage = Stage::scripted(&[
-        call("", "bash", json!({"command": "while ! test -e go; do sleep 0.01; done; echo out", "background": true})),
-        text("It runs."),
-        text("It is over."),
-    ]);
-    stage.write("home/agent/settings.json", r#"{"async": {"enabled": true}}"#);
+fn settings_that_change_the_flow_are_as_if_nobody_had_set_them() {
+    let list = json!({"ops": [{"op": "init", "list": [{"phase": "p", "items": ["write tests"]}]}]});
+    let stage = Stage::scripted(&[call("A", "todo", list), text("B"), text("C"), text("D"), text("E")]);
+    let settings = json!({"todo": {"reminders": false}, "async": {"enabled": true},
+        "bash": {"autoBackground": {"thresholdMs": 1}, "timeoutSeconds": 7}});
+    stage.write("home/agent/settings.json", &settings.to_string());
     let mut client = Client::scripted(&stage, &[]);
-    client.prompt("go");
-    stage.write("project/go", "");
-    client.until(|frame| *frame == json!({"type": "job_update", "jobId": "1", "state": "done"}));
-    client.count("agent_settled", 2);
-    let text = client.data("get_last_assistant_text", json!({}));
-    assert_eq!(text, json!({"text": "It is over."}));
+    let tools = client.data("get_tools", json!({}));
+    let names: Vec<&str> =
+        tools["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"bash") && !names.contains(&"job"), "{names:?}");
+    client.data("prompt", json!({"message": "go"}));
+    client.event("agent_settled");
+    assert_eq!(client.seen.iter().filter(|frame| frame["type"] == "todo_reminder").count(), 3);
     assert_eq!(client.end().code, Some(0));
 }
 

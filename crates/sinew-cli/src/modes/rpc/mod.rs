@@ -57,6 +57,8 @@ use reply::Reply;
 
 /// Commands that may be at work side by side.
 const AT_ONCE: usize = 100;
+/// Settings that make runs of their own. They are as if nobody had set them: a client counts on the flow that it knows.
+const FLOW: [&str; 3] = ["todo.reminders", "async.enabled", "bash.autoBackground.thresholdMs"];
 /// How often what does not end is told to.
 const AGAIN: Duration = Duration::from_millis(50);
 /// How long a client that has closed stdin may read nothing.
@@ -80,7 +82,11 @@ pub(super) struct Rpc {
 }
 
 /// Serves a client until it closes stdin, a signal comes or nobody reads; gives the exit code.
-pub(crate) async fn run(start: Start, warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
+pub(crate) async fn run(mut start: Start, warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
+    for key in FLOW {
+        // Null is what the table says.
+        start.settings.set(key, Value::Null);
+    }
     let partials = start.environment.get("SINEW_PARTIALS") != Some("0");
     let is_on = |name: &str| start.environment.is_on(name);
     let titles = is_on("SINEW_RPC_EMIT_TITLE") && !is_on("SINEW_NO_TITLE") && !is_on("SINEW_OFFLINE");
