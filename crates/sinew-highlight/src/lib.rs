@@ -2,6 +2,7 @@
 //!
 //! [`highlight`] colours a whole text, [`HighlightStream`] one that arrives in pieces. The languages that are shown most
 //! have lexers of our own, made for speed; every other language goes through a TextMate grammar, which is much slower.
+//! Without the feature `grammars` (1.6 MB of a program; on by default) those other languages are not known.
 //! Both know the same eleven categories, so a palette ([`Colors`]) has eleven colours.
 //!
 //! Three laws hold for every input:
@@ -18,10 +19,15 @@
 
 mod category;
 mod colors;
+#[cfg(feature = "grammars")]
+mod grammar;
+#[cfg(not(feature = "grammars"))]
+#[path = "no_grammar.rs"]
 mod grammar;
 mod lex;
 mod names;
 mod paint;
+#[cfg(feature = "grammars")]
 mod scopes;
 mod stream;
 
@@ -44,6 +50,7 @@ pub fn highlight(code: &str, lang: &str, colors: &Colors) -> String {
 }
 
 /// Like [`highlight`], but always by the language's TextMate grammar: what the lexers are measured against.
+#[cfg(feature = "grammars")]
 #[must_use]
 pub fn highlight_by_grammar(code: &str, lang: &str, colors: &Colors) -> String {
     let grammar = names::find_grammar(lang).map(|syntax| Machine::new(names::Engine::Grammar(syntax)));

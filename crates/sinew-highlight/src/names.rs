@@ -1,8 +1,6 @@
 //! Names of languages: which lexer or grammar a name, an extension or an alias means.
 
-use syntect::parsing::SyntaxReference;
-
-use crate::grammar;
+use crate::grammar::{self, Syntax};
 use crate::lex::Fast;
 
 /// What highlights a language.
@@ -11,7 +9,7 @@ pub(crate) enum Engine {
     /// A lexer of our own.
     Fast(Fast),
     /// A grammar of the long tail.
-    Grammar(&'static SyntaxReference),
+    Grammar(Syntax),
 }
 
 /// Languages with a lexer: the name first, then its aliases and extensions.
@@ -95,7 +93,8 @@ pub(crate) fn find(name: &str) -> Option<Engine> {
 }
 
 /// The grammar for a name, also where a lexer of our own would be used.
-pub(crate) fn find_grammar(name: &str) -> Option<&'static SyntaxReference> {
+#[cfg(feature = "grammars")]
+pub(crate) fn find_grammar(name: &str) -> Option<Syntax> {
     let name = match name {
         "cpp" => "C++",
         "csharp" => "C#",
@@ -122,12 +121,14 @@ const REPLACED: &[&str] = &[
 pub(crate) fn all() -> Vec<String> {
     let mut names: Vec<String> =
         FAST.iter().filter_map(|(_, names)| names.split(' ').next()).map(str::to_owned).collect();
-    names.extend(ALIASES.iter().map(|row| row.0.to_owned()));
     for syntax in grammar::all() {
-        let renamed = ALIASES.iter().any(|row| row.1 == syntax.name) || REPLACED.contains(&syntax.name.as_str());
-        if !renamed {
-            let own = std::iter::once(syntax.name.to_ascii_lowercase());
-            names.extend(own.chain(syntax.file_extensions.iter().cloned()).find(|name| is_plain_name(name)));
+        match ALIASES.iter().find(|row| row.1 == syntax.name()) {
+            Some(row) => names.push(row.0.to_owned()),
+            None if REPLACED.contains(&syntax.name()) => {}
+            None => {
+                let own = std::iter::once(syntax.name().to_ascii_lowercase());
+                names.extend(own.chain(syntax.extensions().iter().cloned()).find(|name| is_plain_name(name)));
+            }
         }
     }
     names.sort_unstable();

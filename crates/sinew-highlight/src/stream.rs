@@ -99,7 +99,7 @@ impl Machine {
     pub(crate) fn new(engine: Engine) -> Self {
         match engine {
             Engine::Fast(language) => Self::Fast(Lexer::new(language)),
-            Engine::Grammar(syntax) => Self::Grammar(Box::new(Grammar::new(syntax))),
+            Engine::Grammar(syntax) => Self::Grammar(Grammar::new(syntax)),
         }
     }
 
