@@ -3,16 +3,17 @@
 //! The order that [`crate::event`] promises is held here and nowhere else: a wire protocol only says what
 //! has come, in whatever order its server sends it.
 
-use std::collections::VecDeque;
+mod slots;
 
-use serde_json::Value;
+use std::collections::VecDeque;
 
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, StreamEvent};
-use crate::message::{AssistantMessage, Block, StopReason, TextBlock, ThinkingBlock, ToolCall, Usage};
+use crate::message::{AssistantMessage, Block, StopReason, Usage};
 use crate::model::Model;
 use crate::partial_json;
 use crate::provider::Request;
+use slots::{Slot, Slots};
 
 /// The content of one answer at most: 256 MB.
 const CONTENT_LIMIT: usize = 256 * 1024 * 1024;
@@ -31,26 +32,12 @@ pub(crate) enum Kind {
     ToolCall,
 }
 
-#[derive(Debug)]
-struct Slot {
-    kind: Kind,
-    /// Text, thought, or the JSON of the arguments.
-    text: String,
-    signature: Option<String>,
-    redacted: bool,
-    id: String,
-    name: String,
-    /// Set when a call ended: its arguments, or why they are none.
-    arguments: Option<Result<Value, String>>,
-    ended: bool,
-}
-
 /// One answer in the making.
 #[derive(Debug)]
 pub(crate) struct Assembly {
     model: Model,
     timestamp: i64,
-    slots: Vec<Slot>,
+    slots: Slots,
     events: VecDeque<StreamEvent>,
     size: usize,
     /// Tokens as the server counts them; cost and sum are put in at the end.
@@ -74,7 +61,7 @@ impl Assembly {
         Assembly {
             model: request.model.clone(),
             timestamp: request.timestamp,
-            slots: Vec::new(),
+            slots: Slots::default(),
             events: VecDeque::from([StreamEvent::Start]),
             size: 0,
             usage: Usage::default(),
@@ -102,7 +89,8 @@ impl Assembly {
 
     /// Begins a block of text or thought.
     pub(crate) fn begin(&mut self, kind: Kind) -> usize {
-        let index = self.push(kind);
+        self.size += BLOCK_COST;
+        let index = self.slots.push(kind);
         self.events.push_back(match kind {
             Kind::Thinking => StreamEvent::ThinkingStart { content_index: index },
             _ => StreamEvent::TextStart { content_index: index },
@@ -112,35 +100,10 @@ impl Assembly {
 
     /// Begins a tool call. An id that is missing is made, one that was used before is changed.
     pub(crate) fn begin_call(&mut self, id: &str, name: &str) -> usize {
-        let index = self.push(Kind::ToolCall);
-        let count = self.slots.iter().filter(|slot| slot.kind == Kind::ToolCall).count();
-        let mut unique = id.to_string();
-        if unique.is_empty() {
-            unique = format!("call_{count}_{}", base36(self.timestamp.unsigned_abs()));
-        }
-        if self.slots.iter().any(|slot| slot.id == unique) {
-            unique = format!("{unique}_{count}");
-        }
-        let slot = &mut self.slots[index];
-        slot.id.clone_from(&unique);
-        slot.name = name.to_string();
-        self.events.push_back(StreamEvent::ToolCallStart { content_index: index, id: unique, name: name.to_string() });
-        index
-    }
-
-    fn push(&mut self, kind: Kind) -> usize {
         self.size += BLOCK_COST;
-        self.slots.push(Slot {
-            kind,
-            text: String::new(),
-            signature: None,
-            redacted: false,
-            id: String::new(),
-            name: String::new(),
-            arguments: None,
-            ended: false,
-        });
-        self.slots.len() - 1
+        let (index, id) = self.slots.push_call(id, name, self.timestamp);
+        self.events.push_back(StreamEvent::ToolCallStart { content_index: index, id, name: name.to_string() });
+        index
     }
 
     /// Adds to a block that has not ended.
@@ -172,12 +135,10 @@ impl Assembly {
         index
     }
 
-    /// Ends each open block of text or thought.
+    /// Ends each open block of text or thought; linear in those that are open.
     pub(crate) fn end_runs(&mut self) {
-        for index in 0..self.slots.len() {
-            if self.slots[index].kind != Kind::ToolCall {
-                self.end(index);
-            }
+        for index in self.slots.open_runs() {
+            self.end(index);
         }
     }
 
@@ -211,10 +172,9 @@ impl Assembly {
 
     /// Ends a block. Nothing happens to one that has ended.
     pub(crate) fn end(&mut self, index: usize) {
-        let Some(slot) = self.slots.get_mut(index).filter(|slot| !slot.ended) else {
+        let Some(slot) = self.slots.end(index) else {
             return;
         };
-        slot.ended = true;
         let event = match slot.kind {
             Kind::Text => StreamEvent::TextEnd { content_index: index, signature: slot.signature.clone() },
             Kind::Thinking => StreamEvent::ThinkingEnd {
@@ -245,7 +205,7 @@ impl Assembly {
     pub(crate) fn finish(mut self, reason: StopReason) -> VecDeque<StreamEvent> {
         let whole = reason != StopReason::Length;
         self.end_all(false);
-        let content = std::mem::take(&mut self.slots).into_iter().filter_map(|slot| slot.into_block(whole)).collect();
+        let content = std::mem::take(&mut self.slots).into_blocks(whole);
         let mut message = self.message(content);
         let calls = message.tool_calls().next().is_some();
         let usage = message.usage;
@@ -274,7 +234,7 @@ impl Assembly {
     /// Ends the answer with an error; what had come stays, but for calls that were cut.
     pub(crate) fn fail(mut self, error: ErrorInfo) -> VecDeque<StreamEvent> {
         self.end_all(true);
-        let content = std::mem::take(&mut self.slots).into_iter().filter_map(|slot| slot.into_block(false)).collect();
+        let content = std::mem::take(&mut self.slots).into_blocks(false);
         let message = self.message(content);
         self.fail_with(error, message)
     }
@@ -290,12 +250,12 @@ impl Assembly {
 
     fn end_all(&mut self, broken: bool) {
         for index in 0..self.slots.len() {
-            let slot = &mut self.slots[index];
             // A call whose answer broke before its first argument is not one without arguments.
-            let cut = broken && !slot.ended && slot.kind == Kind::ToolCall && slot.text.is_empty();
+            let cut = |slot: &Slot| broken && !slot.ended && slot.kind == Kind::ToolCall && slot.text.is_empty();
+            let cut = self.slots.get(index).is_some_and(cut);
             self.end(index);
-            if cut {
-                self.slots[index].arguments = Some(Err("the call was cut".to_string()));
+            if let Some(slot) = self.slots.get_mut(index).filter(|_| cut) {
+                slot.arguments = Some(Err("the call was cut".to_string()));
             }
         }
     }
@@ -310,51 +270,6 @@ impl Assembly {
             usage: self.usage,
             timestamp: self.timestamp,
             ..AssistantMessage::default()
-        }
-    }
-}
-
-impl Slot {
-    fn call(&self) -> ToolCall {
-        let (arguments, invalid) = match &self.arguments {
-            Some(Ok(value)) => (value.clone(), None),
-            Some(Err(reason)) => (partial_json::parse(&self.text), Some(reason.clone())),
-            None => (partial_json::parse(&self.text), None),
-        };
-        ToolCall {
-            id: self.id.clone(),
-            name: self.name.clone(),
-            arguments,
-            thought_signature: self.signature.clone(),
-            partial_json: None,
-            invalid_arguments: invalid,
-        }
-    }
-
-    /// The block of the final message; None for one that has nothing to say, and for a broken call of an
-    /// answer that is not whole.
-    fn into_block(self, whole: bool) -> Option<Block> {
-        match self.kind {
-            Kind::ToolCall if !whole && !matches!(self.arguments, Some(Ok(_))) => None,
-            Kind::ToolCall => Some(Block::ToolCall(self.call())),
-            _ if self.text.is_empty() && self.signature.is_none() => None,
-            Kind::Text => Some(Block::Text(TextBlock { text: self.text, signature: self.signature })),
-            Kind::Thinking => Some(Block::Thinking(ThinkingBlock {
-                thinking: self.text,
-                thinking_signature: self.signature,
-                redacted: self.redacted,
-            })),
-        }
-    }
-}
-
-fn base36(mut number: u64) -> String {
-    let mut digits = Vec::new();
-    loop {
-        digits.push(char::from_digit((number % 36) as u32, 36).unwrap_or('0'));
-        number /= 36;
-        if number == 0 {
-            return digits.into_iter().rev().collect();
         }
     }
 }

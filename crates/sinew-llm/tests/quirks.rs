@@ -359,3 +359,19 @@ async fn a_server_that_does_not_stream_is_understood() {
         assert_eq!(error.kind, ErrorKind::Malformed, "{api}");
     }
 }
+
+#[tokio::test]
+async fn one_event_with_more_blocks_than_an_answer_may_have_is_refused() {
+    let calls: Vec<Value> =
+        (0..30_000).map(|number| json!({"id": format!("c{number}"), "function": {"name": "f"}})).collect();
+    let chat = json!({"choices": [{"index": 0, "delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}]});
+    let parts = vec![json!({"functionCall": {"name": "f"}}); 30_000];
+    let google = json!({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]});
+    for (api, event) in [(CHAT, chat), (GOOGLE, google)] {
+        // The end of the answer stands in the same piece.
+        let message = ask(api, Reply::stream(format!("data: {event}\n\ndata: [DONE]\n\n"))).await;
+        let error = message.error.unwrap();
+        assert_eq!(error.kind, ErrorKind::Malformed, "{api}");
+        assert!(error.message.contains("more than 10000 blocks"), "{api}: {}", error.message);
+    }
+}

@@ -1,20 +1,23 @@
 //! What somebody does to an agent while it works, and what they may know of it.
 
-use std::sync::{Arc, OnceLock};
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::json;
 use sinew_llm::error::ErrorKind;
-use sinew_llm::message::{AgentMessage, BashExecution};
+use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, StopReason};
 use sinew_llm::model::Model;
 use tokio_util::sync::CancellationToken;
 
-use super::tests::{Stage, stage};
+use super::tests::{Stage, options, stage};
 use super::{AgentSession, Leave, Reached, Stop, Streaming};
 use crate::compaction::Limits;
 use crate::core::{Interrupt, Toolset};
-use crate::session::{Body, Defaults};
+use crate::event::Event;
+use crate::extension::{Context, Extension};
+use crate::session::{Body, Defaults, Session};
 use crate::stage::{Played, calls, failed, text, tool, user};
-use crate::tool::ToolOutput;
+use crate::tool::{Boxed, ToolOutput};
 use crate::tools::{Phase, Status, Task};
 
 fn ran(command: &str) -> AgentMessage {
@@ -251,4 +254,84 @@ async fn who_only_looks_keeps_nobody_from_running() {
     }
     end.cancel();
     looker.join().unwrap();
+}
+
+/// What is to be done, until it is.
+type Deed = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
+
+/// Does something once, when it is told of an event that is looked for.
+struct When {
+    looked_for: fn(&Event) -> bool,
+    deed: Deed,
+}
+
+/// The extension, and where its deed is put.
+fn when(looked_for: fn(&Event) -> bool) -> (Arc<dyn Extension>, Deed) {
+    let deed = Deed::default();
+    (Arc::new(When { looked_for, deed: Arc::clone(&deed) }), deed)
+}
+
+impl Extension for When {
+    fn name(&self) -> Cow<'static, str> {
+        "when".into()
+    }
+
+    fn on_event<'a>(&'a self, event: &'a Event, _: &'a Context) -> Boxed<'a, Result<(), String>> {
+        Box::pin(async move {
+            if (self.looked_for)(event)
+                && let Some(deed) = self.deed.lock().unwrap().take()
+            {
+                deed();
+            }
+            Ok(())
+        })
+    }
+}
+
+/// What becomes of a message that is queued behind the last look of a run that ends with `first`: the stop, the last
+/// answer, and what still waits.
+async fn late(first: AssistantMessage, abort: bool) -> (Stop, String, usize) {
+    // A session that cannot be written is told of behind the last look.
+    let (when, deed) = when(|event| matches!(event, Event::Warning { .. }));
+    let stage = stage(vec![first, text("late")], |parts| {
+        let path = parts.cwd.join("nowhere");
+        std::fs::write(&path, "a file where a folder should be").unwrap();
+        parts.session = Session::create(path.join("s.jsonl"), "id".into(), options(&parts.cwd));
+        parts.extensions = vec![when];
+    });
+    let agent = Arc::new(stage.agent);
+    let held = Arc::clone(&agent);
+    *deed.lock().unwrap() = Some(Box::new(move || {
+        held.queues.steer(vec![user("late")]).unwrap();
+        if abort {
+            held.abort();
+        }
+    }));
+    let outcome = agent.prompt(vec![user("go")], None).await.unwrap();
+    assert!(deed.lock().unwrap().is_none(), "nothing was queued");
+    (outcome.stop, outcome.answer.unwrap().text(), agent.queued().0.len())
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_queued_while_a_run_ends_has_its_turn_before_the_prompt_resolves() {
+    let cut = AssistantMessage { stop_reason: StopReason::Length, ..text("cut") };
+    assert_eq!(late(text("first"), false).await, (Stop::Done, "late".into(), 0));
+    assert_eq!(late(cut, false).await, (Stop::Done, "late".into(), 0));
+    // An abort ends all that would have followed; what was said waits, to be given back.
+    assert_eq!(late(text("first"), true).await, (Stop::Done, "first".into(), 1));
+    let (stop, _, waits) = late(failed(ErrorKind::InvalidRequest, None), false).await;
+    assert!(matches!(stop, Stop::Failed(_)) && waits == 1, "{stop:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_that_is_queued_when_the_run_has_just_ended_runs_itself() {
+    let (when, deed) = when(|event| matches!(event, Event::QueueUpdate { .. }));
+    let stage = stage(vec![text("steered")], |parts| parts.extensions = vec![when]);
+    let agent: &'static AgentSession = Box::leak(Box::new(stage.agent));
+    // A run is active when the prompt looks, and is over when it stands in the queue.
+    let run = agent.messages.try_lock().unwrap();
+    *deed.lock().unwrap() = Some(Box::new(move || drop(run)));
+    let accepted = agent.accept(vec![user("now")], Some(Streaming::Steer)).await.unwrap();
+    assert!(accepted.runs());
+    assert_eq!(accepted.run().await.answer.unwrap().text(), "steered");
 }

@@ -47,7 +47,13 @@ struct Kept {
 
 impl Sink for Kept {
     fn emit(&self, event: Event) -> Boxed<'_, ()> {
-        Box::pin(async move { self.events.lock().unwrap().push(event) })
+        Box::pin(async move {
+            if let Event::MessageEnd { message } = &event {
+                let kept = self.journal.lock().unwrap().last().cloned();
+                assert_eq!(kept.as_ref(), Some(message), "a message is kept before its end is told");
+            }
+            self.events.lock().unwrap().push(event);
+        })
     }
 }
 

@@ -3,6 +3,11 @@ use serde_json::json;
 use super::*;
 use crate::event::Partial;
 
+thread_local! {
+    /// How often a block was looked at in this thread.
+    pub(super) static LOOKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
 fn request() -> Request {
     let model =
         Model { id: "m".into(), provider: "p".into(), api: "a".into(), context_window: 1000, ..Model::default() };
@@ -113,6 +118,24 @@ fn two_hundred_calls_and_ten_megabytes_are_no_trouble() {
     let (_, message) = play(assembly.finish(StopReason::ToolUse));
     assert_eq!(message.tool_calls().count(), 201);
     assert_eq!(message.tool_calls().last().unwrap().arguments["text"].as_str().unwrap().len(), 10_000_000);
+}
+
+#[test]
+fn ten_thousand_calls_between_texts_are_each_looked_at_a_few_times() {
+    const CALLS: usize = 10_000;
+    let begun = LOOKS.with(std::cell::Cell::get);
+    let mut assembly = Assembly::new(&request());
+    for number in 0..CALLS {
+        assembly.run(Kind::Thinking, "hm");
+        assembly.run(Kind::Text, "a");
+        assembly.end_runs();
+        call(&mut assembly, ["", "same", "same_2"][number % 3], "{}");
+    }
+    let (_, message) = play(assembly.finish(StopReason::ToolUse));
+    let looks = LOOKS.with(std::cell::Cell::get) - begun;
+    assert!(looks < 100 * CALLS, "{looks} looks");
+    let ids: std::collections::HashSet<&str> = message.tool_calls().map(|call| call.id.as_str()).collect();
+    assert_eq!((ids.len(), message.content.len()), (CALLS, 3 * CALLS));
 }
 
 #[test]

@@ -139,7 +139,6 @@ async fn exchange(
             }
         }
         fed.map_err(|error| malformed(place, &error.to_string()))?;
-        assembly.check_size().map_err(|text| malformed(place, &text))?;
         if stall.is_some_and(|limit| last_content + limit <= Instant::now()) {
             return Err(stalled(place, stall.unwrap_or_default()));
         }
@@ -209,11 +208,22 @@ impl Reader<'_> {
             return Err(malformed(self.place, &text));
         };
         for event in events {
-            if let Flow::Done(reason) = self.fold.event(&event, self.place, assembly)? {
+            if let Flow::Done(reason) = self.fold(&event, assembly)? {
                 return Ok(reason);
             }
         }
         self.fold.end().ok_or_else(|| malformed(self.place, "the answer ended before it was complete"))
+    }
+
+    fn fold(&mut self, event: &Value, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+        let flow = self.fold.event(event, self.place, assembly)?;
+        self.check(assembly)?;
+        Ok(flow)
+    }
+
+    /// After each event: one that ends the answer may be the one that made it too large.
+    fn check(&self, assembly: &Assembly) -> Result<(), ErrorInfo> {
+        assembly.check_size().map_err(|text| malformed(self.place, &text))
     }
 
     fn take(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
@@ -227,6 +237,7 @@ impl Reader<'_> {
         if event.event.as_deref() != Some("error") && self.fold.quick(data, assembly) {
             self.broken = 0;
             self.seen += 1;
+            self.check(assembly)?;
             return Ok(Flow::More);
         }
         match serde_json::from_str::<Value>(data) {
@@ -241,7 +252,7 @@ impl Reader<'_> {
                 if json.get("type").is_none() && json.get("error").is_some_and(|error| !error.is_null()) {
                     return Err(classify::from_stream(self.place, &json));
                 }
-                self.fold.event(&json, self.place, assembly)
+                self.fold(&json, assembly)
             }
             Err(_) if event.event.as_deref() == Some("error") => {
                 Err(classify::from_stream(self.place, &Value::from(data)))

@@ -140,6 +140,10 @@ impl Answer {
         let calls = delta.get("tool_calls").and_then(Value::as_array);
         for call in calls.into_iter().flatten() {
             self.call(call, call.get("function"), assembly);
+            // Each call is looked for among those before it: what is refused behind this event is read no further.
+            if assembly.check_size().is_err() {
+                return;
+            }
         }
         if let Some(function) = delta.get("function_call").filter(|function| function.is_object()) {
             self.call(&Value::Null, Some(function), assembly);

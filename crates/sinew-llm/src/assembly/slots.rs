@@ -1,0 +1,159 @@
+//! The blocks of an answer, each found by its index at once: no look at one block is a look at all of them.
+
+use std::collections::{BTreeSet, HashSet};
+
+use serde_json::Value;
+
+use super::Kind;
+use crate::message::{Block, TextBlock, ThinkingBlock, ToolCall};
+use crate::partial_json;
+
+/// A block in the making.
+#[derive(Debug)]
+pub(super) struct Slot {
+    pub(super) kind: Kind,
+    /// Text, thought, or the JSON of the arguments.
+    pub(super) text: String,
+    pub(super) signature: Option<String>,
+    pub(super) redacted: bool,
+    pub(super) id: String,
+    name: String,
+    /// Set when a call ended: its arguments, or why they are none.
+    pub(super) arguments: Option<Result<Value, String>>,
+    pub(super) ended: bool,
+}
+
+/// All blocks, in the order in which they began.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    list: Vec<Slot>,
+    /// The ids of the calls.
+    ids: HashSet<String>,
+    calls: usize,
+    /// Texts and thoughts that have not ended.
+    open: BTreeSet<usize>,
+}
+
+impl Slots {
+    pub(super) fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    pub(super) fn get(&self, index: usize) -> Option<&Slot> {
+        #[cfg(test)]
+        super::tests::LOOKS.with(|looks| looks.set(looks.get() + 1));
+        self.list.get(index)
+    }
+
+    pub(super) fn get_mut(&mut self, index: usize) -> Option<&mut Slot> {
+        #[cfg(test)]
+        super::tests::LOOKS.with(|looks| looks.set(looks.get() + 1));
+        self.list.get_mut(index)
+    }
+
+    pub(super) fn last(&self) -> Option<&Slot> {
+        self.get(self.len().checked_sub(1)?)
+    }
+
+    /// Begins a block and gives its index.
+    pub(super) fn push(&mut self, kind: Kind) -> usize {
+        let index = self.list.len();
+        if kind != Kind::ToolCall {
+            self.open.insert(index);
+        }
+        self.list.push(Slot {
+            kind,
+            text: String::new(),
+            signature: None,
+            redacted: false,
+            id: String::new(),
+            name: String::new(),
+            arguments: None,
+            ended: false,
+        });
+        index
+    }
+
+    /// Begins a call and gives its index and its id: one that is missing is made, of `timestamp`, and one that was used
+    /// before is changed.
+    pub(super) fn push_call(&mut self, id: &str, name: &str, timestamp: i64) -> (usize, String) {
+        let index = self.push(Kind::ToolCall);
+        self.calls += 1;
+        let mut unique = id.to_string();
+        if unique.is_empty() {
+            unique = format!("call_{}_{}", self.calls, base36(timestamp.unsigned_abs()));
+        }
+        // The count grows with each call, so that the second try is the last one but for servers that guess it.
+        while !self.ids.insert(unique.clone()) {
+            unique = format!("{unique}_{}", self.calls);
+        }
+        if let Some(slot) = self.get_mut(index) {
+            slot.id.clone_from(&unique);
+            slot.name = name.to_string();
+        }
+        (index, unique)
+    }
+
+    /// Texts and thoughts that have not ended, in order.
+    pub(super) fn open_runs(&self) -> Vec<usize> {
+        self.open.iter().copied().collect()
+    }
+
+    /// Marks a block as ended and gives it; none where it had ended before.
+    pub(super) fn end(&mut self, index: usize) -> Option<&mut Slot> {
+        self.open.remove(&index);
+        let slot = self.get_mut(index).filter(|slot| !slot.ended)?;
+        slot.ended = true;
+        Some(slot)
+    }
+
+    /// The blocks of the final message. `whole`: the answer is.
+    pub(super) fn into_blocks(self, whole: bool) -> Vec<Block> {
+        self.list.into_iter().filter_map(|slot| slot.into_block(whole)).collect()
+    }
+}
+
+impl Slot {
+    pub(super) fn call(&self) -> ToolCall {
+        let (arguments, invalid) = match &self.arguments {
+            Some(Ok(value)) => (value.clone(), None),
+            Some(Err(reason)) => (partial_json::parse(&self.text), Some(reason.clone())),
+            None => (partial_json::parse(&self.text), None),
+        };
+        ToolCall {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            arguments,
+            thought_signature: self.signature.clone(),
+            partial_json: None,
+            invalid_arguments: invalid,
+        }
+    }
+
+    /// The block of the final message; None for one that has nothing to say, and for a broken call of an
+    /// answer that is not whole.
+    fn into_block(self, whole: bool) -> Option<Block> {
+        match self.kind {
+            Kind::ToolCall if !whole && !matches!(self.arguments, Some(Ok(_))) => None,
+            Kind::ToolCall => Some(Block::ToolCall(self.call())),
+            _ if self.text.is_empty() && self.signature.is_none() => None,
+            Kind::Text => Some(Block::Text(TextBlock { text: self.text, signature: self.signature })),
+            Kind::Thinking => Some(Block::Thinking(ThinkingBlock {
+                thinking: self.text,
+                thinking_signature: self.signature,
+                redacted: self.redacted,
+            })),
+        }
+    }
+}
+
+fn base36(mut number: u64) -> String {
+    let mut digits = Vec::new();
+    loop {
+        digits.push(char::from_digit((number % 36) as u32, 36).unwrap_or('0'));
+        number /= 36;
+        if number == 0 {
+            return digits.into_iter().rev().collect();
+        }
+    }
+}
