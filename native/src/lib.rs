@@ -37,11 +37,7 @@ use sinew::Sinew;
 
 /// The process's one handle: the scan cache, the pool and the work profile.
 fn handle() -> &'static Sinew {
-    static HANDLE: LazyLock<Sinew> = LazyLock::new(|| {
-        let variable = |name: &str| std::env::var_os(name);
-        let cache = sinew::walk::ScanCache::new(cache::policy(variable));
-        Sinew { cache, global_excludes: cache::excludes(variable), ..Sinew::new() }
-    });
+    static HANDLE: LazyLock<Sinew> = LazyLock::new(|| Sinew::in_environment(|name| std::env::var_os(name)));
     &HANDLE
 }
 

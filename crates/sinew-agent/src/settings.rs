@@ -89,7 +89,9 @@ fn walk(values: Map<String, Value>, prefix: &str, name: &str, source: Source, ou
         let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
         // A text that begins with `!` is a command whose output is the value.
         let command = value.as_str().is_some_and(|text| text.starts_with('!'));
-        if source == Source::Project && (command || keys::is_guarded(&path)) {
+        // Null takes back all that the user set below it.
+        let takes_back = value.is_null() && keys::holds_guarded(&path);
+        if source == Source::Project && (command || takes_back || keys::is_guarded(&path)) {
             out.refused.insert(path, value);
             continue;
         }
@@ -98,16 +100,16 @@ fn walk(values: Map<String, Value>, prefix: &str, name: &str, source: Source, ou
             (_, _, Value::Null) => {
                 kept.insert(key, Value::Null);
             }
+            (_, _, Value::Object(inner)) if keys::has_entries(&path) => {
+                let inner = walk(inner, &path, name, source, out);
+                kept.insert(key, Value::Object(inner));
+            }
             (Some(known), _, value) => match known.kind.refusal(&value) {
                 Some(expected) => out.warnings.push(format!("{name}: {path}: expected {expected}, got {value}")),
                 None => {
                     kept.insert(key, value);
                 }
             },
-            (None, true, Value::Object(inner)) => {
-                let inner = walk(inner, &path, name, source, out);
-                kept.insert(key, Value::Object(inner));
-            }
             (None, true, value) => out.warnings.push(format!("{name}: {path}: expected an object, got {value}")),
             (None, false, value) => {
                 out.unknown.push(format!("{name}: {path}: unknown key"));
@@ -331,11 +333,7 @@ impl Settings {
             auto_background_ms: self.number("bash.autoBackground.thresholdMs"),
             todo_auto_clear_seconds: self.get("todo.autoClearSeconds").as_i64().unwrap_or_default(),
             shell_command_prefix: self.text("shellCommandPrefix"),
-            // An empty list passes none.
-            pass_through: match self.get("env.passThrough").is_null() {
-                true => default.pass_through.clone(),
-                false => self.texts("env.passThrough"),
-            },
+            pass_through: self.texts("env.passThrough"),
             env: self.names("env"),
             fetch: self.flag("fetch.enabled"),
             fetch_allow_private: self.texts("fetch.allowPrivate"),

@@ -289,7 +289,7 @@ impl Assembly {
         Host::new(HostOptions {
             cwd: paths.cwd.clone(),
             home: std::env::home_dir(),
-            sinew: Arc::new(sinew::Sinew::new()),
+            sinew: Arc::new(sinew::Sinew::in_environment(|name| environment.os(name))),
             companion: sinew::shell::Companion::new(std::env::current_exe().unwrap_or_else(|_| "sinew".into())),
             environment: environment.variables().to_vec(),
             artifacts: Arc::new(artifacts),

@@ -54,8 +54,7 @@ pub(crate) async fn load(
     warnings.extend(options.discover(extensions, context).await);
     let resources = Arc::new(Resources::load(&options));
     warnings.extend(resources.warnings.iter().cloned());
-    let (stream, faults) = StreamSettings::new(settings);
-    warnings.extend(faults);
+    let stream = StreamSettings::new(settings);
     let (first, faults) = StreamRules::new(&resources.rules, stream.clone());
     warnings.extend(faults);
     Ok(Loaded { options, resources, stream, first: Mutex::new(first), images: settings.tools().images })

@@ -3,6 +3,10 @@
 //!
 //! Each domain is a crate of its own and a module here; [`Sinew`] owns what calls share.
 
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
 pub use sinew_base as base;
 pub use sinew_clipboard as clipboard;
 pub use sinew_fuzzy as fuzzy;
@@ -28,7 +32,7 @@ pub struct Sinew {
     /// The patterns of the latest searches of text.
     pub patterns: search::Patterns,
     /// The user's own ignore file, which searches obey; see [`walk::global_excludes`]. Default: none.
-    pub global_excludes: Option<std::path::PathBuf>,
+    pub global_excludes: Option<PathBuf>,
     /// What was done lately.
     pub profile: profile::Recorder,
 }
@@ -47,8 +51,58 @@ impl Sinew {
     }
 }
 
+impl Sinew {
+    /// The same, as the user's environment wants it; `variable` looks one up. `FS_SCAN_CACHE_TTL_MS`,
+    /// `FS_SCAN_EMPTY_RECHECK_MS` and `FS_SCAN_CACHE_MAX_ENTRIES` say how long scans are kept, what is no number leaves
+    /// the default; the user's own ignore file is found as git finds it.
+    #[must_use]
+    pub fn in_environment(variable: impl Fn(&str) -> Option<OsString>) -> Sinew {
+        let cache = walk::ScanCache::new(policy(&variable));
+        Sinew { cache, global_excludes: excludes(&variable), ..Sinew::new() }
+    }
+}
+
+fn policy(variable: impl Fn(&str) -> Option<OsString>) -> walk::CachePolicy {
+    let number = |name: &str| variable(name)?.to_str()?.trim().parse::<u32>().ok();
+    let defaults = walk::CachePolicy::default();
+    let milliseconds = |name, default| number(name).map_or(default, |ms| Duration::from_millis(ms.into()));
+    walk::CachePolicy {
+        ttl: milliseconds("FS_SCAN_CACHE_TTL_MS", defaults.ttl),
+        empty_recheck: milliseconds("FS_SCAN_EMPTY_RECHECK_MS", defaults.empty_recheck),
+        max_entries: number("FS_SCAN_CACHE_MAX_ENTRIES").map_or(defaults.max_entries, |most| most as usize),
+    }
+}
+
+fn excludes(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let home = path(if cfg!(windows) { "USERPROFILE" } else { "HOME" });
+    let (config_home, config) = (path("XDG_CONFIG_HOME"), path("GIT_CONFIG_GLOBAL"));
+    walk::global_excludes(&walk::GitHome { home, config_home, config })
+}
+
 impl Default for Sinew {
     fn default() -> Sinew {
         Sinew::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_says_how_long_scans_are_kept_and_which_file_is_ignored() {
+        let set = |pairs: &'static [(&str, &str)]| {
+            move |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+        };
+        let policy_of = |pairs| policy(set(pairs));
+        assert_eq!(policy_of(&[("FS_SCAN_CACHE_TTL_MS", "soon")]), walk::CachePolicy::default());
+        let all =
+            &[("FS_SCAN_CACHE_TTL_MS", "0"), ("FS_SCAN_EMPTY_RECHECK_MS", " 7 "), ("FS_SCAN_CACHE_MAX_ENTRIES", "3")];
+        let expect = walk::CachePolicy { ttl: Duration::ZERO, empty_recheck: Duration::from_millis(7), max_entries: 3 };
+        assert_eq!(policy_of(all), expect);
+        let core =
+            Sinew::in_environment(set(&[("XDG_CONFIG_HOME", "/nowhere/c"), ("GIT_CONFIG_GLOBAL", "/nowhere/g")]));
+        assert_eq!(core.global_excludes, Some("/nowhere/c/git/ignore".into()));
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::json;
 use sinew::base::{Error, Result};
 use sinew_llm::error::{ErrorInfo, ErrorKind};
-use sinew_llm::message::{AgentMessage, AssistantMessage, Usage};
+use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason, Usage};
 use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::provider::Auth;
 
@@ -243,6 +243,33 @@ async fn a_context_that_grew_too_large_is_summed_up_in_the_midst_of_a_run() {
     assert_eq!(seen[0].role(), "compactionSummary");
     let AgentMessage::CompactionSummary(summary) = &seen[0] else { panic!("{seen:?}") };
     assert!(summary.summary.contains("the summary"), "{}", summary.summary);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_compaction_at_the_end_open_work_goes_on_by_itself() {
+    let limit = || AssistantMessage { stop_reason: StopReason::Length, ..counted(&"a".repeat(40_000), 95_000) };
+    let done = || counted(&"a".repeat(40_000), 95_000);
+    for (answer, items, auto, goes_on) in [
+        (limit(), false, true, true),
+        (done(), true, true, true),
+        (done(), false, true, false),
+        (limit(), false, false, false),
+        (done(), true, false, false),
+    ] {
+        let mut stage = stage(vec![answer, text("sum"), text("done")], |parts| {
+            parts.settings.compaction.limits = Limits { reserve: 10_000, keep_recent: 100 };
+            parts.settings.compaction.auto_continue = auto;
+            parts.settings.todo_reminders = false;
+            let items = items.then(|| json!(["tests"]));
+            parts.open_items = Some(Arc::new(move || items.clone()));
+        });
+        let (_, told) = stage.prompt().await;
+        assert_eq!(told, ["compact threshold", "compacted true -"]);
+        assert_eq!(stage.asked(), if goes_on { 3 } else { 2 }, "{items} {auto}");
+        let seen = stage.agent.messages.try_lock().unwrap().clone();
+        let hint = |message: &AgentMessage| matches!(message, AgentMessage::Custom(custom) if custom.content.text() == "Continue if you have next steps.");
+        assert_eq!(seen.iter().any(hint), goes_on, "{seen:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

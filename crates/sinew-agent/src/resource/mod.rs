@@ -128,7 +128,8 @@ impl ResourceOptions {
 pub struct Resources {
     /// Skills by name.
     pub skills: Vec<Skill>,
-    /// Commands in files, then prompt templates.
+    /// Commands in files and prompt templates, in the order in which a name is looked up: templates of flags, then of
+    /// the project commands before templates, then the same of the user.
     pub templates: Vec<Template>,
     /// Rules of all buckets.
     pub rules: Vec<Rule>,

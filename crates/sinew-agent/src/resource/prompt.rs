@@ -83,7 +83,7 @@ pub struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Reads what a user wrote: a command of an extension, else (once the extensions have seen the text) a skill, else a command in a file, else a template; then
+    /// Reads what a user wrote: a command of an extension, else (once the extensions have seen the text) a skill, else a command in a file or a template; then
     /// what the text mentions is attached. An unknown `/x` is a text for the model. `before` is data that goes in front
     /// of the text, in which nothing is looked for.
     pub async fn read(&self, text: &str, before: &str) -> Prompt {

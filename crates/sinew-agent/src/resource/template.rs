@@ -115,32 +115,30 @@ fn place(text: &str) -> Option<(usize, usize, usize)> {
 pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Template> {
     let places = &options.places;
     let mut all: Vec<Template> = Vec::new();
+    for path in &options.named_templates {
+        let named = if path.is_dir() { files(path, reader) } else { vec![path.clone()] };
+        add_prompts(&mut all, named, Origin::Flag, reader);
+    }
     for (root, origin) in [(&places.project, Origin::Project), (&places.agent, Origin::User)] {
-        let root = root.join("commands");
-        for path in reader.tree(&root, &is_template) {
-            let name = path.strip_prefix(&root).unwrap_or(&path).with_extension("");
+        let commands = root.join("commands");
+        for path in reader.tree(&commands, &is_template) {
+            let name = path.strip_prefix(&commands).unwrap_or(&path).with_extension("");
             let parts: Vec<_> = name.iter().map(|part| part.to_string_lossy()).collect();
             add(&mut all, &path, parts.join(":"), origin, true, reader);
         }
-    }
-    let mut found: Vec<(PathBuf, Origin)> = Vec::new();
-    for path in &options.named_templates {
-        if path.is_dir() {
-            found.extend(files(path, reader).into_iter().map(|path| (path, Origin::Flag)));
-        } else {
-            found.push((path.clone(), Origin::Flag));
+        if options.templates {
+            let prompts = files(&root.join("prompts"), reader);
+            add_prompts(&mut all, prompts, origin, reader);
         }
-    }
-    if options.templates {
-        for (root, origin) in [(&places.project, Origin::Project), (&places.agent, Origin::User)] {
-            found.extend(files(&root.join("prompts"), reader).into_iter().map(|path| (path, origin)));
-        }
-    }
-    for (path, origin) in found {
-        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        add(&mut all, &path, name, origin, false, reader);
     }
     all
+}
+
+fn add_prompts(all: &mut Vec<Template>, paths: Vec<PathBuf>, origin: Origin, reader: &mut Reader) {
+    for path in paths {
+        let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        add(all, &path, name, origin, false, reader);
+    }
 }
 
 fn is_template(path: &Path) -> bool {

@@ -201,6 +201,23 @@ fn a_skill_says_itself_and_what_the_user_said() {
 }
 
 #[test]
+fn a_skill_may_stay_out_of_the_list_and_is_still_a_command() {
+    let front = |line: &str| format!("---\ndescription: a <b>\n{line}\n---\nBody");
+    let stage = Stage::new(&[
+        ("p/.sinew/skills/a/SKILL.md", &front("disable-model-invocation: true")),
+        ("p/.sinew/skills/b/SKILL.md", &front("hide: true")),
+        ("p/.sinew/skills/c/SKILL.md", &front("globs: \"*.rs\"\nallowed-tools: [read]\nmetadata: {x: 1}")),
+    ]);
+    let resources = stage.load();
+    let list = resources.listings(true).concat();
+    assert_eq!(list.matches("<skill name=").count(), 1, "{list}");
+    assert!(list.contains("<skill name=\"c\"><description>a &lt;b&gt;</description>"), "{list}");
+    for name in ["a", "b", "c"] {
+        assert!(resources.skill(name).unwrap().prompt("").unwrap().contains("Body"), "{name}");
+    }
+}
+
+#[test]
 fn no_path_leaves_the_folder_of_a_skill() {
     let stage = Stage::new(&[
         ("p/.sinew/skills/a/SKILL.md", &skill("a", "x")),
@@ -285,9 +302,11 @@ fn commands_and_templates_have_names_and_descriptions() {
     let stage = Stage::new(&[
         ("p/.sinew/commands/git/review.md", "---\ndescription: Review\nargument-hint: <branch>\nmodel: fast\n---\n$1"),
         ("agent/commands/git/review.md", "user"),
-        ("agent/commands/hello.md", line),
-        ("p/.sinew/prompts/hello.md", "hidden by the command"),
-        ("p/.sinew/prompts/t.md", "project"),
+        ("agent/commands/hello.md", "hidden by the project"),
+        ("p/.sinew/prompts/hello.md", line),
+        ("p/.sinew/commands/t.md", "command"),
+        ("p/.sinew/commands/n.md", "hidden by the flag"),
+        ("p/.sinew/prompts/t.md", "hidden by the command"),
         ("agent/prompts/t.md", "user"),
         ("more/n.md", "named"),
     ]);
@@ -296,12 +315,12 @@ fn commands_and_templates_have_names_and_descriptions() {
     let found: Vec<(&str, &str)> =
         resources.templates.iter().map(|template| (template.name.as_str(), template.description.as_str())).collect();
     let cut = format!("{}...", &line[..60]);
-    assert_eq!(found, [("git:review", "Review"), ("hello", &cut), ("n", "named"), ("t", "project")]);
-    assert_eq!(resources.templates[0].hint.as_deref(), Some("<branch>"));
-    assert_eq!(resources.templates[0].model.as_deref(), Some("fast"));
+    assert_eq!(found, [("n", "named"), ("t", "command"), ("git:review", "Review"), ("hello", &cut)]);
+    assert_eq!(resources.templates[2].hint.as_deref(), Some("<branch>"));
+    assert_eq!(resources.templates[2].model.as_deref(), Some("fast"));
     assert_eq!(resources.warnings, [""; 0]);
     let off = Resources::load(&ResourceOptions { templates: false, ..options });
-    assert_eq!(off.templates.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["git:review", "hello", "n"]);
+    assert_eq!(off.templates.iter().map(|t| t.name.as_str()).collect::<Vec<_>>(), ["n", "t", "git:review", "hello"]);
 }
 
 #[test]

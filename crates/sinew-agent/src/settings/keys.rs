@@ -91,14 +91,34 @@ pub(super) fn is_guarded(path: &str) -> bool {
         .any(|guarded| path.strip_prefix(guarded).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
 }
 
-/// Below `env`, beside `passThrough`, stand variables for commands.
-static VARIABLE: Key = key("env", Text, "");
+/// Whether a guarded key stands below `path`.
+pub(super) fn holds_guarded(path: &str) -> bool {
+    GUARDED.iter().any(|guarded| guarded.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
+}
+
+/// What stands in objects whose names the user chooses, or of which no name has a default; `*` is any name.
+static ENTRIES: &[Key] = &[
+    // Beside `passThrough`: variables for commands.
+    key("env.*", Text, ""),
+    key("modelRoles.*", Text, ""),
+    key("thinkingBudgets.minimal", Number, ""),
+    key("thinkingBudgets.low", Number, ""),
+    key("thinkingBudgets.medium", Number, ""),
+    key("thinkingBudgets.high", Number, ""),
+    key("thinkingBudgets.xhigh", Number, ""),
+];
 
 pub(super) fn find(path: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.path == path).or_else(|| {
-        let (parent, name) = path.split_once('.')?;
-        (parent == VARIABLE.path && !name.contains('.')).then_some(&VARIABLE)
-    })
+    let fits = |key: &&Key| match key.path.strip_suffix('*') {
+        Some(parent) => path.strip_prefix(parent).is_some_and(|name| !name.is_empty() && !name.contains('.')),
+        None => key.path == path,
+    };
+    KEYS.iter().find(|key| key.path == path).or_else(|| ENTRIES.iter().find(fits))
+}
+
+/// Whether the table says what may stand in the object at `path`.
+pub(super) fn has_entries(path: &str) -> bool {
+    is_parent(path) || ENTRIES.iter().any(|key| key.path.strip_prefix(path).is_some_and(|rest| rest.starts_with('.')))
 }
 
 /// Whether keys stand below `path`.
@@ -109,7 +129,7 @@ pub(super) fn is_parent(path: &str) -> bool {
 /// Whether `path` stands below a key that holds an object of anything.
 pub(super) fn is_below(path: &str) -> bool {
     let inside = |key: &&Key| path.strip_prefix(key.path).is_some_and(|rest| rest.starts_with('.'));
-    KEYS.iter().any(|key| matches!(key.kind, Kind::Object) && inside(&key))
+    KEYS.iter().any(|key| matches!(key.kind, Kind::Object) && !has_entries(key.path) && inside(&key))
 }
 
 /// The key whose name is nearest to `path`, unless all are far: the same but for the case of letters, the same last
@@ -199,7 +219,12 @@ pub static KEYS: &[Key] = &[
     key("ask.timeoutSeconds", Number, "0"),
     key("todo.reminders", Flag, "true"),
     key("todo.autoClearSeconds", Signed, "60"),
-    key("ttsr", Object, ""),
+    key("ttsr.enabled", Flag, "true"),
+    key("ttsr.contextMode", Word(&["discard", "keep"]), "\"discard\""),
+    key("ttsr.repeatMode", Word(&["once", "after-gap"]), "\"once\""),
+    key("ttsr.repeatGap", Number, "10"),
+    key("ttsr.interruptMode", Word(&["always", "prose-only", "tool-only", "never"]), "\"always\""),
+    key("ttsr.disabledRules", Texts, "[]"),
     key("task.maxDepth", Number, "2"),
     key("task.maxConcurrency", Number, "4"),
     key("task.maxTurns", Number, "100"),
@@ -209,7 +234,7 @@ pub static KEYS: &[Key] = &[
     key("mcp.enabled", Flag, "true"),
     key("mcp.enableProjectConfig", Flag, "true"),
     key("secrets.enabled", Flag, "false"),
-    key("env.passThrough", Texts, ""),
+    key("env.passThrough", Texts, r#"["GITHUB_TOKEN", "GH_TOKEN", "CARGO_REGISTRY_TOKEN", "NPM_TOKEN"]"#),
     key("skills.enabled", Flag, "true"),
     key("skills.enableCommands", Flag, "true"),
     key("skills.directories", Texts, "[]"),

@@ -28,18 +28,24 @@ fn each_default_has_the_type_of_its_key() {
 #[test]
 fn a_wrong_type_is_named_and_the_rest_applies() {
     let settings = warned(
-        r#"{"maxTurns": "many", "retry": {"enabled": 1, "maxRetries": 5}, "todo": 3, "cacheRetention": "ever"}"#,
+        r#"{"maxTurns": "many", "retry": {"enabled": 1, "maxRetries": 5}, "todo": 3, "cacheRetention": "ever",
+            "modelRoles": {"fast": 3, "slow": "x"}, "thinkingBudgets": {"high": "2k", "low": 9}, "ttsr": {"enabled": "no"}}"#,
         Source::User,
         &[
             r#"s.json: maxTurns: expected a whole number, got "many""#,
             "s.json: retry.enabled: expected true or false, got 1",
             "s.json: todo: expected an object, got 3",
             r#"s.json: cacheRetention: expected one of none, short, long, got "ever""#,
+            "s.json: modelRoles.fast: expected a text, got 3",
+            r#"s.json: thinkingBudgets.high: expected a whole number, got "2k""#,
+            r#"s.json: ttsr.enabled: expected true or false, got "no""#,
         ],
     );
     assert_eq!(settings.number("retry.maxRetries"), 5);
     assert_eq!(settings.number("maxTurns"), 200);
-    assert!(settings.flag("retry.enabled"));
+    assert!(settings.flag("retry.enabled") && settings.flag("ttsr.enabled"));
+    assert_eq!(settings.names("modelRoles"), [("slow".to_string(), "x".to_string())]);
+    assert_eq!(settings.agent().thinking_budgets.into_iter().collect::<Vec<_>>(), [(ThinkingLevel::Low, 9)]);
 }
 
 #[test]
@@ -70,6 +76,11 @@ fn a_project_does_not_lower_a_guard() {
     assert_eq!(settings.tools(), tools::Settings::default());
     assert_eq!(settings.number("maxTurns"), 3);
     assert!(!warned(text, Source::User, &[]).tools().bash_guard.enabled);
+    // Null takes back what the user set: of parents too.
+    let text = r#"{"bashGuard": null, "fetch": null, "compaction": null, "retry": null}"#;
+    let layer = read(text, "s.json", Source::Project).unwrap();
+    assert_eq!(layer.refused.keys().collect::<Vec<_>>(), ["bashGuard", "fetch", "compaction"]);
+    assert_eq!(layer.values.keys().collect::<Vec<_>>(), ["retry"]);
 }
 
 #[test]
@@ -77,8 +88,10 @@ fn comments_old_names_and_unknown_keys_are_read() {
     let settings = warned("{\"queueMode\": \"all\", // why\n \"theme\": \"blue\",}", Source::User, &[]);
     assert_eq!(settings.agent().steering_mode, Mode::All);
     assert_eq!(settings.text("theme.light").as_deref(), Some("blue"));
-    let layer = read(r#"{"retry": {"often": 1}, "speed": 3}"#, "s.json", Source::User).unwrap();
-    assert_eq!(layer.unknown, ["s.json: retry.often: unknown key", "s.json: speed: unknown key"]);
+    let text = r#"{"retry": {"often": 1}, "speed": 3, "thinkingBudgets": {"hight": 1}}"#;
+    let layer = read(text, "s.json", Source::User).unwrap();
+    let unknown = ["retry.often", "speed", "thinkingBudgets.hight"].map(|key| format!("s.json: {key}: unknown key"));
+    assert_eq!(layer.unknown, unknown);
     assert_eq!(read("{\n  \"a\": }", "s.json", Source::User).unwrap_err(), "s.json:2:8: expected value");
     assert_eq!(read("[]", "s.json", Source::User).unwrap_err(), "s.json: expected an object");
 }

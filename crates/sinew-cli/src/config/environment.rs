@@ -44,6 +44,12 @@ impl Environment {
         set.filter(|value| !value.is_empty()).or_else(own)
     }
 
+    /// The same for the core, which reads bytes.
+    pub(crate) fn os(&self, name: &str) -> Option<OsString> {
+        let set = self.variables.iter().find(|(known, value)| known == OsStr::new(name) && !value.is_empty());
+        set.map(|(_, value)| value.clone()).or_else(|| self.get(name).map(OsString::from))
+    }
+
     /// Whether a switch such as `SINEW_OFFLINE` is on.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| value != "0" && value != "false")
@@ -88,5 +94,47 @@ impl Environment {
         let device = rustix::termios::ttyname(std::io::stdin(), Vec::new()).ok();
         let device = device.and_then(|name| name.into_string().ok());
         device.or_else(|| NAMES.iter().find_map(|name| self.get(name)).map(str::to_string))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(pairs: &[(&str, &str)]) -> Environment {
+        let variables = pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
+        Environment { variables, own: Vec::new(), stdin: false, stdout: false, stderr: false }
+    }
+
+    /// Whether a terminal, and a pipe, gets colours.
+    #[track_caller]
+    fn colours(pairs: &[(&str, &str)], terminal: bool, pipe: bool) {
+        let environment = environment(pairs);
+        assert_eq!((environment.colour(true), environment.colour(false)), (terminal, pipe), "{pairs:?}");
+    }
+
+    #[test]
+    fn who_gets_colours_is_the_users_to_say() {
+        colours(&[], true, false);
+        colours(&[("TERM", "dumb")], false, false);
+        colours(&[("NO_COLOR", "1")], false, false);
+        colours(&[("NO_COLOR", "")], true, false);
+        colours(&[("FORCE_COLOR", "1")], true, true);
+        colours(&[("FORCE_COLOR", "0")], true, false);
+        colours(&[("CLICOLOR_FORCE", "1"), ("TERM", "dumb")], true, true);
+        colours(&[("FORCE_COLOR", "1"), ("NO_COLOR", "1")], false, false);
+    }
+
+    #[test]
+    fn a_file_sets_what_is_unset_or_empty() {
+        let mut environment = environment(&[("A", "set"), ("B", "")]);
+        let file = ["A", "B", "C"].map(|name| (name.to_string(), "file".to_string()));
+        environment.add(file.to_vec());
+        assert_eq!(
+            ["A", "B", "C", "D"].map(|name| environment.get(name)),
+            [Some("set"), Some("file"), Some("file"), None]
+        );
+        assert_eq!(environment.os("B"), Some("file".into()));
+        assert_eq!(environment.variables().len(), 2, "commands get none of it");
     }
 }

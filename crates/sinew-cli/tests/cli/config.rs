@@ -1,5 +1,7 @@
 //! `sinew config`.
 
+use serde_json::Value;
+
 use crate::stage::Stage;
 
 #[track_caller]
@@ -30,6 +32,54 @@ fn keys_are_read_and_written() {
     let all = stage.run(&["config", "get"]);
     let all: serde_json::Value = serde_json::from_str(&all.stdout).unwrap();
     assert_eq!((&all["maxTurns"], &all["retry"]["maxRetries"]), (&7.into(), &3.into()));
+}
+
+/// All keys that have a default.
+const DEFAULTS: &str = r#"{
+    "defaultThinkingLevel": "medium", "modelRoles": {}, "enabledModels": [], "thinkingBudgets": {},
+    "providerTimeouts": {"connectMs": 30000, "idleMs": 300000}, "cacheRetention": "short",
+    "excludeTools": [], "toolExecution": "parallel",
+    "steeringMode": "one-at-a-time", "followUpMode": "one-at-a-time", "interruptMode": "immediate",
+    "maxTurns": 200, "doubleEscapeAction": "tree",
+    "retry": {"enabled": true, "maxRetries": 3, "baseDelayMs": 2000, "maxDelayMs": 60000},
+    "contextPromotion": {"enabled": false},
+    "compaction": {"enabled": true, "reserveTokens": 16384, "keepRecentTokens": 20000, "autoContinue": true},
+    "branchSummary": {"enabled": false, "reserveTokens": 16384}, "sessions": {"fsync": "turn"},
+    "edit": {"mode": "replace", "fuzzy": true, "streamGuard": false}, "fileGuard": "on",
+    "bash": {"timeoutSeconds": 120, "autoBackground": {"thresholdMs": 0}}, "async": {"enabled": false},
+    "bashGuard": {"enabled": true, "deny": [], "allow": []}, "bashInterceptor": {"enabled": false, "rules": []},
+    "shellPath": "auto", "images": {"autoResize": true, "blockImages": false},
+    "fetch": {"enabled": true, "allowPrivate": []}, "ask": {"timeoutSeconds": 0},
+    "todo": {"reminders": true, "autoClearSeconds": 60},
+    "ttsr": {"enabled": true, "contextMode": "discard", "repeatMode": "once", "repeatGap": 10,
+        "interruptMode": "always", "disabledRules": []},
+    "task": {"maxDepth": 2, "maxConcurrency": 4, "maxTurns": 100, "timeoutSeconds": 0,
+        "isolation": {"mode": "none", "merge": "patch"}},
+    "mcp": {"enabled": true, "enableProjectConfig": true}, "secrets": {"enabled": false},
+    "env": {"passThrough": ["GITHUB_TOKEN", "GH_TOKEN", "CARGO_REGISTRY_TOKEN", "NPM_TOKEN"]},
+    "skills": {"enabled": true, "enableCommands": true, "directories": [], "include": [], "ignore": [],
+        "enableClaude": true},
+    "rules": {"enableForeign": false}, "agents": {"enableForeign": false},
+    "theme": {"dark": "dark", "light": "light"}, "symbolPreset": "unicode", "colorBlindMode": false,
+    "hideThinkingBlock": false, "quietStartup": false, "tui": {"maxInlineImages": 8, "clearOnShrink": false},
+    "notifications": true, "verbose": false, "share": {},
+    "lsp": {"formatOnWrite": false, "diagnosticsOnWrite": true}
+}"#;
+
+#[test]
+fn every_default_is_told() {
+    let ran = Stage::new().run(&["config", "get"]);
+    let mut all: Value = serde_json::from_str(&ran.stdout).unwrap();
+    without_nulls(&mut all);
+    let expect: Value = serde_json::from_str(DEFAULTS).unwrap();
+    assert_eq!(all, expect);
+}
+
+fn without_nulls(value: &mut Value) {
+    if let Value::Object(fields) = value {
+        fields.retain(|_, value| !value.is_null());
+        fields.values_mut().for_each(without_nulls);
+    }
 }
 
 #[test]
@@ -74,6 +124,9 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     check(&stage, &["set", "enabledmodel", "[]"], 2, "", "did you mean enabledModels?");
     check(&stage, &["get", "retries"], 2, "", "config get retries: unknown key");
     check(&stage, &["set", "retry", "3"], 2, "", "expected an object");
+    check(&stage, &["set", "thinkingBudgets.high", "much"], 2, "", "expected a whole number");
+    check(&stage, &["set", "thinkingBudgets.hight", "3"], 2, "", "unknown key");
+    check(&stage, &["set", "ttsr.repeatMode", "often"], 2, "", "expected one of once, after-gap");
     check(&stage, &["set", "maxTurns"], 2, "", "use sinew config get [KEY]");
     assert_eq!(std::fs::read_to_string(stage.agent().join("settings.json")).unwrap(), "{}");
 }

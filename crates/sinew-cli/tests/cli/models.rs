@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use sinew_testkit::provider::{Reply, Server};
 
+use crate::client::Client;
 use crate::stage::{Stage, chat, finish};
 
 /// A stage whose only provider is `gate`, which has to be asked for its models.
@@ -207,5 +208,42 @@ fn a_key_is_seen_by_its_server_alone() {
                 assert!(!shown.contains(secret), "{from} {args:?}: {shown}");
             }
         }
+    }
+}
+
+#[test]
+fn a_command_that_tells_a_key_gets_no_other_key() {
+    let server = Server::replies(vec![chat(&json!({"content": "ok"}), "stop")]);
+    let stage = Stage::served(&server);
+    let provider = json!({
+        "baseUrl": format!("{}/v1", server.url()),
+        "api": "openai-completions",
+        "apiKey": "!printf %s \"key-$ANTHROPIC_API_KEY$MY_TOKEN$GH_TOKEN\"",
+        "models": [{"id": "m"}],
+    });
+    stage.write("home/agent/models.json", &json!({"providers": {"local": provider}}).to_string());
+    let mut command = stage.command(&["-p", "hi"]);
+    command.env("ANTHROPIC_API_KEY", "k1").env("MY_TOKEN", "k2").env("GH_TOKEN", "passed");
+    let ran = finish(command);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(server.requests()[0].header("authorization"), Some("Bearer key-passed"));
+}
+
+#[test]
+fn a_cycle_keeps_to_the_models_that_are_enabled() {
+    let stage = Stage::new();
+    let models: Vec<Value> = ["a", "b", "c"].map(|id| json!({"id": id})).to_vec();
+    let provider =
+        json!({"baseUrl": "http://127.0.0.1:1/v1", "api": "openai-completions", "auth": "none", "models": models});
+    stage.write("home/agent/models.json", &json!({"providers": {"local": provider}}).to_string());
+    let settings = json!({"defaultModel": "local/a", "enabledModels": ["local/c", "local/a"]});
+    stage.write("home/agent/settings.json", &settings.to_string());
+    for (args, expect) in [(&[][..], ["c", "a", "c"]), (&["--models", "local/a,local/b"], ["b", "a", "b"])] {
+        let mut client = Client::of(stage.command(&[&["--mode", "rpc"], args].concat()));
+        for id in expect {
+            let told = client.data("cycle_model", json!({}));
+            assert_eq!((&told["model"]["id"], &told["isScoped"]), (&json!(id), &json!(true)), "{told}");
+        }
+        assert_eq!(client.end().code, Some(0));
     }
 }

@@ -61,6 +61,30 @@ fn the_system_prompt_has_its_parts_in_order() {
 }
 
 #[test]
+fn the_system_prompt_ends_with_the_place() {
+    let server = answers(2);
+    let stage = Stage::served(&server);
+    stage.write("project/.git/HEAD", "ref: refs/heads/feature/x\n");
+    stage.write("project/.git/worktrees/w/HEAD", "ref: refs/heads/w\n");
+    stage.write("tree/.git", &format!("gitdir: {}\n", stage.path("project/.git/worktrees/w").display()));
+    let tree = stage.path("tree").canonicalize().unwrap();
+    for (args, cwd, branch) in
+        [(vec![], stage.project(), "feature/x"), (vec!["--cwd", tree.to_str().unwrap()], tree.clone(), "w")]
+    {
+        let prompt: String = serde_json::from_str(&system(&stage, &server, &args)).unwrap();
+        let (_, place) = prompt.rsplit_once("Current date: ").unwrap();
+        let (date, place) = place.split_once('\n').unwrap();
+        assert!(date.len() == 10 && date.split('-').all(|part| part.parse::<u32>().is_ok()), "{date}");
+        let (os, arch) = (std::env::consts::OS, std::env::consts::ARCH);
+        let expect = format!(
+            "Current working directory: {}\nPlatform: {os} {arch}\nShell: bash\nGit branch: {branch}",
+            cwd.display()
+        );
+        assert_eq!(place, expect);
+    }
+}
+
+#[test]
 fn a_skill_and_a_rule_are_read_by_their_address() {
     let stage = Stage::scripted(&[
         call("A", "read", json!({"path": "skill://a"})),

@@ -20,6 +20,38 @@ fn a_command_runs_and_gets_no_key() {
 }
 
 #[test]
+fn settings_say_which_variables_commands_get() {
+    let script = "printf '%s|' \"$ANTHROPIC_API_KEY\" \"$GH_TOKEN\" \"$MY_TOKEN\" \"$MINE\" \"$OF_FILE\"; echo end";
+    let stage = Stage::scripted(&[call("A", "bash", json!({"command": script})), text("B")]);
+    let settings = json!({"env": {"passThrough": ["MY_TOKEN", "ANTHROPIC_API_KEY"], "MINE": "set"}});
+    stage.write("home/agent/settings.json", &settings.to_string());
+    stage.write("home/agent/.env", "OF_FILE=for the program alone\n");
+    let mut command = stage.command(&["--script", "script.jsonl", "-p", "go"]);
+    for (name, value) in [("ANTHROPIC_API_KEY", "k1"), ("MY_TOKEN", "k2"), ("GH_TOKEN", "k3")] {
+        command.env(name, value);
+    }
+    assert_eq!(finish(command).code, Some(0));
+    assert!(stage.said()[2].1.starts_with("k1||k2|set||end"), "{:?}", stage.said());
+}
+
+#[test]
+fn the_ignore_file_of_the_user_holds_for_searches() {
+    let stage = Stage::scripted(&[
+        call("A", "find", json!({"pattern": "*.txt", "sort": "path"})),
+        call("B", "grep", json!({"pattern": "needle", "glob": "*.txt", "mode": "files"})),
+        text("C"),
+    ]);
+    stage.write("project/.git/HEAD", "ref: refs/heads/main\n");
+    stage.write("project/a.txt", "needle\n");
+    stage.write("project/b.txt", "needle\n");
+    stage.write("user/.config/git/ignore", "b.txt\n");
+    assert_eq!(stage.play(&["-p", "go"]).code, Some(0));
+    let said = stage.said();
+    let results: Vec<&str> = said.iter().filter(|said| said.0 == "toolResult").map(|said| said.1.as_str()).collect();
+    assert!(results.iter().all(|text| text.contains("a.txt") && !text.contains("b.txt")), "{results:?}");
+}
+
+#[test]
 fn a_command_ends_with_the_program() {
     let stage = Stage::scripted(&[call("A", "bash", json!({"command": "echo $$ > pid; exec sleep 1000"}))]);
     let mut child = stage.command(&["--script", "script.jsonl", "-p", "go"]).spawn().unwrap();

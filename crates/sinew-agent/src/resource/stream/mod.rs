@@ -52,40 +52,18 @@ impl Default for StreamSettings {
 }
 
 impl StreamSettings {
-    /// What `ttsr` says. A word that is none of its list is named, and the default holds.
+    /// What `ttsr` says.
     #[must_use]
-    pub fn new(settings: &Settings) -> (StreamSettings, Vec<String>) {
-        let mut made = StreamSettings::default();
-        let mut warnings = Vec::new();
-        let value = settings.get("ttsr");
-        let word = |key: &str| value.get(key).and_then(serde_json::Value::as_str);
-        let mut wrong = |key: &str, word: &str, words: &str| {
-            warnings.push(format!("settings: ttsr.{key}: {word:?} is none of {words}"));
-        };
-        if let Some(enabled) = value.get("enabled").and_then(serde_json::Value::as_bool) {
-            made.enabled = enabled;
+    pub fn new(settings: &Settings) -> StreamSettings {
+        let is = |key: &str, word: &str| settings.text(key).as_deref() == Some(word);
+        let interrupt = settings.text("ttsr.interruptMode");
+        StreamSettings {
+            enabled: settings.flag("ttsr.enabled"),
+            keep: is("ttsr.contextMode", "keep"),
+            gap: is("ttsr.repeatMode", "after-gap").then(|| settings.number("ttsr.repeatGap")),
+            interrupt: interrupt.and_then(|word| InterruptMode::parse(&word)).unwrap_or(InterruptMode::Always),
+            disabled: settings.texts("ttsr.disabledRules"),
         }
-        match word("contextMode") {
-            None | Some("discard") => {}
-            Some("keep") => made.keep = true,
-            Some(other) => wrong("contextMode", other, "discard, keep"),
-        }
-        match word("repeatMode") {
-            None | Some("once") => {}
-            Some("after-gap") => {
-                made.gap = Some(value.get("repeatGap").and_then(serde_json::Value::as_u64).unwrap_or(10))
-            }
-            Some(other) => wrong("repeatMode", other, "once, after-gap"),
-        }
-        if let Some(other) = word("interruptMode") {
-            match InterruptMode::parse(other) {
-                Some(mode) => made.interrupt = mode,
-                None => wrong("interruptMode", other, "always, prose-only, tool-only, never"),
-            }
-        }
-        let disabled = value.get("disabledRules").and_then(serde_json::Value::as_array);
-        made.disabled = disabled.into_iter().flatten().filter_map(|name| name.as_str().map(str::to_string)).collect();
-        (made, warnings)
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn better(
             Err(error) => {
                 let error = error.to_string();
                 let reason = error.lines().last().unwrap_or_default();
-                warnings.push(format!("bashInterceptor.patterns: \"{pattern}\" is skipped: {reason}"));
+                warnings.push(format!("bashInterceptor.rules: \"{pattern}\" is skipped: {reason}"));
             }
         }
     }

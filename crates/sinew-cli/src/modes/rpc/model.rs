@@ -10,6 +10,7 @@ use sinew_llm::models::Selection;
 use super::Rpc;
 use super::command::{Fields, fields};
 use super::reply::Answer;
+use crate::assemble::Start;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -35,10 +36,11 @@ pub(super) async fn set(rpc: Arc<Rpc>, given: Fields) -> Answer {
     Ok(Some(told))
 }
 
-/// The next model: of those that `--models` names, else of all that can answer.
+/// The next model: of those that `--models` names, else `enabledModels`, else of all that can answer.
 pub(super) async fn cycle(rpc: Arc<Rpc>, _: Fields) -> Answer {
     let chooser = &rpc.assembly.chooser;
-    let globs = rpc.assembly.start.args.list("models").unwrap_or_default();
+    let Start { args, settings, .. } = &rpc.assembly.start;
+    let globs = args.list("models").unwrap_or_else(|| settings.texts("enabledModels"));
     let scoped = !globs.is_empty();
     let list = match scoped {
         true => chooser.matching(&globs),
