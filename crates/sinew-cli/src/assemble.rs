@@ -301,6 +301,10 @@ impl Assembly {
                 ci: !environment.is_on("SINEW_BASH_NO_CI"),
                 provider_keys: self.chooser.key_names(),
                 fetch: own.fetch && !offline,
+                // A name without a folder is looked up where commands are.
+                bash: own
+                    .bash
+                    .map(|path| if path.starts_with("~") { paths.resolve(&path.to_string_lossy()) } else { path }),
                 ..own
             },
         })

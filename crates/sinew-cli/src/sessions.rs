@@ -42,7 +42,7 @@ impl Places {
         match settings.text("sessionDir") {
             // A folder that the user chose holds the files themselves.
             Some(folder) => {
-                let folder = paths.cwd.join(folder);
+                let folder = paths.resolve(&folder);
                 Places { all: folder.clone(), own: folder }
             }
             None => {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use sinew_agent::files::read_text;
+use sinew_agent::resource::Places;
 use sinew_agent::settings::{self, Layer, Settings, Source};
 
 use crate::args::Args;
@@ -42,7 +43,7 @@ impl Paths {
             return Err(Failure::usage(format!("--cwd {}: not a folder", cwd.display())));
         }
         let home = match environment.get("SINEW_HOME") {
-            Some(home) => cwd.join(home),
+            Some(home) => resolved(&cwd, home),
             None => std::env::home_dir()
                 .filter(|home| !home.as_os_str().is_empty())
                 .map(|home| home.join(".sinew"))
@@ -51,10 +52,19 @@ impl Paths {
         Ok(Paths { agent: home.join("agent"), project: cwd.join(".sinew"), home, cwd })
     }
 
+    /// A path that the user wrote: `~` expanded, relative to the working folder.
+    pub(crate) fn resolve(&self, text: &str) -> PathBuf {
+        resolved(&self.cwd, text)
+    }
+
     /// A file of the user: in the agent's folder, else beside it.
     pub(crate) fn user_file(&self, name: &str) -> Option<PathBuf> {
         [&self.agent, &self.home].map(|folder| folder.join(name)).into_iter().find(|path| path.is_file())
     }
+}
+
+fn resolved(cwd: &Path, text: &str) -> PathBuf {
+    Places { cwd: cwd.to_path_buf(), home: std::env::home_dir(), ..Places::default() }.resolve(text)
 }
 
 /// The settings that hold, and what the user should know about them.

@@ -1,8 +1,10 @@
 //! Tools that start the program again as the keeper of a shell.
 
+use std::os::unix::fs::PermissionsExt;
+
 use serde_json::json;
 
-use crate::stage::{Stage, call, finish, text};
+use crate::stage::{Stage, call, finish, messages, text};
 
 #[test]
 fn a_command_runs_and_gets_no_key() {
@@ -32,6 +34,22 @@ fn settings_say_which_variables_commands_get() {
     }
     assert_eq!(finish(command).code, Some(0));
     assert!(stage.said()[2].1.starts_with("k1||k2|set||end"), "{:?}", stage.said());
+}
+
+#[test]
+fn settings_name_paths_in_the_home_of_the_user() {
+    let stage = Stage::scripted(&[call("A", "bash", json!({"command": "echo ran"})), text("B")]);
+    let settings = json!({"shellPath": "~/own-bash", "sessionDir": "~/kept"});
+    stage.write("home/agent/settings.json", &settings.to_string());
+    stage.write("user/own-bash", "#!/bin/sh\n: > \"$HOME/used\"\nexec bash \"$@\"\n");
+    std::fs::set_permissions(stage.path("user/own-bash"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n\nB\n"), "{}", ran.stderr);
+    assert!(stage.path("user/used").exists(), "{}", ran.stderr);
+    let mut kept = std::fs::read_dir(stage.path("user/kept")).unwrap().map(|entry| entry.unwrap().path());
+    let kept = kept.find(|path| path.extension().is_some_and(|end| end == "jsonl")).unwrap();
+    assert!(messages(&kept).iter().any(|(role, text)| role == "toolResult" && text == "ran"), "{kept:?}");
+    assert!(!stage.path("project/~").exists());
 }
 
 #[test]
