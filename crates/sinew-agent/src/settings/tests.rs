@@ -115,3 +115,59 @@ fn shells_get_what_the_user_set() {
     let tools = warned(r#"{"shellPath": "brush"}"#, Source::User, &[]).tools();
     assert_eq!((tools.engine, tools.bash), (Engine::Brush, None));
 }
+
+#[test]
+fn what_the_user_sets_reaches_the_agent() {
+    let text = r#"{
+        "maxTurns": 5, "toolExecution": "sequential", "interruptMode": "wait",
+        "retry": {"enabled": false, "maxRetries": 6, "baseDelayMs": 7, "maxDelayMs": 8},
+        "compaction": {"enabled": false, "reserveTokens": 9, "keepRecentTokens": 10, "autoContinue": false,
+            "model": "m", "remoteEndpoint": "http://e"},
+        "branchSummary": {"enabled": true, "reserveTokens": 11}, "contextPromotion": {"enabled": true},
+        "todo": {"reminders": false}, "followUpMode": "all", "cacheRetention": "none", "sessions": {"fsync": "always"}}"#;
+    let settings = warned(text, Source::User, &[]);
+    assert_eq!(settings.sync(), Sync::Always);
+    let agent = settings.agent();
+    let run = (agent.run.max_turns, agent.run.execution, agent.run.interrupt);
+    assert_eq!(run, (5, ToolExecution::Sequential, Interrupt::Wait));
+    let retry = RetrySettings { enabled: false, max_retries: 6, base_delay_ms: 7, max_delay_ms: 8 };
+    assert_eq!(agent.retry, retry);
+    let compaction = CompactionSettings {
+        enabled: false,
+        limits: Limits { reserve: 9, keep_recent: 10 },
+        auto_continue: false,
+        model: Some("m".into()),
+        remote_endpoint: Some("http://e".into()),
+    };
+    assert_eq!(agent.compaction, compaction);
+    assert_eq!(agent.branch_summary, BranchSummarySettings { enabled: true, reserve: 11 });
+    assert_eq!((agent.promotion, agent.todo_reminders), (true, false));
+    assert_eq!((agent.steering_mode, agent.follow_up_mode), (Mode::OneAtATime, Mode::All));
+    assert_eq!(agent.cache, CacheRetention::None);
+}
+
+#[test]
+fn what_the_user_sets_reaches_the_tools() {
+    let text = r#"{
+        "fileGuard": "warn", "images": {"autoResize": false, "blockImages": true},
+        "edit": {"mode": "hashline", "fuzzy": false, "streamGuard": true},
+        "bashGuard": {"enabled": false, "deny": ["d"], "allow": ["a"]},
+        "bashInterceptor": {"enabled": true, "rules": [{"pattern": "^p", "tool": "t"}, {"pattern": "no tool"}]},
+        "shellCommandPrefix": "x", "fetch": {"enabled": false, "allowPrivate": ["h"]}, "ask": {"timeoutSeconds": 4},
+        "env": {"passThrough": []}}"#;
+    let found = warned(text, Source::User, &[]).tools();
+    let expect = tools::Settings {
+        file_guard: tools::FileGuard::Warn,
+        images: tools::ImageSettings { auto_resize: false, block_images: true },
+        edit: tools::EditSettings { mode: tools::EditMode::Hashline, fuzzy: false, stream_guard: true },
+        bash_guard: tools::GuardSettings { enabled: false, deny: vec!["d".into()], allow: vec!["a".into()] },
+        bash_interceptor: tools::InterceptorSettings { enabled: true, patterns: vec![("^p".into(), "t".into())] },
+        shell_command_prefix: Some("x".into()),
+        fetch: false,
+        fetch_allow_private: vec!["h".into()],
+        ask_timeout_seconds: 4,
+        pass_through: Vec::new(),
+        ..tools::Settings::default()
+    };
+    assert_eq!(found, expect);
+}

@@ -119,3 +119,22 @@ fn no_artifact_has_a_value() {
     assert_eq!(artifact.lines().count(), 5000);
     assert_eq!(artifact.lines().last(), Some(format!("5000 {mark}").as_str()));
 }
+
+#[test]
+fn an_entry_of_the_project_counts_before_the_users_and_both_before_variables() {
+    let server = curious();
+    let stage = stage(&server, json!({"secrets": {"enabled": true}}));
+    let entry = |value: &str, stands: &str| json!({"type": "plain", "content": value, "mode": "replace", "replacement": stands});
+    let (both, user, variable) = ("value-of-all-three", "value-of-the-user", "value-of-variables");
+    stage.write("project/.sinew/secrets.json", &json!([entry(both, "<P>")]).to_string());
+    stage.write("home/agent/secrets.json", &json!([entry(both, "<U>"), entry(user, "<V>")]).to_string());
+    let mut command = stage.command(&["-p", "--trust", &format!("it is {both} {user} {variable}")]);
+    for (name, value) in [("A_TOKEN", both), ("B_SECRET", user), ("C_PASSWORD", variable)] {
+        command.env(name, value);
+    }
+    let ran = finish(command);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let request = &server.requests()[0];
+    let said = String::from_utf8(request.body.clone()).unwrap();
+    assert!(said.contains(&format!("it is <P> <V> {}", mark(request).unwrap())), "{said}");
+}

@@ -1,6 +1,7 @@
 //! What a project may do before and after it is trusted.
 
 use serde_json::json;
+use sinew_agent::trust::Project;
 
 use crate::stage::{Ran, Stage, call, text};
 
@@ -51,6 +52,33 @@ fn files_that_start_programs_are_named_once() {
         "Warning: this folder is not trusted: .sinew/hooks.json, .mcp.json not used; --trust uses them for this run, --no-trust ends this warning\n"
     );
     assert!(!stage.agent().join("trust.json").exists());
+}
+
+#[test]
+fn an_answer_is_remembered_until_a_file_changes() {
+    let hooks = |script: &str| {
+        let hook = json!({"event": "agent_start", "shell": true, "command": script});
+        json!({"hooks": [hook]}).to_string()
+    };
+    let stage = Stage::scripted(&[text("B")]);
+    stage.write("project/.sinew/hooks.json", &hooks(": >> started"));
+    let answers = |trusted| {
+        Project::look(&stage.project(), &[]).remember(&stage.agent().join("trust.json"), trusted).unwrap();
+    };
+    let ran = |warning: &str, starts: bool| {
+        let _ = std::fs::remove_file(stage.path("project/started"));
+        let ran = stage.play(&["-p", "go"]);
+        ended_well(&ran);
+        assert!(ran.stderr.contains(warning) && ran.stderr.is_empty() == warning.is_empty(), "{}", ran.stderr);
+        assert_eq!(stage.path("project/started").exists(), starts, "{warning}");
+    };
+    ran("this folder is not trusted: .sinew/hooks.json not used", false);
+    answers(true);
+    ran("", true);
+    stage.write("project/.sinew/hooks.json", &hooks(": >> started; : evil"));
+    ran("this folder is not trusted since its files changed: .sinew/hooks.json not used", false);
+    answers(false);
+    ran("", false);
 }
 
 /// Runs with `.env` files and tells what `echo` of variables of the script sees.
