@@ -4,6 +4,8 @@
 //! many sessions as are asked for, one after another.
 
 mod system;
+#[cfg(test)]
+mod tests;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -153,7 +155,7 @@ impl Assembly {
         };
         let loaded = resources::load(args, paths, settings, &extensions, &context, &mut warnings).await?;
         let loaded = Mutex::new(Arc::new(loaded));
-        warnings.extend(unknown_tools(settings));
+        warnings.extend(unknown_tools(settings, &tool_names(&extensions)));
         let (chooser, shells) = (Arc::new(chooser), Arc::default());
         let assembly = Assembly { start, shelf, chooser, extensions, clock, ask, shells, loaded };
         let chosen = Chosen { reached, thinking };
@@ -312,7 +314,13 @@ impl Assembly {
 
     /// All tools that there are for a session, switched on or not.
     pub(crate) fn known_tools(&self, host: &Arc<Host>) -> Vec<Arc<dyn Tool>> {
-        tools::builtin(host)
+        let all = tools::builtin(host).into_iter().chain(self.extension_tools());
+        // Of two with one name the first counts, here as for the model.
+        Toolset::new(all).0.all().to_vec()
+    }
+
+    fn extension_tools(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
+        self.extensions.iter().flat_map(|extension| extension.tools())
     }
 
     /// The tools that the flags and settings leave.
@@ -321,23 +329,27 @@ impl Assembly {
     /// A flag names a tool that does not exist.
     pub(crate) fn toolset(&self, host: &Arc<Host>) -> Result<Toolset, Failure> {
         let Start { args, settings, .. } = &self.start;
-        let known: Vec<&str> = tools::names().collect();
+        let known = tool_names(&self.extensions);
         for flag in ["tools", "exclude-tools"] {
             let named = args.list(flag).unwrap_or_default();
             if args.has(flag) && named.is_empty() {
                 return Err(Failure::usage(format!("--{flag} names no tool; --no-tools offers none")));
             }
-            if let Some(unknown) = named.iter().find(|name| !known.contains(&name.as_str())) {
+            if let Some(unknown) = named.iter().find(|name| !known.contains(name)) {
                 return Err(Failure::usage(format!("--{flag} {unknown}: unknown tool; known: {}", known.join(", "))));
             }
         }
-        if args.has("no-tools") || args.has("no-builtin-tools") {
+        if args.has("no-tools") {
             return Ok(Toolset::default());
         }
+        let offered = match args.has("no-builtin-tools") {
+            true => self.extension_tools().collect(),
+            false => self.known_tools(host),
+        };
         let only = args.list("tools").unwrap_or_else(|| settings.texts("tools"));
         let without = args.list("exclude-tools").unwrap_or_else(|| settings.texts("excludeTools"));
         let has = |list: &[String], tool: &Arc<dyn Tool>| list.iter().any(|name| name == tool.name());
-        let kept = self.known_tools(host).into_iter().filter(|tool| {
+        let kept = offered.into_iter().filter(|tool| {
             let named = has(&only, tool);
             (only.is_empty() && !tool.flags().default_inactive || named) && !has(&without, tool)
         });
@@ -364,10 +376,15 @@ fn note(session: &mut Session, resumed: Option<&str>, model: &str, level: &str, 
     }
 }
 
-/// What the settings name that is no built-in tool, as warnings.
-fn unknown_tools(settings: &Settings) -> Vec<String> {
-    let known: Vec<&str> = tools::names().collect();
-    let unknown = |name: &String| !known.contains(&name.as_str());
+/// The names of the built-in tools, on or off, and of those that extensions bring.
+fn tool_names(extensions: &[Arc<dyn Extension>]) -> Vec<String> {
+    let brought = extensions.iter().flat_map(|extension| extension.tools());
+    tools::names().map(str::to_string).chain(brought.map(|tool| tool.name().to_string())).collect()
+}
+
+/// What the settings name that is no tool, as warnings.
+fn unknown_tools(settings: &Settings, known: &[String]) -> Vec<String> {
+    let unknown = |name: &String| !known.contains(name);
     let named = |key: &'static str| settings.texts(key).into_iter().filter(unknown).map(move |name| (key, name));
     let list = known.join(", ");
     named("tools")
