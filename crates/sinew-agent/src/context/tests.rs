@@ -88,6 +88,26 @@ fn what_is_too_long_is_cut_and_named() {
 }
 
 #[test]
+fn the_last_file_gets_what_the_others_leave() {
+    let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
+    let root = dir.path();
+    let mut cwd = String::new();
+    for index in 0..6 {
+        cwd.push_str(&format!("d{index}/"));
+        put(root, &format!("{cwd}AGENTS.md"), format!("{index}{}", "x".repeat((60 << 10) - 1)));
+    }
+    let found = context_files(&[], &root.join(&cwd));
+    let sizes: Vec<usize> =
+        found.files.iter().filter(|file| file.path.starts_with(root)).map(|file| file.text.len()).collect();
+    assert_eq!(sizes, [60 << 10, 60 << 10, 60 << 10, 60 << 10, 16 << 10]);
+    let ends: Vec<bool> =
+        ["d4/AGENTS.md is cut to its first 16384 bytes", "d5/AGENTS.md is left out: the context files have 256 KB"]
+            .map(|end| found.warnings.iter().any(|text| text.ends_with(end)))
+            .to_vec();
+    assert_eq!(ends, [true, true], "{:?}", found.warnings);
+}
+
+#[test]
 fn no_character_is_cut_in_two() {
     let dir = tempfile::Builder::new().prefix("context").tempdir().unwrap();
     put(dir.path(), "AGENTS.md", format!("x{}", "é".repeat(40 << 10)));

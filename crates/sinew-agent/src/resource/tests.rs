@@ -178,6 +178,42 @@ fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
 }
 
 #[test]
+fn names_and_descriptions_have_their_longest() {
+    let (name, text) = ("n".repeat(64), "é".repeat(1_024));
+    let stage = Stage::new(&[
+        ("p/.sinew/skills/a/SKILL.md", &skill(&name, &text)),
+        ("p/.sinew/skills/b/SKILL.md", &skill(&format!("{name}n"), "x")),
+        ("p/.sinew/skills/c/SKILL.md", &skill("c", &format!("{text}é"))),
+        ("p/.sinew/skills/Folder/SKILL.md", "---\ndescription: x\n---\n"),
+    ]);
+    let resources = stage.load();
+    assert_eq!(names(&resources), [(name.as_str(), text.as_str())]);
+    assert_eq!(resources.warnings.len(), 3, "{:#?}", resources.warnings);
+}
+
+#[test]
+fn what_is_too_much_is_left_out_and_told() {
+    let stage = Stage::new(&[]);
+    for index in 0..100 {
+        stage.put(&format!("agent/skills/s{index}/SKILL.md"), skill(&format!("s{index}"), &"d".repeat(1_000)));
+    }
+    let rule = format!("---\nalwaysApply: true\n---\n{}", "r".repeat(140 << 10));
+    stage.put("agent/rules/a.md", &rule);
+    stage.put("agent/rules/b.md", &rule);
+    for index in 0..150 {
+        stage.put(&format!("agent/rules/c{index}.md"), "lost");
+    }
+    let resources = stage.load();
+    let list = resources.listings(true).concat();
+    let listed = list.matches("<skill name=").count();
+    assert!(list.len() < 65 << 10 && listed > 50, "{listed}");
+    assert!(list.contains(&format!("\n{} more skills are not listed.\n", 100 - listed)));
+    assert_eq!(resources.applied_rules().matches("<rule name=").count(), 1);
+    assert_eq!(resources.warnings.len(), 101);
+    assert!(resources.warnings[100].starts_with("and 51 more faults"), "{}", resources.warnings[100]);
+}
+
+#[test]
 fn a_skill_says_itself_and_what_the_user_said() {
     let stage = Stage::new(&[("p/.sinew/skills/a/SKILL.md", &skill("a", "x"))]);
     let resources = stage.load();
@@ -546,6 +582,26 @@ async fn mentions_attach_files_folders_and_pictures() {
     assert!(line.content.starts_with('é') && line.content.len() < 52_000);
     assert_eq!(pic.image.as_ref().unwrap().mime_type, "image/png");
     assert!(read(&stage, &none, "nothing @ here", "").await.messages.len() == 1);
+}
+
+#[tokio::test]
+async fn a_message_takes_a_hundred_files() {
+    let stage = Stage::new(&[]);
+    let names: Vec<String> = (0..102).map(|index| format!("@f{index}")).collect();
+    (0..102).for_each(|index| stage.put(&format!("p/f{index}"), "x"));
+    (0..600).for_each(|index| stage.put(&format!("p/many/{index}"), ""));
+    let prompt = read(&stage, &Resources::default(), &names.join(" "), "").await;
+    let AgentMessage::FileMention(mention) = &prompt.messages[0] else { panic!("{prompt:?}") };
+    assert_eq!(mention.files.len(), 100);
+    assert_eq!(prompt.warnings, ["not attached: @f100: only 100 files go with a message"]);
+    let missing: Vec<String> = (0..9).map(|index| format!("@none{index}")).collect();
+    let prompt = read(&stage, &Resources::default(), &missing.join(" "), "").await;
+    assert!(prompt.warnings.len() == 1 && prompt.warnings[0].ends_with("; …"), "{:?}", prompt.warnings);
+    assert_eq!(prompt.warnings[0].matches("@none").count(), 5);
+    let prompt = read(&stage, &Resources::default(), "@many", "").await;
+    let AgentMessage::FileMention(mention) = &prompt.messages[0] else { panic!("{prompt:?}") };
+    let names = mention.files[0].content.lines().filter(|line| line.ends_with("(0 B)")).count();
+    assert_eq!(names, 500, "{}", mention.files[0].content.lines().last().unwrap_or_default());
 }
 
 #[test]
