@@ -39,6 +39,8 @@ mod title;
 #[cfg(test)]
 mod ask_tests;
 #[cfg(test)]
+mod compact_tests;
+#[cfg(test)]
 mod control_tests;
 #[cfg(test)]
 mod navigate_tests;

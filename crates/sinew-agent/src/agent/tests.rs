@@ -36,7 +36,7 @@ pub(super) struct Stage {
     pub(super) agent: AgentSession,
     pub(super) provider: Arc<Played>,
     pub(super) listener: Listener,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     pub(super) folder: tempfile::TempDir,
 }
 
@@ -75,7 +75,7 @@ pub(super) fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Par
 
 impl Stage {
     /// Prompts and reads events meanwhile; what they say of the chain, in order.
-    async fn prompt(&mut self) -> (Outcome, Vec<String>) {
+    pub(super) async fn prompt(&mut self) -> (Outcome, Vec<String>) {
         let mut told = Vec::new();
         let prompt = self.agent.prompt(vec![user("go")], None);
         tokio::pin!(prompt);
@@ -181,7 +181,12 @@ async fn an_abort_ends_the_pause_before_a_retry() {
     };
     let (outcome, ()) = tokio::join!(stage.agent.prompt(vec![user("go")], None), abort);
     assert_eq!(outcome.unwrap().stop, Stop::Aborted);
-    assert!(begun.elapsed() < Duration::from_secs(4));
+    assert!(begun.elapsed() < Duration::from_millis(3_100), "{:?}", begun.elapsed());
+    let (mut stage, mut told) = (stage, Vec::new());
+    while let Some(event) = stage.listener.try_recv() {
+        note(&event, &mut told);
+    }
+    assert_eq!(told, ["retry 1 in 50000", "retried false 1 Retry cancelled", "settled"]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -222,7 +227,7 @@ async fn every_key_is_tried_at_once_and_none_of_them_counts_as_an_attempt() {
     assert_eq!(refused.asked(), 5);
 }
 
-fn counted(words: &str, total_tokens: u64) -> AssistantMessage {
+pub(super) fn counted(words: &str, total_tokens: u64) -> AssistantMessage {
     AssistantMessage { usage: Usage { total_tokens, ..Usage::default() }, ..text(words) }
 }
 
@@ -298,6 +303,12 @@ async fn a_larger_model_takes_over_only_where_the_user_asked_for_it() {
     });
     let (outcome, told) = on.prompt().await;
     assert_eq!((outcome.stop, told), (Stop::Done, vec!["p/m -> p/large".to_string()]));
+    let asked = std::mem::take(&mut *on.provider.asked.lock().unwrap());
+    assert_eq!((asked[1].model.id.as_str(), &asked[1].messages), ("large", &asked[0].messages));
+    let file = std::fs::read_to_string(&on.path).unwrap();
+    let entries = file.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let changes: Vec<_> = entries.filter(|entry| entry["type"] == "model_change").collect();
+    assert_eq!((changes.len(), &changes[0]["model"], &changes[0]["role"]), (1, &json!("p/large"), &json!("temporary")));
     let (outcome, told) = stage(answers(), larger).prompt().await;
     assert!(matches!(outcome.stop, Stop::Failed(_)), "{told:?}");
 }

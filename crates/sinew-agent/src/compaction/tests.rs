@@ -1,7 +1,8 @@
 use proptest::prelude::*;
 use serde_json::json;
 use sinew_llm::message::{
-    AgentMessage, AssistantMessage, Block, CompactionSummary, Content, ToolCall, ToolResultMessage, Usage, UserMessage,
+    AgentMessage, AssistantMessage, BashExecution, Block, CompactionSummary, Content, ImageBlock, StopReason, ToolCall,
+    ToolResultMessage, Usage, UserMessage,
 };
 
 use super::*;
@@ -31,6 +32,45 @@ fn a_context_counts_what_the_provider_counted_and_estimates_the_rest() {
     let messages = [user("ignored, for it was counted"), AgentMessage::from(answer), user("12345678")];
     assert_eq!(context_tokens(&messages), 1_002);
     assert_eq!(context_tokens(&messages[..1]), 7);
+}
+
+#[test]
+fn what_the_model_does_not_see_counts_nothing_and_a_picture_counts_as_one() {
+    let ran = |hidden: bool| {
+        let run =
+            BashExecution { output: "x".repeat(400), exclude_from_context: Some(hidden), ..BashExecution::default() };
+        AgentMessage::BashExecution(run)
+    };
+    assert_eq!((tokens(&ran(false)), tokens(&ran(true))), (100, 0));
+    assert_eq!(serialise(&[user("a"), ran(true)], 1_000), "[User]: a");
+    let picture = Block::Image(ImageBlock::default());
+    let content = Content::Blocks(vec![Block::text("1234"), picture]);
+    assert_eq!(tokens(&AgentMessage::from(UserMessage { content, timestamp: 0 })), 1_201);
+    // A long text is shown from its start.
+    let long = serialise(&[result("1", "bash", 5_000)], 1 << 20);
+    assert!(long.len() < 2_100 && long.ends_with("x… [3000 more bytes]"), "{long}");
+}
+
+#[test]
+fn what_failed_has_counted_nothing() {
+    let answer = |stop_reason, total_tokens| {
+        let usage = Usage { total_tokens, ..Usage::default() };
+        AgentMessage::from(AssistantMessage { usage, stop_reason, ..AssistantMessage::default() })
+    };
+    let messages =
+        [answer(StopReason::Stop, 1_000), user("1234"), answer(StopReason::Error, 7), answer(StopReason::Aborted, 8)];
+    assert_eq!(context_tokens(&messages), 1_001);
+}
+
+#[test]
+fn what_is_kept_is_measured_as_the_provider_counts() {
+    let messages: Vec<AgentMessage> = (0..10).map(|_| user(&"x".repeat(400))).collect();
+    let limits = Limits { reserve: 0, keep_recent: 400 };
+    assert_eq!(cut(&messages, limits).unwrap().kept, 6);
+    let usage = Usage { total_tokens: 2_000, ..Usage::default() };
+    let answer = AgentMessage::from(AssistantMessage { usage, ..AssistantMessage::default() });
+    let counted: Vec<AgentMessage> = messages.into_iter().chain([answer]).collect();
+    assert_eq!(cut(&counted, limits).unwrap().kept, 8);
 }
 
 #[test]
@@ -64,6 +104,11 @@ fn old_outputs_are_pruned_but_not_what_was_read_and_not_errors() {
     assert_eq!(pruned.tool_call_ids, ["2"]);
     assert!(pruned.tokens > 49_000, "{}", pruned.tokens);
     assert_eq!(tokens(&messages[0]), 100_000);
+    let mut failed = result("2", "bash", 200_000);
+    if let AgentMessage::ToolResult(result) = &mut failed {
+        std::sync::Arc::make_mut(result).is_error = true;
+    }
+    assert_eq!(prune(&mut [failed, result("3", "grep", 160_000)]), None);
     let mut few = vec![result("1", "bash", 70_000), result("2", "bash", 160_000)];
     let before = few.clone();
     assert_eq!(prune(&mut few), None);

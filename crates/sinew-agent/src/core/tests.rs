@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use sinew_llm::message::{AgentMessage, AssistantMessage, Block, StopReason, ToolCall};
+use sinew_llm::message::{
+    AgentMessage, AssistantMessage, BashExecution, Block, LlmMessage, StopReason, ToolCall, ToolResultMessage,
+};
 use sinew_llm::provider::{Provider, Request};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -461,4 +463,28 @@ fn repair_moves_results_behind_their_calls_and_drops_what_has_none() {
         })
         .collect();
     assert_eq!(shape, ["user", "assistant", "1 true", "2 false", "user"]);
+}
+
+#[test]
+fn repair_drops_calls_that_were_cut_gives_each_call_one_result_and_leaves_out_what_is_private() {
+    let cut = ToolCall { id: "1".into(), partial_json: Some("{".into()), ..ToolCall::default() };
+    let failed = |call: ToolCall| {
+        let (content, stop_reason) = (vec![Block::ToolCall(call)], StopReason::Error);
+        AgentMessage::from(AssistantMessage { content, stop_reason, ..AssistantMessage::default() })
+    };
+    let result = |text: &str| {
+        let (tool_call_id, content) = ("2".into(), vec![Block::text(text)]);
+        AgentMessage::from(ToolResultMessage { tool_call_id, content, ..ToolResultMessage::default() })
+    };
+    let call = || AgentMessage::from(calls(&[("2", "echo", json!({}))]));
+    let run = BashExecution { exclude_from_context: Some(true), ..BashExecution::default() };
+    let list = [failed(cut), call(), result("first"), result("again"), call(), AgentMessage::BashExecution(run)];
+    let texts: Vec<String> = repair(&list)
+        .iter()
+        .map(|message| match &**message {
+            LlmMessage::ToolResult(result) => sinew_llm::message::text_of(&result.content),
+            other => other.role().to_string(),
+        })
+        .collect();
+    assert_eq!(texts, ["assistant", "first", "assistant", "No result: the call was interrupted."]);
 }

@@ -1,7 +1,9 @@
 use proptest::prelude::*;
 use serde_json::json;
 use sinew_llm::event::{EventStream, StreamEvent};
-use sinew_llm::message::{AssistantMessage, Block, Content, LlmMessage, StopReason, ToolCall, UserMessage};
+use sinew_llm::message::{
+    AssistantMessage, Block, Content, LlmMessage, StopReason, ThinkingBlock, ToolCall, ToolResultMessage, UserMessage,
+};
 use sinew_llm::provider::{PromptPart, Provider, Request, ToolDef};
 use tokio_util::sync::CancellationToken;
 
@@ -46,6 +48,7 @@ fn the_longest_value_counts_and_small_ones_do_not() {
     let hidden = secrets.hidden("abcdefghij abcdefgh short password Localhost").unwrap();
     let (long, normal) = (mark_of(&secrets, "abcdefghij"), mark_of(&secrets, "abcdefgh"));
     assert_eq!(hidden, format!("{long} {normal} short password Localhost"));
+    assert_eq!((long.len(), normal.len()), (MARK_LENGTH, MARK_LENGTH));
     assert!(Secrets::new(Box::new(|| panic!("no value needs the key")), Vec::new()).is_empty());
 }
 
@@ -157,6 +160,61 @@ async fn no_request_has_a_value_also_when_blocks_split_it() {
     assert_eq!(told, format!("it is {KEY} ."));
     assert_eq!(message.text(), told);
     assert_eq!(message.tool_calls().next().unwrap().arguments, call.arguments);
+}
+
+#[tokio::test]
+async fn a_value_is_hidden_wherever_a_message_has_it() {
+    let secrets = secrets("", &[KEY]);
+    let call = |arguments: Value| ToolCall { id: "1".into(), name: "t".into(), arguments, ..ToolCall::default() };
+    let thinking =
+        |thinking: &str| Block::Thinking(ThinkingBlock { thinking: thinking.into(), ..ThinkingBlock::default() });
+    let answer =
+        |block: Block| LlmMessage::from(AssistantMessage { content: vec![block], ..AssistantMessage::default() });
+    let (half, rest) = KEY.split_at(6);
+    let texts = json!([{"type": "text", "text": half}, {"type": "text", "text": rest}]);
+    for message in [
+        LlmMessage::user(KEY),
+        LlmMessage::from(ToolResultMessage { content: vec![Block::text(KEY)], ..ToolResultMessage::default() }),
+        LlmMessage::from(ToolResultMessage {
+            content: vec![Block::text(half), Block::text(rest)],
+            ..ToolResultMessage::default()
+        }),
+        answer(thinking(KEY)),
+        answer(Block::Other(json!({"type": "odd", "text": KEY}))),
+        answer(Block::ToolCall(call(json!({"list": [[{"a": KEY}]]})))),
+        answer(Block::ToolCall(call(json!({"deep": {KEY: 1}})))),
+        answer(Block::ToolCall(call(json!({"content": texts})))),
+        answer(Block::ToolCall(ToolCall { partial_json: Some(format!("{{\"a\":\"{KEY}")), ..call(json!({})) })),
+        answer(Block::ToolCall(ToolCall { invalid_arguments: Some(KEY.into()), ..call(json!({})) })),
+    ] {
+        let request = Request { messages: vec![Arc::new(message.clone())], ..Request::default() };
+        let (asked, _, _) = exchanged(&secrets, request, crate::stage::text("ok")).await;
+        let sent = json!(&*asked.messages[0]).to_string();
+        assert!(!sent.contains(KEY) && !sent.contains(rest), "{message:?} is sent as {sent}");
+    }
+}
+
+#[tokio::test]
+async fn a_value_is_put_back_in_thoughts_in_calls_and_in_answers_that_fail() {
+    let secrets = secrets("", &[KEY]);
+    let mark = mark_of(&secrets, KEY);
+    let thought = ThinkingBlock { thinking: format!("see {mark}"), ..ThinkingBlock::default() };
+    let failed = AssistantMessage {
+        content: vec![Block::text(&mark), Block::Thinking(thought)],
+        ..crate::stage::failed(sinew_llm::error::ErrorKind::Server, None)
+    };
+    let (_, message, _) = exchanged(&secrets, Request::default(), failed).await;
+    assert_eq!((message.text(), message.thinking()), (KEY.to_string(), format!("see {KEY}")));
+    let mut waiting = stream::Waiting::default();
+    let delta = StreamEvent::ThinkingDelta { content_index: 0, delta: mark.clone() };
+    let shown = StreamEvent::ThinkingDelta { content_index: 0, delta: KEY.into() };
+    assert_eq!(waiting.pass(&secrets, delta), [shown]);
+    let arguments = json!({"a": [{"b": mark}]});
+    let end = |arguments: Value| StreamEvent::ToolCallEnd {
+        content_index: 1,
+        tool_call: Box::new(ToolCall { arguments, ..ToolCall::default() }),
+    };
+    assert_eq!(waiting.pass(&secrets, end(arguments)), [end(json!({"a": [{"b": KEY}]}))]);
 }
 
 /// Sends `text` in pieces that end at `cuts`, as text and as the arguments of a call.
