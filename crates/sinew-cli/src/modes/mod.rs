@@ -15,12 +15,15 @@ use sinew_agent::event::Event;
 use sinew_agent::tools::Host;
 use sinew_llm::error::ErrorKind;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use crate::prompt::Prompts;
 
 /// How long a run may take to end after a signal, and its last words to be written.
 const END: Duration = Duration::from_millis(2_000);
 const LAST_WORDS: Duration = Duration::from_millis(500);
+/// What programs that are told of the end have in any case, however long the run took to end.
+const TOLD: Duration = Duration::from_millis(300);
 
 /// What is shown.
 #[derive(Debug, Clone, Copy)]
@@ -90,20 +93,30 @@ pub(crate) async fn run(
         canceller.cancel();
         code
     });
-    let (code, last) = {
+    let (code, last, until) = {
         let mut work = std::pin::pin!(all(&agent, &mut prompts, &stop));
         tokio::select! {
             // The work first: what was said is in the session before anything can end it.
             biased;
-            ended = &mut work => last_word(&ended),
+            ended = &mut work => {
+                let (code, last) = last_word(&ended);
+                (code, last, Instant::now() + END)
+            }
             // What a job has to say waits for the next prompt, or is left when there is none.
             never = agent.attend(host, Idle::Wait) => match never {},
-            Ok(code) = signalled => { halt(&agent, &stop, work).await; (code, None) }
-            Ok(()) = &mut gone => { halt(&agent, &stop, work).await; (0, None) }
+            Ok(code) = signalled => {
+                let until = Instant::now() + END;
+                halt(&agent, &stop, work).await;
+                (code, None, until.max(Instant::now() + TOLD))
+            }
+            Ok(()) = &mut gone => {
+                halt(&agent, &stop, work).await;
+                (0, None, Instant::now() + END)
+            }
         }
     };
     // A program that is told of the end must not keep the signal waiting.
-    let _ = tokio::time::timeout(END, agent.shut_down()).await;
+    let _ = tokio::time::timeout_at(until, agent.shut_down()).await;
     if let Err(error) = agent.session().flush() {
         tell(&format!("Warning: {error}"));
     }

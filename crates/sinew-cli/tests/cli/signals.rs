@@ -5,8 +5,9 @@ use std::process::Child;
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
 
-use crate::stage::{Stage, silent, text};
+use crate::stage::{Stage, call, silent, text};
 
 /// Starts a run and waits until its request has arrived.
 fn waiting(stage: &Stage, told: &std::sync::mpsc::Receiver<()>, args: &[&str]) -> Child {
@@ -35,6 +36,31 @@ fn signals_end_the_run_and_the_session_is_kept() {
     ends_with(Signal::INT, 130);
     ends_with(Signal::TERM, 143);
     ends_with(Signal::HUP, 143);
+}
+
+#[test]
+fn nothing_that_ignores_a_signal_holds_the_end() {
+    let deaf = |mark: &str| {
+        format!("trap '' TERM HUP INT; echo $$ > {mark}.new; mv {mark}.new {mark}; sleep 1000; sleep 1000")
+    };
+    let stage = Stage::scripted(&[call("A", "bash", json!({"command": deaf("pid")}))]);
+    let hook = json!({"event": "session_shutdown", "shell": true, "command": deaf("hook")});
+    stage.write("home/agent/hooks.json", &json!({"hooks": [hook]}).to_string());
+    let mut child = stage.command(&["--script", "script.jsonl", "-p", "go"]).spawn().unwrap();
+    stage.wait_for("project/pid");
+    kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    for mark in ["pid", "hook"] {
+        // On a slow machine the end may come before the hook has begun.
+        let Ok(pid) = std::fs::read_to_string(stage.path("project").join(mark)) else { continue };
+        let begun = Instant::now();
+        // A zombie is dead: nobody has looked yet.
+        while std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{mark} still runs");
+            std::thread::yield_now();
+        }
+    }
+    assert_eq!(stage.said()[0], ("user".to_string(), "go".to_string()));
 }
 
 #[test]
