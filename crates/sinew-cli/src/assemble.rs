@@ -9,7 +9,6 @@ mod tests;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use sinew_agent::agent::{AgentSession, Parts, Reached};
 use sinew_agent::artifacts::Artifacts;
@@ -69,9 +68,6 @@ struct Chosen {
     thinking: ThinkingLevel,
 }
 
-/// How long the shells of a session have to end after a signal.
-const CLOSE: Duration = Duration::from_millis(150);
-
 /// Runs the mode that the flags ask for and gives the exit code.
 pub(crate) async fn run(start: Start, warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
     if start.args.value("mode") == Some("rpc") {
@@ -92,10 +88,7 @@ pub(crate) async fn run(start: Start, warnings: Vec<String>, timing: &mut Timing
     timing.mark("ready");
     let Open { agent, host } = open;
     let code = modes::run(agent, &host, prompts, warnings, look).await;
-    let closed = tokio::task::spawn_blocking(move || host.close());
-    // Whoever sent a signal does not wait for a command that ignores it: its keeper ends it.
-    let limit = if code >= 128 { CLOSE } else { Duration::MAX };
-    let _ = tokio::time::timeout(limit, closed).await;
+    modes::close(host, code).await;
     Ok(code)
 }
 

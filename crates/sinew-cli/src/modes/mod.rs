@@ -6,6 +6,7 @@ pub(crate) mod rpc;
 
 use std::io::{self, Write};
 use std::pin::Pin;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ use crate::prompt::Prompts;
 /// How long a run may take to end after a signal, and its last words to be written.
 const END: Duration = Duration::from_millis(2_000);
 const LAST_WORDS: Duration = Duration::from_millis(500);
+/// How long the shells of a session have to end after a signal.
+const CLOSE: Duration = Duration::from_millis(150);
 /// What programs that are told of the end have in any case, however long the run took to end.
 const TOLD: Duration = Duration::from_millis(300);
 
@@ -141,6 +144,14 @@ pub(crate) async fn run(
         }
         Ok(Ok(Ok(()))) | Err(_) => code,
     }
+}
+
+/// Ends the shells and jobs of a session. `code` is the exit code that follows.
+pub(crate) async fn close(host: Arc<Host>, code: u8) {
+    let closed = tokio::task::spawn_blocking(move || host.close());
+    // Whoever sent a signal does not wait for a command that ignores it: its keeper ends it.
+    let limit = if code >= 128 { CLOSE } else { Duration::MAX };
+    let _ = tokio::time::timeout(limit, closed).await;
 }
 
 /// All prompts; the first one that does not end well is the last.

@@ -256,7 +256,7 @@ impl Rpc {
             open.agent.warn(error.to_string()).await;
         }
         // Its shell and jobs end with it, whether somebody reads the last words or not.
-        tokio::task::block_in_place(|| open.host.close());
+        super::close(Arc::clone(&open.host), code).await;
         let last = async {
             self.out.end().await;
             writer.await
