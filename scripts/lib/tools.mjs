@@ -20,6 +20,7 @@ export const TEST_PROGRAMS = {
   bash: "bash", // oracle of the shell
   Xvfb: "xvfb", // clipboard under a real X server
   xclip: "xclip", // the other end of the clipboard
+  strace: "strace", // when a session is forced to the disk, as the kernel sees it
   tmux: "tmux", // keys and OSC 52 through a real multiplexer
   vim: "vim", // a full-screen program in a terminal of ours
   less: "less",

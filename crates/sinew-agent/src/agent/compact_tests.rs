@@ -133,19 +133,22 @@ async fn a_compaction_that_fails_is_told_and_not_tried_again_in_the_same_chain()
 
 #[tokio::test(start_paused = true)]
 async fn on_a_small_window_a_quarter_is_kept() {
-    let stage =
-        stage(vec![text(&"a".repeat(8_000)), text(&"b".repeat(8_000)), text("sum"), text("the turn")], |parts| {
-            parts.reached.model.context_window = 8_000;
-        });
-    for _ in 0..2 {
+    let long = |letter: &str| text(&letter.repeat(12_000));
+    let stage = stage(vec![long("a"), long("b"), long("c"), text("sum"), text("the turn")], |parts| {
+        parts.reached.model.context_window = 8_000;
+        parts.settings.compaction.enabled = false;
+    });
+    for _ in 0..3 {
         stage.agent.prompt(vec![user("go")], None).await.unwrap();
     }
     stage.agent.compact(None).await.unwrap();
     assert!(roles(&stage.agent).len() < 5, "{:?}", roles(&stage.agent));
     // What is asked for fits in the window too.
+    let wish = wished(&stage.provider, 3);
+    assert!(wish.len() < 20_500 && wish.contains("bbb"), "{} bytes", wish.len());
     let asked = stage.provider.asked.lock().unwrap();
-    assert_eq!(asked[2].max_tokens, Some(1_600));
-    assert!(asked[2].tools.is_empty());
+    assert_eq!(asked[3].max_tokens, Some(1_600));
+    assert!(asked[3].tools.is_empty());
 }
 
 #[tokio::test(start_paused = true)]

@@ -5,6 +5,8 @@ mod client;
 mod config;
 mod disk;
 mod export;
+#[cfg(target_os = "linux")]
+mod forced;
 mod guards;
 mod json;
 mod lines;
