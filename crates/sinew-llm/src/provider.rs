@@ -68,6 +68,14 @@ pub struct Request {
 
 /// Looks at one exchange with a server.
 pub trait Tap: fmt::Debug + Send + Sync {
+    /// Whether it wants to see bodies and heads; else it only hears of what was skipped. Default true.
+    fn looks(&self) -> bool {
+        true
+    }
+
+    /// An event of the answer, which is given here, was no JSON and is left out.
+    fn skipped(&self, _data: &str) {}
+
     /// The body of the request, before it leaves; `Some`: this one leaves in its place.
     fn request(&self, payload: Value) -> Pin<Box<dyn Future<Output = Option<Value>> + Send + '_>>;
 

@@ -278,9 +278,9 @@ impl Run<'_> {
         let seen = self.seen(messages, &mut known.repaired).await;
         let cancel = self.cancel.child_token();
         let tap = Tapped::new(self.extensions, self.context());
-        let stream = (self.ask)(seen, tap.as_ref().map(|tap| Arc::clone(tap) as Arc<dyn Tap>), cancel.clone());
+        let stream = (self.ask)(seen, Some(Arc::<Tapped>::clone(&tap)), cancel.clone());
         let Answered { message: mut answer, interrupted, doomed } = bridge::answer(self, stream, &cancel).await;
-        for fault in tap.iter().flat_map(|tap| tap.faults()) {
+        for fault in tap.faults() {
             self.emit(fault).await;
         }
         let interrupted = interrupted && !self.cancel.is_cancelled();

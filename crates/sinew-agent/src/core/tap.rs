@@ -21,19 +21,37 @@ pub(super) struct Tapped {
     extensions: Vec<Arc<dyn Extension>>,
     context: Context,
     faults: Mutex<Vec<Event>>,
+    skipped: Mutex<Skipped>,
 }
 
+/// How many events of an answer were left out, and the first of them.
+#[derive(Default)]
+struct Skipped {
+    count: usize,
+    first: String,
+}
+
+/// Characters of an event that was left out that are shown.
+const SHOWN: usize = 200;
+
 impl Tapped {
-    /// None where nobody is at one of the two points: a request is written once and read by nobody.
-    pub(super) fn new(extensions: &[Arc<dyn Extension>], context: Context) -> Option<Arc<Tapped>> {
+    /// Where nobody is at one of the two points, a request is written once and read by nobody.
+    pub(super) fn new(extensions: &[Arc<dyn Extension>], context: Context) -> Arc<Tapped> {
         let looks = |extension: &&Arc<dyn Extension>| extension.is_at(BEFORE) || extension.is_at(AFTER);
-        let extensions: Vec<_> = extensions.iter().filter(looks).cloned().collect();
-        (!extensions.is_empty()).then(|| Arc::new(Tapped { extensions, context, faults: Mutex::default() }))
+        let extensions = extensions.iter().filter(looks).cloned().collect();
+        Arc::new(Tapped { extensions, context, faults: Mutex::default(), skipped: Mutex::default() })
     }
 
-    /// What failed since the last time.
+    /// What failed, and what was left out, since the last time.
     pub(super) fn faults(&self) -> Vec<Event> {
-        std::mem::take(&mut *self.faults.lock().unwrap_or_else(PoisonError::into_inner))
+        let mut faults = std::mem::take(&mut *self.faults.lock().unwrap_or_else(PoisonError::into_inner));
+        let Skipped { count, first } =
+            std::mem::take(&mut *self.skipped.lock().unwrap_or_else(PoisonError::into_inner));
+        if count > 0 {
+            let message = format!("{count} of the answer's events were no JSON and are left out, the first: {first}");
+            faults.push(Event::Warning { message });
+        }
+        faults
     }
 
     fn failed(&self, faults: Vec<Event>) {
@@ -48,6 +66,18 @@ impl fmt::Debug for Tapped {
 }
 
 impl Tap for Tapped {
+    fn looks(&self) -> bool {
+        !self.extensions.is_empty()
+    }
+
+    fn skipped(&self, data: &str) {
+        let mut skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
+        if skipped.count == 0 {
+            skipped.first = data.chars().take(SHOWN).collect();
+        }
+        skipped.count += 1;
+    }
+
     fn request(&self, payload: Value) -> Pin<Box<dyn Future<Output = Option<Value>> + Send + '_>> {
         Box::pin(async move {
             let mut changed = None;

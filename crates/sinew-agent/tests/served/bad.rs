@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use sinew_agent::agent::Stop;
+use sinew_agent::event::Event;
 use sinew_llm::error::ErrorKind;
 use sinew_testkit::provider::{Framing, Reply, Step};
 
 use crate::stage::{Stage, strict};
-use crate::words::{APIS, calls, text};
+use crate::words::{APIS, Said, calls, events, text};
 
 /// The model does `first`; its calls are answered with texts that begin like these, and it goes on.
 async fn answered(api: &str, first: Reply, expect: &[&str]) {
@@ -166,5 +167,26 @@ async fn a_server_that_stalls_after_its_headers_is_a_timeout() {
         let Stop::Failed(error) = outcome.stop else { panic!("{api}: {:?}", outcome.stop) };
         assert_eq!(error.kind, ErrorKind::Timeout, "{api}: {}", error.message);
         assert_eq!(stage.prompt("again").await.stop, Stop::Done, "{api}");
+    }
+}
+
+#[tokio::test]
+async fn events_that_are_left_out_are_told_once_for_each_answer() {
+    for api in APIS {
+        let said = Said { text: "fine", calls: &[], cut: false };
+        let broken = || "data: {oops\n\n".to_string();
+        let whole = events(api, said).into_iter().flat_map(|event| [broken(), event]).collect::<String>();
+        let server = strict(vec![Reply::stream(whole)]);
+        let stage = Stage::new(api, &server, |_| ());
+        let mut listener = stage.agent.subscribe();
+        assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{api}");
+        let mut told = Vec::new();
+        while let Some(event) = listener.try_recv() {
+            if let Event::Warning { message } = &*event {
+                told.push(message.clone());
+            }
+        }
+        let ends = "of the answer's events were no JSON and are left out, the first: {oops";
+        assert!(told.len() == 1 && told[0].ends_with(ends), "{api}: {told:?}");
     }
 }

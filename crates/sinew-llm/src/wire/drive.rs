@@ -16,7 +16,7 @@ use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, StreamEvent};
 use crate::http::{Body, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
 use crate::message::StopReason;
-use crate::provider::Request;
+use crate::provider::{Request, Tap};
 use crate::sse::{EVENT_LIMIT, SseDecoder, SseEvent};
 
 /// How much of an error's body is read.
@@ -84,14 +84,16 @@ async fn exchange(
 ) -> Result<StopReason, ErrorInfo> {
     assembly.flush(sender).await;
     let mut wire = http_request(protocol, request, place)?;
-    if let Some(tap) = &request.tap
+    let tap = request.tap.as_deref();
+    let looking = tap.filter(|tap| tap.looks());
+    if let Some(tap) = looking
         && let Ok(payload) = serde_json::from_slice(&wire.body)
         && let Some(changed) = tap.request(payload).await
     {
         wire.body = Bytes::from(changed.to_string());
     }
     let mut response = client.send(wire).await.map_err(|error| transport(place, &error))?;
-    if let Some(tap) = &request.tap {
+    if let Some(tap) = looking {
         let header = |(name, value): (&::http::HeaderName, &::http::HeaderValue)| {
             (name.as_str().to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
@@ -103,7 +105,7 @@ async fn exchange(
         let body = String::from_utf8_lossy(&body);
         return Err(classify::from_response(place, response.status, &response.headers, &body, request.timestamp));
     }
-    let mut reader = Reader { place, fold: (protocol.fold)(request), broken: 0, seen: 0 };
+    let mut reader = Reader { place, tap, fold: (protocol.fold)(request), broken: 0, seen: 0 };
     let stall = client.config().stall_timeout;
     let mut last_content = Instant::now();
     let mut first = opening(place, &mut response.body, stall).await?;
@@ -193,6 +195,7 @@ async fn opening(place: &Place<'_>, body: &mut Body, stall: Option<Duration>) ->
 
 struct Reader<'a> {
     place: &'a Place<'a>,
+    tap: Option<&'a dyn Tap>,
     fold: Box<dyn Fold>,
     /// Events in a row that were no JSON.
     broken: usize,
@@ -261,6 +264,9 @@ impl Reader<'_> {
                 self.broken += 1;
                 if self.broken >= BROKEN_LIMIT {
                     return Err(malformed(self.place, &format!("{BROKEN_LIMIT} events in a row are no JSON: {error}")));
+                }
+                if let Some(tap) = self.tap {
+                    tap.skipped(data);
                 }
                 Ok(Flow::More)
             }
