@@ -19,7 +19,7 @@ use super::retry::{Again, decide};
 use super::session::AgentSession;
 use crate::compaction::{
     Cut, Files, Pruned, SUMMARY_SYSTEM, context_tokens, cut, files_of, joined, prune, request_text, serialise,
-    with_files,
+    with_files, without_files,
 };
 use crate::event::Event;
 use crate::points::{text_of, texts_of};
@@ -246,7 +246,7 @@ async fn summarise(
     let purpose = Purpose::Context(wish.system.as_deref());
     let instructions = wish.instructions.as_deref();
     let previous = match found.from.checked_sub(1).map(|at| &messages[at]) {
-        Some(AgentMessage::CompactionSummary(summary)) => Some(summary.summary.as_str()),
+        Some(AgentMessage::CompactionSummary(summary)) => Some(without_files(&summary.summary)),
         _ => None,
     };
     let turn = found.turn.unwrap_or(found.kept);
@@ -293,7 +293,8 @@ pub(super) async fn ask(
     let text = |reached: &Reached| {
         // The frame of the request and the answer need room too; a token has about four bytes.
         let room = reached.model.context_window.saturating_sub(max_tokens(reached)) * 3;
-        let input = serialise(messages, usize::try_from(room).unwrap_or(usize::MAX));
+        let beside = previous.map_or(0, str::len) + instructions.map_or(0, str::len);
+        let input = serialise(messages, usize::try_from(room).unwrap_or(usize::MAX).saturating_sub(beside));
         request_text(&input, previous, instructions)
     };
     let mut last = Error::new(ErrorCode::Unsupported, "no model to sum up with");

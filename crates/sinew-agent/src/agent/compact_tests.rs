@@ -177,7 +177,7 @@ async fn summaries_carry_on_what_was_before_with_the_files_of_all_of_it() {
     stage.agent.change_settings(|settings| settings.compaction.limits.keep_recent = 1);
     stage.agent.compact(Some("mind the tests")).await.unwrap();
     let wish = wished(&stage.provider, 6);
-    assert!(wish.contains(&format!("<previous-summary>\n{first}\n</previous-summary>")), "{wish}");
+    assert!(wish.contains("<previous-summary>\nFIRST\n</previous-summary>"), "{wish}");
     assert!(wish.contains("<additional-context>\nmind the tests\n</additional-context>"), "{wish}");
     let turn = wished(&stage.provider, 7);
     assert!(turn.contains("three") && !turn.contains("<previous-summary>"), "{turn}");
@@ -199,6 +199,22 @@ async fn a_turn_that_alone_is_summed_up_stands_behind_the_summary_before() {
     stage.agent.compact(None).await.unwrap();
     assert_eq!(summary(&stage.agent), "FIRST\n\n---\n\n**Turn Context (split turn):**\n\nTHE TURN");
     assert_eq!(stage.agent.compact(None).await.unwrap_err().to_string(), "Nothing to compact");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_prompt_beyond_the_window_of_who_sums_up_is_shown_by_its_ends() {
+    let answers = vec![text("one"), text("two"), text("SHORT"), text("THE TURN")];
+    let stage = stage(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 1 });
+    stage.agent.change_settings(|settings| settings.compaction.enabled = false);
+    for words in ["first ".to_string() + &"x".repeat(2_000_000) + " last", "more".into()] {
+        stage.agent.prompt(vec![user(&words)], None).await.unwrap();
+    }
+    stage.agent.compact(None).await.unwrap();
+    let wish = wished(&stage.provider, 2);
+    let window = usize::try_from(stage.agent.model().model.context_window).unwrap();
+    assert!(wish.len() < window * 4, "{} bytes for a window of {window} tokens", wish.len());
+    assert!(wish.contains("[User]: first xx") && wish.contains(" bytes left out]"));
+    stage.laws();
 }
 
 /// An agent that has called a tool four times, with 25,000 tokens of output each, and whose last answer counted

@@ -20,7 +20,9 @@ mod tests;
 pub use cut::{Cut, cut};
 pub use estimate::{context_tokens, tokens};
 pub use prune::{Pruned, prune};
-pub use summary::{Files, SECTIONS, SUMMARY_SYSTEM, files_of, joined, request_text, serialise, with_files};
+pub use summary::{
+    Files, SECTIONS, SUMMARY_SYSTEM, files_of, joined, request_text, serialise, with_files, without_files,
+};
 
 /// What the user may set, and what a window allows of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,6 +8,9 @@ use sinew_llm::message::{AgentMessage, Block, text_of};
 /// Characters of a tool's output that a summary's input shows.
 const OUTPUT: usize = 2_000;
 
+/// Where there is too little room, a message may take this part of it: one over the number.
+const SHARE: usize = 8;
+
 /// The system prompt of the request for a summary.
 pub const SUMMARY_SYSTEM: &str = "You sum up a conversation between a user and a coding agent, so that the agent can go \
 on from your summary alone. Do not continue the conversation and do not answer questions in it. Write only the summary.";
@@ -49,7 +52,8 @@ pub fn request_text(conversation: &str, previous: Option<&str>, additional: Opti
     text
 }
 
-/// The messages as text, at most `bytes` long: the oldest outputs of tools are left out first, then the beginning.
+/// The messages as text, at most about `bytes` long: the oldest outputs of tools are left out first, then the middles of
+/// long messages, then the beginning.
 #[must_use]
 pub fn serialise(messages: &[AgentMessage], bytes: usize) -> String {
     let mut parts: Vec<(bool, String)> = messages.iter().filter_map(part).collect();
@@ -64,6 +68,15 @@ pub fn serialise(messages: &[AgentMessage], bytes: usize) -> String {
             size += text.len();
         }
     }
+    let share = bytes / SHARE;
+    for (_, text) in parts.iter_mut().filter(|(_, text)| text.len() > share) {
+        if size <= bytes {
+            break;
+        }
+        size -= text.len();
+        *text = without_middle(text, share);
+        size += text.len();
+    }
     let mut first = 0;
     while size > bytes && first + 1 < parts.len() {
         size -= parts[first].1.len() + 2;
@@ -71,6 +84,13 @@ pub fn serialise(messages: &[AgentMessage], bytes: usize) -> String {
     }
     let texts: Vec<&str> = parts[first..].iter().map(|(_, text)| text.as_str()).collect();
     texts.join("\n\n")
+}
+
+/// The first and the last characters of `text`, which is longer than `bytes`, with a note between them.
+fn without_middle(text: &str, bytes: usize) -> String {
+    let head = text.floor_char_boundary(bytes / 2);
+    let tail = text.ceil_char_boundary(text.len() - bytes / 2);
+    format!("{}\n[{} bytes left out]\n{}", &text[..head], tail - head, &text[tail..])
 }
 
 /// One message as text, and whether it is a tool's output.
@@ -170,15 +190,29 @@ pub fn files_of(messages: &[AgentMessage]) -> Files {
     files
 }
 
+/// The tags of the lists, in their order.
+const LISTS: [&str; 2] = ["read-files", "modified-files"];
+
 /// The summary with the lists of files that code keeps, so that no model can forget them.
 #[must_use]
 pub fn with_files(summary: &str, files: &Files) -> String {
     let mut text = summary.trim().to_string();
-    for (name, list) in [("read-files", &files.read), ("modified-files", &files.modified)] {
+    for (name, list) in LISTS.into_iter().zip([&files.read, &files.modified]) {
         if !list.is_empty() {
             let lines: Vec<&str> = list.iter().map(String::as_str).collect();
             text.push_str(&format!("\n\n<{name}>\n{}\n</{name}>", lines.join("\n")));
         }
+    }
+    text
+}
+
+/// The summary without the lists at its end: the next ones are made of all files so far.
+#[must_use]
+pub fn without_files(summary: &str) -> &str {
+    let mut text = summary.trim_end();
+    for name in LISTS.into_iter().rev() {
+        let list = text.strip_suffix(&format!("</{name}>")).and_then(|list| list.rfind(&format!("\n<{name}>\n")));
+        text = list.map_or(text, |at| text[..at].trim_end());
     }
     text
 }

@@ -122,6 +122,13 @@ fn the_input_of_a_summary_drops_the_oldest_outputs_first() {
     assert!(text.contains("[User]: goal") && text.contains("[Tool result left out]"), "{text}");
     assert!(text.matches("xxxx").count() > 100);
     assert!(serialise(&messages, 10).len() < 2_000);
+    // A prompt that is larger than all there is room for keeps both its ends, and its place.
+    let text = serialise(&[user(&format!("first {} last", "ä".repeat(100_000))), user("next")], 1_000);
+    assert!(
+        text.len() < 200 && text.starts_with("[User]: first ä") && text.ends_with("ä last\n\n[User]: next"),
+        "{text}"
+    );
+    assert!(text.contains(" bytes left out]\n"), "{text}");
 }
 
 #[test]
@@ -133,6 +140,13 @@ fn files_are_listed_once_and_changed_ones_are_not_listed_as_read() {
         with_files("S\n", &files),
         "S\n\n<read-files>\nc\n</read-files>\n\n<modified-files>\na\nb\n</modified-files>"
     );
+    // What was put behind a summary is taken off again, and nothing else of it.
+    let one = Files { read: ["r".to_string()].into(), ..Files::default() };
+    for summary in ["S", "S <read-files>\nx\n</read-files> T", "", "<modified-files>"] {
+        for files in [&files, &one, &Files::default()] {
+            assert_eq!(without_files(&with_files(summary, files)), summary);
+        }
+    }
 }
 
 proptest! {
