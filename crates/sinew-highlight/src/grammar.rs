@@ -31,20 +31,6 @@ static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(|| {
     two_face::syntax::extra_newlines()
 });
 
-/// The grammar of a language.
-#[derive(Clone, Copy)]
-pub(crate) struct Syntax(&'static SyntaxReference);
-
-impl Syntax {
-    pub(crate) fn name(self) -> &'static str {
-        &self.0.name
-    }
-
-    pub(crate) fn extensions(self) -> &'static [String] {
-        &self.0.file_extensions
-    }
-}
-
 /// A grammar and where in a text it stands.
 #[derive(Clone)]
 pub(crate) struct Grammar {
@@ -55,25 +41,25 @@ pub(crate) struct Grammar {
     effort: usize,
 }
 
-/// Every grammar for whole files.
-pub(crate) fn all() -> impl Iterator<Item = Syntax> {
-    GRAMMARS.syntaxes().iter().filter(|syntax| !syntax.hidden).map(Syntax)
+/// Every grammar for whole files: its name and its extensions.
+pub(crate) fn all() -> impl Iterator<Item = &'static SyntaxReference> {
+    GRAMMARS.syntaxes().iter().filter(|syntax| !syntax.hidden)
 }
 
 /// The grammar with this scope, extension or name, letter case aside.
-pub(crate) fn find(token: &str) -> Option<Syntax> {
-    GRAMMARS.find_syntax_by_token(token).map(Syntax)
+pub(crate) fn find(token: &str) -> Option<&'static SyntaxReference> {
+    GRAMMARS.find_syntax_by_token(token)
 }
 
 impl Grammar {
-    pub(crate) fn new(syntax: Syntax) -> Box<Self> {
-        Box::new(Self {
-            parse: ParseState::new(syntax.0),
+    pub(crate) fn new(syntax: &SyntaxReference) -> Self {
+        Self {
+            parse: ParseState::new(syntax),
             stack: ScopeStack::new(),
             scopes: Scopes::default(),
             line: String::new(),
             effort: 0,
-        })
+        }
     }
 
     /// Paints one line without its terminator.

@@ -2,7 +2,6 @@
 //!
 //! [`highlight`] colours a whole text, [`HighlightStream`] one that arrives in pieces. The languages that are shown most
 //! have lexers of our own, made for speed; every other language goes through a TextMate grammar, which is much slower.
-//! Without the feature `grammars` (1.6 MB of a program; on by default) those other languages are not known.
 //! Both know the same eleven categories, so a palette ([`Colors`]) has eleven colours.
 //!
 //! Three laws hold for every input:
@@ -19,15 +18,10 @@
 
 mod category;
 mod colors;
-#[cfg(feature = "grammars")]
-mod grammar;
-#[cfg(not(feature = "grammars"))]
-#[path = "no_grammar.rs"]
 mod grammar;
 mod lex;
 mod names;
 mod paint;
-#[cfg(feature = "grammars")]
 mod scopes;
 mod stream;
 
@@ -49,8 +43,19 @@ pub fn highlight(code: &str, lang: &str, colors: &Colors) -> String {
     whole(code, names::find(lang).map(Machine::new), colors)
 }
 
+/// Like [`highlight`], but a language without a lexer of our own is not known. A program that calls nothing else here links
+/// no grammar, which saves it 1.6 MB.
+#[must_use]
+pub fn highlight_by_lexer(code: &str, lang: &str, colors: &Colors) -> String {
+    let palette = Palette::new(colors);
+    let Some(language) = names::find_lexer(lang).filter(|_| !palette.is_plain()) else {
+        return code.to_owned();
+    };
+    let mut lexer = lex::Lexer::new(language);
+    stream::paint(code, &palette, 0, |line, paint| lexer.line(line, paint)).unwrap_or_else(|| code.to_owned())
+}
+
 /// Like [`highlight`], but always by the language's TextMate grammar: what the lexers are measured against.
-#[cfg(feature = "grammars")]
 #[must_use]
 pub fn highlight_by_grammar(code: &str, lang: &str, colors: &Colors) -> String {
     let grammar = names::find_grammar(lang).map(|syntax| Machine::new(names::Engine::Grammar(syntax)));

@@ -1,6 +1,8 @@
 //! Names of languages: which lexer or grammar a name, an extension or an alias means.
 
-use crate::grammar::{self, Syntax};
+use syntect::parsing::SyntaxReference;
+
+use crate::grammar;
 use crate::lex::Fast;
 
 /// What highlights a language.
@@ -9,7 +11,7 @@ pub(crate) enum Engine {
     /// A lexer of our own.
     Fast(Fast),
     /// A grammar of the long tail.
-    Grammar(Syntax),
+    Grammar(&'static SyntaxReference),
 }
 
 /// Languages with a lexer: the name first, then its aliases and extensions.
@@ -77,24 +79,41 @@ const ALIASES: &[(&str, &str, &str)] = &[
 
 /// The engine for a name, letter case and blanks around it aside; a leading dot (`.rs`) counts for nothing.
 pub(crate) fn find(name: &str) -> Option<Engine> {
+    let key = key(name)?;
+    if let Some(fast) = fast(&key) {
+        return Some(Engine::Fast(fast));
+    }
+    let alias = ALIASES.iter().find(|(own, _, aliases)| *own == key || lists(aliases, &key));
+    let grammar = alias.map_or(name.trim(), |row| row.1);
+    grammar::find(grammar).or_else(|| grammar::find(&key)).map(Engine::Grammar)
+}
+
+/// The lexer for a name, looked up as [`find`] does.
+pub(crate) fn find_lexer(name: &str) -> Option<Fast> {
+    fast(&key(name)?)
+}
+
+/// The name as the tables have it.
+fn key(name: &str) -> Option<String> {
     let name = name.trim();
-    // No language has a longer name; the tables below are searched one by one.
+    // No language has a longer name; the tables are searched one by one.
     if name.is_empty() || name.len() > 64 {
         return None;
     }
     let lower = name.to_ascii_lowercase();
-    let key = lower.strip_prefix('.').unwrap_or(&lower);
-    let listed = |names: &str| names.split(' ').any(|known| known == key);
-    if let Some(&(fast, _)) = FAST.iter().find(|(_, names)| listed(names)) {
-        return Some(Engine::Fast(fast));
-    }
-    let grammar = ALIASES.iter().find(|(own, _, aliases)| *own == key || listed(aliases)).map_or(name, |row| row.1);
-    grammar::find(grammar).or_else(|| grammar::find(key)).map(Engine::Grammar)
+    Some(lower.strip_prefix('.').map(str::to_owned).unwrap_or(lower))
+}
+
+fn fast(key: &str) -> Option<Fast> {
+    FAST.iter().find(|(_, names)| lists(names, key)).map(|row| row.0)
+}
+
+fn lists(names: &str, key: &str) -> bool {
+    names.split(' ').any(|known| known == key)
 }
 
 /// The grammar for a name, also where a lexer of our own would be used.
-#[cfg(feature = "grammars")]
-pub(crate) fn find_grammar(name: &str) -> Option<Syntax> {
+pub(crate) fn find_grammar(name: &str) -> Option<&'static SyntaxReference> {
     let name = match name {
         "cpp" => "C++",
         "csharp" => "C#",
@@ -121,14 +140,12 @@ const REPLACED: &[&str] = &[
 pub(crate) fn all() -> Vec<String> {
     let mut names: Vec<String> =
         FAST.iter().filter_map(|(_, names)| names.split(' ').next()).map(str::to_owned).collect();
+    names.extend(ALIASES.iter().map(|row| row.0.to_owned()));
     for syntax in grammar::all() {
-        match ALIASES.iter().find(|row| row.1 == syntax.name()) {
-            Some(row) => names.push(row.0.to_owned()),
-            None if REPLACED.contains(&syntax.name()) => {}
-            None => {
-                let own = std::iter::once(syntax.name().to_ascii_lowercase());
-                names.extend(own.chain(syntax.extensions().iter().cloned()).find(|name| is_plain_name(name)));
-            }
+        let renamed = ALIASES.iter().any(|row| row.1 == syntax.name) || REPLACED.contains(&syntax.name.as_str());
+        if !renamed {
+            let own = std::iter::once(syntax.name.to_ascii_lowercase());
+            names.extend(own.chain(syntax.file_extensions.iter().cloned()).find(|name| is_plain_name(name)));
         }
     }
     names.sort_unstable();

@@ -99,34 +99,44 @@ impl Machine {
     pub(crate) fn new(engine: Engine) -> Self {
         match engine {
             Engine::Fast(language) => Self::Fast(Lexer::new(language)),
-            Engine::Grammar(syntax) => Self::Grammar(Grammar::new(syntax)),
+            Engine::Grammar(syntax) => Self::Grammar(Box::new(Grammar::new(syntax))),
         }
     }
 
-    /// Paints a text that begins at the beginning of a line; its first `skip` bytes are not shown. `None` if a piece was
-    /// cut inside a character.
+    /// Paints a text as [`paint`] does.
     pub(crate) fn run(&mut self, code: &str, palette: &Palette, skip: usize) -> Option<String> {
-        let code = code.as_bytes();
-        let mut paint = Paint::new(palette, (code.len() - skip) * 3 + 64);
-        let mut escape = memchr(0x1b, code);
-        let mut at = 0;
-        while at < code.len() {
-            let end = memchr(b'\n', &code[at..]).map_or(code.len(), |end| at + end + 1);
-            let line = &code[at..end];
-            let text = line.strip_suffix(b"\n").unwrap_or(line);
-            let text = text.strip_suffix(b"\r").unwrap_or(text);
-            let muted = escape.is_some_and(|escape| escape < end);
-            paint.begin(muted, skip.saturating_sub(at));
-            match self {
-                Self::Fast(lexer) => lexer.line(text, &mut paint),
-                Self::Grammar(grammar) => grammar.line(text, &mut paint),
-            }
-            paint.end(&line[text.len()..]);
-            at = end;
-            if muted {
-                escape = memchr(0x1b, &code[at..]).map(|escape| at + escape);
-            }
-        }
-        paint.finish()
+        paint(code, palette, skip, |line, paint| match self {
+            Self::Fast(lexer) => lexer.line(line, paint),
+            Self::Grammar(grammar) => grammar.line(line, paint),
+        })
     }
+}
+
+/// Paints a text that begins at the beginning of a line, by lines without their ends; its first `skip` bytes are not
+/// shown. `None` if a piece was cut inside a character.
+pub(crate) fn paint(
+    code: &str,
+    palette: &Palette,
+    skip: usize,
+    mut line_of: impl FnMut(&[u8], &mut Paint<'_>),
+) -> Option<String> {
+    let code = code.as_bytes();
+    let mut paint = Paint::new(palette, (code.len() - skip) * 3 + 64);
+    let mut escape = memchr(0x1b, code);
+    let mut at = 0;
+    while at < code.len() {
+        let end = memchr(b'\n', &code[at..]).map_or(code.len(), |end| at + end + 1);
+        let line = &code[at..end];
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let text = text.strip_suffix(b"\r").unwrap_or(text);
+        let muted = escape.is_some_and(|escape| escape < end);
+        paint.begin(muted, skip.saturating_sub(at));
+        line_of(text, &mut paint);
+        paint.end(&line[text.len()..]);
+        at = end;
+        if muted {
+            escape = memchr(0x1b, &code[at..]).map(|escape| at + escape);
+        }
+    }
+    paint.finish()
 }

@@ -4,7 +4,7 @@ mod marks;
 
 use marks::{decode, palette};
 use proptest::prelude::*;
-use sinew_highlight::{Category, Colors, HighlightStream, highlight, languages, supports};
+use sinew_highlight::{Category, Colors, HighlightStream, highlight, highlight_by_lexer, languages, supports};
 
 const FAST: &[&str] = &[
     "bash",
@@ -174,6 +174,18 @@ fn strip(ours: &str, line: &str) -> String {
     let last = body.rfind("\x1b[").map(|at| &body[at..]);
     assert!(last.is_none_or(|last| last.starts_with("\x1b[39m")), "colours stay on: {ours:?}");
     text
+}
+
+#[test]
+fn the_lexers_alone_know_their_languages_and_no_other() {
+    let code = "if (a1) { return \"b\"; } // c\n- d: 1\n";
+    for name in FAST.iter().chain([&" .RS", &"C++"]) {
+        assert_eq!(highlight_by_lexer(code, name, &palette()), highlight(code, name, &palette()), "{name}");
+    }
+    for name in GRAMMARS.iter().chain([&"", &"nothing"]) {
+        assert_eq!(highlight_by_lexer(code, name, &palette()), code, "{name}");
+    }
+    assert_eq!(highlight_by_lexer(code, "rust", &Colors::default()), code);
 }
 
 proptest! {

@@ -1,6 +1,6 @@
 //! Code and output: coloured, folded where they are long.
 
-use sinew::highlight::{Colors, highlight};
+use sinew::highlight::{Colors, highlight_by_lexer};
 
 use super::pen::Pen;
 
@@ -59,7 +59,7 @@ fn coloured(code: &str, language: &str) -> String {
     if language.is_empty() || code.len() > LARGEST_COLOURED {
         return code.to_string();
     }
-    highlight(code, language, &colors())
+    highlight_by_lexer(code, language, &colors())
 }
 
 fn shown(pen: &mut Pen<'_>, coloured: &str, fold: Fold) {
