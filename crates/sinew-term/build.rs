@@ -13,16 +13,24 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// Characters whose width in `unicode-width` is a fact of fonts that terminals do not share.
 const WIDTHS: &[(u32, u32, u8)] = &[
-    (0x06DD, 0x06DD, 0), // end of ayah
-    (0x070F, 0x070F, 0), // Syriac abbreviation mark
-    (0x0890, 0x0891, 1), // Arabic pound and piastre marks: signs before a number
-    (0x08E2, 0x08E2, 0), // disputed end of ayah
-    (0x0D4E, 0x0D4E, 1), // Malayalam dot reph: a letter before a letter
-    (0x17A4, 0x17A4, 1), // deprecated Khmer vowel
-    (0x17D8, 0x17D8, 1), // deprecated Khmer beyyal
-    (0x2028, 0x2029, 0), // line and paragraph separator: controls
-    (0x2D7F, 0x2D7F, 0), // Tifinagh consonant joiner
-    (0xFF9E, 0xFF9F, 1), // halfwidth voicing marks: cells of their own
+    (0x06DD, 0x06DD, 0),   // end of ayah
+    (0x070F, 0x070F, 0),   // Syriac abbreviation mark
+    (0x0890, 0x0891, 1),   // Arabic pound and piastre marks: signs before a number
+    (0x08E2, 0x08E2, 0),   // disputed end of ayah
+    (0x0D4E, 0x0D4E, 1),   // Malayalam dot reph: a letter before a letter
+    (0x17A4, 0x17A4, 1),   // deprecated Khmer vowel
+    (0x17D8, 0x17D8, 1),   // deprecated Khmer beyyal
+    (0x2028, 0x2029, 0),   // line and paragraph separator: controls
+    (0x2D7F, 0x2D7F, 0),   // Tifinagh consonant joiner
+    (0xA8FA, 0xA8FA, 1),   // Devanagari caret
+    (0xFF9E, 0xFF9F, 1),   // halfwidth voicing marks: cells of their own
+    (0x111C2, 0x111C3, 1), // Sharada jihvamuliya and upadhmaniya: letters before a letter, as those that follow
+    (0x113D1, 0x113D1, 1), // Tulu-Tigalari repha
+    (0x1193F, 0x1193F, 1), // Dives Akuru prefixed nasal sign
+    (0x11941, 0x11941, 1), // Dives Akuru initial ra
+    (0x11A84, 0x11A89, 1), // Soyombo sign jihvamuliya to cluster-initial letter sa
+    (0x11D46, 0x11D46, 1), // Masaram Gondi repha
+    (0x11F02, 0x11F02, 1), // Kawi sign repha
 ];
 
 fn main() {

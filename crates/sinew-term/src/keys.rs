@@ -23,13 +23,11 @@ pub(crate) struct Press {
     /// What the same sequence also means: another key with the same byte, the shifted symbol, the base layout.
     pub(crate) others: [Option<Key>; 3],
     pub(crate) released: bool,
-    /// In Kitty's mode ESC and a letter is no key, but programs between (tmux) send it for alt: bindings match it.
-    pub(crate) loose: bool,
 }
 
 impl Press {
     pub(crate) fn of(key: Key) -> Press {
-        Press { key, others: [None; 3], released: false, loose: false }
+        Press { key, others: [None; 3], released: false }
     }
 
     fn with(mut self, other: Key) -> Press {
@@ -37,6 +35,16 @@ impl Press {
             *free = Some(other);
         }
         self
+    }
+
+    /// This key, and all that `press` may be.
+    fn and(self, press: Press) -> Press {
+        [Some(press.key)]
+            .into_iter()
+            .chain(press.others)
+            .flatten()
+            .filter(|key| *key != self.key)
+            .fold(self, Press::with)
     }
 
     /// The same keys with more modifiers.
@@ -55,17 +63,16 @@ pub fn parse_key(data: &str, kitty: bool) -> Option<Key> {
     resolve_key(data, kitty).0
 }
 
-/// [`parse_key`], and whether `data` may match other ids too: a byte that several keys send, a key of another script,
-/// alt in its old form under Kitty's protocol.
+/// [`parse_key`], and whether `data` matches other ids too: a byte that several keys send, a key of another script.
 pub fn resolve_key(data: &str, kitty: bool) -> (Option<Key>, bool) {
-    let Some(press) = press(data, kitty) else { return (None, false) };
-    let key = (!press.released && !press.loose).then_some(press.key);
-    (key, press.loose || press.others[0].is_some())
+    let Some(press) = press(data, kitty).filter(|press| !press.released) else { return (None, false) };
+    (Some(press.key), press.others[0].is_some())
 }
 
 /// Whether `data` is a press of the key `id` (`ctrl+c`, `Shift+Alt+pageUp`, `esc`, `return`; modifiers in any order
-/// and case). A sequence that several keys send matches each of them; a key of another script also matches by its
-/// place on the keyboard. False for an `id` that names no key.
+/// and case). A sequence that several keys send matches each of them: without a protocol a tab is also `ctrl+i`, a
+/// line feed `ctrl+j`, a carriage return `ctrl+m`, and 0x08 `ctrl+h`. A key of another script also matches by its
+/// place on the keyboard. False for an `id` that names no key, and for all that [`parse_key`] takes for no key.
 pub fn matches_key(data: &str, id: &str, kitty: bool) -> bool {
     let (Some(wanted), Some(press)) = (parse_id(id), press(data, kitty)) else { return false };
     !press.released && (press.key == wanted || press.others.contains(&Some(wanted)))

@@ -31,8 +31,9 @@ pub fn visible_width(text: &str, tab_width: usize) -> usize {
 /// Lines of at most `width` cells (0 is read as 1): broken at words, inside a word only when it is longer than a
 /// line, never inside a cluster or sequence; a cluster wider than `width` stands alone.
 ///
-/// Each line opens again with the SGR state and link that hold where it starts, and ends underline and link at its
-/// end. Spaces at a break go. `\n` and `\r\n` split; there is always at least one line.
+/// Each line opens again with the SGR state and link that hold where it starts, and ends underline, strikethrough, overline
+/// and link at its end. Spaces at a break go, but an indent stays: a word that does not fit beside it breaks. `\n` and
+/// `\r\n` split; there is always at least one line.
 pub fn wrap(text: &str, width: usize, tab_width: usize) -> Vec<String> {
     let lines = string(text::wrap::wrap(text.as_bytes(), width, tab_width));
     lines.split('\n').map(str::to_string).collect()

@@ -221,9 +221,14 @@ fn csi(bytes: &[u8]) -> Part {
             }
             return Part::Whole(length);
         }
-        // The function keys of the Linux console.
+        // The function keys of the Linux console, and `CSI [ 5 ~`.
         Some(b'[') => {
             return match bytes.get(3) {
+                Some(b'0'..=b'9') => match bytes.get(4) {
+                    Some(b'~') => Part::Whole(5),
+                    Some(_) => Part::Whole(4),
+                    None => Part::Open,
+                },
                 Some(0x20..=0x7E) => Part::Whole(4),
                 Some(_) => Part::Broken(3),
                 None => Part::Open,
@@ -245,10 +250,11 @@ fn csi(bytes: &[u8]) -> Part {
 }
 
 fn control_string(bytes: &[u8], searched: usize) -> Part {
-    let osc = bytes[1] == b']';
+    // OSC and APC may end at a bell; in a DCS it is part of what is passed on.
+    let bell = matches!(bytes[1], b']' | b'_');
     // The last byte that was looked at may be the ESC of a terminator.
     let from = searched.saturating_sub(1).max(2);
-    let stop = bytes[from..].iter().position(|byte| *byte == 0x1B || (osc && *byte == 0x07));
+    let stop = bytes[from..].iter().position(|byte| *byte == 0x1B || (bell && *byte == 0x07));
     match stop.map(|place| place + from) {
         Some(place) if bytes[place] == 0x07 => Part::Whole(place + 1),
         Some(place) => match bytes.get(place + 1) {

@@ -26,12 +26,15 @@ fn cuts_sequences_and_characters() {
     check("\x1b[<35;20;5mq", &["\x1b[<35;20;5m", "q"]);
     check("\x1b[M abc", &["\x1b[M ab", "c"]);
     check("\x1b[[Ax", &["\x1b[[A", "x"]);
+    check("\x1b[[5~\x1b[[6~x\x1b[[5x", &["\x1b[[5~", "\x1b[[6~", "x", "\x1b[[5", "x"]);
     check("\x1b[2$x", &["\x1b[2$", "x"]);
     check("\x1b[?2026;2$y", &["\x1b[?2026;2$y"]);
     check("\x1ba\x1bé", &["\x1ba", "\x1bé"]);
     check("\x1b]11;rgb:1/2/3\x07a", &["\x1b]11;rgb:1/2/3\x07", "a"]);
     check("\x1bP1$r0m\x1b\\a", &["\x1bP1$r0m\x1b\\", "a"]);
     check("\x1b_Gi=1;OK\x1b\\", &["\x1b_Gi=1;OK\x1b\\"]);
+    check("\x1b_Gi=1;OK\x07a", &["\x1b_Gi=1;OK\x07", "a"]);
+    check("\x1bPtmux;\x07\x1b\\a", &["\x1bPtmux;\x07\x1b\\", "a"]);
 }
 
 #[test]

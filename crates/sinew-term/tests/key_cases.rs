@@ -51,9 +51,13 @@ fn bytes_that_several_keys_send_match_each() {
     for id in ["ctrl+-", "ctrl+_", "ctrl+/", "ctrl+7"] {
         assert!(matches_key("\x1f", id, false), "{id}");
     }
-    assert!(matches_key("\x1b", "ctrl+[", false));
-    assert!(!matches_key("\r", "ctrl+m", false));
-    assert!(!matches_key("\t", "ctrl+i", false));
+    for (data, id) in [("\x1b", "ctrl+["), ("\r", "ctrl+m"), ("\t", "ctrl+i"), ("\n", "ctrl+j"), ("\x08", "ctrl+h")] {
+        assert!(matches_key(data, id, false), "{id}");
+    }
+    // With Kitty's protocol each of them has a sequence of its own.
+    for (data, id) in [("\x1b", "ctrl+["), ("\r", "ctrl+m"), ("\t", "ctrl+i"), ("\n", "ctrl+j")] {
+        assert!(!matches_key(data, id, true), "{id}");
+    }
 }
 
 #[test]
@@ -76,9 +80,9 @@ fn alt_is_escape_and_a_key() {
         ],
         false,
     );
-    // With Kitty's protocol on, alt comes as `CSI u`; a program between may still send the old form.
+    // With Kitty's protocol on, alt comes as `CSI u`.
     check(&[("\x1ba", ""), ("\x1b\x03", ""), ("\x1b\x7f", "alt+backspace"), ("\x1b\x1b[B", "alt+down")], true);
-    assert!(matches_key("\x1ba", "alt+a", true));
+    assert!(!matches_key("\x1ba", "alt+a", true));
     assert!(!matches_key("\x1bB", "alt+left", true));
 }
 
@@ -105,6 +109,10 @@ fn tables_of_xterm_rxvt_and_the_console() {
             ("\x1b[3@", "ctrl+shift+delete"),
             ("\x1b[[A", "f1"),
             ("\x1b[[E", "f5"),
+            ("\x1b[[5~", "pageUp"),
+            ("\x1b[[6~", "pageDown"),
+            ("\x1b[[5", ""),
+            ("\x1b[[7~", ""),
             ("\x1b[11~", "f1"),
             ("\x1bOP", "f1"),
             ("\x1bO5P", "ctrl+f1"),

@@ -56,6 +56,9 @@ fn sequences_and_controls_have_none() {
         ("\x1b_Ga=T;AAAA\x1b\\x", 1),
         ("\x1bP1$r0m\x1b\\x", 1),
         ("\x1b^pm\x1b\\\x1bXsos\x1b\\x", 1),
+        ("\x1b_Ga=T;AAAA\x07x", 1),
+        ("\u{9f}apc\x07x\u{9d}0;t\x07y", 2),
+        ("\x1bPtmux;\x07\x1b\\x", 1),
         ("\u{9b}31mred\u{9d}0;t\u{9c}", 3),
         ("\x1b7\x1b(B\x1b#8x", 1),
         ("\x1b[12", 0),
@@ -71,7 +74,7 @@ fn sequences_and_controls_have_none() {
 #[test]
 fn single_characters_are_as_wide_as_their_table_says() {
     let apart = |c: char| {
-        matches!(c, '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
+        matches!(c, '\u{a8fa}' | '\u{111c2}'..='\u{111c3}' | '\u{113d1}' | '\u{1193f}' | '\u{11941}' | '\u{11a84}'..='\u{11a89}' | '\u{11d46}' | '\u{11f02}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}'
         | '\u{d4e}' | '\u{17a4}' | '\u{17d8}' | '\u{2028}'..='\u{2029}' | '\u{2d7f}' | '\u{ff9e}'..='\u{ff9f}' | '\u{200b}'..='\u{200f}' | '\u{fff9}'..='\u{fffb}' | '\u{13430}'..='\u{1343f}')
     };
     let mut seen = 0;
@@ -81,6 +84,21 @@ fn single_characters_are_as_wide_as_their_table_says() {
         seen += 1;
     }
     assert!(seen > 1_000_000);
+}
+
+/// Letters that stand before a letter and join it in one cluster (a repha) are letters too.
+#[test]
+fn every_letter_takes_a_cell() {
+    let letters = regex::Regex::new(r"[\p{L}--\p{Default_Ignorable_Code_Point}]").unwrap();
+    // Vowels and final consonants of Hangul stand in the syllable that the first one opened.
+    let within_syllable = |c: char| matches!(c, '\u{1160}'..='\u{11ff}' | '\u{d7b0}'..='\u{d7ff}');
+    let none: Vec<String> = ('\0'..=char::MAX)
+        .filter(|c| !within_syllable(*c))
+        .map(String::from)
+        .filter(|text| letters.is_match(text) && visible_width(text, 3) == 0)
+        .map(|text| format!("U+{:04X}", text.chars().next().unwrap_or('\0') as u32))
+        .collect();
+    assert_eq!(none, Vec::<String>::new());
 }
 
 #[test]
@@ -113,7 +131,6 @@ fn wraps_at_words() {
     wraps("aaab c", 3, &["aaa", "b c"]);
     wraps("a\nb\r\nc\n", 5, &["a", "b", "c", ""]);
     wraps("  indented text", 10, &["  indented", "text"]);
-    wraps("   abc", 3, &["abc"]);
     wraps("  abcdef", 4, &["  ab", "cdef"]);
     wraps("界界界", 4, &["界界", "界"]);
     wraps("界a", 1, &["界", "a"]);
@@ -123,10 +140,28 @@ fn wraps_at_words() {
 }
 
 #[test]
+fn an_indent_survives() {
+    wraps("\tfoo bar", 8, &["\tfoo", "bar"]);
+    wraps("\thello world", 7, &["\thell", "o world"]);
+    wraps("   hello", 6, &["   hel", "lo"]);
+    wraps("\t\tfoo", 8, &["\t\tfo", "o"]);
+    wraps("a\n\tbcd", 5, &["a", "\tbc", "d"]);
+    wraps("\x1b[31m\thello", 6, &["\x1b[31m\thel", "\x1b[31mlo"]);
+    // It fills its line.
+    wraps("   abc", 3, &["   ", "abc"]);
+    wraps("\tabc", 3, &["\t", "abc"]);
+    wraps("\t\x1b[4mabc", 3, &["\t\x1b[4m\x1b[24m", "\x1b[4mabc\x1b[24m"]);
+    // No line can hold it.
+    wraps("\ta", 2, &["a"]);
+}
+
+#[test]
 fn wrapped_lines_open_and_close_what_is_active() {
     wraps("\x1b[31mone two\x1b[0m", 3, &["\x1b[31mone", "\x1b[31mtwo\x1b[0m"]);
     wraps("\x1b[38:2::1:2:3mone two", 3, &["\x1b[38:2::1:2:3mone", "\x1b[38:2::1:2:3mtwo"]);
     wraps("\x1b[4mone two\x1b[24m", 3, &["\x1b[4mone\x1b[24m", "\x1b[4mtwo\x1b[24m"]);
+    wraps("\x1b[9mone two\x1b[29m", 3, &["\x1b[9mone\x1b[29m", "\x1b[9mtwo\x1b[29m"]);
+    wraps("\x1b[4;9;53mab", 1, &["\x1b[4;9;53ma\x1b[24m\x1b[29m\x1b[55m", "\x1b[4;9;53mb\x1b[24m\x1b[29m\x1b[55m"]);
     wraps("\x1b[1;31mab\x1b[22mcd", 2, &["\x1b[1;31mab\x1b[22m", "\x1b[31mcd"]);
     wraps("\x1b]8;;u\x07one two\x1b]8;;\x07", 3, &["\x1b]8;;u\x07one\x1b]8;;\x07", "\x1b]8;;u\x07two\x1b]8;;\x07"]);
     wraps("\x1b]8;;u\x1b\\ab\nc", 3, &["\x1b]8;;u\x1b\\ab\x1b]8;;\x1b\\", "\x1b]8;;u\x1b\\c\x1b]8;;\x1b\\"]);

@@ -255,6 +255,13 @@ proptest! {
         prop_assert_eq!(units(&sinew_term::sanitize(&utf8)), plain(&text));
     }
 
+    #[test]
+    fn an_indent_survives_wrapping(indent in "[ \t]{0,4}", word in "[a-z]{1,9}( [a-z]{1,9}){0,3}", width in 1usize..30) {
+        let cells = sinew_term::visible_width(&indent, 3);
+        let lines = sinew_term::wrap(&format!("{indent}{word}"), width, 3);
+        prop_assert!(cells > width || lines[0].starts_with(&indent), "{lines:?}");
+    }
+
     /// Width 1 breaks wherever it may, so each line is one cluster, the same as the segmentation crate's.
     #[test]
     fn clusters_are_those_of_unicode(picks in prop::collection::vec(prop::sample::select(PIECES), 0..12), other: char) {

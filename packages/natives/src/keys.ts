@@ -147,7 +147,8 @@ function flag(call: string, value: boolean | null | undefined): boolean {
  *
  * @param data - One whole sequence, as a `StdinBuffer` gives it.
  * @param kittyActive - Whether the terminal took Kitty's keyboard protocol. Default false.
- * @returns `null` for a release, a modifier alone, mouse, focus, replies, and whatever is not understood.
+ * @returns `null` for a release, a modifier alone, mouse, focus, replies, and whatever is not understood; with Kitty's
+ *   protocol also for an ESC before a character, which is alt without it.
  * @throws TypeError for an argument of the wrong type.
  * @example
  * ```js
@@ -169,10 +170,11 @@ export function parseKey(data: string, kittyActive?: boolean): string | null {
 
 /**
  * Whether `data` is a press of the key `keyId`. Modifiers may stand in any order and case, `esc` and `return` are known.
- * A sequence that several keys send matches each; a key of another script also matches by its place on the keyboard.
+ * A sequence that several keys send matches each: where Kitty's protocol is off a tab is also `ctrl+i`, a line feed `ctrl+j`,
+ * a carriage return `ctrl+m` and 0x08 `ctrl+h`. A key of another script also matches by its place on the keyboard.
  *
  * @param kittyActive - Whether the terminal took Kitty's keyboard protocol. Default false.
- * @returns False also for an id that names no key.
+ * @returns False also for an id that names no key, and for all sequences for which {@link parseKey} gives `null`.
  * @throws TypeError for an argument of the wrong type.
  * @example
  * ```js

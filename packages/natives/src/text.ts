@@ -108,7 +108,8 @@ export function visibleWidth(text: string, tabWidth?: number): number {
  * inside a cluster or an escape sequence. A cluster wider than `width` stands alone.
  *
  * Each line opens again with the graphic state (SGR, as it was written) and the OSC 8 link that hold where it starts,
- * and ends underline and link at its end. `\n` and `\r\n` split; spaces at a break go.
+ * and ends underline, strikethrough, overline and link at its end. `\n` and `\r\n` split; spaces at a break go, but an
+ * indent stays: a word that does not fit beside it breaks.
  *
  * @param width - Cells of a line; 0 is read as 1.
  * @param tabWidth - Cells of a tab. Default 3.

@@ -43,8 +43,10 @@ impl Parameters {
 
 /// The body of a CSI sequence, its last byte included.
 pub(super) fn press(body: &[u8]) -> Option<Press> {
-    if let [b'[', letter] = body {
-        return Some(Press::of(find(CONSOLE, *letter)?));
+    if let [b'[', console @ ..] = body
+        && !console.is_empty()
+    {
+        return Some(Press::of(find(CONSOLE, console)?));
     }
     let (last, head) = body.split_last()?;
     match last {

@@ -144,6 +144,16 @@ impl Key {
         Some(Key { code: u32::from(code), modifiers: Modifiers::NONE }.held(modifiers))
     }
 
+    /// The key of a symbol or digit that is written without shift.
+    pub(crate) const fn symbol(byte: u8) -> Key {
+        Key { code: byte as u32, modifiers: Modifiers::NONE }
+    }
+
+    /// The key with ctrl and nothing else.
+    pub(crate) const fn ctrl(self) -> Key {
+        Key { code: self.code, modifiers: Modifiers::CTRL }
+    }
+
     pub(crate) fn held(mut self, modifiers: Modifiers) -> Key {
         self.modifiers |= modifiers;
         if u8::try_from(self.code).is_ok_and(|byte| SHIFTED.contains(&byte)) {

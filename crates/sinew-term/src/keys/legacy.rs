@@ -6,49 +6,50 @@ use super::{Press, csi};
 
 /// One byte.
 pub(super) fn byte(byte: u8, kitty: bool) -> Option<Press> {
-    let key = match byte {
-        b'\t' => Key::TAB,
-        b'\r' => Key::ENTER,
-        // With Kitty's protocol enter is CR or `CSI 13 u`: a line feed is what users map shift+enter to.
-        b'\n' if kitty => Key::ENTER.held(Modifiers::SHIFT),
-        b'\n' => Key::ENTER,
-        0x08 => Key::BACKSPACE.held(Modifiers::CTRL),
-        0x7F => Key::BACKSPACE,
-        0x1B => return escaped(&[], kitty),
-        0x01..=0x1A => Key::with(char::from(byte + 0x60), Modifiers::CTRL)?,
-        0x20..=0x7E => Key::of_char(char::from(byte))?,
-        _ => {
-            let (_, name, others) = CONTROLS.iter().find(|(control, ..)| *control == byte)?;
-            let key = |name: u8| Key::with(char::from(name), Modifiers::CTRL);
-            return Some(others.iter().filter_map(|name| key(*name)).fold(Press::of(key(*name)?), Press::with));
-        }
+    // With Kitty's protocol enter is CR or `CSI 13 u`: a line feed is what users map shift+enter to.
+    if kitty && byte == b'\n' {
+        return Some(Press::of(Key::ENTER.held(Modifiers::SHIFT)));
+    }
+    let Some((_, key, others)) = CONTROLS.iter().find(|(control, ..)| *control == byte) else {
+        return Some(Press::of(match byte {
+            0x01..=0x1A => Key::with(char::from(byte + 0x60), Modifiers::CTRL)?,
+            _ => Key::of_char(char::from(byte))?,
+        }));
     };
-    Some(Press::of(key))
+    // With Kitty's protocol ctrl and a letter has a sequence of its own: tab, enter, escape and backspace are themselves.
+    if kitty && !key.modifiers.contains(Modifiers::CTRL) {
+        return Some(Press::of(*key));
+    }
+    let others = others.iter().filter_map(|name| Key::with(char::from(*name), Modifiers::CTRL));
+    Some(others.fold(Press::of(*key), Press::with))
 }
 
 /// What follows ESC.
 pub(super) fn escaped(rest: &[u8], kitty: bool) -> Option<Press> {
     match rest {
-        [] => {
-            let escape = Press::of(Key::ESCAPE);
-            Some(if kitty { escape } else { escape.with(Key::with('[', Modifiers::CTRL)?) })
-        }
+        [] => byte(0x1B, kitty),
         [b'[', body @ ..] if !body.is_empty() => csi::press(body),
         [b'O', body @ ..] if !body.is_empty() => ss3(body),
         [0x1B, b'[' | b'O', _, ..] => Some(escaped(&rest[1..], kitty)?.plus(Modifiers::ALT)),
-        [0x1B] if !kitty => {
+        // Backspace and enter are the keys that both modes send in this form.
+        [control @ (0x08 | 0x7F | b'\r' | b'\n')] => {
+            let plain = if matches!(control, 0x08 | 0x7F) { Key::BACKSPACE } else { Key::ENTER };
+            let press = Press::of(plain.held(Modifiers::ALT));
+            Some(if kitty { press } else { press.and(byte(*control, false)?.plus(Modifiers::ALT)) })
+        }
+        // With Kitty's protocol alt comes as `CSI u`.
+        _ if kitty => None,
+        [0x1B] => {
             let both = Modifiers::CTRL | Modifiers::ALT;
             Some(Press::of(Key::with('[', both)?).with(Key::ESCAPE.held(Modifiers::ALT)).with(Key::ESCAPE.held(both)))
         }
         [0x1B, ..] => None,
-        [0x08 | 0x7F] => Some(Press::of(Key::BACKSPACE.held(Modifiers::ALT))),
-        [b'\r' | b'\n'] => Some(Press::of(Key::ENTER.held(Modifiers::ALT))),
-        _ => alt(rest, kitty),
+        _ => alt(rest),
     }
 }
 
 /// ESC and a character: the character with alt.
-fn alt(rest: &[u8], kitty: bool) -> Option<Press> {
+fn alt(rest: &[u8]) -> Option<Press> {
     let text = std::str::from_utf8(rest).ok()?;
     let mut chars = text.chars();
     let c = chars.next().filter(|_| chars.next().is_none())?;
@@ -56,18 +57,13 @@ fn alt(rest: &[u8], kitty: bool) -> Option<Press> {
         Ok(code @ 0..=0x7F) => byte(code, false)?,
         _ => Press::of(Key::of_char(c)?),
     };
-    let mut press = plain.plus(Modifiers::ALT);
+    let press = plain.plus(Modifiers::ALT);
     // Terminals of macOS send these for option and an arrow.
-    let arrow = match c {
-        'B' => Some(Key::LEFT),
-        'F' => Some(Key::RIGHT),
-        _ => None,
-    };
-    if let (Some(arrow), false) = (arrow, kitty) {
-        press = Press::of(arrow.held(Modifiers::ALT)).with(press.key);
+    match c {
+        'B' => Some(Press::of(Key::LEFT.held(Modifiers::ALT)).and(press)),
+        'F' => Some(Press::of(Key::RIGHT.held(Modifiers::ALT)).and(press)),
+        _ => Some(press),
     }
-    press.loose = kitty;
-    Some(press)
 }
 
 /// What follows `ESC O`: a letter, with older xterms after a modifier.

@@ -21,9 +21,16 @@ pub(super) const LETTERS: &[(u8, Key)] = &[
 pub(super) const SMALL_LETTERS: &[(u8, Key)] =
     &[(b'a', Key::UP), (b'b', Key::DOWN), (b'c', Key::RIGHT), (b'd', Key::LEFT), (b'e', Key::CLEAR)];
 
-/// The Linux console: `CSI [ <letter>`.
-pub(super) const CONSOLE: &[(u8, Key)] =
-    &[(b'A', Key::F1), (b'B', Key::F2), (b'C', Key::F3), (b'D', Key::F4), (b'E', Key::F5)];
+/// `CSI [ <letter>` of the Linux console, and the two keys that some terminals send as `CSI [ <number> ~`.
+pub(super) const CONSOLE: &[(&[u8], Key)] = &[
+    (b"A", Key::F1),
+    (b"B", Key::F2),
+    (b"C", Key::F3),
+    (b"D", Key::F4),
+    (b"E", Key::F5),
+    (b"5~", Key::PAGE_UP),
+    (b"6~", Key::PAGE_DOWN),
+];
 
 /// `CSI <number> ~`, and with rxvt's ends `^`, `$`, `@`.
 pub(super) const NUMBERS: &[(u32, Key)] = &[
@@ -167,9 +174,20 @@ pub(super) const VIRTUAL: &[(u32, Key)] = &[
     (93, Key::MENU),
 ];
 
-/// Control bytes that are no letters: the key, and the other keys that send the same byte.
-pub(super) const CONTROLS: &[(u8, u8, &[u8])] =
-    &[(0x00, b' ', b"@2"), (0x1C, b'\\', b"4"), (0x1D, b']', b"5"), (0x1E, b'6', b"^"), (0x1F, b'-', b"_/7")];
+/// Control bytes that are not `ctrl` and a letter alone: the key, and the characters that send the same byte with ctrl.
+pub(super) const CONTROLS: &[(u8, Key, &[u8])] = &[
+    (0x00, Key::SPACE.ctrl(), b"@2"),
+    (0x08, Key::BACKSPACE.ctrl(), b"h"),
+    (b'\t', Key::TAB, b"i"),
+    (b'\n', Key::ENTER, b"j"),
+    (b'\r', Key::ENTER, b"m"),
+    (0x1B, Key::ESCAPE, b"[3"),
+    (0x1C, Key::symbol(b'\\').ctrl(), b"4"),
+    (0x1D, Key::symbol(b']').ctrl(), b"5"),
+    (0x1E, Key::symbol(b'6').ctrl(), b"^"),
+    (0x1F, Key::symbol(b'-').ctrl(), b"_/7"),
+    (0x7F, Key::BACKSPACE, b"?8"),
+];
 
 /// The value that a table holds for `name`.
 pub(super) fn find<N: PartialEq, V: Copy>(table: &[(N, V)], name: N) -> Option<V> {

@@ -25,15 +25,17 @@ pub(crate) fn scan<U: Unit>(text: &[U], at: usize) -> (usize, Kind) {
     if let Some((code, length)) = U::c1(text, at) {
         return match code {
             0x9B => csi(text, at + length),
-            0x9D => control_string(text, at + length, true),
-            _ => control_string(text, at + length, false),
+            0x9D => control_string(text, at + length, Control::Osc),
+            0x9F => control_string(text, at + length, Control::Apc),
+            _ => control_string(text, at + length, Control::Other),
         };
     }
     match text.get(at + 1).map(|unit| unit.code()) {
         Some(0x5B) => csi(text, at + 2),
-        Some(0x5D) => control_string(text, at + 2, true),
-        // P, X, ^ and _: DCS, SOS, PM and APC.
-        Some(0x50 | 0x58 | 0x5E | 0x5F) => control_string(text, at + 2, false),
+        Some(0x5D) => control_string(text, at + 2, Control::Osc),
+        Some(0x5F) => control_string(text, at + 2, Control::Apc),
+        // P, X and ^: DCS, SOS and PM.
+        Some(0x50 | 0x58 | 0x5E) => control_string(text, at + 2, Control::Other),
         Some(0x20..=0x2F) => intermediates(text, at + 2),
         Some(0x30..=0x7E) => (at + 2, Kind::Plain),
         _ => (at + 1, Kind::Broken),
@@ -63,21 +65,32 @@ fn intermediates<U: Unit>(text: &[U], from: usize) -> (usize, Kind) {
     if last { (at + 1, Kind::Plain) } else { (at, Kind::Broken) }
 }
 
-fn control_string<U: Unit>(text: &[U], from: usize, osc: bool) -> (usize, Kind) {
+/// What kind of control string it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Control {
+    /// May end at a bell, and may hold a link.
+    Osc,
+    /// May end at a bell.
+    Apc,
+    /// Ends at its terminator alone: what is passed on in it may hold a bell.
+    Other,
+}
+
+fn control_string<U: Unit>(text: &[U], from: usize, control: Control) -> (usize, Kind) {
     let mut at = from;
     while let Some(unit) = text.get(at) {
         match unit.code() {
             0x1B => {
                 let whole = text.get(at + 1).is_some_and(|next| next.code() == 0x5C);
-                return if whole { (at + 2, string_kind(text, from, at, osc)) } else { (at, Kind::Broken) };
+                return if whole { (at + 2, string_kind(text, from, at, control)) } else { (at, Kind::Broken) };
             }
-            0x07 if osc => return (at + 1, string_kind(text, from, at, osc)),
+            0x07 if control != Control::Other => return (at + 1, string_kind(text, from, at, control)),
             0x18 | 0x1A => return (at + 1, Kind::Plain),
             // Also a terminator further on would not help: what is cut out of the text may not contain it.
             0x0A => return (at, Kind::Broken),
             0x00..=0x7F => {}
             _ => match U::c1(text, at) {
-                Some((0x9C, length)) => return (at + length, string_kind(text, from, at, osc)),
+                Some((0x9C, length)) => return (at + length, string_kind(text, from, at, control)),
                 Some(_) => return (at, Kind::Broken),
                 None => {}
             },
@@ -87,9 +100,9 @@ fn control_string<U: Unit>(text: &[U], from: usize, osc: bool) -> (usize, Kind) 
     (at, Kind::Broken)
 }
 
-fn string_kind<U: Unit>(text: &[U], from: usize, to: usize, osc: bool) -> Kind {
+fn string_kind<U: Unit>(text: &[U], from: usize, to: usize, control: Control) -> Kind {
     let payload = &text[from..to];
-    if !osc || payload.len() < 3 || payload[0].code() != 0x38 || payload[1].code() != 0x3B {
+    if control != Control::Osc || payload.len() < 3 || payload[0].code() != 0x38 || payload[1].code() != 0x3B {
         return Kind::Plain;
     }
     match payload[2..].iter().position(|unit| unit.code() == 0x3B) {

@@ -162,10 +162,12 @@ impl Style {
         self.close_link(text, out);
     }
 
-    /// Writes what must not run on to the edge of the screen: the end of underline and link.
+    /// Writes what must not run on to the edge of the screen: the end of lines under, through and over the text, and of
+    /// the link.
     pub(crate) fn close_line<U: Unit>(&self, text: &[U], out: &mut Vec<U>) {
-        if self.set & 1 << UNDERLINE != 0 {
-            push(out, b"\x1b[24m");
+        let lines: [(usize, &[u8]); 3] = [(UNDERLINE, b"\x1b[24m"), (STRIKE, b"\x1b[29m"), (OVERLINE, b"\x1b[55m")];
+        for (_, end) in lines.iter().filter(|(slot, _)| self.set & 1 << slot != 0) {
+            push(out, end);
         }
         self.close_link(text, out);
     }

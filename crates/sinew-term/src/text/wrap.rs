@@ -41,9 +41,8 @@ pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Vec<U> {
 struct Gap {
     /// Where it starts in the output.
     start: usize,
-    /// Where the word behind it starts: in the output, in the text, and its column.
+    /// Where the word behind it starts in the output, and its column.
     word: usize,
-    word_text: usize,
     word_col: usize,
     /// Nothing but this gap stands before the word.
     indent: bool,
@@ -83,7 +82,7 @@ impl<U: Unit> Wrapper<'_, U> {
             }
             let run = word_run(self.text, at, self.width.saturating_sub(self.col));
             if run > 0 {
-                self.begin_word(at);
+                self.begin_word();
                 self.out.extend_from_slice(&self.text[at..at + run]);
                 self.col += run;
                 at += run;
@@ -131,7 +130,7 @@ impl<U: Unit> Wrapper<'_, U> {
             Item::Escape { end, kind } => {
                 // What is neither style nor link must survive a break: it belongs to the word.
                 if matches!(kind, Kind::Plain | Kind::Broken) {
-                    self.begin_word(at);
+                    self.begin_word();
                 }
                 self.style.apply(self.text, at, end, kind);
                 self.out.extend_from_slice(&self.text[at..end]);
@@ -139,7 +138,7 @@ impl<U: Unit> Wrapper<'_, U> {
             }
             Item::Control { end } => {
                 if !is_line_end(self.text, at) {
-                    self.begin_word(at);
+                    self.begin_word();
                     self.out.extend_from_slice(&self.text[at..end]);
                 }
                 end
@@ -156,7 +155,7 @@ impl<U: Unit> Wrapper<'_, U> {
         if !self.in_gap {
             self.in_gap = true;
             let start = self.out.len();
-            self.gap = Some(Gap { start, word: start, word_text: at, word_col: self.col, indent: !self.content });
+            self.gap = Some(Gap { start, word: start, word_col: self.col, indent: !self.content });
             copy_style(&mut self.gap_style, &self.style);
         }
         if self.col.saturating_add(width) <= self.width {
@@ -168,26 +167,24 @@ impl<U: Unit> Wrapper<'_, U> {
         }
     }
 
-    fn begin_word(&mut self, at: usize) {
+    fn begin_word(&mut self) {
         self.content = true;
         if !self.in_gap {
             return;
         }
         self.in_gap = false;
         if let Some(gap) = &mut self.gap {
-            (gap.word, gap.word_text, gap.word_col) = (self.out.len(), at, self.col);
+            (gap.word, gap.word_col) = (self.out.len(), self.col);
             copy_style(&mut self.word_style, &self.style);
         }
     }
 
     fn cluster(&mut self, at: usize, end: usize, width: usize, inner: bool) {
-        self.begin_word(at);
+        self.begin_word();
         while width > 0 && self.col > 0 && self.col.saturating_add(width) > self.width {
             match self.gap.take() {
-                Some(gap) if !(gap.indent && gap.word_col < self.width && self.is_long(gap.word_text)) => {
-                    self.break_at(gap);
-                }
-                // No line can hold this word: it breaks here, and an indent before it stays.
+                Some(gap) if !gap.indent || gap.word_col >= self.width => self.break_at(gap),
+                // No line can hold this word, or none beside its indent, which stays: it breaks here.
                 _ => {
                     self.end_here();
                     self.content = true;
@@ -201,16 +198,18 @@ impl<U: Unit> Wrapper<'_, U> {
         self.col = self.col.saturating_add(width);
     }
 
-    /// Moves the word behind the gap to a new line. An indent alone is no line: it goes.
+    /// Moves the word behind the gap to a new line. The gap goes; an indent stays, as a line.
     fn break_at(&mut self, gap: Gap) {
         let mut moved = std::mem::take(&mut self.moved);
         moved.clear();
         moved.extend_from_slice(&self.out[gap.word..]);
-        if gap.indent {
+        if gap.indent && gap.word == gap.start {
+            // No blank of the indent fits: what was there of the line is no line.
             self.out.truncate(self.line);
         } else {
-            self.out.truncate(gap.start);
-            self.gap_style.close_line(self.text, &mut self.out);
+            let (end, style) = if gap.indent { (gap.word, &self.word_style) } else { (gap.start, &self.gap_style) };
+            self.out.truncate(end);
+            style.close_line(self.text, &mut self.out);
             self.out.push(U::ascii(b'\n'));
         }
         let style = std::mem::replace(&mut self.word_style, Style::PLAIN);
@@ -242,20 +241,6 @@ impl<U: Unit> Wrapper<'_, U> {
             style.open(self.text, &mut self.out);
             self.budget = self.budget.saturating_sub(self.out.len() - self.line);
         }
-    }
-
-    /// Whether the word that starts at `at` in the text is wider than a line.
-    fn is_long(&self, mut at: usize) -> bool {
-        let mut cells = 0usize;
-        while at < self.text.len() && cells <= self.width {
-            match item(self.text, at, self.tab) {
-                Item::Newline { .. } => break,
-                Item::Cluster { end, .. } if is_gap(self.text, at, end) => break,
-                Item::Cluster { end, width, .. } => (at, cells) = (end, cells.saturating_add(width)),
-                Item::Escape { end, .. } | Item::Control { end } => at = end,
-            }
-        }
-        cells > self.width
     }
 }
 
