@@ -16,6 +16,12 @@ pub enum ErrorCode {
     InvalidState,
     /// A file, folder or program that does not exist.
     NotFound,
+    /// A path goes on behind a file, or a folder was asked for and there is a file.
+    NotADirectory,
+    /// Links that lead in a circle, or too many of them in one path.
+    TooManyLinks,
+    /// A path or name that is longer than the system takes.
+    NameTooLong,
     /// The system refused access.
     PermissionDenied,
     /// Input that is not what it says it is: a broken picture, a torn file.
@@ -43,6 +49,9 @@ impl ErrorCode {
             ErrorCode::InvalidType => "ERR_INVALID_ARG_TYPE",
             ErrorCode::InvalidState => "ERR_INVALID_STATE",
             ErrorCode::NotFound => "ENOENT",
+            ErrorCode::NotADirectory => "ENOTDIR",
+            ErrorCode::TooManyLinks => "ELOOP",
+            ErrorCode::NameTooLong => "ENAMETOOLONG",
             ErrorCode::PermissionDenied => "EACCES",
             ErrorCode::InvalidData => "ERR_INVALID_DATA",
             ErrorCode::LimitExceeded => "ERR_OUT_OF_RANGE",
@@ -79,7 +88,12 @@ impl Error {
     pub fn io(what: impl fmt::Display, cause: &std::io::Error) -> Error {
         use std::io::ErrorKind;
         let code = match cause.kind() {
+            _ if is_loop(cause) => ErrorCode::TooManyLinks,
             ErrorKind::NotFound => ErrorCode::NotFound,
+            ErrorKind::NotADirectory => ErrorCode::NotADirectory,
+            ErrorKind::InvalidFilename => ErrorCode::NameTooLong,
+            // A path with a NUL byte, say, which never reaches the system.
+            ErrorKind::InvalidInput => ErrorCode::InvalidArgument,
             ErrorKind::PermissionDenied => ErrorCode::PermissionDenied,
             ErrorKind::TimedOut => ErrorCode::TimedOut,
             ErrorKind::Unsupported => ErrorCode::Unsupported,
@@ -118,6 +132,18 @@ impl Error {
         }
         self
     }
+}
+
+/// Whether links led in a circle: the standard library has no stable name for it.
+fn is_loop(cause: &std::io::Error) -> bool {
+    let number = if cfg!(target_os = "macos") {
+        62
+    } else if cfg!(windows) {
+        1921
+    } else {
+        40
+    };
+    cause.raw_os_error() == Some(number)
 }
 
 /// The system's words without Rust's "(os error 2)".

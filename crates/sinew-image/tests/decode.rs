@@ -83,6 +83,29 @@ fn gif_keeps_few_colours_and_holes() {
 }
 
 #[test]
+fn what_lies_outside_of_the_canvas_of_a_gif_is_cut() {
+    let (canvas_width, canvas_height) = (3u16, 2u16);
+    for (left, top, width, height) in (0..5 * 4 * 5 * 4u16).map(|n| (n % 5, n / 5 % 4, n / 20 % 5 + 1, n / 100 + 1)) {
+        let mut file = Vec::new();
+        let palette = [9, 9, 9, 255, 0, 0, 0, 255, 0, 0, 0, 255];
+        let mut encoder = gif::Encoder::new(&mut file, canvas_width, canvas_height, &palette).unwrap();
+        let pixel = |x: u16, y: u16| u8::try_from((x + 2 * y) % 4).unwrap();
+        let buffer = (0..height).flat_map(|y| (0..width).map(move |x| pixel(x, y))).collect::<Vec<u8>>().into();
+        encoder.write_frame(&gif::Frame { left, top, width, height, buffer, ..gif::Frame::default() }).unwrap();
+        drop(encoder);
+        let shown = |x: u16, y: u16| {
+            let inside = (left..left + width).contains(&x) && (top..top + height).contains(&y);
+            let index = if inside { usize::from(pixel(x - left, y - top)) } else { 0 };
+            [palette[index * 3], palette[index * 3 + 1], palette[index * 3 + 2], if inside { 255 } else { 0 }]
+        };
+        let expect: Vec<u8> =
+            (0..canvas_height).flat_map(|y| (0..canvas_width).flat_map(move |x| shown(x, y))).collect();
+        let found = decode(&file, &never()).unwrap_or_else(|error| panic!("{width}×{height} at {left},{top}: {error}"));
+        assert_eq!(found.to_rgba(), expect, "{width}×{height} at {left},{top}");
+    }
+}
+
+#[test]
 fn a_gif_frame_smaller_than_its_canvas_stands_where_it_says() {
     let mut file = Vec::new();
     let mut encoder = gif::Encoder::new(&mut file, 3, 2, &[0, 0, 255, 255, 0, 0]).unwrap();

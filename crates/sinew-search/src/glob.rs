@@ -196,8 +196,8 @@ fn run(
     mut on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
 ) -> Result<GlobResult> {
     cancel.check()?;
-    let pattern = below(&options.pattern, &options.path);
-    let matcher = Matcher::new(&pattern, options);
+    let roots = roots(&options.path);
+    let matcher = Matcher::new(&below(&options.pattern, &roots), &roots, options);
     let named = |name: &str| matcher.globs.as_ref().is_ok_and(|globs| globs.names(name));
     let scan_options = ScanOptions {
         hidden: options.hidden || matcher.names_dot,
@@ -231,21 +231,24 @@ fn run(
     Ok(GlobResult { limit_reached: total_matches > rows.len(), scan, rows, total_matches, warnings, given })
 }
 
-/// An absolute pattern without the searched folder at its start.
-fn below<'a>(pattern: &'a str, path: &Path) -> Cow<'a, str> {
-    if !Path::new(pattern).is_absolute() {
-        return Cow::Borrowed(pattern);
-    }
-    let canonical = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    for root in [path, &canonical] {
-        if let Some(rest) = pattern.strip_prefix(&*root.to_string_lossy())
-            && (rest.starts_with('/') || rest.is_empty() || root.as_os_str().as_encoded_bytes().ends_with(b"/"))
-        {
-            // What is left has a `/` before it: it is no pattern for any depth.
-            return Cow::Owned(format!("/{}", rest.trim_start_matches('/')));
-        }
-    }
-    Cow::Borrowed(pattern)
+/// The absolute paths of the searched folder: as given, and with its links resolved.
+fn roots(path: &Path) -> Vec<String> {
+    let paths = [std::path::absolute(path), std::fs::canonicalize(path)];
+    let text = |path: PathBuf| {
+        let path = path.to_string_lossy();
+        if cfg!(windows) { path.replace('\\', "/") } else { path.into_owned() }
+    };
+    paths.into_iter().flatten().map(text).collect()
+}
+
+/// A pattern that begins with one of `roots`, without it: a path may hold what separates globs.
+fn below<'a>(pattern: &'a str, roots: &[String]) -> Cow<'a, str> {
+    let inside = roots.iter().find_map(|root| {
+        let rest = pattern.strip_prefix(root.trim_end_matches('/'))?;
+        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
+    });
+    // `./` says that it is no pattern for any depth.
+    inside.map_or(Cow::Borrowed(pattern), |rest| Cow::Owned(format!("./{rest}")))
 }
 
 struct Matcher {
@@ -257,9 +260,9 @@ struct Matcher {
 }
 
 impl Matcher {
-    fn new(pattern: &str, options: &GlobOptions) -> Matcher {
+    fn new(pattern: &str, roots: &[String], options: &GlobOptions) -> Matcher {
         let syntax = GlobSyntax { any_depth: options.recursive, dot: true };
-        let globs = GlobSet::new(pattern, syntax);
+        let globs = GlobSet::below(pattern, syntax, roots);
         let plain = pattern.trim_start_matches("./").trim_start_matches('/');
         let special = plain.contains(['*', '?', '[', ']', '{', '}', '!', ',', '\\']);
         let literal_dot = plain.starts_with('.') || plain.contains("/.");

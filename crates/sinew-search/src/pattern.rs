@@ -28,6 +28,10 @@ impl Size {
 const REPAIRS: usize = 64;
 /// How much of a pattern an error quotes, in characters.
 const QUOTED: usize = 80;
+/// What may be done about a regular expression that is none, where the search has an option `literal`.
+const ESCAPE_OR_LITERAL: &str = " (escape it with \\, or set literal: true to search the text as it is)";
+/// The same where it has not.
+const ESCAPE: &str = " (escape it with \\)";
 
 /// What decides how a pattern is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -75,7 +79,8 @@ impl Pattern {
             }
             built => built.map(|matcher| (matcher, LineTerminator::crlf())),
         };
-        let ((matcher, terminator), warning) = repaired(pattern, syntax.literal, crlf)?;
+        let way_out = (!syntax.literal).then_some(ESCAPE_OR_LITERAL);
+        let ((matcher, terminator), warning) = repaired(pattern, way_out, crlf)?;
         Ok(Pattern { matcher, terminator, warning })
     }
 
@@ -90,7 +95,7 @@ impl Pattern {
             builder.multi_line(multiline).crlf(multiline).line_terminator(None);
             builder.build(pattern)
         };
-        let (matcher, warning) = repaired(pattern, false, build)?;
+        let (matcher, warning) = repaired(pattern, Some(ESCAPE), build)?;
         Ok(Pattern { matcher, terminator: LineTerminator::default(), warning })
     }
 }
@@ -108,14 +113,18 @@ fn builder(literal: bool, ignore_case: bool, size: Size) -> RegexMatcherBuilder 
 
 type Built<T> = std::result::Result<T, grep_regex::Error>;
 
-/// Builds `pattern`, and where its braces are in the way the repaired one, with a warning.
-fn repaired<T>(pattern: &str, literal: bool, build: impl Fn(&str) -> Built<T>) -> Result<(T, Option<String>)> {
+/// Builds `pattern`, and where its braces are in the way the repaired one, with a warning. `way_out` is what may be done
+/// about one that is no regular expression; without it the pattern is text.
+fn repaired<T>(pattern: &str, way_out: Option<&str>, build: impl Fn(&str) -> Built<T>) -> Result<(T, Option<String>)> {
+    let refused = |built: &str, error: &grep_regex::Error| refuse(pattern, built, way_out.unwrap_or(""), error);
     let error = match build(pattern) {
         Ok(built) => return Ok((built, None)),
         Err(error) => error,
     };
-    if !literal && let Some(repaired) = escape_braces(pattern) {
-        let built = build(&repaired).map_err(|error| refuse(pattern, &repaired, literal, &error))?;
+    if way_out.is_some()
+        && let Some(repaired) = escape_braces(pattern)
+    {
+        let built = build(&repaired).map_err(|error| refused(&repaired, &error))?;
         let warning = format!(
             "pattern {} is not a valid regex; its braces were taken literally: {}",
             quote(pattern),
@@ -123,7 +132,7 @@ fn repaired<T>(pattern: &str, literal: bool, build: impl Fn(&str) -> Built<T>) -
         );
         return Ok((built, Some(warning)));
     }
-    Err(refuse(pattern, pattern, literal, &error))
+    Err(refused(pattern, &error))
 }
 
 /// The pattern with each `{` escaped that the parser cannot read as a repetition, if that makes it valid.
@@ -167,7 +176,7 @@ fn fault(pattern: &str) -> Option<ast::Error> {
 }
 
 /// The error for a `pattern` that `error` keeps from being built; `built` is what the builder saw.
-fn refuse(pattern: &str, built: &str, literal: bool, error: &grep_regex::Error) -> Error {
+fn refuse(pattern: &str, built: &str, way_out: &str, error: &grep_regex::Error) -> Error {
     use grep_regex::ErrorKind as Kind;
     match error.kind() {
         Kind::NotAllowed(what) => Error::invalid(format!(
@@ -191,8 +200,6 @@ fn refuse(pattern: &str, built: &str, literal: bool, error: &grep_regex::Error) 
                 Kind::Regex(text) => text.lines().last().unwrap_or(text).trim_start_matches("error: ").to_string(),
                 other => format!("{other:?}"),
             });
-            let way_out =
-                if literal { "" } else { " (escape it with \\, or set literal: true to search the text as it is)" };
             Error::invalid(format!("invalid regex {}: {reason}{way_out}", quote(pattern)))
         }
     }
@@ -310,6 +317,18 @@ mod tests {
             r"\p{Foo}",
             &format!("invalid regex \"\\p{{Foo}}\": Unicode property not found at character 1 ('\\\\') {way_out}"),
         );
+    }
+
+    #[test]
+    fn an_error_names_no_option_that_the_call_lacks() {
+        for pattern in ["a(b", "[", r"\p{Foo}", "x{3,2}", "a(?=b)", "a\nb(", r"a\x00b(", "(?:\\w{1000}){1000}"] {
+            let error = Pattern::text(pattern, false, false, Size::WHOLE).map(drop).unwrap_err();
+            for option in ["literal", "multiline"] {
+                assert!(!error.message().contains(option), "{error}");
+            }
+        }
+        let error = Pattern::text("a(b", false, false, Size::WHOLE).map(drop).unwrap_err();
+        assert_eq!(error.message(), r#"invalid regex "a(b": unclosed group at character 2 ('(') (escape it with \)"#);
     }
 
     #[test]

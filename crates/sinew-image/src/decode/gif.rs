@@ -1,4 +1,4 @@
-//! GIF: the first frame, on the canvas that the file states.
+//! GIF: the first frame, on the canvas that the file states. What of it lies outside of the canvas is cut.
 
 use std::io::Cursor;
 
@@ -24,8 +24,7 @@ pub(super) fn decode(bytes: &[u8], cancel: &Cancel) -> Result<(Picture, Orientat
     cancel.check()?;
     decoder.read_into_buffer(&mut pixels).map_err(|cause| broken("GIF", cause))?;
     cancel.check()?;
-    // A frame as large as the canvas lies at its corner: the decoder has refused one that reaches beyond.
-    let samples = if size == width as usize * height as usize * 4 {
+    let samples = if (left, top) == (0, 0) && (frame_width, size) == (width as usize, (width * height) as usize * 4) {
         pixels
     } else {
         let mut samples = canvas(width, height, Channels::Rgba)?;
@@ -33,9 +32,11 @@ pub(super) fn decode(bytes: &[u8], cancel: &Cancel) -> Result<(Picture, Orientat
         for pixel in samples.as_chunks_mut::<4>().0 {
             *pixel = background;
         }
-        let rows = samples.chunks_exact_mut(width as usize * 4).skip(top);
+        // What lies outside of the canvas is cut, as browsers do.
+        let columns = frame_width.min((width as usize).saturating_sub(left)) * 4;
+        let rows = samples.chunks_exact_mut(width as usize * 4).skip(top).filter(|_| columns > 0);
         for (to, from) in rows.zip(pixels.chunks_exact(frame_width * 4)) {
-            to[left * 4..(left + frame_width) * 4].copy_from_slice(from);
+            to[left * 4..][..columns].copy_from_slice(&from[..columns]);
         }
         samples
     };
@@ -53,7 +54,6 @@ fn open(bytes: &[u8]) -> Result<gif::Decoder<Cursor<&[u8]>>> {
     }
     let mut options = DecodeOptions::new();
     options.set_color_output(ColorOutput::RGBA);
-    options.check_frame_consistency(true);
     options.set_memory_limit(
         std::num::NonZeroU64::new(MAX_BYTES as u64).map_or(MemoryLimit::Unlimited, MemoryLimit::Bytes),
     );

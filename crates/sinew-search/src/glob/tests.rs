@@ -58,6 +58,34 @@ fn a_pattern_finds_at_any_depth_unless_told_otherwise() {
 fn absolute_patterns_below_the_root_are_taken() {
     check("ROOT/src/*.ts", plain, &["src/a.ts"]);
     check("ROOT/*.ts", plain, &[]);
+    check("ROOT/src/*.ts,ROOT/app/page.tsx", plain, &["app/page.tsx", "src/a.ts"]);
+    check("{ROOT/src,ROOT/app}/[a-p]*.{ts,tsx},!ROOT/src/a.ts", plain, &["app/page.tsx"]);
+    check("ROOT/app/[id].tsx", plain, &["app/[id].tsx"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn absolute_patterns_elsewhere_are_refused() {
+    let tree = tree();
+    let beside = tree.path().join("src");
+    let root = tree.path().to_string_lossy();
+    let list = format!("*.ts,{root}/README.md");
+    for pattern in ["/no/such/*.ts", "/*.ts", &format!("{root}/*.md"), &format!("{root}/srcs/a.ts"), &list] {
+        let error = run(&GlobOptions::new(&beside, pattern)).expect_err(pattern);
+        assert_eq!(error.code(), sinew_base::ErrorCode::InvalidArgument, "{pattern}");
+        assert!(error.message().contains("outside") && error.message().contains("glob: "), "{pattern}: {error}");
+    }
+    let odd = tree.path().join("a,{b}[c]");
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::write(odd.join("x.ts"), "").unwrap();
+    let inside = GlobOptions::new(&odd, format!("{}/*.ts", odd.to_string_lossy()));
+    assert_eq!(paths(&run(&inside).unwrap()), ["x.ts"]);
+    let link = tree.path().join("link");
+    std::os::unix::fs::symlink(&odd, &link).unwrap();
+    for named in [&odd, &link] {
+        let options = GlobOptions::new(&link, format!("{}/*.ts", named.to_string_lossy()));
+        assert_eq!(paths(&run(&options).unwrap()), ["x.ts"]);
+    }
 }
 
 #[test]

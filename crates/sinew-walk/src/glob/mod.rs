@@ -4,6 +4,8 @@ mod braces;
 #[cfg(test)]
 mod tests;
 
+use std::path::Path;
+
 use sinew_base::{Error, Result};
 
 use crate::pattern::{self, Dialect, Form, Piece};
@@ -56,13 +58,23 @@ impl GlobSet {
     /// With [`sinew_base::ErrorCode::InvalidArgument`] for a pattern that means nothing (`[a`), leaves the root
     /// (`../x`), has more than 1,024 alternatives, or for a list longer than 16 KiB.
     pub fn new(patterns: &str, syntax: GlobSyntax) -> Result<GlobSet> {
+        GlobSet::below(patterns, syntax, &[])
+    }
+
+    /// The same for the folder that has one of the absolute paths `roots`: a glob that begins with one of them is from
+    /// there, and any other absolute one is an error, since nothing below the folder can match it. Without `roots` a
+    /// leading `/` means the folder.
+    ///
+    /// # Errors
+    /// As [`GlobSet::new`], and for an absolute glob outside of `roots`.
+    pub fn below(patterns: &str, syntax: GlobSyntax, roots: &[String]) -> Result<GlobSet> {
         if patterns.len() > LONGEST {
             return Err(invalid(patterns, format!("it is longer than {} KiB", LONGEST >> 10)));
         }
         let mut rules = Vec::new();
         let whole = if cfg!(windows) { patterns.replace('\\', "/") } else { patterns.to_string() };
         for part in braces::split(&whole) {
-            rules.push(Rule::new(part, syntax)?);
+            rules.push(Rule::new(part, syntax, roots)?);
         }
         if rules.is_empty() {
             return Err(invalid(patterns, "it is empty; `*` matches every name"));
@@ -118,18 +130,30 @@ impl GlobSet {
 }
 
 impl Rule {
-    fn new(part: &str, syntax: GlobSyntax) -> Result<Rule> {
+    fn new(part: &str, syntax: GlobSyntax, roots: &[String]) -> Result<Rule> {
         let (negated, body) = part.strip_prefix('!').map_or((false, part), |rest| (true, rest));
         if body.is_empty() {
             return Err(invalid(part, "nothing follows the `!`; write `\\!` for the mark itself"));
         }
-        if let Some(mark) = braces::extended(body) {
+        // With its mark: `!(a|b)` is an extended pattern too.
+        if let Some(mark) = braces::extended(part) {
             return Err(invalid(part, format!("`{mark}(…|…)` is not supported; write `{{…,…}}`")));
         }
+        // Before braces are read: the path of the folder may have some too.
+        let (given, absolute) = strip_root(body, roots).map_or((body, false), |rest| (rest, true));
         let mut rule = Rule { negated, folders_only: false, alternatives: Vec::new() };
-        for text in braces::expand(body).map_err(|why| invalid(part, why))? {
-            let from_root = text.starts_with('/') || text.starts_with("./");
+        for text in braces::expand(given).map_err(|why| invalid(part, why))? {
             let mut text = text.as_str();
+            if !absolute && is_absolute(text) && !roots.is_empty() {
+                text = strip_root(text, roots).ok_or_else(|| {
+                    let root = roots.first().map_or("", String::as_str);
+                    invalid(
+                        part,
+                        format!("it lies outside of {root:?}, the searched folder; search that folder instead"),
+                    )
+                })?;
+            }
+            let from_root = absolute || text.starts_with('/') || text.starts_with("./");
             while let Some(rest) = text.strip_prefix("./").or_else(|| text.strip_prefix('/')) {
                 text = rest;
             }
@@ -166,6 +190,21 @@ impl Rule {
     fn names_one(&self, path: &[u8], dot: bool) -> bool {
         self.alternatives.iter().any(|pieces| pattern::matches_path(pieces, path, dot))
     }
+}
+
+fn is_absolute(glob: &str) -> bool {
+    glob.starts_with('/') || Path::new(glob).is_absolute()
+}
+
+/// An absolute glob without the folder that it begins with; what is left begins with `/`.
+fn strip_root<'a>(glob: &'a str, roots: &[String]) -> Option<&'a str> {
+    roots.iter().find_map(|root| {
+        let root = root.strip_suffix('/').unwrap_or(root);
+        match glob.strip_prefix(root)? {
+            "" => Some("/"),
+            rest => rest.starts_with('/').then_some(rest),
+        }
+    })
 }
 
 fn is_literal(piece: &Piece, name: &[u8]) -> bool {

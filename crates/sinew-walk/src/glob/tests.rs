@@ -101,7 +101,12 @@ fn what_means_nothing_is_refused_with_the_reason() {
     refuses("[a", "unclosed character class");
     refuses("[[:nope:]]", "unknown class name");
     refuses("../a", "leaves the searched folder");
-    refuses("@(a|b)", "not supported");
+    for mark in ["@", "+", "*", "?", "!"] {
+        refuses(&format!("{mark}(a|b)"), "not supported");
+        refuses(&format!("src/{mark}(a|b).ts"), "not supported");
+        refuses(&format!("!{mark}(a|b)"), "not supported");
+        refuses(&format!("*.ts,{mark}(a|b)"), "not supported");
+    }
     refuses("", "empty");
     refuses("!", "nothing follows");
     refuses("{1..100000}", "more than 1024 alternatives");
@@ -110,6 +115,24 @@ fn what_means_nothing_is_refused_with_the_reason() {
     refuses(&"[".repeat(16_000), "unclosed character class");
     refuses(&"a".repeat(20_000), "longer than 16 KiB");
     check("file (1|2).txt", &["file (1|2).txt"], &["file 1.txt"]);
+}
+
+#[test]
+fn absolute_patterns_are_from_their_folder_or_refused() {
+    let roots = ["/work/a,{b}".to_string(), "/real".to_string()];
+    let read = |pattern: &str| GlobSet::below(pattern, GlobSyntax::default(), &roots);
+    let matches = |pattern: &str, path: &str| read(pattern).unwrap().is_match(path.as_bytes(), false);
+    for pattern in ["/real/*.ts", "/real/src/../*.ts", "{/real/*.ts,/real/x}", "!/real/x,/real/*.ts", "/real//*.ts"] {
+        assert_eq!(read(pattern).is_ok_and(|set| set.is_match(b"a.ts", false)), !pattern.contains(".."), "{pattern}");
+        assert!(pattern.contains("..") || !matches(pattern, "deep/a.ts"), "{pattern}");
+    }
+    assert!(matches("*.ts", "deep/a.ts") && !matches("./*.ts", "deep/a.ts"));
+    for pattern in ["/other/*.ts", "/reality/*.ts", "*.ts,/other/x", "!/other/x", "{/real/a,/other/b}", "/"] {
+        let error = read(pattern).expect_err(pattern);
+        assert!(error.message().contains("outside"), "{pattern}: {error}");
+    }
+    // Where no folder is named the root is meant.
+    check("/a.ts", &["a.ts"], &["b/a.ts"]);
 }
 
 #[test]
