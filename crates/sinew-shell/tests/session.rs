@@ -95,12 +95,126 @@ fn nothing_of_ours_is_open_in_a_command() {
 
 #[test]
 fn a_trace_shows_the_commands_of_the_run_only() {
-    check(&[("set -x; echo a", "++ echo a\na\n", 0), ("echo b", "++ echo b\nb\n", 0), ("set +x", "++ set +x\n", 0)]);
+    // Each `eval` around a command is one more `+`.
+    check(&[("set -x; echo a", "+++ echo a\na\n", 0), ("echo b", "+++ echo b\nb\n", 0), ("set +x", "+++ set +x\n", 0)]);
+    check(&[
+        ("set -v; echo a\necho b", "a\necho b\nb\n", 0),
+        ("echo c", "c\n", 0),
+        ("set +v", "", 0),
+        ("echo d\n:", "d\n", 0),
+    ]);
+}
+
+/// Runs the commands in one shell, and one bash runs them as one script; both must print the same.
+#[track_caller]
+fn check_against_bash(runs: &[&str]) {
+    let shell = shell(Engine::Bash);
+    let output: String = runs.iter().map(|text| shell.output(text).unwrap().1).collect();
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["--noprofile", "--norc", "-c"]).arg(format!("exec 2>&1\n{}", runs.join("\n"))).env_clear().envs(env());
+    let expect = String::from_utf8(bash.output().unwrap().stdout).unwrap();
+    let numbers = |text: &str| without_line_numbers(text);
+    assert_eq!(numbers(&output), numbers(&expect), "{runs:?}");
+}
+
+#[test]
+fn a_trap_for_every_command_runs_for_those_of_the_script_alone() {
+    for print in ["echo \"D $BASH_COMMAND\"", "echo \"it's $?\"", "printf '%s\\n' D # over"] {
+        let quoted = print.replace('\'', "'\\''");
+        let set = format!("trap '{quoted}' DEBUG");
+        check_against_bash(&[&set, "echo a; x=1", "for i in 1 2; do echo $i; done", "f() { echo f; }; f", "(echo s)"]);
+        check_against_bash(&[&set, "trap -p DEBUG", "echo a", "trap - DEBUG", "echo b", "trap -p"]);
+        check_against_bash(&[&set, "set -T", "f() { echo f; false; }; f", "echo $?", "trap - DEBUG; set +T", "f"]);
+        check_against_bash(&[&format!("{set}; echo a; {set}"), "trap 'echo other' DEBUG; echo b", "echo c"]);
+        check_against_bash(
+            &["g() { ".to_string() + &set + "; }; g", "echo a".into(), "echo b".into()]
+                .each_ref()
+                .map(|run| run.as_str()),
+        );
+    }
+    check_against_bash(&["set -TE", "false", "echo $? $-", "trap 'echo D' DEBUG", "false", "echo $?"]);
+    check_against_bash(&["n=0; trap ': $((n++))' DEBUG", "trap - DEBUG; n=0", ":; :", "echo $n"]);
+    // Once it is known, it also counts right: the lines around the second run do not count.
+    check(&[("n=0; trap ': $((n++))' DEBUG", "", 0), ("n=0; :; :", "", 0), ("echo $n", "3\n", 0)]);
+}
+
+#[test]
+fn traps_of_errors_and_ends_are_those_of_the_script() {
+    check_against_bash(&[
+        "trap 'echo E' ERR",
+        "false",
+        "true; (exit 3)",
+        "f() { false; }; f",
+        "set -E",
+        "f",
+        "trap -p ERR",
+    ]);
+    for script in ["trap 'echo E' ERR; false", "trap 'echo E' ERR\nfalse # over", "trap 'echo E $?' err; (exit 3)"] {
+        check_against_bash(&[script]);
+        assert_ne!(shell(Engine::Bash).output(script).unwrap().0.exit_code, Some(0), "{script}");
+    }
+    check_against_bash(&["trap 'echo R' RETURN", "f() { echo f; }; f", "set -T; f", "trap - RETURN", "f"]);
+    check_against_bash(&["trap 'echo U' USR1", "kill -USR1 $$", "trap -p", "trap", "echo $(trap)", "trap -p | wc -l"]);
+    check_against_bash(&["list() { trap; }", "trap 'echo U' USR1; list", "x=1", "list"]);
+}
+
+#[test]
+fn lines_are_counted_from_the_start_of_each_run() {
+    let text = "echo $LINENO\nf() {\n  echo $LINENO\n}\nf\nnosuch\necho \"${BASH_LINENO[*]}\"\n";
+    let shell = shell(Engine::Bash);
+    let expect = "1\n3\nbash: line 6: nosuch: command not found\n\n";
+    for _ in 0..3 {
+        assert_eq!(shell.output(text).unwrap().1, expect);
+    }
+    assert_eq!(shell.output("f; IFS=-; LINENO=70; set -u").unwrap().1, "3\n");
+    assert_eq!(shell.output(text).unwrap().1, expect);
+    assert_eq!(shell.output("\n\nif").unwrap().1, "bash: eval: line 4: syntax error: unexpected end of file\n");
+    assert_eq!(shell.output(text).unwrap().1, expect);
+}
+
+#[test]
+fn options_that_end_a_script_end_the_run() {
+    for (text, status) in [
+        ("set -n; echo no", 0),
+        ("echo a; false\nset -n\necho no", 0),
+        ("set -o noexec", 0),
+        ("set -u; echo $nosuch; echo no", 127),
+        ("set -u\necho a\nf() { echo $nosuch; }; f\necho no", 127),
+        ("echo ${x:?}; echo no", 127),
+        ("x=; : ${x:?is empty}", 127),
+        ("set -e; false; echo no", 1),
+        ("set -e; (exit 4)", 4),
+        ("exit 1", 1),
+        ("exec nosuch", 127),
+    ] {
+        let shell = shell(Engine::Bash);
+        shell.output("X=1").unwrap();
+        let (result, output) = shell.output(text).unwrap();
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["--noprofile", "--norc", "-c", &format!("exec 2>&1\n{text}")]).env_clear().envs(env());
+        let direct = bash.output().unwrap();
+        assert_eq!(direct.status.code(), Some(status), "{text}");
+        assert_eq!((result.exit_code, result.state_lost.is_some()), (Some(status), true), "{text}");
+        let expect = String::from_utf8(direct.stdout).unwrap();
+        assert_eq!(without_line_numbers(&output), without_line_numbers(&expect), "{text}");
+        assert_eq!(shell.output("echo \"[$X]\"").unwrap().1, "[]\n", "{text}");
+    }
+}
+
+#[test]
+fn a_session_has_no_last_run() {
+    let shell = shell(Engine::Bash);
+    shell.output("N=0").unwrap();
+    for _ in 0..900 {
+        shell.output("N=$((N + 1))").unwrap();
+    }
+    assert_eq!(shell.output("echo $N $LINENO $-").unwrap().1, "900 1 hBc\n");
 }
 
 #[test]
 fn the_end_of_the_shell_is_told_and_the_next_run_starts_a_new_one() {
-    for (text, code) in [("exit 3", 3), ("set -e; false; echo no", 1), ("exec true", 0), ("set -u; echo $nosuch", 1)] {
+    for (text, code) in [("exit 3", 3), ("set -e; false; echo no", 1), ("exec true", 0), ("set -u; echo $nosuch", 127)]
+    {
         let shell = shell(Engine::Bash);
         shell.output("X=1").unwrap();
         let (result, _) = shell.output(text).unwrap();

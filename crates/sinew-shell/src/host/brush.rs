@@ -192,7 +192,7 @@ fn one(runtime: &Runtime, shell: &mut Shell, chosen: &mut bool, request: &Path, 
     let text = std::fs::read(request).unwrap_or_default();
     let mut fields = text.split(|byte| *byte == 0).map(|field| String::from_utf8_lossy(field).into_owned());
     let mut next = || fields.next().unwrap_or_default();
-    let (_, input, output, cwd, count) = (next(), next(), next(), next(), next());
+    let (_, input, output, cwd, _, count) = (next(), next(), next(), next(), next(), next());
     let variables: Vec<String> = (0..count.parse().unwrap_or(0)).map(|_| next()).collect();
     let command = next();
 
@@ -252,7 +252,7 @@ fn one(runtime: &Runtime, shell: &mut Shell, chosen: &mut bool, request: &Path, 
         set_standard(shell, [input, output, error]);
     }
     let status = failure.unwrap_or_else(|| shell.last_exit_status().to_string());
-    let answer = format!("{status}\0\0{}\n\0\0", directory.display());
+    let answer = format!("\0{status}\0\0{}\n\0", directory.display());
     match File::options().write(true).open(report).and_then(|mut file| file.write_all(answer.as_bytes())) {
         Ok(()) => None,
         Err(_) => Some(126),

@@ -1,8 +1,9 @@
 //! The bash of a session and the lines that drive it.
 //!
-//! It reads its script from a pipe that is its standard input (bash itself keeps that descriptor from its children).
-//! Everything else it opens by name under `/proc/HOST/fd` when it needs it, so that no command inherits a descriptor
-//! of ours and no command can be mistaken for a report.
+//! It is a `bash -c` whose script is made of the same two lines over and over (`runs.bash`): wait for a request, run it
+//! and report. So a script ends with the status that `bash -c` gives it, also where an expansion or `set -n` ends it.
+//! Everything it reads and writes it opens by name under `/proc/HOST/fd` when it needs it, so that no command inherits
+//! a descriptor of ours and no command can be mistaken for a report.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -11,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use sinew_base::{Aborted, Error, ErrorCode, Result};
 
+use super::traps;
 use crate::carrier::{Carrier, OnChunk, Watch};
 use crate::companion::{Companion, Link, Start, memory_file, null, pipe, write_at_start};
 use crate::one_shot::{PIPE, ended, is_brush, killed, not_started, stopped};
@@ -25,28 +27,27 @@ const LINGER: Duration = Duration::from_millis(80);
 
 const BOOT: &str = include_str!("boot.bash");
 
-const RUN: &[u8] = b"__sinew_begin
-builtin eval \"$__sinew_c\" <\"$__sinew_i\"
+const RUNS: &str = include_str!("runs.bash");
 
-{ __sinew_leave; } >/dev/null 2>&1
-__sinew_end
-";
+/// How many runs one text of lines is good for; its last line reads it again.
+const RUNS_AT_ONCE: usize = 400;
 
 /// A running shell between two commands.
 #[derive(Debug)]
 pub(super) struct Session {
     link: Link,
-    script: OwnedFd,
+    // One byte for each request that is there to be read.
+    wishes: OwnedFd,
     request: OwnedFd,
     reports: OwnedFd,
-    // The shell opens this end by its name.
-    _report: OwnedFd,
-    // Read once, by the first line.
-    _boot: OwnedFd,
-    // Stays open as long as the session, so that writing to a dead shell never raises SIGPIPE.
-    _input: OwnedFd,
+    // The shell opens these by their names: the end of the pipe that it reports to, the one that it waits at (open as
+    // long as the session, so that writing to a dead shell never raises SIGPIPE), and its script.
+    _named: [OwnedFd; 4],
     // What `$?` shall be when the next command begins.
     status: i32,
+    handlers: traps::Handlers,
+    // A function of the script may list all traps.
+    lists_traps: bool,
     // The companion has told that the shell is gone.
     gone: bool,
     brush: bool,
@@ -64,39 +65,43 @@ impl Session {
         let snapshot = request::snapshot(options)?.unwrap_or_default();
         let request = memory_file(b"").map_err(failed)?;
         let (reports, report) = pipe(4096).map_err(failed)?;
-        let boot = BOOT.replace("@REQUEST@", &name(&request)).replace("@REPORT@", &name(&report));
-        let boot = memory_file(format!("{boot}\n{snapshot}\n").as_bytes()).map_err(failed)?;
-        let (input, script) = pipe(4096).map_err(failed)?;
+        let (wish, wishes) = pipe(4096).map_err(failed)?;
+        let named = |text: &str| {
+            text.replace("@REQUEST@", &name(&request))
+                .replace("@REPORT@", &name(&report))
+                .replace("@WISH@", &name(&wish))
+        };
+        let boot = memory_file(format!("{}\n{snapshot}\n", named(BOOT)).as_bytes()).map_err(failed)?;
+        let runs = memory_file(b"").map_err(failed)?;
+        let again = format!("builtin eval \"$(<{})\"\n", name(&runs));
+        let lines = named(RUNS).repeat(RUNS_AT_ONCE);
+        write_at_start(&runs, (lines + &again).as_bytes()).map_err(failed)?;
         let null = null().map_err(failed)?;
         let brush = is_brush(&args);
         match brush {
             true => {
                 args.extend(["session".into(), name(&request).into(), name(&report).into(), snapshot.clone().into()])
             }
-            false => args.push("-s".into()),
+            false => args.extend(["-c".into(), format!(". {}\n{again}", name(&boot)).into()]),
         }
         let link = companion.start(&Start {
             program: &program,
             args: &args,
             env: &environment::inherited(&options.env),
             cwd: options.cwd.as_deref(),
-            input: input.as_fd(),
+            input: if brush { wish.as_fd() } else { null.as_fd() },
             output: null.as_fd(),
             script: None,
         })?;
-        if !brush {
-            let line = format!(". {}\n", name(&boot));
-            rustix::io::write(&script, line.as_bytes()).map_err(|cause| failed(cause.into()))?;
-        }
         Ok(Session {
             link,
-            script,
+            wishes,
             request,
             reports,
-            _report: report,
-            _boot: boot,
-            _input: input,
+            _named: [report, wish, boot, runs],
             status: 0,
+            handlers: traps::Handlers::default(),
+            lists_traps: false,
             gone: false,
             brush,
         })
@@ -148,7 +153,7 @@ impl Session {
         let input = run.stdin.as_deref().map(memory_file).transpose().map_err(failed)?;
         self.request(run, &writer, input.as_ref()).map_err(failed)?;
         let since = ticks_since_boot();
-        rustix::io::write(&self.script, if self.brush { b"\n" } else { RUN }).map_err(|cause| failed(cause.into()))?;
+        rustix::io::write(&self.wishes, b"\n").map_err(|cause| failed(cause.into()))?;
         let mut carrier = Carrier::new(reader, on_chunk);
         let mut report = Report::default();
         let end = loop {
@@ -172,6 +177,7 @@ impl Session {
         drop((writer, input));
         carrier.drain(LINGER, LINGER, watch).map_err(failed)?;
         let left = carrier.finish();
+        let told = matches!(end, End::Reported);
         let (result, lost) = match end {
             End::Reported => (report.result(run), None),
             End::Stopped(why, true) => (Ok(stopped(why)), None),
@@ -191,6 +197,10 @@ impl Session {
             self.link.adopt(pipe.as_fd());
         }
         self.status = report.next_status();
+        // A shell that was stopped has a trap of ours there.
+        if told {
+            self.handlers = report.handlers();
+        }
         Ok((result.map(|result| RunResult { working_dir: report.directory(), ..result }), Some(self)))
     }
 
@@ -219,7 +229,10 @@ impl Session {
     }
 
     /// Writes the request that `__sinew_begin` reads.
-    fn request(&self, run: &RunOptions, output: &OwnedFd, input: Option<&OwnedFd>) -> std::io::Result<()> {
+    fn request(&mut self, run: &RunOptions, output: &OwnedFd, input: Option<&OwnedFd>) -> std::io::Result<()> {
+        let lists = traps::lists_traps(&run.command);
+        self.lists_traps |= lists && traps::defines_functions(&run.command);
+        let before = traps::before_run(&run.command, &self.handlers, lists || self.lists_traps);
         let mut text = Vec::with_capacity(run.command.len() + 128);
         let mut field = |bytes: &[u8]| {
             text.extend_from_slice(bytes);
@@ -229,6 +242,7 @@ impl Session {
         field(input.map_or("/dev/null".into(), name).as_bytes());
         field(name(output).as_bytes());
         field(run.cwd.as_ref().map_or(&[], |cwd| std::os::unix::ffi::OsStrExt::as_bytes(cwd.as_os_str())));
+        field(before.as_bytes());
         field(run.env.len().to_string().as_bytes());
         for (name, value) in &run.env {
             field(format!("{name}={value}").as_bytes());
@@ -244,7 +258,7 @@ enum End {
     Gone(RunResult),
 }
 
-/// What `__sinew_end` writes: status or failure, options, directory, the ERR trap; each ends with NUL.
+/// What the shell reports: its traps for ERR and DEBUG, status or failure, options, directory; each ends with NUL.
 #[derive(Default)]
 struct Report {
     bytes: Vec<u8>,
@@ -269,14 +283,14 @@ impl Report {
     }
 
     fn status(&self) -> Option<i32> {
-        std::str::from_utf8(self.field(0)).ok()?.parse().ok()
+        std::str::from_utf8(self.field(1)).ok()?.parse().ok()
     }
 
     fn result(&self, run: &RunOptions) -> Result<RunResult> {
         if let Some(status) = self.status() {
             return Ok(RunResult { exit_code: Some(status), ..RunResult::default() });
         }
-        Err(match (self.field(0), &run.cwd) {
+        Err(match (self.field(1), &run.cwd) {
             (b"cd", Some(cwd)) => Error::new(ErrorCode::NotFound, format!("Failed to set cwd: {}", cwd.display())),
             (other, _) => Error::invalid(format!(
                 "shell: the shell refuses the variable {:?} of env: it is read-only there",
@@ -287,16 +301,29 @@ impl Report {
 
     fn directory(&self) -> Option<PathBuf> {
         use std::os::unix::ffi::OsStrExt;
-        let path = self.field(2).strip_suffix(b"\n").unwrap_or_default();
+        let path = self.field(3).strip_suffix(b"\n").unwrap_or_default();
         (!path.is_empty()).then(|| PathBuf::from(std::ffi::OsStr::from_bytes(path)))
     }
 
     /// A failed command before the next one would run the ERR trap or end a shell with `set -e` once more.
     fn next_status(&self) -> i32 {
-        match self.field(1).contains(&b'e') || !self.field(3).is_empty() {
+        match self.field(2).contains(&b'e') || self.handlers().error.is_some() {
             true => 0,
             false => self.status().unwrap_or(0),
         }
+    }
+
+    fn handlers(&self) -> traps::Handlers {
+        let listing = String::from_utf8_lossy(self.field(0));
+        let mut handlers = traps::Handlers::default();
+        for (name, handler) in traps::handlers(&listing) {
+            match name {
+                "ERR" => handlers.error = Some(handler),
+                "DEBUG" => handlers.debug = Some(handler),
+                _ => {}
+            }
+        }
+        handlers
     }
 }
 

@@ -1,29 +1,40 @@
-# Read once by the bash of a session. A run is five lines on its standard input: begin, the command,
-# an empty one (a quote that was not closed leaves the parser in the middle of a line), leave, end.
-# Nothing of it is a loop or a function around the command, so that top-level words mean what they mean in a script.
+# Read once by the bash of a session, which then goes through `runs.bash`: two lines for each command. Nothing of it is
+# a loop or a function around the command, so that top-level words mean what they mean in a script. Of the traps of the
+# script and its options none is in force while lines of ours run; a redirection of a group can assign without a command
+# that they would see.
 
-# The request: status, stdin, stdout, directory, number of variables, the variables, the command; each ends with NUL.
+# Waits for a request and reads it: status, stdin, stdout, directory, traps, number of variables, the variables, the
+# command; each ends with NUL.
 __sinew_begin() {
-  builtin local i n
+  builtin local i n TMOUT=
+  # A signal that the script traps interrupts the wait.
+  until builtin read -r -N 1 i <@WISH@; do (($? > 128)) || builtin exit 1; done
   if [[ -n ${__sinew_stopped-} ]]; then __sinew_resume; fi
   builtin mapfile -d '' -t __sinew_q <@REQUEST@
-  exec 1>"${__sinew_q[2]}" 2>&1
-  __sinew_i=${__sinew_q[1]}
-  __sinew_undo= __sinew_fail=
-  n=$((5 + __sinew_q[4]))
+  exec <"${__sinew_q[1]}" >"${__sinew_q[2]}" 2>&1
+  __sinew_undo= __sinew_fail= __sinew_t=
+  n=$((6 + __sinew_q[5]))
   __sinew_c=${__sinew_q[n]}
+  BASH_EXECUTION_STRING=$__sinew_c
   if [[ -n ${__sinew_q[3]} ]]; then
     builtin printf -v __sinew_undo 'builtin cd -- %q; OLDPWD=%q;' "$PWD" "${OLDPWD-}"
     [[ -v OLDPWD ]] || __sinew_undo+='builtin unset -v OLDPWD;'
     builtin cd -- "${__sinew_q[3]}" >/dev/null 2>&1 || { __sinew_fail=cd __sinew_c=; }
   fi
-  for ((i = 5; i < n; i++)); do __sinew_export "${__sinew_q[i]%%=*}" "${__sinew_q[i]#*=}"; done
-  i=${__sinew_q[0]}
+  for ((i = 6; i < n; i++)); do __sinew_export "${__sinew_q[i]%%=*}" "${__sinew_q[i]#*=}"; done
+  i=${__sinew_q[0]} n=${__sinew_q[4]}
   __sinew_q=()
+  builtin eval "$n"
+  # Inside the text, so that neither this nor the `eval` is traced or echoed.
+  case $__sinew_o in *[xvTE]*) __sinew_c="__sinew_set ${__sinew_o//[!xvTE]/} $i 2>/dev/null;$__sinew_c" ;; esac
   case $__sinew_o in *e*) builtin set -e ;; esac
-  # Inside the text, so that neither this nor the `eval` is traced.
-  case $__sinew_o in *x*) __sinew_c="set -x;$__sinew_c" ;; esac
   builtin return "$i"
+}
+
+# Sets options and leaves the status as it was.
+__sinew_set() {
+  builtin set -"$1"
+  builtin return "$2"
 }
 
 # Sets one variable for the run and notes how to take it back.
@@ -45,21 +56,18 @@ __sinew_export() {
   builtin export "$1=$2" || __sinew_fail="env $1"
 }
 
-# Called with its output thrown away, which also hides the trace of `set -x`.
+# Called with its output thrown away.
 __sinew_leave() {
-  __sinew_s=$? __sinew_o=$-
-  builtin set +ex
+  builtin trap __sinew_stop RTMAX-2
 }
 
 __sinew_end() {
   builtin local IFS=$' \t\n'
   if [[ -n ${__sinew_stopped-} ]]; then __sinew_resume; fi
-  exec 1>/dev/null 2>&1
+  exec </dev/null >/dev/null 2>&1
   {
-    builtin printf '%s\0' "${__sinew_fail:-$__sinew_s}" "$__sinew_o"
+    builtin printf '\0%s\0%s\0' "${__sinew_fail:-${__sinew_t:-$__sinew_s}}" "$__sinew_o"
     builtin pwd
-    builtin printf '\0'
-    builtin trap -p ERR
     builtin printf '\0'
   } >@REPORT@
   builtin eval "$__sinew_undo"
@@ -76,7 +84,7 @@ __sinew_stop() {
   builtin shopt -s extdebug
   builtin set -T
   builtin trap 'case "${FUNCNAME[0]-}:$BASH_COMMAND" in
-    __sinew_*:* | *:__sinew_*) __sinew_status 0 ;;
+    __sinew_*:* | *:__sinew_* | :"builtin trap "*" 9>&-") __sinew_status 0 ;;
     :*) builtin break 999; __sinew_status 1 ;;
     *) __sinew_status 2 ;;
   esac 2>/dev/null' DEBUG
@@ -84,7 +92,7 @@ __sinew_stop() {
 __sinew_status() { builtin return "$1"; }
 __sinew_resume() {
   builtin trap - DEBUG
-  case $__sinew_stopped in *T*) ;; *) builtin set +T ;; esac
+  case $__sinew_stopped in *T*) ;; *) builtin set +T && __sinew_o=${__sinew_o//T/} ;; esac
   case $__sinew_stopped in *D) ;; *) builtin shopt -u extdebug ;; esac
   case $__sinew_stopped in *e*) __sinew_o+=e ;; esac
   __sinew_stopped=

@@ -1,6 +1,7 @@
 //! A shell that lives on from command to command.
 
 mod bash;
+mod traps;
 mod turn;
 
 use std::ops::ControlFlow;

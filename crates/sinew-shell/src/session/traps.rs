@@ -1,0 +1,139 @@
+//! The traps that a script sets, beside the lines of ours that run around it.
+//!
+//! A DEBUG trap runs before every simple command, those of `runs.bash` included. So it is taken away after each run
+//! ([`handlers`] reads what it was) and set again in the next one ([`before_run`]). An ERR trap would run once more for
+//! the `eval` of a command that fails. So a run that may have one ends with [`KEEP_STATUS`].
+
+/// Notes the status and succeeds, without a command that a trap could run for.
+const KEEP_STATUS: &str = r#"$'\n{ __sinew_none() { :; }; } 9<&"${__sinew_x[__sinew_t=$?]--}"'"#;
+
+/// What `trap -p` has printed: names of signals and the text of their handlers.
+pub(super) fn handlers(listing: &str) -> Vec<(&str, String)> {
+    let mut found = Vec::new();
+    let mut rest = listing;
+    while let Some((handler, after)) = rest.strip_prefix("trap -- ").and_then(unquote) {
+        let Some((name, next)) = after.strip_prefix(' ').and_then(|after| after.split_once('\n')) else { break };
+        found.push((name, handler));
+        rest = next;
+    }
+    found
+}
+
+/// The handlers that a script has set.
+#[derive(Debug, Default, Clone)]
+pub(super) struct Handlers {
+    pub(super) debug: Option<String>,
+    pub(super) error: Option<String>,
+}
+
+/// What the shell does before it runs `command`, so that it meets its traps and none of ours. `lists` says that the
+/// command may list all traps.
+pub(super) fn before_run(command: &str, set: &Handlers, lists: bool) -> String {
+    let mut script = String::new();
+    if lists {
+        // Aborting this run ends the shell: that is what the trap is for.
+        script.push_str("builtin trap - RTMAX-2;");
+    }
+    let names_error = words(command).any(|(word, _)| word.eq_ignore_ascii_case("ERR"));
+    // After a last backslash the command would go on.
+    if (set.error.is_some() || names_error) && !command.ends_with('\\') {
+        script.push_str(&format!("__sinew_c+={KEEP_STATUS};"));
+    }
+    let Some(debug) = &set.debug else { return script };
+    if words(command).any(|(word, _)| word == "trap") {
+        // Who looks at the trap sees it as it was set.
+        let set = quote(&format!("builtin trap -- {} DEBUG;", quote(debug)));
+        script.push_str(&format!("__sinew_c={set}$__sinew_c"));
+    } else {
+        let handler = format!(
+            "case ${{FUNCNAME[0]-}}:$BASH_COMMAND in __sinew_*:*|:__sinew_*|:'builtin eval \"$__sinew_c\"'|\
+             :'builtin trap '*' 9>&-') ;; *) {debug}\n;; esac"
+        );
+        script.push_str(&format!("builtin trap -- {} DEBUG", quote(&handler)));
+    }
+    script
+}
+
+/// Whether a script lists all traps: a `trap` without a signal.
+pub(super) fn lists_traps(script: &str) -> bool {
+    words(script).any(|(word, after)| {
+        let mut rest = after.trim_start_matches([' ', '\t']);
+        while let Some(next) = rest.strip_prefix("-p").or_else(|| rest.strip_prefix("--")) {
+            rest = next.trim_start_matches([' ', '\t']);
+        }
+        word == "trap"
+            && (rest.is_empty() || rest.starts_with(['\n', ';', '&', '|', ')', '<', '>', '`', '}', '#', '"']))
+    })
+}
+
+/// Whether a script may define a function, which later runs can call.
+pub(super) fn defines_functions(script: &str) -> bool {
+    script.contains("()") || words(script).any(|(word, _)| word == "function")
+}
+
+/// The words of letters, digits, `_`, `-`, `.`, `/` and `$`, each with what follows it.
+fn words(script: &str) -> impl Iterator<Item = (&str, &str)> {
+    let is_part = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
+    let mut rest = script;
+    std::iter::from_fn(move || {
+        rest = &rest[rest.find(is_part)?..];
+        let end = rest.find(|c| !is_part(c)).unwrap_or(rest.len());
+        let (word, after) = rest.split_at(end);
+        rest = after;
+        Some((word, after))
+    })
+}
+
+fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Reads one word in the quotes that bash prints: `'…'`, `\'` and `$'…'` in a row.
+fn unquote(text: &str) -> Option<(String, &str)> {
+    let mut done = String::new();
+    let mut rest = text;
+    loop {
+        if let Some(after) = rest.strip_prefix('\'') {
+            let (part, after) = after.split_once('\'')?;
+            done.push_str(part);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix("\\'") {
+            done.push('\'');
+            rest = after;
+        } else {
+            return (rest.len() < text.len()).then_some((done, rest));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handlers_are_read_as_bash_prints_them() {
+        for handler in ["echo a", "", "it's", "'", "a\nb ' DEBUG\ntrap -- 'x' ERR", "''\\''"] {
+            let mut shell = std::process::Command::new("bash");
+            shell.args(["-c", r#"trap -- "$1" ERR; trap -- "$1" DEBUG; trap -p ERR DEBUG"#, "bash", handler]);
+            let output = shell.output().unwrap().stdout;
+            // The DEBUG trap has run before the listing and may have printed.
+            let text = String::from_utf8(output).unwrap();
+            let listing = &text[text.find("trap -- ").unwrap()..];
+            assert_eq!(handlers(listing), [("ERR", handler.to_string()), ("DEBUG", handler.to_string())], "{listing}");
+        }
+        assert_eq!(handlers(""), []);
+        assert_eq!(handlers("trap -- 'a"), []);
+    }
+
+    #[test]
+    fn a_listing_of_all_traps_is_told_from_other_uses() {
+        for script in
+            ["trap", "trap -p", "x=$(trap)", "trap -p | wc -l", "(trap -p)", "a; trap\nb", "trap -- ; a", "`trap`"]
+        {
+            assert!(lists_traps(script), "{script}");
+        }
+        for script in ["trap 'x' EXIT", "trap -p EXIT", "trap - INT", "echo a-trap", "trapped", "./trap", "$trap"] {
+            assert!(!lists_traps(script), "{script}");
+        }
+    }
+}
