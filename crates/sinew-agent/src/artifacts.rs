@@ -8,6 +8,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::files::private_folder;
 use crate::secrets::{Secrets, Written};
 
 /// The artifacts of one session. Touches no file before the first one is asked for.
@@ -81,7 +82,7 @@ impl Artifacts {
     /// It cannot be made.
     pub fn scratch(&self) -> std::io::Result<PathBuf> {
         let folder = self.folder()?.join("local");
-        fs::create_dir_all(&folder)?;
+        private_folder(&folder)?;
         Ok(folder)
     }
 
@@ -160,7 +161,7 @@ impl State {
     fn folder(&mut self) -> std::io::Result<PathBuf> {
         match &mut self.place {
             Place::Kept(folder) => {
-                fs::create_dir_all(&*folder)?;
+                private_folder(folder)?;
                 Ok(folder.clone())
             }
             Place::Temporary(Some(folder)) => Ok(folder.path().to_path_buf()),

@@ -94,7 +94,7 @@ pub(crate) fn update(path: &Path, change: impl FnOnce(Option<&str>) -> Result<St
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn private_folder(path: &Path) -> io::Result<()> {
+pub fn private_folder(path: &Path) -> io::Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

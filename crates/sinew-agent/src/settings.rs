@@ -205,6 +205,14 @@ impl Settings {
         }
     }
 
+    /// Whether somebody has set `path`: what [`Settings::get`] gives is not its default.
+    #[must_use]
+    pub fn is_set(&self, path: &str) -> bool {
+        let mut words = path.split('.');
+        let first = words.next().and_then(|word| self.values.get(word));
+        words.fold(first, |value, word| value?.get(word)).is_some_and(|value| !value.is_null())
+    }
+
     /// A text.
     #[must_use]
     pub fn text(&self, path: &str) -> Option<String> {

@@ -33,6 +33,9 @@ use crate::resources::Loaded;
 use crate::sessions::{Begun, Shelf};
 use crate::{guards, prompt, resources, secrets};
 
+/// Whether the model is reminded of its open items.
+const REMINDERS: &str = "todo.reminders";
+
 /// What the program was started with.
 pub(crate) struct Start {
     pub(crate) args: Args,
@@ -69,11 +72,15 @@ struct Chosen {
 }
 
 /// Runs the mode that the flags ask for and gives the exit code.
-pub(crate) async fn run(start: Start, warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
+pub(crate) async fn run(mut start: Start, warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
     if start.args.value("mode") == Some("rpc") {
         return modes::rpc::run(start, warnings, timing).await;
     }
     let said = prompt::read(&start.args, &start.environment)?;
+    if !start.settings.is_set(REMINDERS) {
+        // Whoever is reminded of a list answers again, and a reader of stdout would have the answer twice.
+        start.settings.set(REMINDERS, false.into());
+    }
     let (assembly, open, mut warnings) = Assembly::begin(start, warnings, None).await?;
     let prompts = assembly.prompts(said, &open, &mut warnings)?;
     let Start { args, environment, settings, .. } = &assembly.start;
@@ -302,6 +309,7 @@ impl Assembly {
             settings: tools::Settings {
                 ci: !environment.is_on("SINEW_BASH_NO_CI"),
                 provider_keys: self.chooser.key_names(),
+                pass_through: environment.passed(settings),
                 fetch: own.fetch && !offline,
                 // A name without a folder is looked up where commands are.
                 bash: own

@@ -1,7 +1,5 @@
 //! What is answered without an agent.
 
-use std::io::Write;
-
 use sinew_agent::clock::iso;
 use sinew_agent::session::{self, Blobs, Scope};
 
@@ -9,15 +7,14 @@ use crate::args::Args;
 use crate::config::{self, Config, Environment, Paths};
 use crate::failure::Failure;
 use crate::models::Chooser;
+use crate::output;
 use crate::secrets;
 use crate::sessions::Places;
 
 /// Writes to stdout what a terminal may show: names of folders and values of settings may hold anything. A reader that
 /// has gone is no error.
 pub(crate) fn print(text: &str) -> Result<u8, Failure> {
-    let text = sinew::term::sanitize(text);
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match output::stdout().text(&sinew::term::sanitize(text)) {
         Ok(()) => Ok(0),
         Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(0),
         Err(error) => Err(Failure::failed(format!("write to stdout: {error}"))),
@@ -130,8 +127,7 @@ pub(crate) async fn list_models(
         }
     }
     for note in notes {
-        // Nobody is left to tell when stderr is closed.
-        let _ = writeln!(std::io::stderr(), "{note}");
+        output::tell(&note);
     }
     let fits = |key: &str, name: &str| key.to_lowercase().contains(&filter) || name.to_lowercase().contains(&filter);
     let models = chooser.registry().models().iter().filter(|model| fits(&model.key(), &model.name));

@@ -1,7 +1,5 @@
 //! `sinew config get|set|path`.
 
-use std::io::Write;
-
 use serde_json::{Value, json};
 use sinew::base::ErrorCode;
 use sinew_agent::settings::{self, KEYS, Settings};
@@ -60,8 +58,7 @@ fn get(args: &Args, environment: &mut Environment, paths: &Paths, key: &str) -> 
     }
     let config = config::load(args, environment, paths, false);
     for warning in &config.warnings {
-        // Nobody is left to tell when stderr is closed.
-        let _ = writeln!(std::io::stderr(), "Warning: {warning}");
+        crate::output::tell(&format!("Warning: {warning}"));
     }
     match effective(&config.settings, key) {
         Value::String(text) => print(&format!("{text}\n")),

@@ -1,6 +1,5 @@
 //! `--export IN [OUT]`: a session as a page.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,8 +50,7 @@ pub(crate) fn run(args: &Args, environment: &mut Environment, paths: &Paths) -> 
     let options = Options { secrets: Some(&secrets), made_by, ..Options::default() };
     let page = export(&opened.session, &options, &paths.cwd, to).map_err(sessions::refused)?;
     for warning in warnings {
-        // Nobody is left to tell when stderr is closed.
-        let _ = writeln!(std::io::stderr(), "Warning: {warning}");
+        crate::output::tell(&format!("Warning: {warning}"));
     }
     print(&format!("Exported to: {}\n", page.display())).map(Some)
 }

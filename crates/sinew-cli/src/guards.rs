@@ -26,7 +26,7 @@ pub(crate) fn extensions(
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Arc<dyn Extension>>, Failure> {
     let Start { args, environment, paths, settings, trusted } = start;
-    let pass = settings.tools().pass_through;
+    let pass = environment.passed(settings);
     let environment = Arc::new(Filter { pass: &pass, keys }.apply(environment.variables()));
     let mut found: Vec<Arc<dyn Extension>> = Vec::new();
     for name in args.values("hook") {

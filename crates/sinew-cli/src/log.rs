@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use sinew_agent::clock::{Clock, SystemClock, iso};
 use sinew_agent::event::Event;
 use sinew_agent::extension::{Context, Extension};
+use sinew_agent::files::private_folder;
 use sinew_agent::secrets::Secrets;
 use sinew_agent::tool::Boxed;
 
@@ -29,9 +30,7 @@ pub(crate) struct Log {
 impl Log {
     /// Opens the file in `folder`, which is made where it is missing.
     pub(crate) fn open(folder: &Path, secrets: &Arc<Secrets>) -> std::io::Result<Log> {
-        let mut builder = std::fs::DirBuilder::new();
-        std::os::unix::fs::DirBuilderExt::mode(builder.recursive(true), 0o700);
-        builder.create(folder)?;
+        private_folder(folder)?;
         let path = folder.join("sinew.log");
         let file = Mutex::new(Some(append(&path)?));
         Ok(Log { path, file, secrets: Arc::clone(secrets) })
@@ -117,8 +116,7 @@ impl Timing {
         let milliseconds = |time: &Duration| format!("{:.1} ms", time.as_secs_f64() * 1e3);
         let parts: Vec<String> =
             self.parts.iter().map(|(part, time)| format!("{part} {}", milliseconds(time))).collect();
-        // Nobody is left to tell when stderr is closed.
-        let _ = writeln!(std::io::stderr(), "Timing: {}", parts.join(", "));
+        crate::output::tell(&format!("Timing: {}", parts.join(", ")));
     }
 }
 

@@ -17,6 +17,7 @@
 //! | `guards` | hooks and permissions: what looks at calls before they run |
 //! | `log` | `SINEW_LOG` and `SINEW_TIMING` |
 //! | `modes` | what of its events goes where, signals, exit codes |
+//! | `output` | the way to stdout and stderr, which no key of a provider passes |
 //! | `failure` | why the program ends before an agent begins |
 //!
 //! This crate is the only one that reads the environment, prints, and ends the process.
@@ -34,13 +35,13 @@ mod guards;
 mod log;
 mod models;
 mod modes;
+mod output;
 mod prompt;
 mod resources;
 mod secrets;
 mod sessions;
 
 use std::ffi::OsString;
-use std::io::Write;
 use std::process::ExitCode;
 
 use args::Args;
@@ -58,8 +59,7 @@ fn main() -> ExitCode {
     match start(arguments) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            // Nobody is left to tell when stderr is closed.
-            let _ = writeln!(std::io::stderr(), "sinew: {}", sinew::term::sanitize(&failure.message));
+            output::stderr(&format!("sinew: {}\n", sinew::term::sanitize(&failure.message)));
             ExitCode::from(failure.code)
         }
     }
@@ -81,6 +81,10 @@ fn run(args: &Args) -> Result<u8, Failure> {
     let mut timing = log::Timing::begin();
     let mut environment = config::Environment::read();
     let paths = config::Paths::find(args, &environment)?;
+    let keys = config::keys::find(args, &environment, &paths);
+    config::keys::seal(&environment, &keys);
+    environment.keys = keys.names;
+    output::hide(keys.values);
     if let Some(code) = commands::run(args, &mut environment, &paths)? {
         return Ok(code);
     }

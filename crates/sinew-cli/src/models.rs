@@ -41,6 +41,7 @@ pub(crate) struct Chooser {
     settings: Settings,
     offline: bool,
     secrets: Arc<Secrets>,
+    key_names: Vec<String>,
     /// Decides between several keys of a provider.
     session: String,
     state: Mutex<State>,
@@ -100,6 +101,7 @@ impl Chooser {
         let answers = Answers::read(&paths.agent);
         answers.merge(&mut registry);
         let mut chooser = Chooser {
+            key_names: key_names(environment, &registry),
             registry,
             credentials: credentials(None),
             client: client.clone(),
@@ -142,7 +144,7 @@ impl Chooser {
 
     /// Names of variables that hold keys of providers.
     pub(crate) fn key_names(&self) -> Vec<String> {
-        key_names(&self.registry)
+        self.key_names.clone()
     }
 
     /// The model to begin with: of the flags, of the session, of the settings, of the keys there are.
@@ -357,12 +359,12 @@ impl Chooser {
             config(format!("{}: unknown api \"{}\"; known: {}", model.key(), model.api, known.join(", ")))
         })?;
         if let Some(key) = found.auth.secret() {
-            self.secrets.add(key.expose());
+            self.secrets.add_key(key.expose());
         }
         for (name, value) in &model.headers {
             let name = name.to_ascii_lowercase();
             if ["auth", "key", "token", "secret"].iter().any(|part| name.contains(part)) {
-                self.secrets.add(value.strip_prefix("Bearer ").unwrap_or(value));
+                self.secrets.add_key(value.strip_prefix("Bearer ").unwrap_or(value));
             }
         }
         Ok(Reached { provider: self.hiding(Arc::from(provider)), model, auth: found.auth })
@@ -427,8 +429,9 @@ pub(crate) fn http(environment: &Environment, settings: &Settings) -> HttpConfig
     }
 }
 
-fn key_names(registry: &Registry) -> Vec<String> {
-    registry.providers().iter().flat_map(|entry| entry.env.iter().cloned()).collect()
+fn key_names(environment: &Environment, registry: &Registry) -> Vec<String> {
+    let named = registry.providers().iter().flat_map(|entry| entry.env.iter().cloned());
+    named.chain(environment.keys.iter().cloned()).collect()
 }
 
 fn script(
@@ -454,8 +457,9 @@ const COMMAND_LIMIT: Duration = Duration::from_secs(10);
 
 /// Runs the command behind a `!`, without the keys of providers in its environment.
 fn runner(environment: &Environment, registry: &Registry, settings: &Settings, cwd: &Path) -> CommandRunner {
-    let pass = settings.tools().pass_through;
-    let variables = Filter { pass: &pass, keys: &key_names(registry) }.apply(environment.variables());
+    let pass = environment.passed(settings);
+    let keys = key_names(environment, registry);
+    let variables = Filter { pass: &pass, keys: &keys }.apply(environment.variables());
     let cwd = cwd.to_path_buf();
     Arc::new(move |command: &str| {
         let mut child = Command::new("/bin/sh");

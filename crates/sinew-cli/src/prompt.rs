@@ -1,9 +1,9 @@
-//! What the user said: words, standard input, files.
+//! The prompt of a command line: its words, standard input and named files.
 
-use std::collections::VecDeque;
 use std::io::Read;
 use std::sync::Arc;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sinew::base::{Cancel, Canceller};
 use sinew_agent::clock::Clock;
 use sinew_agent::extension::{Context, Extension};
@@ -18,10 +18,14 @@ use crate::resources::Loaded;
 
 /// Bytes of standard input at most.
 const STDIN: u64 = 10 * 1024 * 1024;
+/// How long standard input may say nothing before the user is told that it is waited for.
+const SILENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const WAITING: &str = "Waiting for standard input, which is open and silent: what it says goes before the message. End it \
+with Ctrl-D, or start with < /dev/null.";
 
 /// What was said, before anything is looked for in it.
 pub(crate) struct Said {
-    /// Words of the command line, each a prompt or an `@file`.
+    /// Words of the command line: of the prompt, or each an `@file`.
     words: Vec<String>,
     /// What standard input held.
     piped: String,
@@ -41,11 +45,11 @@ pub(crate) fn read(args: &Args, environment: &Environment) -> Result<Said, Failu
     Ok(Said { words, piped })
 }
 
-/// The prompts of a command line, in the order in which they run. Each is read when its turn has come: an earlier one
-/// may change the files that it mentions.
+/// The prompt of a command line, until it is read.
 pub(crate) struct Prompts {
-    texts: VecDeque<String>,
-    /// Goes with the first prompt that says something to the model; none: it went.
+    /// The words, a blank between them; none: they were read.
+    text: Option<String>,
+    /// Goes with the prompt if that says something to the model; none: it went.
     data: Option<String>,
     files: Vec<MentionedFile>,
     commands: Commands,
@@ -77,7 +81,7 @@ impl Prompts {
         warnings.extend(doubled.iter().map(|name| format!("/{name}: another command has this name already")));
         let (canceller, cancel) = Canceller::new();
         let mut prompts = Prompts {
-            texts: VecDeque::new(),
+            text: None,
             data: Some(said.piped).filter(|piped| !piped.is_empty()),
             files: Vec::new(),
             commands,
@@ -90,28 +94,20 @@ impl Prompts {
             canceller,
             cancel,
         };
-        // As a text it is a mention, and what is wrong with it is told with the other mentions.
-        let mut unread = String::new();
+        let mut words = Vec::new();
         for word in said.words {
             let path = word.strip_prefix('@').filter(|path| !path.is_empty());
             match path.map(|path| prompts.attacher().one(path)) {
                 Some(Ok(file)) => prompts.files.push(file),
-                Some(Err(_)) => unread = format!("{unread} {word}"),
-                None => prompts.texts.push_back(word + &std::mem::take(&mut unread)),
+                // As a word it is a mention, and what is wrong with it is told with the other mentions.
+                Some(Err(_)) | None => words.push(word),
             }
         }
-        match prompts.texts.back_mut() {
-            Some(last) => last.push_str(&unread),
-            None if !unread.is_empty() => prompts.texts.push_back(unread.trim_start().to_string()),
-            None => {}
+        if words.is_empty() && prompts.data.is_none() {
+            return Err(Failure::usage("No prompt given."));
         }
-        if prompts.texts.is_empty() {
-            if prompts.data.is_none() {
-                return Err(Failure::usage("No prompt given."));
-            }
-            // Data alone is a prompt of its own: one without words.
-            prompts.texts.push_back(String::new());
-        }
+        // Data alone is a prompt of its own: one without words.
+        prompts.text = Some(words.join(" "));
         Ok(prompts)
     }
 
@@ -120,9 +116,9 @@ impl Prompts {
         self.canceller.clone()
     }
 
-    /// Reads the next prompt; none when all have been read.
+    /// Reads the prompt, and tells where data is left; none when nothing is.
     pub(crate) async fn next(&mut self) -> Option<Prompt> {
-        let Some(text) = self.texts.pop_front() else {
+        let Some(text) = self.text.take() else {
             let warning = "standard input was not used: no prompt went to the model";
             return self.data.take().map(|_| Prompt { warnings: vec![warning.into()], ..Prompt::default() });
         };
@@ -152,6 +148,11 @@ impl Prompts {
 
 fn stdin() -> Result<String, Failure> {
     let mut bytes = Vec::new();
+    let input = std::io::stdin();
+    // A signal or a descriptor that cannot be asked is no silence.
+    if let Ok(0) = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&SILENCE)) {
+        crate::output::tell(WAITING);
+    }
     let read = std::io::stdin().lock().take(STDIN + 1).read_to_end(&mut bytes);
     read.map_err(|error| Failure::usage(format!("read standard input: {error}")))?;
     if bytes.len() as u64 > STDIN {

@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew_agent::child::Filter;
+use sinew_agent::files::private_folder;
 use sinew_agent::secrets::{Entry, Secrets, read};
 use sinew_agent::settings::Settings;
 use sinew_llm::credentials::{AuthEntry, AuthFile};
 use sinew_llm::models::Registry;
 
 use crate::config::{Environment, Paths, is_missing};
+use crate::output;
 
 /// What `secrets.enabled` adds: variables that look like secrets, and the entries of `secrets.json`, those of a
 /// `trusted` project first.
@@ -56,10 +58,11 @@ pub(crate) fn none() -> Arc<Secrets> {
     Arc::new(Secrets::new(Box::new(random), Vec::new()))
 }
 
-/// Adds the keys of all providers, as far as they are known before one is used.
-pub(crate) fn add_keys(secrets: &Secrets, environment: &Environment, registry: &Registry, auth: &AuthFile) {
+/// Adds the keys of all providers, as far as they are known before one is used. From then on none is written to stdout
+/// or stderr.
+pub(crate) fn add_keys(secrets: &Arc<Secrets>, environment: &Environment, registry: &Registry, auth: &AuthFile) {
     for entry in registry.providers() {
-        entry.env.iter().filter_map(|name| environment.get(name)).for_each(|value| secrets.add(value.trim()));
+        entry.env.iter().filter_map(|name| environment.get(name)).for_each(|value| secrets.add_key(value.trim()));
         if let Some(key) = &entry.api_key {
             add(secrets, environment, key);
         }
@@ -69,18 +72,19 @@ pub(crate) fn add_keys(secrets: &Secrets, environment: &Environment, registry: &
             match entry {
                 AuthEntry::ApiKey { key } => add(secrets, environment, &key),
                 AuthEntry::Oauth { access, refresh, .. } => {
-                    secrets.add(&access);
-                    secrets.add(&refresh);
+                    secrets.add_key(&access);
+                    secrets.add_key(&refresh);
                 }
             }
         }
     }
+    output::hide_all(secrets);
 }
 
 /// A literal, or what a variable of that name holds; what a command answers is added when it is asked.
 fn add(secrets: &Secrets, environment: &Environment, value: &str) {
     if !value.starts_with('!') {
-        secrets.add(environment.get(value).unwrap_or(value).trim());
+        secrets.add_key(environment.get(value).unwrap_or(value).trim());
     }
 }
 
@@ -103,9 +107,7 @@ fn key(file: &Path) -> [u8; 32] {
 /// Writes it whole or not at all.
 fn keep(file: &Path, key: &[u8; 32]) -> std::io::Result<()> {
     let folder: PathBuf = file.parent().map(Path::to_path_buf).unwrap_or_default();
-    let mut builder = std::fs::DirBuilder::new();
-    std::os::unix::fs::DirBuilderExt::mode(builder.recursive(true), 0o700);
-    builder.create(&folder)?;
+    private_folder(&folder)?;
     let temporary = folder.join(format!(".secrets.key.{}", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
     std::os::unix::fs::OpenOptionsExt::mode(options.write(true).create_new(true), 0o600);

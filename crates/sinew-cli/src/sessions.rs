@@ -1,12 +1,12 @@
 //! Which session goes on.
 
-use std::fs::DirBuilder;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew::base::{Error, ErrorCode};
 use sinew_agent::clock::Clock;
+use sinew_agent::files::private_folder;
 use sinew_agent::session::{self, Blobs, Found, Listed, Mask, Scope, Session, SessionOptions};
 use sinew_agent::settings::Settings;
 
@@ -87,7 +87,7 @@ fn note_folder(paths: &Paths, file: &Path) -> std::io::Result<()> {
     if std::fs::read_to_string(&list).unwrap_or_default().lines().any(|known| known == line) {
         return Ok(());
     }
-    make_private(&paths.agent)?;
+    private_folder(&paths.agent)?;
     let mut file = std::fs::OpenOptions::new().append(true).create(true).open(list)?;
     file.write_all(format!("{line}\n").as_bytes())
 }
@@ -167,7 +167,7 @@ impl Shelf {
         if self.in_memory {
             return Begun { session: Session::in_memory(options), warnings: Vec::new() };
         }
-        if let Err(error) = make_private(folder) {
+        if let Err(error) = private_folder(folder) {
             let warning = format!("{}: {error}; this session is kept in memory only", folder.display());
             return Begun { session: Session::in_memory(options), warnings: vec![warning] };
         }
@@ -265,14 +265,7 @@ fn remembered(crumb: &Path, cwd: &Path) -> Option<PathBuf> {
 
 fn remember(crumb: &Path, cwd: &Path, file: &Path) -> std::io::Result<()> {
     if let Some(folder) = crumb.parent() {
-        make_private(folder)?;
+        private_folder(folder)?;
     }
     std::fs::write(crumb, format!("{}\n{}\n", cwd.display(), file.display()))
-}
-
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut builder = DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
 }

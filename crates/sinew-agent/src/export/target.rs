@@ -29,9 +29,7 @@ pub fn export(session: &Session, options: &Options<'_>, cwd: &Path, to: Option<&
     let failed = |cause: &io::Error| Error::io(format!("failed to write {}", target.display()), cause);
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(cwd);
     let mut builder = tempfile::Builder::new();
-    // As any file that a program makes for its user.
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    // A conversation is its owner's alone; `tempfile` makes files so.
     let part = builder.prefix(".sinew-export-").tempfile_in(folder).map_err(|cause| failed(&cause))?;
     let mut out = BufWriter::with_capacity(1 << 16, part.as_file());
     page::write(session, options, &mut out)?;

@@ -5,8 +5,12 @@
 //! session is resumed. Entries of `secrets.json` may ask for a replacement that is not put back.
 //!
 //! Values that are shorter than 8 characters, or common words, are left alone: marks would stand all over the text.
+//!
+//! Keys of providers ([`Secrets::add_key`]) are put back in the arguments of calls alone: no person and no program that
+//! reads the agent's output sees them.
 
 mod file;
+mod keys;
 mod provider;
 mod stream;
 #[cfg(test)]
@@ -24,6 +28,7 @@ use sha2::{Digest, Sha256};
 
 use crate::session::Mask;
 pub use file::{Entry, read};
+use keys::Keys;
 pub use provider::Hiding;
 pub(crate) use written::Written;
 
@@ -72,13 +77,15 @@ pub struct Secrets {
 }
 
 /// What is looked for.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Table {
     /// Plain values and what stands for them.
     values: BTreeMap<String, Stand>,
     /// Marks of values that are put back.
     marks: HashMap<String, String>,
     regex: Option<Regex>,
+    /// Those of the values that are keys of providers.
+    keys: Keys,
 }
 
 /// What stands for a value.
@@ -86,6 +93,14 @@ struct Table {
 enum Stand {
     Mark(String),
     Text(String),
+}
+
+impl Stand {
+    fn text(&self) -> &str {
+        match self {
+            Stand::Mark(text) | Stand::Text(text) => text,
+        }
+    }
 }
 
 impl fmt::Debug for Secrets {
@@ -112,6 +127,17 @@ impl Secrets {
         self.extend([(value.to_string(), None)]);
     }
 
+    /// Hides the key of a provider from now on, from people as well.
+    pub fn add_key(&self, value: &str) {
+        self.add(value);
+        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let known = table.values.get(value).map(Stand::text);
+        if let Some(stand) = known.filter(|_| !table.keys.has(value)) {
+            let stand = stand.to_string();
+            Arc::make_mut(&mut table).keys.add(value, stand);
+        }
+    }
+
     fn extend(&self, values: impl IntoIterator<Item = (String, Option<Stand>)>) {
         let old = Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner));
         let new: Vec<_> = values
@@ -122,7 +148,8 @@ impl Secrets {
         if new.is_empty() && !(patterns && old.regex.is_none()) {
             return;
         }
-        let mut table = Table { values: old.values.clone(), marks: old.marks.clone(), regex: None };
+        let mut table =
+            Table { values: old.values.clone(), marks: old.marks.clone(), regex: None, keys: old.keys.clone() };
         for (value, stand) in new {
             let stand = stand.unwrap_or_else(|| Stand::Mark(self.mark(&value, |mark| table.marks.get(mark))));
             if let Stand::Mark(mark) = &stand {
@@ -302,9 +329,7 @@ impl Secrets {
     /// What stands for a match; none where it stays.
     fn stand(&self, table: &Table, captures: &Captures<'_>, value: &str) -> Option<String> {
         if let Some(stand) = table.values.get(value) {
-            return Some(match stand {
-                Stand::Mark(text) | Stand::Text(text) => text.clone(),
-            });
+            return Some(stand.text().to_string());
         }
         let (_, entry) = self
             .entries
@@ -323,9 +348,19 @@ impl Secrets {
         Some(mark)
     }
 
-    /// `text` with its values put back; none where it has no known mark.
+    /// `text` with its values put back, keys of providers among them; none where it has no known mark.
     #[must_use]
     pub fn shown(&self, text: &str) -> Option<String> {
+        self.restored(text, true)
+    }
+
+    /// `text` with the values put back that people may see; none where it has no mark of one.
+    #[must_use]
+    pub fn shown_to_people(&self, text: &str) -> Option<String> {
+        self.restored(text, false)
+    }
+
+    fn restored(&self, text: &str, keys: bool) -> Option<String> {
         if !text.contains(MARK_START) {
             return None;
         }
@@ -337,6 +372,7 @@ impl Secrets {
         while let Some(at) = rest.find(MARK_START) {
             let mark = rest.get(at..at + MARK_LENGTH);
             let value = mark.and_then(|mark| table.marks.get(mark).or_else(|| found.get(mark)));
+            let value = value.filter(|value| keys || !table.keys.has(value));
             let (put, length) = match value {
                 Some(value) => (value.as_str(), MARK_LENGTH),
                 None => (MARK_START, MARK_START.len()),
@@ -348,6 +384,35 @@ impl Secrets {
         }
         out.push_str(rest);
         changed.then_some(out)
+    }
+
+    /// `text` without keys of providers; none where it has none. Linear in the text.
+    #[must_use]
+    pub fn without_keys(&self, text: &str) -> Option<String> {
+        self.table().keys.hidden(text)
+    }
+
+    /// A line of JSON without keys of providers, which are looked for as JSON writes them; none where it has none.
+    /// Linear in the line.
+    #[must_use]
+    pub fn line_without_keys(&self, line: &[u8]) -> Option<Vec<u8>> {
+        self.table().keys.hidden_in_json(line)
+    }
+
+    /// A piece of JSON without keys of providers.
+    fn piece_without_keys(&self, text: &str) -> Option<String> {
+        self.line_without_keys(text.as_bytes()).and_then(|line| String::from_utf8(line).ok())
+    }
+
+    /// How many bytes at the end of a text the key of a provider may begin with.
+    fn key_begun(&self, text: &str, json: bool) -> usize {
+        self.table().keys.begun(text, json)
+    }
+
+    /// Whether `text` has the key of a provider in it.
+    #[must_use]
+    pub fn has_key(&self, text: &str) -> bool {
+        self.table().keys.is_in(text)
     }
 
     /// Hides values in every text of a JSON value, also across texts that stand side by side in a message.

@@ -1,6 +1,6 @@
-//! Marks in the pieces of an answer: a mark that is cut waits for its end.
+//! Marks and keys in the pieces of an answer: one that is cut waits for its end.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use sinew_llm::event::StreamEvent;
 
@@ -10,6 +10,8 @@ use super::{MARK_LENGTH, MARK_START, Secrets, walk};
 #[derive(Default)]
 pub(super) struct Waiting {
     blocks: HashMap<usize, StreamEvent>,
+    /// Thoughts in which a key was hidden: they are not what the provider has signed.
+    changed: HashSet<usize>,
 }
 
 impl Waiting {
@@ -22,6 +24,11 @@ impl Waiting {
             StreamEvent::ToolCallEnd { content_index, mut tool_call } => {
                 secrets.show_json(&mut tool_call.arguments);
                 let end = StreamEvent::ToolCallEnd { content_index, tool_call };
+                self.blocks.remove(&content_index).into_iter().chain([end]).collect()
+            }
+            StreamEvent::ThinkingEnd { content_index, signature, redacted } => {
+                let signature = signature.filter(|_| !self.changed.contains(&content_index));
+                let end = StreamEvent::ThinkingEnd { content_index, signature, redacted };
                 self.blocks.remove(&content_index).into_iter().chain([end]).collect()
             }
             StreamEvent::Done { reason, mut message } => {
@@ -50,10 +57,19 @@ impl Waiting {
             None => event,
         };
         let in_json = matches!(whole, StreamEvent::ToolCallDelta { .. });
+        let is_thought = matches!(whole, StreamEvent::ThinkingDelta { .. });
         let text = text(&mut whole)?;
-        let end = text.len() - cut(text);
+        // What a key became has no beginning of one in it.
+        let hidden = if in_json { secrets.piece_without_keys(text) } else { secrets.without_keys(text) };
+        if let Some(hidden) = hidden {
+            *text = hidden;
+            if is_thought {
+                self.changed.insert(index);
+            }
+        }
+        let end = text.len() - cut(text).max(secrets.key_begun(text, in_json));
         let rest = text.split_off(end);
-        if let Some(shown) = secrets.shown(text) {
+        if let Some(shown) = secrets.shown_to_people(text) {
             // What stands in JSON must be written as JSON has it.
             *text = if in_json { in_quotes(secrets, text) } else { shown };
         }
@@ -102,7 +118,7 @@ fn in_quotes(secrets: &Secrets, text: &str) -> String {
         out.push_str(&rest[..at]);
         let length = rest.get(at..at + MARK_LENGTH).map_or(MARK_START.len(), str::len);
         let mark = &rest[at..at + length];
-        match secrets.shown(mark) {
+        match secrets.shown_to_people(mark) {
             Some(value) => {
                 let quoted = serde_json::Value::from(value).to_string();
                 out.push_str(&quoted[1..quoted.len() - 1]);

@@ -180,20 +180,35 @@ fn hide_blocks(secrets: &Secrets, blocks: &mut Vec<Block>) {
     }
 }
 
-/// Puts values back in what a model has said.
+/// Puts values back in what a model has said: those that people may see in its texts, all in its calls.
 pub(super) fn show_blocks(secrets: &Secrets, blocks: &mut [Block]) {
     let show = |text: &mut String| {
-        if let Some(shown) = secrets.shown(text) {
+        let hidden = secrets.without_keys(text);
+        let is_hidden = hidden.is_some();
+        if let Some(hidden) = hidden {
+            *text = hidden;
+        }
+        if let Some(shown) = secrets.shown_to_people(text) {
             *text = shown;
         }
+        is_hidden
     };
     for block in blocks {
         match block {
-            Block::Text(text) => show(&mut text.text),
-            Block::Thinking(thinking) => show(&mut thinking.thinking),
+            Block::Text(text) => {
+                show(&mut text.text);
+            }
+            Block::Thinking(thinking) => {
+                if show(&mut thinking.thinking) {
+                    // It is not what the provider has signed any more.
+                    thinking.thinking_signature = None;
+                }
+            }
             Block::ToolCall(call) => {
                 secrets.show_json(&mut call.arguments);
-                call.partial_json.iter_mut().for_each(show);
+                if let Some(text) = &mut call.partial_json {
+                    show(text);
+                }
             }
             Block::Other(_) | Block::Image(_) => {}
         }

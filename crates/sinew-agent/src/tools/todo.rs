@@ -17,7 +17,7 @@ pub(super) static SPEC: Spec = Spec {
     description: "Keep the list of work: init {list}, start/done/drop/rm {task or phase}, append {phase, items}, \
                   note {task, text}. Tasks are named by their exact text.",
     parameters,
-    guidelines: &["Use todo for work of three steps or more; mark each step done at once."],
+    guidelines: &["Use todo for work of three steps or more; mark each step done at once, before you give the answer."],
     concurrency: Concurrency::Exclusive,
     flags: READ_ONLY,
     intent: "",

@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 
+use sinew_agent::settings::Settings;
 use sinew_llm::http::Proxies;
 
 /// Variables, and which of the standard streams are terminals.
@@ -11,16 +12,20 @@ pub(crate) struct Environment {
     variables: Vec<(OsString, OsString)>,
     /// Variables of `.env`, for the program alone: commands do not get them.
     own: Vec<(String, String)>,
+    /// Names of variables that hold keys of providers.
+    pub(crate) keys: Vec<String>,
     pub(crate) stdin: bool,
     pub(crate) stdout: bool,
     pub(crate) stderr: bool,
 }
 
 impl Environment {
+    #[expect(clippy::disallowed_methods, reason = "nothing is written")]
     pub(crate) fn read() -> Environment {
         Environment {
             variables: std::env::vars_os().collect(),
             own: Vec::new(),
+            keys: Vec::new(),
             stdin: std::io::stdin().is_terminal(),
             stdout: std::io::stdout().is_terminal(),
             stderr: std::io::stderr().is_terminal(),
@@ -58,6 +63,16 @@ impl Environment {
     /// What commands start with.
     pub(crate) fn variables(&self) -> &[(OsString, OsString)] {
         &self.variables
+    }
+
+    /// Which variables that look like secrets commands get all the same: those of the settings. A key of a provider is
+    /// among them only where the user has named it.
+    pub(crate) fn passed(&self, settings: &Settings) -> Vec<String> {
+        let mut pass = settings.tools().pass_through;
+        if !settings.is_set("env.passThrough") {
+            pass.retain(|name| !self.keys.contains(name));
+        }
+        pass
     }
 
     /// The variables as texts, for scripts.
@@ -103,7 +118,7 @@ mod tests {
 
     fn environment(pairs: &[(&str, &str)]) -> Environment {
         let variables = pairs.iter().map(|(name, value)| (OsString::from(name), OsString::from(value))).collect();
-        Environment { variables, own: Vec::new(), stdin: false, stdout: false, stderr: false }
+        Environment { variables, own: Vec::new(), keys: Vec::new(), stdin: false, stdout: false, stderr: false }
     }
 
     /// Whether a terminal, and a pipe, gets colours.

@@ -2,6 +2,7 @@
 
 pub(crate) mod dotenv;
 mod environment;
+pub(crate) mod keys;
 mod trust;
 
 use std::path::{Path, PathBuf};

@@ -7,7 +7,7 @@ use sinew_llm::models::Registry;
 
 use super::{Environment, Paths, dotenv};
 use crate::args::Args;
-use crate::modes::plain;
+use crate::output::plain;
 
 /// Variables that a trusted project's `.env` may set beside keys of providers. A base URL of a cloud provider is not
 /// among them, nor anything that names a program.

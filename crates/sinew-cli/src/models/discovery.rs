@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use sinew_agent::clock::{Clock, SystemClock};
+use sinew_agent::files::private_folder;
 use sinew_llm::credentials::Credentials;
 use sinew_llm::http::HttpClient;
 use sinew_llm::models::{Discovery, DiscoveryCache, DiscoveryState, ProviderEntry, Registry, discover};
@@ -99,7 +100,7 @@ impl Answers {
     /// Writes the file whole. Where that fails, the servers are asked again: nobody needs to know.
     fn keep(&self) {
         let beside = self.file.with_extension(format!("json.{}.tmp", std::process::id()));
-        let folder = self.file.parent().map_or(Ok(()), std::fs::create_dir_all);
+        let folder = self.file.parent().map_or(Ok(()), private_folder);
         let written = folder.and_then(|()| std::fs::write(&beside, self.cache.to_text()));
         if written.and_then(|()| std::fs::rename(&beside, &self.file)).is_err() {
             let _ = std::fs::remove_file(&beside);

@@ -1,15 +1,16 @@
 //! Events as lines of JSON.
 
-use std::io::{self, Stdout, Write};
+use std::io::{self, Stdout};
 
 use serde_json::Value;
 use sinew_agent::event::Event;
 
 use super::Show;
+use crate::output::{self, Output};
 
 /// The header of the session, then one event per line.
 pub(super) struct Lines {
-    out: Stdout,
+    out: Output<Stdout>,
     partials: bool,
     /// The end of the latest run. It is written when the next one begins or nothing follows, so that the last line is
     /// the end of the last run, whatever is told after it.
@@ -18,14 +19,11 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn new(partials: bool) -> Lines {
-        Lines { out: io::stdout(), partials, ended: None }
+        Lines { out: output::stdout(), partials, ended: None }
     }
 
-    fn line(&mut self, mut line: Vec<u8>) -> io::Result<()> {
-        line.push(b'\n');
-        let mut out = self.out.lock();
-        out.write_all(&line)?;
-        out.flush()
+    fn line(&mut self, line: Vec<u8>) -> io::Result<()> {
+        self.out.line(line, |_| {})
     }
 
     fn release(&mut self) -> io::Result<()> {

@@ -4,7 +4,7 @@ mod json;
 mod print;
 pub(crate) mod rpc;
 
-use std::io::{self, Write};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,6 +18,7 @@ use sinew_llm::error::ErrorKind;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
+use crate::output::{self, tell};
 use crate::prompt::Prompts;
 
 /// How long a run may take to end after a signal, and its last words to be written.
@@ -68,7 +69,7 @@ pub(crate) async fn run(
     let mut show: Box<dyn Show> = if look.json {
         Box::new(json::Lines::new(look.partials))
     } else {
-        Box::new(print::Text::new(look, Box::new(io::stdout())))
+        Box::new(print::Text::new(look, output::stdout()))
     };
     let (lost, mut gone) = oneshot::channel();
     // On a thread of its own: a reader that is slow must not keep signals from being heard.
@@ -130,6 +131,11 @@ pub(crate) async fn run(
     // Behind all that led to it.
     if let Some(text) = last {
         tell(&text);
+    }
+    if let (0, Some(items)) = (code, host.open_items()) {
+        let items: Vec<&str> =
+            items.as_array().into_iter().flatten().filter_map(|item| item["content"].as_str()).collect();
+        tell(&format!("Warning: these items of the list are still open: {}", items.join("; ")));
     }
     match shown {
         Ok(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -230,16 +236,4 @@ fn signals() -> impl Future<Output = u8> {
             _ = hangup => 143,
         }
     }
-}
-
-/// A line on stderr, without what a terminal would obey.
-pub(super) fn tell(line: &str) {
-    // Nobody is left to tell when stderr is closed.
-    let _ = writeln!(io::stderr(), "{}", plain(line));
-}
-
-/// `text` without control characters but tabs and line feeds: a terminal obeys none of what is left. It goes
-/// character by character, so that a sequence cut into pieces gets no further.
-pub(crate) fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
 }

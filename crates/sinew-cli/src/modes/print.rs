@@ -10,7 +10,8 @@ use serde_json::Value;
 use sinew_agent::event::Event;
 use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason, text_of};
 
-use super::{Look, Show, plain, tell};
+use super::{Look, Show};
+use crate::output::{Output, plain, stderr, tell};
 
 /// Characters of an error that are shown.
 const ERROR: usize = 200;
@@ -18,8 +19,8 @@ const ERROR: usize = 200;
 const CALL: usize = 120;
 
 /// The answer as it comes.
-pub(super) struct Text {
-    out: Box<dyn Write + Send>,
+pub(super) struct Text<W> {
+    out: Output<W>,
     look: Look,
     /// Something was written.
     any: bool,
@@ -35,8 +36,8 @@ pub(super) struct Text {
     thinking: bool,
 }
 
-impl Text {
-    pub(super) fn new(look: Look, out: Box<dyn Write + Send>) -> Text {
+impl<W: Write> Text<W> {
+    pub(super) fn new(look: Look, out: Output<W>) -> Text<W> {
         let held = String::new();
         Text { out, look, any: false, at_start: true, fresh: false, spoken: false, held, thinking: false }
     }
@@ -73,19 +74,16 @@ impl Text {
 
     fn write(&mut self, delta: &str) -> io::Result<()> {
         if std::mem::take(&mut self.fresh) && self.any {
-            self.out.write_all(if self.at_start { b"\n" } else { b"\n\n" })?;
+            self.out.text(if self.at_start { "\n" } else { "\n\n" })?;
         }
-        self.out.write_all(delta.as_bytes())?;
-        self.out.flush()?;
+        self.out.text(delta)?;
         self.any = true;
         self.at_start = delta.ends_with('\n');
         Ok(())
     }
 
     fn thought(&mut self, delta: &str) {
-        let text = style(self.look.colour, "2", &plain(delta));
-        // Nobody is left to tell when stderr is closed.
-        let _ = io::stderr().write_all(text.as_bytes());
+        stderr(&style(self.look.colour, "2", &plain(delta)));
         self.thinking = true;
     }
 
@@ -101,7 +99,7 @@ fn is_empty(answer: &AssistantMessage) -> bool {
     answer.stop_reason == StopReason::Stop && answer.text().trim().is_empty() && answer.tool_calls().next().is_none()
 }
 
-impl Show for Text {
+impl<W: Write + Send> Show for Text<W> {
     fn begin(&mut self, _header: &Value) -> io::Result<()> {
         Ok(())
     }
@@ -140,7 +138,7 @@ impl Show for Text {
             Event::ToolExecutionEnd { tool_name, result, is_error: true, .. } if self.look.tool_lines => {
                 let cross = style(self.look.colour, "31", "✗");
                 let text = plain(&format!("{tool_name}: {}", first(&text_of(&result.content), ERROR)));
-                let _ = writeln!(io::stderr(), "{cross} {text}");
+                stderr(&format!("{cross} {text}\n"));
             }
             Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => {
                 self.again();
@@ -154,7 +152,7 @@ impl Show for Text {
             }
             Event::AutoCompactionEnd { will_retry: true, .. } => self.again(),
             Event::CredentialDisabled { provider, reason, .. } => {
-                tell(&format!("Warning: {provider}: a key rests ({reason})"));
+                tell(&format!("Warning: {provider}: a key is not used for now ({reason})"));
             }
             Event::AutoCompactionEnd { error_message: Some(text), .. } => tell(&format!("Warning: {text}")),
             Event::ExtensionError { extension_path, error, .. } => tell(&format!("Warning: {extension_path}: {error}")),
@@ -173,8 +171,7 @@ impl Show for Text {
         if self.at_start {
             return Ok(());
         }
-        self.out.write_all(b"\n")?;
-        self.out.flush()
+        self.out.text("\n")
     }
 }
 
@@ -232,7 +229,7 @@ mod tests {
     fn shown(whole: bool, events: &[Event]) -> (Vec<String>, String) {
         let look = Look { json: false, verbose: false, whole, partials: true, tool_lines: false, colour: false };
         let written = Written::default();
-        let mut text = Text::new(look, Box::new(written.clone()));
+        let mut text = Text::new(look, Output::new(written.clone()));
         let now = || String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
         let mut steps = Vec::new();
         for event in events {

@@ -142,10 +142,12 @@ fn programs_are_asked_from_the_start_to_the_end() {
     stage.write("home/agent/hooks.json", &asked.to_string());
     stage.write("project/more/t.md", "Template $1");
     stage.write("project/more/s/SKILL.md", "---\ndescription: x\n---\nBody");
-    let ran = stage.play(&["-p", "stop", "go"]);
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n"), "{}", ran.stderr);
-    assert_eq!(ran.stderr, "not this\n");
-    let order = "resources_discover input input session_start before_agent_start session_shutdown ";
+    let ran = stage.play(&["-p", "stop"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "", "not this\n"));
+    std::fs::remove_file(stage.path("project/asked.txt")).unwrap();
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "A\n", ""));
+    let order = "resources_discover input session_start before_agent_start session_shutdown ";
     assert_eq!(std::fs::read_to_string(stage.path("project/asked.txt")).unwrap(), order);
     let said = stage.said();
     assert_eq!(said[0], ("user".to_string(), "Template found".to_string()));

@@ -112,12 +112,48 @@ fn the_last_line_says_how_it_ended() {
 
 #[test]
 fn stdout_holds_the_answers_and_nothing_else() {
-    let lines = [call("Looking.", "ls", json!({"path": "."})), text("Done.\n"), text("Again.")];
-    let stage = Stage::scripted(&lines);
-    let ran = stage.play(&["-p", "look", "more"]);
-    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "Looking.\n\nDone.\n\nAgain.\n", ""));
+    let stage = Stage::scripted(&[call("Looking.", "ls", json!({"path": "."})), text("Done.\n")]);
+    let ran = stage.play(&["-p", "look"]);
+    assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "Looking.\n\nDone.\n", ""));
     let roles: Vec<String> = stage.said().into_iter().map(|(role, _)| role).collect();
-    assert_eq!(roles, ["user", "assistant", "toolResult", "assistant", "user", "assistant"]);
+    assert_eq!(roles, ["user", "assistant", "toolResult", "assistant"]);
+}
+
+#[test]
+fn the_words_of_a_line_are_one_prompt() {
+    for (words, prompt) in [
+        (&["fix", "the", "bug"][..], "fix the bug"),
+        (&["fix the", "bug"], "fix the bug"),
+        (&["fix", " ", "the bug"], "fix the bug"),
+        (&["--", "-x", "is", "a", "--flag"], "-x is a --flag"),
+        (&["@notes.txt", "fix", "the", "bug"], "fix the bug"),
+        (&["fix", "@notes.txt", "the", "bug"], "fix the bug"),
+        (&["fix", "@none", "now"], "fix @none now"),
+    ] {
+        let stage = Stage::scripted(&[text("ok")]);
+        stage.write("project/notes.txt", "N");
+        let ran = stage.play(&[&["-p"], words].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "ok\n"), "{words:?}: {}", ran.stderr);
+        let asked: Vec<String> =
+            stage.said().into_iter().filter(|(role, _)| role == "user").map(|said| said.1).collect();
+        assert_eq!(asked, [prompt], "{words:?}");
+    }
+}
+
+#[test]
+fn a_silent_standard_input_is_named_and_read_all_the_same() {
+    use std::io::{BufRead, BufReader, Read, Write};
+    let stage = Stage::scripted(&[text("ok")]);
+    let mut command = stage.command(&["--script", "script.jsonl", "-p", "sum", "up"]);
+    let mut child = command.stdin(std::process::Stdio::piped()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut line = String::new();
+    stderr.read_line(&mut line).unwrap();
+    assert!(line.starts_with("Waiting for standard input") && line.contains("< /dev/null"), "{line}");
+    child.stdin.take().unwrap().write_all(b"one\ntwo\n").unwrap();
+    stderr.read_to_string(&mut line).unwrap();
+    assert!(child.wait().unwrap().success(), "{line}");
+    assert_eq!(stage.said()[0].1, "one\ntwo\n\nsum up");
 }
 
 #[test]

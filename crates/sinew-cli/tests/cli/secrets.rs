@@ -52,7 +52,9 @@ fn stage(server: &Server, settings: Value) -> Stage {
 /// No request and no session file has `value`, though the tool had it.
 #[track_caller]
 fn kept(stage: &Stage, server: &Server, ran: &Ran, value: &str) {
-    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), format!("it is {value}!\n").as_str()), "{}", ran.stderr);
+    // A key of a provider is shown to nobody.
+    let shown = if value == KEY { mark(&server.requests()[0]).unwrap() } else { value.to_string() };
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), format!("it is {shown}!\n").as_str()), "{}", ran.stderr);
     assert_eq!(std::fs::read_to_string(stage.path("project/out.txt")).unwrap(), value);
     for request in server.requests() {
         assert!(!String::from_utf8_lossy(&request.body).contains(value));
@@ -137,4 +139,148 @@ fn an_entry_of_the_project_counts_before_the_users_and_both_before_variables() {
     let request = &server.requests()[0];
     let said = String::from_utf8(request.body.clone()).unwrap();
     assert!(said.contains(&format!("it is <P> <V> {}", mark(request).unwrap())), "{said}");
+}
+
+/// What a key is found in, wherever it comes from: its source, and how the stage is made.
+struct Source {
+    name: &'static str,
+    variables: &'static [(&'static str, &'static str)],
+    files: &'static [(&'static str, &'static str)],
+    args: &'static [&'static str],
+}
+
+const SOURCES: &[Source] = &[
+    Source { name: "variable", variables: &[("OPENAI_API_KEY", KEY)], files: &[], args: &[] },
+    Source {
+        name: "variable that models.json names",
+        variables: &[("MY_LOGIN", KEY), ("MY_COPY", KEY)],
+        files: &[(
+            "home/agent/models.json",
+            r#"{"providers": {"p": {"baseUrl": "http://127.0.0.1:1/v1", "api": "openai-completions", "apiKey": "MY_LOGIN", "models": [{"id": "m"}]}}}"#,
+        )],
+        args: &[],
+    },
+    Source {
+        name: "variable that auth.json names, and that commands get by default",
+        variables: &[("GH_TOKEN", KEY)],
+        files: &[("home/agent/auth.json", r#"{"openai": {"type": "api_key", "key": "GH_TOKEN"}}"#)],
+        args: &[],
+    },
+    Source {
+        name: "auth.json",
+        variables: &[],
+        files: &[("home/agent/auth.json", r#"{"openai": {"type": "api_key", "key": "sk-own-0123456789abcdef"}}"#)],
+        args: &[],
+    },
+    Source {
+        name: "login",
+        variables: &[],
+        files: &[(
+            "home/agent/auth.json",
+            r#"{"openai": {"type": "oauth", "access": "sk-own-0123456789abcdef", "refresh": "r", "expires": 1}}"#,
+        )],
+        args: &[],
+    },
+    Source { name: "command line", variables: &[], files: &[], args: &["--api-key", KEY, "--provider", "openai"] },
+    Source {
+        name: ".env",
+        variables: &[],
+        files: &[("home/agent/.env", "OPENAI_API_KEY=sk-own-0123456789abcdef\n")],
+        args: &[],
+    },
+];
+
+impl Source {
+    /// A stage whose script says the key in every way that there is: raw in thoughts, texts and arguments, and in what
+    /// a command prints.
+    fn stage(&self) -> Stage {
+        let read = "cat key.txt; echo; cat key.txt >&2; false";
+        let stage = Stage::scripted(&[
+            json!({"type": "script", "chunk": 3}),
+            json!({"type": "turn", "content": [{"thinking": format!("hm {KEY}.")}, {"text": format!("Your key is {KEY}, is it?")},
+                {"toolCall": {"name": "bash", "arguments": {"command": format!("{read}; : {KEY}")}}}]}),
+            json!({"type": "turn", "content": [{"text": format!("So {KEY}{KEY} it is, not {}", &KEY[..9])}]}),
+        ]);
+        stage.write("project/key.txt", KEY);
+        for (name, text) in self.files {
+            stage.write(name, text);
+        }
+        stage
+    }
+
+    fn command(&self, stage: &Stage, args: &[&str]) -> std::process::Command {
+        let mut command = stage.command(&[&["--script", "script.jsonl"], self.args, args].concat());
+        command.envs(self.variables.iter().copied());
+        command
+    }
+}
+
+#[track_caller]
+fn hidden(text: &str, what: &str) {
+    assert!(!text.contains(KEY) && !text.contains(&KEY[..KEY.len() - 1]), "{what}: {text}");
+}
+
+#[test]
+fn no_key_of_a_provider_is_printed_in_any_mode() {
+    for source in SOURCES {
+        for args in [&["-p"][..], &["-p", "--verbose"], &["--mode", "json"]] {
+            let stage = source.stage();
+            let ran = finish(source.command(&stage, &[args, &["I have", KEY]].concat()));
+            let what = format!("{} {args:?}", source.name);
+            assert_eq!(ran.code, Some(0), "{what}: {}", ran.stderr);
+            hidden(&ran.stdout, &what);
+            hidden(&ran.stderr, &what);
+            assert!(
+                ran.stdout.contains("So <<$env:S") && ran.stdout.contains("it is, not sk-own-01"),
+                "{what}: {}",
+                ran.stdout
+            );
+            hidden(&std::fs::read_to_string(&stage.files()[0]).unwrap(), &what);
+        }
+    }
+}
+
+#[test]
+fn no_key_of_a_provider_stands_in_a_page() {
+    for source in SOURCES {
+        let stage = source.stage();
+        // The session is of a run that did not know the key.
+        assert_eq!(stage.play(&["-p", "I have", KEY]).code, Some(0));
+        if source.files.iter().all(|(name, _)| !name.ends_with("auth.json")) && !source.name.contains(".env") {
+            assert!(std::fs::read_to_string(&stage.files()[0]).unwrap().contains(KEY), "{}", source.name);
+        }
+        let file = stage.files()[0].display().to_string();
+        let ran = finish(source.command(&stage, &["--export", &file, "page.html"]));
+        assert_eq!(ran.code, Some(0), "{}: {}", source.name, ran.stderr);
+        hidden(&ran.stdout, source.name);
+        hidden(&std::fs::read_to_string(stage.path("project/page.html")).unwrap(), source.name);
+    }
+}
+
+/// Prints the environment of this command, of the shell, and of every process above it, with their command lines.
+const LOOK: &str = r#"p=$$; { env; while [ "$p" -gt 1 ] && [ -r /proc/$p/environ ]; do
+    tr '\0' '\n' < /proc/$p/environ; tr '\0' ' ' < /proc/$p/cmdline; echo; p=$(awk '/^PPid/ {print $2}' /proc/$p/status)
+    done; } > seen.txt 2>&1"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn no_key_of_a_provider_is_in_the_memory_that_the_system_shows() {
+    for source in SOURCES {
+        let stage = source.stage();
+        stage.write(
+            "project/script.jsonl",
+            &json!({"type": "turn", "content": [
+            {"toolCall": {"name": "bash", "arguments": {"command": LOOK}}}]})
+            .to_string(),
+        );
+        let mut command = source.command(&stage, &["-p", "--max-turns", "1", "go"]);
+        command.env("PLAIN", "is-seen").env("OTHER_SECRET", "another-secret-value");
+        let ran = finish(command);
+        assert_eq!(ran.code, Some(4), "{}: {}", source.name, ran.stderr);
+        let seen = std::fs::read_to_string(stage.path("project/seen.txt")).unwrap();
+        hidden(&seen, source.name);
+        assert!(!seen.contains("another-secret-value"), "{}: {seen}", source.name);
+        // The command, its shell, the supervisor and the program itself.
+        assert!(seen.matches("PLAIN=is-seen").count() >= 3 && seen.contains("--max-turns"), "{}: {seen}", source.name);
+    }
 }

@@ -88,13 +88,20 @@ fn a_command_ends_with_the_program() {
 }
 
 #[test]
-fn open_items_are_remembered_unless_the_user_says_no() {
-    let list = json!({"ops": [{"op": "init", "list": [{"phase": "p", "items": ["write tests"]}]}]});
+fn open_items_are_told_and_the_answer_stands_once_unless_the_user_wants_reminders() {
+    let list = json!({"ops": [{"op": "init", "list": [{"phase": "p", "items": ["write tests", "run them"]}]}]});
     let stage = Stage::scripted(&[call("A", "todo", list), text("B"), text("C"), text("D"), text("E")]);
+    let open = "Warning: these items of the list are still open: write tests; run them\n";
+    for settings in ["{}", r#"{"todo": {"reminders": false}}"#] {
+        stage.write("home/agent/settings.json", settings);
+        let ran = stage.play(&["-p", "go"]);
+        assert_eq!((ran.code, ran.stdout.as_str(), ran.stderr.as_str()), (Some(0), "A\n\nB\n", open), "{settings}");
+        let ran = stage.play(&["--mode", "json", "go"]);
+        assert!(!ran.stdout.contains("todo_reminder") && ran.stderr == open, "{settings}: {}", ran.stderr);
+    }
+    stage.write("home/agent/settings.json", r#"{"todo": {"reminders": true}}"#);
     let ran = stage.play(&["-p", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n\nB\n\nC\n\nD\n\nE\n"), "{}", ran.stderr);
-    stage.write("home/agent/settings.json", "{\"todo\": {\"reminders\": false}}");
-    assert_eq!(stage.play(&["-p", "go"]).stdout, "A\n\nB\n");
 }
 
 #[test]

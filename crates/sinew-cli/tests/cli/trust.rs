@@ -101,11 +101,13 @@ fn a_project_sets_keys_and_proxies_and_nothing_else() {
         export GEMINI_API_KEY=\"key-of-project\"\r\nhttps_proxy='http://proxy:1'\r\nMINE=/evil\r\nBAD\0=1\r\n";
     let (ran, seen) = with_env("", hostile, &[]);
     ended_well(&ran);
-    assert!(!seen.contains("key-of-project") && !seen.contains("=/evil") && !seen.contains("proxy:1"), "{seen}");
+    assert!(seen.contains("GEMINI_API_KEY=\n") && !seen.contains("=/evil") && !seen.contains("proxy:1"), "{seen}");
     assert!(ran.stderr.contains("not trusted: .env not used"), "{}", ran.stderr);
     let (ran, seen) = with_env("", hostile, &["--trust"]);
     ended_well(&ran);
-    assert!(seen.contains("key-of-project") && seen.contains("http://proxy:1") && !seen.contains("=/evil"), "{seen}");
+    // A key is there, and nobody is shown it.
+    assert!(seen.contains("GEMINI_API_KEY=<<$env:S") && !seen.contains("key-of-project"), "{seen}");
+    assert!(seen.contains("http://proxy:1") && !seen.contains("=/evil"), "{seen}");
 }
 
 #[test]
@@ -113,7 +115,8 @@ fn the_file_of_the_user_sets_what_is_unset() {
     let (ran, seen) =
         with_env("MINE=mine\nPATH=/evil\nGEMINI_API_KEY=user-key\n", "GEMINI_API_KEY=project-key", &["--trust"]);
     ended_well(&ran);
-    assert!(seen.contains("MINE=mine") && seen.contains("user-key") && !seen.contains("=/evil"), "{seen}");
+    assert!(seen.contains("MINE=mine") && !seen.contains("=/evil"), "{seen}");
+    assert!(seen.contains("GEMINI_API_KEY=<<$env:S") && !seen.contains("user-key"), "{seen}");
     // What the project would change is set already, so that there is nothing to trust.
     let (ran, _) = with_env("GEMINI_API_KEY=user-key\n", "GEMINI_API_KEY=project-key\nX=1\n", &[]);
     assert_eq!(ran.stderr, "");

@@ -67,7 +67,11 @@ async fn lock(path: &Path) -> Result<File, ErrorInfo> {
     let beside = path.with_extension("json.lock");
     let failed = |error: std::io::Error| config(&Error::io(format!("failed to open {beside:?}"), &error));
     if let Some(folder) = beside.parent() {
-        std::fs::create_dir_all(folder).map_err(failed)?;
+        // Nobody else has a look at keys.
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(folder).map_err(failed)?;
     }
     let file = OpenOptions::new().write(true).create(true).truncate(false).open(&beside).map_err(failed)?;
     let until = Instant::now() + LOCK_LIMIT;

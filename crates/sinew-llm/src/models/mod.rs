@@ -70,6 +70,11 @@ impl ProviderEntry {
     }
 }
 
+/// The variables that may hold keys of the built-in providers.
+pub fn builtin_key_variables() -> impl Iterator<Item = &'static str> {
+    catalogue::PROVIDERS.iter().flat_map(|row| row.env.iter().copied())
+}
+
 /// All providers and models.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Registry {

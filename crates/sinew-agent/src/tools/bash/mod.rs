@@ -115,20 +115,13 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
         () = cancelled(&call.cancel) => return Err(ToolError::Aborted),
         turn = host.shell.turn() => turn,
     };
-    let (mut command, mut cwd) = (arguments.command.as_str(), None);
-    if let Some(given) = &arguments.cwd {
-        cwd = Some(paths::resolve(&host, &call, given)?);
-    } else if let Some((folder, rest)) = leading_cd(command) {
-        // The shell may be elsewhere than the session.
-        let from = host.shell.folder().unwrap_or_else(|| call.cwd.clone());
-        (cwd, command) = (Some(paths::resolve_from(&host, &from, folder)), rest);
-    }
+    let cwd = arguments.cwd.as_deref().map(|given| paths::resolve(&host, &call, given)).transpose()?;
     if let Some(cwd) = &cwd {
         check_folder(cwd)?;
     }
     let command = match &settings.shell_command_prefix {
-        Some(prefix) => format!("{prefix} {command}"),
-        None => command.to_string(),
+        Some(prefix) => format!("{prefix} {}", arguments.command),
+        None => arguments.command.clone(),
     };
     let run = RunOptions { command, cwd: cwd.clone(), env, stdin: None };
     let background = arguments.background && settings.jobs;
@@ -212,6 +205,10 @@ fn settle(host: &Host, end: &End, run: &RunOptions) -> Option<&'static str> {
     let result = end.result.as_ref().ok()?;
     // A folder for one command does not move the shell.
     host.shell.ended(result, run.cwd.is_none());
+    if let Some(folder) = result.working_dir.as_deref().filter(|_| !environment::only_reads(&run.command)) {
+        // The command may have gone there before it wrote.
+        host.options.sinew.cache.invalidate(folder);
+    }
     result.state_lost
 }
 
@@ -288,15 +285,6 @@ fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>, ToolErro
 fn is_variable(name: &str) -> bool {
     let letter = |byte: u8| byte == b'_' || byte.is_ascii_alphabetic();
     name.bytes().next().is_some_and(letter) && name.bytes().all(|byte| letter(byte) || byte.is_ascii_digit())
-}
-
-/// `cd <plain word> && <rest>`
-fn leading_cd(command: &str) -> Option<(&str, &str)> {
-    let (folder, rest) = command.trim_start().strip_prefix("cd ")?.split_once("&&")?;
-    let (folder, rest) = (folder.trim(), rest.trim_start());
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_./~+@-".contains(&byte);
-    (!folder.is_empty() && !folder.starts_with('-') && folder.bytes().all(plain) && !rest.is_empty())
-        .then_some((folder, rest))
 }
 
 fn check_folder(folder: &Path) -> Result<(), ToolError> {

@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::modes::json;
+use crate::output::{self, Output};
 
 /// Bytes of a line at most.
 pub(super) const LONGEST: usize = 64 << 20;
@@ -122,7 +123,7 @@ impl Out {
         let handle = tokio::runtime::Handle::current();
         // On a thread of its own: a reader that is slow must not keep signals from being heard.
         let writer = tokio::task::spawn_blocking(move || {
-            let mut pen = Pen { out: io::stdout(), partials, written };
+            let mut pen = Pen { out: output::stdout(), partials, written };
             let ended = pen.run(&handle, &mut queue);
             if ended.is_err() {
                 // The mode may be over already.
@@ -174,7 +175,7 @@ impl Out {
 
 /// What writes.
 struct Pen<W> {
-    out: W,
+    out: Output<W>,
     partials: bool,
     /// Bytes so far.
     written: Arc<AtomicU64>,
@@ -229,13 +230,10 @@ impl<W: Write> Pen<W> {
         self.line(json::line(event, self.partials)?)
     }
 
-    fn line(&mut self, mut line: Vec<u8>) -> io::Result<()> {
-        line.push(b'\n');
-        for part in line.chunks(64 << 10) {
-            self.out.write_all(part)?;
-            self.written.fetch_add(part.len() as u64, Ordering::Relaxed);
-        }
-        self.out.flush()
+    fn line(&mut self, line: Vec<u8>) -> io::Result<()> {
+        self.out.line(line, |bytes| {
+            self.written.fetch_add(bytes as u64, Ordering::Relaxed);
+        })
     }
 }
 

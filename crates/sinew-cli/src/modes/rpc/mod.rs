@@ -47,10 +47,11 @@ use tokio::sync::oneshot;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
-use super::{END, LAST_WORDS, signals, tell};
+use super::{END, LAST_WORDS, signals};
 use crate::assemble::{Assembly, Open, Start};
 use crate::failure::Failure;
 use crate::log::Timing;
+use crate::output::tell;
 use command::{Command, Run};
 use frames::{Line, Out};
 use reply::Reply;

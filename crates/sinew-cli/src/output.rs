@@ -1,0 +1,101 @@
+//! The one way to stdout and stderr: keys of providers do not pass it.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::sync::{Arc, PoisonError, RwLock};
+
+use sinew_agent::secrets::Secrets;
+
+/// What is known of keys so far. It belongs to the process, as the streams do.
+static KEYS: RwLock<Keys> = RwLock::new(Keys::Values(Vec::new()));
+
+enum Keys {
+    /// Those that the command line and the environment hold.
+    Values(Vec<String>),
+    /// All of them.
+    All(Arc<Secrets>),
+}
+
+/// What stands for a key that no session has a mark for yet.
+const STAND: &str = "***";
+
+/// Hides these keys until [`hide_all`] knows more.
+pub(crate) fn hide(values: Vec<String>) {
+    *KEYS.write().unwrap_or_else(PoisonError::into_inner) = Keys::Values(values);
+}
+
+/// Hides the keys of `secrets` from now on, also those that it learns later.
+pub(crate) fn hide_all(secrets: &Arc<Secrets>) {
+    *KEYS.write().unwrap_or_else(PoisonError::into_inner) = Keys::All(Arc::clone(secrets));
+}
+
+/// A text for people without keys.
+fn text(text: &str) -> Cow<'_, str> {
+    match &*KEYS.read().unwrap_or_else(PoisonError::into_inner) {
+        Keys::All(secrets) => secrets.without_keys(text).map_or(Cow::Borrowed(text), Cow::Owned),
+        Keys::Values(values) => match values.iter().any(|value| text.contains(value)) {
+            true => Cow::Owned(values.iter().fold(text.to_string(), |text, value| text.replace(value, STAND))),
+            false => Cow::Borrowed(text),
+        },
+    }
+}
+
+/// A line of JSON without keys.
+fn json(line: Vec<u8>) -> Vec<u8> {
+    match &*KEYS.read().unwrap_or_else(PoisonError::into_inner) {
+        Keys::All(secrets) => secrets.line_without_keys(&line).unwrap_or(line),
+        // No line is written before all keys are known.
+        Keys::Values(_) => line,
+    }
+}
+
+/// Where answers go: stdout, or memory in tests.
+pub(crate) struct Output<W> {
+    out: W,
+}
+
+#[expect(clippy::disallowed_methods, reason = "this is the way to it")]
+pub(crate) fn stdout() -> Output<io::Stdout> {
+    Output { out: io::stdout() }
+}
+
+impl<W: Write> Output<W> {
+    #[cfg(test)]
+    pub(crate) fn new(out: W) -> Output<W> {
+        Output { out }
+    }
+
+    /// Writes a text.
+    pub(crate) fn text(&mut self, words: &str) -> io::Result<()> {
+        self.out.write_all(text(words).as_bytes())?;
+        self.out.flush()
+    }
+
+    /// Writes a value of JSON as a line; `written` hears how many bytes went.
+    pub(crate) fn line(&mut self, line: Vec<u8>, mut written: impl FnMut(usize)) -> io::Result<()> {
+        let mut line = json(line);
+        line.push(b'\n');
+        for part in line.chunks(64 << 10) {
+            self.out.write_all(part)?;
+            written(part.len());
+        }
+        self.out.flush()
+    }
+}
+
+/// Writes to stderr. Nobody is left to tell when it is closed.
+#[expect(clippy::disallowed_methods, reason = "this is the way to it")]
+pub(crate) fn stderr(words: &str) {
+    let _ = io::stderr().write_all(text(words).as_bytes());
+}
+
+/// A line on stderr, without what a terminal would obey.
+pub(crate) fn tell(line: &str) {
+    stderr(&format!("{}\n", plain(line)));
+}
+
+/// `text` without control characters but tabs and line feeds: a terminal obeys none of what is left. It goes
+/// character by character, so that a sequence cut into pieces gets no further.
+pub(crate) fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+}
