@@ -115,6 +115,7 @@ impl Chooser {
             warnings,
         };
         if let Some(key) = args.value("api-key") {
+            secrets.add_key(key.trim());
             let chosen = chooser.named(args).or_else(|| chooser.preset()).and_then(std::result::Result::ok);
             let provider = chosen.map(|chosen| chosen.model.provider).ok_or_else(|| {
                 Failure::usage("--api-key: it is not clear for which provider; add --provider or --model")

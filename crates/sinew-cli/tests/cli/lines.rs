@@ -209,12 +209,12 @@ fn piped_input_stands_before_the_message() {
     let stage = Stage::scripted(&[expect("alone")]);
     assert_eq!(stage.piped(&[], "alone").code, Some(0));
     // The words of the shell's roles are words where a user writes them.
-    let stage = Stage::scripted(&[expect("brush"), expect("my hair")]);
+    let stage = Stage::scripted(&[expect("brush my hair")]);
     assert_eq!(stage.play(&["brush", "my hair"]).code, Some(0));
-    let stage = Stage::scripted(&[expect("supervise")]);
+    let stage = Stage::scripted(&[expect("supervise the build")]);
     let mut command = stage.command(&["supervise", "the", "build"]);
     command.env("SINEW_SCRIPT", "script.jsonl");
-    assert!(finish(command).stderr.contains("script exhausted after 1 turns"));
+    assert_eq!(finish(command).code, Some(0));
 }
 
 #[test]
