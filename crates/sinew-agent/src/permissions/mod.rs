@@ -13,17 +13,19 @@
 //!
 //! **Commands.** Every simple command of the line is looked at, without its quotes, variables before it and
 //! redirections: those of pipelines, lists, loops, functions, substitutions and here-documents, and those that
-//! `sudo`, `env`, `xargs`, `bash -c`, `eval` and their like run. The program fits by its name and by its path. A line
-//! that cannot be read, or where an expansion could make a command fit, counts as `ask`.
+//! `sudo`, `env`, `xargs`, `bash -c`, `eval` and their like run ([`runners`] lists them). The program fits by its name
+//! and by its path, `git -C . push` also as `git push`. A line that cannot be read for sure, or where an expansion
+//! could make a command fit, is refused by a rule of `deny`, and asks by one of `ask`.
 //!
-//! **What does not hold.** Rules see calls, not what a started program does: a script, `make`, `python -c`, a git
-//! alias, or options between words (`git -C . push` is no `git push*`; `git*push*` fits both). A rule for `write`
-//! says nothing of what `bash` writes. It is a fence for a model that means well, and no sandbox.
+//! **What does not hold.** Rules see calls, not what a started program does: a script, `make`, a makefile's recipe. A
+//! rule for `write` says nothing of what `bash` writes. It is a fence for a model that means well, and no sandbox.
 
-mod command;
-mod lines;
+mod line;
 mod paths;
 mod pattern;
+mod runners;
+mod sed;
+mod syntax;
 #[cfg(test)]
 mod tests;
 
@@ -37,7 +39,7 @@ use sinew_llm::message::ToolCall;
 use crate::extension::{Context, Extension, Verdict};
 use crate::tool::Boxed;
 use crate::tools::Ask;
-use lines::Line;
+use line::Line;
 use pattern::Pattern;
 
 /// Rules, read.
@@ -64,6 +66,8 @@ enum Answer {
     Runs,
     Asks(String),
     Denied(String),
+    /// A rule of `deny` may fit: the reason why it is not sure.
+    Unsure(String, &'static str),
 }
 
 /// Whether a rule fits a call.
@@ -128,7 +132,12 @@ impl Rules {
             }
         }
         if let Some(rule) = asked {
-            return Answer::Asks(rule.text.clone());
+            return match &subject {
+                Subject::Line(line) => {
+                    Answer::Unsure(rule.text.clone(), line.unknown().unwrap_or("an expansion could make it fit"))
+                }
+                _ => Answer::Asks(rule.text.clone()),
+            };
         }
         let Some(rule) = self.ask.iter().find(|rule| rule.fit(call, &subject) != Fit::No) else { return Answer::Runs };
         // Every rule that asks must be outdone.
@@ -263,6 +272,11 @@ impl Extension for Permissions {
             let rule = match self.rules.answer(call, &context.cwd, self.home.as_deref()) {
                 Answer::Runs => return Ok(Verdict::Allow),
                 Answer::Denied(rule) => return denied(rule),
+                Answer::Unsure(rule, reason) => {
+                    return denied(format!(
+                        "{rule}. The command cannot be read for sure ({reason}): write it plainly, one command at a time."
+                    ));
+                }
                 Answer::Asks(rule) => rule,
             };
             let Some(ask) = self.ask.as_ref().filter(|_| context.has_ui) else { return denied(rule) };

@@ -28,9 +28,14 @@ fn denied(command: &str) {
     assert_eq!(bash(&rules, command), Answer::Denied(PUSH.into()), "{command}");
 }
 
+/// It cannot be read for sure, or an expansion could make it fit.
 #[track_caller]
-fn asks(command: &str) {
+fn unsure(command: &str) {
     let rules = rules(json!({"deny": [PUSH]}));
+    let answer = bash(&rules, command);
+    assert!(matches!(&answer, Answer::Unsure(rule, _) if rule == PUSH), "{command}: {answer:?}");
+    // A rule of `ask` asks.
+    let rules = self::rules(json!({"ask": [PUSH]}));
     assert_eq!(bash(&rules, command), Answer::Asks(PUSH.into()), "{command}");
 }
 
@@ -61,7 +66,6 @@ fn a_command_is_found_wherever_it_stands() {
         "f() { git push; }; f",
         "function f { git push; }",
         "for x do git push; done",
-        "select x do git push; done",
         "time git push",
         "echo $(git push)",
         "echo \"a $(git push) b\"",
@@ -80,6 +84,11 @@ fn a_command_is_found_wherever_it_stands() {
         "[[ -f x ]] && git push",
         "git push # comment",
         "a=(1 2) git push",
+        "case x in x) git push;; esac",
+        "case x in (x) git push;; esac",
+        "((1 << 2))\ngit push\n2",
+        "coproc git push",
+        "git commit -m \"$(cat <<'E'\nit's (a) `message`\nE\n)\" && git push",
     ] {
         denied(command);
     }
@@ -104,7 +113,6 @@ fn quotes_paths_variables_and_redirections_hide_nothing() {
         "git 2>&1 push",
         "git >x push",
         "&> x git push",
-        "{fd}>x git push",
         "<<<x git push",
         "git push>x",
     ] {
@@ -140,7 +148,7 @@ fn programs_that_run_others_hide_nothing() {
 }
 
 #[test]
-fn what_could_fit_is_asked() {
+fn what_could_fit_is_refused() {
     for command in [
         "git $x",
         "git \"$x\"",
@@ -160,22 +168,23 @@ fn what_could_fit_is_asked() {
         "bash <<E\ngit push\nE",
         ". /dev/stdin",
         "env '-Sgit push'",
+        "select x do git push; done",
+        "{fd}>x git push",
+        "git {fd}>x push",
         "g@(i)t push",
-        "case x in x) git push;; esac",
-        "((1 << 2))\ngit push\n2",
         "echo 'open",
         "echo $(ls",
         "ls )",
         "cat <<E\nx",
         "g() { git \"$@\"; }",
     ] {
-        asks(command);
+        unsure(command);
     }
-    asks(&"(".repeat(5_000));
-    asks(&"$(".repeat(5_000));
-    asks(&"`".repeat(5_001));
-    asks(&"x".repeat(300 << 10));
-    asks(&format!("sudo {} git push", "-a ".repeat(100)));
+    unsure(&"(".repeat(5_000));
+    unsure(&"$(".repeat(5_000));
+    unsure(&"`".repeat(5_001));
+    unsure(&"x".repeat(300 << 10));
+    unsure(&format!("sudo {} git push", "-a ".repeat(100)));
 }
 
 #[test]

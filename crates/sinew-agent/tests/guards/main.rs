@@ -3,6 +3,7 @@
 
 mod commands;
 mod hooks;
+mod lines;
 
 use serde_json::Value;
 use sinew_agent::extension::Context;

@@ -1,0 +1,571 @@
+//! Reads a line of bash into the simple commands that it may run, with the grammar of `brush-parser`.
+//!
+//! Every difference between that grammar and bash would be a way around a rule. So what the two are known to read
+//! differently is refused as [`Unreadable`], each part of a line is checked against what its kind can hold, and tests
+//! compare the outcome with what bash runs. Input is bounded in length and nesting before the parser sees it.
+
+use brush_parser::ast::{
+    AndOr, Assignment, AssignmentName, AssignmentValue, Command, CommandPrefixOrSuffixItem as Item, CompoundCommand,
+    CompoundList, ExtendedTestExpr, IoFileRedirectTarget, IoRedirect, Program, SimpleCommand,
+};
+use brush_parser::word::{self, ParameterExpr, ParameterTransformOp, WordPiece, WordPieceWithSource};
+use brush_parser::{ParserOptions, Token, parse_tokens, uncached_tokenize_str};
+
+use super::pattern::ANY;
+
+/// A simple command: its words without quotes. [`ANY`] replaces what an expansion gives.
+pub(super) type Words = Vec<String>;
+
+/// The reason why a line cannot be read for sure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unreadable(pub(super) &'static str);
+
+type Result<T> = std::result::Result<T, Unreadable>;
+
+/// The simple commands of a line, those inside substitutions included.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Script {
+    pub(super) commands: Vec<SimpleWords>,
+    /// Variables that the line sets, with their values.
+    pub(super) assignments: Vec<(String, String)>,
+    /// Some text that bash does not expand here holds a substitution: `'$(…)'`.
+    pub(super) dormant: bool,
+    /// Something evaluates a value as an expression, which runs the substitutions in it: `((x))`, `[[ x -eq 1 ]]`.
+    pub(super) evaluates: bool,
+}
+
+/// The words of a simple command, and whether its standard input comes from the line itself.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct SimpleWords {
+    pub(super) words: Words,
+    pub(super) has_input: bool,
+}
+
+/// Longer lines are not read.
+const MAX_BYTES: usize = 256 << 10;
+/// Substitutions inside each other.
+const MAX_DEPTH: usize = 16;
+/// Substitutions of one word: what the parser does with them may double with each one that another one holds.
+const MAX_IN_WORD: usize = 24;
+/// Substitutions, brackets and compound commands of one line.
+const MAX_NESTING: usize = 400;
+/// `((` and `case` of one line, which the parser tries in two ways.
+const MAX_TRIED_TWICE: usize = 6;
+/// The stack that the parser gets where a line nests more than [`SHALLOW`].
+const STACK: usize = 64 << 20;
+const SHALLOW: usize = 8;
+
+/// Reads a line.
+pub(super) fn read(line: &str) -> Result<Script> {
+    if line.len() > MAX_BYTES {
+        return Err(Unreadable("it is longer than 256 KB"));
+    }
+    let nesting = line.matches(['(', '{', '`']).count();
+    if nesting <= SHALLOW && keywords(line) <= SHALLOW {
+        return read_here(line);
+    }
+    let deep = std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, || read_here(line));
+        thread.ok().and_then(|thread| thread.join().ok())
+    });
+    deep.unwrap_or(Err(Unreadable("it cannot be parsed")))
+}
+
+/// The words of a line that could begin a compound command.
+fn keywords(line: &str) -> usize {
+    const OPENING: [&str; 8] = ["if", "elif", "while", "until", "for", "case", "coproc", "function"];
+    line.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| OPENING.contains(word)).count()
+}
+
+fn read_here(line: &str) -> Result<Script> {
+    let mut reader = Reader { script: Script::default(), depth: 0 };
+    reader.line(line)?;
+    Ok(reader.script)
+}
+
+struct Reader {
+    script: Script,
+    depth: usize,
+}
+
+fn options() -> ParserOptions {
+    // `!(a)` is a negated subshell where bash has no extended patterns; where it has them, more is read than runs.
+    ParserOptions { enable_extended_globbing: false, ..ParserOptions::default() }
+}
+
+fn parse(line: &str) -> Result<Program> {
+    if line.contains(ANY) {
+        return Err(Unreadable("it has a NUL byte"));
+    }
+    if line.contains("$'") && line.contains("\\'") {
+        return Err(Unreadable("it has \\' beside $'"));
+    }
+    if ["$(", "${", "$["].iter().map(|open| line.matches(open).count()).sum::<usize>() > MAX_NESTING {
+        return Err(Unreadable("it has too many substitutions"));
+    }
+    let options = options();
+    let tokens = uncached_tokenize_str(line, &options.tokenizer_options())
+        .map_err(|_| Unreadable("bash could not split it into words either, or differently"))?;
+    let is = |token: &Token, text: &str| matches!(token, Token::Operator(found, _) if found == text);
+    let word = |token: &Token, text: &str| matches!(token, Token::Word(found, _) if found == text);
+    let twice = tokens.windows(2).filter(|pair| is(&pair[0], "(") && is(&pair[1], "(")).count()
+        + tokens.iter().filter(|token| word(token, "case")).count();
+    let open = tokens
+        .iter()
+        .filter(|token| is(token, "(") || ["{", "if", "while", "until", "for"].iter().any(|text| word(token, text)))
+        .count();
+    if twice > MAX_TRIED_TWICE || open > MAX_NESTING {
+        return Err(Unreadable("it nests too deep"));
+    }
+    parse_tokens(&tokens, &options).map_err(|_| Unreadable("it is not complete, or uses syntax that is not known here"))
+}
+
+/// What surrounds a word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Command,
+    HereDocument,
+    Quotes,
+}
+
+impl Reader {
+    fn line(&mut self, line: &str) -> Result<()> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(Unreadable("it nests too deep"));
+        }
+        let program = parse(line)?;
+        for list in &program.complete_commands {
+            self.list(list)?;
+        }
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn list(&mut self, list: &CompoundList) -> Result<()> {
+        for item in &list.0 {
+            let rest = item.0.additional.iter().map(|(AndOr::And(pipeline) | AndOr::Or(pipeline))| pipeline);
+            for pipeline in std::iter::once(&item.0.first).chain(rest) {
+                for (at, command) in pipeline.seq.iter().enumerate() {
+                    self.command(command, at > 0)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn command(&mut self, command: &Command, piped: bool) -> Result<()> {
+        match command {
+            Command::Simple(simple) => self.simple(simple, piped),
+            Command::Compound(compound, redirects) => {
+                self.redirects(redirects.as_ref().map_or(&[][..], |list| &list.0))?;
+                self.compound(compound)
+            }
+            Command::Function(function) => {
+                self.redirects(function.body.1.as_ref().map_or(&[][..], |list| &list.0))?;
+                self.compound(&function.body.0)
+            }
+            Command::ExtendedTest(test, redirects) => {
+                self.redirects(redirects.as_ref().map_or(&[][..], |list| &list.0))?;
+                self.test(&test.expr)
+            }
+        }
+    }
+
+    fn compound(&mut self, compound: &CompoundCommand) -> Result<()> {
+        match compound {
+            CompoundCommand::Arithmetic(arithmetic) => self.arithmetic(&arithmetic.expr.value),
+            CompoundCommand::ArithmeticForClause(clause) => {
+                for expression in [&clause.initializer, &clause.condition, &clause.updater].into_iter().flatten() {
+                    self.arithmetic(&expression.value)?;
+                }
+                self.list(&clause.body.list)
+            }
+            CompoundCommand::BraceGroup(group) => self.list(&group.list),
+            CompoundCommand::Subshell(subshell) => self.list(&subshell.list),
+            CompoundCommand::ForClause(clause) => {
+                for value in clause.values.iter().flatten() {
+                    self.word(&value.value)?;
+                }
+                self.list(&clause.body.list)
+            }
+            CompoundCommand::CaseClause(clause) => {
+                self.word(&clause.value.value)?;
+                for case in &clause.cases {
+                    for pattern in &case.patterns {
+                        self.word(&pattern.value)?;
+                    }
+                    if let Some(list) = &case.cmd {
+                        self.list(list)?;
+                    }
+                }
+                Ok(())
+            }
+            CompoundCommand::IfClause(clause) => {
+                self.list(&clause.condition)?;
+                self.list(&clause.then)?;
+                for part in clause.elses.iter().flatten() {
+                    if let Some(condition) = &part.condition {
+                        self.list(condition)?;
+                    }
+                    self.list(&part.body)?;
+                }
+                Ok(())
+            }
+            CompoundCommand::WhileClause(clause) | CompoundCommand::UntilClause(clause) => {
+                self.list(&clause.0)?;
+                self.list(&clause.1.list)
+            }
+            CompoundCommand::Coprocess(coprocess) => self.command(&coprocess.body, true),
+        }
+    }
+
+    fn test(&mut self, test: &ExtendedTestExpr) -> Result<()> {
+        match test {
+            ExtendedTestExpr::And(left, right) | ExtendedTestExpr::Or(left, right) => {
+                self.test(left)?;
+                self.test(right)
+            }
+            ExtendedTestExpr::Not(inner) | ExtendedTestExpr::Parenthesized(inner) => self.test(inner),
+            ExtendedTestExpr::UnaryTest(_, word) => {
+                self.script.evaluates = true;
+                self.word(&word.value).map(drop)
+            }
+            ExtendedTestExpr::BinaryTest(_, left, right) => {
+                self.script.evaluates = true;
+                self.word(&left.value)?;
+                self.word(&right.value).map(drop)
+            }
+        }
+    }
+
+    fn simple(&mut self, simple: &SimpleCommand, piped: bool) -> Result<()> {
+        let mut found = SimpleWords { has_input: piped, ..SimpleWords::default() };
+        let prefix = simple.prefix.iter().flat_map(|prefix| &prefix.0);
+        let suffix = simple.suffix.iter().flat_map(|suffix| &suffix.0);
+        let mut own = 0;
+        for item in prefix {
+            if let Item::AssignmentWord(assignment, _) = item {
+                self.assignment(assignment)?;
+                own += 1;
+            } else {
+                self.item(item, &mut found)?;
+            }
+        }
+        if let Some(name) = &simple.word_or_name {
+            let name = self.word(&name.value)?;
+            if name.starts_with(['-', '{']) {
+                return Err(Unreadable("a command begins with - or {"));
+            }
+            found.words.push(name);
+        }
+        for item in suffix {
+            self.item(item, &mut found)?;
+        }
+        if found.words.is_empty() && own == 0 && simple.word_or_name.is_none() && simple.suffix.is_some() {
+            return Err(Unreadable("a command has no name"));
+        }
+        if !found.words.is_empty() {
+            self.script.commands.push(found);
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, item: &Item, found: &mut SimpleWords) -> Result<()> {
+        match item {
+            Item::IoRedirect(redirect) => {
+                found.has_input |= reads(redirect);
+                self.redirects(std::slice::from_ref(redirect))
+            }
+            Item::Word(word) => {
+                found.words.push(self.word(&word.value)?);
+                Ok(())
+            }
+            Item::AssignmentWord(assignment, word) => {
+                self.assignment(assignment)?;
+                let text = match &assignment.value {
+                    AssignmentValue::Scalar(_) => self.word(&word.value)?,
+                    AssignmentValue::Array(_) => format!("{}={ANY}", variable(&assignment.name)),
+                };
+                found.words.push(text);
+                Ok(())
+            }
+            Item::ProcessSubstitution(_, subshell) => {
+                found.words.push(ANY.to_string());
+                self.list(&subshell.list)
+            }
+        }
+    }
+
+    fn assignment(&mut self, assignment: &Assignment) -> Result<()> {
+        let name = variable(&assignment.name);
+        if let AssignmentName::ArrayElementName(_, index) = &assignment.name {
+            self.arithmetic(index)?;
+        }
+        let value = match &assignment.value {
+            AssignmentValue::Scalar(word) => self.word(&word.value)?,
+            AssignmentValue::Array(elements) => {
+                let mut all = String::new();
+                for (key, value) in elements {
+                    if let Some(key) = key {
+                        self.arithmetic(&key.value)?;
+                    }
+                    all.push_str(&self.word(&value.value)?);
+                    all.push(' ');
+                }
+                all
+            }
+        };
+        self.script.assignments.push((name, value));
+        Ok(())
+    }
+
+    fn redirects(&mut self, redirects: &[IoRedirect]) -> Result<()> {
+        for redirect in redirects {
+            match redirect {
+                IoRedirect::File(_, _, target) => match target {
+                    IoFileRedirectTarget::Filename(word) | IoFileRedirectTarget::Duplicate(word) => {
+                        self.word(&word.value)?;
+                    }
+                    IoFileRedirectTarget::Fd(_) => {}
+                    IoFileRedirectTarget::ProcessSubstitution(_, subshell) => self.list(&subshell.list)?,
+                },
+                IoRedirect::HereString(_, word) | IoRedirect::OutputAndError(word, _) => {
+                    self.word(&word.value)?;
+                }
+                IoRedirect::HereDocument(_, document) => {
+                    let tag = &document.here_end.value;
+                    let bare = tag
+                        .strip_prefix('\'')
+                        .and_then(|tag| tag.strip_suffix('\''))
+                        .or_else(|| tag.strip_prefix('"').and_then(|tag| tag.strip_suffix('"')))
+                        .unwrap_or(tag);
+                    if bare.is_empty() || !bare.chars().all(|letter| letter == '_' || letter.is_ascii_alphanumeric()) {
+                        return Err(Unreadable("a here-document ends with more than a plain word"));
+                    }
+                    if document.requires_expansion {
+                        self.here_document(&document.doc.value)?;
+                    } else {
+                        self.script.dormant |= substitutes(&document.doc.value);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn here_document(&mut self, text: &str) -> Result<()> {
+        if !text.contains(['$', '`']) {
+            return Ok(());
+        }
+        bounded(text)?;
+        let pieces = word::parse_heredoc(text, &options()).map_err(|_| Unreadable("a here-document cannot be read"))?;
+        self.pieces(text, &pieces, Around::HereDocument).map(drop)
+    }
+
+    /// An expression: its substitutions run, and so do those in the values of its variables.
+    fn arithmetic(&mut self, expression: &str) -> Result<()> {
+        self.script.evaluates = true;
+        if expression.contains(['\'', '`', ';']) || expression.contains("<(") {
+            return Err(Unreadable("an expression has quotes or more than an expression"));
+        }
+        bounded(expression)?;
+        let pieces = word::parse(expression, &options()).map_err(|_| Unreadable("an expression cannot be read"))?;
+        self.pieces(expression, &pieces, Around::Quotes)?;
+        // `((a b) )` may be two subshells: as such it is looked at too.
+        let nested = expression.split(|letter: char| "()&|".contains(letter)).map(str::trim);
+        for text in nested.filter(|text| text.contains([' ', '\t', '\n'])) {
+            let words: Words = text.split_whitespace().map(str::to_string).collect();
+            self.script.commands.push(SimpleWords { words, has_input: false });
+        }
+        Ok(())
+    }
+
+    /// The text of a word, its quotes taken off.
+    fn word(&mut self, source: &str) -> Result<String> {
+        if source == "["
+            || !source.contains(['$', '`', '\\', '\'', '"', '*', '?', '[', '{', '~', '(', ')', '<', '>', ';', '&', '|'])
+        {
+            return Ok(source.to_string());
+        }
+        bounded(source)?;
+        let name = source.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')).unwrap_or_default();
+        if name.starts_with(|first: char| first == '_' || first.is_ascii_alphabetic()) && !name.contains([',', '.']) {
+            return Err(Unreadable("a word is a descriptor in braces"));
+        }
+        let pieces = word::parse(source, &options()).map_err(|_| Unreadable("a word cannot be read"))?;
+        let text = self.pieces(source, &pieces, Around::Command)?;
+        self.script.dormant |= substitutes(&text);
+        Ok(text)
+    }
+
+    fn pieces(&mut self, source: &str, pieces: &[WordPieceWithSource], around: Around) -> Result<String> {
+        let mut text = String::new();
+        let mut end = pieces.first().map_or(0, |piece| piece.start_index);
+        for piece in pieces {
+            if piece.start_index != end {
+                return Err(Unreadable("a word cannot be read"));
+            }
+            end = piece.end_index;
+            let slice = source.get(piece.start_index..piece.end_index).ok_or(Unreadable("a word cannot be read"))?;
+            match &piece.piece {
+                WordPiece::Text(plain) => {
+                    literal(plain, around)?;
+                    match around {
+                        Around::Command if plain.contains(['*', '?', '[', '~']) || braces(plain, source) => {
+                            unknown(&mut text);
+                        }
+                        _ => text.push_str(plain),
+                    }
+                }
+                WordPiece::SingleQuotedText(plain) => {
+                    if around != Around::Command {
+                        return Err(Unreadable("a quote inside quotes"));
+                    }
+                    text.push_str(plain);
+                }
+                WordPiece::AnsiCQuotedText(plain) => {
+                    if around != Around::Command || plain.contains('\'') {
+                        return Err(Unreadable("a quote inside quotes"));
+                    }
+                    if plain.contains('\\') {
+                        self.script.dormant = true;
+                        unknown(&mut text);
+                    } else {
+                        text.push_str(plain);
+                    }
+                }
+                WordPiece::EscapeSequence(escape) => {
+                    let letter = escape.strip_prefix('\\').unwrap_or(escape);
+                    match (around, letter) {
+                        (_, "\n") => {}
+                        (Around::Command, _) | (_, "$" | "`" | "\"" | "\\") => text.push_str(letter),
+                        _ => text.push_str(escape),
+                    }
+                }
+                WordPiece::DoubleQuotedSequence(inner) | WordPiece::GettextDoubleQuotedSequence(inner) => {
+                    text.push_str(&self.pieces(source, inner, Around::Quotes)?);
+                }
+                WordPiece::TildeExpansion(_) => unknown(&mut text),
+                WordPiece::ParameterExpansion(parameter) => {
+                    self.parameter(slice, parameter)?;
+                    unknown(&mut text);
+                }
+                WordPiece::CommandSubstitution(inner) => {
+                    self.substitution(slice, inner)?;
+                    unknown(&mut text);
+                }
+                WordPiece::BackquotedCommandSubstitution(inner) => {
+                    if slice.contains('\\') {
+                        return Err(Unreadable("a backquote with a backslash in it"));
+                    }
+                    self.line(inner)?;
+                    unknown(&mut text);
+                }
+                WordPiece::ArithmeticExpression(expression) => {
+                    self.arithmetic(&expression.value)?;
+                    unknown(&mut text);
+                }
+            }
+        }
+        Ok(text)
+    }
+
+    /// `$(…)`. The tokenizer must see the same end of it.
+    fn substitution(&mut self, slice: &str, inner: &str) -> Result<()> {
+        let tokens = uncached_tokenize_str(slice, &options().tokenizer_options())
+            .map_err(|_| Unreadable("the end of a substitution is not sure"))?;
+        if !matches!(tokens.as_slice(), [Token::Word(..)]) {
+            return Err(Unreadable("the end of a substitution is not sure"));
+        }
+        self.line(inner)
+    }
+
+    /// `${…}`, whose operand may hold substitutions.
+    fn parameter(&mut self, slice: &str, parameter: &ParameterExpr) -> Result<()> {
+        match parameter {
+            // The value of a variable is expanded again.
+            ParameterExpr::Transform { op: ParameterTransformOp::PromptExpand, .. } => {
+                return Err(Unreadable("${x@P} expands a value"));
+            }
+            ParameterExpr::Parameter { indirect: true, .. } | ParameterExpr::Substring { .. } => {
+                self.script.evaluates = true;
+            }
+            _ => {}
+        }
+        if let Some(inner) = slice.strip_prefix("${").and_then(|rest| rest.strip_suffix('}')) {
+            if inner.contains('[') {
+                self.script.evaluates = true;
+            }
+            if inner.contains(['\'', '`', '\\', '<', '>']) {
+                // What a quote means there depends on what surrounds the expansion.
+                return Err(Unreadable("${…} with quotes in it"));
+            }
+            if inner.contains('$') {
+                self.depth += 1;
+                if self.depth > MAX_DEPTH {
+                    return Err(Unreadable("it nests too deep"));
+                }
+                let pieces = word::parse(inner, &options()).map_err(|_| Unreadable("a word cannot be read"))?;
+                self.pieces(inner, &pieces, Around::Quotes)?;
+                self.depth -= 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a redirection gives a command its input.
+fn reads(redirect: &IoRedirect) -> bool {
+    use brush_parser::ast::IoFileRedirectKind as Kind;
+    match redirect {
+        IoRedirect::File(_, kind, _) => matches!(kind, Kind::Read | Kind::ReadAndWrite | Kind::DuplicateInput),
+        IoRedirect::HereDocument(..) | IoRedirect::HereString(..) => true,
+        IoRedirect::OutputAndError(..) => false,
+    }
+}
+
+fn variable(name: &AssignmentName) -> String {
+    match name {
+        AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) => name.clone(),
+    }
+}
+
+/// Refuses a word whose substitutions may take the parser too long.
+fn bounded(source: &str) -> Result<()> {
+    let count = ["$(", "${", "$["].iter().map(|open| source.matches(open).count()).sum::<usize>();
+    let brackets = source.matches('(').count();
+    if count > MAX_IN_WORD || count > 0 && brackets > 4 * MAX_IN_WORD {
+        return Err(Unreadable("a word has too many substitutions"));
+    }
+    Ok(())
+}
+
+/// Checks that text which the parser took for plain cannot be anything else.
+fn literal(text: &str, around: Around) -> Result<()> {
+    let operators = around == Around::Command && text.contains([' ', '\t', '\n', ';', '&', '|', '(', ')', '<', '>']);
+    if operators
+        || text.contains('`')
+        || ["$(", "${", "$[", "$'"].iter().any(|open| text.contains(open)) && around != Around::Command
+        || around == Around::Command && text.contains('$') && text.len() > 1
+    {
+        return Err(Unreadable("a word cannot be read"));
+    }
+    Ok(())
+}
+
+/// Whether text that is not expanded would run a command if it was.
+fn substitutes(text: &str) -> bool {
+    text.contains("$(") || text.contains('`')
+}
+
+/// Whether a brace of `text` may make several words of `source`.
+fn braces(text: &str, source: &str) -> bool {
+    text.contains('{') && (source.contains(',') || source.contains(".."))
+}
+
+fn unknown(text: &mut String) {
+    if !text.ends_with(ANY) {
+        text.push(ANY);
+    }
+}
