@@ -1,9 +1,21 @@
-// Source code of several languages, beside highlight.js, cli-highlight and shiki.
-import { readFileSync } from "node:fs";
+// Source code of every language that the addon names, beside highlight.js where that knows it too.
+import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
+import { ROOT } from "../../scripts/lib/steps.mjs";
 
 const NAMES = ["comment", "keyword", "function", "variable", "string", "number", "type", "operator", "punctuation", "inserted", "deleted"];
 const COLORS = Object.fromEntries(NAMES.map((name, index) => [name, `\x1b[38;5;${index + 1}m`]));
+const SNIPPETS = join(ROOT, "crates/sinew-highlight/tests/snippets");
+
+/** Names of languages that highlight.js calls something else. */
+const THEIR_NAMES = { asm: "x86asm", batch: "dos", html: "xml", jinja: "django", objcpp: "objectivec", pascal: "delphi", tsx: "typescript" };
+
+/** Languages whose code looks like that of another one. */
+const SAMPLES = { objcpp: "objc", purescript: "haskell", racket: "scheme", systemverilog: "verilog" };
+
+/** Languages that the slower highlighters are timed for. */
+const ALL_PEERS = ["javascript", "c", "typescript", "rust", "python"];
 
 /** Code of a size: a sample over and over, with other names and numbers each time. */
 function repeat(sample, bytes) {
@@ -12,47 +24,15 @@ function repeat(sample, bytes) {
   return code;
 }
 
-const C = `/* Finds the item in the table of \`size\` entries. */
-static int find_item(const struct table *table, const char *name, size_t size) {
-    for (size_t i = 0; i < size; i++) {
-        if (table->items[i].item != NULL && strcmp(table->items[i].name, name) == 0) {
-            return (int)i + 42; // found
-        }
-    }
-    fprintf(stderr, "no item \\"%s\\" in %zu entries\\n", name, size);
-    return -1;
+/** The code of the lexers' tests: every other line of a table is one of code. */
+function samples() {
+  const found = new Map();
+  for (const file of readdirSync(SNIPPETS)) {
+    const lines = readFileSync(join(SNIPPETS, file), "utf8").split("\n");
+    found.set(file.slice(0, -".txt".length), lines.filter((_, index) => index % 2 === 0).join("\n"));
+  }
+  return found;
 }
-
-`;
-const TYPESCRIPT = `/** Loads an item of the shop. */
-export async function loadItem<T extends Item>(id: string, options: LoadOptions = {}): Promise<T | undefined> {
-  const response = await fetch(\`\${options.base ?? BASE}/item/\${encodeURIComponent(id)}?limit=42\`);
-  if (!response.ok) throw new RequestError("item " + id, { status: response.status, retry: true });
-  return (await response.json()).items.filter((item: T) => /^[a-z]+\\/\\d$/.test(item.name))[0]; // first
-}
-
-`;
-const RUST = `/// The item with a name, if the table has it.
-pub fn find_item<'a, T: Named + Clone>(table: &'a Table<T>, name: &str) -> Option<&'a T> {
-    let index = table.items.iter().position(|item| item.name() == name && item.weight() > 42.5)?;
-    match table.items.get(index) {
-        Some(item) => Some(item),
-        None => panic!("no item {name:?} at {}", index), // cannot be
-    }
-}
-
-`;
-const PYTHON = `class ItemTable(Base, metaclass=Meta):
-    """A table of items."""
-
-    @property
-    async def find_item(self, name: str, limit: int = 42, *args, **kwargs) -> Item | None:
-        for index, item in enumerate(self.items):  # slow
-            if item.name == name and index < limit:
-                return await self.load(f"{name}-{index:>3}", encoding='utf-8')
-        raise KeyError("no item %s" % name)
-
-`;
 
 export default async function (bench) {
   const { default: hljs } = await import("highlight.js");
@@ -62,23 +42,36 @@ export default async function (bench) {
   const require = createRequire(import.meta.url);
   // A real file of 76 KB, cut at a line.
   const script = readFileSync(require.resolve("highlight.js/lib/core"), "utf8");
-  const js = script.slice(0, script.lastIndexOf("\n", 76_000) + 1);
-  const cases = [
-    ["javascript", js],
-    ["c", repeat(C, 294_000)],
-    ["typescript", repeat(TYPESCRIPT, 76_000)],
-    ["rust", repeat(RUST, 76_000)],
-    ["python", repeat(PYTHON, 76_000)],
-  ];
+  const javascript = script.slice(0, script.lastIndexOf("\n", 76_000) + 1);
   const theme = "github-dark";
-  const highlighter = await shiki?.createHighlighter({ themes: [theme], langs: cases.map(([lang]) => lang) });
-  for (const [lang, code] of cases) {
+  const highlighter = await shiki?.createHighlighter({ themes: [theme], langs: ALL_PEERS });
+  const codes = samples();
+  const rest = [];
+  for (const lang of bench.natives.getSupportedLanguages()) {
+    const sample = codes.get(SAMPLES[lang] ?? lang);
+    const language = THEIR_NAMES[lang] ?? lang;
+    if (sample === undefined || !hljs.getLanguage(language)) {
+      rest.push(lang);
+      continue;
+    }
+    const code = lang === "javascript" ? javascript : repeat(sample, lang === "c" ? 294_000 : 76_000);
+    const all = ALL_PEERS.includes(lang);
     await bench.compare(`${lang}, ${Math.round(code.length / 1000)} KB`, {
       sinew: () => bench.natives.highlightCode(code, lang, COLORS),
-      "highlight.js": () => hljs.highlight(code, { language: lang }),
-      "cli-highlight": cli && (() => cli.highlight(code, { language: lang, ignoreIllegals: true })),
-      shiki: highlighter && (() => highlighter.codeToTokensBase(code, { lang, theme })),
-      "pi-natives": peer?.highlightCode && (() => peer.highlightCode(code, lang, COLORS)),
-    }, { targets: { "highlight.js": 0.33, "cli-highlight": 0.1, shiki: 0.1, "pi-natives": 0.5 }, rounds: 5 });
+      "highlight.js": () => hljs.highlight(code, { language }),
+      "cli-highlight": all && cli && (() => cli.highlight(code, { language, ignoreIllegals: true })),
+      shiki: all && highlighter && (() => highlighter.codeToTokensBase(code, { lang, theme })),
+      "pi-natives": all && peer?.highlightCode && (() => peer.highlightCode(code, lang, COLORS)),
+    }, { targets: { "highlight.js": all ? 0.33 : 0.5, "cli-highlight": 0.1, shiki: 0.1, "pi-natives": 0.5 }, rounds: 5 });
+  }
+  // What highlight.js does not know, or has no sample here: how long a megabyte of it keeps the event loop.
+  for (const lang of rest) {
+    const code = repeat(codes.get(SAMPLES[lang] ?? lang) ?? codes.get("c"), 1_000_000);
+    bench.natives.highlightCode("", lang, COLORS);
+    bench.natives.highlightCode("x = 1\n", lang, COLORS);
+    const begun = process.hrtime.bigint();
+    const { plainLines } = bench.natives.highlightCodeDetailed(code, lang, COLORS);
+    const ms = Number(process.hrtime.bigint() - begun) / 1e6;
+    bench.fact(`${lang}, 1 MB, ${plainLines} lines plain: milliseconds`, ms.toFixed(1), 100);
   }
 }

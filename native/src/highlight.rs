@@ -1,4 +1,4 @@
-//! The mouth of `highlight`.
+//! The binding of `highlight`.
 
 use napi::Env;
 use napi_derive::napi;
@@ -71,6 +71,35 @@ pub(crate) fn highlight_code(env: &Env, code: String, lang: String, colors: High
     task::now(env, "highlightCode", || Ok(highlight::highlight(&code, &lang, &colors.into_core())))
 }
 
+/// A coloured text and how much a limit left plain.
+#[napi(object)]
+pub(crate) struct HighlightResult {
+    /// The code with colours.
+    pub text: String,
+    /// The number of lines that a limit left plain.
+    pub plain_lines: u32,
+}
+
+/// Colours code and says what stayed plain; see `highlightCodeDetailed`.
+#[napi]
+pub(crate) fn highlight_code_detailed(
+    env: &Env,
+    code: String,
+    lang: String,
+    colors: HighlightPalette,
+) -> napi::Result<HighlightResult> {
+    task::now(env, "highlightCodeDetailed", || {
+        let highlight::HighlightResult { text, plain_lines } =
+            highlight::highlight_detailed(&code, &lang, &colors.into_core());
+        Ok(HighlightResult { text, plain_lines: clamp(plain_lines) })
+    })
+}
+
+/// A count for JavaScript.
+fn clamp(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
+}
+
 /// Whether a language is known.
 #[napi]
 pub(crate) fn supports_language(env: &Env, lang: String) -> napi::Result<bool> {
@@ -97,6 +126,12 @@ impl HighlightState {
         let stream =
             task::now(env, "HighlightStream", || Ok(highlight::HighlightStream::new(&lang, &colors.into_core())))?;
         Ok(HighlightState { stream })
+    }
+
+    /// The number of lines so far that a limit left plain.
+    #[napi(getter)]
+    pub fn plain_lines(&self) -> u32 {
+        clamp(self.stream.plain_lines())
     }
 
     /// Colours the next piece.

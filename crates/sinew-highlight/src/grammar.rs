@@ -17,6 +17,16 @@ const MOST_EFFORT: usize = 32 << 20;
 /// Lines up to this length never count as an effort.
 const SHORT_LINE: usize = 200;
 
+/// Bytes of one text that are looked at; what comes then stays plain. A grammar reads about half a megabyte in a second, and
+/// the caller waits for it.
+const MOST_BYTES: usize = 32 << 10;
+
+/// The same for the grammars of [`SLOW`].
+const MOST_BYTES_SLOW: usize = 8 << 10;
+
+/// Grammars that read ten times as slowly as the others where a text is not what they expect.
+const SLOW: &[&str] = &["Command Help", "Idris", "OCamlyacc", "Regular Expression"];
+
 /// Steps back that one regular expression may take at one place, and in one search of a line.
 const RETRIES: (u16, u16) = (2_000, 20_000);
 
@@ -39,6 +49,10 @@ pub(crate) struct Grammar {
     scopes: Scopes,
     line: String,
     effort: usize,
+    /// Bytes that may still be looked at.
+    budget: usize,
+    /// Lines that a limit left plain.
+    plain_lines: usize,
 }
 
 /// Every grammar for whole files: its name and its extensions.
@@ -59,21 +73,22 @@ impl Grammar {
             scopes: Scopes::default(),
             line: String::new(),
             effort: 0,
+            budget: if SLOW.contains(&syntax.name.as_str()) { MOST_BYTES_SLOW } else { MOST_BYTES },
+            plain_lines: 0,
         }
+    }
+
+    /// Lines that a limit left plain.
+    pub(crate) fn plain_lines(&self) -> usize {
+        self.plain_lines
     }
 
     /// Paints one line without its terminator.
     pub(crate) fn line(&mut self, text: &[u8], paint: &mut Paint<'_>) {
-        let Some(text) = std::str::from_utf8(text).ok().filter(|text| text.len() <= LONGEST_LINE) else {
+        let Some(text) = std::str::from_utf8(text).ok().filter(|text| self.admits(text.len())) else {
+            self.plain_lines += 1;
             return paint.piece(text, Category::Plain);
         };
-        if text.len() > SHORT_LINE {
-            self.effort += text.len() * text.len();
-            if self.effort > MOST_EFFORT {
-                self.effort = MOST_EFFORT;
-                return paint.piece(text.as_bytes(), Category::Plain);
-            }
-        }
         // The grammars expect lines to end with their newline.
         self.line.clear();
         self.line.push_str(text);
@@ -96,6 +111,19 @@ impl Grammar {
             }
         }
         self.show(&text[at..], paint);
+    }
+
+    /// Whether a line of this length is within every limit; counts it if it is.
+    fn admits(&mut self, length: usize) -> bool {
+        if length > LONGEST_LINE {
+            return false;
+        }
+        // Once it is spent, shorter lines do not slip through: the grammar would go on in the middle of something.
+        self.budget = if length < self.budget { self.budget - length - 1 } else { 0 };
+        if length > SHORT_LINE {
+            self.effort = MOST_EFFORT.min(self.effort + length * length);
+        }
+        self.budget > 0 && (length <= SHORT_LINE || self.effort < MOST_EFFORT)
     }
 
     fn show(&mut self, text: &str, paint: &mut Paint<'_>) {

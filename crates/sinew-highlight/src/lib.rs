@@ -1,8 +1,8 @@
 //! Source code to coloured terminal text.
 //!
-//! [`highlight`] colours a whole text, [`HighlightStream`] one that arrives in pieces. The languages that are shown most
-//! have lexers of our own, made for speed; every other language goes through a TextMate grammar, which is much slower.
-//! Both know the same eleven categories, so a palette ([`Colors`]) has eleven colours.
+//! [`highlight`] colours a whole text, [`HighlightStream`] one that arrives in pieces. About a hundred languages have lexers
+//! of our own, made for speed: those that are shown most have one each, the others are rows of data for one machine. What is
+//! left goes through a TextMate grammar, which is much slower and therefore has a budget ([`HighlightResult`]). Both know the same eleven categories, so a palette ([`Colors`]) has eleven colours.
 //!
 //! Three laws hold for every input:
 //! - removing the colour codes gives the input back, byte for byte;
@@ -37,10 +37,29 @@ use stream::Machine;
 /// `lang` is a name, an alias or a file extension in any letter case (`"typescript"`, `"ts"`, `".ts"`). A language that
 /// is not known, or a palette without colours, gives the code back unchanged. A line that holds an escape character of
 /// its own stays plain, since a code of ours could become part of its sequence. Takes linear time; where a grammar does
-/// the work, lines beyond 1 KiB stay plain, and its searches give up before they take long.
+/// the work, it ends after a tenth of a second or so, and what is left stays plain: [`highlight_detailed`] says how much.
 #[must_use]
 pub fn highlight(code: &str, lang: &str, colors: &Colors) -> String {
-    whole(code, names::find(lang).map(Machine::new), colors)
+    highlight_detailed(code, lang, colors).text
+}
+
+/// A coloured text, and how much of it no limit let through.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HighlightResult {
+    /// The code with colours.
+    pub text: String,
+    /// The number of lines that a limit left plain. Always 0 for a language with a lexer of our own. A language that goes
+    /// through a grammar has a budget of 32 KiB of code for one text (8 KiB for the slowest few), after which all lines stay plain; before that, lines
+    /// of more than 1 KiB do.
+    pub plain_lines: usize,
+}
+
+/// Like [`highlight`], and says how many lines a limit left plain.
+#[must_use]
+pub fn highlight_detailed(code: &str, lang: &str, colors: &Colors) -> HighlightResult {
+    let mut machine = names::find(lang).map(Machine::new);
+    let text = whole(code, machine.as_mut(), colors);
+    HighlightResult { text, plain_lines: machine.map_or(0, |machine| machine.plain_lines()) }
 }
 
 /// Like [`highlight`], but a language without a lexer of our own is not known. A program that calls nothing else here links
@@ -58,8 +77,8 @@ pub fn highlight_by_lexer(code: &str, lang: &str, colors: &Colors) -> String {
 /// Like [`highlight`], but always by the language's TextMate grammar: what the lexers are measured against.
 #[must_use]
 pub fn highlight_by_grammar(code: &str, lang: &str, colors: &Colors) -> String {
-    let grammar = names::find_grammar(lang).map(|syntax| Machine::new(names::Engine::Grammar(syntax)));
-    whole(code, grammar, colors)
+    let mut grammar = names::find_grammar(lang).map(|syntax| Machine::new(names::Engine::Grammar(syntax)));
+    whole(code, grammar.as_mut(), colors)
 }
 
 /// Whether [`highlight`] knows a language.
@@ -74,10 +93,10 @@ pub fn languages() -> Vec<String> {
     names::all()
 }
 
-fn whole(code: &str, machine: Option<Machine>, colors: &Colors) -> String {
+fn whole(code: &str, machine: Option<&mut Machine>, colors: &Colors) -> String {
     let palette = Palette::new(colors);
     match machine {
-        Some(mut machine) if !palette.is_plain() => machine.run(code, &palette, 0).unwrap_or_else(|| code.to_owned()),
+        Some(machine) if !palette.is_plain() => machine.run(code, &palette, 0).unwrap_or_else(|| code.to_owned()),
         _ => code.to_owned(),
     }
 }

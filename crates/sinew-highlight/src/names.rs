@@ -3,7 +3,7 @@
 use syntect::parsing::SyntaxReference;
 
 use crate::grammar;
-use crate::lex::Fast;
+use crate::lex::{Fast, table, template};
 
 /// What highlights a language.
 #[derive(Clone, Copy)]
@@ -26,13 +26,17 @@ const FAST: &[(Fast, &str)] = &[
     (Fast::Json, "json jsonc json5 jsonl ndjson webmanifest"),
     (Fast::Python, "python py python3 py3 pyi pyw starlark bzl"),
     (Fast::Php, "php php3 php4 php5 php7 php8 phtml phps"),
-    (Fast::Ruby, "ruby rb gemspec rake rakefile gemfile podfile vagrantfile jruby irb"),
+    (Fast::Ruby, "ruby rb gemspec rake rakefile gemfile podfile vagrantfile jruby irb rxml"),
     (Fast::Rust, "rust rs"),
-    (Fast::Html, "html htm xhtml shtml"),
+    (Fast::Html, "html htm xhtml shtml vue svelte astro"),
+    (Fast::Xml, "xml svg rss xsd xsl xslt atom plist wsdl xib xjb opml tld csproj vcxproj props targets resx xaml rng"),
+    (Fast::Template(&template::BRACES), "jinja jinja2 j2 django twig nunjucks njk"),
+    (Fast::Template(&template::ERB), "erb rhtml erbsql"),
     (Fast::Markdown, "markdown md mdown mkd mdx"),
     (Fast::Css, "css scss less"),
     (Fast::Diff, "diff patch udiff"),
     (Fast::Sql, "sql mysql postgres postgresql pgsql plsql sqlite tsql ddl dml"),
+    (Fast::Text, "text plain plaintext txt"),
     (Fast::Toml, "toml"),
     (Fast::Yaml, "yaml yml"),
     (Fast::Tsx, "tsx typescriptreact"),
@@ -40,42 +44,8 @@ const FAST: &[(Fast, &str)] = &[
 ];
 
 /// Languages of the long tail that go by other names than their grammar's: the name, the grammar's, then aliases.
-const ALIASES: &[(&str, &str, &str)] = &[
-    ("applescript", "AppleScript", ""),
-    ("asm", "x86_64 Assembly", "assembly x86asm nasm"),
-    ("batch", "Batch File", "bat cmd dos"),
-    ("clojure", "Clojure", "edn"),
-    ("dockerfile", "Dockerfile", "docker containerfile"),
-    ("dotenv", "DotENV", ""),
-    ("lisp", "Lisp", "elisp emacs-lisp common-lisp commonlisp scheme"),
-    ("d", "D", "dlang"),
-    ("r", "R", "rlang"),
-    ("fsharp", "F#", "f#"),
-    ("fortran", "Fortran (Modern)", ""),
-    ("gdscript", "GDScript (Godot Engine)", "godot"),
-    ("gitconfig", "Git Config", ""),
-    ("gitignore", "Git Ignore", ""),
-    ("haskell", "Haskell", "hs"),
-    ("ini", "INI", "conf cfg"),
-    ("jinja", "Jinja2", "j2"),
-    ("julia", "Julia", "jl"),
-    ("latex", "LaTeX", "tex"),
-    ("makefile", "Makefile", "make mk gnumake"),
-    ("nginx", "nginx", "nginxconf"),
-    ("objc", "Objective-C", "objectivec objective-c obj-c"),
-    ("objcpp", "Objective-C++", "objective-c++ objectivecpp"),
-    ("perl", "Perl", "pl"),
-    ("powershell", "PowerShell", "ps pwsh"),
-    ("protobuf", "Protocol Buffer", "proto"),
-    ("rst", "reStructuredText", "restructuredtext"),
-    ("solidity", "Solidity", ""),
-    ("terraform", "Terraform", "hcl tf"),
-    ("vim", "VimL", "viml vimscript"),
-    ("vue", "Vue Component", ""),
-    ("wgsl", "WGSL", ""),
-    ("armasm", "ARM Assembly", "arm"),
-    ("text", "Plain Text", "plain plaintext"),
-];
+const ALIASES: &[(&str, &str, &str)] =
+    &[("gitignore", "Git Ignore", ""), ("rst", "reStructuredText", "restructuredtext")];
 
 /// The engine for a name, letter case and blanks around it aside; a leading dot (`.rs`) counts for nothing.
 pub(crate) fn find(name: &str) -> Option<Engine> {
@@ -105,7 +75,8 @@ fn key(name: &str) -> Option<String> {
 }
 
 fn fast(key: &str) -> Option<Fast> {
-    FAST.iter().find(|(_, names)| lists(names, key)).map(|row| row.0)
+    let own = FAST.iter().find(|(_, names)| lists(names, key)).map(|row| row.0);
+    own.or_else(|| table::all().find(|(_, names)| lists(names, key)).map(|row| Fast::Table(row.0)))
 }
 
 fn lists(names: &str, key: &str) -> bool {
@@ -126,26 +97,44 @@ pub(crate) fn find_grammar(name: &str) -> Option<&'static SyntaxReference> {
 
 /// Grammars whose languages have a lexer under another name.
 const REPLACED: &[&str] = &[
+    "ARM Assembly",
+    "Batch File",
     "Bourne Again Shell (bash)",
     "C",
     "C#",
     "C++",
+    "DotENV",
+    "F#",
+    "Fortran (Fixed Form)",
+    "Fortran (Modern)",
+    "GDScript (Godot Engine)",
+    "Git Config",
     "JavaScript (Babel)",
+    "Java Properties",
+    "Lisp",
     "Literate Haskell",
-    "TypeScriptReact",
+    "Objective-C",
+    "Objective-C++",
+    "Protocol Buffer",
     "TeX",
+    "TypeScriptReact",
+    "Syslog",
+    "VimL",
+    "Vue Component",
+    "x86_64 Assembly",
 ];
 
 /// One name per language, in lower case, sorted.
 pub(crate) fn all() -> Vec<String> {
-    let mut names: Vec<String> =
-        FAST.iter().filter_map(|(_, names)| names.split(' ').next()).map(str::to_owned).collect();
+    let lexers = FAST.iter().map(|row| row.1).chain(table::all().map(|row| row.1));
+    let mut names: Vec<String> = lexers.filter_map(|names| names.split(' ').next()).map(str::to_owned).collect();
     names.extend(ALIASES.iter().map(|row| row.0.to_owned()));
     for syntax in grammar::all() {
         let renamed = ALIASES.iter().any(|row| row.1 == syntax.name) || REPLACED.contains(&syntax.name.as_str());
         if !renamed {
             let own = std::iter::once(syntax.name.to_ascii_lowercase());
-            names.extend(own.chain(syntax.file_extensions.iter().cloned()).find(|name| is_plain_name(name)));
+            let name = own.chain(syntax.file_extensions.iter().cloned()).find(|name| is_plain_name(name));
+            names.extend(name.filter(|name| fast(name).is_none()));
         }
     }
     names.sort_unstable();

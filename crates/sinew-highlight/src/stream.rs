@@ -24,6 +24,8 @@ pub struct HighlightStream {
     pending: String,
     /// Whether the line became too long to look at.
     drowned: bool,
+    /// Lines that became so.
+    long_lines: usize,
 }
 
 impl HighlightStream {
@@ -32,7 +34,14 @@ impl HighlightStream {
     pub fn new(lang: &str, colors: &Colors) -> Self {
         let palette = Palette::new(colors);
         let machine = if palette.is_plain() { None } else { names::find(lang).map(Machine::new) };
-        Self { machine, palette, pending: String::new(), drowned: false }
+        Self { machine, palette, pending: String::new(), drowned: false, long_lines: 0 }
+    }
+
+    /// The number of lines so far that a limit left plain: too long to look at, or beyond the budget of a grammar (see
+    /// [`crate::HighlightResult::plain_lines`]).
+    #[must_use]
+    pub fn plain_lines(&self) -> usize {
+        self.long_lines + self.machine.as_ref().map_or(0, Machine::plain_lines)
     }
 
     /// Takes the next piece and gives it coloured.
@@ -43,10 +52,12 @@ impl HighlightStream {
         };
         let mut out = String::new();
         let mut chunk = chunk;
+        let was_long = self.drowned;
         if self.drowned || !self.pending.is_empty() {
             let end = memchr(b'\n', chunk.as_bytes()).map(|end| end + 1);
             let (head, tail) = chunk.split_at(end.unwrap_or(chunk.len()));
             out = resume(machine, &self.palette, &mut self.pending, &mut self.drowned, head);
+            self.long_lines += usize::from(self.drowned && !was_long);
             if end.is_none() {
                 return out;
             }
@@ -60,6 +71,7 @@ impl HighlightStream {
         }
         if !rest.is_empty() {
             out.push_str(&resume(machine, &self.palette, &mut self.pending, &mut self.drowned, rest));
+            self.long_lines += usize::from(self.drowned);
         }
         out
     }
@@ -100,6 +112,14 @@ impl Machine {
         match engine {
             Engine::Fast(language) => Self::Fast(Lexer::new(language)),
             Engine::Grammar(syntax) => Self::Grammar(Box::new(Grammar::new(syntax))),
+        }
+    }
+
+    /// Lines that a limit left plain.
+    pub(crate) fn plain_lines(&self) -> usize {
+        match self {
+            Self::Fast(_) => 0,
+            Self::Grammar(grammar) => grammar.plain_lines(),
         }
     }
 

@@ -16,7 +16,7 @@ fn lexers_paint_the_tables_as_written() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/snippets");
     let mut tables: Vec<PathBuf> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     tables.sort();
-    assert!(tables.len() >= 21, "tables are missing");
+    assert!(tables.len() >= 86, "tables are missing");
     for table in tables {
         check(&table);
     }

@@ -51,8 +51,9 @@ function language(call: string, lang: string | null | undefined): string {
  *
  * Removing the codes gives the code back, and every line ends with its colours taken back, so that lines can be cut
  * apart. A line that holds an escape character of its own stays plain. A lone surrogate is read as U+FFFD. Takes time
- * linear in the code: under a millisecond per 60 KB for the languages that are shown most, about a millisecond per KB
- * for the others, whose lines beyond 1 KB stay plain.
+ * linear in the code: about a millisecond per 60 KB for the hundred languages that have a lexer. A rarer language goes
+ * through a grammar, which is fifty times slower, and therefore has a budget of 32 KB of code (8 KB for the slowest few):
+ * what comes then stays plain, as its lines beyond 1 KB do. `highlightCodeDetailed` says how many lines that were.
  *
  * @param code - Any text, with any line ends.
  * @param lang - A name, alias or file extension in any letter case: `"rust"`, `"ts"`, `".py"`, `"c++"`. For a language
@@ -70,6 +71,43 @@ export function highlightCode(code: string, lang: string | null | undefined, col
   const known = language("highlightCode", lang);
   const palette = check("highlightCode: colors", COLORS, colors);
   return known === "" || source === "" ? source : native.highlightCode(source, known, palette);
+}
+
+/** What `highlightCodeDetailed` gives. */
+export interface HighlightResult {
+  /** The code with colours, as `highlightCode` gives it. */
+  text: string;
+  /**
+   * The number of lines that a limit left plain; 0 for a language that has a lexer, and for one that is not known. A rarer
+   * language has a budget of 32 KB of code (8 KB for the slowest few), after which every line counts; before that, lines
+   * beyond 1 KB do.
+   */
+  plainLines: number;
+}
+
+/**
+ * Colours code as `highlightCode` does, and says how many lines a limit left plain.
+ *
+ * @param code - Any text, with any line ends.
+ * @param lang - As `highlightCode` takes it.
+ * @param colors - The palette.
+ * @throws TypeError for an argument of the wrong type.
+ * @example
+ * ```js
+ * import { highlightCodeDetailed } from "@sinew/natives";
+ * const { text, plainLines } = highlightCodeDetailed("a\n".repeat(50_000), "textile", { keyword: "\x1b[31m" });
+ * plainLines > 0; // true: the budget was spent before the end
+ * ```
+ */
+export function highlightCodeDetailed(
+  code: string,
+  lang: string | null | undefined,
+  colors: HighlightColors,
+): HighlightResult {
+  const source = text("highlightCodeDetailed: code", code);
+  const known = language("highlightCodeDetailed", lang);
+  const palette = check("highlightCodeDetailed: colors", COLORS, colors);
+  return known === "" || source === "" ? { text: source, plainLines: 0 } : native.highlightCodeDetailed(source, known, palette);
 }
 
 /**
@@ -128,6 +166,11 @@ export class HighlightStream {
     const name = language("HighlightStream", lang);
     this.supported = native.supportsLanguage(name);
     this.#state = new native.HighlightState(name, check("HighlightStream: colors", COLORS, colors));
+  }
+
+  /** The number of lines so far that a limit left plain, as `highlightCodeDetailed` counts them. */
+  get plainLines(): number {
+    return this.supported ? this.#state.plainLines : 0;
   }
 
   /**

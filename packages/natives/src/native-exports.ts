@@ -23,6 +23,7 @@ export const EXPORTS: readonly string[] = [
   "grep",
   "hasMatch",
   "highlightCode",
+  "highlightCodeDetailed",
   "htmlToMarkdown",
   "invalidateFsScanCache",
   "keyNames",

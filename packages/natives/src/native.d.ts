@@ -168,10 +168,20 @@ export interface HighlightPalette {
   deleted?: string
 }
 
+/** A coloured text and how much a limit left plain. */
+export interface HighlightResult {
+  /** The code with colours. */
+  text: string
+  /** The number of lines that a limit left plain. */
+  plainLines: number
+}
+
 /** The native end of a `HighlightStream`. */
 export declare class HighlightState {
   /** A stream of code in `lang`. */
    constructor(lang: string, colors: HighlightPalette)
+  /** The number of lines so far that a limit left plain. */
+  get plainLines(): number
   /** Colours the next piece. */
    push(chunk: string): string
 }
@@ -445,6 +455,9 @@ export declare function hasMatch(content: string | Uint8Array, pattern: string |
 
 /** Colours code; see `highlightCode`. */
 export declare function highlightCode(code: string, lang: string, colors: HighlightPalette): string
+
+/** Colours code and says what stayed plain; see `highlightCodeDetailed`. */
+export declare function highlightCodeDetailed(code: string, lang: string, colors: HighlightPalette): HighlightResult
 
 /** Turns a page into Markdown. The page crosses as JavaScript holds it and is turned into UTF-8 on the pool. */
 export declare function htmlToMarkdown(html: string, options: HtmlRequest, abort?: Abort): Promise<string>

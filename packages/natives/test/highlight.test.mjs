@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { HighlightStream, getSupportedLanguages, highlightCode, supportsLanguage } from "@sinew/natives";
+import { HighlightStream, getSupportedLanguages, highlightCode, highlightCodeDetailed, supportsLanguage } from "@sinew/natives";
 
 const NAMES = ["comment", "keyword", "function", "variable", "string", "number", "type", "operator", "punctuation", "inserted", "deleted"];
 const COLORS = Object.fromEntries(NAMES.map((name, index) => [name, `\x1b[38;5;${index + 1}m`]));
@@ -36,6 +36,7 @@ test("arguments of a wrong type are refused by name", () => {
   refused(() => highlightCode("", 1, {}), "lang");
   refused(() => highlightCode("", "rust"), "colors");
   refused(() => highlightCode("", "rust", { keyword: 1 }), "keyword");
+  refused(() => highlightCodeDetailed(1, "rust", {}), "highlightCodeDetailed: code");
   refused(() => supportsLanguage(1), "lang");
   refused(() => new HighlightStream("rust", null), "colors");
   refused(() => new HighlightStream("rust", {}).push(), "chunk");
@@ -54,6 +55,21 @@ test("a stream of lines gives what one call gives", () => {
   const stream = new HighlightStream("ts", COLORS);
   assert.equal(stream.supported, true);
   assert.equal(code.split(/(?<=\n)/).map((line) => stream.push(line)).join(""), highlightCode(code, "ts", COLORS));
+});
+
+test("a result says how many lines a budget left plain", () => {
+  const code = "h1. A heading of *bold* text\n".repeat(5_000);
+  const { text, plainLines } = highlightCodeDetailed(code, "textile", COLORS);
+  assert.equal(text, highlightCode(code, "textile", COLORS));
+  assert.equal(strip(text), code);
+  assert.ok(plainLines > 3_000 && plainLines < 5_000, String(plainLines));
+  assert.ok(text.endsWith("h1. A heading of *bold* text\n".repeat(plainLines)));
+  const stream = new HighlightStream("textile", COLORS);
+  assert.equal(code.split(/(?<=\n)/).map((line) => stream.push(line)).join(""), text);
+  assert.equal(stream.plainLines, plainLines);
+  assert.deepEqual(highlightCodeDetailed(code, "nothing", COLORS), { text: code, plainLines: 0 });
+  assert.equal(highlightCodeDetailed("x = [[\n".repeat(5_000), "lua", COLORS).plainLines, 0);
+  assert.equal(new HighlightStream("nothing", COLORS).plainLines, 0);
 });
 
 test("a stream of an unknown language gives back what it gets", () => {

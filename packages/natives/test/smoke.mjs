@@ -98,6 +98,7 @@ const USES = {
   grep: ({ grep }) => withFolder(async (path) => assert.equal((await grep({ pattern: "beta", path })).totalMatches, 2)),
   hasMatch: ({ hasMatch }) => assert.equal(hasMatch("alpha", "^al"), true),
   highlightCode: ({ highlightCode }) => assert.ok(highlightCode("fn f() {}", "rust", { keyword: RED }).includes(RED)),
+  highlightCodeDetailed: ({ highlightCodeDetailed }) => assert.equal(highlightCodeDetailed("fn f() {}", "rust", { keyword: RED }).plainLines, 0),
   htmlToMarkdown: async ({ htmlToMarkdown }) => assert.match(await htmlToMarkdown("<h1>Title</h1>"), /^# Title/),
   invalidateFsScanCache: ({ invalidateFsScanCache }) => assert.equal(invalidateFsScanCache(), undefined),
   killTree: ({ killTree }) => withChild((pid) => assert.equal(killTree(pid, 9), 1)),

@@ -1,4 +1,4 @@
-//! HTML, and XML as far as both agree.
+//! HTML and XML.
 
 use super::scan::{Line, is_name};
 use super::{Fast, Lexer};
@@ -13,6 +13,8 @@ pub(crate) struct Html {
     inner: Option<(Inner, Box<Lexer>)>,
     /// The language whose element's opening tag is open.
     pending: Option<Inner>,
+    /// XML has no elements that hold another language.
+    xml: bool,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
@@ -20,6 +22,8 @@ enum Mode {
     #[default]
     Text,
     Comment,
+    /// `<![CDATA[…]]>`.
+    Data,
     /// `<!…>` and `<?…>`.
     Declaration,
     Tag,
@@ -49,7 +53,11 @@ impl Inner {
 }
 
 impl Html {
-    /// Whether the lexer stands between elements, where PHP may begin.
+    /// A lexer of XML.
+    pub(crate) fn xml() -> Self {
+        Self { xml: true, ..Self::default() }
+    }
+
     pub(crate) fn line(&mut self, line: &mut Line<'_, '_, '_>) {
         while !line.is_done() {
             if self.inner.is_some() && self.mode == Mode::Text {
@@ -65,6 +73,7 @@ impl Html {
                     }
                     line.take(end.map_or(line.text.len(), |end| end + 3), Comment);
                 }
+                Mode::Data => self.data(line),
                 Mode::Declaration => self.declaration(line),
                 Mode::Tag => self.tag(line),
                 Mode::Value(quote) => self.value(line, quote),
@@ -84,8 +93,8 @@ impl Html {
                 self.mode = Mode::Comment;
             }
             b'<' if line.starts_with(b"<![CDATA[") => {
-                let end = line.find(b"]]>", at).map_or(line.text.len(), |end| end + 3);
-                line.take(end, String);
+                self.mode = Mode::Data;
+                self.data(line);
             }
             b'<' if matches!(next, b'!' | b'?') => {
                 line.take(at + 2, Punctuation);
@@ -100,7 +109,7 @@ impl Html {
                 let end = tag_end(line, start);
                 let name = &line.text[start..end];
                 self.pending = match name {
-                    _ if close => None,
+                    _ if close || self.xml => None,
                     _ if name.eq_ignore_ascii_case(b"script") => Some(Inner::Script),
                     _ if name.eq_ignore_ascii_case(b"style") => Some(Inner::Style),
                     _ => None,
@@ -123,6 +132,14 @@ impl Html {
         }
     }
 
+    fn data(&mut self, line: &mut Line<'_, '_, '_>) {
+        let end = line.find(b"]]>", line.at);
+        if end.is_some() {
+            self.mode = Mode::Text;
+        }
+        line.take(end.map_or(line.text.len(), |end| end + 3), String);
+    }
+
     fn declaration(&mut self, line: &mut Line<'_, '_, '_>) {
         line.blanks();
         let at = line.at;
@@ -141,7 +158,11 @@ impl Html {
                 line.take(end, String);
             }
             b'=' => line.take(at + 1, Punctuation),
-            byte if is_name(byte) => line.take(tag_end(line, at), Variable),
+            byte if is_name(byte) => {
+                let end = tag_end(line, at);
+                let keyword = matches!(&line.text[at..end], b"SYSTEM" | b"PUBLIC");
+                line.take(end, if keyword { Keyword } else { Variable });
+            }
             _ => line.take(at + 1, Plain),
         }
     }

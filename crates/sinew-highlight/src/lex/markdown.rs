@@ -5,7 +5,7 @@ use memchr::{memchr, memrchr};
 use super::scan::Line;
 use super::{Fast, Lexer};
 use crate::category::Category::{Comment, Keyword, Number, Plain, Punctuation, String, Type, Variable};
-use crate::names::{self, Engine};
+use crate::names;
 
 /// Where in a text the lexer stands.
 #[derive(Clone, Default)]
@@ -205,11 +205,9 @@ impl Fence {
 
 /// Only lexers of our own: a block of another language is shown as text.
 fn inner_lexer(name: &str) -> Option<Box<Lexer>> {
-    match names::find(name) {
-        // Markdown in Markdown would nest without an end.
-        Some(Engine::Fast(fast)) if fast != Fast::Markdown => Some(Box::new(Lexer::new(fast))),
-        _ => None,
-    }
+    // Markdown in Markdown would nest without an end.
+    let language = names::find_lexer(name).filter(|language| !matches!(language, Fast::Markdown))?;
+    Some(Box::new(Lexer::new(language)))
 }
 
 fn heading(text: &[u8]) -> bool {

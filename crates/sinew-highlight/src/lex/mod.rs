@@ -15,6 +15,8 @@ mod script;
 mod script_words;
 mod shell;
 mod sql;
+pub(crate) mod table;
+pub(crate) mod template;
 mod toml;
 mod words;
 mod yaml;
@@ -33,11 +35,13 @@ use scan::Line;
 use script::Script;
 use shell::Shell;
 use sql::Sql;
+use table::{Language, TableLexer};
+use template::Template;
 use toml::Toml;
 use yaml::Yaml;
 
 /// The languages with a lexer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Fast {
     C,
     Cpp,
@@ -59,7 +63,14 @@ pub(crate) enum Fast {
     Ruby,
     Php,
     Html,
+    /// No language at all.
+    Text,
+    Xml,
     Markdown,
+    /// HTML with code.
+    Template(&'static template::Rules),
+    /// A row of the tables.
+    Table(&'static Language),
 }
 
 /// A lexer and where in a text it stands.
@@ -74,11 +85,14 @@ pub(crate) enum Lexer {
     Css(Css),
     Sql(Sql),
     Diff,
+    Text,
     Shell(Shell),
     Ruby(Ruby),
     Php(Php),
     Html(Html),
     Markdown(Markdown),
+    Table(TableLexer),
+    Template(Template),
 }
 
 impl Lexer {
@@ -100,11 +114,15 @@ impl Lexer {
             Fast::Css => Self::Css(Css::default()),
             Fast::Sql => Self::Sql(Sql::default()),
             Fast::Diff => Self::Diff,
+            Fast::Text => Self::Text,
             Fast::Bash => Self::Shell(Shell::default()),
             Fast::Ruby => Self::Ruby(Ruby::default()),
             Fast::Php => Self::Php(Php::default()),
             Fast::Html => Self::Html(Html::default()),
+            Fast::Xml => Self::Html(Html::xml()),
+            Fast::Template(rules) => Self::Template(Template::new(rules)),
             Fast::Markdown => Self::Markdown(Markdown::default()),
+            Fast::Table(language) => Self::Table(TableLexer::new(language)),
         }
     }
 
@@ -121,11 +139,14 @@ impl Lexer {
             Self::Css(lexer) => lexer.line(&mut line),
             Self::Sql(lexer) => lexer.line(&mut line),
             Self::Diff => diff::line(&mut line),
+            Self::Text => line.rest(crate::category::Category::Plain),
             Self::Shell(lexer) => lexer.line(&mut line),
             Self::Ruby(lexer) => lexer.line(&mut line),
             Self::Php(lexer) => lexer.line(&mut line),
             Self::Html(lexer) => lexer.line(&mut line),
             Self::Markdown(lexer) => lexer.line(&mut line),
+            Self::Template(lexer) => lexer.line(&mut line),
+            Self::Table(lexer) => lexer.line(&mut line),
         }
     }
 }

@@ -1,0 +1,128 @@
+//! Rules made ready: words in a hash table, bytes in classes.
+
+use std::sync::LazyLock;
+
+use super::rules::{Calls, Place, Rules, is_in};
+use crate::category::Category::{self, Operator, Plain, Punctuation};
+use crate::lex::scan::{Line, begins_name, is_name};
+use crate::lex::words::Words;
+
+/// A language whose rules are made ready when it is first used.
+pub(crate) type Language = LazyLock<Compiled>;
+
+/// What a byte is where a token begins.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    Name,
+    Digit,
+    Symbol(Category),
+}
+
+/// Rules made ready.
+pub(crate) struct Compiled {
+    pub(crate) rules: Rules,
+    pub(crate) words: Words,
+    /// The class of each byte that begins a token.
+    pub(crate) class: [Class; 256],
+    /// Bytes that may begin a comment, a region or another thing that is longer than its first byte says.
+    pub(crate) special: [bool; 256],
+    /// Bytes that a name holds.
+    pub(crate) letters: [bool; 256],
+    /// Bytes after which a statement begins.
+    pub(crate) statement_ends: [bool; 256],
+    /// Whether any rule asks how a line begins.
+    pub(crate) has_line_rules: bool,
+}
+
+impl Compiled {
+    pub(crate) fn new(rules: Rules) -> Self {
+        let words = if rules.fold { Words::folded(rules.words) } else { Words::new(rules.words) };
+        let mut class = [Class::Symbol(Plain); 256];
+        let mut letters = [false; 256];
+        let mut statement_ends = [false; 256];
+        for byte in 0..=255u8 {
+            let index = byte as usize;
+            letters[index] = is_name(byte) || is_in(rules.letters, byte);
+            statement_ends[index] = is_in(rules.statement_ends, byte);
+            class[index] = if byte.is_ascii_digit() {
+                Class::Digit
+            } else if begins_name(byte) || is_in(rules.begins, byte) {
+                Class::Name
+            } else if is_in(rules.operators, byte) {
+                Class::Symbol(Operator)
+            } else if is_in(rules.punctuation, byte) {
+                Class::Symbol(Punctuation)
+            } else {
+                Class::Symbol(Plain)
+            };
+        }
+        let mut special = [false; 256];
+        let begins = (rules.comments.iter().map(|(begin, _)| *begin))
+            .chain(rules.regions.iter().map(|region| region.begin))
+            .chain(rules.delimited.iter().map(|row| row.begin))
+            .chain(rules.heredocs.iter().copied())
+            .chain(rules.sigils.iter().map(|sigil| sigil.mark))
+            .chain(rules.number_prefixes.iter().copied())
+            .chain(if rules.signed { ["-", "+"].as_slice() } else { &[] }.iter().copied())
+            .chain([".", "\\"]);
+        for begin in begins {
+            special[begin.as_bytes()[0] as usize] = true;
+        }
+        let has_line_rules = rules.preprocessor || !rules.lines.is_empty();
+        Self { rules, words, class, special, letters, statement_ends, has_line_rules }
+    }
+
+    /// The end of the name that begins at `from`.
+    #[inline]
+    pub(crate) fn name_end(&self, line: &Line<'_, '_, '_>, from: usize) -> usize {
+        let mut end = from;
+        while line.text.get(end).is_some_and(|&byte| self.letters[byte as usize]) {
+            end += 1;
+        }
+        if end > from && is_in(self.rules.tails, line.byte(end)) && !matches!(line.byte(end + 1), b'=' | b':') {
+            end += 1;
+        }
+        end
+    }
+
+    /// Whether a mark at the current place counts there.
+    pub(crate) fn stands(&self, line: &Line<'_, '_, '_>, place: Place, before: Before, indent: usize) -> bool {
+        let at = line.at;
+        let last = if at == 0 { b' ' } else { line.byte(at - 1) };
+        match place {
+            Place::Any => true,
+            Place::Column0 => at == 0,
+            Place::LineStart => indent == at,
+            Place::AfterBlank => matches!(last, b' ' | b'\t'),
+            Place::NotAfterValue => {
+                !(self.letters[last as usize] || matches!(last, b')' | b']' | b'}' | b'\'' | b'"' | b'.'))
+                    || before == Before::Keyword
+            }
+            Place::Operand => {
+                let next = line.byte(at + 1);
+                before != Before::Value
+                    || before == Before::Value
+                        && last == b' '
+                        && !matches!(next, b' ' | b'\t' | b'=' | 0)
+                        && self.rules.calls != Calls::None
+                        && at >= 2
+                        && self.letters[line.byte(at - 2) as usize]
+                        && !line.byte(at - 2).is_ascii_digit()
+            }
+            Place::Statement => before == Before::Start,
+        }
+    }
+}
+
+/// The token before, as far as the next one needs it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Before {
+    /// A statement begins.
+    Start,
+    Other,
+    /// An opening round bracket.
+    Open,
+    Dot,
+    Keyword,
+    Value,
+}

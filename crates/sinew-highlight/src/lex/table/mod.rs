@@ -1,0 +1,53 @@
+//! The table-driven lexer: one machine for the languages whose rules are a row of data.
+
+/// Declares languages by name, other names and rules; what the rules leave out is that of their base, or of `PLAIN`.
+macro_rules! languages {
+    ($($name:ident $names:literal $(from $base:ident)? { $($rules:tt)* })*) => {
+        $(static $name: crate::lex::table::Language = crate::lex::table::Language::new(|| {
+            const RULES: Rules = Rules { $($rules)* ..languages!(@base $($base)?) };
+            crate::lex::table::compiled::Compiled::new(RULES)
+        });)*
+        /// The languages of this family.
+        pub(super) static LANGUAGES: &[(&crate::lex::table::Language, &str)] = &[$((&$name, $names)),*];
+    };
+    (@base) => { PLAIN };
+    (@base $base:ident) => { $base };
+}
+
+mod compiled;
+mod machine;
+mod regions;
+mod rules;
+
+mod c_family;
+mod config;
+mod functional;
+mod hardware;
+mod lisp;
+mod markup;
+mod procedural;
+mod query;
+mod script;
+mod shell;
+
+pub(crate) use compiled::Language;
+pub(crate) use machine::TableLexer;
+pub(crate) use markup::template_code;
+
+/// Every language of the tables: its rules, then its name, aliases and extensions.
+pub(crate) fn all() -> impl Iterator<Item = &'static (&'static Language, &'static str)> {
+    [
+        c_family::LANGUAGES,
+        config::LANGUAGES,
+        functional::LANGUAGES,
+        hardware::LANGUAGES,
+        lisp::LANGUAGES,
+        markup::LANGUAGES,
+        procedural::LANGUAGES,
+        query::LANGUAGES,
+        script::LANGUAGES,
+        shell::LANGUAGES,
+    ]
+    .into_iter()
+    .flatten()
+}

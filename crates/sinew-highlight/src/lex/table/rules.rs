@@ -1,0 +1,354 @@
+//! What a language is to the table-driven lexer: a row of data.
+
+use crate::category::Category::{self, Comment, Plain, Punctuation, String, Variable};
+use crate::lex::words::Row;
+
+/// A language as data. [`PLAIN`] holds what most languages share.
+pub(crate) struct Rules {
+    /// Words with a fixed meaning.
+    pub(crate) words: &'static [Row],
+    /// Whether letter case counts for nothing in `words`.
+    pub(crate) fold: bool,
+    /// Whether `words` count only where a statement begins.
+    pub(crate) words_at_start: bool,
+    /// Whether `words` count behind a dot.
+    pub(crate) words_after_dot: bool,
+    /// What begins a comment that ends with the line, and where.
+    pub(crate) comments: &'static [(&'static str, Place)],
+    /// Comments with an end, strings and all else that runs from one text to another; the first that fits decides.
+    pub(crate) regions: &'static [Region],
+    /// Strings whose delimiter the code chooses: `qw(…)`, `~r/…/`.
+    pub(crate) delimited: &'static [Delimited],
+    /// What begins a here-document, before its label.
+    pub(crate) heredocs: &'static [&'static str],
+    /// Marks before a name: `$x`, `@x`, `:x`.
+    pub(crate) sigils: &'static [Sigil],
+    /// Lines by how they begin.
+    pub(crate) lines: &'static [LineRule],
+    /// Names by what follows them: `name =`, `name:`.
+    pub(crate) keys: &'static [Key],
+    /// Bytes that begin a name, beside letters and `_`.
+    pub(crate) begins: &'static str,
+    /// Bytes that a name holds, beside letters, digits and `_`.
+    pub(crate) letters: &'static str,
+    /// Bytes of which one may end a name.
+    pub(crate) tails: &'static str,
+    /// Bytes that join two halves of a number: `8'hFF`, `16#FF#`.
+    pub(crate) number_marks: &'static str,
+    /// What begins a number, before its digits: `$FF`.
+    pub(crate) number_prefixes: &'static [&'static str],
+    /// Whether a sign belongs to a number where no value stands before it.
+    pub(crate) signed: bool,
+    /// Whether a number may end with a dot.
+    pub(crate) open_numbers: bool,
+    /// Whether a line that begins with `#` is for a preprocessor.
+    pub(crate) preprocessor: bool,
+    /// What names of functions are told by.
+    pub(crate) calls: Calls,
+    /// Names that begin with an upper-case letter.
+    pub(crate) capitalised: Category,
+    /// Names in upper case.
+    pub(crate) shouted: Category,
+    /// Bytes after which a statement begins.
+    pub(crate) statement_ends: &'static str,
+    /// Bytes of operators.
+    pub(crate) operators: &'static str,
+    /// Bytes of punctuation.
+    pub(crate) punctuation: &'static str,
+}
+
+/// What names of functions are told by.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// Nothing.
+    None,
+    /// An opening bracket after the name.
+    Bracket,
+    /// An opening bracket before the name, as in Lisp.
+    Head,
+    /// The place at the beginning of a statement, as in a shell.
+    Command,
+}
+
+/// Where a mark counts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// Everywhere.
+    Any,
+    /// At the very beginning of a line.
+    Column0,
+    /// Before all else on a line.
+    LineStart,
+    /// At the beginning of a line or after a blank.
+    AfterBlank,
+    /// Not right behind a value: what a transposing or an attribute's quote is told from a string by.
+    NotAfterValue,
+    /// Where a value is expected, or behind a blank and before none: what a regular expression is told from a division by.
+    Operand,
+    /// Where a statement begins.
+    Statement,
+}
+
+/// What runs from one text to another.
+#[derive(Clone, Copy)]
+pub(crate) struct Region {
+    pub(crate) category: Category,
+    pub(crate) begin: &'static str,
+    pub(crate) end: &'static str,
+    /// Long brackets: a byte, any number of which stands behind `begin` and, as often, behind `end`; then what follows it
+    /// in both places.
+    pub(crate) level: Option<(u8, &'static str, &'static str)>,
+    /// Hides the byte behind it; 0 for none.
+    pub(crate) escape: u8,
+    /// Whether a doubled end stands for itself.
+    pub(crate) doubled: bool,
+    /// Whether regions of this kind nest.
+    pub(crate) nests: bool,
+    /// Whether it goes on over the end of a line.
+    pub(crate) multiline: bool,
+    /// Bytes within which it must end on its line, or it is none; 0 where it need not.
+    pub(crate) within: u16,
+    pub(crate) place: Place,
+    /// Whether the end counts only at the beginning of a line and takes the whole of it.
+    pub(crate) ends_as_line: bool,
+    /// Letters behind the end belong to it, as the flags of a regular expression do.
+    pub(crate) flags: bool,
+    pub(crate) holes: &'static [Hole],
+}
+
+/// Code inside a string.
+#[derive(Clone, Copy)]
+pub(crate) struct Hole {
+    pub(crate) begin: &'static str,
+    /// The bracket that ends it; 0 where it is a name.
+    pub(crate) end: u8,
+}
+
+/// A string whose delimiter is the byte behind its mark; brackets nest.
+pub(crate) struct Delimited {
+    pub(crate) begin: &'static str,
+    /// Two for `s/…/…/`.
+    pub(crate) parts: u8,
+    /// Letters that may stand between the mark and the delimiter, of which there is one: `~r`.
+    pub(crate) letter: bool,
+    /// Whether a blank may stand before a bracket.
+    pub(crate) spaced: bool,
+    /// Whether only an opening bracket is a delimiter.
+    pub(crate) brackets: bool,
+}
+
+/// A mark before a name.
+pub(crate) struct Sigil {
+    pub(crate) mark: &'static str,
+    pub(crate) category: Category,
+    /// Brackets that may stand in place of a name: `${…}`.
+    pub(crate) braces: &'static str,
+    /// Bytes of which one may stand in place of a name: `$?`.
+    pub(crate) specials: &'static str,
+    pub(crate) place: Place,
+}
+
+/// A line by its beginning.
+pub(crate) struct LineRule {
+    pub(crate) begin: &'static str,
+    pub(crate) category: Category,
+    /// Whether blanks may stand before it.
+    pub(crate) indented: bool,
+    /// Whether the rest of the line goes with it.
+    pub(crate) whole: bool,
+}
+
+/// A name by what follows it.
+pub(crate) struct Key {
+    pub(crate) mark: &'static str,
+    pub(crate) category: Category,
+    /// Whether the name must begin its line.
+    pub(crate) first: bool,
+    /// Whether blanks may stand before the mark.
+    pub(crate) spaced: bool,
+    /// What the rest of the line is.
+    pub(crate) value: Option<Category>,
+}
+
+/// What most languages share.
+pub(crate) const PLAIN: Rules = Rules {
+    words: &[],
+    fold: false,
+    words_at_start: false,
+    words_after_dot: false,
+    comments: &[],
+    regions: &[],
+    delimited: &[],
+    heredocs: &[],
+    sigils: &[],
+    lines: &[],
+    keys: &[],
+    begins: "",
+    letters: "",
+    tails: "",
+    number_marks: "",
+    number_prefixes: &[],
+    signed: false,
+    open_numbers: false,
+    preprocessor: false,
+    calls: Calls::Bracket,
+    capitalised: Plain,
+    shouted: Plain,
+    statement_ends: ";{}",
+    operators: "+-*/%=!&|^~<>?",
+    punctuation: "()[]{},;:.",
+};
+
+pub(crate) const SLASHES: (&str, Place) = ("//", Place::Any);
+pub(crate) const HASH: (&str, Place) = ("#", Place::Any);
+pub(crate) const DASHES: (&str, Place) = ("--", Place::Any);
+pub(crate) const SEMICOLON: (&str, Place) = (";", Place::Any);
+pub(crate) const PERCENT: (&str, Place) = ("%", Place::Any);
+
+/// `/* … */`.
+pub(crate) const C_COMMENT: Region = block("/*", "*/");
+/// `"…"` on one line, with backslashes.
+pub(crate) const DOUBLE: Region = quote("\"");
+/// `'…'` on one line, with backslashes.
+pub(crate) const SINGLE: Region = quote("'");
+/// Bytes within which a character's quote must end.
+pub(crate) const CHAR_LENGTH: u16 = 12;
+/// `'x'` and its escapes: one character, or none of these.
+pub(crate) const CHAR: Region = Region { place: Place::NotAfterValue, ..quote("'").within(CHAR_LENGTH) };
+/// `"""…"""` over lines.
+pub(crate) const TRIPLE: Region = quote("\"\"\"").lines();
+
+/// A comment over lines.
+pub(crate) const fn block(begin: &'static str, end: &'static str) -> Region {
+    Region {
+        category: Comment,
+        begin,
+        end,
+        level: None,
+        escape: 0,
+        doubled: false,
+        nests: false,
+        multiline: true,
+        within: 0,
+        place: Place::Any,
+        ends_as_line: false,
+        flags: false,
+        holes: &[],
+    }
+}
+
+/// A string on one line that a backslash lets escape.
+pub(crate) const fn quote(mark: &'static str) -> Region {
+    Region { category: String, escape: b'\\', multiline: false, ..block(mark, mark) }
+}
+
+impl Region {
+    /// Goes on over the end of a line.
+    pub(crate) const fn lines(self) -> Self {
+        Self { multiline: true, ..self }
+    }
+
+    /// Without escapes.
+    pub(crate) const fn raw(self) -> Self {
+        Self { escape: 0, ..self }
+    }
+
+    /// A doubled end stands for itself; no other escapes.
+    pub(crate) const fn doubled(self) -> Self {
+        Self { doubled: true, escape: 0, ..self }
+    }
+
+    pub(crate) const fn nested(self) -> Self {
+        Self { nests: true, ..self }
+    }
+
+    pub(crate) const fn within(self, within: u16) -> Self {
+        Self { within, ..self }
+    }
+
+    pub(crate) const fn at(self, place: Place) -> Self {
+        Self { place, ..self }
+    }
+
+    pub(crate) const fn is(self, category: Category) -> Self {
+        Self { category, ..self }
+    }
+
+    pub(crate) const fn holes(self, holes: &'static [Hole]) -> Self {
+        Self { holes, ..self }
+    }
+
+    /// With another beginning: `r"…"`.
+    pub(crate) const fn begin(self, begin: &'static str) -> Self {
+        Self { begin, ..self }
+    }
+
+    pub(crate) const fn end(self, end: &'static str) -> Self {
+        Self { end, ..self }
+    }
+
+    /// Long brackets: `[==[ … ]==]`.
+    pub(crate) const fn level(self, byte: u8, begin: &'static str, end: &'static str) -> Self {
+        Self { level: Some((byte, begin, end)), escape: 0, multiline: true, ..self }
+    }
+
+    /// Whole lines, from one that begins with `begin` to one that begins with `end`.
+    pub(crate) const fn whole_lines(self) -> Self {
+        Self { ends_as_line: true, place: Place::Column0, escape: 0, multiline: true, ..self }
+    }
+}
+
+/// `/…/` with flags, where a value is expected.
+pub(crate) const REGEX: Region = Region { place: Place::Operand, flags: true, ..quote("/").within(u16::MAX) };
+
+/// `$name` and `${…}`.
+pub(crate) const DOLLARS: &[Hole] = &[hole("${", b'}'), hole("$", 0)];
+/// `#{…}`.
+pub(crate) const HASH_BRACE: &[Hole] = &[hole("#{", b'}')];
+
+pub(crate) const fn hole(begin: &'static str, end: u8) -> Hole {
+    Hole { begin, end }
+}
+
+pub(crate) const fn sigil(mark: &'static str, category: Category) -> Sigil {
+    Sigil { mark, category, braces: "", specials: "", place: Place::Any }
+}
+
+/// `$name`, `${…}`.
+pub(crate) const DOLLAR: Sigil = Sigil { braces: "{", ..sigil("$", Variable) };
+
+/// `name =` at the beginning of a line.
+pub(crate) const fn key(mark: &'static str, category: Category) -> Key {
+    Key { mark, category, first: true, spaced: true, value: None }
+}
+
+/// A line whose first mark has a category of its own.
+pub(crate) const fn mark(begin: &'static str, category: Category) -> LineRule {
+    LineRule { begin, category, indented: true, whole: false }
+}
+
+/// A line that is of one category.
+pub(crate) const fn whole_line(begin: &'static str, category: Category) -> LineRule {
+    LineRule { begin, category, indented: true, whole: true }
+}
+
+/// A string with a delimiter of the code's choice.
+pub(crate) const fn delimited(begin: &'static str, parts: u8) -> Delimited {
+    Delimited { begin, parts, letter: false, spaced: false, brackets: false }
+}
+
+/// Symbols of a language: its operators, then its punctuation.
+pub(crate) const fn is_in(list: &str, byte: u8) -> bool {
+    let list = list.as_bytes();
+    let mut index = 0;
+    while index < list.len() {
+        if list[index] == byte {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+/// The category of bracket-like marks around a hole.
+pub(crate) const HOLE_MARK: Category = Punctuation;
