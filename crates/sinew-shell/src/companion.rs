@@ -1,7 +1,7 @@
 //! The host's side of a companion: starting one, speaking to it, waiting for its end.
 
 use std::collections::HashMap;
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CStr, CString, OsStr, OsString};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
@@ -96,7 +96,7 @@ impl Companion {
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(|cause| failed(cause.into()))?;
-        let pid = spawn(&self.inner.path, start, theirs.as_fd()).map_err(failed)?;
+        let pid = spawn(&self.inner.path, c"supervise", start, theirs.as_fd()).map_err(failed)?;
         Ok(Link { socket: ours, pid: Some(pid) })
     }
 }
@@ -207,12 +207,17 @@ impl Link {
         let Some(pid) = self.pid.take() else { return };
         // Our end of the socket closes for both directions: the companion sees that and ends everything.
         let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
-        let mut status = 0;
-        // SAFETY: the number is that of our child, which nobody else waits for.
-        while unsafe { libc::waitpid(pid, &mut status, 0) } == -1
-            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
-        {}
+        wait(pid);
     }
+}
+
+/// Waits for a companion that was started with [`spawn`]. Only once: its number may be another's then.
+pub(crate) fn wait(pid: libc::pid_t) {
+    let mut status = 0;
+    // SAFETY: the number is that of our child, which nobody else waits for.
+    while unsafe { libc::waitpid(pid, &mut status, 0) } == -1
+        && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+    {}
 }
 
 impl Drop for Link {
@@ -253,13 +258,13 @@ pub(crate) fn write_at_start(file: &OwnedFd, mut bytes: &[u8]) -> io::Result<()>
     Ok(())
 }
 
-/// Starts the companion without copying the host: a host with gigabytes of memory would pay for a fork.
-fn spawn(path: &Path, start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<libc::pid_t> {
+/// Starts the companion in a role, without copying the host: one with gigabytes of memory would pay for a fork.
+pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<libc::pid_t> {
     let text = |value: &OsStr| CString::new(value.as_bytes()).map_err(io::Error::from);
     let path = text(path.as_os_str())?;
     // The supervisor changes the folder itself: to have it done while starting asks for glibc 2.29.
     let cwd = text(start.cwd.map_or(OsStr::new(""), |cwd| cwd.as_os_str()))?;
-    let mut args = vec![path.clone(), c"supervise".to_owned(), cwd, text(start.program)?];
+    let mut args = vec![path.clone(), role.to_owned(), cwd, text(start.program)?];
     for arg in start.args {
         args.push(text(arg)?);
     }

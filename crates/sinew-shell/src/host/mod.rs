@@ -2,7 +2,7 @@
 //!
 //! It is started with its role as first argument. `supervise FOLDER PROGRAM ARGV0 ARGS…` runs the program with the
 //! descriptors 0, 1 and 2 that it was given and speaks records over the packet socket at descriptor 3.
-//! `pty PROGRAM ARGV0 ARGS…` does the same with a terminal as descriptor 0, which becomes the program's own.
+//! `pty FOLDER PROGRAM ARGV0 ARGS…` does the same with a terminal as descriptor 0, which becomes the program's own.
 //! `brush …` is the embedded interpreter, started by a supervisor like any other shell.
 //!
 //! Three processes stand in a row: the supervisor, which every orphan of the script comes back to; a middle
@@ -32,10 +32,10 @@ pub(crate) const LEAVE: i32 = 62;
 pub fn main(args: &[CString]) -> i32 {
     match args.split_first() {
         Some((role, [cwd, program, argv @ ..])) if role.as_bytes() == b"supervise" && !argv.is_empty() => {
-            supervise::run(Some(cwd), program, argv, false)
+            supervise::run(cwd, program, argv, false)
         }
-        Some((role, [program, argv @ ..])) if role.as_bytes() == b"pty" && !argv.is_empty() => {
-            supervise::run(None, program, argv, true)
+        Some((role, [cwd, program, argv @ ..])) if role.as_bytes() == b"pty" && !argv.is_empty() => {
+            supervise::run(cwd, program, argv, true)
         }
         Some((role, args)) if role.as_bytes() == b"brush" => brush::run(args),
         _ => 2,

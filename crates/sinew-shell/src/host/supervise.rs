@@ -18,11 +18,11 @@ const NUDGE: Duration = Duration::from_millis(20);
 ///
 /// With `terminal`, descriptor 0 becomes the controlling terminal of the shell, which leads a session of its own.
 /// An empty `cwd` is the folder of the host.
-pub(super) fn run(cwd: Option<&CString>, program: &CStr, argv: &[CString], terminal: bool) -> i32 {
+pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], terminal: bool) -> i32 {
     // Everything that can be blocked is: a script that signals its whole session leaves the supervisor alone.
     // What the host itself has inherited without knowing is not for scripts.
     // SAFETY: nothing has been opened yet.
-    unsafe { libc::syscall(libc::SYS_close_range, super::SCRIPT + 1, libc::c_uint::MAX, 0) };
+    unsafe { libc::syscall(libc::SYS_close_range, super::SCRIPT + i32::from(!terminal), libc::c_uint::MAX, 0) };
     let signals = match block_signals() {
         Ok(signals) => signals,
         Err(_) => return 3,
@@ -32,7 +32,7 @@ pub(super) fn run(cwd: Option<&CString>, program: &CStr, argv: &[CString], termi
         libc::fcntl(SOCKET, libc::F_SETFD, libc::FD_CLOEXEC);
         libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1);
     }
-    if let Some(cwd) = cwd.filter(|cwd| !cwd.is_empty()) {
+    if !cwd.is_empty() {
         // SAFETY: a string that ends with a zero.
         if unsafe { libc::chdir(cwd.as_ptr()) } != 0 {
             tell(&Tell::Failed { errno: last_errno() });
@@ -52,34 +52,35 @@ pub(super) fn run(cwd: Option<&CString>, program: &CStr, argv: &[CString], termi
         pid => pid,
     };
     close_standard();
-    Supervisor { signals, own, middle, stop: None, adopted: Vec::new(), terminal }.serve();
+    Supervisor { signals, own, middle, stop: None, adopted: Vec::new() }.serve();
     0
 }
+
+/// What the shell is started with.
+struct Shell<'a> {
+    parent: i32,
+    program: &'a CStr,
+    argv: &'a [*const libc::c_char],
+    terminal: bool,
+}
+
+/// Room for the calls of [`become_shell`].
+const STACK: usize = 64 * 1024;
 
 /// The parent of the shell. It waits for it and tells how it ended.
 fn middle(supervisor: i32, program: &CStr, argv: &[*const libc::c_char], terminal: bool) -> ! {
     die_with_parent(supervisor);
-    let own = own_pid();
-    // SAFETY: as in `run`; `program` and `argv` are strings and a list that end with zeros.
+    let shell = Shell { parent: own_pid(), program, argv, terminal };
+    // A stack begins at an address that 16 divides.
+    let mut stack = vec![0u128; STACK / size_of::<u128>()];
+    // As `vfork`, but with a stack of its own: nothing is copied for a process that becomes another program at once.
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the process has one thread, which waits until the child has become the program or is gone; until then
+    // the child uses the stack, which is long enough, and what `shell` holds.
     unsafe {
-        match libc::fork() {
+        let top = stack.as_mut_ptr_range().end;
+        match libc::clone(become_shell, top.cast(), flags, (&raw const shell).cast_mut().cast()) {
             -1 => tell(&Tell::Failed { errno: last_errno() }),
-            0 => {
-                die_with_parent(own);
-                if terminal {
-                    libc::setsid();
-                    libc::ioctl(0, libc::TIOCSCTTY, 0);
-                } else {
-                    libc::setpgid(0, 0);
-                }
-                prefer_as_victim();
-                let mut none: libc::sigset_t = std::mem::zeroed();
-                libc::sigemptyset(&mut none);
-                libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
-                libc::execv(program.as_ptr(), argv.as_ptr());
-                tell(&Tell::Failed { errno: last_errno() });
-                libc::_exit(127);
-            }
             shell => {
                 close_standard();
                 let mut status = 0;
@@ -88,6 +89,28 @@ fn middle(supervisor: i32, program: &CStr, argv: &[*const libc::c_char], termina
             }
         }
         libc::_exit(0)
+    }
+}
+
+/// The child of [`middle`], in its memory, until it is the shell.
+extern "C" fn become_shell(shell: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `middle` passes this, and waits. The strings and the list end with zeros.
+    unsafe {
+        let shell = &*shell.cast_const().cast::<Shell<'_>>();
+        die_with_parent(shell.parent);
+        if shell.terminal {
+            libc::setsid();
+            libc::ioctl(0, libc::TIOCSCTTY, 0);
+        } else {
+            libc::setpgid(0, 0);
+        }
+        prefer_as_victim();
+        let mut none: libc::sigset_t = std::mem::zeroed();
+        libc::sigemptyset(&mut none);
+        libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
+        libc::execv(shell.program.as_ptr(), shell.argv.as_ptr());
+        tell(&Tell::Failed { errno: last_errno() });
+        libc::_exit(127);
     }
 }
 
@@ -110,7 +133,6 @@ struct Supervisor {
     middle: i32,
     stop: Option<Stop>,
     adopted: Vec<OwnedFd>,
-    terminal: bool,
 }
 
 impl Supervisor {
@@ -130,10 +152,10 @@ impl Supervisor {
                 // A middle process that was killed has told nothing; the host learns it from our end.
                 let reaped = reap(self.middle);
                 if reaped.killed {
-                    return destroy(self.own);
+                    return destroy(self.own, &self.signals);
                 }
-                // A terminal's session is over with its last process.
-                if self.terminal && !reaped.left {
+                // Nothing is left, and nothing can come any more.
+                if !reaped.left {
                     return;
                 }
             }
@@ -145,11 +167,11 @@ impl Supervisor {
             if fds[0].revents != 0 {
                 match receive(&mut record) {
                     Some((len, fd)) => self.obey(Ask::decode(&record[..len]), fd),
-                    None => return destroy(self.own),
+                    None => return destroy(self.own, &self.signals),
                 }
             }
             if self.tick() {
-                return destroy(self.own);
+                return destroy(self.own, &self.signals);
             }
         }
     }
@@ -181,10 +203,13 @@ impl Supervisor {
     /// Goes on with ending processes, if that is under way. Tells whether only the killing is left to do.
     fn tick(&mut self) -> bool {
         let Some(mut stop) = self.stop.take() else { return false };
-        let targets = self.targets(&stop);
         let now = Instant::now();
         let late = now >= stop.until;
-        if stop.all && (late || targets.is_empty()) {
+        if stop.all && late {
+            return true;
+        }
+        let targets = self.targets(&stop);
+        if stop.all && targets.is_empty() {
             return true;
         }
         // The shell first: a command whose child dies before the shell knows that it is to leave goes on with the next.
@@ -250,7 +275,7 @@ impl Stop {
 }
 
 /// Ends everything below us, also what forks faster than we look: first all of it is frozen, then killed.
-fn destroy(own: i32) {
+fn destroy(own: i32, signals: &OwnedFd) {
     while reap(0).left {
         let mut frozen: Vec<(i32, u64)> = Vec::new();
         let all = loop {
@@ -269,7 +294,11 @@ fn destroy(own: i32) {
         for process in all {
             tree::signal(process, libc::SIGKILL);
         }
-        std::thread::sleep(Duration::from_millis(1));
+        // Woken by the first of them that is dead, so that a last one costs no wait.
+        let mut dead = libc::pollfd { fd: signals.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: the list is ours and as long as said.
+        unsafe { libc::poll(&mut dead, 1, 1) };
+        drain_signals(signals);
     }
 }
 

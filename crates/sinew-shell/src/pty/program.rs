@@ -4,7 +4,7 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Command, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sinew_base::{Error, ErrorCode, Result};
@@ -33,7 +33,7 @@ enum Kind {
     },
     #[cfg(target_os = "linux")]
     Supervised {
-        companion: Child,
+        companion: libc::pid_t,
         socket: Arc<OwnedFd>,
     },
 }
@@ -158,15 +158,14 @@ impl Program {
         match self.kind {
             Kind::Alone { .. } => {}
             #[cfg(target_os = "linux")]
-            Kind::Supervised { mut companion, socket } => {
+            Kind::Supervised { companion, socket } => {
                 let end = std::time::Instant::now() + PATIENCE;
                 while super::run::readable(&socket, end) && !matches!(told(&socket), Some(Ended::Lost)) {}
                 if std::time::Instant::now() >= end {
                     // It was stopped, so that it does nothing any more.
-                    kill_tree(companion.id(), libc::SIGKILL);
+                    kill_tree(companion.cast_unsigned(), libc::SIGKILL);
                 }
-                // A child of ours can always be waited for.
-                let _ = companion.wait();
+                crate::companion::wait(companion);
             }
         }
     }
@@ -209,16 +208,22 @@ fn supervised(options: &PtyOptions, companion: &Path, slave: &OwnedFd) -> Result
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .map_err(|error| failed(error.into()))?;
     rustix::io::ioctl_fionbio(&ours, true).map_err(|error| failed(error.into()))?;
-    let mut command = Command::new(companion);
-    command.arg("pty").arg(shell);
-    command.args([&options.shell, "-lc", &options.command]);
-    prepare(&mut command, options, slave).map_err(failed)?;
-    terminal::supervise(&mut command, theirs);
-    let companion = command.spawn().map_err(failed)?;
-    // The command holds the companion's end of the socket and the terminal.
-    drop(command);
-    let root = companion.id();
-    Ok(Program { kind: Kind::Supervised { companion, socket: Arc::new(ours) }, root })
+    let args = [&options.shell, "-lc", &options.command].map(std::ffi::OsString::from);
+    // The last of equal names counts.
+    let env: std::collections::BTreeMap<_, _> =
+        options.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect();
+    let env: Vec<_> = env.into_iter().collect();
+    let start = crate::companion::Start {
+        program: &shell,
+        args: &args,
+        env: &env,
+        cwd: options.cwd.as_deref(),
+        input: slave.as_fd(),
+        output: slave.as_fd(),
+        script: None,
+    };
+    let pid = crate::companion::spawn(companion, c"pty", &start, theirs.as_fd()).map_err(failed)?;
+    Ok(Program { kind: Kind::Supervised { companion: pid, socket: Arc::new(ours) }, root: pid.cast_unsigned() })
 }
 
 /// What the companion has said about the end.

@@ -1,7 +1,7 @@
 //! A pseudo-terminal of a Unix system, and a program on it.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
@@ -57,28 +57,6 @@ pub(super) fn lead(command: &mut Command) {
             rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
             #[cfg(target_os = "linux")]
             rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-            Ok(())
-        });
-    }
-}
-
-/// Makes the program the leader of a session without a terminal, with `socket` as descriptor 3 and no other one.
-#[cfg(target_os = "linux")]
-pub(super) fn supervise(command: &mut Command, socket: OwnedFd) {
-    // SAFETY: the closure only makes system calls that are allowed between fork and exec, on a descriptor that it
-    // owns and numbers that the child does not use otherwise.
-    unsafe {
-        command.pre_exec(move || {
-            default_signals();
-            rustix::process::setsid()?;
-            if socket.as_raw_fd() == crate::host::SOCKET {
-                rustix::io::fcntl_setfd(&socket, rustix::io::FdFlags::empty())?;
-            } else if libc::dup2(socket.as_raw_fd(), crate::host::SOCKET) < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            // A kernel before 5.11 does not know the call; then descriptors that somebody left open go on.
-            let first = crate::host::SOCKET.cast_unsigned() + 1;
-            libc::syscall(libc::SYS_close_range, first, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
             Ok(())
         });
     }

@@ -65,11 +65,17 @@ __sinew_end() {
   builtin local IFS=$' \t\n'
   if [[ -n ${__sinew_stopped-} ]]; then __sinew_resume; fi
   exec </dev/null >/dev/null 2>&1
-  {
-    builtin printf '\0%s\0%s\0' "${__sinew_fail:-${__sinew_t:-$__sinew_s}}" "$__sinew_o"
-    builtin pwd
-    builtin printf '\0'
-  } >@REPORT@
+  __sinew_s=${__sinew_fail:-${__sinew_t:-$__sinew_s}}
+  # The host wakes up for every write. `$PWD` is a variable like any other, so it may not be the directory.
+  if [[ $PWD == /* && $PWD -ef . ]]; then
+    builtin printf '\0%s\0%s\0%s\n\0' "$__sinew_s" "$__sinew_o" "$PWD" >@REPORT@
+  else
+    {
+      builtin printf '\0%s\0%s\0' "$__sinew_s" "$__sinew_o"
+      builtin pwd
+      builtin printf '\0'
+    } >@REPORT@
+  fi
   builtin eval "$__sinew_undo"
 }
 
