@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -16,19 +17,56 @@ use tokio::time::Instant;
 
 use super::connect::without_number;
 use super::encoding::Gunzip;
-use super::{HttpError, HttpErrorKind, Io, seconds};
+use super::pool::{Place, Pool};
+use super::{Connection, HttpError, HttpErrorKind, Io, seconds};
 
-/// The body of an answer. Dropping it closes the connection.
+/// What a server may send behind the last event of a stream at most.
+const REST_LIMIT: usize = 64 * 1024;
+
+/// How long it may take to end a stream behind its last event.
+const REST_TIME: Duration = Duration::from_secs(1);
+
+/// The body of an answer. Read to its end, it frees the connection for the next request; dropped before, it closes
+/// the connection.
 pub struct Body {
     incoming: Incoming,
     gunzip: Option<Gunzip>,
     activity: Activity,
-    _connection: AbortOnDrop,
+    /// None when the connection was given back.
+    connection: Option<Connection>,
+    home: Option<(Pool, Place)>,
 }
 
 impl Body {
-    pub(super) fn new(incoming: Incoming, gunzip: Option<Gunzip>, activity: Activity, connection: AbortOnDrop) -> Body {
-        Body { incoming, gunzip, activity, _connection: connection }
+    pub(super) fn new(
+        incoming: Incoming,
+        gunzip: Option<Gunzip>,
+        connection: Connection,
+        home: Option<(Pool, Place)>,
+    ) -> Body {
+        Body { incoming, gunzip, activity: connection.activity.clone(), connection: Some(connection), home }
+    }
+
+    /// Ends a body whose remaining bytes say nothing more: reads them in the background, so that the connection can
+    /// serve the next request.
+    pub(crate) fn finish(mut self) {
+        let Some((pool, place)) = self.home.clone().filter(|_| self.connection.is_some()) else { return };
+        let Some(returning) = pool.announce(&place) else { return };
+        tokio::spawn(async move {
+            let rest = async {
+                let mut length = 0;
+                while let Ok(Some(data)) = self.received().await {
+                    length += data.len();
+                    if length > REST_LIMIT {
+                        break;
+                    }
+                }
+            };
+            if tokio::time::timeout(REST_TIME, rest).await.is_err() {
+                pool.give_up(&place);
+            }
+            drop(returning);
+        });
     }
 
     /// The next bytes, decompressed; None at the end.
@@ -57,7 +95,12 @@ impl Body {
         loop {
             let frame = self.activity.limit(self.incoming.frame()).await?;
             match frame {
-                None => return Ok(None),
+                None => {
+                    if let (Some((pool, place)), Some(connection)) = (self.home.take(), self.connection.take()) {
+                        pool.put(place, connection);
+                    }
+                    return Ok(None);
+                }
                 Some(Err(error)) => return Err(http_error(&error)),
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data()
@@ -134,16 +177,22 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// When the last byte came.
+/// When the last byte came, and how many came.
 #[derive(Clone)]
 pub(super) struct Activity {
     last: Arc<Mutex<Instant>>,
+    received: Arc<AtomicU64>,
     limit: Option<Duration>,
 }
 
 impl Activity {
     pub(super) fn new(limit: Option<Duration>) -> Activity {
-        Activity { last: Arc::new(Mutex::new(Instant::now())), limit }
+        Activity { last: Arc::new(Mutex::new(Instant::now())), received: Arc::default(), limit }
+    }
+
+    /// The bytes that came so far.
+    pub(super) fn received(&self) -> u64 {
+        self.received.load(Ordering::Acquire)
     }
 
     fn touch(&self) {
@@ -197,7 +246,9 @@ impl AsyncRead for Watched {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let done = Pin::new(&mut self.io).poll_read(context, buffer);
-        if buffer.filled().len() > before {
+        let count = buffer.filled().len() - before;
+        if count > 0 {
+            self.activity.received.fetch_add(count as u64, Ordering::AcqRel);
             self.activity.touch();
         }
         done

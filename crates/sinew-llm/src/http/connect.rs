@@ -17,8 +17,8 @@ const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
 /// The size of a proxy's answer to CONNECT at most.
 const CONNECT_ANSWER_LIMIT: usize = 16 * 1024;
 
-/// Connects to where `url` points, over a proxy if one is set for it.
-pub(super) async fn connect(client: &HttpClient, url: &Url) -> Result<Route, HttpError> {
+/// Connects to where `url` points, over `proxy` if there is one.
+pub(super) async fn connect(client: &HttpClient, url: &Url, proxy: Option<Url>) -> Result<Route, HttpError> {
     let secure = match url.scheme() {
         "https" => true,
         "http" => false,
@@ -31,7 +31,7 @@ pub(super) async fn connect(client: &HttpClient, url: &Url) -> Result<Route, Htt
         }
     };
     let (host, port) = endpoint(url)?;
-    let Some(proxy) = client.config().proxies.for_url(url)? else {
+    let Some(proxy) = proxy else {
         let io = dial(client, &host, port, true).await?;
         let io = if secure { tls::wrap(client.tls()?, io, &host).await? } else { io };
         return Ok(Route { io, absolute: false, proxy_auth: None });

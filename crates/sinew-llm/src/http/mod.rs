@@ -1,8 +1,9 @@
-//! HTTP/1.1 for providers and tools: one connection per request, proxies, TLS, and timers that know the
-//! difference between slow and dead. Bodies that the server compresses (gzip) are read piece by piece.
+//! HTTP/1.1 for providers and tools: connections that serve one request after another, proxies, TLS, and timers
+//! that know the difference between slow and dead. Bodies that the server compresses (gzip) are read piece by piece.
 //!
 //! Proxies, limits and trusted certificates are values in [`HttpConfig`]; the crate reads no environment.
-//! Dropping a request or its [`Body`] closes the connection.
+//! A connection whose answer was read to the end waits for the next request. Dropping a request, or a [`Body`]
+//! before its end, closes the connection.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -12,6 +13,8 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue};
 use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 use url::Url;
@@ -19,6 +22,7 @@ use url::Url;
 mod body;
 mod connect;
 mod encoding;
+mod pool;
 mod proxy;
 mod tls;
 
@@ -27,6 +31,7 @@ pub use proxy::Proxies;
 pub use tls::Roots;
 
 use body::{AbortOnDrop, Activity};
+use pool::{Place, Pool};
 
 /// A connection, whatever it is made of.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -81,11 +86,13 @@ impl fmt::Debug for HttpConfig {
     }
 }
 
-/// Sends requests. Cheap to clone; clones share the TLS set-up, which is made by the first `https` request.
+/// Sends requests. Cheap to clone; clones share their connections, and the TLS set-up, which is made by the first
+/// `https` request.
 #[derive(Clone, Debug, Default)]
 pub struct HttpClient {
     config: Arc<HttpConfig>,
     tls: Arc<OnceLock<Arc<rustls::ClientConfig>>>,
+    pool: Pool,
 }
 
 /// What is sent.
@@ -156,7 +163,7 @@ impl HttpClient {
     /// A client with these settings.
     #[must_use]
     pub fn new(config: HttpConfig) -> HttpClient {
-        HttpClient { config: Arc::new(config), tls: Arc::default() }
+        HttpClient { config: Arc::new(config), tls: Arc::default(), pool: Pool::default() }
     }
 
     /// The settings.
@@ -165,12 +172,26 @@ impl HttpClient {
         &self.config
     }
 
-    /// Sends a request and waits for the head of the answer. Follows no redirect, sends nothing twice.
+    /// Sends a request and waits for the head of the answer. Follows no redirect.
+    ///
+    /// A request goes over a connection that an earlier one left, where there is one. A server may close such a
+    /// connection at the moment the request leaves: where it did so without a single byte of an answer, the request
+    /// is sent once more, over a new connection. Nothing else is sent twice.
     ///
     /// # Errors
     /// [`HttpError`] for everything but an answer; an answer of any status is none.
     pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
-        let connect = connect::connect(self, &request.url);
+        let proxy = self.config.proxies.for_url(&request.url)?;
+        let place = Place::new(&request.url, proxy.as_ref());
+        if let Some(mut connection) = self.pool.take(&place).await {
+            let head = head(&self.config, &connection, &request)?;
+            match ask(&mut connection, head).await {
+                Ok(answer) => return response(connection, answer, Some((self.pool.clone(), place))),
+                Err(failure) if failure.unanswered => {}
+                Err(failure) => return Err(failure.error),
+            }
+        }
+        let connect = connect::connect(self, &request.url, proxy);
         let route = match self.config.connect_timeout {
             None => connect.await?,
             Some(limit) => tokio::time::timeout(limit, connect).await.map_err(|_| {
@@ -181,7 +202,7 @@ impl HttpClient {
                 )
             })??,
         };
-        exchange(&self.config, route, request).await
+        exchange(&self.config, route, request, Some((self.pool.clone(), place))).await
     }
 
     pub(crate) fn tls(&self) -> Result<Arc<rustls::ClientConfig>, HttpError> {
@@ -202,29 +223,84 @@ pub(crate) struct Route {
     pub(crate) proxy_auth: Option<HeaderValue>,
 }
 
-/// Sends `request` over a connection and reads the head of the answer.
-pub(crate) async fn exchange(
+/// A connection that speaks HTTP. Dropping it closes it.
+struct Connection {
+    sender: SendRequest<Full<Bytes>>,
+    activity: Activity,
+    absolute: bool,
+    proxy_auth: Option<HeaderValue>,
+    _task: AbortOnDrop,
+}
+
+/// A request that has no answer.
+struct Failure {
+    error: HttpError,
+    /// The connection ended without a byte of an answer.
+    unanswered: bool,
+}
+
+/// Sends `request` over a new connection and reads the head of the answer. The connection returns to the pool behind
+/// the answer, where one is given.
+async fn exchange(
     config: &HttpConfig,
     route: Route,
     request: HttpRequest,
+    home: Option<(Pool, Place)>,
 ) -> Result<HttpResponse, HttpError> {
-    let head = head(config, &route, &request)?;
     let activity = Activity::new(config.idle_timeout);
     let io = TokioIo::new(activity.watch(route.io));
     let started = hyper::client::conn::http1::Builder::new().handshake(io).await;
-    let (mut sender, connection) = started.map_err(|error| body::http_error(&error))?;
-    let connection = AbortOnDrop::spawn(async move {
+    let (sender, task) = started.map_err(|error| body::http_error(&error))?;
+    let task = AbortOnDrop::spawn(async move {
         // Its failure reaches the request or the body, whichever waits.
-        let _ = connection.await;
+        let _ = task.await;
     });
-    let answer = activity.limit(sender.send_request(head)).await?.map_err(|error| body::http_error(&error))?;
+    let Route { absolute, proxy_auth, .. } = route;
+    let mut connection = Connection { sender, activity, absolute, proxy_auth, _task: task };
+    let head = head(config, &connection, &request)?;
+    let answer = ask(&mut connection, head).await.map_err(|failure| failure.error)?;
+    response(connection, answer, home)
+}
+
+/// Sends a request and waits for the head of its answer.
+async fn ask(
+    connection: &mut Connection,
+    request: http::Request<Full<Bytes>>,
+) -> Result<http::Response<Incoming>, Failure> {
+    let Connection { sender, activity, .. } = connection;
+    let before = activity.received();
+    let sent = activity.limit(async {
+        // The task that drives the connection may not have seen yet that it is free again.
+        sender.ready().await?;
+        sender.send_request(request).await
+    });
+    match sent.await {
+        Ok(Ok(answer)) => Ok(answer),
+        Ok(Err(error)) => Err(Failure {
+            unanswered: activity.received() == before && !error.is_user(),
+            error: body::http_error(&error),
+        }),
+        // It may be working on the answer.
+        Err(error) => Err(Failure { error, unanswered: false }),
+    }
+}
+
+fn response(
+    connection: Connection,
+    answer: http::Response<Incoming>,
+    home: Option<(Pool, Place)>,
+) -> Result<HttpResponse, HttpError> {
     let (head, incoming) = answer.into_parts();
     let gunzip = encoding::Gunzip::for_head(&head.headers)?;
-    let body = Body::new(incoming, gunzip, activity, connection);
+    let body = Body::new(incoming, gunzip, connection, home);
     Ok(HttpResponse { status: head.status.as_u16(), headers: head.headers, body })
 }
 
-fn head(config: &HttpConfig, route: &Route, request: &HttpRequest) -> Result<http::Request<Full<Bytes>>, HttpError> {
+fn head(
+    config: &HttpConfig,
+    route: &Connection,
+    request: &HttpRequest,
+) -> Result<http::Request<Full<Bytes>>, HttpError> {
     let url = &request.url;
     let bad = |what: String| HttpError::new(HttpErrorKind::Request, what);
     let target = if route.absolute {

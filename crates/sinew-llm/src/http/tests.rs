@@ -27,7 +27,7 @@ async fn play(script: Vec<(&'static [u8], u64)>) -> Result<Vec<u8>, HttpError> {
             tokio::time::sleep(Duration::from_secs(pause)).await;
         }
     });
-    let mut answer = exchange(&HttpConfig::default(), route, request("http://h/")).await?;
+    let mut answer = exchange(&HttpConfig::default(), route, request("http://h/"), None).await?;
     let mut read = Vec::new();
     while let Some(chunk) = answer.body.chunk().await? {
         read.extend_from_slice(&chunk);
@@ -70,7 +70,7 @@ async fn an_early_end_and_nonsense_are_told_apart() {
 /// Sends a request and answers it with `head`; gives the answer and the far end of the wire.
 async fn answered(head: &'static [u8]) -> (HttpResponse, DuplexStream) {
     let (route, mut far) = wire();
-    let sent = tokio::spawn(async move { exchange(&HttpConfig::default(), route, request("http://h/")).await });
+    let sent = tokio::spawn(async move { exchange(&HttpConfig::default(), route, request("http://h/"), None).await });
     let mut seen = vec![0; 4096];
     let length = far.read(&mut seen).await.unwrap();
     assert!(seen[..length].starts_with(b"GET / HTTP/1.1\r\n"));
@@ -94,10 +94,9 @@ async fn dropping_the_body_closes_the_connection() {
 #[tokio::test(start_paused = true)]
 async fn a_request_names_its_host_and_no_error_names_a_key() {
     let (route, mut far) = wire();
-    let sent =
-        tokio::spawn(
-            async move { exchange(&HttpConfig::default(), route, request("http://user:pw@h:81/a?b=c#d")).await },
-        );
+    let sent = tokio::spawn(async move {
+        exchange(&HttpConfig::default(), route, request("http://user:pw@h:81/a?b=c#d"), None).await
+    });
     let mut head = vec![0; 4096];
     let length = far.read(&mut head).await.unwrap();
     let head = String::from_utf8_lossy(&head[..length]).to_ascii_lowercase();
@@ -107,7 +106,7 @@ async fn a_request_names_its_host_and_no_error_names_a_key() {
 
     let mut bad = request("http://h/");
     bad.headers[0].1 = "secret\nvalue".into();
-    let error = exchange(&HttpConfig::default(), wire().0, bad).await.unwrap_err();
+    let error = exchange(&HttpConfig::default(), wire().0, bad, None).await.unwrap_err();
     assert_eq!(error.kind, HttpErrorKind::Request);
     assert!(!error.message.contains("secret"), "{}", error.message);
 }
@@ -311,7 +310,7 @@ async fn a_small_body_that_grows_large_stops_at_the_limit() {
 #[tokio::test]
 async fn an_encoding_that_was_not_asked_for_is_refused() {
     let (route, mut far) = wire();
-    let sent = tokio::spawn(async move { exchange(&HttpConfig::default(), route, request("http://h/")).await });
+    let sent = tokio::spawn(async move { exchange(&HttpConfig::default(), route, request("http://h/"), None).await });
     let mut seen = vec![0; 4096];
     let length = far.read(&mut seen).await.unwrap();
     assert!(String::from_utf8_lossy(&seen[..length]).contains("accept-encoding: gzip\r\n"));

@@ -137,6 +137,7 @@ async fn exchange(
                 return Err(ErrorInfo::aborted());
             }
             if let Flow::Done(reason) = flow {
+                response.body.finish();
                 return Ok(reason);
             }
         }
