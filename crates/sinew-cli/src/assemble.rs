@@ -129,14 +129,14 @@ impl Assembly {
         let resumed = before.models.get("default").map(String::as_str);
         let chosen = chooser.first(args, resumed).await?;
         warnings.extend(chosen.warning);
-        let reached = chooser.connect(chosen.model).await.map_err(|error| match error.kind {
+        let mut reached = chooser.connect(chosen.model).await.map_err(|error| match error.kind {
             ErrorKind::Config | ErrorKind::Auth => Failure::config(error.message),
             _ => Failure::failed(error.message),
         })?;
         chooser.set_fallback(&reached.model);
         let flag = args.value("thinking").and_then(ThinkingLevel::parse);
         if let Some(level) = flag.or(chosen.level) {
-            reached.model.check_level(level).map_err(Failure::config)?;
+            reached.model.accept_level(level).map_err(Failure::config)?;
         }
         let thinking =
             flag.or(chosen.level).or_else(|| ThinkingLevel::parse(&before.thinking_level)).unwrap_or_default();

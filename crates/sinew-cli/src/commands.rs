@@ -134,7 +134,7 @@ pub(crate) async fn list_models(
     let mut out = String::new();
     for model in models {
         let thinks = if model.reasoning { "thinking" } else { "" };
-        let sees = if model.takes_images() { "images" } else { "" };
+        let sees = if model.takes_images() && !model.unknown { "images" } else { "" };
         let key = if chooser.has_key(&model.provider) { "" } else { "no key" };
         let (window, answer) = (tokens(model.context_window), tokens(model.max_tokens));
         let line = format!("{:44} {window:>6} {answer:>6}  {thinks:8}  {sees:6}  {key}", model.key());

@@ -21,7 +21,7 @@ Usage:
   sinew config path               where your settings stand
 
 Examples:
-  sinew config set defaultModel anthropic/claude-sonnet-4-5
+  sinew config set defaultModel anthropic/claude-sonnet-5-5
   sinew config set bash.timeoutSeconds 300
   sinew config set tools '[\"read\", \"grep\", \"find\"]'
 

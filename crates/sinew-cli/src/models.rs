@@ -71,7 +71,7 @@ impl Chooser {
         session: &str,
     ) -> Result<Chooser, Failure> {
         let mut warnings = Vec::new();
-        let mut registry = Registry::builtin(environment.get("OLLAMA_BASE_URL"));
+        let mut registry = Registry::builtin(&|name| environment.get(name).map(str::to_string));
         let file = paths.agent.join("models.json");
         match std::fs::read_to_string(&file) {
             Ok(text) => {
@@ -181,11 +181,11 @@ impl Chooser {
             return found.map_err(Failure::config);
         }
         if let Some(model) = self.registry.first_with_key(&|provider| self.has_own_key(provider)) {
-            return Ok(Selection { model: model.clone(), level: None, warning: None });
+            return Ok(Selection { model, level: None, warning: None });
         }
         self.ask(&["ollama".to_string()]).await;
-        match self.registry.models().iter().find(|model| model.provider == "ollama") {
-            Some(model) => Ok(Selection { model: model.clone(), level: None, warning: None }),
+        match self.registry.default_model("ollama") {
+            Some(model) => Ok(Selection { model, level: None, warning: None }),
             None => Err(Failure::config(NO_MODEL)),
         }
     }
@@ -215,8 +215,8 @@ impl Chooser {
             Some(model) if model.starts_with(&format!("{}/", entry.id)) => self.select(model),
             // The provider that was named, and no other that has such a model too.
             Some(model) => self.select(&format!("{}/{model}", entry.id)),
-            None => match self.registry.models().iter().find(|model| model.provider == entry.id) {
-                Some(model) => Ok(Selection { model: model.clone(), level: None, warning: None }),
+            None => match self.registry.default_model(&entry.id) {
+                Some(model) => Ok(Selection { model, level: None, warning: None }),
                 None => Err(format!("provider {id} has no model in the table: name one with --model")),
             },
         })
@@ -409,7 +409,7 @@ impl Models for Chooser {
     }
 
     fn larger(&self, current: &Reached) -> Option<Reached> {
-        let target = self.registry.promotion_target(&current.model)?.clone();
+        let target = self.registry.promotion_target(&current.model)?;
         self.connect_now(target).ok()
     }
 }

@@ -41,6 +41,8 @@ pub struct Model {
     pub compat: Compat,
     /// The larger model to turn to when the context overflows: an id or `provider/id`.
     pub context_promotion_target: Option<String>,
+    /// Nothing is known of it but its id: pictures and levels that a user names are sent, and its server judges.
+    pub unknown: bool,
 }
 
 impl Default for Model {
@@ -61,6 +63,7 @@ impl Default for Model {
             headers: Vec::new(),
             compat: Compat::default(),
             context_promotion_target: None,
+            unknown: false,
         }
     }
 }
@@ -75,7 +78,7 @@ impl Model {
     /// Whether pictures may be sent.
     #[must_use]
     pub fn takes_images(&self) -> bool {
-        self.input.contains(&Input::Image)
+        self.unknown || self.input.contains(&Input::Image)
     }
 
     /// Whether the model knows `level`. `off` is always known.
@@ -85,18 +88,29 @@ impl Model {
             || self.reasoning && (self.thinking_levels.is_empty() || self.thinking_levels.contains(&level))
     }
 
-    /// Refuses a level that a user asked for by name and that is not in the model's list. A model without a
-    /// list takes what is nearest.
+    /// Makes the model ready for a level that a user asked for by name. One of which nothing is known is taken to
+    /// think; one without a list of levels takes what is nearest.
     ///
     /// # Errors
+    /// The model does not think, or knows other levels:
     /// `openai/o3 knows no thinking level "minimal"; it knows off, low, medium, high`.
-    pub fn check_level(&self, level: ThinkingLevel) -> Result<(), String> {
-        if self.thinking_levels.is_empty() || self.knows_level(level) {
+    pub fn accept_level(&mut self, level: ThinkingLevel) -> Result<(), String> {
+        if level == ThinkingLevel::Off || self.knows_level(level) {
             return Ok(());
+        }
+        if self.unknown {
+            self.reasoning = true;
+            return Ok(());
+        }
+        let (key, word) = (self.key(), level.as_str());
+        if !self.reasoning {
+            return Err(format!(
+                "{key} does not think, so \"{word}\" cannot be asked of it; use off, or set \"reasoning\": true for it in models.json"
+            ));
         }
         let known = ThinkingLevel::ALL.into_iter().filter(|level| self.knows_level(*level));
         let known = known.map(ThinkingLevel::as_str).collect::<Vec<_>>().join(", ");
-        Err(format!("{} knows no thinking level \"{}\"; it knows {known}", self.key(), level.as_str()))
+        Err(format!("{key} knows no thinking level \"{word}\"; it knows {known}"))
     }
 
     /// The highest level that the model knows and that is not above `level`.
@@ -113,6 +127,7 @@ impl Model {
         match level {
             ThinkingLevel::Off => self.thinking_levels.contains(&level).then_some("none"),
             ThinkingLevel::XHigh if !self.thinking_levels.contains(&level) => Some("high"),
+            ThinkingLevel::XHigh => Some(self.compat.highest_effort.unwrap_or(HighestEffort::XHigh).as_str()),
             level => Some(level.as_str()),
         }
     }
@@ -217,7 +232,8 @@ pub struct Cost {
     pub cache_write: f64,
 }
 
-/// How an OpenAI-compatible server differs. `None` means: decide by the server's address.
+/// How a server or a model differs from its protocol. `None` means: decide by the server's address, else as the
+/// protocol's inventor.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Compat {
@@ -231,16 +247,72 @@ pub struct Compat {
     pub supports_reasoning_effort: Option<bool>,
     /// The server knows `stream_options.include_usage`.
     pub supports_usage_in_streaming: Option<bool>,
+    /// The server keeps a cache per `prompt_cache_key`.
+    pub supports_prompt_cache_key: Option<bool>,
+    /// `anthropic`: models of Anthropic behind the server cache what `cache_control` marks.
+    pub cache_control_format: Option<CacheControlFormat>,
     /// A tool result must name its tool.
     pub requires_tool_result_name: Option<bool>,
     /// A user message may not follow a tool result directly.
     pub requires_assistant_after_tool_result: Option<bool>,
+    /// User and assistant must take turns; decided as the field before where it is not set.
+    pub requires_alternating_roles: Option<bool>,
+    /// A model that thinks wants the field `reasoning_content` in each of the assistant's messages, empty where it
+    /// did not think.
+    pub requires_reasoning_content_on_assistant_messages: Option<bool>,
+    /// Ids of tool calls have exactly nine letters and digits.
+    pub requires_mistral_tool_ids: Option<bool>,
     /// How thinking is switched on.
     pub thinking_format: Option<ThinkingFormat>,
+    /// The word for the most effort; `xhigh` where it is not set.
+    pub highest_effort: Option<HighestEffort>,
+    /// The model thinks whatever it is told.
+    pub always_thinks: Option<bool>,
+    /// The model takes `temperature`; true where it is not set.
+    pub supports_temperature: Option<bool>,
+    /// A request may force a tool; true where it is not set.
+    pub supports_forced_tool_choice: Option<bool>,
+    /// A conversation may end with the begin of the model's answer; true where it is not set.
+    pub supports_assistant_prefill: Option<bool>,
+    /// The model's server searches the tools that a request defers.
+    pub supports_tool_search: Option<bool>,
+    /// The model takes system messages inside a conversation.
+    pub supports_mid_conversation_system: Option<bool>,
     /// OpenRouter's `provider` object, as it is.
     pub open_router_routing: Option<Value>,
     /// Vercel's `providerOptions.gateway` object, as it is.
     pub vercel_gateway_routing: Option<Value>,
+}
+
+/// Whose way of marking what is cached a server knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CacheControlFormat {
+    /// `cache_control: {"type": "ephemeral"}`.
+    Anthropic,
+    /// The server caches by itself, or not at all.
+    None,
+}
+
+/// The word for the most effort.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HighestEffort {
+    /// `xhigh`.
+    XHigh,
+    /// `max`.
+    Max,
+}
+
+impl HighestEffort {
+    /// The word itself.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            HighestEffort::XHigh => "xhigh",
+            HighestEffort::Max => "max",
+        }
+    }
 }
 
 /// The name of the output limit's field.
@@ -280,6 +352,37 @@ mod tests {
         use ThinkingLevel::{High, Low, Off};
         assert_eq!(clamped, [Off, Off, Low, Low, High, High]);
         assert_eq!(Model::default().clamp_level(High), Off);
+    }
+
+    #[test]
+    fn a_level_that_is_asked_for_is_sent_or_refused() {
+        use ThinkingLevel::{High, Low, Off};
+        let model = |unknown, reasoning, levels: &[ThinkingLevel]| Model {
+            id: "m".into(),
+            provider: "p".into(),
+            unknown,
+            reasoning,
+            thinking_levels: levels.to_vec(),
+            ..Model::default()
+        };
+        let table = [
+            (model(false, true, &[]), High, Ok(true)),
+            (model(false, true, &[Low]), High, Err("p/m knows no thinking level \"high\"; it knows off, low")),
+            (model(false, false, &[]), Off, Ok(false)),
+            (
+                model(false, false, &[]),
+                High,
+                Err(
+                    "p/m does not think, so \"high\" cannot be asked of it; use off, or set \"reasoning\": true for it in models.json",
+                ),
+            ),
+            (model(true, false, &[]), Off, Ok(false)),
+            (model(true, false, &[]), High, Ok(true)),
+        ];
+        for (mut model, level, expect) in table {
+            let accepted = model.accept_level(level).map(|()| model.reasoning);
+            assert_eq!(accepted, expect.map_err(str::to_string), "{level:?} of {model:?}");
+        }
     }
 
     #[test]

@@ -531,7 +531,7 @@ async fn a_server_is_asked_for_its_models() {
         _ => Reply::text(404, "text/plain", ""),
     });
     let url = server.url();
-    let mut registry = Registry::builtin(Some(&url));
+    let mut registry = Registry::builtin(&|name| (name == "OLLAMA_BASE_URL").then(|| url.clone()));
     let file: Vec<String> =
         ["ok", "none", "page", "lost"].iter().map(|id| format!("\"{id}\": {{\"baseUrl\": \"{url}/{id}\"}}")).collect();
     registry.merge_file(&format!("{{\"providers\": {{{}}}}}", file.join(",")), "models.json").unwrap();

@@ -521,3 +521,67 @@ fn pictures_of_results_find_a_place_or_a_word() {
         );
     }
 }
+
+#[test]
+fn what_a_model_refuses_is_not_sent() {
+    let rules = Compat {
+        supports_temperature: Some(false),
+        supports_forced_tool_choice: Some(false),
+        supports_assistant_prefill: Some(false),
+        always_thinks: Some(true),
+        ..Compat::default()
+    };
+    let ask = |api: &str, compat: &Compat| {
+        let mut asked =
+            Request { temperature: Some(0.5), tool_choice: ToolChoice::Required, ..request(api, "https://x.test") };
+        asked.tools = vec![ToolDef { name: "t".into(), ..ToolDef::default() }];
+        asked.model.compat = compat.clone();
+        asked
+    };
+    for (api, temperature, choice) in [
+        ("anthropic-messages", "/temperature", "/tool_choice"),
+        ("openai-completions", "/temperature", "/tool_choice"),
+        ("openai-responses", "/temperature", "/tool_choice"),
+        ("google-generative-ai", "/generationConfig/temperature", "/toolConfig"),
+    ] {
+        check(&ask(api, &Compat::default()), temperature, json!(0.5));
+        assert!(body(&ask(api, &Compat::default())).pointer(choice).is_some(), "{api}");
+        check(&ask(api, &rules), temperature, json!(null));
+        check(&ask(api, &rules), choice, json!(null));
+    }
+    let mut claude = ask("anthropic-messages", &rules);
+    claude.model.thinking_mode = ThinkingMode::Adaptive;
+    check(&claude, "/output_config/effort", json!("low"));
+    let said = AssistantMessage { content: vec![Block::text("so far")], ..AssistantMessage::default() };
+    claude.messages.push(LlmMessage::from(said).into());
+    let last = |asked: &Request| body(asked)["messages"].as_array().unwrap().last().unwrap()["role"].clone();
+    assert_eq!(last(&claude), "user");
+    claude.model.compat = Compat::default();
+    assert_eq!(last(&claude), "assistant");
+}
+
+#[test]
+fn every_quirk_of_a_known_host_can_be_set_for_a_proxy() {
+    let mut asked = request("openai-completions", "https://proxy.test/v1");
+    asked.model.reasoning = true;
+    asked.session_id = Some("s".into());
+    let call =
+        ToolCall { id: "call_with_a_long_id".into(), name: "t".into(), arguments: json!({}), ..ToolCall::default() };
+    let said = AssistantMessage { content: vec![Block::ToolCall(call)], ..AssistantMessage::default() };
+    asked.messages.extend([LlmMessage::from(said), LlmMessage::user("a"), LlmMessage::user("b")].map(Arc::new));
+    let plain = body(&asked);
+    asked.model.compat = serde_json::from_value(json!({
+        "requiresReasoningContentOnAssistantMessages": true, "requiresMistralToolIds": true, "requiresAlternatingRoles": true,
+        "supportsPromptCacheKey": true, "cacheControlFormat": "anthropic", "maxTokensField": "max_tokens",
+    }))
+    .unwrap();
+    let set = body(&asked);
+    let messages = |body: &Value| body["messages"].as_array().unwrap().clone();
+    let answer = |body: &Value| messages(body).into_iter().find(|message| message["role"] == "assistant").unwrap();
+    assert_eq!((answer(&plain).get("reasoning_content"), &answer(&set)["reasoning_content"]), (None, &json!("")));
+    let id = |body: &Value| answer(body)["tool_calls"][0]["id"].as_str().unwrap().len();
+    assert_eq!((id(&plain), id(&set)), (19, 9));
+    assert_eq!(messages(&plain).len(), messages(&set).len() + 1, "two messages of a user became one");
+    assert_eq!((plain.get("prompt_cache_key"), &set["prompt_cache_key"]), (None, &json!("s")));
+    assert_eq!((plain.get("cache_control"), &set["cache_control"]), (None, &json!({"type": "ephemeral"})));
+}

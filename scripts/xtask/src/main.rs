@@ -2,6 +2,7 @@
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to the terminal")]
 
 mod generate;
+mod models;
 mod tidy;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +14,8 @@ cargo xtask COMMAND
   ci     what CI runs of Rust: format, clippy, tests, docs, tidy, generated files unchanged
   tidy   hold the layers, the file sizes and the crate table
   gen    write packages/natives/src/native.d.ts and native-exports.ts from native/
-  gen --check   fail where they are not up to date
+  gen models [FILE]   write the table of models, from FILE or from the pinned release of LiteLLM (needs the network)
+  gen --check   fail where a generated file is not up to date
 ";
 
 fn main() -> ExitCode {
@@ -23,7 +25,9 @@ fn main() -> ExitCode {
         ["ci"] => ci(),
         ["tidy"] => tidy::run(&root()),
         ["gen"] => generate::write(&root()),
-        ["gen", "--check"] => generate::check(&root()),
+        ["gen", "models"] => models::write(&root(), None),
+        ["gen", "models", file] => models::write(&root(), Some(Path::new(file))),
+        ["gen", "--check"] => models::check(&root()).and_then(|()| generate::check(&root())),
         _ => {
             print!("{HELP}");
             return ExitCode::from(u8::from(!words.is_empty()));
@@ -50,6 +54,7 @@ fn root() -> PathBuf {
 fn ci() -> Result<(), String> {
     run(&["fmt", "--all", "--check"], &[])?;
     tidy::run(&root())?;
+    models::check(&root())?;
     generate::check(&root())?;
     run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
     run(&["test", "--workspace", "--no-fail-fast"], &[])?;

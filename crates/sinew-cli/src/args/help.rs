@@ -23,7 +23,8 @@ Examples:
 
 const TAIL: &str = "
 A key comes from --api-key, auth.json, the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …) or
-models.json. Settings stand in ~/.sinew/agent/settings.json and .sinew/settings.json; SINEW_HOME moves the first.
+models.json. ANTHROPIC_BASE_URL, OPENAI_BASE_URL, OPENROUTER_BASE_URL, GOOGLE_GEMINI_BASE_URL and OLLAMA_HOST name
+other addresses of these servers; a baseUrl in models.json beats them. Settings stand in ~/.sinew/agent/settings.json and .sinew/settings.json; SINEW_HOME moves the first.
 
 SINEW_LOG=debug writes what happens to sinew.log beside the settings; SINEW_TIMING=1 says how long it took. NO_COLOR and
 FORCE_COLOR decide about colours.

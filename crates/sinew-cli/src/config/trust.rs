@@ -85,7 +85,7 @@ fn allowed(mut pairs: Vec<(String, String)>, environment: &Environment) -> Vec<(
     if pairs.is_empty() {
         return pairs;
     }
-    let registry = Registry::builtin(None);
+    let registry = Registry::builtin(&|_| None);
     let key = |name: &str| registry.providers().iter().any(|entry| entry.env.iter().any(|known| known == name));
     pairs.retain(|(name, _)| (VARIABLES.contains(&name.as_str()) || key(name)) && environment.get(name).is_none());
     pairs

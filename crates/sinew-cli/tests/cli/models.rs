@@ -104,6 +104,8 @@ fn what_cannot_be_chosen_says_why() {
     let unknown = "openai/gpt-5 knows no thinking level \"xhigh\"; it knows off, minimal, low, medium, high";
     refused(&stage, &["--model", "gpt-5:xhigh", "--api-key", "k"], unknown);
     refused(&stage, &["--model", "gpt-5", "--thinking", "xhigh", "--api-key", "k"], unknown);
+    refused(&stage, &["--model", "gpt-4.1", "--thinking", "high", "--api-key", "k"], "openai/gpt-4.1 does not think");
+    refused(&stage, &["--model", "gpt-4.1:high", "--api-key", "k"], "openai/gpt-4.1 does not think");
     refused(&stage, &["--models", "zzz*"], "--models zzz*: no model matches");
 }
 
@@ -247,3 +249,47 @@ fn a_cycle_keeps_to_the_models_that_are_enabled() {
         assert_eq!(client.end().code, Some(0));
     }
 }
+
+/// The variables that say where a provider answers, with the path of its first request.
+const ADDRESSES: [(&str, &str, &str, &str); 5] = [
+    ("ANTHROPIC_BASE_URL", "", "anthropic/claude-opus-99:high", "/v1/messages"),
+    ("OPENAI_BASE_URL", "/v1", "openai/gpt-99:high", "/v1/responses"),
+    ("OPENROUTER_BASE_URL", "/api/v1", "openrouter/openai/gpt-99:high", "/api/v1/chat/completions"),
+    ("GOOGLE_GEMINI_BASE_URL", "", "google/gemini-99-pro:high", "/v1beta/models/gemini-99-pro:streamGenerateContent"),
+    ("OLLAMA_HOST", "", "ollama/stranger:7b:high", "/v1/chat/completions"),
+];
+
+#[test]
+fn a_variable_moves_a_provider_and_an_unlisted_model_is_asked_whole() {
+    for (variable, path, model, expect) in ADDRESSES {
+        let server = Server::start(|request| match request.method.as_str() {
+            "GET" => Reply::json(200, &json!({"data": [], "models": []})),
+            _ => Reply::json(400, &json!({"error": {"message": "seen"}})),
+        });
+        let stage = Stage::new();
+        std::fs::write(stage.project().join("p.png"), PIXEL).unwrap();
+        let mut command = stage.command(&["-p", "--model", model, "--api-key", "k", "look", "@p.png"]);
+        command.env(variable, format!("{}{path}", server.url())).env_remove("OLLAMA_BASE_URL");
+        let ran = finish(command);
+        let asked = server.requests().into_iter().find(|request| request.method == "POST");
+        let asked = asked.unwrap_or_else(|| panic!("{variable}: {}", ran.stderr));
+        assert_eq!(asked.path.split('?').next(), Some(expect), "{variable}");
+        assert_eq!(ran.stderr.matches("is not in the table").count(), 1, "{variable}: {}", ran.stderr);
+        // The picture and the level leave the machine.
+        let body = asked.json();
+        let said = body.to_string();
+        assert!(said.contains("iVBORw0KGgo") && !said.contains("image omitted"), "{variable}: {said}");
+        let levels = ["/output_config/effort", "/reasoning/effort", "/reasoning_effort"];
+        let level = levels.iter().find_map(|pointer| body.pointer(pointer));
+        let level = level.or_else(|| body.pointer("/generationConfig/thinkingConfig/thinkingBudget"));
+        assert!(level == Some(&json!("high")) || level == Some(&json!(16_384)), "{variable}: {level:?}");
+    }
+}
+
+/// A picture of one dot.
+const PIXEL: &[u8] = &[
+    0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0x00, 0x00, 0x00, 0x0D, 0x49, 0x48, 0x44, 0x52, 0x00, 0x00, 0x00,
+    0x01, 0x00, 0x00, 0x00, 0x01, 0x08, 0x06, 0x00, 0x00, 0x00, 0x1F, 0x15, 0xC4, 0x89, 0x00, 0x00, 0x00, 0x0D, 0x49,
+    0x44, 0x41, 0x54, 0x78, 0xDA, 0x63, 0x64, 0xF8, 0xCF, 0x50, 0x0F, 0x00, 0x03, 0x86, 0x01, 0x80, 0x5A, 0x34, 0x7D,
+    0x6B, 0x00, 0x00, 0x00, 0x00, 0x49, 0x45, 0x4E, 0x44, 0xAE, 0x42, 0x60, 0x82,
+];

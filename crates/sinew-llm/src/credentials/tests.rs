@@ -16,7 +16,7 @@ fn credentials(env: &'static [(&'static str, &'static str)], file: &str, command
 }
 
 fn provider(api_key: Option<&str>) -> ProviderEntry {
-    let mut entry = Registry::builtin(None).provider("anthropic").unwrap().clone();
+    let mut entry = Registry::builtin(&|_| None).provider("anthropic").unwrap().clone();
     entry.api_key = api_key.map(str::to_string);
     entry
 }

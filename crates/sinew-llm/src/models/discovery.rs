@@ -10,6 +10,7 @@ use url::Url;
 use super::ProviderEntry;
 use crate::error::mask;
 use crate::http::{HttpClient, HttpRequest};
+use crate::model::{Cost, Input, Model};
 use crate::provider::Auth;
 
 /// How long a server may take.
@@ -62,13 +63,40 @@ pub enum DiscoveryState {
 }
 
 /// A model as its server describes it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct DiscoveredModel {
     /// The id.
     pub id: String,
-    /// The window, where the server tells it.
+    /// The window, where the server tells it; so the others.
     pub context_window: Option<u64>,
+    /// Tokens of an answer at most.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_tokens: Option<u64>,
+    /// It reads pictures.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub images: Option<bool>,
+    /// It thinks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasoning: Option<bool>,
+    /// Its prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
+}
+
+impl DiscoveredModel {
+    /// Puts what the server told into `model`.
+    pub(super) fn apply(&self, model: &mut Model) {
+        model.context_window = self.context_window.unwrap_or(model.context_window);
+        model.max_tokens = self.max_tokens.unwrap_or(model.max_tokens);
+        model.reasoning = self.reasoning.unwrap_or(model.reasoning);
+        model.cost = self.cost.unwrap_or(model.cost);
+        if let Some(images) = self.images {
+            model.input = if images { vec![Input::Text, Input::Image] } else { vec![Input::Text] };
+        }
+        // Such an answer describes the model.
+        model.unknown &= self.images.is_none() && self.reasoning.is_none();
+    }
 }
 
 impl Discovery {
@@ -209,11 +237,34 @@ async fn ask(
     let json: Value =
         serde_json::from_slice(&body).map_err(|_| lost(format!("the answer from {address} is no JSON")))?;
     let list = ["data", "models"].iter().find_map(|key| json.get(key)).unwrap_or(&json);
-    let model = |item: &Value| {
-        let id = ["id", "model", "name"].iter().find_map(|key| item.get(key)?.as_str()).or(item.as_str())?;
-        let window =
-            ["context_length", "max_model_len", "context_window"].iter().find_map(|key| item.get(key)?.as_u64());
-        Some(DiscoveredModel { id: id.to_string(), context_window: window })
+    Ok(list.as_array().into_iter().flatten().filter_map(read).collect())
+}
+
+/// Reads an item of a list; None for one without an id.
+pub(super) fn read(item: &Value) -> Option<DiscoveredModel> {
+    let id = ["id", "model", "name"].iter().find_map(|key| item.get(key)?.as_str()).or(item.as_str())?;
+    let number = |paths: &[&str]| paths.iter().find_map(|path| item.pointer(path)?.as_u64()).filter(|n| *n > 0);
+    let words = |path: &str, word: &str| {
+        let list = item.pointer(path)?.as_array()?;
+        Some(list.iter().any(|known| known.as_str() == Some(word)))
     };
-    Ok(list.as_array().into_iter().flatten().filter_map(model).collect())
+    // Dollars per token, as texts.
+    let price = |key: &str| {
+        let price = item.get("pricing")?.get(key)?.as_str()?.parse::<f64>().ok()?;
+        (price >= 0.0).then_some((price * 1e12).round() / 1e6)
+    };
+    let cost = price("prompt").zip(price("completion")).map(|(input, output)| Cost {
+        input,
+        output,
+        cache_read: price("input_cache_read").unwrap_or(input),
+        cache_write: price("input_cache_write").unwrap_or(input),
+    });
+    Some(DiscoveredModel {
+        id: id.to_string(),
+        context_window: number(&["/context_length", "/max_model_len", "/context_window"]),
+        max_tokens: number(&["/top_provider/max_completion_tokens", "/max_completion_tokens"]),
+        images: words("/architecture/input_modalities", "image"),
+        reasoning: words("/supported_parameters", "reasoning"),
+        cost,
+    })
 }

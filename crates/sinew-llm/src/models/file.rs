@@ -51,6 +51,7 @@ pub(super) struct ProviderConfig {
     pub(super) headers: Map<String, Value>,
     pub(super) discovery: Option<DiscoveryConfig>,
     pub(super) oauth: Option<Value>,
+    pub(super) compat: Option<Compat>,
     pub(super) model_overrides: Map<String, Value>,
     pub(super) models: Vec<ModelConfig>,
 }
@@ -125,7 +126,7 @@ pub(super) fn put_headers(headers: &mut Vec<(String, String)>, more: &Map<String
     }
 }
 
-fn merge_compat(compat: &mut Compat, own: &Compat) {
+pub(super) fn merge_compat(compat: &mut Compat, own: &Compat) {
     fn set<T: Clone>(place: &mut Option<T>, value: &Option<T>) {
         if value.is_some() {
             place.clone_from(value);
@@ -143,9 +144,24 @@ fn merge_compat(compat: &mut Compat, own: &Compat) {
     set(&mut compat.supports_developer_role, &own.supports_developer_role);
     set(&mut compat.supports_reasoning_effort, &own.supports_reasoning_effort);
     set(&mut compat.supports_usage_in_streaming, &own.supports_usage_in_streaming);
+    set(&mut compat.supports_prompt_cache_key, &own.supports_prompt_cache_key);
+    set(&mut compat.cache_control_format, &own.cache_control_format);
     set(&mut compat.requires_tool_result_name, &own.requires_tool_result_name);
     set(&mut compat.requires_assistant_after_tool_result, &own.requires_assistant_after_tool_result);
+    set(&mut compat.requires_alternating_roles, &own.requires_alternating_roles);
+    set(
+        &mut compat.requires_reasoning_content_on_assistant_messages,
+        &own.requires_reasoning_content_on_assistant_messages,
+    );
+    set(&mut compat.requires_mistral_tool_ids, &own.requires_mistral_tool_ids);
     set(&mut compat.thinking_format, &own.thinking_format);
+    set(&mut compat.highest_effort, &own.highest_effort);
+    set(&mut compat.always_thinks, &own.always_thinks);
+    set(&mut compat.supports_temperature, &own.supports_temperature);
+    set(&mut compat.supports_forced_tool_choice, &own.supports_forced_tool_choice);
+    set(&mut compat.supports_assistant_prefill, &own.supports_assistant_prefill);
+    set(&mut compat.supports_tool_search, &own.supports_tool_search);
+    set(&mut compat.supports_mid_conversation_system, &own.supports_mid_conversation_system);
     deep(&mut compat.open_router_routing, &own.open_router_routing);
     deep(&mut compat.vercel_gateway_routing, &own.vercel_gateway_routing);
 }
@@ -197,6 +213,7 @@ fn check(config: &ProviderConfig) -> Result<(), String> {
         && config.discovery.is_none()
         && config.api_key.is_none()
         && config.headers.is_empty()
+        && config.compat.is_none()
     {
         return Err("needs one of \"models\", \"baseUrl\", \"modelOverrides\", \"discovery\"".to_string());
     }

@@ -4,14 +4,17 @@ mod catalogue;
 mod discovery;
 mod file;
 mod select;
+mod table;
 
 pub use discovery::{CACHE_MS, DiscoveredModel, Discovery, DiscoveryCache, DiscoveryKind, DiscoveryState, discover};
 pub use file::{FileError, plain_json};
 pub use select::{NotFound, Selection};
 
+use std::sync::OnceLock;
+
 use serde_json::{Map, Value};
 
-use crate::model::Model;
+use crate::model::{Compat, Cost, Model};
 use file::{AuthKind, ModelConfig, ProviderConfig};
 
 /// A provider: where it answers and how it knows its users.
@@ -41,14 +44,15 @@ pub struct ProviderEntry {
     pub discovery_wanted: bool,
     /// The `oauth` object of `models.json`.
     pub oauth: Option<Value>,
+    /// How its server differs; a model's own `compat` beats it.
+    pub compat: Compat,
     overrides: Map<String, Value>,
 }
 
 impl ProviderEntry {
-    /// A model of this provider of which nothing is known but its id and what `modelOverrides` says of it.
-    #[must_use]
-    pub fn model(&self, id: &str) -> Model {
-        let mut model = Model {
+    /// A model with the defaults, before anything is known of it.
+    fn plain(&self, id: &str) -> Model {
+        Model {
             id: id.to_string(),
             name: id.to_string(),
             provider: self.id.clone(),
@@ -56,9 +60,59 @@ impl ProviderEntry {
             base_url: self.base_url.clone(),
             headers: self.headers.clone(),
             ..Model::default()
-        };
+        }
+    }
+
+    /// A model of the built-in table.
+    fn listed(&self, row: &table::Row) -> Model {
+        let mut model = self.plain(row.id);
+        row.apply(&mut model);
+        // An address of the user's speaks the protocol that he names.
+        if let Some(api) = row.api().filter(|_| self.is_builtin_api()) {
+            model.api = api.to_string();
+        }
+        file::merge_compat(&mut model.compat, &self.compat);
         self.override_model(&mut model);
         model
+    }
+
+    fn is_builtin_api(&self) -> bool {
+        catalogue::PROVIDERS.iter().any(|row| row.id == self.id && row.api == self.api)
+    }
+
+    /// A model that `models.json` describes: of the table it takes what its maker allows in a request, for no file
+    /// says that, and nothing else.
+    fn described(&self, own: &ModelConfig) -> Model {
+        let mut model = self.plain(&own.id);
+        if let Some((_, row)) = table::relative(&self.id, &own.id) {
+            row.apply_rules(&mut model);
+        }
+        file::merge_compat(&mut model.compat, &self.compat);
+        own.apply(&mut model);
+        model
+    }
+
+    /// A model that no table has, and the known one whose facts it takes: the newest of its family. Without one it
+    /// is [`Model::unknown`].
+    fn unlisted(&self, id: &str) -> (Model, Option<String>) {
+        let mut model = self.plain(id);
+        let relative = if self.has_own_models() { None } else { table::relative(&self.id, id) };
+        match &relative {
+            Some((_, row)) => row.apply(&mut model),
+            None => model.unknown = true,
+        }
+        // What a gateway that only the user knows takes for it, no table knows.
+        if !catalogue::PROVIDERS.iter().any(|row| row.id == self.id) {
+            model.cost = Cost::default();
+        }
+        file::merge_compat(&mut model.compat, &self.compat);
+        self.override_model(&mut model);
+        (model, relative.map(|(section, row)| format!("{section}/{}", row.id)))
+    }
+
+    /// Servers that run models themselves have them in sizes and forms of their own, for nothing.
+    fn has_own_models(&self) -> bool {
+        matches!(self.id.as_str(), "ollama" | "vllm" | "lmstudio")
     }
 
     fn override_model(&self, model: &mut Model) {
@@ -76,37 +130,51 @@ pub fn builtin_key_variables() -> impl Iterator<Item = &'static str> {
 }
 
 /// All providers and models.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default)]
 pub struct Registry {
     providers: Vec<ProviderEntry>,
-    models: Vec<Model>,
+    /// What `models.json` describes and servers tell. One that the table has too stands in its place.
+    own: Vec<OwnModel>,
+    /// All models, made when somebody looks at all.
+    all: OnceLock<Vec<Model>>,
+}
+
+#[derive(Debug, Clone)]
+struct OwnModel {
+    model: Model,
+    /// A server told of it; else `models.json` did, which no server changes.
+    discovered: bool,
 }
 
 impl Registry {
-    /// The built-in table. `ollama` is the value of `OLLAMA_BASE_URL`, where it is set.
+    /// The built-in providers and models. `variable` reads the environment: `ANTHROPIC_BASE_URL`, `OPENAI_BASE_URL`,
+    /// `GOOGLE_GEMINI_BASE_URL`, `OPENROUTER_BASE_URL`, `OLLAMA_BASE_URL` and `OLLAMA_HOST` say where a provider
+    /// answers, unless a `models.json` says it.
     #[must_use]
-    pub fn builtin(ollama: Option<&str>) -> Registry {
+    pub fn builtin(variable: &dyn Fn(&str) -> Option<String>) -> Registry {
+        let set = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let entry = |row: &catalogue::ProviderRow| ProviderEntry {
             id: row.id.to_string(),
             alias: row.alias.map(str::to_string),
             api: row.api.to_string(),
-            base_url: row.base_url.to_string(),
+            base_url: match row.id {
+                "ollama" => {
+                    set("OLLAMA_BASE_URL").or_else(|| set("OLLAMA_HOST")).map(|value| catalogue::ollama_url(&value))
+                }
+                _ => row.base_env.and_then(set).map(|value| catalogue::base_url(row, &value)),
+            }
+            .unwrap_or_else(|| row.base_url.to_string()),
             env: row.env.iter().map(|name| (*name).to_string()).collect(),
             keyless: row.local,
             discovery: match (row.id, row.local) {
                 ("ollama", _) => Some(DiscoveryKind::Ollama),
+                // It has more models than any table.
+                ("openrouter", _) => Some(DiscoveryKind::Openai),
                 (_, local) => local.then_some(DiscoveryKind::Openai),
             },
             ..ProviderEntry::default()
         };
-        let mut providers: Vec<ProviderEntry> = catalogue::PROVIDERS.iter().map(entry).collect();
-        if let Some(base) = ollama.map(|base| base.trim().trim_end_matches('/')).filter(|base| !base.is_empty())
-            && let Some(entry) = providers.iter_mut().find(|entry| entry.id == "ollama")
-        {
-            let base = if base.contains("://") { base.to_string() } else { format!("http://{base}") };
-            entry.base_url = if base.ends_with("/v1") { base } else { format!("{base}/v1") };
-        }
-        Registry { providers, models: catalogue::models() }
+        Registry { providers: catalogue::PROVIDERS.iter().map(entry).collect(), ..Registry::default() }
     }
 
     /// Merges the text of a `models.json`. Comments and commas at the end of lists are allowed. A file with
@@ -122,6 +190,7 @@ impl Registry {
     }
 
     fn merge_provider(&mut self, id: &str, config: &ProviderConfig) {
+        self.all.take();
         let at = self.providers.iter().position(|entry| entry.id == id || entry.alias.as_deref() == Some(id));
         let at = at.unwrap_or_else(|| {
             self.providers.push(ProviderEntry {
@@ -150,56 +219,92 @@ impl Registry {
         if config.oauth.is_some() {
             entry.oauth.clone_from(&config.oauth);
         }
+        if let Some(compat) = &config.compat {
+            file::merge_compat(&mut entry.compat, compat);
+        }
         file::put_headers(&mut entry.headers, &config.headers);
         entry.overrides.extend(config.model_overrides.clone());
         let entry = entry.clone();
-        for model in self.models.iter_mut().filter(|model| model.provider == entry.id) {
+        for OwnModel { model, .. } in self.own.iter_mut().filter(|own| own.model.provider == entry.id) {
             if config.base_url.is_some() {
                 model.base_url.clone_from(&entry.base_url);
             }
             if config.api.is_some() {
                 model.api.clone_from(&entry.api);
             }
+            if let Some(compat) = &config.compat {
+                file::merge_compat(&mut model.compat, compat);
+            }
             file::put_headers(&mut model.headers, &config.headers);
+            entry.override_model(model);
         }
         for own in &config.models {
-            let mut model = entry.model(&own.id);
-            own.apply(&mut model);
-            self.put(model);
+            let mut model = entry.described(own);
+            entry.override_model(&mut model);
+            self.put(OwnModel { model, discovered: false });
         }
-        self.apply_overrides(&entry);
     }
 
-    /// Adds what a server said; models that are known stay as they are. Overrides apply.
+    /// Adds what a server said, which beats the table; models of `models.json` stay as they are. Overrides apply.
     pub fn add_discovered(&mut self, discovery: &Discovery) {
         let Some(entry) = self.provider(&discovery.provider).cloned() else {
             return;
         };
+        self.all.take();
         for found in &discovery.models {
-            if self.find(&entry.id, &found.id).is_none() {
-                let mut model = entry.model(&found.id);
-                model.context_window = found.context_window.unwrap_or(model.context_window);
-                self.models.push(model);
+            if self.own(&entry.id, &found.id).is_some_and(|own| !own.discovered) {
+                continue;
             }
-        }
-        self.apply_overrides(&entry);
-    }
-
-    fn apply_overrides(&mut self, entry: &ProviderEntry) {
-        self.models.iter_mut().filter(|model| model.provider == entry.id).for_each(|model| entry.override_model(model));
-    }
-
-    fn put(&mut self, model: Model) {
-        match self.models.iter_mut().find(|known| known.provider == model.provider && known.id == model.id) {
-            Some(known) => *known = model,
-            None => self.models.push(model),
+            let listed = table::row(&entry.id, &found.id).map(|row| entry.listed(&row));
+            let mut model = listed.unwrap_or_else(|| entry.unlisted(&found.id).0);
+            found.apply(&mut model);
+            entry.override_model(&mut model);
+            self.put(OwnModel { model, discovered: true });
         }
     }
 
-    /// All models: built-in ones first, each provider's default before its others.
+    fn put(&mut self, own: OwnModel) {
+        let (provider, id) = (&own.model.provider, &own.model.id);
+        match self.own.iter_mut().find(|known| known.model.provider == *provider && known.model.id == *id) {
+            Some(known) => *known = own,
+            None => self.own.push(own),
+        }
+    }
+
+    /// Provider, id and name of the table's models.
+    fn listed_ids(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.providers.iter().flat_map(|entry| {
+            table::ids(&entry.id).map(|id| {
+                let name = entry.overrides.get(id).and_then(|own| own.get("name")?.as_str());
+                (entry.id.as_str(), id, name.unwrap_or(id))
+            })
+        })
+    }
+
+    /// Provider, id and name of what `models.json` and servers tell.
+    fn own_ids(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.own.iter().map(|OwnModel { model, .. }| (model.provider.as_str(), model.id.as_str(), model.name.as_str()))
+    }
+
+    fn own(&self, provider: &str, id: &str) -> Option<&OwnModel> {
+        self.own.iter().find(|own| own.model.provider == provider && own.model.id == id)
+    }
+
+    /// All models: built-in ones first, each provider's default before its others. The first call makes them, some
+    /// tenths of a millisecond.
     #[must_use]
     pub fn models(&self) -> &[Model] {
-        &self.models
+        self.all.get_or_init(|| {
+            let listed = self.providers.iter().flat_map(|entry| {
+                table::rows(&entry.id).map(move |row| match self.own(&entry.id, row.id) {
+                    Some(own) => own.model.clone(),
+                    None => entry.listed(&row),
+                })
+            });
+            let own = self.own.iter().map(|own| &own.model);
+            let more = own.filter(|model| table::row(&model.provider, &model.id).is_none());
+            listed.chain(more.cloned()).collect()
+        })
     }
 
     /// All providers, in the order in which they are tried when nothing is said.
@@ -216,30 +321,47 @@ impl Registry {
 
     /// A model by provider and id.
     #[must_use]
-    pub fn find(&self, provider: &str, id: &str) -> Option<&Model> {
-        self.models.iter().find(|model| model.provider == provider && model.id == id)
+    pub fn find(&self, provider: &str, id: &str) -> Option<Model> {
+        if let Some(own) = self.own(provider, id) {
+            return Some(own.model.clone());
+        }
+        let entry = self.providers.iter().find(|entry| entry.id == provider)?;
+        table::row(provider, id).map(|row| entry.listed(&row))
+    }
+
+    /// The provider's model where only the provider is named: the table's first, else the first that is known.
+    #[must_use]
+    pub fn default_model(&self, provider: &str) -> Option<Model> {
+        match table::rows(provider).next() {
+            Some(row) => self.find(provider, row.id),
+            None => self.own.iter().find(|own| own.model.provider == provider).map(|own| own.model.clone()),
+        }
     }
 
     /// The model to begin with when nothing is said: the first of the first provider that needs a key and
     /// has one.
     #[must_use]
-    pub fn first_with_key(&self, has_key: &dyn Fn(&str) -> bool) -> Option<&Model> {
-        let with_key = self.providers.iter().filter(|entry| !entry.keyless && has_key(&entry.id));
-        with_key.into_iter().find_map(|entry| self.models.iter().find(|model| model.provider == entry.id))
+    pub fn first_with_key(&self, has_key: &dyn Fn(&str) -> bool) -> Option<Model> {
+        let mut with_key = self.providers.iter().filter(|entry| !entry.keyless && has_key(&entry.id));
+        with_key.find_map(|entry| self.default_model(&entry.id))
     }
 
-    /// The smallest model of the same provider and protocol with a larger window, or the one that the model
-    /// names: where to go when the context overflows.
+    /// The smallest model of the same provider and protocol with a larger window, of the same family if it has one,
+    /// or the one that the model names: where to go when the context overflows. It reads what the model reads.
     #[must_use]
-    pub fn promotion_target(&self, model: &Model) -> Option<&Model> {
+    pub fn promotion_target(&self, model: &Model) -> Option<Model> {
         if let Some(target) = &model.context_promotion_target {
             let named = target.split_once('/').and_then(|(provider, id)| self.find(provider, id));
             return named.or_else(|| self.find(&model.provider, target));
         }
         let larger = |other: &&Model| {
-            other.provider == model.provider && other.api == model.api && other.context_window > model.context_window
+            other.provider == model.provider
+                && other.api == model.api
+                && other.context_window > model.context_window
+                && (other.takes_images() || !model.takes_images())
         };
-        self.models.iter().filter(larger).min_by_key(|other| other.context_window)
+        let distance = |other: &&Model| (!table::is_family(&model.id, &other.id), other.context_window);
+        self.models().iter().filter(larger).min_by_key(distance).cloned()
     }
 }
 

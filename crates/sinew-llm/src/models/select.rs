@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::Registry;
+use super::{Registry, table};
 use crate::model::{Model, ThinkingLevel};
 
 /// A model that was chosen.
@@ -47,7 +47,7 @@ impl Registry {
     pub fn select(&self, pattern: &str, has_key: &dyn Fn(&str) -> bool) -> Result<Selection, NotFound> {
         let pattern = pattern.trim();
         let (base, level) = split_level(pattern);
-        let found = |model: &Model, level| Selection { model: model.clone(), level, warning: None };
+        let found = |model: Model, level| Selection { model, level, warning: None };
         if let Some(model) = self.exact(pattern, has_key) {
             return Ok(found(model, None));
         }
@@ -56,11 +56,17 @@ impl Registry {
         {
             return Ok(found(model, level));
         }
-        if let Some(model) = self.unknown(base) {
-            let warning = Some(format!(
-                "model \"{base}\" is not in the table; using the defaults of provider \"{}\"",
-                model.provider
-            ));
+        if let Some((mut model, relative)) = self.unknown(base) {
+            let facts = match relative {
+                Some(relative) => format!("its size, prices and rules are taken from {relative}"),
+                None => format!(
+                    "using the defaults of provider \"{}\": {} tokens, pictures and thinking levels as you ask for them",
+                    model.provider, model.context_window
+                ),
+            };
+            let warning = Some(format!("model \"{base}\" is not in the table; {facts}. models.json can describe it"));
+            // The user named a level for a model of which nothing is known: its server judges.
+            model.reasoning |= model.unknown && level.is_some_and(|level| level != ThinkingLevel::Off);
             return Ok(Selection { model, level, warning });
         }
         if let Some(model) = self.partial(base, has_key, &in_order) {
@@ -86,16 +92,22 @@ impl Registry {
         self.models().iter().filter(matches).map(select).collect()
     }
 
-    fn exact(&self, pattern: &str, has_key: &dyn Fn(&str) -> bool) -> Option<&Model> {
+    fn exact(&self, pattern: &str, has_key: &dyn Fn(&str) -> bool) -> Option<Model> {
         if let Some((provider, id)) = pattern.split_once('/')
             && let Some(provider) = self.provider(provider)
             && let Some(model) = self.find(&provider.id, id)
         {
             return Some(model);
         }
-        let mut same = self.models().iter().filter(|model| model.id == pattern);
-        let first = same.clone().next();
-        same.find(|model| has_key(&model.provider)).or(first)
+        if !table::has(pattern) && !self.own_ids().any(|(_, id, _)| id == pattern) {
+            return None;
+        }
+        let mut same = self.providers().iter().filter_map(|entry| self.find(&entry.id, pattern));
+        let first = same.next()?;
+        if has_key(&first.provider) {
+            return Some(first);
+        }
+        Some(same.find(|model| has_key(&model.provider)).unwrap_or(first))
     }
 
     /// The best of the models whose key or name `matches`.
@@ -104,27 +116,30 @@ impl Registry {
         pattern: &str,
         has_key: &dyn Fn(&str) -> bool,
         matches: &dyn Fn(&str, &str) -> bool,
-    ) -> Option<&Model> {
+    ) -> Option<Model> {
         let wanted = pattern.to_ascii_lowercase();
         if wanted.is_empty() {
             return None;
         }
-        let rank = |model: &&Model| {
-            (Reverse(has_key(&model.provider)), dated(&model.id).is_some(), Reverse(newness(&model.id)), model.id.len())
+        let rank = |(provider, id, _): &(&str, &str, &str)| {
+            (Reverse(has_key(provider)), dated(id).is_some(), Reverse(newness(id)), id.len())
         };
-        let means = |model: &&Model| {
-            matches(&wanted, &model.key().to_ascii_lowercase()) || matches(&wanted, &model.name.to_ascii_lowercase())
+        let means = |(provider, id, name): &(&str, &str, &str)| {
+            matches(&wanted, &format!("{provider}/{id}").to_ascii_lowercase())
+                || matches(&wanted, &name.to_ascii_lowercase())
         };
-        self.models().iter().filter(means).min_by_key(rank)
+        // Only the one that is chosen becomes a model.
+        let (provider, id, _) = self.listed_ids().chain(self.own_ids()).filter(means).min_by_key(rank)?;
+        self.find(provider, id)
     }
 
-    /// A model that no table holds: of a provider that is named, or that its id betrays.
-    fn unknown(&self, pattern: &str) -> Option<Model> {
+    /// A model that no table holds, of a provider that is named or that its id betrays, and whose facts it takes.
+    fn unknown(&self, pattern: &str) -> Option<(Model, Option<String>)> {
         if let Some((provider, id)) = pattern.split_once('/')
             && let Some(provider) = self.provider(provider)
             && !id.is_empty()
         {
-            return Some(provider.model(id));
+            return Some(provider.unlisted(id));
         }
         let digit_after_o =
             pattern.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
@@ -140,19 +155,21 @@ impl Registry {
         } else {
             return None;
         };
-        Some(self.provider(provider)?.model(pattern))
+        Some(self.provider(provider)?.unlisted(pattern))
     }
 
+    /// Ids that share a third of their letter pairs with what was asked for, most first.
     fn similar(&self, pattern: &str) -> Vec<String> {
         let wanted = pairs(pattern);
-        let mut scored: Vec<(usize, String)> = self
-            .models()
-            .iter()
-            .map(|model| (pairs(&model.id).iter().filter(|pair| wanted.contains(pair)).count(), model.key()))
-            .filter(|(score, _)| *score * 3 >= wanted.len().max(1))
-            .collect();
+        let likeness = |model: &Model| {
+            let own = pairs(&model.id);
+            let common = own.iter().filter(|pair| wanted.contains(pair)).count();
+            2000 * common / (own.len() + wanted.len()).max(1)
+        };
+        let scored = self.models().iter().map(|model| (likeness(model), model));
+        let mut scored: Vec<(usize, &Model)> = scored.filter(|(score, _)| *score >= 333).collect();
         scored.sort_by_key(|(score, _)| Reverse(*score));
-        scored.into_iter().take(3).map(|(_, key)| key).collect()
+        scored.into_iter().take(3).map(|(_, model)| model.key()).collect()
     }
 }
 

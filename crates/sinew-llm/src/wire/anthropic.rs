@@ -7,7 +7,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::json::Json;
-use super::prepare::{Part, content_parts, fit_id, fit_name, fit_schema, foreign_thought, is_own, parts};
+use super::prepare::{
+    Part, content_parts, fit_id, fit_name, fit_schema, foreign_thought, is_own, parts, temperature, tool_choice,
+};
 use super::{Flow, Fold, Protocol};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, Place};
@@ -71,7 +73,7 @@ fn body(request: &Request) -> Vec<u8> {
         json.field("stream", &true);
         match &thinking {
             Thinking::Off => {
-                if let Some(temperature) = request.temperature {
+                if let Some(temperature) = temperature(request) {
                     json.field("temperature", &temperature);
                 }
             }
@@ -95,7 +97,7 @@ fn body(request: &Request) -> Vec<u8> {
                     });
                 }
             });
-            match &request.tool_choice {
+            match tool_choice(request) {
                 ToolChoice::Auto => {}
                 ToolChoice::None => json.key("tool_choice").object(|json| json.field("type", "none")),
                 ToolChoice::Required => json.key("tool_choice").object(|json| json.field("type", "any")),
@@ -202,6 +204,12 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
             },
         }
     }
+    if matches!(turns.last(), Some(Turn::Assistant(..)))
+        && request.model.compat.supports_assistant_prefill == Some(false)
+    {
+        // What was said is an answer, and no begin of one.
+        turns.push(Turn::User(vec![Part::Text("(continue)")]));
+    }
     turns
 }
 
@@ -291,7 +299,12 @@ fn limits(request: &Request, turns: &[Turn<'_>]) -> (u64, Thinking) {
     let max_tokens = request.max_tokens.unwrap_or_else(|| model.max_tokens.min(MAX_TOKENS)).max(1);
     let level = model.clamp_level(request.thinking);
     // The server refuses to think when a tool is forced.
-    if level == ThinkingLevel::Off || matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Tool(_)) {
+    let forced = matches!(tool_choice(request), ToolChoice::Required | ToolChoice::Tool(_));
+    if level == ThinkingLevel::Off && model.compat.always_thinks == Some(true) {
+        // As little as it can.
+        return (max_tokens, Thinking::Effort("low"));
+    }
+    if level == ThinkingLevel::Off || forced {
         return (max_tokens, Thinking::Off);
     }
     if model.thinking_mode == ThinkingMode::Adaptive {

@@ -3,7 +3,9 @@
 use serde_json::Value;
 
 use super::json::Json;
-use super::prepare::{Part, content_parts, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts};
+use super::prepare::{
+    Part, content_parts, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts, temperature, tool_choice,
+};
 use super::{Flow, Fold, Protocol};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, Place};
@@ -43,7 +45,7 @@ fn body(request: &Request) -> Vec<u8> {
             if let Some(limit) = request.max_tokens {
                 json.field("maxOutputTokens", &limit);
             }
-            if let Some(temperature) = request.temperature {
+            if let Some(temperature) = temperature(request) {
                 json.field("temperature", &temperature);
             }
             if request.model.reasoning {
@@ -70,7 +72,7 @@ fn body(request: &Request) -> Vec<u8> {
                     });
                 });
             });
-            tool_choice(request, json);
+            put_tool_choice(request, json);
         }
         let system: Vec<&str> =
             request.system.iter().map(|part| part.text.as_str()).filter(|text| !text.is_empty()).collect();
@@ -100,8 +102,9 @@ fn budget(request: &Request, level: ThinkingLevel) -> u64 {
     })
 }
 
-fn tool_choice(request: &Request, json: &mut Json) {
-    let mode = match &request.tool_choice {
+fn put_tool_choice(request: &Request, json: &mut Json) {
+    let choice = tool_choice(request);
+    let mode = match choice {
         ToolChoice::Auto => return,
         ToolChoice::None => "NONE",
         ToolChoice::Required | ToolChoice::Tool(_) => "ANY",
@@ -109,7 +112,7 @@ fn tool_choice(request: &Request, json: &mut Json) {
     json.key("toolConfig").object(|json| {
         json.key("functionCallingConfig").object(|json| {
             json.field("mode", mode);
-            if let ToolChoice::Tool(name) = &request.tool_choice {
+            if let ToolChoice::Tool(name) = choice {
                 json.field("allowedFunctionNames", &[name]);
             }
         });

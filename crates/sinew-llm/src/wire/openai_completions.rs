@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::Protocol;
 use super::json::Json;
 use super::prepare::{
-    Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts, system,
+    Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts,
+    system, temperature, tool_choice,
 };
 use crate::message::{AssistantMessage, Block, ImageBlock, LlmMessage};
 use crate::model::{MaxTokensField, ThinkingFormat, ThinkingLevel};
@@ -51,7 +52,7 @@ fn body(request: &Request) -> Vec<u8> {
             };
             json.field(key, &limit);
         }
-        if let Some(temperature) = request.temperature {
+        if let Some(temperature) = temperature(request) {
             json.field("temperature", &temperature);
         }
         if request.model.reasoning {
@@ -65,7 +66,8 @@ fn body(request: &Request) -> Vec<u8> {
                 json.field("prompt_cache_retention", "24h");
             }
         }
-        if quirks.cache_control && request.model.id.starts_with("anthropic/") {
+        let claude = request.model.compat.cache_control_format.is_some() || request.model.id.starts_with("anthropic/");
+        if quirks.cache_control && claude {
             match request.cache {
                 CacheRetention::None => {}
                 CacheRetention::Short => json.key("cache_control").object(|json| json.field("type", "ephemeral")),
@@ -117,7 +119,7 @@ fn tools(request: &Request, json: &mut Json) {
             });
         }
     });
-    match &request.tool_choice {
+    match tool_choice(request) {
         ToolChoice::Auto => {}
         ToolChoice::None => json.field("tool_choice", "none"),
         ToolChoice::Required => json.field("tool_choice", "required"),

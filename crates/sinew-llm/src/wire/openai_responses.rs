@@ -11,6 +11,7 @@ use super::json::Json;
 use super::openai_completions;
 use super::prepare::{
     Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, is_own, joined, parts, system,
+    temperature, tool_choice,
 };
 use crate::message::{AssistantMessage, Block, LlmMessage, ToolCall};
 use crate::model::ThinkingLevel;
@@ -42,7 +43,7 @@ fn body(request: &Request) -> Vec<u8> {
             // The server takes no less.
             json.field("max_output_tokens", &limit.max(16));
         }
-        if let Some(temperature) = request.temperature {
+        if let Some(temperature) = temperature(request) {
             json.field("temperature", &temperature);
         }
         if request.model.reasoning {
@@ -86,7 +87,7 @@ fn tools(request: &Request, json: &mut Json) {
             });
         }
     });
-    match &request.tool_choice {
+    match tool_choice(request) {
         ToolChoice::Auto => {}
         ToolChoice::None => json.field("tool_choice", "none"),
         ToolChoice::Required => json.field("tool_choice", "required"),

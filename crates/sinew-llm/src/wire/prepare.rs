@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::message::{AssistantMessage, Block, Content, ImageBlock, ThinkingBlock};
-use crate::provider::Request;
+use crate::provider::{Request, ToolChoice};
 use crate::stable_hash::stable_hash;
 
 /// What stands in place of a picture that the model cannot read.
@@ -61,6 +61,23 @@ pub(super) fn fit_schema(schema: &Value) -> Cow<'_, Value> {
         }
     }
     Cow::Owned(Value::Object(fit))
+}
+
+/// The temperature, for a model that takes one.
+pub(super) fn temperature(request: &Request) -> Option<f32> {
+    request.temperature.filter(|_| request.model.compat.supports_temperature != Some(false))
+}
+
+/// Which tool the model must call. One that cannot be forced decides by itself.
+pub(super) fn tool_choice(request: &Request) -> &ToolChoice {
+    match &request.tool_choice {
+        ToolChoice::Required | ToolChoice::Tool(_)
+            if request.model.compat.supports_forced_tool_choice == Some(false) =>
+        {
+            &ToolChoice::Auto
+        }
+        choice => choice,
+    }
 }
 
 /// The texts of `parts`, a line feed between.

@@ -14,7 +14,7 @@ use crate::models::Registry;
 const NOW: i64 = 1_700_000_000_000;
 
 fn provider(oauth: Value) -> ProviderEntry {
-    let mut entry = Registry::builtin(None).provider("xai").unwrap().clone();
+    let mut entry = Registry::builtin(&|_| None).provider("xai").unwrap().clone();
     entry.oauth = Some(oauth);
     entry
 }

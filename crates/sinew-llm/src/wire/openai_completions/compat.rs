@@ -1,6 +1,6 @@
 //! How servers differ, by address; a model's own `compat` beats it.
 
-use crate::model::{MaxTokensField, Model, ThinkingFormat};
+use crate::model::{CacheControlFormat, MaxTokensField, Model, ThinkingFormat};
 
 /// All differences, decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,6 +24,9 @@ pub(super) struct Quirks {
     /// The longest tool call id.
     pub(super) id_limit: usize,
 }
+
+/// Mistral's ids have exactly so many letters and digits.
+const MISTRAL_ID: usize = 9;
 
 /// What a server that nobody knows most likely understands.
 const USUAL: Quirks = Quirks {
@@ -70,7 +73,7 @@ const KNOWN: &[(&str, Quirks)] = &[
             tool_result_name: true,
             assistant_after_tool_result: true,
             alternation: true,
-            id_limit: 9,
+            id_limit: MISTRAL_ID,
             ..USUAL
         },
     ),
@@ -85,19 +88,27 @@ pub(super) fn resolve(model: &Model) -> Quirks {
     let host = model.base_url.split("://").last().unwrap_or_default().split('/').next().unwrap_or_default();
     let known = KNOWN.iter().find(|(part, _)| host.contains(part)).map_or(USUAL, |(_, quirks)| quirks.clone());
     let own = &model.compat;
+    let alternation = own.requires_assistant_after_tool_result.unwrap_or(known.alternation);
+    let cache_control = own.cache_control_format.map(|format| format == CacheControlFormat::Anthropic);
+    let mistral_ids = own.requires_mistral_tool_ids.map(|wanted| if wanted { MISTRAL_ID } else { USUAL.id_limit });
+    // A model whose levels are known is asked for them.
+    let effort = known.reasoning_effort || !model.thinking_levels.is_empty();
     Quirks {
         max_tokens_field: own.max_tokens_field.unwrap_or(known.max_tokens_field),
         store: own.supports_store.unwrap_or(known.store),
         developer_role: own.supports_developer_role.unwrap_or(known.developer_role),
-        reasoning_effort: own.supports_reasoning_effort.unwrap_or(known.reasoning_effort),
+        reasoning_effort: own.supports_reasoning_effort.unwrap_or(effort),
         usage_in_streaming: own.supports_usage_in_streaming.unwrap_or(known.usage_in_streaming),
         tool_result_name: own.requires_tool_result_name.unwrap_or(known.tool_result_name),
         assistant_after_tool_result: own
             .requires_assistant_after_tool_result
             .unwrap_or(known.assistant_after_tool_result),
-        // A server that wants the one does not take two messages of a user in a row either.
-        alternation: own.requires_assistant_after_tool_result.unwrap_or(known.alternation),
+        // A server that wants a word after a result does not take two messages of a user in a row either.
+        alternation: own.requires_alternating_roles.unwrap_or(alternation),
+        thought_wanted: own.requires_reasoning_content_on_assistant_messages.unwrap_or(known.thought_wanted),
         thinking_format: own.thinking_format.unwrap_or(known.thinking_format),
-        ..known
+        cache_key: own.supports_prompt_cache_key.unwrap_or(known.cache_key),
+        cache_control: cache_control.unwrap_or(known.cache_control),
+        id_limit: mistral_ids.unwrap_or(known.id_limit),
     }
 }
