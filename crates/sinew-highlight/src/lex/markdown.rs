@@ -268,12 +268,18 @@ fn address(line: &mut Line<'_, '_, '_>, close: &[u8]) {
     line.take(end + 1, Punctuation);
 }
 
+/// Brackets in the text of a link may nest this deep: a line of opening ones alone is not looked through at each of them.
+const DEEPEST: u32 = 8;
+
 /// The bracket that closes the one at the beginning of a text.
 fn closing_bracket(text: &[u8]) -> Option<usize> {
     let mut depth = 0u32;
     for index in memchr::memchr2_iter(b'[', b']', text) {
         if text[index] == b'[' {
             depth += 1;
+            if depth > DEEPEST {
+                return None;
+            }
         } else if depth == 1 {
             return Some(index);
         } else {

@@ -443,8 +443,7 @@ fn name(table: &Compiled, line: &mut Line<'_, '_, '_>, context: &mut Context) {
         {
             rules.capitalised
         }
-        _ if text[0].is_ascii_alphanumeric() || text[0] == b'_' || text[0] >= 0x80 => Plain,
-        _ => Function,
+        _ => Plain,
     };
     // A path goes on behind its dots: `a.b.C`.
     if !(context.then == Then::Module && matches!(next, b'.' | b':')) {

@@ -48,7 +48,7 @@ languages! {
         ],
         fold: true,
         comments: &[HASH],
-        regions: &[block("#[", "]").level(b'=', "[", "]"), block("[", "]").is(String).level(b'=', "[", "]"), DOUBLE.lines().holes(&[hole("${", b'}')])],
+        regions: &[block("#[", "]").level(b'=', "[", "]"), block("[", "]").is(String).level(b'=', "[", "]"), DOUBLE.lines()],
         sigils: &[DOLLAR, sigil("$ENV", Variable)],
         letters: "",
         shouted: Variable,
