@@ -81,6 +81,7 @@ impl GrepRequest {
             context_after,
             max_columns,
             mode: mode.map_or(Mode::Content, Mode::from),
+            accept: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The one way to add to an agent: built-in tools come through it as those of users do.
 
 use std::borrow::Cow;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -38,6 +38,10 @@ pub struct Context {
     pub cancel: CancellationToken,
 }
 
+/// Judges a path without links of a file or folder that was opened, or is to be made, with what is known of the file. An
+/// error is the reason why it must not be used, for the model.
+pub type PathCheck = Arc<dyn Fn(&Path, Option<&std::fs::Metadata>) -> Result<(), String> + Send + Sync>;
+
 /// Hooks and tools under one name. Every hook has a default that changes nothing.
 pub trait Extension: Send + Sync {
     /// Names the extension in messages.
@@ -65,6 +69,12 @@ pub trait Extension: Send + Sync {
     /// Whether [`Extension::before_tool_call`] may wait for a person: then no time limit holds for it.
     fn asks_person(&self) -> bool {
         false
+    }
+
+    /// What it says of the files that a tool opens; None: nothing. Asked once per call; `call` is its id, none where
+    /// the user attaches files. `tools` are the names by which a rule may mean the access.
+    fn path_check(&self, _tools: &[&str], _call: Option<&str>, _cwd: &Path) -> Option<PathCheck> {
+        None
     }
 
     /// May change what a call gave; each sees the last one's. A hook that fails leaves it as it was.

@@ -24,6 +24,38 @@ pub fn open_plain(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// The path of an open file or folder, without links. `path` is how it was opened, for systems that do not say.
+///
+/// # Errors
+/// The system's; `NotFound` where `path` leads to something else by now.
+pub(crate) fn opened_path(file: &File, path: &Path) -> io::Result<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::ffi::{OsStrExt, OsStringExt};
+        if let Ok(found) = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())) {
+            let removed = || std::os::unix::fs::MetadataExt::nlink(&file.metadata().ok()?).eq(&0).then_some(());
+            let bare = found.as_os_str().as_bytes().strip_suffix(b" (deleted)").map(<[u8]>::to_vec);
+            return Ok(match bare.filter(|_| removed().is_some()) {
+                Some(bare) => PathBuf::from(std::ffi::OsString::from_vec(bare)),
+                None => found,
+            });
+        }
+    }
+    let found = fs::canonicalize(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (one, other) = (file.metadata()?, fs::metadata(&found)?);
+        if (one.dev(), one.ino()) != (other.dev(), other.ino()) {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "its path leads elsewhere by now"));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(found)
+}
+
 #[cfg(unix)]
 const NO_WAIT: rustix::fs::OFlags = rustix::fs::OFlags::NONBLOCK.union(rustix::fs::OFlags::NOCTTY);
 

@@ -217,6 +217,7 @@ impl Assembly {
         let toolset = self.toolset(&host)?;
         let loaded = self.loaded();
         host.set_resources(Arc::clone(&loaded.resources));
+        host.set_extensions(&self.extensions);
         let system = self.system(&toolset, warnings)?;
         let mut agent_settings = settings.agent();
         agent_settings.max_tokens = args.number("max-tokens").map_err(Failure::usage)?;

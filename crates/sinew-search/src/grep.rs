@@ -1,5 +1,6 @@
 //! Search of files: the candidates of a walk in path order, searched by all threads, answered in path order.
 
+use std::fs::File;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -67,6 +68,29 @@ pub struct GrepOptions {
     pub max_columns: Option<u32>,
     /// What to collect. Default: [`Mode::Content`].
     pub mode: Mode,
+    /// Asked about each file once it is open; one that it does not accept counts as if it was not there. Default: all
+    /// are accepted.
+    pub accept: Option<Accept>,
+}
+
+/// A function of a path and the file that was opened by it.
+type AcceptFile = dyn Fn(&Path, &File) -> bool + Send + Sync;
+
+/// Decides whether an open file, found by this path, is searched.
+#[derive(Clone)]
+pub struct Accept(Arc<AcceptFile>);
+
+impl Accept {
+    /// Decides by `accept`, which several threads call.
+    pub fn new(accept: impl Fn(&Path, &File) -> bool + Send + Sync + 'static) -> Accept {
+        Accept(Arc::new(accept))
+    }
+}
+
+impl std::fmt::Debug for Accept {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str("Accept")
+    }
 }
 
 impl GrepOptions {
@@ -92,6 +116,7 @@ impl GrepOptions {
             context_after: None,
             max_columns: None,
             mode: Mode::Content,
+            accept: None,
         }
     }
 }
@@ -274,6 +299,14 @@ impl<'a> Request<'a> {
             && self.types.as_ref().is_none_or(|types| !types.matched(path_of(file.name()), false).is_ignore())
     }
 
+    /// Whether a file is kept from the search.
+    fn refuses(&self, opened: &std::io::Result<File>, path: impl Fn() -> PathBuf) -> bool {
+        match (&self.options.accept, opened) {
+            (Some(accept), Ok(file)) => !(accept.0)(&path(), file),
+            _ => false,
+        }
+    }
+
     fn tree(
         &self,
         scan: &Scan,
@@ -286,6 +319,9 @@ impl<'a> Request<'a> {
         let visit = |search: &mut FileSearch<'_>, index: usize, limit: usize, found: &mut Found| {
             let entry = scan.get(files[index] as usize);
             let opened = root.open(entry);
+            if self.refuses(&opened, || scan.root().join(path_of(entry.bytes()))) {
+                return Outcome::Gone;
+            }
             found.visit(|rows, warnings| search.search(opened, &entry.path(), limit, rows, warnings))
         };
         let answer = self.run(false, files.len(), pool, cancel, on_match, visit)?;
@@ -297,6 +333,9 @@ impl<'a> Request<'a> {
         let name = shown(path);
         let visit = |search: &mut FileSearch<'_>, _: usize, limit: usize, found: &mut Found| {
             let opened = open(path);
+            if self.refuses(&opened, || path.clone()) {
+                return Outcome::Gone;
+            }
             found.visit(|rows, warnings| search.search(opened, &name, limit, rows, warnings))
         };
         let answer = self.run(true, 1, pool, cancel, on_match, visit)?;

@@ -17,6 +17,6 @@ pub use collector::Mode;
 pub use content::{SearchOptions, SearchResult, has_match, search_content};
 pub use find::{FindColumns, FindMatch, FindOptions, FindResult, fuzzy_find};
 pub use glob::{GlobColumns, GlobMatch, GlobOptions, GlobResult, glob, glob_so_far};
-pub use grep::{GrepOptions, GrepResult, OnMatch, Skipped, grep};
+pub use grep::{Accept, GrepOptions, GrepResult, OnMatch, Skipped, grep};
 pub use patterns::Patterns;
 pub use rows::{ContextLine, Iter, Row, Rows};

@@ -19,7 +19,7 @@ const AT_ONCE: usize = 8;
 /// One call of the batch.
 struct Job<'a> {
     call: &'a ToolCall,
-    prepared: Option<Prepared>,
+    prepared: Prepared,
 }
 
 /// Runs the calls of an answer and gives their results in source order, stored and told.
@@ -30,22 +30,23 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
     let batch = run.cancel.child_token();
     let settings = (run.settings)();
     let outputs = async {
-        let mut jobs: Vec<Job<'_>> = calls.iter().map(|call| Job { call, prepared: None }).collect();
-        let mut outputs = Vec::with_capacity(jobs.len());
-        if settings.execution == ToolExecution::Parallel {
-            for job in &mut jobs {
-                job.prepared = Some(call::prepare(run, job.call).await);
-            }
-        }
-        let mut rest = jobs.into_iter().peekable();
+        let mut outputs = Vec::with_capacity(calls.len());
+        let mut rest = calls.iter().peekable();
         while let Some(first) = rest.next() {
             let mut wave = vec![first];
-            if settings.execution == ToolExecution::Parallel && is_shared(&wave[0]) {
-                while let Some(next) = rest.next_if(is_shared) {
+            if settings.execution == ToolExecution::Parallel && is_shared(run, first) {
+                while let Some(next) = rest.next_if(|call| is_shared(run, call)) {
                     wave.push(next);
                 }
             }
-            outputs.extend(run_wave(run, wave, &batch).await);
+            // Checks see what the calls before have done: a link that one of them made leads elsewhere now.
+            let mut jobs = Vec::with_capacity(wave.len());
+            for call in wave {
+                let prepared =
+                    if batch.is_cancelled() { Prepared::Refused(skipped(run)) } else { call::prepare(run, call).await };
+                jobs.push(Job { call, prepared });
+            }
+            outputs.extend(run_wave(run, jobs, &batch).await);
         }
         outputs
     };
@@ -77,12 +78,9 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
     results
 }
 
-fn is_shared(job: &Job<'_>) -> bool {
-    match &job.prepared {
-        Some(Prepared::Ready { tool, .. }) => tool.concurrency() == Concurrency::Shared,
-        Some(Prepared::Refused(_)) => true,
-        None => false,
-    }
+/// Whether a call may run beside others. One of a tool that does not exist is refused, beside any.
+fn is_shared(run: &Run<'_>, call: &ToolCall) -> bool {
+    (run.tools)().find(&call.name).is_none_or(|tool| tool.concurrency() == Concurrency::Shared)
 }
 
 /// Runs jobs side by side; their starts are told in source order, before any of them runs.
@@ -115,8 +113,7 @@ async fn numbered(index: usize, run: &Run<'_>, job: Job<'_>, batch: &Cancellatio
 async fn one(run: &Run<'_>, job: Job<'_>, batch: &CancellationToken) -> ToolOutput {
     let prepared = match job.prepared {
         _ if batch.is_cancelled() => Prepared::Refused(skipped(run)),
-        Some(prepared) => prepared,
-        None => call::prepare(run, job.call).await,
+        prepared => prepared,
     };
     let output = match prepared {
         Prepared::Refused(output) => output,

@@ -244,6 +244,66 @@ async fn exclusive_calls_never_overlap() {
     assert_eq!(said, ["0", "0", "x", "0"]);
 }
 
+/// Notes when it is asked about a call, and refuses those whose `say` is in the list of what was done.
+struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Extension for Notes {
+    fn name(&self) -> Cow<'static, str> {
+        "notes".into()
+    }
+
+    fn before_tool_call<'a>(&'a self, call: &'a ToolCall, _: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
+        Box::pin(async move {
+            let mut done = self.0.lock().unwrap();
+            let refused = done.contains(&format!("did {}", call.arguments["say"].as_str().unwrap_or_default()));
+            done.push(format!("asked {}", call.id));
+            Ok(if refused { Verdict::Block("too late".into()) } else { Verdict::Allow })
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_is_checked_when_it_starts() {
+    let done: Arc<Mutex<Vec<String>>> = Arc::default();
+    let made = |name: &'static str, concurrency: Concurrency| -> Arc<dyn Tool> {
+        let done = Arc::clone(&done);
+        let body = move |call: crate::tool::Call| -> Boxed<'static, Result<ToolOutput, ToolError>> {
+            let done = Arc::clone(&done);
+            Box::pin(async move {
+                tokio::time::sleep(Duration::from_secs(1)).await;
+                done.lock().unwrap().push(format!("did {}", call.id));
+                Ok(ToolOutput::text("did"))
+            })
+        };
+        Arc::new(Made { name, concurrency, flags: ToolFlags::default(), body })
+    };
+    let tools = vec![made("writes", Concurrency::Exclusive), made("reads", Concurrency::Shared)];
+    let not_after = say;
+    let answer = calls(&[
+        ("1", "writes", json!({})),
+        ("2", "writes", not_after("1")),
+        ("3", "reads", not_after("1")),
+        ("4", "reads", not_after("3")),
+        ("5", "reads", json!({})),
+        ("6", "writes", not_after("5")),
+    ]);
+    for execution in [ToolExecution::Parallel, ToolExecution::Sequential] {
+        done.lock().unwrap().clear();
+        let mut stage = Stage::new(vec![answer.clone(), text("ok")], tools.clone());
+        stage.settings.execution = execution;
+        stage.extensions.push(Arc::new(Notes(Arc::clone(&done))));
+        stage.run(&mut Vec::new()).await;
+        let failed: Vec<bool> = stage.results().into_iter().map(|(_, failed)| failed).collect();
+        assert_eq!(failed, [false, true, true, false, false, true], "{execution:?}");
+        let order = done.lock().unwrap().join(", ");
+        let expect = match execution {
+            ToolExecution::Parallel => "asked 1, did 1, asked 2, asked 3, asked 4, asked 5, did 4, did 5, asked 6",
+            ToolExecution::Sequential => "asked 1, did 1, asked 2, asked 3, asked 4, did 4, asked 5, did 5, asked 6",
+        };
+        assert_eq!(order, expect);
+    }
+}
+
 #[tokio::test(start_paused = true)]
 async fn steering_ends_what_may_be_ended_skips_the_rest_and_is_answered() {
     let begun = Arc::new(Notify::new());

@@ -8,8 +8,9 @@
 //! of `allow` that says more fits it as well. Everything else runs.
 //!
 //! **Paths.** `*` and `?` stay within a name, `**` does not; relative ones begin in the session's folder. A call fits
-//! by the path as it is written and by where its links lead. `grep`, `find` and `ls` fit by the path they begin at,
-//! not by what they find below it.
+//! by the path as it is written and by where its links lead, when it starts; and the tools show again what they opened,
+//! by its own path, before they use it ([`opened`]). `grep`, `find` and `ls` fit by the path they begin at; a file below
+//! it that a rule of `deny` keeps from `grep` or `read` is left out of a search, and one of `find` out of its list.
 //!
 //! **Commands.** Every simple command of the line is looked at, without its quotes, variables before it and
 //! redirections: those of pipelines, lists, loops, functions, substitutions and here-documents, and those that
@@ -21,6 +22,7 @@
 //! rule for `write` says nothing of what `bash` writes. It is a fence for a model that means well, and no sandbox.
 
 mod line;
+mod opened;
 mod paths;
 mod pattern;
 mod runners;
@@ -30,13 +32,14 @@ mod syntax;
 mod tests;
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use sinew_llm::message::ToolCall;
 
-use crate::extension::{Context, Extension, Verdict};
+use crate::extension::{Context, Extension, PathCheck, Verdict};
 use crate::tool::Boxed;
 use crate::tools::Ask;
 use line::Line;
@@ -136,7 +139,7 @@ impl Rules {
                 Subject::Line(line) => {
                     Answer::Unsure(rule.text.clone(), line.unknown().unwrap_or("an expansion could make it fit"))
                 }
-                _ => Answer::Asks(rule.text.clone()),
+                Subject::Paths { .. } | Subject::Text(_) => Answer::Asks(rule.text.clone()),
             };
         }
         let Some(rule) = self.ask.iter().find(|rule| rule.fit(call, &subject) != Fit::No) else { return Answer::Runs };
@@ -217,10 +220,7 @@ impl Rule {
                 if written.iter().chain(real).any(fits) {
                     return Fit::Yes;
                 }
-                // A file that is not there may be found below the folder by the end of its path.
-                let ends: Vec<String> = paths::guessed(call, written);
-                let maybe = ends.iter().any(|end| patterns.iter().any(|pattern| pattern.may_fit(end)));
-                if maybe { Fit::Maybe } else { Fit::No }
+                Fit::No
             }
         }
     }
@@ -247,13 +247,18 @@ pub struct Permissions {
     rules: Rules,
     home: Option<PathBuf>,
     ask: Option<Arc<dyn Ask>>,
+    /// The calls that the user was asked about and let run.
+    allowed: Mutex<VecDeque<String>>,
 }
+
+/// Calls that are remembered; the oldest goes first.
+const REMEMBERED: usize = 256;
 
 impl Permissions {
     /// `home` is what `~` stands for; without `ask`, what needs the user's word is denied.
     #[must_use]
     pub fn new(rules: Rules, home: Option<PathBuf>, ask: Option<Arc<dyn Ask>>) -> Permissions {
-        Permissions { rules, home, ask }
+        Permissions { rules, home, ask, allowed: Mutex::default() }
     }
 }
 
@@ -264,6 +269,14 @@ impl Extension for Permissions {
 
     fn asks_person(&self) -> bool {
         self.ask.is_some()
+    }
+
+    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<PathCheck> {
+        let asked =
+            |call: &str| self.allowed.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|id| id == call);
+        // What the user attaches, and what he was asked about, needs no second word.
+        let may_ask = call.is_some_and(|call| !asked(call));
+        opened::check(&self.rules, tools, may_ask, cwd, self.home.as_deref())
     }
 
     fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
@@ -282,7 +295,14 @@ impl Extension for Permissions {
             let Some(ask) = self.ask.as_ref().filter(|_| context.has_ui) else { return denied(rule) };
             let title = format!("{} {}", call.name, call.arguments);
             match ask.confirm(&title, &format!("The rule {rule} asks. May it run?")).await {
-                true => Ok(Verdict::Allow),
+                true => {
+                    let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+                    allowed.push_back(call.id.clone());
+                    if allowed.len() > REMEMBERED {
+                        allowed.pop_front();
+                    }
+                    Ok(Verdict::Allow)
+                }
                 false => denied(rule),
             }
         })

@@ -7,7 +7,7 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 use sinew_llm::message::ToolCall;
 
-use super::pattern::{ANY, Pattern};
+use super::pattern::Pattern;
 
 /// Links that are followed at most, as the system does.
 const LINKS: usize = 40;
@@ -60,15 +60,6 @@ pub(super) fn of_call(call: &ToolCall) -> Vec<String> {
     }
     found.retain(|path| !path.is_empty());
     found
-}
-
-/// Ends of paths that `read` may look for, where no file has the name.
-pub(super) fn guessed(call: &ToolCall, written: &[PathBuf]) -> Vec<String> {
-    if call.name != "read" || written.iter().any(|path| path.exists()) {
-        return Vec::new();
-    }
-    let named = of_call(call).into_iter();
-    named.map(|path| format!("{ANY}/{}", path.trim_start_matches("./").trim_start_matches('/'))).collect()
 }
 
 /// Where a path leads: links followed, also in the middle and at the end, and beyond what exists. Without `.` and

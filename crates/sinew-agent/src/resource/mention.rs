@@ -1,7 +1,7 @@
 //! `@path` in a message: the file goes with it.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{Read, Seek};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
@@ -9,9 +9,9 @@ use sinew::base::Cancel;
 use sinew_llm::message::{AgentMessage, Block, FileMention, ImageBlock, MentionedFile};
 
 use super::source::Places;
-use crate::files::{open_plain, read_plain};
+use crate::files::{open_plain, opened_path};
 use crate::tool::{Call, ToolError, Updates};
-use crate::tools::{Host, ImageSettings, folder_listing, picture_block, size_text};
+use crate::tools::{Access, Host, ImageSettings, folder_listing, picture_block, size_text};
 
 /// What is attached of a text file, as the tool `read` would show it.
 const LINES: usize = 2_000;
@@ -138,10 +138,13 @@ impl Attacher<'_> {
         }
         let mut head = Vec::new();
         let mut file = open_plain(&path).map_err(failed)?;
+        self.access().check_opened(&file, &path)?;
+        let real = opened_path(&file, &path).map_err(failed)?;
         // Enough for every text that is shown, and for telling what a file is.
         file.by_ref().take(BYTES as u64 + 8).read_to_end(&mut head).map_err(failed)?;
         if sinew::image::SourceFormat::of(&head).is_some() {
-            return self.picture(&path, name, facts.len());
+            file.rewind().map_err(failed)?;
+            return self.picture(file, name, facts.len());
         }
         let wide = head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff");
         if wide && facts.len() <= PICTURE {
@@ -150,7 +153,7 @@ impl Attacher<'_> {
             let (attached, whole) = text_file(name, &text, text.lines().count() as u64, false);
             if let Some(host) = self.host {
                 // The lines on disk are other bytes: only the digest of them all speaks for them.
-                host.mentioned(&path, Some(Sha256::digest(&head).into()), whole, &[]);
+                host.mentioned(&real, Some(Sha256::digest(&head).into()), whole, &[]);
             }
             return Ok(attached);
         }
@@ -161,9 +164,14 @@ impl Attacher<'_> {
         let text = String::from_utf8_lossy(&head[..head.len() - half_character(&head)]).into_owned();
         let (attached, all) = text_file(name, &text, lines, !whole);
         if let Some(host) = self.host {
-            host.mentioned(&path, hash, all, attached_lines(&head, &attached, all));
+            host.mentioned(&real, hash, all, attached_lines(&head, &attached, all));
         }
         Ok(attached)
+    }
+
+    /// What is said of the files that are attached.
+    fn access(&self) -> Access {
+        self.host.map(|host| host.access(&["read"], None, &self.places.cwd)).unwrap_or_default()
     }
 
     fn folder(&self, path: &Path, name: &str) -> Result<MentionedFile, String> {
@@ -175,7 +183,7 @@ impl Attacher<'_> {
             cancel: self.cancel.clone(),
             updates: Updates::none(),
         };
-        match folder_listing(path, name, ENTRIES, &call) {
+        match folder_listing(path, name, ENTRIES, &call, &self.access()) {
             Ok(output) => {
                 let content = sinew_llm::message::text_of(&output.content);
                 let line_count = content.lines().count() as u64;
@@ -186,14 +194,15 @@ impl Attacher<'_> {
         }
     }
 
-    fn picture(&self, path: &Path, name: &str, size: u64) -> Result<MentionedFile, String> {
+    fn picture(&self, file: File, name: &str, size: u64) -> Result<MentionedFile, String> {
         if self.images.block_images {
             return Err("pictures are switched off (images.blockImages)".into());
         }
         if size > PICTURE {
             return Err(format!("the picture has {}, more than 20 MB", size_text(size)));
         }
-        let bytes = read_plain(path, PICTURE).map_err(|error| error.to_string())?;
+        let mut bytes = Vec::new();
+        file.take(PICTURE).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
         let (words, block) = match picture_block(&bytes, self.images.auto_resize, &self.cancel) {
             Ok(made) => made,
             Err(ToolError::Failed(reason)) => return Err(reason),

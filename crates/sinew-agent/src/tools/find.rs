@@ -71,6 +71,10 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     let (root, pattern) = named_path(host, call, root, &arguments.pattern)?;
     let facts = std::fs::metadata(&root).map_err(|_| ToolError::Failed(format!("Path not found: {given}")))?;
+    let access = host.access(&["find"], Some(&call.id), &call.cwd);
+    let real =
+        if access.is_limited() { std::fs::canonicalize(&root).unwrap_or_else(|_| root.clone()) } else { root.clone() };
+    access.check(&real, None).map_err(ToolError::Failed)?;
     if facts.is_file() {
         return Ok(ToolOutput::text(paths::shown(&call.cwd, &root)));
     }
@@ -94,11 +98,19 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let sinew = &host.options.sinew;
     let cancel = call.cancel.clone().with_timeout(Duration::from_secs_f64(seconds));
     let (found, partial) = glob_so_far(&options, &sinew.cache, &sinew.pool, &cancel)?;
-    let names = found.matches().map(|hit| {
-        let name = paths::shown(&call.cwd, &root.join(&*hit.path));
-        if hit.file_type == FileType::Dir { name + "/" } else { name }
-    });
-    Ok(page(names, found.total_matches, limit, &found.warnings, partial.then_some(seconds)))
+    let mut hidden = 0;
+    let mut names = Vec::new();
+    for hit in found.matches() {
+        let path = root.join(&*hit.path);
+        if access.is_limited() && access.check(&real.join(&*hit.path), None).is_err() {
+            hidden += 1;
+            continue;
+        }
+        let name = paths::shown(&call.cwd, &path);
+        names.push(if hit.file_type == FileType::Dir { name + "/" } else { name });
+    }
+    let total = found.total_matches.saturating_sub(hidden);
+    Ok(page(names.into_iter(), total, limit, &found.warnings, partial.then_some(seconds)))
 }
 
 /// What the model reads of `names`, which are `total` before the limit; `late`: the seconds after which the search ended.

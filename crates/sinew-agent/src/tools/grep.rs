@@ -1,17 +1,18 @@
 //! `grep`: lines that match a regular expression.
 
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sinew::base::{Cancel, ErrorCode};
-use sinew::search::{GrepOptions, GrepResult, Mode, Row, grep};
+use sinew::search::{Accept, GrepOptions, GrepResult, Mode, Row, grep};
 
 use super::settings::EditMode;
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
-use super::{Host, HostOptions, arguments, hashline, paths, save, seen, truncate};
-use crate::files::read_plain;
+use super::{Access, Host, HostOptions, arguments, hashline, paths, seen, truncate};
+use crate::files::{open_plain, opened_path};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -99,14 +100,24 @@ fn run(host: &Host, call: &Call) -> Outcome {
         return Err(ToolError::Failed("Pattern must not be empty".into()));
     }
     let (roots, missing) = roots(host, call, arguments.path.as_ref())?;
+    let access = host.access(&["grep", "read"], Some(&call.id), &call.cwd);
+    for (root, _) in roots.iter().filter(|_| access.is_limited()) {
+        let opened = std::fs::File::open(root).map_err(|error| error.to_string());
+        opened.and_then(|opened| access.check_opened(&opened, root)).map_err(ToolError::Failed)?;
+    }
+    let allowed = access.clone();
+    let accept: Option<Accept> = access
+        .is_limited()
+        .then(|| Accept::new(move |path, file: &std::fs::File| allowed.check_opened(file, path).is_ok()));
     let limit = arguments.limit.unwrap_or(LIMIT);
     let cancel = call.cancel.clone().with_timeout(TIME);
-    let mut page = Page::new(arguments.mode);
+    let mut page = Page::new(arguments.mode, access);
     let (mut skip, mut left) = (arguments.offset, limit);
     let mut literal = false;
     let fair = arguments.mode == Shown::Content && roots.len() == 1 && roots[0].0.is_dir();
     for (root, name) in &roots {
         let mut options = options(host, &arguments, root, literal);
+        options.accept.clone_from(&accept);
         options.max_count = Some(left);
         options.offset = if fair { 0 } else { skip };
         let mut result = search(host, &options, &cancel);
@@ -246,6 +257,7 @@ struct Page {
     open: Option<Open>,
     /// Lines of the text.
     lines: usize,
+    access: Access,
 }
 
 /// A file and its lines that the model gets to see.
@@ -259,16 +271,19 @@ impl Open {
     /// A larger file is not read again to remember single lines of it.
     const LARGEST: u64 = 4 << 20;
 
-    fn file(path: &std::path::Path) -> Option<Open> {
-        let path = save::behind_links(path).ok()?;
-        let small = std::fs::metadata(&path).ok()?.len() <= Open::LARGEST;
-        let content = if small { read_plain(&path, Open::LARGEST).ok()? } else { return None };
+    fn file(path: &std::path::Path, access: &Access) -> Option<Open> {
+        let file = open_plain(path).ok()?;
+        let small = file.metadata().ok()?.len() <= Open::LARGEST;
+        access.check_opened(&file, path).ok().filter(|()| small)?;
+        let path = opened_path(&file, path).ok()?;
+        let mut content = Vec::new();
+        file.take(Open::LARGEST).read_to_end(&mut content).ok()?;
         Some(Open { path, content, shown: Vec::new() })
     }
 }
 
 impl Page {
-    fn new(mode: Shown) -> Page {
+    fn new(mode: Shown, access: Access) -> Page {
         let (text, warnings) = (String::new(), Vec::new());
         Page {
             mode,
@@ -281,6 +296,7 @@ impl Page {
             warnings,
             open: None,
             lines: 0,
+            access,
         }
     }
 
@@ -307,7 +323,7 @@ impl Page {
                         self.text.push_str(if self.text.is_empty() { "" } else { "\n" });
                         self.remember(host);
                         let file = if root.is_file() { root.to_path_buf() } else { root.join(row.path) };
-                        self.open = Open::file(&file);
+                        self.open = Open::file(&file, &self.access);
                         match self.open.as_ref().filter(|_| tagged) {
                             Some(open) => {
                                 self.text.push_str(&format!("@{path}#{}\n", hashline::tag(&open.content)));

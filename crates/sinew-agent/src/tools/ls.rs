@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
-use super::{Host, HostOptions, arguments, paths, truncate};
+use super::{Access, Host, HostOptions, arguments, paths, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
 pub(super) static SPEC: Spec = Spec {
@@ -45,12 +45,20 @@ struct Arguments {
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { path, limit } = arguments::parse(call)?;
     let given = path.as_deref().unwrap_or(".");
-    list(&paths::resolve(host, call, given)?, given, limit.unwrap_or(LIMIT), call)
+    let access = host.access(&["ls"], Some(&call.id), &call.cwd);
+    list(&paths::resolve(host, call, given)?, given, limit.unwrap_or(LIMIT), call, &access)
 }
 
 /// The entries of `path`, which the model called `given`.
-pub(crate) fn list(path: &Path, given: &str, limit: usize, call: &Call) -> Outcome {
+pub(crate) fn list(path: &Path, given: &str, limit: usize, call: &Call, access: &Access) -> Outcome {
     let failed = |what: String| ToolError::Failed(what);
+    let opened = access.is_limited().then(|| fs::File::open(path)).and_then(Result::ok);
+    if let Some(opened) = &opened {
+        access.check_opened(opened, path).map_err(failed)?;
+    }
+    // Where the system can name it, the folder that was asked about is the one that is listed.
+    let (named, path) = (path, opened.as_ref().and_then(by_descriptor));
+    let path = path.as_deref().unwrap_or(named);
     let facts = match fs::symlink_metadata(path) {
         Ok(facts) if facts.is_symlink() => fs::metadata(path).unwrap_or(facts),
         Ok(facts) => facts,
@@ -60,7 +68,7 @@ pub(crate) fn list(path: &Path, given: &str, limit: usize, call: &Call) -> Outco
         Err(error) => return Err(failed(format!("Cannot read {given}: {error}"))),
     };
     if !facts.is_dir() {
-        return Ok(ToolOutput::text(line(&paths::shown(&call.cwd, path), &facts)));
+        return Ok(ToolOutput::text(line(&paths::shown(&call.cwd, named), &facts)));
     }
     let folder = fs::read_dir(path).map_err(|error| failed(format!("Cannot read {given}: {error}")))?;
     let mut names: Vec<(String, std::ffi::OsString)> = Vec::new();
@@ -97,6 +105,20 @@ pub(crate) fn list(path: &Path, given: &str, limit: usize, call: &Call) -> Outco
     }
     text.pop();
     Ok(ToolOutput::text(text))
+}
+
+/// A path to a file or folder that is open, whatever becomes of its own.
+fn by_descriptor(file: &fs::File) -> Option<std::path::PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        let path = format!("/proc/self/fd/{}/.", std::os::fd::AsRawFd::as_raw_fd(file));
+        Path::new(&path).exists().then(|| path.into())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        None
+    }
 }
 
 fn line(name: &str, facts: &fs::Metadata) -> String {

@@ -14,6 +14,11 @@ mod hashline;
 mod job;
 mod ls;
 mod paths;
+#[cfg(unix)]
+mod place;
+#[cfg(not(unix))]
+#[path = "place_by_path.rs"]
+mod place;
 mod read;
 mod save;
 mod seen;
@@ -34,6 +39,7 @@ use sinew::shell::{Companion, Environment};
 use sinew_llm::http::HttpClient;
 
 use crate::artifacts::Artifacts;
+use crate::extension::{Extension, PathCheck};
 use crate::resource::Resources;
 use crate::tool::Tool;
 pub use bash::{Console, Shells};
@@ -85,6 +91,7 @@ pub struct Host {
     http: HttpClient,
     pages: fetch::Pages,
     resources: Mutex<Arc<Resources>>,
+    extensions: Mutex<Vec<Arc<dyn Extension>>>,
 }
 
 impl Host {
@@ -104,6 +111,7 @@ impl Host {
             todo: todo::Todo::default(),
             pages: fetch::Pages::default(),
             resources: Mutex::default(),
+            extensions: Mutex::default(),
         })
     }
 
@@ -112,17 +120,25 @@ impl Host {
         *self.resources.lock().unwrap_or_else(PoisonError::into_inner) = resources;
     }
 
+    /// Who is asked about the files that tools open, from now on.
+    pub fn set_extensions(&self, extensions: &[Arc<dyn Extension>]) {
+        *self.extensions.lock().unwrap_or_else(PoisonError::into_inner) = extensions.to_vec();
+    }
+
+    /// What is to be said of the files that one of `tools` opens in a call; none where the user attaches them.
+    pub(crate) fn access(&self, tools: &[&str], call: Option<&str>, cwd: &std::path::Path) -> Access {
+        let extensions = self.extensions.lock().unwrap_or_else(PoisonError::into_inner);
+        Access { checks: extensions.iter().filter_map(|extension| extension.path_check(tools, call, cwd)).collect() }
+    }
+
     fn resources(&self) -> Arc<Resources> {
         Arc::clone(&self.resources.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// A file went with a message of the user: `lines`, the first ones as it has them, count as read, also where they
-    /// are `whole`. `hash` is that of the content.
+    /// are `whole`. `hash` is that of the content, `path` that of the file without links.
     pub(crate) fn mentioned(&self, path: &std::path::Path, hash: Option<seen::Hash>, whole: bool, lines: &[u8]) {
-        // Tools that write know the file behind a link. Behind one that leads nowhere is nothing to know.
-        if let Ok(path) = save::behind_links(&paths::clean(path)) {
-            self.seen.showed(&path, hash, whole, 1, seen::lines(lines));
-        }
+        self.seen.showed(path, hash, whole, 1, seen::lines(lines));
     }
 
     /// Whether this is the first time that something, named by a digest, is asked about.
@@ -143,6 +159,34 @@ impl Host {
     pub fn close(&self) {
         self.jobs.close();
         self.shell.close();
+    }
+}
+
+/// What is said of the files that a call opens.
+#[derive(Clone, Default)]
+pub(crate) struct Access {
+    checks: Vec<PathCheck>,
+}
+
+impl Access {
+    /// Whether anybody says anything: else no path has to be looked up.
+    pub(crate) fn is_limited(&self) -> bool {
+        !self.checks.is_empty()
+    }
+
+    /// Asks about a path without links, and what is known of the file there.
+    pub(crate) fn check(&self, path: &std::path::Path, facts: Option<&std::fs::Metadata>) -> Result<(), String> {
+        self.checks.iter().try_for_each(|check| check(path, facts))
+    }
+
+    /// Asks about what was opened by `path`.
+    pub(crate) fn check_opened(&self, file: &std::fs::File, path: &std::path::Path) -> Result<(), String> {
+        if !self.is_limited() {
+            return Ok(());
+        }
+        let failed = |error: std::io::Error| format!("Cannot read {}: {error}", path.display());
+        let real = crate::files::opened_path(file, path).map_err(failed)?;
+        self.check(&real, Some(&file.metadata().map_err(failed)?))
     }
 }
 

@@ -1,13 +1,14 @@
 //! The one way in which tools write files.
 
+use std::cell::RefCell;
 use std::fs::{self, File, Metadata};
-use std::io::{ErrorKind, Write};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use super::Host;
+use super::place::Place;
 use super::seen::Standing;
 use super::settings::FileGuard;
-use crate::files::read_plain;
+use super::{Access, Host};
 use crate::tool::ToolError;
 
 /// A larger file is not replaced or edited: its old content has to be compared.
@@ -15,37 +16,40 @@ const LARGEST: u64 = 256 << 20;
 
 /// What is at a path before it is written.
 pub(super) struct Target {
-    /// The file itself, behind a link.
+    /// The file itself, behind links.
     pub(super) path: PathBuf,
     /// What stands there now; `None`: nothing.
     pub(super) content: Option<Vec<u8>>,
-    facts: Option<Metadata>,
+    /// The file as it was read, and its facts.
+    old: Option<(File, Metadata)>,
+    /// Where it is, whatever becomes of its path.
+    place: RefCell<Place>,
 }
 
-/// Looks at the file that `path` names, `name` for the model.
+/// Looks at the file that `path` names, `name` for the model. Asks about where it really is before anything is read.
 ///
 /// # Errors
-/// It is no plain file, is too large, or cannot be read.
-pub(super) fn look(path: &Path, name: &str) -> Result<Target, ToolError> {
+/// It must not be used, is no plain file, is too large, or cannot be read.
+pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, ToolError> {
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot write {name}: {error}"));
-    let path = behind_links(path).map_err(failed)?;
-    let facts = match fs::metadata(&path) {
-        Ok(facts) => facts,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Target { path, content: None, facts: None }),
-        Err(error) => return Err(failed(error)),
+    let place = Place::open(path).map_err(failed)?;
+    access.check(place.path(), None).map_err(ToolError::Failed)?;
+    let (path, mut old) = (place.path().to_path_buf(), place.read().map_err(failed)?);
+    let place = RefCell::new(place);
+    let Some((file, facts)) = &mut old else { return Ok(Target { path, content: None, old, place }) };
+    let too_large = |bytes: u64| {
+        let size = super::paths::size(bytes);
+        ToolError::Failed(format!("Cannot write {name}: it has {size}. Use bash for files above 256 MB."))
     };
-    if facts.is_dir() {
-        return Err(ToolError::Failed(format!("Cannot write {name}: it is a directory")));
-    }
-    if !facts.is_file() {
-        return Err(ToolError::Failed(format!("Cannot write {name}: it is a pipe, a socket or a device")));
-    }
     if facts.len() > LARGEST {
-        let size = super::paths::size(facts.len());
-        return Err(ToolError::Failed(format!("Cannot write {name}: it has {size}. Use bash for files above 256 MB.")));
+        return Err(too_large(facts.len()));
     }
-    let content = read_plain(&path, LARGEST).map_err(failed)?;
-    Ok(Target { path, content: Some(content), facts: Some(facts) })
+    let mut content = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut content).map_err(failed)?;
+    if content.len() as u64 > LARGEST {
+        return Err(too_large(content.len() as u64));
+    }
+    Ok(Target { path, content: Some(content), old, place })
 }
 
 impl Target {
@@ -67,7 +71,7 @@ impl Target {
 
     /// Removes the file.
     pub(super) fn remove(&self, host: &Host, name: &str) -> Result<(), ToolError> {
-        let result = fs::remove_file(&self.path);
+        let result = self.place.borrow().remove();
         host.options.sinew.cache.invalidate(&self.path);
         result.map_err(|error| ToolError::Failed(format!("Cannot remove {name}: {error}")))
     }
@@ -75,7 +79,7 @@ impl Target {
     /// What there is to say of a file with several names, once it was written.
     pub(super) fn parted(&self) -> Option<String> {
         #[cfg(unix)]
-        let names = self.facts.as_ref().map_or(1, std::os::unix::fs::MetadataExt::nlink);
+        let names = self.old.as_ref().map_or(1, |(_, facts)| std::os::unix::fs::MetadataExt::nlink(facts));
         #[cfg(not(unix))]
         let names = 1;
         (names > 1).then(|| format!("[The file had {names} names (hard links): the others keep the old content.]"))
@@ -92,51 +96,43 @@ impl Target {
 
     /// Why no file can be made beside this one.
     fn no_part(&self, error: &std::io::Error) -> std::io::Error {
-        let way_out = if self.facts.is_some() { "; bash can write the file itself, in place" } else { "" };
+        let way_out = if self.old.is_some() { "; bash can write the file itself, in place" } else { "" };
         std::io::Error::new(error.kind(), format!("its folder cannot be written: {}{way_out}", error.kind()))
     }
 
     fn replace(&self, content: &[u8], executable: bool) -> std::io::Result<()> {
-        let folder = self.path.parent().unwrap_or(Path::new("/"));
-        fs::create_dir_all(folder)?;
+        let mut place = self.place.borrow_mut();
+        place.make_folders()?;
         #[cfg(unix)]
-        if self.facts.is_some() {
+        if self.old.is_some() {
             // A rename would also replace a file that its mode protects.
-            rustix::fs::access(&self.path, rustix::fs::Access::WRITE_OK)?;
+            place.check_writable()?;
         }
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".sinew-").suffix(".tmp");
-        #[cfg(unix)]
-        let builder = {
-            // Nobody who may not read the old content sees the new one for a moment.
-            let mode = if self.facts.is_some() { 0o600 } else { 0o666 };
-            builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode))
-        };
-        let mut part = builder.tempfile_in(folder).map_err(|error| self.no_part(&error))?;
-        part.write_all(content)?;
-        keep_facts(part.as_file(), self.facts.as_ref(), executable)?;
+        // Nobody who may not read the old content sees the new one for a moment.
+        let mode = if self.old.is_some() { 0o600 } else { 0o666 };
+        let mut part = place.create_beside(mode).map_err(|error| self.no_part(&error))?;
+        part.file.write_all(content)?;
+        keep_facts(&part.file, self.old.as_ref().map(|(_, facts)| facts), executable)?;
         #[cfg(any(target_os = "linux", target_os = "macos"))]
-        if self.facts.is_some() {
-            keep_attributes(&self.path, part.as_file());
+        if let Some((old, _)) = &self.old {
+            keep_attributes(old, &part.file);
         }
-        part.as_file().sync_all()?;
-        part.persist(&self.path).map_err(|lost| lost.error)?;
-        // The name is on the disk when the folder is.
-        File::open(folder)?.sync_all()
+        part.file.sync_all()?;
+        part.put()
     }
 }
 
 /// Takes over what stands beside the mode: access lists, labels, attributes of the user.
 #[cfg(any(target_os = "linux", target_os = "macos"))]
-fn keep_attributes(old: &Path, new: &File) {
-    use rustix::fs::{XattrFlags, fsetxattr, getxattr, listxattr};
+fn keep_attributes(old: &File, new: &File) {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
     const LARGEST: usize = 64 * 1024;
     let mut names = vec![0_u8; LARGEST];
     // A file system without attributes has none to keep.
-    let Ok(length) = listxattr(old, names.as_mut_slice()) else { return };
+    let Ok(length) = flistxattr(old, names.as_mut_slice()) else { return };
     let mut value = vec![0_u8; LARGEST];
     for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        if let Ok(length) = getxattr(old, name, value.as_mut_slice()) {
+        if let Ok(length) = fgetxattr(old, name, value.as_mut_slice()) {
             // What only root may set is the system's own, and it has set it again.
             let _ = fsetxattr(new, name, &value[..length], XattrFlags::empty());
         }
@@ -165,19 +161,6 @@ fn keep_facts(file: &File, old: Option<&Metadata>, executable: bool) -> std::io:
 #[cfg(not(unix))]
 fn keep_facts(_: &File, _: Option<&Metadata>, _: bool) -> std::io::Result<()> {
     Ok(())
-}
-
-/// The file at the end of the links that `path` may be.
-pub(super) fn behind_links(path: &Path) -> std::io::Result<PathBuf> {
-    let mut path = path.to_path_buf();
-    for _ in 0..40 {
-        if !path.is_symlink() {
-            return Ok(path);
-        }
-        let target = fs::read_link(&path)?;
-        path = path.parent().unwrap_or(Path::new("/")).join(target);
-    }
-    Err(std::io::Error::new(ErrorKind::InvalidInput, "too many links"))
 }
 
 /// What the guard says about replacing a whole file.

@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "a test without harness reports by itself")]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
+mod access;
 mod bash;
 mod conformance;
 mod files;
@@ -42,10 +43,18 @@ pub unsafe extern "C" fn main(argc: c_int, argv: *const *const c_char) -> c_int 
 fn run(arguments: &[CString]) -> c_int {
     let wanted = arguments.iter().filter_map(|argument| argument.to_str().ok()).find(|word| !word.starts_with('-'));
     let mut failed = 0;
-    for (name, test) in
-        [files::CASES, odd::CASES, bash::CASES, jobs::CASES, web::CASES, hashline::CASES, conformance::CASES]
-            .into_iter()
-            .flatten()
+    for (name, test) in [
+        access::CASES,
+        files::CASES,
+        odd::CASES,
+        bash::CASES,
+        jobs::CASES,
+        web::CASES,
+        hashline::CASES,
+        conformance::CASES,
+    ]
+    .into_iter()
+    .flatten()
     {
         if wanted.is_some_and(|wanted| !name.contains(wanted)) {
             continue;

@@ -38,7 +38,8 @@ pub(super) static SPEC: Spec = Spec {
                   last 2,000 lines or 50 KB; all of it is kept as an artifact.",
     parameters,
     guidelines: &["Use bash for programs: builds, tests, git."],
-    concurrency: Concurrency::Shared,
+    // What it writes, the calls behind it see; what it would write, the calls before it do not.
+    concurrency: Concurrency::Exclusive,
     flags: PLAIN,
     intent: "command",
     offered: always,

@@ -6,8 +6,8 @@ mod range;
 mod source;
 mod window;
 
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
 use serde::Deserialize;
@@ -17,6 +17,7 @@ use sinew::search::{FindOptions, GlobOptions, fuzzy_find, glob};
 use super::settings::EditMode;
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
 use super::{Host, HostOptions, arguments, ls, paths, truncate};
+use crate::files::{open_plain, opened_path};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 pub(crate) use picture::block as picture_block;
 use range::Range;
@@ -69,7 +70,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
     if let Some(id) = given.strip_prefix("artifact://") {
         let id = id.parse().map_err(|_| ToolError::Failed(format!("Invalid artifact id: {id}. Use artifact://<n>")))?;
         let path = host.options.artifacts.find(id).map_err(ToolError::Failed)?;
-        return text(host, call, &path, &given, range, false);
+        let file = open_plain(&path).map_err(|error| ToolError::Failed(format!("Cannot read {given}: {error}")))?;
+        return text(host, call, (&path, file), &given, range, false);
     }
     if let Some(rest) = given.strip_prefix("skill://") {
         let path = host.resources().skill_file(rest).map_err(ToolError::Failed)?;
@@ -149,23 +151,31 @@ fn escaped(path: &str) -> String {
 }
 
 fn file(host: &Host, call: &Call, path: &Path, name: &str, range: Range) -> Outcome {
-    let facts = fs::metadata(path).map_err(|error| ToolError::Failed(format!("Cannot read {name}: {error}")))?;
-    if facts.is_dir() {
-        return ls::list(path, name, range.limit.unwrap_or(500), call);
+    let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot read {name}: {error}"));
+    let access = host.access(&["read"], Some(&call.id), &call.cwd);
+    match open_plain(path) {
+        Ok(file) => {
+            access.check_opened(&file, path).map_err(ToolError::Failed)?;
+            text(host, call, (path, file), name, range, true)
+        }
+        Err(error) if error.kind() == ErrorKind::IsADirectory => {
+            ls::list(path, name, range.limit.unwrap_or(500), call, &access)
+        }
+        Err(error) if error.kind() == ErrorKind::InvalidInput => {
+            Err(ToolError::Failed(format!("{name} is a pipe, a socket or a device: not read")))
+        }
+        Err(error) => Err(failed(error)),
     }
-    if !facts.is_file() {
-        return Err(ToolError::Failed(format!("{name} is a pipe, a socket or a device: not read")));
-    }
-    text(host, call, path, name, range, true)
 }
 
-fn text(host: &Host, call: &Call, path: &Path, name: &str, range: Range, remember: bool) -> Outcome {
+/// Reads a file that is open, by the path that stands beside it.
+fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range: Range, remember: bool) -> Outcome {
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot read {name}: {error}"));
-    let (head, size) = source::head(path).map_err(failed)?;
+    let (head, size) = source::head(&file).map_err(failed)?;
     if let Some(mime_type) = picture::mime_type(&head) {
-        return picture::read(host, path, name, mime_type, size, &call.cancel);
+        return picture::read(host, &file, name, mime_type, size, &call.cancel);
     }
-    let mut source = Source::open(path, &head).map_err(failed)?;
+    let mut source = Source::new(file.try_clone().map_err(failed)?, &head).map_err(failed)?;
     if source.is_binary() {
         let mime_type = source::mime_type(&head);
         return Ok(ToolOutput::text(format!("Binary file: {name} ({}, {mime_type}). Not shown.", paths::size(size))));
@@ -192,13 +202,13 @@ fn text(host: &Host, call: &Call, path: &Path, name: &str, range: Range, remembe
         let whole = start == 1 && window.is_whole();
         let shown = window.lines.iter().map(Vec::as_slice);
         let hash = if notebook { None } else { source.hash() };
-        // Tools that write know the file behind a link.
-        let path = &super::save::behind_links(path).map_err(failed)?;
+        // Tools that write know the file behind links.
+        let path = &opened_path(&file, path).map_err(failed)?;
         // Of text that was converted the bytes on disk are another matter: only the hash speaks for it.
         if source.is_plain() {
             host.seen.showed(path, hash, whole, start, shown);
             if host.options.settings.edit.mode == EditMode::Hashline && !notebook && !range.raw {
-                header = tagged(host, path, &window, size).map_err(failed)?;
+                header = tagged(host, (path, &file), &window, size).map_err(failed)?;
             }
         } else {
             host.seen.showed(path, hash, whole, start, std::iter::empty());
@@ -213,11 +223,18 @@ fn text(host: &Host, call: &Call, path: &Path, name: &str, range: Range, remembe
 
 /// The tag of a file whose lines were shown, which a patch may name from now on. `None`: it cannot be edited by lines,
 /// because it is too large or was changed while it was read.
-fn tagged(host: &Host, path: &Path, window: &Window, size: u64) -> std::io::Result<Option<String>> {
+fn tagged(
+    host: &Host,
+    (path, mut file): (&Path, &File),
+    window: &Window,
+    size: u64,
+) -> std::io::Result<Option<String>> {
     if size > TAGGED {
         return Ok(None);
     }
-    let content = fs::read(path)?;
+    let mut content = Vec::new();
+    file.rewind()?;
+    file.take(TAGGED).read_to_end(&mut content)?;
     let first = window.first - 1;
     let text = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
     let mut lines = super::seen::lines(text).skip(first);

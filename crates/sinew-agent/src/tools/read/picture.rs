@@ -1,6 +1,7 @@
 //! Pictures, made to fit what providers take.
 
-use std::path::Path;
+use std::fs::File;
+use std::io::Read;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -22,7 +23,7 @@ pub(super) fn mime_type(head: &[u8]) -> Option<&'static str> {
 /// The picture for the model, or a text with the reason why not.
 pub(super) fn read(
     host: &Host,
-    path: &Path,
+    file: &File,
     name: &str,
     mime_type: &str,
     size: u64,
@@ -37,7 +38,9 @@ pub(super) fn read(
         let size = paths::size(size);
         return Ok(ToolOutput::text(format!("Image file: {name} ({size}, {mime_type}). Not shown: above 20 MB.")));
     }
-    let bytes = std::fs::read(path).map_err(|error| ToolError::Failed(format!("Cannot read {name}: {error}")))?;
+    let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot read {name}: {error}"));
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes).map_err(failed)?;
     block(&bytes, settings.auto_resize, cancel).map(|(text, block)| ToolOutput {
         content: std::iter::once(Block::text(format!("Read image file {text}"))).chain(block).collect(),
         ..ToolOutput::default()

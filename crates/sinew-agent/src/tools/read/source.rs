@@ -1,12 +1,11 @@
 //! The bytes of a file as text: streamed where they are UTF-8, converted where they are something else.
 
-use std::io::{self, Cursor, Read};
-use std::path::Path;
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::files::open_plain;
 use crate::tools::seen::Hash;
 
 /// Bytes that tell what a file is.
@@ -14,12 +13,12 @@ const HEAD: usize = 8 * 1024;
 /// A file that has to be converted may be this large.
 const CONVERTED: u64 = 64 << 20;
 
-/// The first bytes and the size of a file.
-pub(super) fn head(path: &Path) -> io::Result<(Vec<u8>, u64)> {
-    let file = open_plain(path)?;
+/// The first bytes and the size of a file, which stands at its start again.
+pub(super) fn head(mut file: &File) -> io::Result<(Vec<u8>, u64)> {
     let size = file.metadata()?.len();
     let mut head = Vec::with_capacity(HEAD);
     file.take(HEAD as u64).read_to_end(&mut head)?;
+    file.rewind()?;
     Ok((head, size))
 }
 
@@ -34,9 +33,8 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Opens the file whose first bytes are `head`.
-    pub(super) fn open(path: &Path, head: &[u8]) -> io::Result<Source> {
-        let mut file = open_plain(path)?;
+    /// Reads a file whose first bytes are `head`.
+    pub(super) fn new(mut file: File, head: &[u8]) -> io::Result<Source> {
         let order = match head {
             [0xff, 0xfe, ..] => Some(u16::from_le_bytes as fn([u8; 2]) -> u16),
             [0xfe, 0xff, ..] => Some(u16::from_be_bytes as fn([u8; 2]) -> u16),
