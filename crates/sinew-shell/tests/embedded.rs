@@ -87,6 +87,46 @@ fn words_that_are_assignments_after_expansion_declare() {
     check("umask 022; umask u=rwx,g=,o-r; umask; umask -S; umask q; echo $?", "0076\nu=rwx,g=,o=x\n1\n");
 }
 
+/// Each prints what bash prints and ends as it ends.
+#[test]
+fn what_bash_has_and_the_interpreter_lacks_is_added() {
+    let mut differ = Vec::new();
+    for script in [
+        "read x <<< 'ключ значение'; echo \"$x\"; read -r a b <<< 'é ß'; echo $b $a; printf 'ж\\n' | (read; echo $REPLY)",
+        "x=old; read x <<< $'\\xff\\xfe'; echo ${x:+read}",
+        "exec nosuch; echo no",
+        "exec /nosuch/x; echo no",
+        "(exec true; echo no); echo on; (exec false); echo $?; (exec nosuch; echo no); echo $?",
+        "shopt -s execfail; exec nosuch; echo on",
+        "exec 3>f; echo a >&3; exec 3>&-; cat f; rm f",
+        "(kill -9 $BASHPID; echo no); echo $?; ( echo in; kill -TERM \"$BASHPID\"; echo no ); echo $?",
+        "(kill -0 $BASHPID && echo there); (kill -s HUP ${BASHPID}; echo no) || echo $?",
+        "trap 'echo t' USR1; (trap -p USR1); echo $(trap -p USR1); (trap -p); (trap - USR1; trap -p); trap -p",
+        "declare -i i=5+5; echo $i; declare -i n='2 * 3'; echo $n; f() { local -i k=n+1; echo $k; }; f; declare -i m=; echo $m",
+        "echo {01..03} {1..03} {01..10..3} {-01..02} {003..1} {08..11}x a{00..02}b{1..2} {01..01}",
+        "echo '{01..03}' \"{01..03}\" \\{01..03} ${x:-{01..02}} {01..a} {01}; for i in {09..11}; do echo $i; done",
+        "mkdir -p p/q; CDPATH=p; (cd q | sed s,.*/p,p,); cd q >/dev/null; basename \"$PWD\"; cd /; cd tmp; pwd; rmdir q p 2>/dev/null; :",
+        "mkdir -p d; CDPATH=:/usr; cd d; cd ..; cd bin && cd - >/dev/null; cd ./d; basename \"$PWD\"; rmdir ../d",
+        "printf '%(%Y-%m-%d)T\\n' 0; printf '%(%H:%M)T|%s\\n' 3600 x 7200 y; printf -v d '%(%F)T' 86400; echo $d",
+        "printf '%s %(%j)T %% %d\\n' a 86400 7; printf '[%10(%S)T]\\n' 5; [ \"$(printf '%(%s)T' -1)\" -gt 1000000000 ] && echo now",
+        "umask 022; umask a=u; echo $?; umask; umask g=w,o=; umask -S; umask a+w; umask",
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let script = format!("exec 2>/dev/null\n{script}");
+        let mut bash = std::process::Command::new("bash");
+        bash.args(["--noprofile", "--norc", "-c", &script]).env_clear().envs(support::env()).current_dir(dir.path());
+        let expect = bash.stdin(std::process::Stdio::null()).output().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let run = RunOptions { cwd: Some(dir.path().into()), ..command(script.clone()) };
+        let (result, text) = once(Engine::Brush, &run, &Cancel::never());
+        let expect = (String::from_utf8_lossy(&expect.stdout).into_owned(), expect.status.code());
+        if (&text, result.exit_code) != (&expect.0, expect.1) {
+            differ.push(format!("{script}\n  bash: {expect:?}\n  here: {:?}", (text, result.exit_code)));
+        }
+    }
+    assert!(differ.is_empty(), "{}", differ.join("\n"));
+}
+
 #[test]
 fn faults_that_bash_survives_end_no_script() {
     check("eval 'echo >'; echo $?; readonly v=1; echo 2 | read v; echo $? $v", "2\n1 1\n");

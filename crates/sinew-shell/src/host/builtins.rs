@@ -1,6 +1,7 @@
 //! Builtins of the embedded interpreter that answer otherwise than bash's, done again.
 
 mod declare;
+mod printf;
 mod trap;
 mod umask;
 
@@ -36,11 +37,12 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
     builtins.insert("logout".into(), simple_builtin::<Logout, Plain>());
     builtins.insert("trap".into(), simple_builtin::<trap::Trap, Plain>().special());
     builtins.insert("umask".into(), simple_builtin::<umask::Umask, Plain>());
-    let ours: [(&str, CommandExecuteFunc<Plain>); 15] = [
+    let ours: [(&str, CommandExecuteFunc<Plain>); 16] = [
         ("cd", cd),
         ("[", test),
         ("test", test),
-        ("printf", printf),
+        ("exec", exec),
+        ("printf", formatted),
         ("break", leave),
         ("continue", leave),
         ("declare", declaration),
@@ -76,8 +78,23 @@ pub(super) fn hidden(shell: &mut Shell) {
     }
 }
 
-/// `cd ""` stays where it is.
-fn cd(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+/// `cd ""` stays where it is, and `CDPATH` is searched.
+fn cd(context: ExecutionContext<'_, Plain>, mut args: Vec<CommandArg>) -> Running<'_> {
+    if let Some(CommandArg::String(word)) = args.last()
+        && args.len() > 1
+        && !word.is_empty()
+        && !word.starts_with(['/', '-'])
+        && !matches!(word.split('/').next(), Some("." | ".."))
+        && let Some(places) = context.shell.env_str("CDPATH").filter(|places| !places.is_empty())
+    {
+        let found = places.split(':').find(|place| context.shell.absolute_path(place).join(word).is_dir());
+        if let Some(place) = found.filter(|place| !place.is_empty()) {
+            let target = context.shell.absolute_path(place).join(word);
+            let _ = writeln!(context.stdout(), "{}", target.display());
+            let at = args.len() - 1;
+            args[at] = CommandArg::String(target.to_string_lossy().into_owned());
+        }
+    }
     match args.get(1) {
         Some(CommandArg::String(dir)) if dir.is_empty() && args.len() == 2 => {
             Box::pin(ready(Ok(ExecutionResult::success())))
@@ -104,25 +121,28 @@ fn test(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
     }
 }
 
-/// A format that takes no argument is printed once; theirs would use it again for ever.
-fn printf(context: ExecutionContext<'_, Plain>, mut args: Vec<CommandArg>) -> Running<'_> {
-    // They take the name of the variable only as a word of its own.
-    let joined = args.get(1).map(CommandArg::to_string);
-    if let Some(name) = joined.as_deref().and_then(|word| word.strip_prefix("-v")).filter(|name| !name.is_empty()) {
-        args.splice(1..2, [CommandArg::String("-v".into()), CommandArg::String(name.into())]);
-    }
-    let words: Vec<String> = args.iter().map(CommandArg::to_string).collect();
-    let mut format = 1;
-    while let Some(word) = words.get(format).filter(|word| word.starts_with('-')) {
-        format += if word == "-v" { 2 } else { 1 };
-        if word == "--" {
-            break;
+fn formatted(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    theirs(context, printf::prepare(args))
+}
+
+/// The shell ends also where the program cannot be run, and so does a subshell, which theirs goes on with.
+fn exec(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
+    let runs = args.iter().skip(1).map(CommandArg::to_string).find(|word| !word.starts_with('-'));
+    let stays = runs.is_none() || (!context.shell.is_subshell() && context.shell.options().exit_on_exec_fail);
+    let mut errors = context.stderr();
+    Box::pin(async move {
+        let mut result = match theirs(context, args).await {
+            Err(cause) if runs.is_some() => {
+                let _ = writeln!(errors, "bash: exec: {cause}");
+                ExecutionResult::new(if cause.as_io_error().is_some() { 126 } else { 127 })
+            }
+            result => result?,
+        };
+        if !stays {
+            result.next_control_flow = ExecutionControlFlow::ExitShell;
         }
-    }
-    if words.get(format).is_some_and(|word| !word.replace("%%", "").contains('%')) {
-        args.truncate(format + 1);
-    }
-    theirs(context, args)
+        Ok(result)
+    })
 }
 
 /// A count of loops that is no number ends the shell.
@@ -157,11 +177,27 @@ fn eval(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
     })
 }
 
-/// A variable that cannot be set is a failure of the command and not the end of the script.
+/// A variable that cannot be set is a failure of the command and not the end of the script; what was read is UTF-8.
 fn read(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
     let mut errors = context.stderr();
+    let mut names: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
+    names.retain(|word| brush_core::env::valid_variable_name(word));
+    names.push("REPLY".into());
     Box::pin(async move {
-        match theirs(context, args).await {
+        let ExecutionContext { shell, command_name, params } = context;
+        let result = theirs(ExecutionContext { shell: &mut *shell, command_name, params }, args).await;
+        for name in names {
+            let text = shell.env_str(&name).and_then(|value| from_bytes(&value));
+            if let Some(text) = text
+                && let Some((_, variable)) = shell.env_mut().get_mut(&name)
+                && !variable.value().is_array()
+            {
+                let value = brush_core::variables::ShellValueLiteral::Scalar(text);
+                // One that is read-only was not read either.
+                let _ = variable.assign(value, false);
+            }
+        }
+        match result {
             Err(cause) if cause.as_io_error().is_none() => {
                 let _ = writeln!(errors, "bash: {cause}");
                 Ok(ExecutionResult::new(1))
@@ -169,6 +205,12 @@ fn read(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
             result => result,
         }
     })
+}
+
+/// The text of bytes that were taken for one character each.
+fn from_bytes(text: &str) -> Option<String> {
+    let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
+    bytes.filter(|bytes| !bytes.is_ascii()).and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
 /// `unset -n` removes references, which theirs cannot.
@@ -224,6 +266,9 @@ impl SimpleCommand for Kill {
         };
         let mut result = ExecutionResult::success();
         for arg in rest {
+            if arg == late::SELF {
+                return Ok(ended_by(signal));
+            }
             let target = match arg.starts_with('%') {
                 true => context.shell.jobs_mut().resolve_job_spec(arg).and_then(|job| job.representative_pid()),
                 false => arg.parse().ok(),
@@ -240,6 +285,16 @@ impl SimpleCommand for Kill {
         }
         Ok(result)
     }
+}
+
+/// How a subshell ends that a signal kills.
+fn ended_by(signal: i32) -> ExecutionResult {
+    if matches!(signal, 0 | libc::SIGCHLD | libc::SIGCONT | libc::SIGURG | libc::SIGWINCH) {
+        return ExecutionResult::success();
+    }
+    let mut result = ExecutionResult::new(128 + u8::try_from(signal).unwrap_or(0));
+    result.next_control_flow = ExecutionControlFlow::ExitShell;
+    result
 }
 
 impl SimpleCommand for Shift {

@@ -5,6 +5,7 @@
 //! target of the reference in its place and runs the result. A subshell that sets traps stands there as a
 //! call of [`SUBSHELL`] in a subshell: what it inherits of them is gone at its begin, and its own run at its end.
 
+mod ranges;
 mod replace;
 
 use std::collections::HashMap;
@@ -25,6 +26,9 @@ pub(super) const COMMAND: &str = "__sinew_command";
 /// The builtin that runs the list of a subshell.
 pub(super) const SUBSHELL: &str = "__sinew_subshell";
 
+/// What a subshell's `kill` calls the subshell itself, which is no process.
+pub(super) const SELF: &str = "__sinew_self";
+
 /// How many references may stand in a row.
 const CHAIN: usize = 8;
 
@@ -44,7 +48,9 @@ pub(super) async fn run_string(
     parameters: &brush_core::ExecutionParameters,
 ) -> Result<ExecutionResult, Error> {
     collect(text);
-    let needed = !parts().names.is_empty() || (text.contains("trap") && text.contains('('));
+    let needed = !parts().names.is_empty()
+        || (text.contains('(') && (text.contains("trap") || text.contains("BASHPID")))
+        || ranges::mentioned(text);
     if needed && let Ok(mut program) = shell.parse_string(text) {
         super::builtins::hidden(shell);
         for list in &mut program.complete_commands {
@@ -167,6 +173,7 @@ fn prepare(list: &mut CompoundList) {
         });
         for command in std::iter::once(&mut item.0.first).chain(more).flat_map(|pipeline| &mut pipeline.seq) {
             inner(command);
+            write_out_ranges(command);
             let names = parts().names.clone();
             if replace::mentions(command, &names) {
                 let whole = std::mem::replace(command, Command::Simple(call(COMMAND, 0)));
@@ -187,7 +194,9 @@ fn inner(command: &mut Command) {
         CompoundCommand::BraceGroup(group) => prepare(&mut group.list),
         CompoundCommand::Subshell(sub) => {
             prepare(&mut sub.list);
-            if sub.list.to_string().contains("trap ") {
+            name_itself(&mut sub.list);
+            // One that only lists traps lists those of its parent.
+            if sub.list.to_string().split("trap ").skip(1).any(|after| !after.starts_with("-p")) {
                 let whole = std::mem::replace(&mut sub.list, CompoundList(Vec::new()));
                 sub.list = list_of(Command::Simple(call(SUBSHELL, keep(whole))));
             }
@@ -210,6 +219,41 @@ fn inner(command: &mut Command) {
             prepare(&mut clause.1.list);
         }
         CompoundCommand::Arithmetic(_) | CompoundCommand::Coprocess(_) => {}
+    }
+}
+
+/// The words of a simple command, and those of a `for`, with their ranges written out.
+fn write_out_ranges(command: &mut Command) {
+    match command {
+        Command::Simple(simple) => {
+            let suffix = simple.suffix.iter_mut().flat_map(|suffix| &mut suffix.0);
+            for item in suffix {
+                if let CommandPrefixOrSuffixItem::Word(word) = item {
+                    word.value = ranges::written_out(&word.value);
+                }
+            }
+        }
+        Command::Compound(CompoundCommand::ForClause(clause), _) => {
+            clause.values.iter_mut().flatten().for_each(|word| word.value = ranges::written_out(&word.value));
+        }
+        _ => {}
+    }
+}
+
+/// The commands of a subshell that kill it.
+fn name_itself(list: &mut CompoundList) {
+    for command in list.0.iter_mut().flat_map(|item| &mut item.0.first.seq) {
+        let Command::Simple(simple) = command else { continue };
+        if simple.word_or_name.as_ref().is_none_or(|word| word.value != "kill") {
+            continue;
+        }
+        for item in simple.suffix.iter_mut().flat_map(|suffix| &mut suffix.0) {
+            if let CommandPrefixOrSuffixItem::Word(word) = item
+                && matches!(word.value.trim_matches('"'), "$BASHPID" | "${BASHPID}")
+            {
+                word.value = SELF.to_string();
+            }
+        }
     }
 }
 

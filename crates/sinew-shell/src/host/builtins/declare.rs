@@ -19,6 +19,7 @@ pub(super) async fn prepare(
         return args;
     }
     let arrays = flags.iter().any(|word| word.starts_with('-') && word.contains(['a', 'A']));
+    let integers = flags.iter().any(|word| word.starts_with('-') && word.contains('i'));
     let mut done = Vec::with_capacity(args.len());
     for (at, arg) in args.into_iter().enumerate() {
         let arg = match arg {
@@ -29,7 +30,17 @@ pub(super) async fn prepare(
             other => other,
         };
         done.push(match arg {
-            CommandArg::Assignment(assignment) => CommandArg::Assignment(appended(context, assignment).await),
+            CommandArg::Assignment(assignment) => {
+                let mut assignment = appended(context, assignment).await;
+                if integers && let AssignmentValue::Scalar(word) = &mut assignment.value {
+                    let params = context.params.clone();
+                    let expression = format!("$(({}))", word.value);
+                    if let Ok(number) = context.shell.basic_expand_string(&params, &expression).await {
+                        word.value = number;
+                    }
+                }
+                CommandArg::Assignment(assignment)
+            }
             other => other,
         });
     }

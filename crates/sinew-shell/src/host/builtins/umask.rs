@@ -94,9 +94,6 @@ fn parse(mode: &str, mask: u32) -> Option<u32> {
                 'r' => 0o444,
                 'w' => 0o222,
                 'x' => 0o111,
-                'u' => (before >> 6 & 7) * 0o111,
-                'g' => (before >> 3 & 7) * 0o111,
-                'o' => (before & 7) * 0o111,
                 _ => return None,
             };
         }
