@@ -1,21 +1,59 @@
-//! How a call is ended from JavaScript: by a signal, by a time limit.
+//! How a call is ended from JavaScript: by a signal, by a time limit, by the end of its thread.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use napi_derive::napi;
 use sinew::base::{Cancel, Canceller};
 
-/// The native end of an `AbortSignal`: the TypeScript side calls `abort()` when the signal fires.
+use crate::stream::Flow;
+
+thread_local! {
+    static CALLS: RefCell<Calls> = RefCell::new(Calls::new());
+}
+
+/// What ends the calls of one JavaScript thread. It is dropped with the thread, whatever the host does with the objects that
+/// are left there: nobody waits any more.
+struct Calls {
+    next: u64,
+    open: HashMap<u64, (Canceller, Arc<Flow>)>,
+    /// For calls that have no [`Abort`].
+    plain: (Canceller, Cancel),
+}
+
+impl Calls {
+    fn new() -> Calls {
+        Calls { next: 0, open: HashMap::new(), plain: Canceller::new() }
+    }
+}
+
+impl Drop for Calls {
+    fn drop(&mut self) {
+        self.plain.0.cancel();
+        for (canceller, flow) in self.open.values() {
+            canceller.cancel();
+            flow.close();
+        }
+    }
+}
+
+/// The native end of an `AbortSignal` and of a callback: the TypeScript side calls `abort()` when the signal fires.
 #[napi]
 pub struct Abort {
+    number: u64,
     canceller: Canceller,
     cancel: Cancel,
+    flow: Arc<Flow>,
 }
 
 impl Drop for Abort {
     fn drop(&mut self) {
-        // JavaScript holds the one of every call that runs, so this is the end of its thread: nobody waits any more.
+        // JavaScript holds the one of every call that runs, so nobody waits any more.
         self.canceller.cancel();
+        // At the end of the thread the list may be gone; it has ended the calls then.
+        let _ = CALLS.try_with(|calls| calls.borrow_mut().open.remove(&self.number));
     }
 }
 
@@ -25,19 +63,47 @@ impl Abort {
     #[napi(constructor)]
     pub fn new() -> Abort {
         let (canceller, cancel) = Canceller::new();
-        Abort { canceller, cancel }
+        let flow = Arc::<Flow>::default();
+        let number = CALLS.with(|calls| {
+            let mut calls = calls.borrow_mut();
+            calls.next += 1;
+            let number = calls.next;
+            calls.open.insert(number, (canceller.clone(), Arc::clone(&flow)));
+            number
+        });
+        Abort { number, canceller, cancel, flow }
     }
 
     /// Ends the call that was given this object.
     #[napi]
     pub fn abort(&self) {
         self.canceller.cancel();
+        self.flow.wake();
+    }
+
+    /// Holds back what goes to the callback of the call: it has returned a promise.
+    #[napi]
+    pub fn hold(&self) {
+        self.flow.hold(true);
+    }
+
+    /// Lets it go on: the promise is settled.
+    #[napi]
+    pub fn release(&self) {
+        self.flow.hold(false);
+    }
+
+    pub(crate) fn flow(&self) -> Arc<Flow> {
+        Arc::clone(&self.flow)
     }
 }
 
-/// What may stop a call: an [`Abort`], a time limit in milliseconds, both, neither.
+/// What may stop a call: an [`Abort`], a time limit in milliseconds, both, and the end of this thread.
 pub(crate) fn cancel(abort: Option<&Abort>, timeout_ms: Option<u32>) -> Cancel {
-    let cancel = abort.map_or_else(Cancel::never, |abort| abort.cancel.clone());
+    let cancel = match abort {
+        Some(abort) => abort.cancel.clone(),
+        None => CALLS.try_with(|calls| calls.borrow().plain.1.clone()).unwrap_or_default(),
+    };
     match timeout_ms {
         Some(ms) => cancel.with_timeout(Duration::from_millis(ms.into())),
         None => cancel,

@@ -52,17 +52,26 @@ pub(crate) fn grep<'env>(
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
     let cancel = abort::cancel(abort, options.timeout_ms);
-    let mut stream = on_match.map(|callback| Stream::<Rows, Columns>::new(&callback, Columns::from)).transpose()?;
+    let mut stream =
+        on_match.map(|callback| Stream::<Rows, Columns>::new(&callback, abort, &cancel, Columns::from)).transpose()?;
     let options = options.into_core();
     let work = move || {
+        let mut refused = false;
         let mut send = |rows: &Rows| match &stream {
-            Some(stream) if !stream.send(rows.clone()) => ControlFlow::Break(()),
+            Some(stream) if !stream.send(rows.clone()) => {
+                refused = true;
+                ControlFlow::Break(())
+            }
             _ => ControlFlow::Continue(()),
         };
         let on_match: Option<OnMatch<'_>> = if stream.is_some() { Some(&mut send) } else { None };
         let result = search::grep(&options, &handle().cache, &handle().pool, &cancel, on_match);
         if let Some(stream) = &mut stream {
             stream.finish();
+        }
+        if refused {
+            // The call was ended while a promise of the callback was awaited.
+            cancel.check()?;
         }
         result
     };

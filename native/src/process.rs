@@ -1,6 +1,5 @@
 //! The mouth of processes.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use napi::Env;
@@ -59,15 +58,15 @@ impl From<process::Termination> for Termination {
     }
 }
 
-/// A handle that stays with its process.
+/// A handle that stays with its process. It holds nothing of the system between calls.
 #[napi]
 pub(crate) struct ProcessHandle {
-    process: Arc<Process>,
+    process: Process,
 }
 
 impl From<Process> for ProcessHandle {
     fn from(process: Process) -> ProcessHandle {
-        ProcessHandle { process: Arc::new(process) }
+        ProcessHandle { process }
     }
 }
 
@@ -106,7 +105,7 @@ impl ProcessHandle {
     /// Ends it and all that descends from it.
     #[napi(ts_return_type = "Promise<Termination>")]
     pub fn terminate<'env>(&self, env: &'env Env, options: TerminateRequest) -> napi::Result<Object<'env>> {
-        let (process, options) = (Arc::clone(&self.process), options.into_core());
+        let (process, options) = (self.process, options.into_core());
         task::alone(env, "terminate", move || Ok(process.terminate(&options)), Termination::from)
     }
 
@@ -118,7 +117,7 @@ impl ProcessHandle {
         timeout_ms: Option<u32>,
         abort: Option<&Abort>,
     ) -> napi::Result<Object<'env>> {
-        let (process, cancel) = (Arc::clone(&self.process), abort::cancel(abort, timeout_ms));
+        let (process, cancel) = (self.process, abort::cancel(abort, timeout_ms));
         task::alone(env, "waitForExit", move || Ok(process.wait_for_exit(&cancel)?), |()| ())
     }
 }

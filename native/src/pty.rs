@@ -92,10 +92,12 @@ impl PtyHandle {
         on_chunk: Option<Function<'env, String, Unknown<'static>>>,
         abort: Option<&Abort>,
     ) -> napi::Result<Object<'env>> {
-        let stream = on_chunk.map(|callback| Stream::<String, String>::new(&callback, |text| text)).transpose()?;
+        let (options, cancel) = options.into_core(abort);
+        let stream = on_chunk
+            .map(|callback| Stream::<String, String>::new(&callback, abort, &cancel, |text| text))
+            .transpose()?;
         let stream = Arc::new(stream);
         let last = Arc::clone(&stream);
-        let (options, cancel) = options.into_core(abort);
         let on_chunk = move |text| match &*stream {
             Some(stream) if !stream.send(text) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Function, Object};
 use napi::{Env, Unknown};
 use napi_derive::napi;
-use sinew::base::Result;
+use sinew::base::{Cancel, Result};
 use sinew::shell::{self, RunResult};
 
 use crate::abort::Abort;
@@ -18,9 +18,12 @@ use crate::task;
 fn streamed<'env>(
     env: &'env Env,
     on_chunk: Option<Function<'env, String, Unknown<'static>>>,
+    abort: Option<&Abort>,
+    cancel: &Cancel,
     work: impl FnOnce(shell::OnChunk<'_>) -> Result<RunResult> + Send + 'static,
 ) -> napi::Result<Object<'env>> {
-    let mut stream = on_chunk.map(|callback| Stream::<String, String>::new(&callback, |text| text)).transpose()?;
+    let mut stream =
+        on_chunk.map(|callback| Stream::<String, String>::new(&callback, abort, cancel, |text| text)).transpose()?;
     let work = move || {
         let result = work(&mut |text| match &stream {
             Some(stream) if !stream.send(text) => ControlFlow::Break(()),
@@ -45,7 +48,10 @@ pub(crate) fn execute_shell<'env>(
 ) -> napi::Result<Object<'env>> {
     let (companion, options) = setup.into_core();
     let (run, cancel) = run.into_core(abort);
-    streamed(env, on_chunk, move |on_chunk| shell::execute_shell(&companion, &options, &run, &cancel, on_chunk))
+    let ends = cancel.clone();
+    streamed(env, on_chunk, abort, &ends, move |on_chunk| {
+        shell::execute_shell(&companion, &options, &run, &cancel, on_chunk)
+    })
 }
 
 /// A shell that lives on from command to command.
@@ -75,7 +81,8 @@ impl ShellHandle {
         let (run, cancel) = run.into_core(abort);
         let shell = Arc::clone(&self.shell);
         let place = task::now(env, "shell", || shell.line_up())?;
-        streamed(env, on_chunk, move |on_chunk| shell.run_at(&place, &run, &cancel, on_chunk))
+        let ends = cancel.clone();
+        streamed(env, on_chunk, abort, &ends, move |on_chunk| shell.run_at(&place, &run, &cancel, on_chunk))
     }
 
     /// Stops the running command.

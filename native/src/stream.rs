@@ -1,29 +1,87 @@
 //! Callbacks from other threads: in order, bounded, all delivered before the promise settles.
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
 
 use napi::bindgen_prelude::{Function, JsValuesTupleIntoVec};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Status, Unknown};
+use sinew::base::Cancel;
+
+use crate::abort::Abort;
 
 /// How many values may wait for the JavaScript thread before the producer does.
 const QUEUE: usize = 64;
 
-type Queue<T, J> = ThreadsafeFunction<Item<T>, Unknown<'static>, J, Status, false, false, QUEUE>;
+type Queue<T, J> = ThreadsafeFunction<Item<T>, Unknown<'static>, J, Status, false>;
 
 /// A JavaScript callback that takes one `J`, called from any thread with a `T`.
 pub(crate) struct Stream<T: 'static, J: 'static + JsValuesTupleIntoVec> {
     queue: Option<Queue<T, J>>,
     flow: Arc<Flow>,
+    cancel: Cancel,
 }
 
-/// Counts what is on its way; an item counts itself out when it is dropped, delivered or not.
+/// What is on its way to a callback, and whether it may go on.
 #[derive(Default)]
-struct Flow {
-    waiting: Mutex<usize>,
-    empty: Condvar,
+pub(crate) struct Flow {
+    state: Mutex<State>,
+    changed: Condvar,
 }
 
+#[derive(Default)]
+struct State {
+    /// Values that JavaScript was not given yet.
+    waiting: usize,
+    /// The callback has returned a promise that is not settled.
+    held: bool,
+    /// The JavaScript thread is gone.
+    closed: bool,
+}
+
+impl Flow {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Holds values back, or lets them go on.
+    pub(crate) fn hold(&self, held: bool) {
+        self.change(|state| state.held = held);
+    }
+
+    /// Lets nothing more through: the JavaScript thread has ended.
+    pub(crate) fn close(&self) {
+        self.change(|state| state.closed = true);
+    }
+
+    /// Lets who waits look again whether the call was ended.
+    pub(crate) fn wake(&self) {
+        self.change(|_| ());
+    }
+
+    /// Waits until `ready` says so or the JavaScript thread is gone, and for no promise longer than `cancel` allows.
+    fn wait(&self, cancel: &Cancel, ready: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        while !state.closed && !ready(&state) && !(state.held && cancel.is_cancelled()) {
+            let deadline = cancel.deadline().filter(|_| state.held);
+            state = match deadline {
+                Some(at) => {
+                    let left = at.saturating_duration_since(Instant::now());
+                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+        state
+    }
+}
+
+/// A value counts itself out when it is dropped, delivered or not.
 struct Item<T> {
     value: Option<T>,
     flow: Arc<Flow>,
@@ -31,54 +89,77 @@ struct Item<T> {
 
 impl<T> Drop for Item<T> {
     fn drop(&mut self) {
-        let mut waiting = self.flow.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        *waiting -= 1;
-        if *waiting == 0 {
-            self.flow.empty.notify_all();
-        }
+        self.flow.change(|state| state.waiting -= 1);
+    }
+}
+
+/// Goes with the callback: when the JavaScript thread ends, what still waits for it is not dropped, but this is.
+struct Closer(Arc<Flow>);
+
+impl Drop for Closer {
+    fn drop(&mut self) {
+        self.0.close();
     }
 }
 
 impl<T: Send + 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
     /// `translate` runs on the JavaScript thread. The callback itself must not throw: the TypeScript side wraps
-    /// the user's in one that keeps the error and aborts the call.
-    pub(crate) fn new(callback: &Function<'_, J, Unknown<'static>>, translate: fn(T) -> J) -> napi::Result<Self> {
-        let queue = callback
-            .build_threadsafe_function::<Item<T>>()
-            .callee_handled::<false>()
-            .max_queue_size::<QUEUE>()
-            .build_callback(move |mut context| match context.value.value.take() {
-                Some(value) => Ok(translate(value)),
-                None => Err(napi::Error::from_reason("a value is delivered once")),
-            })?;
-        Ok(Stream { queue: Some(queue), flow: Arc::default() })
+    /// the user's in one that keeps the error, tells `abort` of promises that it returns, and ends the call. `cancel` is
+    /// what ends the call.
+    pub(crate) fn new(
+        callback: &Function<'_, J, Unknown<'static>>,
+        abort: Option<&Abort>,
+        cancel: &Cancel,
+        translate: fn(T) -> J,
+    ) -> napi::Result<Self> {
+        let flow = abort.map_or_else(Arc::default, Abort::flow);
+        let closer = Closer(Arc::clone(&flow));
+        let queue = callback.build_threadsafe_function::<Item<T>>().callee_handled::<false>().build_callback(
+            move |mut context| {
+                let _ = &closer;
+                match context.value.value.take() {
+                    Some(value) => Ok(translate(value)),
+                    None => Err(napi::Error::from_reason("a value is delivered once")),
+                }
+            },
+        )?;
+        Ok(Stream { queue: Some(queue), flow, cancel: cancel.clone() })
     }
 
-    /// Hands a value over; blocks while the queue is full. False when JavaScript is gone.
+    /// Hands a value over; blocks while too many wait, and while a promise of the callback is awaited. False when
+    /// JavaScript is gone, or the call was ended meanwhile.
     pub(crate) fn send(&self, value: T) -> bool {
         let Some(queue) = &self.queue else { return false };
-        *self.flow.waiting.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        let mut state = self.flow.wait(&self.cancel, |state| !state.held && state.waiting < QUEUE);
+        if state.closed || state.held {
+            return false;
+        }
+        state.waiting += 1;
+        drop(state);
         let item = Item { value: Some(value), flow: Arc::clone(&self.flow) };
-        queue.call(item, ThreadsafeFunctionCallMode::Blocking) == Status::Ok
+        queue.call(item, ThreadsafeFunctionCallMode::NonBlocking) == Status::Ok
     }
 
     /// Waits until every value sent was handed to the callback, then lets go of it, so that it no longer keeps
-    /// the event loop alive. Dropping does the same.
+    /// the event loop alive. Dropping does the same. The TypeScript side waits for the promise of the last one.
     pub(crate) fn finish(&mut self) {
-        let mut waiting = self.flow.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        while *waiting > 0 {
-            waiting = self.flow.empty.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-        }
-        drop(waiting);
+        self.settle();
         self.queue = None;
+    }
+}
+
+impl<T: 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
+    fn settle(&self) {
+        // Values go on to JavaScript whatever is awaited there.
+        let mut state = self.flow.lock();
+        while state.waiting > 0 && !state.closed {
+            state = self.flow.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+        }
     }
 }
 
 impl<T: 'static, J: 'static + JsValuesTupleIntoVec> Drop for Stream<T, J> {
     fn drop(&mut self) {
-        let mut waiting = self.flow.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        while *waiting > 0 {
-            waiting = self.flow.empty.wait(waiting).unwrap_or_else(PoisonError::into_inner);
-        }
+        self.settle();
     }
 }

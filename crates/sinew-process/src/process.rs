@@ -44,60 +44,59 @@ pub struct Termination {
     pub survivors: Vec<u32>,
 }
 
-/// One process, and never another one that gets its number later. It holds one descriptor.
-#[derive(Debug)]
+/// One process, and never another one that gets its number later: it is known by its number and the time of its start.
+/// It holds nothing of the system between calls.
+#[derive(Debug, Clone, Copy)]
 pub struct Process {
-    handle: Handle,
+    entry: Entry,
 }
 
 impl Process {
     /// The process that has this number now, if one runs.
     #[must_use]
     pub fn from_pid(pid: u32) -> Option<Process> {
-        let entry = sys::entry(pid).filter(|entry| entry.alive)?;
-        Process::open(&entry)
-    }
-
-    fn open(entry: &Entry) -> Option<Process> {
-        Handle::open(entry).map(|handle| Process { handle })
+        sys::entry(pid).filter(|entry| entry.alive).map(|entry| Process { entry })
     }
 
     /// Its number.
     #[must_use]
     pub fn pid(&self) -> u32 {
-        self.handle.entry().pid
+        self.entry.pid
     }
 
     /// The number of its parent now; `None` once it is over.
     #[must_use]
     pub fn ppid(&self) -> Option<u32> {
-        let now = sys::entry(self.pid())?;
-        (now.alive && now.same(self.handle.entry())).then_some(now.ppid)
+        sys::current(&self.entry).map(|now| now.ppid)
     }
 
     /// Its living children, in the order of their numbers; none once it is over.
     #[must_use]
     pub fn children(&self) -> Vec<Process> {
-        let table = sys::table();
         if self.status() == Status::Exited {
             return Vec::new();
         }
-        let own = self.handle.entry();
-        let of_ours = |entry: &&Entry| entry.ppid == own.pid && entry.alive && entry.start >= own.start;
-        let mut children: Vec<Process> = table.iter().filter(of_ours).filter_map(Process::open).collect();
+        let table = sys::table();
+        // Its number may belong to another one by now.
+        if self.status() == Status::Exited {
+            return Vec::new();
+        }
+        let own = &self.entry;
+        let of_ours = |entry: &Entry| entry.ppid == own.pid && entry.alive && entry.start >= own.start;
+        let mut children: Vec<Process> = table.into_iter().filter(of_ours).map(|entry| Process { entry }).collect();
         children.sort_by_key(Process::pid);
         children
     }
 
-    /// Whether it runs. One system call.
+    /// Whether it runs.
     #[must_use]
     pub fn status(&self) -> Status {
-        if self.handle.is_over() { Status::Exited } else { Status::Running }
+        if sys::current(&self.entry).is_some() { Status::Running } else { Status::Exited }
     }
 
     /// Sends it `signal`; 0 only asks. False when it is over, may not be signalled or the signal is unknown.
     pub fn signal(&self, signal: i32) -> bool {
-        self.handle.signal(signal)
+        sys::signal(&self.entry, signal)
     }
 
     /// Ends it and all that descends from it: `SIGTERM`, after `graceful` `SIGKILL` for those that are left and
@@ -110,9 +109,9 @@ impl Process {
         // A time beyond what the clock can hold is no limit.
         let end = started.checked_add(options.timeout);
         let mut targets = Targets::default();
-        targets.add(tree::tree(self.handle.entry()));
+        targets.add(tree::tree(&self.entry));
         if options.group && !targets.all.is_empty() {
-            targets.add(group_of(self.handle.entry()));
+            targets.add(group_of(&self.entry));
         }
         if !options.graceful.is_zero() {
             targets.signal(sys::SIGTERM);
@@ -121,7 +120,7 @@ impl Process {
         }
         if options.graceful < options.timeout {
             // Stopped first, so that nothing is born between the look and the kill.
-            let left: Vec<Entry> = targets.running().map(|target| *target.process.handle.entry()).collect();
+            let left: Vec<Entry> = targets.running().map(|target| *target.handle.entry()).collect();
             for entry in &left {
                 targets.add(tree::frozen(entry));
             }
@@ -136,12 +135,15 @@ impl Process {
     /// # Errors
     /// [`Aborted`] when `cancel` ends the wait first.
     pub fn wait_for_exit(&self, cancel: &Cancel) -> Result<(), Aborted> {
-        sys::wait_until(&self.handle, cancel)
+        match Handle::open(&self.entry) {
+            Some(handle) => sys::wait_until(&handle, cancel),
+            None => Ok(()),
+        }
     }
 }
 
 struct Target {
-    process: Process,
+    handle: Handle,
     signalled: bool,
 }
 
@@ -157,9 +159,9 @@ struct Targets {
 impl Targets {
     fn add(&mut self, entries: Vec<Entry>) {
         for entry in entries {
-            let known = self.all.iter().any(|target| target.process.handle.entry().same(&entry));
+            let known = self.all.iter().any(|target| target.handle.entry().same(&entry));
             if !known && entry.pid != std::process::id() {
-                self.all.extend(Process::open(&entry).map(|process| Target { process, signalled: false }));
+                self.all.extend(Handle::open(&entry).map(|handle| Target { handle, signalled: false }));
             }
         }
     }
@@ -167,13 +169,13 @@ impl Targets {
     /// Children come after their parents in the list, so they get it first.
     fn signal(&mut self, signal: i32) {
         for target in self.all.iter_mut().rev() {
-            target.signalled |= target.process.signal(signal);
+            target.signalled |= target.handle.signal(signal);
         }
     }
 
     fn wait(&self, until: Option<Instant>) {
         loop {
-            let running: Vec<&Handle> = self.running().map(|target| &target.process.handle).collect();
+            let running: Vec<&Handle> = self.running().map(|target| &target.handle).collect();
             if running.is_empty() || until.is_some_and(|until| Instant::now() >= until) {
                 return;
             }
@@ -182,14 +184,14 @@ impl Targets {
     }
 
     fn running(&self) -> impl Iterator<Item = &Target> {
-        self.all.iter().filter(|target| !target.process.handle.is_over())
+        self.all.iter().filter(|target| !target.handle.is_over())
     }
 
     fn report(&self) -> Termination {
         Termination {
             signalled: self.all.iter().filter(|target| target.signalled).count(),
-            exited: self.all.iter().filter(|target| target.process.handle.is_over()).count(),
-            survivors: self.running().map(|target| target.process.pid()).collect(),
+            exited: self.all.iter().filter(|target| target.handle.is_over()).count(),
+            survivors: self.running().map(|target| target.handle.entry().pid).collect(),
         }
     }
 }

@@ -1,5 +1,6 @@
 /**
- * How a call crosses: an `AbortSignal` becomes a native `Abort`, a callback that throws ends the call.
+ * How a call crosses: an `AbortSignal` becomes a native `Abort`, a callback that throws or rejects ends the call, and an
+ * error says where the call was made.
  * @module
  */
 import { native } from "./loader.js";
@@ -14,37 +15,68 @@ export interface CallOptions {
 }
 
 /** The rejection of a call whose signal was aborted before it began. */
-function abortedBefore(signal: AbortSignal): Error {
+function aborted(signal: AbortSignal): Error {
   const error = new Error("Aborted: Signal", { cause: signal.reason });
   error.name = "AbortError";
   return Object.assign(error, { code: "ABORT_ERR" });
 }
 
-/** The calls that run under each signal. One listener serves them all: Node warns of more than ten on a target. */
-const running = new WeakMap<AbortSignal, Set<Abort>>();
-
-function join(signal: AbortSignal, abort: Abort): void {
-  let calls = running.get(signal);
-  if (!calls) {
-    const all = new Set<Abort>();
-    running.set(signal, (calls = all));
-    signal.addEventListener("abort", () => all.forEach((call) => call.abort()), { once: true });
-  }
-  calls.add(abort);
+/** The frames of a stack, without what stands before them. */
+function frames(stack: string | undefined): string {
+  const at = stack?.search(/\n\s+at /) ?? -1;
+  return at < 0 ? "" : (stack as string).slice(at);
 }
 
-/** Ties a native `Abort` to a signal for the time of `run`. */
-async function tied<T>(signal: AbortSignal | undefined, abort: Abort, run: () => Promise<T>): Promise<T> {
-  if (signal) join(signal, abort);
+/**
+ * Runs a native call. Its error is made on the event loop, where nothing of the caller is left: it gets the stack of the
+ * place where the call was made.
+ * @internal
+ */
+export async function called<T>(start: () => Promise<T>): Promise<T> {
+  const here: { stack?: string } = {};
+  Error.captureStackTrace?.(here, called);
   try {
-    return await run();
+    return await start();
+  } catch (error) {
+    const place = frames(here.stack);
+    if (place && error instanceof Error) {
+      Object.defineProperty(error, "stack", { value: `${error.name}: ${error.message}${place}`, configurable: true, writable: true });
+    }
+    throw error;
+  }
+}
+
+/** The calls that run under each signal. One listener serves them all: Node warns of more than ten on a target. */
+const running = new WeakMap<AbortSignal, Set<() => void>>();
+
+/** Calls `stop` when the signal is aborted; what comes back takes that back. */
+function onAbort(signal: AbortSignal, stop: () => void): () => void {
+  let calls = running.get(signal);
+  if (!calls) {
+    const all = new Set<() => void>();
+    running.set(signal, (calls = all));
+    signal.addEventListener("abort", () => all.forEach((stop) => stop()), { once: true });
+  }
+  const set = calls;
+  set.add(stop);
+  return () => set.delete(stop);
+}
+
+/**
+ * Ties a native `Abort` to a signal for the time of `run`.
+ * @internal
+ */
+export async function tied<T>(signal: AbortSignal | undefined, abort: Abort, run: () => Promise<T>): Promise<T> {
+  const untie = signal && onAbort(signal, () => abort.abort());
+  try {
+    return await called(run);
   } catch (error) {
     if (signal?.aborted && error instanceof Error && error.name === "AbortError") {
       Object.defineProperty(error, "cause", { value: signal.reason, configurable: true, writable: true });
     }
     throw error;
   } finally {
-    if (signal) running.get(signal)?.delete(abort);
+    untie?.();
   }
 }
 
@@ -56,38 +88,137 @@ export async function underSignal<T>(
   signal: AbortSignal | undefined,
   start: (abort: Abort | undefined) => Promise<T>,
 ): Promise<T> {
-  if (!signal) return start(undefined);
-  if (signal.aborted) throw abortedBefore(signal);
+  if (!signal) return called(() => start(undefined));
+  if (signal.aborted) throw aborted(signal);
   const abort = new native.Abort();
   return tied(signal, abort, () => start(abort));
 }
 
+function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+}
+
 /**
- * The same for a call with a callback: when the user's callback throws, the call is ended and rejects with what
- * was thrown; no further value is delivered.
+ * When a call ends that waits for a promise of its callback, and with what. Its time begins here.
+ * @internal
+ */
+export class Limit {
+  readonly #signal: AbortSignal | undefined;
+  readonly #deadline: number | undefined;
+
+  constructor({ signal, timeoutMs }: CallOptions) {
+    this.#signal = signal;
+    this.#deadline = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
+  }
+
+  /** Why the call is over, if it is. */
+  reached(): Error | undefined {
+    if (this.#signal?.aborted) return aborted(this.#signal);
+    if (this.#deadline === undefined || performance.now() < this.#deadline) return undefined;
+    const error = new Error("Aborted: Timeout");
+    error.name = "TimeoutError";
+    return Object.assign(error, { code: "ERR_TIMEOUT" });
+  }
+
+  /** Waits for `work`, but no longer than the call may take. Why it was left, if it was. */
+  async wait(work: PromiseLike<unknown>): Promise<Error | undefined> {
+    let untie: (() => void) | undefined;
+    let timer: NodeJS.Timeout | undefined;
+    const before = this.reached();
+    if (before) {
+      // Nobody waits for it any more.
+      work.then(undefined, () => {});
+      return before;
+    }
+    const left = new Promise<"left">((leave) => {
+      untie = this.#signal && onAbort(this.#signal, () => leave("left"));
+      // A timer fires up to a millisecond early.
+      if (this.#deadline !== undefined) timer = setTimeout(leave, Math.min(this.#deadline - performance.now() + 1, 2 ** 31 - 1), "left");
+    });
+    try {
+      return (await Promise.race([work, left])) === "left" ? this.reached() : undefined;
+    } finally {
+      untie?.();
+      clearTimeout(timer);
+    }
+  }
+}
+
+/**
+ * The same for a call with a callback. Values are handed to the callback one after the other; a promise that it returns is
+ * awaited first, and the native side waits meanwhile. When it throws or its promise rejects, the call is ended and rejects
+ * with that; no further value is delivered. A call that was ended otherwise does not wait for a promise. `rejects` says what
+ * a signal and a time limit do when nothing but such a promise is waited for: whether the call rejects.
  * @internal
  */
 export async function withCallback<V, T>(
-  signal: AbortSignal | undefined,
+  limits: CallOptions,
   callback: (value: V) => unknown,
+  rejects: boolean,
   start: (abort: Abort, deliver: (value: V) => void) => Promise<T>,
 ): Promise<T> {
-  if (signal?.aborted) throw abortedBefore(signal);
+  const { signal } = limits;
+  if (signal?.aborted) throw aborted(signal);
+  const limit = new Limit(limits);
   const abort = new native.Abort();
-  let thrown: { error: unknown } | undefined;
-  const deliver = (value: V) => {
-    if (thrown) return;
+  let failed: { error: unknown } | undefined;
+  let over = false;
+  const fail = (error: unknown) => {
+    failed ??= { error };
+    abort.abort();
+  };
+  // What came while a promise was awaited. The native side stops at the next value, so these are few.
+  const queue: V[] = [];
+  let busy: Promise<void> | undefined;
+  const drain = async (first: PromiseLike<unknown>) => {
+    abort.hold();
     try {
-      callback(value);
+      await first;
+      while (queue.length > 0 && !failed && !over) await callback(queue.shift() as V);
     } catch (error) {
-      thrown = { error };
-      abort.abort();
+      fail(error);
+    } finally {
+      busy = undefined;
+      abort.release();
+    }
+  };
+  const deliver = (value: V) => {
+    if (failed || over) return;
+    if (busy) return void queue.push(value);
+    try {
+      const result = callback(value);
+      if (isPromise(result)) busy = drain(result);
+    } catch (error) {
+      fail(error);
     }
   };
   try {
-    return await tied(signal, abort, () => start(abort, deliver));
+    const result = await tied(signal, abort, () => start(abort, deliver));
+    const left = busy && (await limit.wait(busy));
+    if (left && rejects) throw left;
+    return result;
   } finally {
+    over = true;
     // What the callback threw beats both a result and the abort that it caused.
-    if (thrown) throw (thrown as { error: unknown }).error;
+    if (failed) throw (failed as { error: unknown }).error;
+  }
+}
+
+/**
+ * Hands values to a callback one after the other; a promise that it returns is awaited.
+ * @throws What the callback throws or its promise rejects with; an `AbortError` or `TimeoutError` once the call is over.
+ * @internal
+ */
+export async function deliverAll<V>(
+  signal: AbortSignal | undefined,
+  limit: Limit,
+  values: Iterable<V>,
+  callback: (value: V) => unknown,
+): Promise<void> {
+  for (const value of values) {
+    if (signal?.aborted) throw aborted(signal);
+    const result = callback(value);
+    const left = isPromise(result) ? await limit.wait(result) : undefined;
+    if (left) throw left;
   }
 }

@@ -2,9 +2,11 @@
  * The clipboard: of the desktop, of Termux, and of the terminal at the other end of the line.
  * @module
  */
+import { called } from "./call.js";
 import { native } from "./loader.js";
 import type { DesktopClipboard } from "./native.js";
 import { text as checkText } from "./options.js";
+import { osc52 } from "./osc52.js";
 
 /** A picture from the clipboard. */
 export interface ClipboardImage {
@@ -13,12 +15,6 @@ export interface ClipboardImage {
   /** Always PNG. */
   mimeType: "image/png";
 }
-
-/** What terminals take at most, in characters of base64; more would be cut or ignored. */
-const OSC52_LIMIT = 100_000;
-
-/** What `screen` passes on at most in one piece. */
-const SCREEN_PIECE = 700;
 
 const desktops = new Map<string, DesktopClipboard>();
 
@@ -32,25 +28,6 @@ function desktop(): DesktopClipboard {
 
 function termux(): boolean {
   return process.platform === "android" || Boolean(process.env["TERMUX_VERSION"]);
-}
-
-/**
- * The sequence by which a terminal sets its clipboard, wrapped for the multiplexer that it has to pass. Nothing when the
- * text is larger than terminals take.
- * @internal
- */
-export function osc52(text: string, env: NodeJS.ProcessEnv): string | undefined {
-  const data = Buffer.from(text, "utf8").toString("base64");
-  if (data.length > OSC52_LIMIT) return undefined;
-  const sequence = `\x1b]52;c;${data}\x07`;
-  // tmux may take the sequence itself or pass it on, as it is set up; the terminal behind ignores a repetition.
-  if (env["TMUX"]) return `${sequence}\x1bPtmux;${sequence.replaceAll("\x1b", "\x1b\x1b")}\x1b\\`;
-  if (env["STY"]) {
-    let wrapped = "";
-    for (let at = 0; at < sequence.length; at += SCREEN_PIECE) wrapped += `\x1bP${sequence.slice(at, at + SCREEN_PIECE)}\x1b\\`;
-    return wrapped;
-  }
-  return sequence;
 }
 
 /** Writes to the terminal, if there is one that listens. */
@@ -116,7 +93,7 @@ export async function copyToClipboard(text: string): Promise<void> {
  * ```
  */
 export async function readTextFromClipboard(): Promise<string | null> {
-  return termux() ? null : ((await desktop().readText()) ?? null);
+  return termux() ? null : ((await called(() => desktop().readText())) ?? null);
 }
 
 /**
@@ -132,6 +109,6 @@ export async function readTextFromClipboard(): Promise<string | null> {
  * ```
  */
 export async function readImageFromClipboard(): Promise<ClipboardImage | null> {
-  const data = termux() ? null : await desktop().readImage();
+  const data = termux() ? null : await called(() => desktop().readImage());
   return data ? { data, mimeType: "image/png" } : null;
 }

@@ -2,7 +2,7 @@
  * Files by the pattern of their path.
  * @module
  */
-import { type CallOptions, underSignal } from "./call.js";
+import { type CallOptions, Limit, deliverAll, underSignal } from "./call.js";
 import { native } from "./loader.js";
 import type { GlobAnswer, GlobRequest } from "./native.js";
 import { type Table, options as check, rangeError, typeError } from "./options.js";
@@ -97,11 +97,12 @@ function rows({ text, lengths, fileTypes, mtimes, sizes }: GlobAnswer): GlobMatc
  * Finds files, folders and links by the pattern of their path, in path order, on all cores. Follows a link as `path`, none
  * below it; never enters `.git`.
  *
- * `onMatch` gets each match in the order of the result, after the folder was read and before the promise settles. When it
- * throws, the call rejects with what it threw.
+ * `onMatch` gets each match in the order of the result, after the folder was read and before the promise settles. A promise
+ * that it returns is awaited before the next match. When it throws or its promise rejects, the call rejects with that.
  *
  * Rejects with an `AbortError` or a `TimeoutError` when stopped, with `ERR_INVALID_ARG_VALUE` for a pattern that means
- * nothing, with `ENOENT` or `EACCES` for a path that cannot be read.
+ * nothing or that is absolute and lies outside of `path`, with `ENOENT`, `ENOTDIR`, `ELOOP`, `ENAMETOOLONG` or `EACCES` for a
+ * path that cannot be read.
  *
  * @example
  * ```js
@@ -110,7 +111,10 @@ function rows({ text, lengths, fileTypes, mtimes, sizes }: GlobAnswer): GlobMatc
  * for (const { path } of matches) console.log(path);
  * ```
  */
-export async function glob(options: GlobOptions, onMatch?: (match: GlobMatch) => void): Promise<GlobResult> {
+export async function glob(
+  options: GlobOptions,
+  onMatch?: (match: GlobMatch) => void | Promise<void>,
+): Promise<GlobResult> {
   const { signal, ...request } = check("glob", GLOB, options);
   if (onMatch !== undefined && onMatch !== null && typeof onMatch !== "function") {
     throw typeError("glob: onMatch", "a function", onMatch);
@@ -118,15 +122,10 @@ export async function glob(options: GlobOptions, onMatch?: (match: GlobMatch) =>
   if (request.fileType !== undefined && !Object.values(FileType).includes(request.fileType)) {
     throw rangeError("glob: fileType", "FileType.File (1), Dir (2) or Symlink (3)", request.fileType);
   }
+  const limit = new Limit({ signal, timeoutMs: request.timeoutMs });
   const answer = await underSignal(signal, (abort) => native.glob(request as GlobRequest, abort));
   const matches = rows(answer);
-  if (onMatch) {
-    for (const match of matches) {
-      // A callback may be who aborts: then this rejects.
-      if (signal?.aborted) await underSignal(signal, async () => undefined);
-      onMatch(match);
-    }
-  }
+  if (onMatch) await deliverAll(signal, limit, matches, onMatch);
   const result: GlobResult = { matches, totalMatches: answer.totalMatches };
   if (answer.limitReached) result.limitReached = true;
   if (answer.warnings.length) result.warnings = answer.warnings;

@@ -187,8 +187,9 @@ function inText(_: string, lineNumber: number, line: string, column: number, byt
  * mark is transcoded, invalid UTF-8 is searched as bytes and shown with U+FFFD. `node_modules` is left out unless `path` or
  * `glob` names it. No match and no warning means that `rg` finds nothing.
  *
- * `onMatch` gets each row, in the order of the result, while the search runs. When it throws, the call rejects with what
- * it threw. All calls have happened when the promise settles.
+ * `onMatch` gets each row, in the order of the result, while the search runs. A promise that it returns is awaited before the
+ * next row, and the search waits meanwhile. When it throws or its promise rejects, the call ends and rejects with that. All
+ * calls have happened when the promise settles.
  *
  * Rejects with an `AbortError` or a `TimeoutError` when stopped, with `ERR_INVALID_ARG_VALUE` for a pattern, glob or type
  * that cannot be used (the message says where), with `ENOENT` or `EACCES` for a path that cannot be read.
@@ -200,13 +201,16 @@ function inText(_: string, lineNumber: number, line: string, column: number, byt
  * for (const { path, lineNumber, line } of matches) console.log(`${path}:${lineNumber}: ${line}`);
  * ```
  */
-export async function grep(options: GrepOptions, onMatch?: (match: GrepMatch) => void): Promise<GrepResult> {
+export async function grep(
+  options: GrepOptions,
+  onMatch?: (match: GrepMatch) => void | Promise<void>,
+): Promise<GrepResult> {
   const { signal, ...request } = check("grep", GREP, options);
   if (onMatch !== undefined && onMatch !== null && typeof onMatch !== "function") {
     throw typeError("grep: onMatch", "a function", onMatch);
   }
   const answer = await (onMatch
-    ? withCallback(signal, onMatch, (abort, deliver: (match: GrepMatch) => void) =>
+    ? withCallback({ signal, timeoutMs: request.timeoutMs }, onMatch, true, (abort, deliver: (match: GrepMatch) => void) =>
         native.grep(request as GrepRequest, (columns: Columns) => each(columns, inFile, deliver), abort))
     : underSignal(signal, (abort) => native.grep(request as GrepRequest, undefined, abort)));
   const { totalMatches, filesWithMatches, filesSearched, binary, tooLarge, unreadable } = answer;

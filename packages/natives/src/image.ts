@@ -5,7 +5,7 @@
 import { type CallOptions, underSignal } from "./call.js";
 import { native } from "./loader.js";
 import type { Picture } from "./native.js";
-import { type Table, bytes as checkBytes, options as check, count, rangeError, text, typeError } from "./options.js";
+import { type Table, bytes as checkBytes, options as check, count, illegal, rangeError, text, typeError } from "./options.js";
 
 /**
  * The formats that can be written.
@@ -115,8 +115,8 @@ function formatOf(where: string, format: unknown): number {
 export class PhotonImage {
   readonly #picture: Picture;
 
-  /** @internal */
   private constructor(picture: Picture) {
+    if (!(picture instanceof native.Picture)) throw illegal("PhotonImage", "PhotonImage.parse(bytes)");
     this.#picture = picture;
   }
 

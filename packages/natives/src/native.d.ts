@@ -1,11 +1,15 @@
 // Written by `cargo xtask gen`.
 
-/** The native end of an `AbortSignal`: the TypeScript side calls `abort()` when the signal fires. */
+/** The native end of an `AbortSignal` and of a callback: the TypeScript side calls `abort()` when the signal fires. */
 export declare class Abort {
   /** One that is not aborted yet. */
    constructor()
   /** Ends the call that was given this object. */
    abort(): void
+  /** Holds back what goes to the callback of the call: it has returned a promise. */
+   hold(): void
+  /** Lets it go on: the promise is settled. */
+   release(): void
 }
 
 /** Rows as columns; `sinew_search::Rows` describes the numbers. */

@@ -27,6 +27,11 @@ export function typeError(where: string, expected: string, value: unknown): Type
   return Object.assign(error, { code: "ERR_INVALID_ARG_TYPE" });
 }
 
+/** The `TypeError` of a class whose objects come from elsewhere. @internal */
+export function illegal(name: string, from: string): TypeError {
+  return Object.assign(new TypeError(`new ${name}() cannot be called: ${from} gives one`), { code: "ERR_ILLEGAL_CONSTRUCTOR" });
+}
+
 /** A `RangeError` with Node's code. @internal */
 export function rangeError(where: string, expected: string, value: unknown): RangeError {
   const error = new RangeError(`${where} must be ${expected}, not ${shown(value)}`);

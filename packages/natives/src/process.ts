@@ -3,10 +3,10 @@
  * @module
  */
 import { constants } from "node:os";
-import { type CallOptions, underSignal } from "./call.js";
+import { type CallOptions, called, underSignal } from "./call.js";
 import { native } from "./loader.js";
-import type { ProcessHandle } from "./native.js";
-import { type Table, options as check } from "./options.js";
+import type { Abort, ProcessHandle } from "./native.js";
+import { type Table, illegal, options as check } from "./options.js";
 
 /** How to end a process. */
 export interface TerminateOptions {
@@ -91,9 +91,17 @@ export function listDescendants(pid: number): number[] {
  */
 export class Process {
   readonly #handle: ProcessHandle;
+  /** The waits under way; undefined once it is closed. */
+  #waits: Set<Abort> | undefined = new Set();
 
   private constructor(handle: ProcessHandle) {
+    if (!(handle instanceof native.ProcessHandle)) throw illegal("Process", "Process.fromPid(pid)");
     this.#handle = handle;
+  }
+
+  #open(): Set<Abort> {
+    if (this.#waits) return this.#waits;
+    throw Object.assign(new Error(`Process ${this.#handle.pid} is closed; Process.fromPid gives another one`), { code: "ERR_INVALID_STATE" });
   }
 
   /**
@@ -116,6 +124,7 @@ export class Process {
    * @returns The number now; `null` once the process is over.
    */
   ppid(): number | null {
+    this.#open();
     return this.#handle.ppid() ?? null;
   }
 
@@ -124,6 +133,7 @@ export class Process {
    * @returns Them in the order of their numbers; none once the process is over.
    */
   children(): Process[] {
+    this.#open();
     return this.#handle.children().map((handle) => new Process(handle));
   }
 
@@ -132,6 +142,7 @@ export class Process {
    * @returns `"running"` also while it sleeps or is stopped.
    */
   status(): "running" | "exited" {
+    this.#open();
     return this.#handle.running() ? "running" : "exited";
   }
 
@@ -143,16 +154,41 @@ export class Process {
    * @throws `TypeError` or `RangeError` for an option of the wrong type or range.
    */
   async terminate(options: TerminateOptions | null = {}): Promise<Termination> {
-    return this.#handle.terminate(check("Process.terminate", TERMINATE, options ?? {}));
+    this.#open();
+    const request = check("Process.terminate", TERMINATE, options ?? {});
+    return called(() => this.#handle.terminate(request));
   }
 
   /**
    * Waits until it is over.
    * @param options What may end the wait.
-   * @throws `AbortError` or `TimeoutError` when the wait was ended.
+   * @throws `AbortError` or `TimeoutError` when the wait was ended; `close` ends it with an `AbortError`.
    */
   async waitForExit(options: CallOptions | null = {}): Promise<void> {
+    const waits = this.#open();
     const { signal, timeoutMs } = check("Process.waitForExit", WAIT, options ?? {}) as CallOptions;
-    return underSignal(signal, (abort) => this.#handle.waitForExit(timeoutMs, abort));
+    return underSignal(signal, async (given) => {
+      const abort = given ?? new native.Abort();
+      waits.add(abort);
+      try {
+        await this.#handle.waitForExit(timeoutMs, abort);
+      } finally {
+        waits.delete(abort);
+      }
+    });
+  }
+
+  /**
+   * Lets go of the process, which goes on: waits that are under way end with an `AbortError`, and every later call but `pid`
+   * and `close` throws `ERR_INVALID_STATE`. An object that is not closed holds no resource of the system between calls.
+   */
+  close(): void {
+    this.#waits?.forEach((abort) => abort.abort());
+    this.#waits = undefined;
+  }
+
+  /** The same as `close`, for `using`. */
+  [Symbol.dispose](): void {
+    this.close();
   }
 }

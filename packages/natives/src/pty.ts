@@ -73,13 +73,14 @@ export class PtySession {
    * already starts nothing.
    *
    * @param options What to run, and on what terminal.
-   * @param onChunk Gets the output, decoded, at most once per 8 ms or 64 KiB; all of it before the promise settles. While
-   *   it runs the program may have to wait. When it throws, the program is ended and the promise rejects with that error.
+   * @param onChunk Gets the output, decoded, at most once per 8 ms or 64 KiB; all of it before the promise settles. A
+   *   promise that it returns is awaited before the next chunk. While it runs the program may have to wait. When it throws or
+   *   its promise rejects, the program is ended and the call rejects with that.
    * @returns How it ended.
    * @throws `PTY session already running`; a folder or a shell that is not there (`ENOENT`); `TypeError` or `RangeError` for
    *   an option of the wrong type or range.
    */
-  async start(options: PtyOptions, onChunk?: ((chunk: string) => void) | null): Promise<PtyResult> {
+  async start(options: PtyOptions, onChunk?: ((chunk: string) => void | Promise<void>) | null): Promise<PtyResult> {
     const { signal, env, ...rest } = check("PtySession.start", PTY, options) as PtyOptions;
     if (onChunk !== undefined && onChunk !== null && typeof onChunk !== "function") {
       throw typeError("PtySession.start: onChunk", "a function", onChunk);
@@ -90,7 +91,7 @@ export class PtySession {
     running.add(this);
     this.#starts++;
     try {
-      const { exitCode, cancelled, timedOut } = await withCallback(signal, onChunk ?? (() => {}), (abort, deliver) =>
+      const { exitCode, cancelled, timedOut } = await withCallback({ signal, timeoutMs: rest.timeoutMs }, onChunk ?? (() => {}), false, (abort, deliver) =>
         this.#pty.start(request, onChunk ? deliver : undefined, abort),
       );
       return { exitCode: exitCode ?? undefined, cancelled, timedOut };

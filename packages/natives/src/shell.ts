@@ -2,7 +2,7 @@
  * Commands in bash, or in an embedded interpreter where there is no bash.
  * @module
  */
-import { type CallOptions, withCallback } from "./call.js";
+import { type CallOptions, called, withCallback } from "./call.js";
 import { companion, native } from "./loader.js";
 import type { ShellHandle, ShellRun, ShellSetup } from "./native.js";
 import { type Table, options as check, typeError } from "./options.js";
@@ -85,7 +85,7 @@ function checked(call: string, table: Table, options: ShellExecuteOptions): Shel
   return check(call, table, text === undefined ? options : { ...options, stdin: Buffer.from(text) });
 }
 
-type OnChunk = ((chunk: string) => void) | null | undefined;
+type OnChunk = ((chunk: string) => void | Promise<void>) | null | undefined;
 
 /** Starts a run with `start`; its options are checked. */
 async function started(
@@ -103,7 +103,7 @@ async function started(
   if (env !== undefined) run.env = env;
   if (stdin !== undefined) run.stdin = stdin as Uint8Array;
   if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;
-  const answer = await withCallback(signal, onChunk ?? (() => {}), (abort, deliver) => start(run, onChunk ? deliver : undefined, abort));
+  const answer = await withCallback({ signal, timeoutMs }, onChunk ?? (() => {}), false, (abort, deliver) => start(run, onChunk ? deliver : undefined, abort));
   const result: ShellRunResult = { exitCode: answer.exitCode ?? undefined, cancelled: answer.cancelled, timedOut: answer.timedOut };
   if (answer.signal != null) result.signal = answer.signal;
   if (answer.workingDir != null) result.workingDir = answer.workingDir;
@@ -131,8 +131,8 @@ interface NativeAnswer {
  *
  * @param options What to run, and how.
  * @param onChunk Gets output and errors in the order written, decoded, at most once per 8 ms or 64 KiB; all of it before
- *   the promise settles. While it runs the command may have to wait. When it throws, the command is ended and the promise
- *   rejects with that error.
+ *   the promise settles. A promise that it returns is awaited before the next chunk. While it runs the command may have to
+ *   wait. When it throws or its promise rejects, the command is ended and the call rejects with that.
  * @returns How it ended.
  * @throws `Failed to initialize shell`; `Failed to set cwd: …`; bad variable names; `TypeError` or `RangeError` for an
  *   option of the wrong type or range.
@@ -193,17 +193,17 @@ export class Shell {
 
   /** Stops the running command and resolves when it has settled. Does nothing to an idle shell; waiting commands go on. */
   abort(): Promise<void> {
-    return this.#shell.abort();
+    return called(() => this.#shell.abort());
   }
 
   /** The processes of earlier runs that still live; waits for the running command. */
   jobs(): Promise<ShellJob[]> {
-    return this.#shell.jobs();
+    return called(() => this.#shell.jobs());
   }
 
   /** Ends the running command and every job (TERM, and KILL after 1.5 s). Later runs reject. */
   close(): Promise<void> {
-    return this.#shell.close();
+    return called(() => this.#shell.close());
   }
 
   /** Which interpreter runs: `"bash"` or `"brush"`. */

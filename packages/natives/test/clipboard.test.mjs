@@ -6,7 +6,7 @@ import { test } from "node:test";
 
 const require = createRequire(import.meta.url);
 const { copyToClipboard, readImageFromClipboard, readTextFromClipboard } = require("..");
-const { osc52 } = require("../dist/clipboard.js");
+const { osc52 } = require("../dist/osc52.js");
 
 async function withDisplay(display, work) {
   const { DISPLAY, TERMUX_VERSION } = process.env;

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { test } from "node:test";
+import { PACKAGE } from "./host.mjs";
 
 const { Process, killTree, listDescendants } = createRequire(import.meta.url)("..");
 
@@ -45,6 +46,35 @@ test("a process ends in time, with its tree", async () => {
   assert.deepEqual(await handle.terminate({ gracefulMs: 60_000, timeoutMs: 60_000 }), { signalled: 2, exited: 2, survivors: [] });
   assert.equal(inner.status(), "exited");
   assert.deepEqual(await handle.terminate(), { signalled: 0, exited: 0, survivors: [] });
+});
+
+test("a handle that is closed ends its waits and is of no further use", async () => {
+  const { pid } = await tree();
+  const handle = Process.fromPid(pid);
+  const waits = [handle.waitForExit(), handle.waitForExit({ signal: new AbortController().signal })];
+  handle.close();
+  handle.close();
+  for (const wait of waits) await assert.rejects(wait, { name: "AbortError", code: "ABORT_ERR" });
+  assert.equal(handle.pid, pid);
+  for (const use of [() => handle.ppid(), () => handle.children(), () => handle.status()]) assert.throws(use, { code: "ERR_INVALID_STATE" });
+  await assert.rejects(handle.waitForExit(), { code: "ERR_INVALID_STATE" });
+  await assert.rejects(handle.terminate(), { code: "ERR_INVALID_STATE" });
+  // The process goes on.
+  const other = Process.fromPid(pid);
+  assert.equal(other.status(), "running");
+  assert.equal((await other.terminate()).survivors.length, 0);
+  other[Symbol.dispose]();
+  assert.throws(() => other.status(), { code: "ERR_INVALID_STATE" });
+});
+
+test("handles hold no descriptor", { skip: process.platform !== "linux" && "counts descriptors in /proc" }, () => {
+  const script = `
+    const { Process } = require(${JSON.stringify(PACKAGE)});
+    const handles = Array.from({ length: 1000 }, () => Process.fromPid(process.pid));
+    console.log(handles.every((handle) => handle?.status() === "running"));
+  `;
+  const limited = spawnSync("sh", ["-c", 'ulimit -n 256; exec "$0" -e "$1"', process.execPath, script], { encoding: "utf8" });
+  assert.deepEqual([limited.stdout, limited.stderr], ["true\n", ""]);
 });
 
 test("a wait ends by time, by a signal, and checks its options", async () => {

@@ -106,7 +106,6 @@ const USES = {
   matchesKey: ({ matchesKey }) => assert.equal(matchesKey("\x03", "ctrl+c"), true),
   matchesKittySequence: ({ matchesKittySequence }) => assert.equal(matchesKittySequence("\x1b[97;5u", 97, 4), true),
   matchesLegacySequence: ({ matchesLegacySequence }) => assert.equal(matchesLegacySequence("\x1b[A", "up"), true),
-  osc52: ({ osc52 }) => assert.equal(osc52("a", {}), "\x1b]52;c;YQ==\x07"),
   parseKey: ({ parseKey }) => assert.equal(parseKey("\x1b[A"), "up"),
   parseKittySequence: ({ parseKittySequence }) => assert.equal(parseKittySequence("\x1b[97;5u").codepoint, 97),
   readImageFromClipboard: async ({ readImageFromClipboard }) => clipboard(readImageFromClipboard),

@@ -10,8 +10,8 @@ use rustix::io::Errno;
 use rustix::process::{PidfdFlags, kill_process, pidfd_open, pidfd_send_signal, test_kill_process};
 use sinew_base::{Aborted, Cancel};
 
-use super::Entry;
 use super::unix::{known, pid};
+use super::{Entry, current};
 
 /// Every process of the machine that we may see.
 pub(crate) fn table() -> Vec<Entry> {
@@ -65,20 +65,27 @@ pub(crate) fn freeze(entry: &Entry) {
 }
 
 fn is_current(expected: &Entry) -> bool {
-    entry(expected.pid).is_some_and(|now| now.same(expected) && now.alive)
+    current(expected).is_some()
 }
+
+/// How often a process is looked at that there is no descriptor for.
+const LOOK: Duration = Duration::from_millis(10);
 
 /// A process that stays the same one whatever becomes of its number.
 #[derive(Debug)]
 pub(crate) struct Handle {
     entry: Entry,
-    pidfd: OwnedFd,
+    /// `None` under a kernel before 5.3, and where no descriptor is left: then its line is looked at.
+    pidfd: Option<OwnedFd>,
 }
 
 impl Handle {
-    /// `None` when the process of `entry` is over, or the process has no descriptor left.
+    /// `None` when the process of `entry` is over.
     pub(crate) fn open(entry: &Entry) -> Option<Handle> {
-        let pidfd = pidfd_open(pid(entry.pid)?, PidfdFlags::empty()).ok()?;
+        let pidfd = match pidfd_open(pid(entry.pid)?, PidfdFlags::empty()) {
+            Err(Errno::SRCH) => return None,
+            opened => opened.ok(),
+        };
         is_current(entry).then_some(Handle { entry: *entry, pidfd })
     }
 
@@ -87,14 +94,16 @@ impl Handle {
     }
 
     pub(crate) fn is_over(&self) -> bool {
-        let mut fds = [PollFd::new(&self.pidfd, PollFlags::IN)];
+        let Some(pidfd) = &self.pidfd else { return !is_current(&self.entry) };
+        let mut fds = [PollFd::new(pidfd, PollFlags::IN)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         poll(&mut fds, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
     pub(crate) fn signal(&self, signal: i32) -> bool {
+        let Some(pidfd) = &self.pidfd else { return self::signal(&self.entry, signal) };
         match known(signal) {
-            Some(signal) => !self.is_over() && pidfd_send_signal(&self.pidfd, signal).is_ok(),
+            Some(signal) => !self.is_over() && pidfd_send_signal(pidfd, signal).is_ok(),
             None => signal == 0 && !self.is_over(),
         }
     }
@@ -102,7 +111,9 @@ impl Handle {
 
 /// Sleeps until one of `handles` is over or `until` has come.
 pub(crate) fn wait(handles: &[&Handle], until: Option<Instant>) {
-    sleep(&mut handles.iter().map(|handle| handle.pidfd.as_fd()), until);
+    let look = handles.iter().any(|handle| handle.pidfd.is_none()).then(|| Instant::now() + LOOK);
+    let until = [look, until].into_iter().flatten().min();
+    sleep(&mut handles.iter().filter_map(|handle| Some(handle.pidfd.as_ref()?.as_fd())), until);
 }
 
 /// Sleeps until `handle` is over.
@@ -122,9 +133,10 @@ pub(crate) fn wait_until(handle: &Handle, cancel: &Cancel) -> Result<(), Aborted
         if let Err(aborted) = cancel.check() {
             break Err(aborted);
         }
-        let look = wake.is_none().then(|| Instant::now() + Duration::from_millis(10));
+        let look = (wake.is_none() || handle.pidfd.is_none()).then(|| Instant::now() + LOOK);
         let until = [look, cancel.deadline()].into_iter().flatten().min();
-        sleep(&mut [handle.pidfd.as_fd()].into_iter().chain(wake.iter().map(|wake| wake.as_fd())), until);
+        let pidfd = handle.pidfd.iter().map(AsFd::as_fd);
+        sleep(&mut pidfd.chain(wake.iter().map(|wake| wake.as_fd())), until);
     };
     drop(hook);
     result

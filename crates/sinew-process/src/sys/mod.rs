@@ -34,6 +34,11 @@ pub(crate) struct Entry {
     pub(crate) alive: bool,
 }
 
+/// The line of `expected` as it is now; `None` once the process is over.
+pub(crate) fn current(expected: &Entry) -> Option<Entry> {
+    entry(expected.pid).filter(|now| now.same(expected) && now.alive)
+}
+
 impl Entry {
     /// Whether both are the same process, not only the same number.
     pub(crate) fn same(&self, other: &Entry) -> bool {

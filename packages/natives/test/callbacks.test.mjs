@@ -1,0 +1,117 @@
+// What every call does with a callback that returns a promise, throws or rejects.
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, test } from "node:test";
+
+const { PtySession, Shell, executeShell, glob, grep } = createRequire(import.meta.url)("..");
+
+const skip = process.platform === "win32" && "shells and terminals do not run on Windows";
+
+const folder = mkdtempSync(join(tmpdir(), "sinew-callbacks-"));
+after(() => rmSync(folder, { recursive: true, force: true }));
+for (let number = 0; number < 200; number++) writeFileSync(join(folder, `${number}.txt`), "one line\nanother line\n");
+
+// Prints in several chunks, each after what it has read: the callback is called more than once.
+const command = "for i in 1 2 3 4 5 6; do echo $i; sleep 0.03; done";
+
+/** Every call with a callback; `rejects`: whether it rejects when it is aborted. */
+const CALLS = {
+  grep: { rejects: true, call: (options, callback) => grep({ pattern: "line", path: folder, ...options }, callback) },
+  glob: { rejects: true, call: (options, callback) => glob({ pattern: "*.txt", path: folder, ...options }, callback) },
+  executeShell: { rejects: false, call: (options, callback) => executeShell({ command, ...options }, callback) },
+  "Shell.run": { rejects: false, call: (options, callback) => new Shell().run({ command, ...options }, callback) },
+  "PtySession.start": { rejects: false, call: (options, callback) => new PtySession().start({ command, ...options }, callback) },
+};
+
+const never = () => new Promise(() => {});
+const turn = () => new Promise((done) => setImmediate(done));
+
+for (const [name, { call, rejects }] of Object.entries(CALLS)) {
+  test(`${name} awaits each promise before it goes on, and all before it settles`, { skip }, async () => {
+    let running = 0;
+    let begun = 0;
+    let ended = 0;
+    await call({}, async () => {
+      begun++;
+      assert.equal(++running, 1);
+      for (let times = begun < 5 ? 5 : 0; times > 0; times--) await turn();
+      running--;
+      ended++;
+    });
+    assert.ok(begun > 1, `${begun} calls`);
+    assert.equal(ended, begun);
+  });
+
+  for (const [how, fail] of Object.entries({
+    "throws": (error) => { throw error; },
+    "rejects": (error) => Promise.reject(error),
+    "rejects later": async (error) => { await turn(); await turn(); throw error; },
+    "rejects what is no error": (error) => Promise.reject(error.message),
+  })) {
+    test(`${name} ends and rejects with what a callback ${how}`, { skip }, async () => {
+      const error = new Error("mine");
+      let calls = 0;
+      const result = call({}, () => {
+        calls++;
+        return fail(error);
+      });
+      await assert.rejects(result, (thrown) => thrown === error || thrown === "mine");
+      assert.equal(calls, 1);
+      await turn();
+      assert.equal(calls, 1);
+    });
+  }
+
+  test(`${name} that is aborted or out of time waits for no promise`, { skip }, async () => {
+    const controller = new AbortController();
+    const aborted = call({ signal: controller.signal }, () => {
+      setImmediate(() => controller.abort());
+      return never();
+    });
+    const late = call({ timeoutMs: 300 }, never);
+    if (rejects) {
+      await assert.rejects(aborted, { name: "AbortError", code: "ABORT_ERR" });
+      await assert.rejects(late, { name: "TimeoutError", code: "ERR_TIMEOUT" });
+    } else {
+      assert.equal(typeof (await aborted).cancelled, "boolean");
+      assert.equal(typeof (await late).timedOut, "boolean");
+    }
+  });
+
+  test(`${name} leaves no rejection behind that comes after its end`, { skip }, async () => {
+    const controller = new AbortController();
+    let reject;
+    const callback = () => {
+      setImmediate(() => controller.abort());
+      return new Promise((_, fail) => (reject = fail));
+    };
+    await call({ signal: controller.signal }, callback).catch(() => {});
+    reject(new Error("too late"));
+    await turn();
+  });
+}
+
+test("a promise holds back what a command prints", { skip }, async () => {
+  let release;
+  const held = new Promise((done) => (release = done));
+  const progress = join(folder, "progress");
+  writeFileSync(progress, "0");
+  let bytes = 0;
+  // More than pipes and queues take: it can only end when the callback lets it.
+  const total = 64 << 20;
+  let over = false;
+  const running = executeShell({ command: `head -c ${total} /dev/zero | tr '\\0' x; echo over >${progress}` }, async (chunk) => {
+    bytes += chunk.length;
+    await held;
+  }).then(() => (over = true));
+  while (bytes === 0) await turn();
+  for (let times = 0; times < 200; times++) await turn();
+  assert.equal(over, false);
+  assert.ok(bytes < total / 2, `${bytes} bytes were handed over`);
+  release();
+  await running;
+  assert.equal(bytes, total);
+});

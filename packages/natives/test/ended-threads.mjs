@@ -1,0 +1,83 @@
+// Ends threads amid calls that wait for other processes, in whatever runtime it is run, and says so once nothing is left of
+// them: no process, thread or descriptor. Waits for ever otherwise: who runs this has the limit.
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
+import { fileURLToPath } from "node:url";
+
+const natives = createRequire(import.meta.url)(process.env.SINEW_PACKAGE ?? "..");
+const { Process, PtySession, Shell, executeShell, grep, listDescendants } = natives;
+const command = "echo up; sleep 1000";
+
+/** Each starts a call that ends by itself never, and says when it runs. */
+const CALLS = {
+  waitForExit: (up) => {
+    Process.fromPid(process.pid).waitForExit();
+    up();
+  },
+  executeShell: (up) => void executeShell({ command }, up),
+  "Shell.run": (up) => void new Shell().run({ command }, up),
+  "an idle Shell": async (up) => {
+    globalThis.shell = new Shell();
+    await globalThis.shell.run({ command: "sleep 1000 & true" });
+    up();
+  },
+  "PtySession.start": (up) => void new PtySession().start({ command }, up),
+  "a promise that is awaited": (up) => {
+    void executeShell({ command: "yes" }, () => {
+      up();
+      return new Promise(() => {});
+    });
+  },
+  "a promise of grep": (up) => {
+    void grep({ pattern: ".", path: fileURLToPath(new URL("..", import.meta.url)) }, () => {
+      up();
+      return new Promise(() => {});
+    });
+  },
+};
+
+const count = (folder) => readdirSync(`/proc/self/${folder}`).length;
+/** Runtimes keep threads and descriptors of their own; those that count have a name of ours. */
+const threads = () =>
+  readdirSync("/proc/self/task").filter((id) => {
+    try {
+      return readFileSync(`/proc/self/task/${id}/comm`, "utf8").startsWith("sinew-call");
+    } catch {
+      return false;
+    }
+  }).length;
+
+async function ended(name) {
+  const worker = new Worker(fileURLToPath(import.meta.url), { workerData: name });
+  await new Promise((up, fail) => {
+    worker.once("message", up);
+    worker.once("error", fail);
+  });
+  await worker.terminate();
+}
+
+if (isMainThread) {
+  const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(CALLS);
+  for (const name of names) {
+    await ended(name);
+    const left = () => ({ processes: listDescendants(process.pid).length, threads: threads() });
+    for (let shown = 0; ; shown++) {
+      const now = left();
+      if (now.processes === 0 && now.threads === 0) break;
+      if (shown % 100 === 99) console.error(`${name}: left are ${JSON.stringify(now)}`);
+      await sleep(20);
+    }
+    console.log(`${name}: nothing is left`);
+  }
+  // The same again by the dozen: what a thread leaves adds up.
+  const before = count("fd");
+  for (let round = 0; round < 3; round++) await Promise.all(names.map(ended));
+  while (listDescendants(process.pid).length > 0 || count("fd") > before + 8) await sleep(20);
+  console.log("ended-threads: done");
+  process.exit(0);
+} else {
+  await CALLS[workerData](() => parentPort.postMessage("up"));
+  setInterval(() => {}, 1000);
+}
