@@ -2,11 +2,12 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use napi_derive::napi;
 use sinew::base::{Cancel, Canceller};
+use sinew::shell::Shell;
 
 use crate::stream::Flow;
 
@@ -21,11 +22,12 @@ struct Calls {
     open: HashMap<u64, (Canceller, Arc<Flow>)>,
     /// For calls that have no [`Abort`].
     plain: (Canceller, Cancel),
+    shells: Vec<Weak<Shell>>,
 }
 
 impl Calls {
     fn new() -> Calls {
-        Calls { next: 0, open: HashMap::new(), plain: Canceller::new() }
+        Calls { next: 0, open: HashMap::new(), plain: Canceller::new(), shells: Vec::new() }
     }
 }
 
@@ -36,7 +38,21 @@ impl Drop for Calls {
             canceller.cancel();
             flow.close();
         }
+        for shell in self.shells.iter().filter_map(Weak::upgrade) {
+            // Closing waits for what does not obey; this thread has no time for that. Without a thread to spare the shell
+            // ends with the process.
+            let _ = std::thread::Builder::new().name("sinew-call".to_string()).spawn(move || shell.close());
+        }
     }
+}
+
+/// Lets `shell` end with this thread at the latest.
+pub(crate) fn close_at_end(shell: &Arc<Shell>) {
+    CALLS.with(|calls| {
+        let shells = &mut calls.borrow_mut().shells;
+        shells.retain(|shell| shell.strong_count() > 0);
+        shells.push(Arc::downgrade(shell));
+    });
 }
 
 /// The native end of an `AbortSignal` and of a callback: the TypeScript side calls `abort()` when the signal fires.

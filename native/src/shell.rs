@@ -9,7 +9,7 @@ use napi_derive::napi;
 use sinew::base::{Cancel, Result};
 use sinew::shell::{self, RunResult};
 
-use crate::abort::Abort;
+use crate::abort::{self, Abort};
 use crate::shell_request::{ShellAnswer, ShellJob, ShellRun, ShellSetup};
 use crate::stream::Stream;
 use crate::task;
@@ -66,7 +66,9 @@ impl ShellHandle {
     #[napi(constructor)]
     pub fn new(setup: ShellSetup) -> ShellHandle {
         let (companion, options) = setup.into_core();
-        ShellHandle { shell: Arc::new(shell::Shell::new(companion, options)) }
+        let shell = Arc::new(shell::Shell::new(companion, options));
+        abort::close_at_end(&shell);
+        ShellHandle { shell }
     }
 
     /// Runs one command after those before it.

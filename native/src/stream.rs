@@ -1,7 +1,6 @@
 //! Callbacks from other threads: in order, bounded, all delivered before the promise settles.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::Arc;
 
 use napi::bindgen_prelude::{Function, JsValuesTupleIntoVec};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
@@ -9,6 +8,10 @@ use napi::{Status, Unknown};
 use sinew::base::Cancel;
 
 use crate::abort::Abort;
+
+mod flow;
+
+pub(crate) use flow::Flow;
 
 /// How many values may wait for the JavaScript thread before the producer does.
 const QUEUE: usize = 64;
@@ -20,65 +23,6 @@ pub(crate) struct Stream<T: 'static, J: 'static + JsValuesTupleIntoVec> {
     queue: Option<Queue<T, J>>,
     flow: Arc<Flow>,
     cancel: Cancel,
-}
-
-/// What is on its way to a callback, and whether it may go on.
-#[derive(Default)]
-pub(crate) struct Flow {
-    state: Mutex<State>,
-    changed: Condvar,
-}
-
-#[derive(Default)]
-struct State {
-    /// Values that JavaScript was not given yet.
-    waiting: usize,
-    /// The callback has returned a promise that is not settled.
-    held: bool,
-    /// The JavaScript thread is gone.
-    closed: bool,
-}
-
-impl Flow {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.lock());
-        self.changed.notify_all();
-    }
-
-    /// Holds values back, or lets them go on.
-    pub(crate) fn hold(&self, held: bool) {
-        self.change(|state| state.held = held);
-    }
-
-    /// Lets nothing more through: the JavaScript thread has ended.
-    pub(crate) fn close(&self) {
-        self.change(|state| state.closed = true);
-    }
-
-    /// Lets who waits look again whether the call was ended.
-    pub(crate) fn wake(&self) {
-        self.change(|_| ());
-    }
-
-    /// Waits until `ready` says so or the JavaScript thread is gone, and for no promise longer than `cancel` allows.
-    fn wait(&self, cancel: &Cancel, ready: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
-        let mut state = self.lock();
-        while !state.closed && !ready(&state) && !(state.held && cancel.is_cancelled()) {
-            let deadline = cancel.deadline().filter(|_| state.held);
-            state = match deadline {
-                Some(at) => {
-                    let left = at.saturating_duration_since(Instant::now());
-                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
-                }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
-        }
-        state
-    }
 }
 
 /// A value counts itself out when it is dropped, delivered or not.
@@ -151,10 +95,7 @@ impl<T: Send + 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
 impl<T: 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
     fn settle(&self) {
         // Values go on to JavaScript whatever is awaited there.
-        let mut state = self.flow.lock();
-        while state.waiting > 0 && !state.closed {
-            state = self.flow.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
+        drop(self.flow.wait(&Cancel::never(), |state| state.waiting == 0));
     }
 }
 

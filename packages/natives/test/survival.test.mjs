@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, readdirSync } from "node:fs";
 import { createRequire } from "node:module";
+import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { Worker } from "node:worker_threads";
-import { PACKAGE } from "./host.mjs";
+import { PACKAGE, run, runtimes } from "./host.mjs";
 
 const require = createRequire(import.meta.url);
 const { PtySession, executeShell, listDescendants } = require("..");
@@ -125,6 +126,15 @@ test("nothing is left of shells and terminals in workers that are stopped", linu
   await nothingMore(before);
   t.diagnostic(`${WORKERS} workers, ${WORKERS * KINDS * PER_TREE} sleepers over after ${took.toFixed(0)} ms`);
 });
+
+for (const runtime of ["node", "deno"]) {
+  test(`nothing is left of calls in threads that are ended, under ${runtime}`, linux, async () => {
+    const program = join(PACKAGE, "test", "ended-threads.mjs");
+    const [file, ...args] = runtime === "node" ? [process.execPath] : [runtimes().deno, "run", "--allow-all", "--no-lock"];
+    const { code, signal, out, err } = await run(file, [...args, program]);
+    assert.deepEqual([code, signal, out], [0, null, "ended-threads: done\n"], err);
+  });
+}
 
 // Five processes, three of them in sessions of their own.
 const TREE = "sleep 1000 & setsid sleep 1000 & setsid sleep 1000 & setsid sh -c 'sleep 1000 & wait' & echo up; wait";

@@ -1,0 +1,67 @@
+//! What is on its way to a callback.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use sinew::base::Cancel;
+
+/// What is on its way to a callback, and whether it may go on.
+#[derive(Default)]
+pub(crate) struct Flow {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+pub(crate) struct State {
+    /// Values that JavaScript was not given yet.
+    pub(super) waiting: usize,
+    /// The callback has returned a promise that is not settled.
+    pub(super) held: bool,
+    /// The JavaScript thread is gone.
+    pub(super) closed: bool,
+}
+
+impl Flow {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn change(&self, change: impl FnOnce(&mut State)) {
+        change(&mut self.lock());
+        self.changed.notify_all();
+    }
+
+    /// Holds values back, or lets them go on.
+    pub(crate) fn hold(&self, held: bool) {
+        self.change(|state| state.held = held);
+    }
+
+    /// Lets nothing more through: the JavaScript thread has ended.
+    pub(crate) fn close(&self) {
+        self.change(|state| state.closed = true);
+    }
+
+    /// Lets who waits look again whether the call was ended.
+    pub(crate) fn wake(&self) {
+        self.change(|_| ());
+    }
+
+    /// Waits until `ready` says so or the JavaScript thread is gone, and for no promise longer than `cancel` allows.
+    pub(super) fn wait(&self, cancel: &Cancel, ready: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+        let mut state = self.lock();
+        loop {
+            if state.closed || ready(&state) || (state.held && cancel.is_cancelled()) {
+                return state;
+            }
+            let deadline = cancel.deadline().filter(|_| state.held);
+            state = match deadline {
+                Some(at) => {
+                    let left = at.saturating_duration_since(Instant::now());
+                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+}
