@@ -245,7 +245,7 @@ export declare class Picture {
    terminal(protocol: string, options: TerminalRequest, abort?: Abort | undefined | null): Promise<string>
 }
 
-/** A handle that stays with its process. */
+/** A handle that stays with its process. It holds nothing of the system between calls. */
 export declare class ProcessHandle {
   /** Its number. */
   get pid(): number
