@@ -1,16 +1,16 @@
 //! Languages with the brackets and comments of C.
 
 use super::rules::{
-    C_COMMENT, CHAR, DOLLARS, DOUBLE, Hole, Key, PLAIN, Place, REGEX, Region, Rules, SINGLE, SLASHES, TRIPLE, hole,
-    key, quote, sigil,
+    C_COMMENT, CHAR, DOLLARS, DOUBLE, Interpolation, Key, PLAIN, Place, REGEX, Region, Rules, SINGLE, SLASHES, TRIPLE,
+    interpolation, key, quote, sigil,
 };
 use crate::category::Category::{Function, Keyword, String, Type, Variable};
 use crate::lex::words::Then;
 
 const NESTED: Region = C_COMMENT.nested();
-const DOLLAR_DOUBLE: Region = DOUBLE.holes(DOLLARS);
-const DOLLAR_TRIPLE: Region = TRIPLE.holes(DOLLARS);
-const SWIFT_HOLE: &[Hole] = &[hole("\\(", b')')];
+const DOLLAR_DOUBLE: Region = DOUBLE.interpolations(DOLLARS);
+const DOLLAR_TRIPLE: Region = TRIPLE.interpolations(DOLLARS);
+const SWIFT_INTERPOLATION: &[Interpolation] = &[interpolation("\\(", b')')];
 
 languages! {
     ACTIONSCRIPT "actionscript as" {
@@ -62,7 +62,7 @@ languages! {
             NESTED,
             TRIPLE.raw().begin("r\"\"\""), TRIPLE.raw().begin("r'''").end("'''"),
             DOUBLE.raw().begin("r\""), SINGLE.raw().begin("r'"),
-            DOLLAR_TRIPLE, DOLLAR_TRIPLE.begin("'''").end("'''"), DOLLAR_DOUBLE, SINGLE.holes(DOLLARS),
+            DOLLAR_TRIPLE, DOLLAR_TRIPLE.begin("'''").end("'''"), DOLLAR_DOUBLE, SINGLE.interpolations(DOLLARS),
         ],
         sigils: &[sigil("@", Function)],
         capitalised: Type,
@@ -149,7 +149,7 @@ languages! {
         letters: "$",
         begins: "$",
         comments: &[SLASHES],
-        regions: &[C_COMMENT, DOUBLE, SINGLE, quote("`").lines().holes(DOLLARS), REGEX],
+        regions: &[C_COMMENT, DOUBLE, SINGLE, quote("`").lines().interpolations(DOLLARS), REGEX],
         capitalised: Type,
     }
     SCALA "scala sc sbt" {
@@ -206,7 +206,7 @@ languages! {
         regions: &[
             NESTED,
             TRIPLE.begin("#").end("\"\"\"#").level(b'#', "\"\"\"", ""), DOUBLE.begin("#").end("\"#").level(b'#', "\"", ""),
-            TRIPLE.holes(SWIFT_HOLE), DOUBLE.holes(SWIFT_HOLE), quote("`").raw().within(80).is(Variable),
+            TRIPLE.interpolations(SWIFT_INTERPOLATION), DOUBLE.interpolations(SWIFT_INTERPOLATION), quote("`").raw().within(80).is(Variable),
         ],
         sigils: &[sigil("@", Keyword), sigil("#", Keyword), sigil("$", Variable)],
         capitalised: Type,

@@ -8,7 +8,7 @@ use crate::lex::scan::{Line, begins_name, is_name};
 use crate::lex::words::Words;
 
 /// A language whose rules are made ready when it is first used.
-pub(crate) type Language = LazyLock<Compiled>;
+pub(crate) type Language = LazyLock<CompiledRules>;
 
 /// What a byte is where a token begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(crate) enum Class {
 }
 
 /// Rules made ready.
-pub(crate) struct Compiled {
+pub(crate) struct CompiledRules {
     pub(crate) rules: Rules,
     pub(crate) words: Words,
     /// The class of each byte that begins a token.
@@ -34,7 +34,7 @@ pub(crate) struct Compiled {
     pub(crate) has_line_rules: bool,
 }
 
-impl Compiled {
+impl CompiledRules {
     pub(crate) fn new(rules: Rules) -> Self {
         let words = if rules.fold { Words::folded(rules.words) } else { Words::new(rules.words) };
         let mut class = [Class::Symbol(Plain); 256];
@@ -86,7 +86,7 @@ impl Compiled {
     }
 
     /// Whether a mark at the current place counts there.
-    pub(crate) fn stands(&self, line: &Line<'_, '_, '_>, place: Place, before: Before, indent: usize) -> bool {
+    pub(crate) fn is_place(&self, line: &Line<'_, '_, '_>, place: Place, before: Before, indent: usize) -> bool {
         let at = line.at;
         let last = if at == 0 { b' ' } else { line.byte(at - 1) };
         match place {

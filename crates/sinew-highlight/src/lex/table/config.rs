@@ -1,21 +1,21 @@
 //! Configuration, key by key.
 
 use super::rules::{
-    C_COMMENT, Calls, DOLLAR, DOUBLE, HASH, Hole, Key, PLAIN, Place, Region, Rules, SEMICOLON, SINGLE, SLASHES, hole,
-    key, mark, quote, sigil, whole_line,
+    C_COMMENT, Calls, DOLLAR, DOUBLE, HASH, Interpolation, Key, PLAIN, Place, Region, Rules, SEMICOLON, SINGLE,
+    SLASHES, interpolation, key, mark, quote, sigil, whole_line,
 };
 use crate::category::Category::{Comment, Function, Keyword, String, Type, Variable};
 use crate::lex::words::Then;
 
 const SECTION: Region = quote("[").end("]").raw().within(400).is(Type).at(Place::LineStart);
-const BRACE_HOLE: &[Hole] = &[hole("${", b'}')];
+const BRACE_INTERPOLATION: &[Interpolation] = &[interpolation("${", b'}')];
 const SWITCHES: &str = "true false on off yes no";
 
 languages! {
     DOTENV "dotenv env" {
         words: &[(Keyword, Then::Any, "export true false")],
         comments: &[("#", Place::LineStart), ("#", Place::AfterBlank)],
-        regions: &[DOUBLE.lines().holes(BRACE_HOLE), SINGLE.lines().raw()],
+        regions: &[DOUBLE.lines().interpolations(BRACE_INTERPOLATION), SINGLE.lines().raw()],
         sigils: &[DOLLAR],
         keys: &[key("=", Keyword)],
         letters: ".-",
@@ -77,7 +77,7 @@ languages! {
         ],
         letters: "-'",
         comments: &[HASH],
-        regions: &[C_COMMENT, Region { escape: 0, ..quote("''") }.lines().holes(BRACE_HOLE), DOUBLE.lines().holes(BRACE_HOLE), quote("<").end(">").raw().within(100).at(Place::Operand)],
+        regions: &[C_COMMENT, Region { escape: 0, ..quote("''") }.lines().interpolations(BRACE_INTERPOLATION), DOUBLE.lines().interpolations(BRACE_INTERPOLATION), quote("<").end(">").raw().within(100).at(Place::Operand)],
         keys: &[key("=", Variable)],
         sigils: &[sigil("./", String), sigil("../", String)],
         calls: Calls::None,
@@ -95,7 +95,7 @@ languages! {
             (Variable, Then::Any, "each local path self var count"),
         ],
         comments: &[HASH, SLASHES],
-        regions: &[C_COMMENT, DOUBLE.holes(&[hole("${", b'}'), hole("%{", b'}')])],
+        regions: &[C_COMMENT, DOUBLE.interpolations(&[interpolation("${", b'}'), interpolation("%{", b'}')])],
         heredocs: &["<<-", "<<"],
         keys: &[key("=", Variable)],
         letters: "-",

@@ -1,8 +1,8 @@
 //! Languages of the ML family, and Erlang.
 
 use super::rules::{
-    CHAR, Calls, DASHES, DOUBLE, Hole, Key, PERCENT, PLAIN, Place, Region, Rules, SINGLE, SLASHES, Sigil, TRIPLE,
-    block, hole, key, mark, quote, sigil,
+    CHAR, Calls, DASHES, DOUBLE, Interpolation, Key, PERCENT, PLAIN, Place, Region, Rules, SINGLE, SLASHES, Sigil,
+    TRIPLE, block, interpolation, key, mark, quote, sigil,
 };
 use crate::category::Category::{Function, Keyword, String, Type, Variable};
 use crate::lex::words::Then;
@@ -13,7 +13,7 @@ const TYPE_VARIABLE: Sigil = Sigil { place: Place::NotAfterValue, ..sigil("'", T
 /// `name :: type` at the beginning of a line.
 const SIGNATURE: Key = key("::", Function);
 
-const IN_BRACES: &[Hole] = &[hole("{", b'}')];
+const IN_BRACES: &[Interpolation] = &[interpolation("{", b'}')];
 
 languages! {
     ELM "elm" {
@@ -59,8 +59,8 @@ languages! {
         tails: "!",
         comments: &[SLASHES],
         regions: &[
-            block("(*", "*)").nested(), TRIPLE.raw(), TRIPLE.raw().begin("$\"\"\"").holes(IN_BRACES), DOUBLE.lines().doubled().begin("@\""),
-            DOUBLE.lines().begin("$\"").holes(IN_BRACES), DOUBLE.lines(), CHAR, quote("[<").end(">]").raw().lines().is(Function), quote("``").raw().within(100).is(Variable),
+            block("(*", "*)").nested(), TRIPLE.raw(), TRIPLE.raw().begin("$\"\"\"").interpolations(IN_BRACES), DOUBLE.lines().doubled().begin("@\""),
+            DOUBLE.lines().begin("$\"").interpolations(IN_BRACES), DOUBLE.lines(), CHAR, quote("[<").end(">]").raw().lines().is(Function), quote("``").raw().within(100).is(Variable),
         ],
         lines: &[mark("#if", Keyword), mark("#else", Keyword), mark("#endif", Keyword), mark("#load", Keyword), mark("#r", Keyword), mark("#light", Keyword), mark("#nowarn", Keyword)],
         sigils: &[TYPE_VARIABLE],
@@ -97,7 +97,7 @@ languages! {
         ],
         letters: "'",
         comments: &[SLASHES],
-        regions: &[block("/*", "*/").nested(), quote("{|").raw().lines().end("|}"), DOUBLE.lines(), quote("`").lines().holes(super::rules::DOLLARS), CHAR],
+        regions: &[block("/*", "*/").nested(), quote("{|").raw().lines().end("|}"), DOUBLE.lines(), quote("`").lines().interpolations(super::rules::DOLLARS), CHAR],
         sigils: &[TYPE_VARIABLE, sigil("~", Variable), sigil("@", Function)],
         capitalised: Type,
     }

@@ -1,6 +1,6 @@
 //! The lexer itself: the loop over tokens of a line.
 
-use super::compiled::{Before, Class, Compiled, Language};
+use super::compiled::{Before, Class, CompiledRules, Language};
 use super::regions::Frames;
 use super::rules::{Calls, Key, Sigil, is_in};
 use crate::category::Category::{
@@ -19,7 +19,7 @@ pub(crate) struct TableLexer {
     frames: Frames,
     delimited: Option<OpenDelimited>,
     /// The label of the here-document that is open, and whether its end may be indented.
-    document: Option<(Box<[u8]>, bool)>,
+    heredoc: Option<(Box<[u8]>, bool)>,
     /// Whether the line before ended with a backslash.
     continued: bool,
     /// What the value at the end of the line before is.
@@ -45,21 +45,21 @@ struct Context {
     /// What the rest of the line is, and the next one if this goes on there.
     value: Option<Category>,
     /// The label of a here-document that begins with the next line.
-    document: Option<(Box<[u8]>, bool)>,
+    heredoc: Option<(Box<[u8]>, bool)>,
 }
 
 impl TableLexer {
     pub(crate) fn new(language: &'static Language) -> Self {
-        Self { language, frames: Frames::default(), delimited: None, document: None, continued: false, value: None }
+        Self { language, frames: Frames::default(), delimited: None, heredoc: None, continued: false, value: None }
     }
 
     pub(crate) fn line(&mut self, line: &mut Line<'_, '_, '_>) {
-        let table: &'static Compiled = self.language;
+        let table: &'static CompiledRules = self.language;
         self.frames.begin_line();
-        if let Some((label, indented)) = &self.document {
+        if let Some((label, indented)) = &self.heredoc {
             let text = if *indented { line.text.trim_ascii_start() } else { line.text };
             if text.trim_ascii_end() == &**label {
-                self.document = None;
+                self.heredoc = None;
             }
             return line.rest(String);
         }
@@ -69,7 +69,7 @@ impl TableLexer {
             then: Then::Any,
             indent: line.after_blanks(0),
             value: self.value.filter(|_| self.continued),
-            document: None,
+            heredoc: None,
         };
         if let Some(value) = context.value {
             line.rest(value);
@@ -102,17 +102,17 @@ impl TableLexer {
         }
         self.frames.end_line(table);
         self.continued = line.text.last() == Some(&b'\\');
-        self.document = context.document;
+        self.heredoc = context.heredoc;
         self.value = context.value;
     }
 
     /// Comments, regions and other things that are longer than their first byte says.
-    fn special(&mut self, table: &Compiled, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
+    fn special(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
         let rules = &table.rules;
         let before = context.before;
         for (index, region) in rules.regions.iter().enumerate() {
             if line.starts_with(region.begin.as_bytes())
-                && table.stands(line, region.place, before, context.indent)
+                && table.is_place(line, region.place, before, context.indent)
                 && self.frames.begin(table, line, index)
             {
                 if region.category != Comment {
@@ -123,17 +123,17 @@ impl TableLexer {
             }
         }
         for &(begin, place) in rules.comments {
-            if line.starts_with(begin.as_bytes()) && table.stands(line, place, before, context.indent) {
+            if line.starts_with(begin.as_bytes()) && table.is_place(line, place, before, context.indent) {
                 line.rest(Comment);
                 return true;
             }
         }
-        if self.delimited(table, line, context) || here_document(table, line, context) {
+        if self.delimited(table, line, context) || heredoc(table, line, context) {
             return true;
         }
         for sigil in rules.sigils {
             if line.starts_with(sigil.mark.as_bytes())
-                && table.stands(line, sigil.place, before, context.indent)
+                && table.is_place(line, sigil.place, before, context.indent)
                 && sigil_name(table, line, sigil, context)
             {
                 return true;
@@ -165,7 +165,13 @@ impl TableLexer {
     }
 
     /// An operator, a bracket or what has no meaning.
-    fn symbol(&mut self, table: &Compiled, line: &mut Line<'_, '_, '_>, category: Category, context: &mut Context) {
+    fn symbol(
+        &mut self,
+        table: &CompiledRules,
+        line: &mut Line<'_, '_, '_>,
+        category: Category,
+        context: &mut Context,
+    ) {
         let at = line.at;
         let byte = line.first();
         if matches!(byte, b'{' | b'}' | b'(' | b')') && self.frames.bracket(byte) {
@@ -198,7 +204,7 @@ impl TableLexer {
     }
 
     /// `qw(…)`, `~r/…/`.
-    fn delimited(&mut self, table: &Compiled, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
+    fn delimited(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
         let at = line.at;
         if context.before == Before::Dot || at > 0 && matches!(line.byte(at - 1), b'>' | b'{' | b'$' | b'&') {
             return false;
@@ -280,7 +286,7 @@ impl TableLexer {
 }
 
 /// What the beginning of a line says about it.
-fn line_rules(table: &Compiled, line: &mut Line<'_, '_, '_>) {
+fn line_rules(table: &CompiledRules, line: &mut Line<'_, '_, '_>) {
     let start = line.after_blanks(0);
     let rest = &line.text[start.min(line.text.len())..];
     if table.rules.preprocessor && rest.first() == Some(&b'#') {
@@ -316,7 +322,7 @@ fn directive(line: &mut Line<'_, '_, '_>, start: usize) {
 }
 
 /// `<<EOF` and `<<-"EOF"`.
-fn here_document(table: &Compiled, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
+fn heredoc(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) -> bool {
     for begin in table.rules.heredocs {
         if !line.starts_with(begin.as_bytes()) {
             continue;
@@ -334,7 +340,7 @@ fn here_document(table: &Compiled, line: &mut Line<'_, '_, '_>, context: &mut Co
         if !fits || quoted && line.byte(end) != quote {
             continue;
         }
-        context.document = Some((label.into(), matches!(begin.as_bytes().last(), Some(b'-' | b'~'))));
+        context.heredoc = Some((label.into(), matches!(begin.as_bytes().last(), Some(b'-' | b'~'))));
         context.before = Before::Value;
         line.take(if quoted { end + 1 } else { end }, String);
         return true;
@@ -343,7 +349,7 @@ fn here_document(table: &Compiled, line: &mut Line<'_, '_, '_>, context: &mut Co
 }
 
 /// `$name`, `${…}`, `$?`.
-fn sigil_name(table: &Compiled, line: &mut Line<'_, '_, '_>, sigil: &Sigil, context: &mut Context) -> bool {
+fn sigil_name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, sigil: &Sigil, context: &mut Context) -> bool {
     let at = line.at;
     let from = at + sigil.mark.len();
     let next = line.byte(from);
@@ -376,7 +382,7 @@ fn sigil_name(table: &Compiled, line: &mut Line<'_, '_, '_>, sigil: &Sigil, cont
 }
 
 /// A number whose digits begin at `from`.
-fn number(table: &Compiled, line: &mut Line<'_, '_, '_>, from: usize, context: &mut Context) {
+fn number(table: &CompiledRules, line: &mut Line<'_, '_, '_>, from: usize, context: &mut Context) {
     let open = table.rules.open_numbers;
     let mut end = line.number_end(from, open);
     while is_in(table.rules.number_marks, line.byte(end)) && line.byte(end) != 0 {
@@ -394,7 +400,7 @@ fn number(table: &Compiled, line: &mut Line<'_, '_, '_>, from: usize, context: &
     context.before = Before::Value;
 }
 
-fn name(table: &Compiled, line: &mut Line<'_, '_, '_>, context: &mut Context) {
+fn name(table: &CompiledRules, line: &mut Line<'_, '_, '_>, context: &mut Context) {
     let rules = &table.rules;
     let at = line.at;
     // The first byte may be one that only begins names.
@@ -454,7 +460,7 @@ fn name(table: &Compiled, line: &mut Line<'_, '_, '_>, context: &mut Context) {
 }
 
 /// The rule by which a name that ends at `end` is a key.
-fn key_of<'a>(table: &'a Compiled, line: &Line<'_, '_, '_>, end: usize, indent: usize) -> Option<&'a Key> {
+fn key_of<'a>(table: &'a CompiledRules, line: &Line<'_, '_, '_>, end: usize, indent: usize) -> Option<&'a Key> {
     if table.rules.keys.is_empty() {
         return None;
     }

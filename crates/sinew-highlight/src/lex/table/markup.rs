@@ -32,7 +32,7 @@ languages! {
     HAML "haml" {
         words: &[(Keyword, Then::Any, "if else elsif unless each do end case when in and or not nil true false self link_to render yield")],
         lines: &[whole_line("-#", Comment), whole_line("/", Comment), whole_line("!!!", Keyword), mark("=", Keyword), mark("-", Keyword)],
-        regions: &[DOUBLE.holes(HASH_BRACE), SINGLE.at(Place::NotAfterValue)],
+        regions: &[DOUBLE.interpolations(HASH_BRACE), SINGLE.at(Place::NotAfterValue)],
         sigils: &[sigil("%", Keyword), sigil("@", Variable), Sigil { place: Place::NotAfterValue, ..sigil(":", String) }, sigil(".", Type), sigil("#", Type)],
         keys: &[Key { first: false, spaced: false, ..key(": ", Variable) }],
         letters: "-",
@@ -102,4 +102,4 @@ const TEMPLATE_RULES: Rules = Rules {
     ..PLAIN
 };
 
-static TEMPLATE_CODE: super::Language = super::Language::new(|| super::compiled::Compiled::new(TEMPLATE_RULES));
+static TEMPLATE_CODE: super::Language = super::Language::new(|| super::compiled::CompiledRules::new(TEMPLATE_RULES));

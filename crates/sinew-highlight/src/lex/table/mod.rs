@@ -5,7 +5,7 @@ macro_rules! languages {
     ($($name:ident $names:literal $(from $base:ident)? { $($rules:tt)* })*) => {
         $(static $name: crate::lex::table::Language = crate::lex::table::Language::new(|| {
             const RULES: Rules = Rules { $($rules)* ..languages!(@base $($base)?) };
-            crate::lex::table::compiled::Compiled::new(RULES)
+            crate::lex::table::compiled::CompiledRules::new(RULES)
         });)*
         /// The languages of this family.
         pub(super) static LANGUAGES: &[(&crate::lex::table::Language, &str)] = &[$((&$name, $names)),*];

@@ -1,10 +1,10 @@
 //! Languages of queries and schemas.
 
-use super::rules::{Calls, DOUBLE, HASH, Hole, Key, PLAIN, Rules, TRIPLE, hole, key, sigil};
+use super::rules::{Calls, DOUBLE, HASH, Interpolation, Key, PLAIN, Rules, TRIPLE, interpolation, key, sigil};
 use crate::category::Category::{Function, Keyword, Type, Variable};
 use crate::lex::words::Then;
 
-const PARENS: &[Hole] = &[hole("\\(", b')')];
+const PARENS: &[Interpolation] = &[interpolation("\\(", b')')];
 
 languages! {
     GRAPHQL "graphql gql graphqls" {
@@ -29,7 +29,7 @@ languages! {
             (Function, Then::Any, "add any all ascii_downcase ascii_upcase contains del empty endswith error flatten from_entries group_by has input inputs join keys length ltrimstr map map_values max min now paths range recurse reverse rtrimstr select sort sort_by split startswith test to_entries tojson tonumber tostring type unique unique_by values with_entries"),
         ],
         comments: &[HASH],
-        regions: &[DOUBLE.holes(PARENS)],
+        regions: &[DOUBLE.interpolations(PARENS)],
         sigils: &[sigil("$", Variable), sigil("@", Function)],
     }
 }

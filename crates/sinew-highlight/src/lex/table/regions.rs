@@ -2,8 +2,8 @@
 
 use memchr::{memchr, memchr3};
 
-use super::compiled::Compiled;
-use super::rules::{CHAR_LENGTH, HOLE_MARK, Region};
+use super::compiled::CompiledRules;
+use super::rules::{CHAR_LENGTH, INTERPOLATION_MARK, Region};
 use crate::category::Category::{String, Variable};
 use crate::lex::scan::{Line, begins_name};
 
@@ -23,7 +23,7 @@ pub(crate) struct Frame {
     /// How often it nests.
     depth: u32,
     /// The bracket that ends the code in it; 0 outside code.
-    hole: u8,
+    interpolation: u8,
     /// Brackets of that kind that are open in the code.
     brackets: u32,
 }
@@ -39,7 +39,7 @@ pub(crate) struct Frames {
 impl Frames {
     /// Whether the lexer stands in the text of a region, not in code.
     pub(crate) fn in_text(&self) -> bool {
-        self.stack.last().is_some_and(|frame| frame.hole == 0)
+        self.stack.last().is_some_and(|frame| frame.interpolation == 0)
     }
 
     pub(crate) fn begin_line(&mut self) {
@@ -47,7 +47,7 @@ impl Frames {
     }
 
     /// Closes what does not go on over the end of a line.
-    pub(crate) fn end_line(&mut self, table: &Compiled) {
+    pub(crate) fn end_line(&mut self, table: &CompiledRules) {
         let lost = self.stack.iter().position(|frame| !table.rules.regions[frame.region as usize].multiline);
         if let Some(lost) = lost {
             self.stack.truncate(lost);
@@ -56,13 +56,13 @@ impl Frames {
 
     /// A bracket in code: whether it ends the code of a string.
     pub(crate) fn bracket(&mut self, byte: u8) -> bool {
-        let Some(frame) = self.stack.last_mut().filter(|frame| frame.hole != 0) else { return false };
-        let open = if frame.hole == b'}' { b'{' } else { b'(' };
+        let Some(frame) = self.stack.last_mut().filter(|frame| frame.interpolation != 0) else { return false };
+        let open = if frame.interpolation == b'}' { b'{' } else { b'(' };
         if byte == open {
             frame.brackets = frame.brackets.saturating_add(1);
-        } else if byte == frame.hole {
+        } else if byte == frame.interpolation {
             if frame.brackets == 0 {
-                frame.hole = 0;
+                frame.interpolation = 0;
                 return true;
             }
             frame.brackets -= 1;
@@ -71,7 +71,7 @@ impl Frames {
     }
 
     /// Begins region number `index` at the current place, if it stands there, and paints as much as the line holds.
-    pub(crate) fn begin(&mut self, table: &Compiled, line: &mut Line<'_, '_, '_>, index: usize) -> bool {
+    pub(crate) fn begin(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>, index: usize) -> bool {
         let region = &table.rules.regions[index];
         let at = line.at;
         let Some((from, level)) = opening(line, region, at) else { return false };
@@ -108,13 +108,13 @@ impl Frames {
             line.rest(region.category);
         }
         let level = level.min(u16::MAX as usize) as u16;
-        self.stack.push(Frame { region: index as u8, level, depth: 1, hole: 0, brackets: 0 });
+        self.stack.push(Frame { region: index as u8, level, depth: 1, interpolation: 0, brackets: 0 });
         self.resume(table, line);
         true
     }
 
     /// Paints the text of the innermost region, up to its end, to code inside it or to the end of the line.
-    pub(crate) fn resume(&mut self, table: &Compiled, line: &mut Line<'_, '_, '_>) {
+    pub(crate) fn resume(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>) {
         let deep = self.stack.len() >= DEEPEST;
         let Some(frame) = self.stack.last_mut() else { return };
         let region = &table.rules.regions[frame.region as usize];
@@ -125,7 +125,8 @@ impl Frames {
             return line.rest(region.category);
         }
         let end = region.end.as_bytes();
-        let hole = region.holes.first().map_or(end[0], |hole| hole.begin.as_bytes()[0]);
+        let interpolation =
+            region.interpolations.first().map_or(end[0], |interpolation| interpolation.begin.as_bytes()[0]);
         let second = if region.escape != 0 {
             region.escape
         } else if region.nests {
@@ -134,21 +135,25 @@ impl Frames {
             end[0]
         };
         let mut index = line.at;
-        while let Some(found) = line.text.get(index..).and_then(|text| memchr3(end[0], second, hole, text)) {
+        while let Some(found) = line.text.get(index..).and_then(|text| memchr3(end[0], second, interpolation, text)) {
             index += found;
             let rest = &line.text[index..];
             // `\(` of Swift begins code although a backslash escapes.
-            if let Some(hole) = region.holes.iter().find(|hole| !deep && begins_hole(rest, hole.begin, hole.end)) {
+            if let Some(interpolation) = region
+                .interpolations
+                .iter()
+                .find(|interpolation| !deep && begins_interpolation(rest, interpolation.begin, interpolation.end))
+            {
                 line.take(index, region.category);
-                let inside = index + hole.begin.len();
-                if hole.end == 0 {
+                let inside = index + interpolation.begin.len();
+                if interpolation.end == 0 {
                     let stop = table.name_end(line, inside);
                     line.take(stop, Variable);
                     index = line.at;
                     continue;
                 }
-                line.take(inside, HOLE_MARK);
-                frame.hole = hole.end;
+                line.take(inside, INTERPOLATION_MARK);
+                frame.interpolation = interpolation.end;
                 frame.brackets = 0;
                 return;
             }
@@ -183,7 +188,7 @@ impl Frames {
 }
 
 /// Whether code or a name begins here, inside a string.
-fn begins_hole(text: &[u8], begin: &str, end: u8) -> bool {
+fn begins_interpolation(text: &[u8], begin: &str, end: u8) -> bool {
     text.starts_with(begin.as_bytes()) && (end != 0 || text.get(begin.len()).is_some_and(|&byte| begins_name(byte)))
 }
 

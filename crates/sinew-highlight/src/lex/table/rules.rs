@@ -113,12 +113,12 @@ pub(crate) struct Region {
     pub(crate) ends_as_line: bool,
     /// Letters behind the end belong to it, as the flags of a regular expression do.
     pub(crate) flags: bool,
-    pub(crate) holes: &'static [Hole],
+    pub(crate) interpolations: &'static [Interpolation],
 }
 
 /// Code inside a string.
 #[derive(Clone, Copy)]
-pub(crate) struct Hole {
+pub(crate) struct Interpolation {
     pub(crate) begin: &'static str,
     /// The bracket that ends it; 0 where it is a name.
     pub(crate) end: u8,
@@ -233,7 +233,7 @@ pub(crate) const fn block(begin: &'static str, end: &'static str) -> Region {
         place: Place::Any,
         ends_as_line: false,
         flags: false,
-        holes: &[],
+        interpolations: &[],
     }
 }
 
@@ -274,8 +274,8 @@ impl Region {
         Self { category, ..self }
     }
 
-    pub(crate) const fn holes(self, holes: &'static [Hole]) -> Self {
-        Self { holes, ..self }
+    pub(crate) const fn interpolations(self, interpolations: &'static [Interpolation]) -> Self {
+        Self { interpolations, ..self }
     }
 
     /// With another beginning: `r"…"`.
@@ -302,12 +302,12 @@ impl Region {
 pub(crate) const REGEX: Region = Region { place: Place::Operand, flags: true, ..quote("/").within(u16::MAX) };
 
 /// `$name` and `${…}`.
-pub(crate) const DOLLARS: &[Hole] = &[hole("${", b'}'), hole("$", 0)];
+pub(crate) const DOLLARS: &[Interpolation] = &[interpolation("${", b'}'), interpolation("$", 0)];
 /// `#{…}`.
-pub(crate) const HASH_BRACE: &[Hole] = &[hole("#{", b'}')];
+pub(crate) const HASH_BRACE: &[Interpolation] = &[interpolation("#{", b'}')];
 
-pub(crate) const fn hole(begin: &'static str, end: u8) -> Hole {
-    Hole { begin, end }
+pub(crate) const fn interpolation(begin: &'static str, end: u8) -> Interpolation {
+    Interpolation { begin, end }
 }
 
 pub(crate) const fn sigil(mark: &'static str, category: Category) -> Sigil {
@@ -337,7 +337,7 @@ pub(crate) const fn delimited(begin: &'static str, parts: u8) -> Delimited {
     Delimited { begin, parts, letter: false, spaced: false, brackets: false }
 }
 
-/// Symbols of a language: its operators, then its punctuation.
+/// Whether a list of bytes holds one.
 pub(crate) const fn is_in(list: &str, byte: u8) -> bool {
     let list = list.as_bytes();
     let mut index = 0;
@@ -350,5 +350,5 @@ pub(crate) const fn is_in(list: &str, byte: u8) -> bool {
     false
 }
 
-/// The category of bracket-like marks around a hole.
-pub(crate) const HOLE_MARK: Category = Punctuation;
+/// The category of the marks around code in a string.
+pub(crate) const INTERPOLATION_MARK: Category = Punctuation;

@@ -1,14 +1,14 @@
 //! Scripting languages.
 
 use super::rules::{
-    C_COMMENT, CHAR, Calls, DASHES, DOLLAR, DOUBLE, Delimited, HASH, HASH_BRACE, Hole, Key, PERCENT, PLAIN, Place,
-    REGEX, Region, Rules, SINGLE, Sigil, TRIPLE, block, delimited, hole, key, quote, sigil, whole_line,
+    C_COMMENT, CHAR, Calls, DASHES, DOLLAR, DOUBLE, Delimited, HASH, HASH_BRACE, Interpolation, Key, PERCENT, PLAIN,
+    Place, REGEX, Region, Rules, SINGLE, Sigil, TRIPLE, block, delimited, interpolation, key, quote, sigil, whole_line,
 };
 use crate::category::Category::{Comment, Function, Keyword, Plain, String, Type, Variable};
 use crate::lex::words::Then;
 
-const HASHED: Region = DOUBLE.lines().holes(HASH_BRACE);
-const JULIA_HOLES: &[Hole] = &[hole("$(", b')'), hole("$", 0)];
+const HASHED: Region = DOUBLE.lines().interpolations(HASH_BRACE);
+const JULIA_INTERPOLATIONS: &[Interpolation] = &[interpolation("$(", b')'), interpolation("$", 0)];
 const AT_VARIABLE: Sigil = sigil("@", Variable);
 
 /// `~r/…/`, `%w(…)`.
@@ -63,7 +63,7 @@ languages! {
         begins: "$",
         comments: &[HASH],
         regions: &[
-            block("###", "###"), TRIPLE.holes(HASH_BRACE), TRIPLE.begin("'''").end("'''"), block("///", "///").is(String).holes(HASH_BRACE),
+            block("###", "###"), TRIPLE.interpolations(HASH_BRACE), TRIPLE.begin("'''").end("'''"), block("///", "///").is(String).interpolations(HASH_BRACE),
             HASHED, SINGLE.lines(), quote("`").raw().lines(), REGEX,
         ],
         sigils: &[AT_VARIABLE],
@@ -82,7 +82,7 @@ languages! {
         ],
         tails: "?!",
         comments: &[HASH],
-        regions: &[HASHED, quote("`").lines().holes(HASH_BRACE), CHAR, REGEX, quote(":\"").end("\"")],
+        regions: &[HASHED, quote("`").lines().interpolations(HASH_BRACE), CHAR, REGEX, quote(":\"").end("\"")],
         delimited: &[brackets("%w", false), brackets("%i", false), brackets("%q", false), brackets("%Q", false), brackets("%r", false), brackets("%x", false), brackets("%", false)],
         heredocs: &["<<-"],
         sigils: &[sigil("@[", Function), sigil("@@", Variable), AT_VARIABLE, DOLLAR, Sigil { place: Place::NotAfterValue, ..sigil(":", String) }],
@@ -101,9 +101,9 @@ languages! {
         tails: "?!",
         comments: &[HASH],
         regions: &[
-            TRIPLE.holes(HASH_BRACE), TRIPLE.begin("'''").end("'''").holes(HASH_BRACE),
-            TRIPLE.begin("~S\"\"\"").raw(), TRIPLE.begin("~s\"\"\"").holes(HASH_BRACE), TRIPLE.begin("~H\"\"\"").holes(HASH_BRACE),
-            quote(":\"").end("\""), HASHED, SINGLE.lines().holes(HASH_BRACE),
+            TRIPLE.interpolations(HASH_BRACE), TRIPLE.begin("'''").end("'''").interpolations(HASH_BRACE),
+            TRIPLE.begin("~S\"\"\"").raw(), TRIPLE.begin("~s\"\"\"").interpolations(HASH_BRACE), TRIPLE.begin("~H\"\"\"").interpolations(HASH_BRACE),
+            quote(":\"").end("\""), HASHED, SINGLE.lines().interpolations(HASH_BRACE),
         ],
         delimited: &[brackets("~", true)],
         sigils: &[AT_VARIABLE, Sigil { place: Place::NotAfterValue, ..sigil(":", String) }, sigil("&", Variable), Sigil { place: Place::NotAfterValue, specials: "\"'#\\", ..sigil("?", String) }],
@@ -141,9 +141,9 @@ languages! {
         tails: "!",
         comments: &[HASH],
         regions: &[
-            block("#=", "=#").nested(), TRIPLE.holes(JULIA_HOLES), TRIPLE.begin("raw\"\"\""), TRIPLE.begin("r\"\"\""),
+            block("#=", "=#").nested(), TRIPLE.interpolations(JULIA_INTERPOLATIONS), TRIPLE.begin("raw\"\"\""), TRIPLE.begin("r\"\"\""),
             DOUBLE.lines().begin("raw\""), DOUBLE.lines().begin("r\""), DOUBLE.lines().begin("b\""), DOUBLE.lines().begin("v\""),
-            DOUBLE.lines().holes(JULIA_HOLES), quote("`").lines().holes(JULIA_HOLES), CHAR,
+            DOUBLE.lines().interpolations(JULIA_INTERPOLATIONS), quote("`").lines().interpolations(JULIA_INTERPOLATIONS), CHAR,
         ],
         sigils: &[sigil("@", Function), Sigil { place: Place::NotAfterValue, ..sigil(":", String) }, sigil("$", Variable)],
         capitalised: Type,
@@ -162,7 +162,7 @@ languages! {
         begins: "$",
         comments: &[HASH],
         regions: &[
-            C_COMMENT, TRIPLE.holes(HASH_BRACE), TRIPLE.begin("'''").end("'''"), quote("//").raw().lines().within(u16::MAX).at(Place::Operand),
+            C_COMMENT, TRIPLE.interpolations(HASH_BRACE), TRIPLE.begin("'''").end("'''"), quote("//").raw().lines().within(u16::MAX).at(Place::Operand),
             block("<[", "]>").is(String), HASHED, SINGLE.lines(), quote("``").raw().lines(), REGEX,
             quote("\\").end(" ").raw().within(40).at(Place::AfterBlank),
         ],

@@ -1,8 +1,8 @@
 //! Languages of commands: shells, builds and installers.
 
 use super::rules::{
-    C_COMMENT, Calls, DOLLAR, DOLLARS, DOUBLE, HASH, Hole, Key, PLAIN, Place, Region, Rules, SEMICOLON, SINGLE, Sigil,
-    block, hole, key, quote, sigil, whole_line,
+    C_COMMENT, Calls, DOLLAR, DOLLARS, DOUBLE, HASH, Interpolation, Key, PLAIN, Place, Region, Rules, SEMICOLON,
+    SINGLE, Sigil, block, interpolation, key, quote, sigil, whole_line,
 };
 use crate::category::Category::{Comment, Function, Keyword, Operator, String, Type, Variable};
 use crate::lex::words::Then;
@@ -10,7 +10,7 @@ use crate::lex::words::Then;
 const HASH_AFTER_BLANK: (&str, Place) = ("#", Place::AfterBlank);
 const HASH_FIRST: (&str, Place) = ("#", Place::LineStart);
 const VARIABLE: Sigil = Sigil { braces: "{(", specials: "?!#@*$0123456789<^+%-", ..sigil("$", Variable) };
-const MAKE_HOLES: &[Hole] = &[hole("$(", b')'), hole("$", 0)];
+const MAKE_INTERPOLATIONS: &[Interpolation] = &[interpolation("$(", b')'), interpolation("$", 0)];
 
 languages! {
     BATCH "batch bat cmd dos" {
@@ -76,7 +76,7 @@ languages! {
              "abbr alias argparse bind cd commandline complete contains count disown echo emit eval exit fish_add_path functions history jobs math printf pwd random read set_color source status string test trap type ulimit wait"),
         ],
         comments: &[HASH_AFTER_BLANK],
-        regions: &[DOUBLE.lines().holes(&[hole("$", 0)]), SINGLE.lines()],
+        regions: &[DOUBLE.lines().interpolations(&[interpolation("$", 0)]), SINGLE.lines()],
         sigils: &[VARIABLE, Sigil { place: Place::AfterBlank, ..sigil("--", Variable) }, Sigil { place: Place::AfterBlank, ..sigil("-", Variable) }],
         letters: "-",
         calls: Calls::Command,
@@ -89,7 +89,7 @@ languages! {
         ],
         words_at_start: true,
         comments: &[HASH],
-        regions: &[DOUBLE.holes(MAKE_HOLES), SINGLE.holes(MAKE_HOLES)],
+        regions: &[DOUBLE.interpolations(MAKE_INTERPOLATIONS), SINGLE.interpolations(MAKE_INTERPOLATIONS)],
         sigils: &[VARIABLE],
         keys: &[key("=", Variable), key(":=", Variable), key("::=", Variable), key("?=", Variable), key("+=", Variable), key("!=", Variable), key(":", Function)],
         begins: ".-",
@@ -131,8 +131,8 @@ languages! {
         letters: "-",
         comments: &[HASH],
         regions: &[
-            block("<#", "#>"), quote("@\"").end("\"@").raw().lines().holes(&[hole("$(", b')'), hole("${", b'}'), hole("$", 0)]), quote("@'").end("'@").raw().lines(),
-            Region { escape: b'`', ..DOUBLE }.lines().holes(&[hole("$(", b')'), hole("${", b'}'), hole("$", 0)]), SINGLE.lines().doubled(),
+            block("<#", "#>"), quote("@\"").end("\"@").raw().lines().interpolations(&[interpolation("$(", b')'), interpolation("${", b'}'), interpolation("$", 0)]), quote("@'").end("'@").raw().lines(),
+            Region { escape: b'`', ..DOUBLE }.lines().interpolations(&[interpolation("$(", b')'), interpolation("${", b'}'), interpolation("$", 0)]), SINGLE.lines().doubled(),
             quote("[").end("]").raw().within(60).is(Type).at(Place::NotAfterValue),
         ],
         sigils: &[Sigil { specials: "?_$^", ..DOLLAR }, sigil("@", Variable), Sigil { place: Place::AfterBlank, ..sigil("-", Operator) }],
@@ -148,7 +148,7 @@ languages! {
             (Function, Then::Any, "template epp lookup hiera"),
         ],
         comments: &[HASH],
-        regions: &[C_COMMENT, DOUBLE.lines().holes(DOLLARS), SINGLE.lines(), super::rules::REGEX],
+        regions: &[C_COMMENT, DOUBLE.lines().interpolations(DOLLARS), SINGLE.lines(), super::rules::REGEX],
         sigils: &[DOLLAR, Sigil { place: Place::NotAfterValue, ..sigil("@", Variable) }],
         keys: &[Key { first: true, ..key("=>", Variable) }],
         letters: "",
@@ -165,7 +165,7 @@ languages! {
               unset update uplevel upvar variable vwait while yield"),
         ],
         comments: &[("#", Place::LineStart), ("#", Place::Statement)],
-        regions: &[DOUBLE.lines().holes(&[hole("${", b'}'), hole("$", 0)])],
+        regions: &[DOUBLE.lines().interpolations(&[interpolation("${", b'}'), interpolation("$", 0)])],
         sigils: &[DOLLAR, sigil("-", Variable)],
         letters: ":",
         calls: Calls::Command,
@@ -174,4 +174,4 @@ languages! {
 }
 
 /// Strings of NSIS: `$\"` stands for a quote.
-const NSIS_QUOTE: Region = Region { escape: b'\\', ..quote("\"") }.holes(&[]);
+const NSIS_QUOTE: Region = Region { escape: b'\\', ..quote("\"") }.interpolations(&[]);
