@@ -109,6 +109,10 @@ fn what_bash_has_and_the_interpreter_lacks_is_added() {
         "mkdir -p d; CDPATH=:/usr; cd d; cd ..; cd bin && cd - >/dev/null; cd ./d; basename \"$PWD\"; rmdir ../d",
         "printf '%(%Y-%m-%d)T\\n' 0; printf '%(%H:%M)T|%s\\n' 3600 x 7200 y; printf -v d '%(%F)T' 86400; echo $d",
         "printf '%s %(%j)T %% %d\\n' a 86400 7; printf '[%10(%S)T]\\n' 5; [ \"$(printf '%(%s)T' -1)\" -gt 1000000000 ] && echo now",
+        "declare -i i=5; i=2*3; echo $i; i+=4; echo $i; j=3; i='j + 1'; echo $i; i=$j*2; echo $i; i=; echo $i",
+        "f() { local -i k=2; k=k*5; k+=k; echo $k; }; f; k=1+1; echo $k",
+        "t=1; declare -n r=t; readonly t; r=3; echo no",
+        "declare -n r=t; readonly r; (r=5; echo no); echo $?; r=5; echo no",
         "umask 022; umask a=u; echo $?; umask; umask g=w,o=; umask -S; umask a+w; umask",
     ] {
         let dir = tempfile::tempdir().unwrap();

@@ -2,13 +2,15 @@
 //!
 //! The interpreter knows the attribute of a reference (`declare -n`) and follows none. So a command that names one
 //! stands in the program as a call of the builtin [`COMMAND`] with the number of the command; that builtin writes the
-//! target of the reference in its place and runs the result. A subshell that sets traps stands there as a
+//! target of the reference in its place and runs the result. The same is done for names of integers
+//! (`declare -i`), whose assignments calculate. A subshell that sets traps stands there as a
 //! call of [`SUBSHELL`] in a subshell: what it inherits of them is gone at its begin, and its own run at its end.
 
 mod ranges;
 mod replace;
 
 use std::collections::HashMap;
+use std::io::Write;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use brush_core::parser::ast::{
@@ -77,7 +79,47 @@ pub(super) async fn command(
         }
     }
     let parameters = context.params.clone();
+    for command in list.0.iter_mut().flat_map(|item| &mut item.0.first.seq) {
+        if let Command::Simple(simple) = command
+            && simple.word_or_name.is_none()
+            && let Err(name) = calculate(context.shell, &parameters, simple).await
+        {
+            let _ = writeln!(context.stderr(), "bash: {name}: readonly variable");
+            let mut result = ExecutionResult::new(1);
+            result.next_control_flow = ExecutionControlFlow::ExitShell;
+            return Ok(result);
+        }
+    }
     context.shell.run_program(Program { complete_commands: vec![list] }, &parameters).await
+}
+
+/// Puts the numbers in the place of what is assigned to integers. A name that is read-only is the error: it ends the
+/// script.
+async fn calculate(
+    shell: &mut Shell,
+    parameters: &brush_core::ExecutionParameters,
+    simple: &mut SimpleCommand,
+) -> Result<(), String> {
+    for item in simple.prefix.iter_mut().flat_map(|prefix| &mut prefix.0) {
+        let CommandPrefixOrSuffixItem::AssignmentWord(assignment, whole) = item else { continue };
+        let ast::AssignmentName::VariableName(name) = &assignment.name else { continue };
+        let Some(variable) = shell.env_var(name) else { continue };
+        if variable.is_readonly() {
+            return Err(name.clone());
+        }
+        if variable.is_treated_as_integer()
+            && let ast::AssignmentValue::Scalar(word) = &mut assignment.value
+        {
+            let Ok(value) = shell.basic_expand_string(parameters, &word.value).await else { continue };
+            let sum = if assignment.append { format!("$(({name}+({value})))") } else { format!("$(({value}))") };
+            if let Ok(number) = shell.basic_expand_string(parameters, &sum).await {
+                word.value = number;
+                assignment.append = false;
+                whole.value = assignment.to_string();
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What [`SUBSHELL`] does.
@@ -140,7 +182,7 @@ fn parts() -> MutexGuard<'static, Parts> {
     PARTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Remembers the names that `text` declares as references.
+/// Remembers the names that `text` declares as references or integers.
 fn collect(text: &str) {
     for line in text.split(['\n', ';', '{', '}', '&', '|', '(', ')']) {
         let mut words = line
@@ -150,7 +192,7 @@ fn collect(text: &str) {
         let mut reference = false;
         for word in words.by_ref() {
             if word.starts_with(['-', '+']) {
-                reference |= word.starts_with('-') && word.contains('n');
+                reference |= word.starts_with('-') && word.contains(['n', 'i']);
                 continue;
             }
             let word = word.trim_matches(['\'', '"']);
