@@ -90,9 +90,10 @@ const OPS = {
 };
 
 export async function run(table, natives) {
-  return table.cases.map((test, place) => {
+  return table.cases.map((test) => {
     const { pass, detail } = OPS[test.op](test, natives);
-    return { id: `${place}`, tier: test.tier, pass, detail: `${test.op} ${JSON.stringify(test.text)}: ${detail}` };
+    const { op, text, width, start, len } = test;
+    return { id: [op, JSON.stringify(text), ...[width, start, len].filter((n) => n !== undefined)].join(" "), tier: test.tier, pass, detail };
   });
 }
 

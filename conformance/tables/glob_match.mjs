@@ -3,11 +3,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 
-/** Failures that are decided on. */
-export const known = {
-  '"./foo" "foo"': "a leading ./ means the searched folder, as the contract says; the source matches text, not files",
-};
-
 /** Whether glob lists a file called `text`. A pattern that is refused matches nothing. */
 export async function run(table, natives) {
   const rows = [];

@@ -1,6 +1,6 @@
 // The input buffer: every chunk that goes in, and what must come out at once.
 export async function run(table, { StdinBuffer }) {
-  return table.cases.map(({ opts, steps }, place) => {
+  return table.cases.map(({ opts, steps }) => {
     const buffer = new StdinBuffer(opts);
     const found = [];
     buffer.on("data", (out) => found.push({ out }));
@@ -17,6 +17,6 @@ export async function run(table, { StdinBuffer }) {
     }
     buffer.destroy();
     const pass = JSON.stringify(found) === JSON.stringify(wanted);
-    return { id: `${place}`, tier: "A", pass, detail: `${JSON.stringify(found)}, not ${JSON.stringify(wanted)}` };
+    return { id: JSON.stringify({ opts, steps }), tier: "A", pass, detail: `${JSON.stringify(found)}, not ${JSON.stringify(wanted)}` };
   });
 }

@@ -3,10 +3,10 @@
 import { shareOf } from "../share.mjs";
 
 export async function run(table, { visibleWidth }) {
-  return table.cases.map(({ text, width, tier }, place) => {
+  return table.cases.map(({ text, width, tier }) => {
     const found = visibleWidth(text);
     const shown = [...text].map((c) => c.codePointAt(0).toString(16)).join(" ");
-    return { id: `${place}`, tier, pass: found === width, detail: `${found} cells, not ${width}: ${shown}` };
+    return { id: shown, tier, pass: found === width, detail: `${found} cells, not ${width}` };
   });
 }
 
