@@ -3,7 +3,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
-import { readFile, readdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { ROOT, bold, dim, run, step } from "./lib/steps.mjs";
 import { PROGRAMS, compilers, packages, programs } from "./lib/tools.mjs";
@@ -27,59 +26,27 @@ await step("build (release: some minutes the first time)", () => run("node", ["s
 
 const { grep, glob, fuzzyFind } = createRequire(import.meta.url)("../packages/natives");
 
-/** All files below a folder, as a plain JavaScript program would list them. */
-async function walk(at) {
-  const found = [];
-  for (const entry of await readdir(at, { withFileTypes: true })) {
-    if (entry.name === ".git" || entry.name === "node_modules" || entry.name === "target") continue;
-    const path = join(at, entry.name);
-    if (entry.isDirectory()) found.push(...(await walk(path)));
-    else if (entry.isFile()) found.push(path);
-  }
-  return found;
-}
-
-const plain = {
-  async grep(word) {
-    let count = 0;
-    for (const path of await walk(folder)) {
-      const text = await readFile(path, "utf8");
-      for (const line of text.split("\n")) if (line.includes(word)) count++;
-    }
-    return count;
-  },
-  async glob(ending) {
-    return (await walk(folder)).filter((path) => path.endsWith(ending)).length;
-  },
-};
-
-async function timed(work) {
-  const begun = performance.now();
-  const result = await work();
-  return { result, ms: performance.now() - begun };
-}
-
-async function show(title, ours, theirs, tell) {
-  const { result, ms } = await timed(ours);
-  const other = theirs && (await timed(theirs));
-  const beside = other ? dim(`  plain JavaScript: ${other.ms.toFixed(1)} ms, ${other.result}`) : "";
-  console.log(`${bold(title)}  ${ms.toFixed(1)} ms${beside}`);
-  for (const line of tell(result)) console.log(`  ${line}`);
-}
+const { compare, timed } = await import("./lib/plain.mjs");
 
 console.log(`\n${bold(folder)}`);
-await show("grep \"error\"", () => grep({ pattern: "error", path: folder }), () => plain.grep("error"), (result) => [
-  `${result.totalMatches} matches in ${result.filesWithMatches} of ${result.filesSearched} files`,
-  ...result.matches.slice(0, 3).map((row) => `${row.path}:${row.lineNumber}: ${row.line.trim().slice(0, 90)}`),
-]);
-await show("glob \"**/*.rs\"", () => glob({ pattern: "**/*.rs", path: folder }), () => plain.glob(".rs"), (result) => [
-  `${result.totalMatches} files`,
-  ...result.matches.slice(0, 3).map((row) => row.path),
-]);
-await show("fuzzyFind \"walkscan\"", () => fuzzyFind({ query: "walkscan", path: folder, maxResults: 3 }), undefined, (result) => [
-  `${result.totalMatches} entries`,
-  ...result.matches.map((row) => `${row.path}  ${dim(String(row.score))}`),
-]);
+const { grep: lines, glob: names, files } = await compare({ grep, glob }, folder, "error", ".rs");
+const beside = ({ ms, count }) => dim(`  plain JavaScript: ${ms.toFixed(1)} ms, ${count}`);
+console.log(dim(`both list and read the same ${files} files: those that no ignore file names`));
+console.log(`${bold('grep "error"')}  ${lines.ours.ms.toFixed(1)} ms${beside(lines.plain)}`);
+const { result } = lines.ours;
+console.log(`  ${result.totalMatches} matches in ${result.filesWithMatches} of ${result.filesSearched} files`);
+for (const row of result.matches.slice(0, 3)) console.log(`  ${row.path}:${row.lineNumber}: ${row.line.trim().slice(0, 90)}`);
+console.log(`${bold('glob "**/*.rs"')}  ${names.ours.ms.toFixed(1)} ms${beside(names.plain)}`);
+console.log(`  ${names.ours.result.totalMatches} files`);
+for (const row of names.ours.result.matches.slice(0, 3)) console.log(`  ${row.path}`);
+for (const [call, { ours, plain }] of Object.entries({ grep: lines, glob: names })) {
+  // A time beside another one means something only where both did the same.
+  if (ours.result.totalMatches !== plain.count) console.log(`  ${call}: the counts differ, so the times are not of equal work`);
+}
+const found = await timed(() => fuzzyFind({ query: "walkscan", path: folder, maxResults: 3 }));
+console.log(`${bold('fuzzyFind "walkscan"')}  ${found.ms.toFixed(1)} ms`);
+console.log(`  ${found.result.totalMatches} entries`);
+for (const row of found.result.matches) console.log(`  ${row.path}  ${dim(String(row.score))}`);
 
 console.log(`\n${bold("the agent")}  ${dim("the model is a script (scripts/demo.jsonl); the tools, the shell and the files are real")}`);
 const begun = performance.now();
