@@ -1,7 +1,7 @@
 //! Words that every crate of Sinew shares: how a long operation is stopped ([`Cancel`]), and how it
 //! tells what went wrong ([`Error`], [`ErrorCode`]).
 //!
-//! One error type serves all libraries: they would each write the same three fields, and the mouths
+//! One error type serves all libraries: they would each write the same two fields, and the mouths
 //! (N-API, the agent) translate one type instead of ten. The crate that made an error is named by its
 //! message, which begins with the operation.
 

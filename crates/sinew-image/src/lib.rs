@@ -1,7 +1,7 @@
 //! Pictures: decode, resize, encode, fit for a model, show in a terminal.
 //!
-//! Functions of their arguments: no files, no threads, no clock of their own. One decoder crate per format,
-//! each the fastest one without unsafe code of its own; Windows bitmaps are read here.
+//! Functions of their arguments: no files, no threads, no clock of their own. One decoder crate per format;
+//! Windows bitmaps are read here.
 //!
 //! | step | function | what it holds to |
 //! |---|---|---|

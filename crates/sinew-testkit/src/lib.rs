@@ -1,3 +1,3 @@
-//! Fixtures, oracles and scripted servers for tests.
+//! What tests need beside the code: servers of the providers' protocols, on real sockets.
 
 pub mod provider;

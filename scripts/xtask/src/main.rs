@@ -12,7 +12,7 @@ const HELP: &str = "\
 cargo xtask COMMAND
 
   ci     what CI runs of Rust: format, clippy, tests, docs, tidy, generated files unchanged
-  tidy   hold the layers, the file sizes and the crate table
+  tidy   hold the imports that ARCHITECTURE.md allows, the file sizes, and the list of dependencies
   gen    write packages/natives/src/native.d.ts and native-exports.ts from native/
   gen models [FILE]   write the table of models, from FILE or from the pinned release of LiteLLM (needs the network)
   gen --check   fail where a generated file is not up to date

@@ -1,4 +1,5 @@
-//! Holds what no compiler holds: the layers of the crates, the size of files, the table in `ARCHITECTURE.md`.
+//! Holds what no compiler holds: what the table in `ARCHITECTURE.md` says of imports, the size of files, and that every
+//! dependency of the workspace has a crate that uses it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -6,50 +7,6 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-
-/// Which of our crates each crate may import. A crate that is missing here fails the check.
-const MAY_IMPORT: &[(&str, &[&str])] = &[
-    ("sinew-base", &[]),
-    ("sinew-pool", &["sinew-base"]),
-    ("sinew-profile", &["sinew-base"]),
-    ("sinew-term", &["sinew-base"]),
-    ("sinew-fuzzy", &["sinew-base"]),
-    ("sinew-highlight", &["sinew-base"]),
-    ("sinew-html", &["sinew-base"]),
-    ("sinew-image", &["sinew-base"]),
-    ("sinew-walk", &["sinew-base", "sinew-pool"]),
-    ("sinew-search", &["sinew-base", "sinew-pool", "sinew-walk", "sinew-fuzzy"]),
-    ("sinew-process", &["sinew-base"]),
-    ("sinew-system", &["sinew-base"]),
-    ("sinew-clipboard", &["sinew-base", "sinew-image"]),
-    ("sinew-shell", &["sinew-base", "sinew-process"]),
-    (
-        "sinew",
-        &[
-            "sinew-base",
-            "sinew-pool",
-            "sinew-profile",
-            "sinew-term",
-            "sinew-fuzzy",
-            "sinew-highlight",
-            "sinew-html",
-            "sinew-image",
-            "sinew-walk",
-            "sinew-search",
-            "sinew-process",
-            "sinew-system",
-            "sinew-clipboard",
-            "sinew-shell",
-        ],
-    ),
-    ("sinew-llm", &["sinew-base"]),
-    ("sinew-agent", &["sinew", "sinew-llm"]),
-    ("sinew-cli", &["sinew", "sinew-llm", "sinew-agent"]),
-    ("sinew-node", &["sinew"]),
-    ("sinew-testkit", &["sinew-base"]),
-    ("sinew-tests", &[]),
-    ("xtask", &[]),
-];
 
 /// A file of code longer than this has two things in one room.
 const LONGEST: usize = 800;
@@ -59,25 +16,68 @@ const LONGEST_MOUTH: usize = 150;
 /// Runs every check and reports all that is wrong.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
     let mut faults = Vec::new();
-    layers(root, &mut faults)?;
-    sizes(root, &mut faults)?;
-    table(root, &mut faults)?;
-    if faults.is_empty() { Ok(()) } else { Err(format!("not tidy:\n  {}", faults.join("\n  "))) }
-}
-
-fn layers(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
+    let read =
+        |name: &str| fs::read_to_string(root.join(name)).map_err(|cause| format!("failed to read {name}: {cause}"));
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps"])
         .current_dir(root)
         .output()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;
     let metadata: Value = serde_json::from_slice(&output.stdout).map_err(|cause| format!("cargo metadata: {cause}"))?;
-    let allowed: BTreeMap<_, _> = MAY_IMPORT.iter().copied().collect();
-    for package in metadata["packages"].as_array().into_iter().flatten() {
-        let name = package["name"].as_str().unwrap_or_default();
-        let Some(may) = allowed.get(name) else {
-            faults.push(format!("{name} has no line in the table of layers (scripts/xtask/src/tidy.rs)"));
-            continue;
+    let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
+    layers(&table(&read("ARCHITECTURE.md")?), &packages, &mut faults);
+    dependencies(&read("Cargo.toml")?, &packages, &mut faults);
+    sizes(root, &mut faults)?;
+    if faults.is_empty() { Ok(()) } else { Err(format!("not tidy:\n  {}", faults.join("\n  "))) }
+}
+
+/// What `ARCHITECTURE.md` says of a crate.
+#[derive(Debug, PartialEq, Eq)]
+struct Row {
+    /// Which of our crates it may import.
+    imports: BTreeSet<String>,
+    /// Whether it may import tokio.
+    tokio: bool,
+}
+
+/// The table of `ARCHITECTURE.md`.
+fn table(text: &str) -> BTreeMap<String, Row> {
+    let mut rows: BTreeMap<String, Row> = BTreeMap::new();
+    for line in text.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let [_, _, name, _, imports, _, tokio, _] = cells[..] else { continue };
+        let Some(name) = name.strip_prefix('`').and_then(|name| name.strip_suffix('`')) else { continue };
+        let imports = match imports {
+            "–" => BTreeSet::new(),
+            "all" | "all above" => rows.keys().cloned().collect(),
+            list => list.split(", ").map(full_name).collect(),
+        };
+        rows.insert(name.into(), Row { imports, tokio: tokio != "no" });
+    }
+    rows
+}
+
+fn full_name(short: &str) -> String {
+    if short.starts_with("sinew") { short.into() } else { format!("sinew-{short}") }
+}
+
+/// Each crate stands in the table, imports what it may, and nothing else stands there.
+fn layers(table: &BTreeMap<String, Row>, packages: &[Value], faults: &mut Vec<String>) {
+    let name_of = |package: &Value| package["name"].as_str().unwrap_or_default().to_string();
+    let names: BTreeSet<String> = packages.iter().map(name_of).filter(|name| name.starts_with("sinew")).collect();
+    for row in table.keys().filter(|row| !names.contains(*row)) {
+        faults.push(format!("ARCHITECTURE.md lists {row}, which is no crate"));
+    }
+    for package in packages {
+        let name = name_of(package);
+        let none = Row { imports: BTreeSet::new(), tokio: true };
+        let row = match table.get(&name) {
+            Some(row) => row,
+            None if names.contains(&name) => {
+                faults.push(format!("{name} is missing in the table of ARCHITECTURE.md"));
+                continue;
+            }
+            None => &none,
         };
         for dependency in package["dependencies"].as_array().into_iter().flatten() {
             let import = dependency["name"].as_str().unwrap_or_default();
@@ -87,12 +87,30 @@ fn layers(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
             if import.starts_with("napi") && name != "sinew-node" {
                 faults.push(format!("{name} imports {import}: only native/ knows N-API"));
             }
-            if allowed.contains_key(import) && !may.contains(&import) {
-                faults.push(format!("{name} may not import {import}"));
+            if names.contains(import) && !row.imports.contains(import) {
+                faults.push(format!("{name} may not import {import}: see the table of ARCHITECTURE.md"));
+            }
+            if import == "tokio" && !row.tokio {
+                faults.push(format!("{name} may not import tokio: see the table of ARCHITECTURE.md"));
             }
         }
     }
-    Ok(())
+}
+
+/// Each dependency of the workspace is one of a crate.
+fn dependencies(manifest: &str, packages: &[Value], faults: &mut Vec<String>) {
+    let used: BTreeSet<&str> = packages
+        .iter()
+        .flat_map(|package| package["dependencies"].as_array().into_iter().flatten())
+        .flat_map(|dependency| [dependency["name"].as_str(), dependency["rename"].as_str()])
+        .flatten()
+        .collect();
+    let section = manifest.split("[workspace.dependencies]").nth(1).unwrap_or_default();
+    let lines = section.lines().take_while(|line| !line.starts_with('['));
+    let names = lines.filter(|line| !line.starts_with('#')).filter_map(|line| Some(line.split_once('=')?.0.trim()));
+    for name in names.filter(|name| !used.contains(name)) {
+        faults.push(format!("Cargo.toml lists {name} among the dependencies of the workspace, and no crate has it"));
+    }
 }
 
 fn sizes(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
@@ -113,23 +131,55 @@ fn sizes(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
     Ok(())
 }
 
-/// Each crate stands in the table of `ARCHITECTURE.md`, and nothing else does.
-fn table(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
-    let text = fs::read_to_string(root.join("ARCHITECTURE.md"))
-        .map_err(|cause| format!("failed to read ARCHITECTURE.md: {cause}"))?;
-    let rows: BTreeSet<&str> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("| ")?.split('|').nth(1)?.trim().strip_prefix('`')?.strip_suffix('`'))
-        .collect();
-    for (name, _) in MAY_IMPORT.iter().filter(|(name, _)| name.starts_with("sinew")) {
-        if !rows.contains(name) {
-            faults.push(format!("{name} is missing in the table of ARCHITECTURE.md"));
-        }
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const TABLE: &str = "\
+| layer | crate | purpose | may import | world | tokio |
+|---|---|---|---|---|---|
+| 0 | `sinew-base` | words | – | clock | no |
+| 1 | `sinew-walk` | walk; its `sinew-host` | base | fs | no |
+| 3 | `sinew` | façade | all above | – | – |
+| 4 | `sinew-llm` | net | base | net | yes |
+";
+
+    #[track_caller]
+    fn check(packages: &[(&str, &[&str])], expect: &[&str]) {
+        let named = |names: &[&str]| names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>();
+        let package = |(name, imports): &(&str, &[&str])| json!({"name": name, "dependencies": named(imports)});
+        let mut faults = Vec::new();
+        layers(&table(TABLE), &packages.iter().map(package).collect::<Vec<_>>(), &mut faults);
+        assert_eq!(faults.len(), expect.len(), "{faults:?}");
+        assert!(faults.iter().zip(expect).all(|(fault, part)| fault.contains(part)), "{faults:?}");
     }
-    for row in rows {
-        if !MAY_IMPORT.iter().any(|(name, _)| *name == row) {
-            faults.push(format!("ARCHITECTURE.md lists {row}, which is no crate"));
-        }
+
+    #[test]
+    fn what_the_table_says_is_held() {
+        let walk: (&str, &[&str]) = ("sinew-walk", &["sinew-base", "regex"]);
+        let all: [(&str, &[&str]); 5] =
+            [("sinew-base", &[]), walk, ("sinew", &["sinew-walk"]), ("sinew-llm", &["tokio"]), ("xtask", &["regex"])];
+        check(&all, &[]);
+        let with = |at: usize, imports: &'static [&'static str]| {
+            let mut some = all;
+            some[at].1 = imports;
+            some
+        };
+        check(&with(0, &["sinew-walk"]), &["sinew-base may not import sinew-walk"]);
+        check(&with(1, &["tokio", "napi"]), &["sinew-walk may not import tokio", "only native/ knows N-API"]);
+        check(&with(3, &["sinew"]), &["sinew-llm may not import sinew:"]);
+        check(&with(4, &["sinew-base"]), &["xtask may not import sinew-base"]);
+        check(&all[1..], &["lists sinew-base, which is no crate"]);
+        check(&[&all[..], &[("sinew-new", &[])]].concat(), &["sinew-new is missing in the table"]);
     }
-    Ok(())
+
+    #[test]
+    fn a_dependency_that_no_crate_has_is_named() {
+        let manifest = "[workspace.dependencies]\n# Words.\nregex = \"1\"\nlexer = \"0.3\" # reason\n[lints]\nx = 1\n";
+        let mut faults = Vec::new();
+        dependencies(manifest, &[json!({"name": "a", "dependencies": [{"name": "regex"}]})], &mut faults);
+        assert_eq!(faults, ["Cargo.toml lists lexer among the dependencies of the workspace, and no crate has it"]);
+    }
 }
