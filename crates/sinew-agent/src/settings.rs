@@ -69,7 +69,33 @@ pub fn read(text: &str, name: &str, source: Source) -> Result<Layer, String> {
 pub fn layer(values: Map<String, Value>, name: &str, source: Source) -> Layer {
     let mut out = Layer::default();
     out.values = walk(rename(values), "", name, source, &mut out);
+    let early = without_effect(&out.values).into_iter().map(|told| format!("{name}: {told}"));
+    out.warnings.extend(early);
     out
+}
+
+/// What to tell of keys in a layer that nothing reads yet, by the part that will.
+#[must_use]
+pub fn without_effect(values: &Map<String, Value>) -> Vec<String> {
+    let mut parts: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Key { path, waits_for, .. } in KEYS {
+        let Some(part) = waits_for.filter(|_| is_set(values, path)) else { continue };
+        match parts.iter_mut().find(|(known, _)| *known == part) {
+            Some((_, paths)) => paths.push(path),
+            None => parts.push((part, vec![path])),
+        }
+    }
+    let told = |(part, paths): (&str, Vec<&str>)| {
+        format!("{}: no effect yet: this version does not have {part}", paths.join(", "))
+    };
+    parts.into_iter().map(told).collect()
+}
+
+/// Whether a layer gives a key a value.
+fn is_set(values: &Map<String, Value>, path: &str) -> bool {
+    let mut words = path.split('.');
+    let first = words.next().and_then(|word| values.get(word));
+    words.fold(first, |value, word| value?.get(word)).is_some_and(|value| !value.is_null())
 }
 
 /// Older names of keys.

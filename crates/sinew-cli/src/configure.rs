@@ -57,12 +57,16 @@ fn get(args: &Args, environment: &mut Environment, paths: &Paths, key: &str) -> 
         return Err(Failure::usage(format!("config get {key}: unknown key{near}")));
     }
     let config = config::load(args, environment, paths, false);
-    for warning in &config.warnings {
-        crate::output::tell(&format!("Warning: {warning}"));
-    }
+    warn(&config.warnings);
     match effective(&config.settings, key) {
         Value::String(text) => print(&format!("{text}\n")),
         value => print(&format!("{value:#}\n")),
+    }
+}
+
+fn warn(warnings: &[String]) {
+    for warning in warnings {
+        crate::output::tell(&format!("Warning: {warning}"));
     }
 }
 
@@ -103,5 +107,8 @@ fn set(paths: &Paths, key: &str, text: &str) -> Result<u8, Failure> {
         _ => Err(error),
     };
     settings::write(&file, key, &parsed).or_else(as_text).map_err(fail)?;
+    let mut alone = Settings::default();
+    alone.set(key, parsed);
+    warn(&settings::without_effect(&alone.into_values()));
     Ok(0)
 }

@@ -55,6 +55,8 @@ pub struct Key {
     pub kind: Kind,
     /// Its default as JSON; empty for none.
     pub default: &'static str,
+    /// The part of the program that will read it and does not exist yet; none: it is read.
+    pub waits_for: Option<&'static str>,
 }
 
 impl Key {
@@ -66,8 +68,19 @@ impl Key {
 }
 
 const fn key(path: &'static str, kind: Kind, default: &'static str) -> Key {
-    Key { path, kind, default }
+    Key { path, kind, default, waits_for: None }
 }
+
+/// A key that nothing reads yet.
+const fn later(path: &'static str, kind: Kind, default: &'static str, part: &'static str) -> Key {
+    Key { path, kind, default, waits_for: Some(part) }
+}
+
+const TERMINAL: &str = "the terminal interface";
+const SUBAGENTS: &str = "subagents";
+const MCP: &str = "MCP";
+const SHARING: &str = "sharing of sessions";
+const LANGUAGE_SERVERS: &str = "language servers";
 
 /// Keys that a project may not set unless it is trusted, and everything below them.
 const GUARDED: &[&str] = &[
@@ -183,7 +196,7 @@ pub static KEYS: &[Key] = &[
     key("followUpMode", TAKEN, "\"one-at-a-time\""),
     key("interruptMode", Word(&["immediate", "wait"]), "\"immediate\""),
     key("maxTurns", Number, "200"),
-    key("doubleEscapeAction", Text, "\"tree\""),
+    later("doubleEscapeAction", Text, "\"tree\"", TERMINAL),
     key("retry.enabled", Flag, "true"),
     key("retry.maxRetries", Number, "3"),
     key("retry.baseDelayMs", Number, "2000"),
@@ -225,14 +238,14 @@ pub static KEYS: &[Key] = &[
     key("ttsr.repeatGap", Number, "10"),
     key("ttsr.interruptMode", Word(&["always", "prose-only", "tool-only", "never"]), "\"always\""),
     key("ttsr.disabledRules", Texts, "[]"),
-    key("task.maxDepth", Number, "2"),
-    key("task.maxConcurrency", Number, "4"),
-    key("task.maxTurns", Number, "100"),
-    key("task.timeoutSeconds", Number, "0"),
-    key("task.isolation.mode", Text, "\"none\""),
-    key("task.isolation.merge", Text, "\"patch\""),
-    key("mcp.enabled", Flag, "true"),
-    key("mcp.enableProjectConfig", Flag, "true"),
+    later("task.maxDepth", Number, "2", SUBAGENTS),
+    later("task.maxConcurrency", Number, "4", SUBAGENTS),
+    later("task.maxTurns", Number, "100", SUBAGENTS),
+    later("task.timeoutSeconds", Number, "0", SUBAGENTS),
+    later("task.isolation.mode", Text, "\"none\"", SUBAGENTS),
+    later("task.isolation.merge", Text, "\"patch\"", SUBAGENTS),
+    later("mcp.enabled", Flag, "true", MCP),
+    later("mcp.enableProjectConfig", Flag, "true", MCP),
     key("secrets.enabled", Flag, "false"),
     key("env.passThrough", Texts, r#"["GITHUB_TOKEN", "GH_TOKEN", "CARGO_REGISTRY_TOKEN", "NPM_TOKEN"]"#),
     key("skills.enabled", Flag, "true"),
@@ -242,20 +255,20 @@ pub static KEYS: &[Key] = &[
     key("skills.ignore", Texts, "[]"),
     key("skills.enableClaude", Flag, "true"),
     key("rules.enableForeign", Flag, "false"),
-    key("agents.enableForeign", Flag, "false"),
-    key("theme.dark", Text, "\"dark\""),
-    key("theme.light", Text, "\"light\""),
-    key("symbolPreset", Text, "\"unicode\""),
-    key("colorBlindMode", Flag, "false"),
-    key("hideThinkingBlock", Flag, "false"),
-    key("quietStartup", Flag, "false"),
-    key("tui.maxInlineImages", Number, "8"),
-    key("tui.clearOnShrink", Flag, "false"),
-    key("notifications", Flag, "true"),
+    later("agents.enableForeign", Flag, "false", SUBAGENTS),
+    later("theme.dark", Text, "\"dark\"", TERMINAL),
+    later("theme.light", Text, "\"light\"", TERMINAL),
+    later("symbolPreset", Text, "\"unicode\"", TERMINAL),
+    later("colorBlindMode", Flag, "false", TERMINAL),
+    later("hideThinkingBlock", Flag, "false", TERMINAL),
+    later("quietStartup", Flag, "false", TERMINAL),
+    later("tui.maxInlineImages", Number, "8", TERMINAL),
+    later("tui.clearOnShrink", Flag, "false", TERMINAL),
+    later("notifications", Flag, "true", TERMINAL),
     key("verbose", Flag, "false"),
     key("permissions", Object, ""),
-    key("share.command", Text, ""),
+    later("share.command", Text, "", SHARING),
     key("sessionDir", Text, ""),
-    key("lsp.formatOnWrite", Flag, "false"),
-    key("lsp.diagnosticsOnWrite", Flag, "true"),
+    later("lsp.formatOnWrite", Flag, "false", LANGUAGE_SERVERS),
+    later("lsp.diagnosticsOnWrite", Flag, "true", LANGUAGE_SERVERS),
 ];

@@ -1,8 +1,9 @@
 //! `sinew config`.
 
 use serde_json::Value;
+use sinew_agent::settings::KEYS;
 
-use crate::stage::Stage;
+use crate::stage::{Stage, text};
 
 #[track_caller]
 fn check(stage: &Stage, args: &[&str], code: i32, stdout: &str, stderr: &str) {
@@ -136,15 +137,76 @@ fn two_writers_keep_what_the_other_wrote() {
     let stage = Stage::new();
     std::thread::scope(|scope| {
         for (key, value) in
-            [("maxTurns", "1"), ("retry.maxRetries", "2"), ("theme.dark", "x"), ("ask.timeoutSeconds", "4")]
+            [("maxTurns", "1"), ("retry.maxRetries", "2"), ("modelRoles.fast", "x"), ("ask.timeoutSeconds", "4")]
         {
             let stage = &stage;
             scope.spawn(move || check(stage, &["set", key, value], 0, "", ""));
         }
     });
     for (key, value) in
-        [("maxTurns", "1\n"), ("retry.maxRetries", "2\n"), ("theme.dark", "x\n"), ("ask.timeoutSeconds", "4\n")]
+        [("maxTurns", "1\n"), ("retry.maxRetries", "2\n"), ("modelRoles.fast", "x\n"), ("ask.timeoutSeconds", "4\n")]
     {
         check(&stage, &["get", key], 0, value, "");
     }
+}
+
+#[test]
+fn a_setting_without_effect_is_told_by_name() {
+    let stage = Stage::scripted(&[text("B")]);
+    let told = "Warning: theme.dark: no effect yet: this version does not have the terminal interface\n";
+    check(&stage, &["set", "theme.dark", "x"], 0, "", told);
+    check(
+        &stage,
+        &["set", "mcp", "{\"enabled\": false}"],
+        0,
+        "",
+        "Warning: mcp.enabled: no effect yet: this version does not have MCP\n",
+    );
+    // Also the older name, and as the default says; null sets nothing.
+    stage.write(
+        "home/agent/settings.json",
+        r#"{"theme": "x", "notifications": true, "task": {"maxDepth": 1}, "quietStartup": null}"#,
+    );
+    let file = stage.agent().join("settings.json");
+    let ran = stage.play(&["-p", "go"]);
+    let told = |keys: &str, part: &str| {
+        format!("Warning: {}: {keys}: no effect yet: this version does not have {part}\n", file.display())
+    };
+    let expect =
+        told("task.maxDepth", "subagents") + &told("theme.dark, theme.light, notifications", "the terminal interface");
+    assert_eq!((ran.code, ran.stderr), (Some(0), expect));
+}
+
+/// Calls that read a setting; the key is what they are given first.
+const READERS: [&str; 10] = ["get", "flag", "number", "text", "texts", "names", "small", "mode", "is", "limit"];
+
+/// Whether code reads a key, outside of tests.
+fn is_read(code: &str, key: &str) -> bool {
+    code.match_indices(&format!("(\"{key}\"")).any(|(at, _)| {
+        let name = code[..at].rsplit(|c: char| !c.is_alphanumeric() && !"_.".contains(c)).next().unwrap_or_default();
+        !name.starts_with("args.") && READERS.contains(&name.rsplit('.').next().unwrap_or_default())
+    })
+}
+
+#[test]
+fn every_setting_is_read_or_told_to_have_no_effect() {
+    let crates = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders = vec![crates.join("sinew-agent/src"), crates.join("sinew-cli/src")];
+    let mut code = String::new();
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_str().unwrap();
+            if path.is_dir() {
+                folders.push(path);
+            } else if name.ends_with(".rs") && !name.ends_with("tests.rs") && !path.ends_with("settings/keys.rs") {
+                let text = std::fs::read_to_string(&path).unwrap();
+                code.push_str(text.split("#[cfg(test)]\nmod tests {").next().unwrap());
+            }
+        }
+    }
+    assert!(is_read(&code, "retry.enabled") && !is_read(&code, "retry.enabeld"));
+    let wrong: Vec<&str> =
+        KEYS.iter().filter(|key| is_read(&code, key.path) != key.waits_for.is_none()).map(|key| key.path).collect();
+    assert!(wrong.is_empty(), "either nobody reads them, or they are still told to have no effect: {wrong:?}");
 }
