@@ -3,7 +3,7 @@
 import { readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, bold, counts, run, step } from "./lib/steps.mjs";
-import { TEST_PROGRAMS, compilers, packages, programs, ripgrep } from "./lib/tools.mjs";
+import { TEST_PROGRAMS, compilers, packages, pi, programs, ripgrep } from "./lib/tools.mjs";
 
 const GIB = 1024 ** 3;
 const failures = [];
@@ -20,9 +20,15 @@ await step("tools", async () => {
   if (free < 12) console.log("a full run writes about 10 GiB below target/: it may not be enough");
   await programs(TEST_PROGRAMS);
   env.SINEW_RG = await ripgrep();
+  env.SINEW_PI = await pi();
 });
 await step("packages", packages);
 await step("rust", () => run("cargo", ["xtask", "ci"], { env }), failures);
+if (!failures.includes("rust")) {
+  // Built by the tests of Rust.
+  const program = { SINEW_BIN: join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug", "sinew") };
+  await step("pi", () => run("node", ["--test", "--test-reporter=spec", "tests/pi/pi.test.mjs"], { env: { ...env, ...program } }), failures);
+}
 await step("build", () => run("node", ["scripts/build.mjs", "--profile", "quick"], { env }), failures);
 if (!failures.includes("build")) {
   await step(
@@ -34,7 +40,10 @@ if (!failures.includes("build")) {
     },
     failures,
   );
-  await step("conformance", () => run("node", ["conformance/run.mjs"], { env }), failures);
+  await step("conformance", async () => {
+    await run("node", ["--test", "--test-reporter=spec", "conformance/judge.test.mjs"], { env });
+    await run("node", ["conformance/run.mjs"], { env });
+  }, failures);
 }
 
 console.log(`\n${bold(failures.length ? `failed: ${failures.join(", ")}` : "all is well")}`);

@@ -1,5 +1,5 @@
 // What the scripts need beside Rust and Node: installed where it is missing, each with its reason.
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { ROOT, ask, run } from "./steps.mjs";
@@ -65,6 +65,25 @@ export async function ripgrep() {
   });
   await run("rm", ["-rf", join(CACHE, "ripgrep", "target")], { quiet: true });
   return program;
+}
+
+/**
+ * pi, whose client and session files the tests hold ours against; the folder of its package. The newest version whose
+ * dependencies npm finds: of those after it one is missing.
+ */
+export async function pi() {
+  const version = "0.87.1";
+  const folder = join(CACHE, "pi");
+  const found = join(folder, "node_modules", "@earendil-works", "pi-coding-agent");
+  const has = () => existsSync(join(found, "package.json")) && JSON.parse(readFileSync(join(found, "package.json"), "utf8")).version === version;
+  if (has()) return found;
+  console.log(`installing pi ${version}, once`);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
+  // It wants a newer Node than the tests; the parts that they load run on this one.
+  const options = ["--no-audit", "--no-fund", "--ignore-scripts", "--engine-strict=false"];
+  await run("npm", ["install", ...options, `@earendil-works/pi-coding-agent@${version}`], { cwd: folder });
+  return found;
 }
 
 /** The packages of the npm workspace, as the lock file says. */

@@ -442,6 +442,55 @@ pub struct FileMention {
     pub timestamp: i64,
 }
 
+impl FileMention {
+    /// The mention as the model reads it: a text for each file, and its picture behind it.
+    #[must_use]
+    pub fn to_blocks(&self) -> Vec<Block> {
+        let mut blocks = Vec::new();
+        for file in &self.files {
+            blocks.push(Block::text(format!("{}{}{MENTION_END}", mention_start(&file.path), file.content)));
+            blocks.extend(file.image.clone().map(Block::Image));
+        }
+        blocks
+    }
+
+    /// Takes the contents and the pictures of `files` from what [`FileMention::to_blocks`] gave.
+    #[must_use]
+    pub fn from_blocks(mut files: Vec<MentionedFile>, blocks: Vec<Block>, timestamp: i64) -> FileMention {
+        let mut next = 0;
+        for block in blocks {
+            match block {
+                Block::Text(text) => {
+                    let Some(file) = files.get_mut(next) else { break };
+                    let rest = text.text.strip_prefix(&mention_start(&file.path)).unwrap_or(&text.text);
+                    match rest.strip_suffix(MENTION_END) {
+                        Some(content) => file.content = content.into(),
+                        None => {
+                            // Its end was cut off: it has fewer lines than were counted.
+                            file.content = rest.into();
+                            file.line_count = rest.lines().count() as u64;
+                        }
+                    }
+                    next += 1;
+                }
+                Block::Image(image) => {
+                    if let Some(file) = next.checked_sub(1).and_then(|at| files.get_mut(at)) {
+                        file.image = Some(image);
+                    }
+                }
+                _ => {}
+            }
+        }
+        FileMention { files, timestamp }
+    }
+}
+
+const MENTION_END: &str = "\n</file>";
+
+fn mention_start(path: &str) -> String {
+    format!("<file path=\"{path}\">\n")
+}
+
 /// One file of a [`FileMention`].
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -449,6 +498,7 @@ pub struct MentionedFile {
     /// The path as shown.
     pub path: String,
     /// What stands in it.
+    #[serde(default)]
     pub content: String,
     /// How many lines it has.
     #[serde(default)]

@@ -18,7 +18,7 @@ use super::models::Reached;
 use super::retry::{Again, decide};
 use super::session::AgentSession;
 use crate::compaction::{
-    Cut, Files, Pruned, SUMMARY_SYSTEM, context_tokens, cut, files_of, joined, prune, request_text, serialise,
+    Cut, Files, Pruned, SUMMARY_SYSTEM, context_tokens, cut, files_of, joined, prune, request_text, serialise, tokens,
     with_files, without_files,
 };
 use crate::event::Event;
@@ -57,6 +57,8 @@ pub struct Compacted {
     pub first_kept_entry_id: Option<String>,
     /// Tokens of the context before.
     pub tokens_before: u64,
+    /// Tokens of the context now, about.
+    pub tokens_after: u64,
 }
 
 /// Makes the context smaller, tells it, and puts what is left into `seen`.
@@ -78,6 +80,7 @@ pub(super) async fn compact(
             "summary": compacted.summary,
             "firstKeptEntryId": compacted.first_kept_entry_id,
             "tokensBefore": compacted.tokens_before,
+            "estimatedTokensAfter": compacted.tokens_after,
         })
     });
     let failure = result.as_ref().err().filter(|_| !aborted).map(|error| match reason {
@@ -116,7 +119,8 @@ async fn work(
     {
         agent.keep.append(Body::Prune { tool_call_ids, tokens });
         *seen = messages;
-        return Ok(Compacted { summary: None, first_kept_entry_id: None, tokens_before });
+        let tokens_after = estimated(seen);
+        return Ok(Compacted { summary: None, first_kept_entry_id: None, tokens_before, tokens_after });
     }
     let Some(found) = cut(&messages, limits.within(window)) else {
         return Err(Error::new(ErrorCode::InvalidState, "Nothing to compact"));
@@ -176,6 +180,11 @@ async fn work(
     made.take_up(agent, seen, &summary, &first_kept, tokens_before).await
 }
 
+/// An estimate alone: what the provider counted was another context.
+fn estimated(messages: &[AgentMessage]) -> u64 {
+    messages.iter().map(tokens).sum()
+}
+
 /// A compaction that is ready to be taken up.
 struct Made {
     details: Option<Value>,
@@ -203,11 +212,12 @@ impl Made {
             from_extension: from_extension.then_some(true),
         });
         *seen = agent.reread()?;
+        let tokens_after = estimated(seen);
         let told = json!({"summary": summary, "firstKeptEntryId": first_kept, "tokensBefore": tokens_before,
             "fromExtension": from_extension});
         agent.ask("session_compact", told, |_, _| ControlFlow::Continue(())).await;
         let (summary, first_kept_entry_id) = (Some(summary.to_string()), Some(first_kept.to_string()));
-        Ok(Compacted { summary, first_kept_entry_id, tokens_before })
+        Ok(Compacted { summary, first_kept_entry_id, tokens_before, tokens_after })
     }
 }
 

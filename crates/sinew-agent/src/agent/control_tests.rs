@@ -192,10 +192,6 @@ async fn the_count_of_messages_is_that_of_the_context() {
     // All branches count, whatever the context has.
     let counts = agent.counts().unwrap();
     assert_eq!((counts.user_messages, counts.assistant_messages, counts.total_messages), (3, 3, 7));
-    let (tree, leaf) = agent.tree().unwrap();
-    assert_eq!(tree.iter().filter(|node| node.kind == "compaction").count(), 1);
-    assert!(tree.iter().any(|node| Some(&node.id) == leaf.as_ref()));
-    assert!(tree.iter().all(|node| node.text.as_ref().is_none_or(|text| text.chars().count() <= 201)));
     assert_eq!(agent.last_text().unwrap().map(|text| text.len()), Some(40_000));
 }
 

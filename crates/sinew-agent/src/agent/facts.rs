@@ -1,4 +1,4 @@
-//! What there is to know of a session: counts, cost, how full the window is, its tree.
+//! What there is to know of a session: counts, cost, how full the window is.
 
 use serde::Serialize;
 use sinew::base::Result;
@@ -8,9 +8,6 @@ use super::session::AgentSession;
 use crate::compaction::context_tokens;
 use crate::session::{Body, Defaults};
 use crate::tools::Phase;
-
-/// Characters of an entry that a tree shows.
-const SHOWN: usize = 200;
 
 /// What a session holds, over all of its branches: what was left was paid for as well.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -58,30 +55,6 @@ pub struct ContextUsage {
     pub context_window: u64,
     /// The part of it, from 0 to 100.
     pub percent: f64,
-}
-
-/// An entry as a tree shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TreeNode {
-    /// Its id.
-    pub id: String,
-    /// The entry before it; none for a root.
-    pub parent_id: Option<String>,
-    /// The `type` in the file.
-    #[serde(rename = "type")]
-    pub kind: String,
-    /// When it was made, ISO.
-    pub timestamp: String,
-    /// The role of a message.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub role: Option<&'static str>,
-    /// How it begins, on one line.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// What the user called it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub label: Option<String>,
 }
 
 impl AgentSession {
@@ -163,38 +136,6 @@ impl AgentSession {
         Ok(points)
     }
 
-    /// All entries in file order, each with its parent, and the entry where the session stands.
-    ///
-    /// # Errors
-    /// The file can no longer be read.
-    pub fn tree(&self) -> Result<(Vec<TreeNode>, Option<String>)> {
-        let session = self.session();
-        let mut nodes: Vec<TreeNode> = Vec::with_capacity(session.len());
-        let mut places = std::collections::HashMap::new();
-        for id in session.ids() {
-            let entry = session.entry(id)?;
-            if let Body::Label { target_id, label } = &entry.body
-                && let Some(node) = places.get(target_id).and_then(|at: &usize| nodes.get_mut(*at))
-            {
-                node.label.clone_from(label);
-            }
-            places.insert(entry.id.clone(), nodes.len());
-            let (id, parent_id, timestamp) = (entry.id.clone(), entry.parent_id.clone(), entry.timestamp.clone());
-            let kind = entry.body.name().to_string();
-            let (role, text) = match entry.body {
-                Body::Compaction { summary, .. } => (None, Some(summary)),
-                Body::SessionInfo { title, .. } => (None, Some(title)),
-                _ => match entry.into_message() {
-                    Some(message) => (Some(message.role()), Some(text(&message))),
-                    None => (None, None),
-                },
-            };
-            let text = text.map(|text| head(&text)).filter(|text| !text.is_empty());
-            nodes.push(TreeNode { id, parent_id, kind, timestamp, role, text, label: None });
-        }
-        Ok((nodes, session.leaf().map(str::to_string)))
-    }
-
     /// Says in the session that the user made this of the list of tasks, so that a resume finds it.
     pub fn record_todo(&self, phases: &[Phase]) {
         let data = serde_json::json!({ "phases": phases });
@@ -216,40 +157,4 @@ impl Counts {
         }
         self.cost += usage.cost.total;
     }
-}
-
-/// What a message says to a person.
-fn text(message: &AgentMessage) -> String {
-    match message {
-        AgentMessage::User(user) => user.content.text(),
-        AgentMessage::Assistant(answer) => {
-            let said = answer.text();
-            let calls = answer.tool_calls().map(|call| format!("[{}]", call.name));
-            std::iter::once(said).chain(calls).filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
-        }
-        AgentMessage::ToolResult(result) => sinew_llm::message::text_of(&result.content),
-        AgentMessage::BashExecution(run) => run.command.clone(),
-        AgentMessage::Custom(custom) => custom.content.text(),
-        AgentMessage::FileMention(mention) => {
-            mention.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join(", ")
-        }
-        AgentMessage::BranchSummary(branch) => branch.summary.clone(),
-        AgentMessage::CompactionSummary(summary) => summary.summary.clone(),
-    }
-}
-
-fn head(text: &str) -> String {
-    let mut line = String::new();
-    for word in text.split_whitespace() {
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(word);
-        if let Some((end, _)) = line.char_indices().nth(SHOWN) {
-            line.truncate(end);
-            line.push('…');
-            break;
-        }
-    }
-    line
 }

@@ -9,7 +9,7 @@
 //! | `compact` | asking for a summary and taking it up |
 //! | `phases` | whether it compacts or waits for another attempt, and how that alone is ended |
 //! | `record` | what happened beside the model: commands of the user |
-//! | `facts` | what there is to know of a session: counts, cost, its tree |
+//! | `facts` | what there is to know of a session: counts, cost |
 //! | `retry` | whether to try again, and when |
 //! | `borrow` | another model for one prompt |
 //! | `fanout` | events to every listener, bounded |
@@ -54,10 +54,10 @@ pub use attend::Idle;
 pub use borrow::Borrowed;
 pub use chain::{Outcome, Stop};
 pub use compact::Compacted;
-pub use facts::{ContextUsage, Counts, TokenCounts, TreeNode};
+pub use facts::{ContextUsage, Counts, TokenCounts};
 pub use fanout::{CAPACITY, CAPACITY_BYTES, Fanout, Listener};
 pub use handoff::HandedOff;
 pub use models::{Models, Reached};
-pub use navigate::{BranchSummarySettings, Branched, Leave, Moved};
+pub use navigate::{BranchSummarySettings, Branched, Leave, Moved, SessionCopy};
 pub use retry::{Again, RetrySettings, decide};
 pub use session::{Accepted, AgentSession, AgentSettings, CompactionSettings, Parts, Streaming};

@@ -13,7 +13,7 @@ use super::compact::{self, Purpose};
 use super::session::AgentSession;
 use crate::compaction::{Files, files_of, tokens, with_files};
 use crate::points::text_of;
-use crate::session::{Body, Entry, Session};
+use crate::session::{Body, Entry, MENTION, PathEnd, Session};
 
 const LEFT: &str = "The user has left this branch and goes on from an earlier point. Say what was tried, what was found \
 out, and what was changed on disk and still is.";
@@ -58,10 +58,17 @@ pub struct Moved {
 }
 
 /// A session that was made of a part of another one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SessionCopy {
+    /// In this file. Opening it is the caller's.
+    File(PathBuf),
+    /// In memory, as the one that it was made from.
+    InMemory(Box<Session>),
+}
+
+/// A session that ends before a message of the user.
 pub struct Branched {
-    /// Its file.
-    pub path: PathBuf,
+    /// The session.
+    pub copy: SessionCopy,
     /// What the user had said where it begins, for the editor.
     pub text: String,
 }
@@ -84,7 +91,9 @@ impl AgentSession {
             }
             let (place, text) = match &entry.body {
                 Body::Message { message: AgentMessage::User(user) } => (entry.parent_id, Some(user.content.text())),
-                Body::CustomMessage { content, .. } => (entry.parent_id, Some(content.text())),
+                Body::CustomMessage { custom_type, content, .. } if custom_type != MENTION => {
+                    (entry.parent_id, Some(content.text()))
+                }
                 _ => (Some(entry.id), None),
             };
             // The parent may be one that the file does not have.
@@ -207,23 +216,35 @@ impl AgentSession {
         if title.is_empty() {
             return Err(Error::invalid("Session name cannot be empty"));
         }
-        self.keep.append(Body::SessionInfo { title, title_source: Some("user".into()) });
+        self.keep.append(Body::SessionInfo { title, name: None, title_source: Some("user".into()) });
         Ok(())
     }
 
-    /// A new session beside this one that ends before a message of the user, whose text is given back. Opening it is
-    /// the caller's.
+    /// A new session beside this one that ends before a message of the user, whose text is given back.
     ///
     /// # Errors
-    /// A run is active, the session is in memory, the entry is no message of the user, or the file cannot be written.
+    /// A run is active, the entry is no message of the user, or the file cannot be written.
     pub fn branch(&self, entry: &str) -> Result<Branched> {
         let _idle = self.idle()?;
         let session = self.session();
         let Body::Message { message: AgentMessage::User(user) } = session.entry(entry)?.body else {
             return Err(Error::invalid(format!("entry {entry:?} is no message of the user: a branch begins at one")));
         };
-        let path = session.branch_to_file(entry, folder(&session, "branch")?, &self.context.cwd)?;
-        Ok(Branched { path, text: user.content.text() })
+        let copy = copy(&session, PathEnd::Before(entry), &self.context.cwd)?;
+        Ok(Branched { copy, text: user.content.text() })
+    }
+
+    /// A new session beside this one with the path to where this one stands.
+    ///
+    /// # Errors
+    /// A run is active, there is no entry, or the file cannot be written.
+    pub fn clone_branch(&self) -> Result<SessionCopy> {
+        let _idle = self.idle()?;
+        let session = self.session();
+        let Some(leaf) = session.leaf() else {
+            return Err(Error::new(ErrorCode::InvalidState, "Cannot clone session: no current entry selected"));
+        };
+        copy(&session, PathEnd::At(leaf), &self.context.cwd)
     }
 
     /// A copy of the whole session beside it. Opening it is the caller's.
@@ -244,6 +265,16 @@ impl AgentSession {
     pub fn move_to(&self, sessions: &Path, cwd: &Path) -> Result<PathBuf> {
         let _idle = self.idle()?;
         self.session().move_to(sessions, cwd)
+    }
+}
+
+fn copy(session: &Session, end: PathEnd<'_>, cwd: &Path) -> Result<SessionCopy> {
+    match session.path() {
+        None => Ok(SessionCopy::InMemory(Box::new(session.path_in_memory(end)?))),
+        Some(path) => match path.parent().filter(|_| path.is_file()) {
+            Some(folder) => session.path_to_file(end, folder, cwd).map(SessionCopy::File),
+            None => Err(Error::new(ErrorCode::InvalidState, "this session has no file yet: it begins with a prompt")),
+        },
     }
 }
 

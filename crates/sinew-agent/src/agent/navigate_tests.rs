@@ -123,10 +123,14 @@ async fn branches_and_forks_are_files_beside_the_session() {
     let branched = stage.agent.branch(&users[1]).unwrap();
     let open =
         |path: &std::path::Path| Session::view(path, super::tests::options(stage.folder.path())).unwrap().session;
-    assert_eq!(
-        (branched.text.as_str(), open(&branched.path).context(&Defaults::default()).unwrap().messages.len()),
-        ("two", 2)
-    );
+    let file = |copy: SessionCopy| match copy {
+        SessionCopy::File(path) => path,
+        SessionCopy::InMemory(_) => panic!("the session has a file"),
+    };
+    let count = |session: &Session| session.context(&Defaults::default()).unwrap().messages.len();
+    assert_eq!((branched.text.as_str(), count(&open(&file(branched.copy)))), ("two", 2));
+    let clone = open(&file(stage.agent.clone_branch().unwrap()));
+    assert_eq!((count(&clone), clone.leaf()), (count(&stage.agent.session()), stage.agent.session().leaf()));
     assert_eq!(open(&stage.agent.fork().unwrap()).len(), stage.agent.session().len());
     assert!(stage.agent.branch("nowhere").is_err());
 }

@@ -157,7 +157,7 @@ async fn play(deeds: Vec<(u64, Deed)>, answers: Vec<(u64, Answer)>, modes: (bool
                 }));
             }
             Deed::Queue(streaming) => agent.queue(message, streaming).await.unwrap(),
-            Deed::TakeBack => count(&agent.clear_queues().await, &mut returned),
+            Deed::TakeBack => count(&agent.clear_queues().await.into_messages().collect::<Vec<_>>(), &mut returned),
             Deed::Abort => agent.abort(),
             Deed::Record => agent.record(message),
             Deed::Compact => {
@@ -176,7 +176,7 @@ async fn play(deeds: Vec<(u64, Deed)>, answers: Vec<(u64, Answer)>, modes: (bool
     }
     // What waits now waits for the next prompt, or is taken back.
     assert!(!agent.is_running());
-    count(&agent.clear_queues().await, &mut returned);
+    count(&agent.clear_queues().await.into_messages().collect::<Vec<_>>(), &mut returned);
     let mut all = returned;
     count(&agent.session().context(&Defaults::default()).unwrap().messages, &mut all);
     let expected = all.values().all(|count| *count == 1) && all.len() == said;

@@ -23,7 +23,7 @@ use super::record::Recorded;
 use super::retry::RetrySettings;
 use crate::clock::Clock;
 use crate::compaction::Limits;
-use crate::core::{Mode, Queues, RunSettings, Toolset, tell_event};
+use crate::core::{Cleared, Mode, Queues, RunSettings, Toolset, tell_event};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
 use crate::resource::stream::StreamRules;
@@ -67,7 +67,8 @@ pub struct AgentSettings {
     pub compaction: CompactionSettings,
     /// A model with a larger window takes over on overflow. Default false: it costs more.
     pub promotion: bool,
-    /// Reminds the model of open items. Default true where there is a list.
+    /// Reminds the model of open items, where there is a list. Default false; the setting `todo.reminders` is true
+    /// where nobody sets it.
     pub todo_reminders: bool,
     /// How queued messages are taken.
     pub steering_mode: Mode,
@@ -369,11 +370,11 @@ impl AgentSession {
         Ok(())
     }
 
-    /// Takes back what is queued, oldest first.
-    pub async fn clear_queues(&self) -> Vec<AgentMessage> {
-        let messages = self.queues.clear();
+    /// Takes back what is queued.
+    pub async fn clear_queues(&self) -> Cleared {
+        let cleared = self.queues.clear();
         self.queue_changed().await;
-        messages
+        cleared
     }
 
     /// Ends what runs: a pause before a retry, a compaction, a run. Returns at once; the prompt resolves soon.

@@ -64,7 +64,7 @@ impl AgentSession {
         if self.session().title().is_some() {
             return Ok(None);
         }
-        self.keep.append(Body::SessionInfo { title: title.clone(), title_source: Some("auto".into()) });
+        self.keep.append(Body::SessionInfo { title: title.clone(), name: None, title_source: Some("auto".into()) });
         Ok(Some(title))
     }
 }

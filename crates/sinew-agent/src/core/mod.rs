@@ -34,7 +34,7 @@ mod hostile;
 mod tests;
 
 pub(crate) use hook::ask;
-pub use queue::{Full, Mode, QUEUE_LIMIT, Queues};
+pub use queue::{Cleared, Full, Mode, QUEUE_LIMIT, Queues};
 pub use repair::repair;
 pub use run::{Ask, Ended, Interrupt, Journal, Run, RunSettings, Sink, ToolExecution, Toolset};
 pub(crate) use run::{changed, tell_event};

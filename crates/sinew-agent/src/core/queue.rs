@@ -35,6 +35,26 @@ struct State {
     follow_up_mode: Mode,
 }
 
+/// Prompts that were taken out of both queues, oldest first.
+#[derive(Debug, Default)]
+pub struct Cleared {
+    steering: Vec<Prompt>,
+    follow_up: Vec<Prompt>,
+}
+
+impl Cleared {
+    /// The texts of the prompts, for people: steering, then follow-ups.
+    #[must_use]
+    pub fn texts(&self) -> (Vec<String>, Vec<String>) {
+        (texts(&self.steering), texts(&self.follow_up))
+    }
+
+    /// The messages, steering first.
+    pub fn into_messages(self) -> impl Iterator<Item = AgentMessage> {
+        self.steering.into_iter().chain(self.follow_up).flatten()
+    }
+}
+
 /// Both queues of a session. A prompt is in a queue until it is taken, and taken once, whole.
 #[derive(Debug, Default)]
 pub struct Queues {
@@ -115,21 +135,23 @@ impl Queues {
         if steering.is_empty() { self.take_follow_up() } else { steering }
     }
 
-    /// Empties both and gives what was in them, steering first.
+    /// Empties both and gives what was in them.
     #[must_use]
-    pub fn clear(&self) -> Vec<AgentMessage> {
+    pub fn clear(&self) -> Cleared {
         let mut state = self.lock();
-        let State { steering, follow_up, .. } = &mut *state;
-        steering.drain(..).chain(follow_up.drain(..)).flatten().collect()
+        Cleared { steering: state.steering.drain(..).collect(), follow_up: state.follow_up.drain(..).collect() }
     }
 
     /// The texts of the prompts in both, steering first, for people.
     #[must_use]
     pub fn texts(&self) -> (Vec<String>, Vec<String>) {
         let state = self.lock();
-        let texts = |queue: &VecDeque<Prompt>| queue.iter().map(|prompt| text(prompt)).collect();
         (texts(&state.steering), texts(&state.follow_up))
     }
+}
+
+fn texts<'a>(prompts: impl IntoIterator<Item = &'a Prompt>) -> Vec<String> {
+    prompts.into_iter().map(|prompt| text(prompt)).collect()
 }
 
 fn text(prompt: &[AgentMessage]) -> String {

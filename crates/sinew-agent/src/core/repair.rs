@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use sinew_llm::message::{
-    AgentMessage, AssistantMessage, BashExecution, Block, Content, FileMention, LlmMessage, StopReason, ToolCall,
-    ToolResultMessage, UserMessage,
+    AgentMessage, AssistantMessage, BashExecution, Block, Content, LlmMessage, StopReason, ToolCall, ToolResultMessage,
+    UserMessage,
 };
 
 /// The text of a result that a call never got.
@@ -69,7 +69,7 @@ pub fn repair(messages: &[AgentMessage]) -> Vec<Arc<LlmMessage>> {
                 push(UserMessage { content: custom.content.clone(), timestamp: custom.timestamp }.into());
             }
             AgentMessage::FileMention(mention) => {
-                push(UserMessage { content: Content::Blocks(mentioned(mention)), timestamp: mention.timestamp }.into())
+                push(UserMessage { content: Content::Blocks(mention.to_blocks()), timestamp: mention.timestamp }.into())
             }
             AgentMessage::BranchSummary(branch) => {
                 let text = format!(
@@ -127,15 +127,4 @@ fn bash(run: &BashExecution) -> String {
         text.push_str(&format!("\n[Output truncated. Full output: {path}]"));
     }
     text
-}
-
-fn mentioned(mention: &FileMention) -> Vec<Block> {
-    let mut blocks = Vec::new();
-    for file in &mention.files {
-        blocks.push(Block::text(format!("<file path=\"{}\">\n{}\n</file>", file.path, file.content)));
-        if let Some(image) = &file.image {
-            blocks.push(Block::Image(image.clone()));
-        }
-    }
-    blocks
 }

@@ -143,13 +143,29 @@ fn cut(text: &mut String) -> bool {
 
 /// Moves the large pictures of an entry to `blobs`. One that cannot be kept there stays in the line.
 pub(super) fn put_away(entry: &mut Value, blobs: &Blobs) {
+    each_picture(entry, |picture| away(picture, blobs));
+}
+
+/// Puts the pictures of an entry back in place of their references; a reference to one that is gone stays.
+pub(super) fn bring_back(entry: &mut Value, blobs: &Blobs) {
+    each_picture(entry, |picture| {
+        if let Some(Value::String(data)) = picture.get_mut("data")
+            && data.starts_with(PREFIX)
+            && let Some(found) = blobs.base64(data)
+        {
+            *data = found;
+        }
+    });
+}
+
+fn each_picture(entry: &mut Value, change: impl Fn(&mut Value)) {
     for block in blocks(entry).filter(|block| block.get("type").and_then(Value::as_str) == Some("image")) {
-        away(block, blobs);
+        change(block);
     }
     let files = entry.get_mut("message").and_then(|message| message.get_mut("files")?.as_array_mut());
     for file in files.into_iter().flatten() {
         if let Some(picture) = file.get_mut("image") {
-            away(picture, blobs);
+            change(picture);
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use sinew_llm::message::{AgentMessage, Block, BranchSummary, CompactionSummary, Content, CustomMessage, ImageBlock};
 
 use super::blob::Blobs;
+use super::custom;
 use super::entry::{Body, Entry, Kind};
 use super::tree::Tree;
 use crate::clock;
@@ -158,7 +159,7 @@ fn message(entry: Entry) -> Option<(String, AgentMessage)> {
         }
         Body::CustomMessage { custom_type, content, display, details, attribution } => {
             let timestamp = timestamp();
-            AgentMessage::Custom(CustomMessage { custom_type, content, display, details, attribution, timestamp })
+            custom::to_message(CustomMessage { custom_type, content, display, details, attribution, timestamp })
         }
         _ => return None,
     };

@@ -11,7 +11,7 @@ use sinew::base::{Error, ErrorCode, Result};
 use super::entry::{Body, Entry, Header, Kind, VERSION};
 use super::place::{artifacts, file_name, folder_name};
 use super::store::{Session, explain, to_line};
-use super::tree::Place;
+use super::tree::{Id, Place};
 use super::writer::{Writer, replace};
 use crate::clock;
 
@@ -22,6 +22,15 @@ pub struct Target<'a> {
     pub folder: &'a Path,
     /// The folder in which the session works.
     pub cwd: &'a Path,
+}
+
+/// Where a path that is copied ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathEnd<'a> {
+    /// With the parent of this entry.
+    Before(&'a str),
+    /// With this entry.
+    At(&'a str),
 }
 
 impl Session {
@@ -38,32 +47,63 @@ impl Session {
         self.write_copy(Target { folder, cwd }, lines)
     }
 
-    /// Copies the path from the root to the parent of `from`, with the labels of its entries. `from` is a message of
-    /// the user; of a first message nothing is left but the parent's name.
+    /// Copies a path as a new session that names this one as its parent; artifacts are hard-linked, else copied. Of a
+    /// path without entries nothing is left but the parent's name.
     ///
     /// # Errors
     /// No entry has the id, or a file cannot be written.
-    pub fn branch_to_file(&self, from: &str, folder: &Path, cwd: &Path) -> Result<PathBuf> {
-        let unknown = || Error::new(ErrorCode::NotFound, format!("no entry {from:?} in this session"));
-        let at = self.tree.find(from).ok_or_else(unknown)?;
-        let path = self.tree.path(self.tree.nodes[at].parent());
+    pub fn path_to_file(&self, end: PathEnd<'_>, folder: &Path, cwd: &Path) -> Result<PathBuf> {
+        let (path, asides) = self.copied_path(end)?;
+        let lines = path.iter().map(|&at| self.line_of(at)).chain(asides.iter().map(bytes));
+        self.write_copy(Target { folder, cwd }, lines)
+    }
+
+    /// The same as [`Session::path_to_file`], as a session in memory.
+    ///
+    /// # Errors
+    /// No entry has the id, or the file can no longer be read.
+    pub fn path_in_memory(&self, end: PathEnd<'_>) -> Result<Session> {
+        let (path, asides) = self.copied_path(end)?;
+        let header = self.header_for(&self.options.cwd);
+        let mut copy = Session::new(header.id.clone(), None, self.options.clone());
+        copy.header = header;
+        for entry in path.iter().map(|&at| self.read(at)).chain(asides.into_iter().map(Ok)) {
+            let entry = entry?;
+            let (id, parent) = (Id::from(entry.id.as_str()), entry.parent_id.as_deref().map(Id::from));
+            let time = clock::from_iso(&entry.timestamp).unwrap_or_default();
+            let kind = entry.body.kind();
+            copy.tree.push(id, parent, time, kind, Place::Memory(Box::new(entry)));
+        }
+        Ok(copy)
+    }
+
+    /// The entries of a path, and behind them the labels of its entries and the title.
+    fn copied_path(&self, end: PathEnd<'_>) -> Result<(Vec<usize>, Vec<Entry>)> {
+        let (PathEnd::Before(id) | PathEnd::At(id)) = end;
+        let unknown = || Error::new(ErrorCode::NotFound, format!("no entry {id:?} in this session"));
+        let at = self.tree.find(id).ok_or_else(unknown)?;
+        let path = self.tree.path(match end {
+            PathEnd::Before(_) => self.tree.nodes[at].parent(),
+            PathEnd::At(_) => Some(at),
+        });
         let on_path: HashSet<usize> = path.iter().copied().collect();
-        let mut last = path.last().map(|&at| self.tree.nodes[at].id.to_string());
-        let mut labels = Vec::new();
-        for at in (0..self.tree.nodes.len()).filter(|at| !on_path.contains(at)) {
-            if self.tree.nodes[at].kind != Kind::Aside {
-                continue;
-            }
-            let mut entry = self.read(at)?;
-            if let Body::Label { target_id, .. } = &entry.body
-                && self.tree.find(target_id).is_some_and(|target| on_path.contains(&target))
-            {
-                entry.parent_id = last.replace(entry.id.clone());
-                labels.push(bytes(&entry));
+        let labels_path = |target: &str| self.tree.find(target).is_some_and(|target| on_path.contains(&target));
+        let (mut labels, mut title) = (Vec::new(), None);
+        for at in (0..self.tree.nodes.len()).filter(|&at| self.tree.nodes[at].kind == Kind::Aside) {
+            let entry = self.read(at)?;
+            match &entry.body {
+                // The newest holds, also where a newer one is on the path: that one is copied already.
+                Body::SessionInfo { .. } => title = (!on_path.contains(&at)).then_some(entry),
+                Body::Label { target_id, .. } if !on_path.contains(&at) && labels_path(target_id) => labels.push(entry),
+                _ => {}
             }
         }
-        let lines = path.iter().map(|&at| self.line_of(at)).chain(labels);
-        self.write_copy(Target { folder, cwd }, lines)
+        labels.extend(title);
+        let mut last = path.last().map(|&at| self.tree.nodes[at].id.to_string());
+        for entry in &mut labels {
+            entry.parent_id = last.replace(entry.id.clone());
+        }
+        Ok((path, labels))
     }
 
     /// Makes a session that names this one as its parent and begins with `entries`; its file is there when this

@@ -191,8 +191,12 @@ pub enum Body {
     },
     /// A new title.
     SessionInfo {
-        /// The title.
+        /// The title; empty takes it away.
+        #[serde(default)]
         title: String,
+        /// How another program writes the title; folded into `title` when read.
+        #[serde(default, skip_serializing)]
+        name: Option<String>,
         /// `auto` or `user`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         title_source: Option<String>,
@@ -270,14 +274,8 @@ impl Entry {
     /// Reads a line of any kind and shape.
     pub(super) fn parse_any(line: &[u8]) -> Result<Entry, serde_json::Error> {
         let head = Head::parse(line)?;
-        let mut body = serde_json::from_slice(line)?;
-        if let Body::ModelChange { model, provider, model_id, .. } = &mut body
-            && let (Some(provider), Some(id)) = (provider.take(), model_id.take())
-            && model.is_empty()
-        {
-            *model = format!("{provider}/{id}");
-        }
-        Ok(head.into_entry(body))
+        let body: Body = serde_json::from_slice(line)?;
+        Ok(head.into_entry(body.folded()))
     }
 
     /// An entry whose type is known but whose shape is not: kept as it is.
@@ -300,7 +298,37 @@ impl Entry {
         for (key, value) in body {
             object.entry(key).or_insert(value);
         }
+        name_twice(&mut object);
         Value::Object(object)
+    }
+}
+
+/// Gives an entry that has a field under our name the same under the name that pi reads, and the other way round.
+pub(super) fn name_twice(entry: &mut Map<String, Value>) {
+    let text = |entry: &Map<String, Value>, name: &str| entry.get(name).and_then(Value::as_str).map(str::to_string);
+    match entry.get("type").and_then(Value::as_str) {
+        Some("session_info") => {
+            let title = text(entry, "title").or_else(|| text(entry, "name")).unwrap_or_default();
+            for name in ["title", "name"] {
+                entry.entry(name).or_insert_with(|| title.clone().into());
+            }
+        }
+        // It knows no roles: the model of another one is none that answers.
+        Some("model_change") if text(entry, "role").is_none_or(|role| role == "default") => {
+            match (text(entry, "model"), text(entry, "provider"), text(entry, "modelId")) {
+                (Some(model), None, None) => {
+                    if let Some((provider, id)) = model.split_once('/') {
+                        entry.insert("provider".into(), provider.into());
+                        entry.insert("modelId".into(), id.into());
+                    }
+                }
+                (None, Some(provider), Some(id)) => {
+                    entry.insert("model".into(), format!("{provider}/{id}").into());
+                }
+                _ => {}
+            }
+        }
+        _ => {}
     }
 }
 
@@ -366,6 +394,26 @@ impl Body {
             Body::Prune { .. } => "prune",
             Body::Other(fields) => fields.get("type").and_then(Value::as_str).unwrap_or_default(),
         }
+    }
+
+    /// The body with what other programs name otherwise under our names.
+    pub(super) fn folded(mut self) -> Body {
+        match &mut self {
+            Body::ModelChange { model, provider, model_id, .. } => {
+                if let (Some(provider), Some(id)) = (provider.take(), model_id.take())
+                    && model.is_empty()
+                {
+                    *model = format!("{provider}/{id}");
+                }
+            }
+            Body::SessionInfo { title, name, .. } => {
+                if let (Some(name), true) = (name.take(), title.is_empty()) {
+                    *title = name.split_whitespace().collect::<Vec<_>>().join(" ");
+                }
+            }
+            _ => {}
+        }
+        self
     }
 
     /// The `type` of the entry as the file has it.

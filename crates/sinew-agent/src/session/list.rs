@@ -161,6 +161,8 @@ fn read(path: &Path) -> Option<Listed> {
     let title = last_title(&tail)
         .or_else(|| last_title(&head))
         .or(header.title)
+        // An empty one takes it away.
+        .filter(|title| !title.is_empty())
         .or_else(|| lines.find_map(user_text))
         .unwrap_or_else(|| header.id.clone());
     Some(Listed {
@@ -180,10 +182,10 @@ fn last_title(lines: &[u8]) -> Option<String> {
     while let Some(at) = memmem::rfind(&lines[..end], b"session_info") {
         let start = memrchr(b'\n', &lines[..at]).map_or(0, |line| line + 1);
         let stop = memchr(b'\n', &lines[at..]).map_or(lines.len(), |line| at + line);
-        if let Ok(SessionInfo { kind, title }) = serde_json::from_slice(&lines[start..stop])
+        if let Ok(SessionInfo { kind, title, name }) = serde_json::from_slice(&lines[start..stop])
             && kind == "session_info"
         {
-            return Some(title);
+            return Some(title.or(name).unwrap_or_default());
         }
         end = start;
     }
@@ -194,7 +196,9 @@ fn last_title(lines: &[u8]) -> Option<String> {
 struct SessionInfo {
     #[serde(rename = "type")]
     kind: String,
-    title: String,
+    title: Option<String>,
+    /// How another program writes it.
+    name: Option<String>,
 }
 
 /// The words of the user in a line, which may be cut at its end.

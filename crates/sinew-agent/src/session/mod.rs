@@ -27,6 +27,7 @@ mod at;
 mod blob;
 mod context;
 mod copy;
+mod custom;
 mod entry;
 mod gc;
 mod index;
@@ -39,14 +40,18 @@ mod scan;
 mod store;
 mod told;
 mod tree;
+mod view;
 mod writer;
 
+#[cfg(test)]
+mod pi_tests;
 #[cfg(test)]
 mod tests;
 
 pub use blob::{Blobs, LARGEST_STRING};
 pub use context::{Context, Defaults};
-pub use copy::Target;
+pub use copy::{PathEnd, Target};
+pub(crate) use custom::MENTION;
 pub use entry::{Body, Entry, Header};
 pub use gc::collect;
 pub use list::{Found, Listed, Scope, latest, list, resolve};

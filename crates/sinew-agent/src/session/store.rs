@@ -13,6 +13,7 @@ use sinew_llm::message::{AgentMessage, CustomMessage};
 use super::at;
 use super::blob::{Blobs, fit, put_away};
 use super::context::{self, Context, Defaults};
+use super::custom;
 use super::entry::{Body, Entry, Header, VERSION};
 use super::migrate;
 use super::parts::in_order;
@@ -196,29 +197,22 @@ impl Session {
     /// # Errors
     /// As for [`Session::append`].
     pub fn append_message(&mut self, message: &mut AgentMessage) -> Result<String> {
-        let (id, kept) = self.add(match message.clone() {
-            AgentMessage::Custom(CustomMessage { custom_type, content, display, details, attribution, .. }) => {
-                Body::CustomMessage { custom_type, content, display, details, attribution }
-            }
-            message => Body::Message { message },
-        });
+        let (id, kept) = self.add(custom::to_body(message.clone()));
         match kept {
             Some(Body::Message { message: kept }) => *message = kept,
             Some(Body::CustomMessage { custom_type, content, display, details, attribution }) => {
-                *message = AgentMessage::Custom(CustomMessage {
-                    custom_type,
-                    content,
-                    display,
-                    details,
-                    attribution,
-                    timestamp: 0,
-                });
+                let custom = CustomMessage { custom_type, content, display, details, attribution, timestamp: 0 };
+                *message = custom::to_message(custom);
             }
             _ => {}
         }
-        if let (AgentMessage::Custom(custom), Some(node)) = (message, self.tree.nodes.last()) {
+        if let Some(node) = self.tree.nodes.last() {
             // Such an entry has no other time than its own.
-            custom.timestamp = node.time;
+            match message {
+                AgentMessage::Custom(custom) => custom.timestamp = node.time,
+                AgentMessage::FileMention(mention) => mention.timestamp = node.time,
+                _ => {}
+            }
         }
         id
     }
@@ -233,7 +227,7 @@ impl Session {
         let mut value = entry.to_value();
         let mut kept = None;
         if fit(&mut value)
-            && let Ok(body) = Body::deserialize(&value)
+            && let Ok(body) = Body::deserialize(&value).map(Body::folded)
         {
             entry.body = body.clone();
             kept = Some(body);
@@ -445,14 +439,14 @@ impl Session {
         path[from..].iter().map(|&at| self.read(at)).collect()
     }
 
-    /// The newest title that an entry gives, else the header's.
+    /// The newest title that an entry gives, else the header's; none where the newest entry takes it away.
     #[must_use]
     pub fn title(&self) -> Option<String> {
         let asides =
             (0..self.tree.nodes.len()).rev().filter(|&at| self.tree.nodes[at].kind == super::entry::Kind::Aside);
         for at in asides {
             if let Ok(Entry { body: Body::SessionInfo { title, .. }, .. }) = self.read(at) {
-                return Some(title);
+                return Some(title).filter(|title| !title.is_empty());
             }
         }
         self.header.title.clone()

@@ -9,7 +9,7 @@ use sinew_llm::message::{AgentMessage, Content, UserMessage};
 use super::*;
 use crate::clock::FixedClock;
 
-fn options(folder: &Path) -> SessionOptions {
+pub(super) fn options(folder: &Path) -> SessionOptions {
     SessionOptions {
         cwd: folder.join("project"),
         blobs: Some(Blobs::new(folder.join("blobs"))),
@@ -19,16 +19,16 @@ fn options(folder: &Path) -> SessionOptions {
     }
 }
 
-fn user(text: &str) -> Body {
+pub(super) fn user(text: &str) -> Body {
     Body::Message { message: AgentMessage::from(UserMessage { content: Content::Text(text.into()), timestamp: 1 }) }
 }
 
-fn new_session(folder: &Path) -> (Session, PathBuf) {
+pub(super) fn new_session(folder: &Path) -> (Session, PathBuf) {
     let path = folder.join("s.jsonl");
     (Session::create(path.clone(), "00000000000000aa".into(), options(folder)), path)
 }
 
-fn texts(session: &Session) -> Vec<String> {
+pub(super) fn texts(session: &Session) -> Vec<String> {
     let context = session.context(&Defaults::default()).unwrap();
     context.messages.iter().map(said).collect()
 }
@@ -41,7 +41,7 @@ fn said(message: &AgentMessage) -> String {
     }
 }
 
-fn lines(path: &Path) -> Vec<Value> {
+pub(super) fn lines(path: &Path) -> Vec<Value> {
     fs::read_to_string(path).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
@@ -280,7 +280,7 @@ fn unknown_entries_survive_a_load_and_a_save() {
         drop(session);
         let session = Session::open(&moved, options(folder.path())).unwrap().session;
         assert_eq!((session.len(), texts(&session)), (3, vec!["hi".to_string(), "more".to_string()]));
-        same(&session.branch_to_file(session.leaf().unwrap(), folder.path(), Path::new("/p")).unwrap());
+        same(&session.path_to_file(PathEnd::Before(session.leaf().unwrap()), folder.path(), Path::new("/p")).unwrap());
     }
 }
 
@@ -291,7 +291,7 @@ fn a_branch_file_ends_before_the_message_and_takes_its_labels_along() {
     let first = session.append(user("first")).unwrap();
     session.append(Body::Label { target_id: first.clone(), label: Some("start".into()) }).unwrap();
     let second = session.append(user("second")).unwrap();
-    let copy = session.branch_to_file(&second, folder.path(), Path::new("/p")).unwrap();
+    let copy = session.path_to_file(PathEnd::Before(&second), folder.path(), Path::new("/p")).unwrap();
     let branch = Session::open(&copy, options(folder.path())).unwrap().session;
     assert_eq!(texts(&branch), ["first"]);
     assert_eq!(branch.len(), 2);
@@ -616,7 +616,9 @@ fn a_list_takes_the_last_title_and_else_the_first_words_even_of_a_long_message()
     let title = || list(folder.path(), Scope::All).remove(0).title;
     assert!(title().starts_with("first words xxx"), "{}", title());
     for name in ["old", "new \"session_info\""] {
-        session.append(Body::SessionInfo { title: name.into(), title_source: Some("user".into()) }).unwrap();
+        session
+            .append(Body::SessionInfo { title: name.into(), name: None, title_source: Some("user".into()) })
+            .unwrap();
     }
     session.append(user("talks of session_info")).unwrap();
     assert_eq!(title(), "new \"session_info\"");
@@ -645,7 +647,7 @@ fn sessions_that_are_made_from_one_hide_what_it_hides() {
     };
     let made = [
         session.fork(place, cwd).unwrap(),
-        session.branch_to_file(&second, place, cwd).unwrap(),
+        session.path_to_file(PathEnd::Before(&second), place, cwd).unwrap(),
         session.successor(Target { folder: place, cwd }, vec![handoff]).unwrap(),
         session.move_to(place, Path::new("/q")).unwrap(),
     ];

@@ -31,8 +31,23 @@ impl Lines {
     }
 }
 
+/// An event as lines, without their ends. Those of compactions are told once more under the names that pi's clients
+/// know.
+pub(super) fn lines(event: &Event, partials: bool) -> io::Result<Vec<Vec<u8>>> {
+    let mut lines = vec![line(event, partials)?];
+    let other = match event {
+        Event::AutoCompactionStart { .. } => "compaction_start",
+        Event::AutoCompactionEnd { .. } => "compaction_end",
+        _ => return Ok(lines),
+    };
+    let mut value = serde_json::to_value(event)?;
+    value["type"] = other.into();
+    lines.push(serde_json::to_vec(&value)?);
+    Ok(lines)
+}
+
 /// An event as a line, without its end; with `partials` a snapshot of the message stands in each of its updates.
-pub(super) fn line(event: &Event, partials: bool) -> io::Result<Vec<u8>> {
+fn line(event: &Event, partials: bool) -> io::Result<Vec<u8>> {
     if let (Event::MessageUpdate { .. }, false) = (event, partials) {
         let mut value = serde_json::to_value(event)?;
         if let Value::Object(fields) = &mut value {
@@ -60,7 +75,7 @@ impl Show for Lines {
             }
             _ => {}
         }
-        self.line(line(event, self.partials)?)
+        lines(event, self.partials)?.into_iter().try_for_each(|line| self.line(line))
     }
 
     fn end(&mut self) -> io::Result<()> {

@@ -251,10 +251,11 @@ fn a_mention_is_read_when_its_prompt_runs() {
     let attached: Vec<Value> = file
         .lines()
         .map(|line| serde_json::from_str::<Value>(line).unwrap())
-        .filter(|entry| entry["message"]["role"] == "fileMention")
-        .map(|entry| entry["message"]["files"][0]["content"].clone())
+        .filter(|entry| entry["customType"] == "fileMention")
+        .map(|entry| entry["content"][0]["text"].clone())
         .collect();
-    assert_eq!(attached, ["OLD\n", "NEW\n"], "{file}");
+    let shown = |text: &str| format!("<file path=\"notes.txt\">\n{text}\n</file>");
+    assert_eq!(attached, [shown("OLD\n"), shown("NEW\n")], "{file}");
     assert_eq!(std::fs::read_to_string(stage.path("project/notes.txt")).unwrap(), "NEWER\n", "{file}");
     assert!(ran.stderr.contains("Warning: not attached: @made.txt: "), "{}", ran.stderr);
 }

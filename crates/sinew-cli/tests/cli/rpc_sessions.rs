@@ -1,6 +1,6 @@
 //! RPC mode: from session to session, and about in the tree of one.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 
@@ -91,6 +91,63 @@ fn a_branch_ends_before_a_message_and_a_fork_has_everything() {
 }
 
 #[test]
+fn a_fork_at_an_entry_ends_before_it_and_a_clone_where_the_session_stands() {
+    for flags in [&[][..], &["--no-session"]] {
+        let stage = repeating();
+        let mut client = Client::scripted(&stage, flags);
+        client.prompt("one");
+        client.prompt("two");
+        client.data("set_session_name", json!({"name": "kept"}));
+        let points = client.data("get_fork_messages", json!({}))["messages"].clone();
+        assert_eq!((&points[0]["text"], &points[1]["text"]), (&json!("one"), &json!("two")));
+        let id = client.data("get_state", json!({}))["sessionId"].clone();
+        let answer = client.data("get_state", json!({}))["sessionFile"].clone();
+        let forked = client.data("fork", json!({"entryId": points[1]["entryId"]}));
+        assert_eq!(forked, json!({"text": "two", "cancelled": false}));
+        assert_eq!(texts(&mut client), ["one", "answer"]);
+        client.prompt("other");
+        let clone = client.data("clone", json!({}));
+        assert_eq!(clone, json!({"cancelled": false}));
+        assert_eq!(texts(&mut client), ["one", "answer", "other", "answer"]);
+        let state = client.data("get_state", json!({}));
+        assert_eq!((state["sessionId"] != id, &state["sessionName"]), (true, &json!("kept")), "{flags:?}");
+        assert_eq!(state["sessionFile"].is_null(), answer.is_null());
+        // A first message leaves nothing.
+        let points = client.data("get_fork_messages", json!({}))["messages"].clone();
+        client.data("fork", json!({"entryId": points[0]["entryId"]}));
+        assert_eq!(texts(&mut client).len(), 0);
+        for entry in [json!("none"), points[0]["entryId"].clone()] {
+            assert!(client.fails("fork", json!({"entryId": entry})).contains("no entry"), "{flags:?}");
+        }
+        assert_eq!(client.end().code, Some(0));
+        assert_eq!(stage.files().is_empty(), answer.is_null());
+        if let Some(whole) = answer.as_str() {
+            assert_eq!(messages(Path::new(whole)).len(), 4);
+        }
+    }
+}
+
+#[test]
+fn what_waits_is_given_back_and_never_said() {
+    let sleep = json!({"command": "touch begun; sleep 1000"});
+    let stage = Stage::scripted(&[call("A", "bash", sleep), text("B")]);
+    let mut client = Client::scripted(&stage, &[]);
+    client.data("prompt", json!({"message": "one"}));
+    stage.wait_for("project/begun");
+    client.data("follow_up", json!({"message": "later"}));
+    client.data("steer", json!({"message": "now"}));
+    client.data("follow_up", json!({"message": "last"}));
+    assert_eq!(client.data("get_state", json!({}))["pendingMessageCount"], 3);
+    let given = client.data("clear_queue", json!({}));
+    assert_eq!(given, json!({"steering": ["now"], "followUp": ["later", "last"]}));
+    assert_eq!(client.data("clear_queue", json!({})), json!({"steering": [], "followUp": []}));
+    client.data("abort", json!({}));
+    assert_eq!(client.data("get_state", json!({}))["pendingMessageCount"], 0);
+    assert_eq!(texts(&mut client).iter().filter(|text| ["now", "later", "last"].contains(&text.as_str())).count(), 0);
+    assert_eq!(client.end().code, Some(0));
+}
+
+#[test]
 fn the_tree_shows_every_branch_and_can_be_walked() {
     let stage = repeating();
     let mut client = Client::scripted(&stage, &[]);
@@ -102,17 +159,24 @@ fn the_tree_shows_every_branch_and_can_be_walked() {
     client.prompt("three");
     assert_eq!(texts(&mut client), ["one", "answer", "three", "answer"]);
     let tree = client.data("get_tree", json!({}));
-    let nodes = tree["tree"].as_array().unwrap();
-    let said: Vec<&str> =
-        nodes.iter().filter(|node| node["role"] == "user").map(|node| node["text"].as_str().unwrap()).collect();
-    assert_eq!(said, ["one", "two", "three"]);
-    let find = |text: &str| nodes.iter().find(|node| node["text"] == text).unwrap();
-    assert_eq!(find("two")["parentId"], find("three")["parentId"]);
-    assert_eq!(nodes.last().unwrap()["id"], tree["leafId"]);
+    let children = |node: &Value| node["children"].as_array().unwrap().clone();
+    let [mut node] = <[Value; 1]>::try_from(tree["tree"].as_array().unwrap().clone()).unwrap();
+    while let [only] = &children(&node)[..] {
+        node = only.clone();
+    }
+    let branches = children(&node);
+    let said: Vec<&Value> = branches.iter().map(|node| &node["entry"]["message"]["content"]).collect();
+    assert_eq!(said, ["two", "three"]);
+    assert_eq!(children(&branches[1])[0]["entry"]["id"], tree["leafId"]);
+    let before = client.data("get_entries", json!({}));
+    let last = before["entries"].as_array().unwrap().last().unwrap()["id"].clone();
+    assert_eq!(last, before["leafId"]);
     let summed = client.data("navigate_tree", json!({"targetId": two, "summarize": true}));
     assert_eq!(summed["editorText"], "two");
-    let tree = client.data("get_tree", json!({}));
-    assert_eq!(tree["tree"].as_array().unwrap().last().unwrap()["type"], "branch_summary");
+    let since = client.data("get_entries", json!({"since": last}));
+    let [summary] = &since["entries"].as_array().unwrap()[..] else { panic!("{since}") };
+    assert_eq!((&summary["type"], &summary["id"]), (&json!("branch_summary"), &since["leafId"]));
+    assert_eq!(client.fails("get_entries", json!({"since": "none"})), "Entry not found: none");
     assert_eq!(client.end().code, Some(0));
 }
 

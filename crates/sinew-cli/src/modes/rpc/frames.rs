@@ -227,7 +227,7 @@ impl<W: Write> Pen<W> {
     }
 
     fn event(&mut self, event: &Event) -> io::Result<()> {
-        self.line(json::line(event, self.partials)?)
+        json::lines(event, self.partials)?.into_iter().try_for_each(|line| self.line(line))
     }
 
     fn line(&mut self, line: Vec<u8>) -> io::Result<()> {

@@ -91,12 +91,24 @@ pub(super) async fn cycle_thinking(rpc: Arc<Rpc>, _: Fields) -> Answer {
     if !model.reasoning {
         return Ok(Some(Value::Null));
     }
-    let known: Vec<ThinkingLevel> = ThinkingLevel::ALL.into_iter().filter(|level| model.knows_level(*level)).collect();
+    let known = levels(&model);
     let current = open.agent.thinking();
     let at = known.iter().position(|level| *level == current).unwrap_or(0);
     let next = known[(at + 1) % known.len()];
     open.agent.set_thinking(next);
     Ok(Some(json!({"level": next.as_str()})))
+}
+
+/// The levels that the model knows; `off` alone where it cannot think.
+pub(super) async fn available_thinking(rpc: Arc<Rpc>, _: Fields) -> Answer {
+    Ok(Some(json!({"levels": levels(&rpc.open().agent.model().model)})))
+}
+
+fn levels(model: &Model) -> Vec<ThinkingLevel> {
+    match model.reasoning {
+        true => ThinkingLevel::ALL.into_iter().filter(|level| model.knows_level(*level)).collect(),
+        false => vec![ThinkingLevel::Off],
+    }
 }
 
 /// A model for clients. Headers stay here: they may hold keys.

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use sinew_llm::error::ErrorInfo;
 
 use super::frames::Out;
@@ -48,7 +49,7 @@ pub(super) type Answer = Result<Option<Value>, Fault>;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Response<'a> {
+struct Response<'a, T> {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<&'a Value>,
     #[serde(rename = "type")]
@@ -56,7 +57,7 @@ struct Response<'a> {
     command: &'a str,
     success: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    data: Option<&'a Value>,
+    data: Option<&'a T>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,6 +84,12 @@ impl Reply {
         self.answered = true;
         write(&self.out, self.id.as_ref(), &self.command, &answer).await;
     }
+
+    /// The same for data that is JSON already, for instance deeper than a [`Value`] may be.
+    pub(super) async fn send_text(mut self, answer: Result<Box<RawValue>, Fault>) {
+        self.answered = true;
+        write(&self.out, self.id.as_ref(), &self.command, &answer.map(Some)).await;
+    }
 }
 
 impl Drop for Reply {
@@ -94,14 +101,14 @@ impl Drop for Reply {
         // Without a runtime there is no writer either.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let answer = Err(format!("{command}: it was ended before it was done").into());
+                let answer: Answer = Err(format!("{command}: it was ended before it was done").into());
                 write(&out, id.as_ref(), &command, &answer).await;
             });
         }
     }
 }
 
-async fn write(out: &Out, id: Option<&Value>, command: &str, answer: &Answer) {
+async fn write<T: Serialize>(out: &Out, id: Option<&Value>, command: &str, answer: &Result<Option<T>, Fault>) {
     let (data, fault) = match answer {
         Ok(data) => (data.as_ref(), None),
         Err(fault) => (None, Some(fault)),

@@ -68,6 +68,12 @@ pub(super) async fn abort_and_prompt(rpc: Arc<Rpc>, given: Fields, reply: Reply)
     say(&rpc, "abort_and_prompt", given, None, reply).await;
 }
 
+/// Takes back what waits to be said, and gives its texts.
+pub(super) async fn clear_queue(rpc: Arc<Rpc>, _: Fields) -> Answer {
+    let (steering, follow_up) = rpc.open().agent.clear_queues().await.texts();
+    Ok(Some(json!({"steering": steering, "followUp": follow_up})))
+}
+
 /// Reads what was said, answers when it is accepted, and sees its run to the end.
 async fn say(rpc: &Rpc, name: &str, given: Fields, streaming: Option<Streaming>, reply: Reply) {
     let said: Said = match fields(name, given) {

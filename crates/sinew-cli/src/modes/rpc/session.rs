@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sinew_agent::agent::Leave;
+use sinew_agent::agent::{Leave, SessionCopy};
 use sinew_agent::clock::iso;
 use sinew_agent::export;
 
@@ -77,25 +77,67 @@ struct Branch {
 
 pub(super) async fn branch(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Branch { entry_id } = fields("branch", given)?;
-    let leaving = rpc.open().agent.may_branch(&entry_id).await;
-    if leaving.cancelled {
-        return Ok(Some(json!({"text": "", "cancelled": true})));
-    }
+    branch_before(&rpc, &entry_id).await
+}
+
+/// Goes on with a session that ends before a message of the user.
+async fn branch_before(rpc: &Arc<Rpc>, entry: &str) -> Answer {
     let mut text = String::new();
-    replace(&rpc, BRANCH, |rpc, old| {
-        let branched = old.agent.branch(&entry_id)?;
+    let cancelled = copied(rpc, entry, |old| {
+        let branched = old.agent.branch(entry)?;
         text = branched.text;
+        Ok(branched.copy)
+    })
+    .await?;
+    Ok(Some(json!({"text": text, "cancelled": cancelled})))
+}
+
+/// Goes on with a copy of the path to where the session stands.
+pub(super) async fn clone(rpc: Arc<Rpc>, _: Fields) -> Answer {
+    let Some(leaf) = rpc.open().agent.session().leaf().map(str::to_string) else {
+        return Err("Cannot clone session: no current entry selected".into());
+    };
+    let cancelled = copied(&rpc, &leaf, |old| Ok(old.agent.clone_branch()?)).await?;
+    Ok(Some(json!({"cancelled": cancelled})))
+}
+
+/// Goes on with the session that `make` gives, unless an extension refuses it at `entry`; says whether one did.
+async fn copied(
+    rpc: &Arc<Rpc>,
+    entry: &str,
+    make: impl FnOnce(&Open) -> Result<SessionCopy, Fault>,
+) -> Result<bool, Fault> {
+    let leaving = rpc.open().agent.may_branch(entry).await;
+    if leaving.cancelled {
+        return Ok(true);
+    }
+    replace(rpc, BRANCH, |rpc, old| {
+        let copy = make(old)?;
         if leaving.skip_restore {
             // The new session is there for whoever opens it.
             return Ok(None);
         }
-        Ok(Some(rpc.assembly.shelf.open(&branched.path)?))
+        Ok(Some(match copy {
+            SessionCopy::File(file) => rpc.assembly.shelf.open(&file)?,
+            SessionCopy::InMemory(session) => Begun { session: *session, warnings: Vec::new() },
+        }))
     })
     .await?;
-    Ok(Some(json!({"text": text, "cancelled": false})))
+    Ok(false)
 }
 
-pub(super) async fn fork(rpc: Arc<Rpc>, _: Fields) -> Answer {
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Fork {
+    entry_id: Option<String>,
+}
+
+/// With an entry the same as `branch`; without one it goes on with a copy of the whole session.
+pub(super) async fn fork(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    let Fork { entry_id } = fields("fork", given)?;
+    if let Some(entry) = entry_id {
+        return branch_before(&rpc, &entry).await;
+    }
     let mut file = PathBuf::new();
     // Refused while a run is active: asked before anything ends.
     if rpc.open().agent.is_running() {

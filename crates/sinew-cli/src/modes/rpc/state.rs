@@ -3,15 +3,18 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sinew_agent::agent::AgentSettings;
 use sinew_agent::core::{Interrupt, Mode};
 use sinew_agent::resource::Commands;
+use sinew_agent::session::Session;
 
 use super::Rpc;
-use super::command::Fields;
+use super::command::{Fields, fields};
 use super::model::describe;
-use super::reply::Answer;
+use super::reply::{Answer, Fault, Reply};
 
 pub(super) async fn state(rpc: Arc<Rpc>, _: Fields) -> Answer {
     let open = rpc.open();
@@ -47,6 +50,8 @@ pub(super) async fn state(rpc: Arc<Rpc>, _: Fields) -> Answer {
         "autoRetryEnabled": retry.enabled,
         "messageCount": count,
         "queuedMessageCount": steering.len() + follow_up.len(),
+        // The same under the name that pi's clients use.
+        "pendingMessageCount": steering.len() + follow_up.len(),
         "todoPhases": open.host.todo_phases(),
         "systemPrompt": agent.system().join("\n\n"),
         "dumpTools": tools,
@@ -85,9 +90,41 @@ pub(super) async fn branch_points(rpc: Arc<Rpc>, _: Fields) -> Answer {
     Ok(Some(json!({"messages": points})))
 }
 
-pub(super) async fn tree(rpc: Arc<Rpc>, _: Fields) -> Answer {
-    let (tree, leaf) = rpc.open().agent.tree()?;
-    Ok(Some(json!({"tree": tree, "leafId": leaf})))
+#[derive(Deserialize)]
+struct Since {
+    since: Option<String>,
+}
+
+/// The entries of the file, those behind `since` where it is given.
+pub(super) async fn entries(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
+    let since = match fields("get_entries", given) {
+        Ok(Since { since }) => since,
+        Err(fault) => return reply.send(Err(fault)).await,
+    };
+    read(&rpc, reply, "entries", move |session| session.entries_json(since.as_deref())).await;
+}
+
+/// All entries as a tree.
+pub(super) async fn tree(rpc: Arc<Rpc>, _: Fields, reply: Reply) {
+    read(&rpc, reply, "tree", Session::tree_json).await;
+}
+
+/// Answers with what `read` gives under `name`, and with where the session stands.
+async fn read(
+    rpc: &Rpc,
+    reply: Reply,
+    name: &'static str,
+    read: impl FnOnce(&Session) -> Result<String, sinew::base::Error> + Send + 'static,
+) {
+    let open = rpc.open();
+    // Off the threads that run the agent: a long session takes a while.
+    let data = tokio::task::spawn_blocking(move || {
+        let session = open.agent.session();
+        let (found, leaf) = (read(&session)?, json!(session.leaf()));
+        let data = RawValue::from_string(format!("{{\"{name}\":{found},\"leafId\":{leaf}}}"));
+        data.map_err(|error| Fault::from(error.to_string()))
+    });
+    reply.send_text(data.await.unwrap_or_else(|panic| Err(panic.to_string().into()))).await;
 }
 
 pub(super) async fn commands(rpc: Arc<Rpc>, _: Fields) -> Answer {

@@ -102,6 +102,7 @@ pub(super) async fn compact(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
             "summary": done.summary,
             "firstKeptEntryId": done.first_kept_entry_id,
             "tokensBefore": done.tokens_before,
+            "estimatedTokensAfter": done.tokens_after,
         }))
     });
     reply.send(answer.map_err(Fault::from)).await;

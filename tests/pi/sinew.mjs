@@ -1,0 +1,6 @@
+// What pi's client starts with `node`: our program in its place, with the same pipes.
+import { spawn } from "node:child_process";
+
+const child = spawn(process.env.SINEW_BIN, process.argv.slice(2), { stdio: "inherit" });
+for (const signal of ["SIGTERM", "SIGINT"]) process.on(signal, () => child.kill(signal));
+child.on("exit", (code, signal) => process.exit(code ?? (signal === "SIGTERM" ? 143 : 1)));
