@@ -13,7 +13,7 @@ pub enum GrepMode {
     Count,
 }
 
-/// What to search, checked by the TypeScript side; `search` has no use for the last six.
+/// What to search, checked by the TypeScript side; `search` has no use for `path` and what follows it.
 #[napi(object)]
 pub(crate) struct GrepRequest {
     pub pattern: String,

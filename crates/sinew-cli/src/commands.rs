@@ -24,7 +24,7 @@ pub(crate) fn print(text: &str) -> Result<u8, Failure> {
 /// Runs the command that the words name; none where they are a message.
 pub(crate) fn run(args: &Args, environment: &mut Environment, paths: &Paths) -> Result<Option<u8>, Failure> {
     // Nothing that these commands read needs the user's trust.
-    let mut places = || Places::find(paths, &config::load(args, environment, paths, false).settings);
+    let mut places = || Places::find(paths, &config::load(args, environment, paths).settings);
     let words: Vec<&str> = args.words.iter().map(String::as_str).collect();
     match words[..] {
         ["sessions"] if !args.has("print") => print(SESSIONS).map(Some),

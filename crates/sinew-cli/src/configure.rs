@@ -56,7 +56,7 @@ fn get(args: &Args, environment: &mut Environment, paths: &Paths, key: &str) -> 
         let near = settings::nearest(key).map(|near| format!("; did you mean {near}?")).unwrap_or_default();
         return Err(Failure::usage(format!("config get {key}: unknown key{near}")));
     }
-    let config = config::load(args, environment, paths, false);
+    let config = config::load(args, environment, paths);
     warn(&config.warnings);
     match effective(&config.settings, key) {
         Value::String(text) => print(&format!("{text}\n")),

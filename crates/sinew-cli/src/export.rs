@@ -31,7 +31,7 @@ pub(crate) fn run(args: &Args, environment: &mut Environment, paths: &Paths) -> 
         }
     };
     // Nobody is asked: what only a trusted project may say is left out.
-    let Config { settings, mut warnings, trusted } = config::load(args, environment, paths, false);
+    let Config { settings, mut warnings, trusted } = config::load(args, environment, paths);
     let file = find(given, &Places::find(paths, &settings), paths)?;
     let secrets = secrets::find(environment, paths, &settings, trusted, &mut warnings);
     let options = SessionOptions {

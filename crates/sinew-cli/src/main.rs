@@ -99,8 +99,7 @@ fn run(args: &Args) -> Result<u8, Failure> {
             "the interactive mode is not available yet in this version: use sinew -p \"your message\"",
         ));
     }
-    let may_ask = assemble::is_interactive(args, &environment);
-    let config = config::load(args, &mut environment, &paths, may_ask);
+    let config = config::load(args, &mut environment, &paths);
     timing.mark("settings");
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;

@@ -123,7 +123,7 @@ export declare enum GrepMode {
   Count = 'count'
 }
 
-/** What to search, checked by the TypeScript side; `search` has no use for the last six. */
+/** What to search, checked by the TypeScript side; `search` has no use for `path` and what follows it. */
 export interface GrepRequest {
   pattern: string
   literal?: boolean

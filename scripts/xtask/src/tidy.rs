@@ -27,6 +27,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
     layers(&table(&read("ARCHITECTURE.md")?), &packages, &mut faults);
     dependencies(&read("Cargo.toml")?, &packages, &mut faults);
+    example(&read("native/src/README.md")?, &read("native/src/glob.rs")?, &mut faults);
     sizes(root, &mut faults)?;
     if faults.is_empty() { Ok(()) } else { Err(format!("not tidy:\n  {}", faults.join("\n  "))) }
 }
@@ -113,6 +114,16 @@ fn dependencies(manifest: &str, packages: &[Value], faults: &mut Vec<String>) {
     }
 }
 
+/// The example of how an export is added is the code that it shows.
+fn example(text: &str, code: &str, faults: &mut Vec<String>) {
+    let blocks = text.split("```").skip(1).step_by(2).filter_map(|block| block.strip_prefix("rust\n"));
+    for line in blocks.flat_map(str::lines).map(str::trim).filter(|line| !line.is_empty()) {
+        if !code.lines().any(|known| known.trim() == line) {
+            faults.push(format!("native/src/README.md shows `{line}`, which native/src/glob.rs does not have"));
+        }
+    }
+}
+
 fn sizes(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.rs", "*.ts", "*.mjs"])
@@ -122,6 +133,9 @@ fn sizes(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
     for path in String::from_utf8_lossy(&output.stdout).lines() {
         // A file that was removed is still in git's list until the removal is committed.
         let Ok(text) = fs::read_to_string(root.join(path)) else { continue };
+        if reads_environment(path, &text) {
+            faults.push(format!("{path} reads an environment variable: libraries get values (invariant 3)"));
+        }
         let lines = text.lines().count();
         let most = if path.starts_with("native/src/") { LONGEST_MOUTH } else { LONGEST };
         if lines > most && !path.ends_with(".d.ts") {
@@ -129,6 +143,14 @@ fn sizes(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Whether a file of a library, outside of its tests, reads an environment variable.
+fn reads_environment(path: &str, text: &str) -> bool {
+    let program = ["sinew-cli", "sinew-testkit"].iter().any(|name| path.starts_with(&format!("crates/{name}/")));
+    let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+    let library = path.starts_with("crates/") && path.contains("/src/") && !path.ends_with("tests.rs") && !program;
+    library && (code.contains("env::var") || code.contains("env::home_dir"))
 }
 
 #[cfg(test)]
@@ -173,6 +195,28 @@ mod tests {
         check(&with(4, &["sinew-base"]), &["xtask may not import sinew-base"]);
         check(&all[1..], &["lists sinew-base, which is no crate"]);
         check(&[&all[..], &[("sinew-new", &[])]].concat(), &["sinew-new is missing in the table"]);
+    }
+
+    #[test]
+    fn only_programs_read_the_environment() {
+        let reads = "fn a() {\n    std::env::var(\"A\");\n}\n";
+        assert!(reads_environment("crates/sinew-llm/src/http.rs", reads));
+        for (path, text) in [
+            ("crates/sinew-cli/src/main.rs", reads.to_string()),
+            ("crates/sinew-llm/build.rs", reads.to_string()),
+            ("crates/sinew-llm/src/http/tests.rs", reads.to_string()),
+            ("crates/sinew-llm/src/http.rs", format!("fn a() {{}}\n#[cfg(test)]\nmod tests {{\n{reads}}}\n")),
+            ("native/src/lib.rs", reads.to_string()),
+        ] {
+            assert!(!reads_environment(path, &text), "{path}");
+        }
+    }
+
+    #[test]
+    fn an_example_is_the_code_that_it_shows() {
+        let mut faults = Vec::new();
+        example("a\n ```rust\n   fn a() {\n       b();\n   }\n ```\nb `c`\n", "fn a() {\n    c();\n}\n", &mut faults);
+        assert_eq!(faults, ["native/src/README.md shows `b();`, which native/src/glob.rs does not have"]);
     }
 
     #[test]

@@ -85,7 +85,8 @@ fn a_project_does_not_lower_a_guard() {
 
 #[test]
 fn comments_old_names_and_unknown_keys_are_read() {
-    let settings = warned("{\"queueMode\": \"all\", // why\n \"theme\": \"blue\",}", Source::User, &[]);
+    let early = "s.json: theme.dark, theme.light: no effect yet: this version does not have the terminal interface";
+    let settings = warned("{\"queueMode\": \"all\", // why\n \"theme\": \"blue\",}", Source::User, &[early]);
     assert_eq!(settings.agent().steering_mode, Mode::All);
     assert_eq!(settings.text("theme.light").as_deref(), Some("blue"));
     let text = r#"{"retry": {"often": 1}, "speed": 3, "thinkingBudgets": {"hight": 1}}"#;

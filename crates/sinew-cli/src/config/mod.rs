@@ -98,12 +98,11 @@ const FLAGS: &[(&str, &str)] = &[
 ];
 
 /// Merges defaults, the user's file, the project's file, variables and flags, and adds the variables of `.env` files
-/// to the environment. What cannot be used is left out and named. Where `may_ask`, the user is asked whether to trust
-/// the project.
-pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths, may_ask: bool) -> Config {
+/// to the environment. What cannot be used is left out and named.
+pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) -> Config {
     let own = dotenv::read(&paths.agent.join(".env"));
     environment.add(own.pairs);
-    let trust = trust::decide(args, environment, paths, may_ask);
+    let trust = trust::decide(args, environment, paths);
     let source = if trust.trusted { Source::User } else { Source::Project };
     let files = [(paths.agent.join("settings.json"), Source::User), (paths.project.join("settings.json"), source)];
     let warnings = [own.warnings, trust.warnings].concat();
