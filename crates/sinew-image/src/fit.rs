@@ -2,6 +2,7 @@
 
 use sinew_base::{Cancel, Error, ErrorCode, Result};
 
+use crate::decode::decode_at_least;
 use crate::{ImageFormat, Orientation, Picture, SamplingFilter, SourceFormat, decode, probe};
 
 /// What a picture has to fit. The defaults suit every provider.
@@ -62,10 +63,7 @@ pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &Cancel) -> Result<
         )));
     }
     let head = probe(bytes)?;
-    // Also a file that is passed on is decoded first: a broken one would be refused by the model, and the
-    // conversation with it.
-    let picture = decode(bytes, cancel)?;
-    let (width, height) = (picture.width(), picture.height());
+    let (width, height) = head.turned();
     let same = written_as(head.format);
     if width <= max_width
         && height <= max_height
@@ -73,11 +71,15 @@ pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &Cancel) -> Result<
         && head.orientation == Orientation::Normal
         && same.is_some_and(|same| format.is_none_or(|format| format == same))
     {
+        // Also a file that is passed on is decoded first: a broken one would be refused by the model, and the
+        // conversation with it.
+        decode(bytes, cancel)?;
         let mime_type = head.format.mime_type();
         return Ok(Fitted { data: bytes.to_vec(), mime_type, width, height, resized: false });
     }
     let steps = steps(head.format, format);
     let mut size = fit_sides((width, height), (max_width, max_height));
+    let picture = decode_at_least(bytes, &head, size, cancel)?;
     loop {
         let small = picture.resize(size.0, size.1, SamplingFilter::Lanczos3, cancel)?;
         if let Some((data, format)) = first_that_fits(&small, &steps, max_bytes, cancel)? {

@@ -5,7 +5,7 @@ mod samples;
 use samples::{bmp, encoded, exif, jpeg_with_exif, never, noise, picture};
 use sinew_base::ErrorCode;
 use sinew_image::terminal::{Cells, iterm2, kitty, sixel};
-use sinew_image::{Channels, FitOptions, Fitted, ImageFormat, Picture, decode, fit_image};
+use sinew_image::{Channels, FitOptions, Fitted, ImageFormat, Picture, SamplingFilter, decode, fit_image};
 
 fn fit(file: &[u8], options: FitOptions) -> Fitted {
     let fitted = fit_image(file, &options, &never()).unwrap_or_else(|error| panic!("{error}"));
@@ -193,5 +193,57 @@ fn sixel_of_many_colours_is_near() {
     for part in 0..3 {
         let (a, b) = (mean(&shown, part), mean(rgba.as_chunks::<4>().0, part));
         assert!((a - b).abs() < 4.0, "part {part}: {a} instead of {b}");
+    }
+}
+
+/// The mean difference of two pictures of one size, in steps of 256.
+fn difference(one: &Picture, other: &Picture) -> f64 {
+    assert_eq!((one.width(), one.height()), (other.width(), other.height()));
+    let (one, other) = (one.to_rgba(), other.to_rgba());
+    let sum: u64 = one.iter().zip(&other).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+    sum as f64 / one.len() as f64
+}
+
+/// A JPEG is decoded at a part of its size where that is enough: nobody may see it.
+#[test]
+fn a_jpeg_that_shrinks_is_the_picture_that_it_was() {
+    for channels in [Channels::Rgb, Channels::Gray] {
+        for (width, height) in [(801, 603), (515, 640), (97, 800), (17, 9)] {
+            let file = encoded(&picture(width, height, channels), ImageFormat::Jpeg);
+            let whole = decode(&file, &never()).unwrap();
+            for part in [2, 3, 4, 9, 16] {
+                let options = sides((width / part).max(1), (height / part).max(1));
+                let fitted = fit(&file, options);
+                let expect = whole.resize(fitted.width, fitted.height, SamplingFilter::Lanczos3, &never()).unwrap();
+                let found = decode(&fitted.data, &never()).unwrap();
+                // What writing a JPEG loses is not what decoding a part of one does.
+                let expect = decode(&expect.encode(ImageFormat::Jpeg, 85, &never()).unwrap(), &never()).unwrap();
+                let off = difference(&found, &expect);
+                assert!(off < 2.0, "{width}×{height} {channels:?} to 1/{part}: {off:.1} off");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_jpeg_that_shrinks_is_turned_as_it_asks() {
+    let upright = encoded(&picture(640, 520, Channels::Rgb), ImageFormat::Jpeg);
+    for orientation in 1..=8u16 {
+        let file = jpeg_with_exif(&upright, &exif(orientation, false));
+        let whole = decode(&file, &never()).unwrap();
+        let fitted = fit(&file, sides(200, 200));
+        assert_eq!(fitted.width > fitted.height, whole.width() > whole.height(), "{orientation}");
+        let expect = whole.resize(fitted.width, fitted.height, SamplingFilter::Lanczos3, &never()).unwrap();
+        let expect = decode(&expect.encode(ImageFormat::Jpeg, 85, &never()).unwrap(), &never()).unwrap();
+        let off = difference(&decode(&fitted.data, &never()).unwrap(), &expect);
+        assert!(off < 2.0, "{orientation}: {off:.1} off");
+    }
+}
+
+#[test]
+fn a_jpeg_that_is_broken_is_refused_also_where_it_would_shrink() {
+    let file = encoded(&picture(800, 600, Channels::Rgb), ImageFormat::Jpeg);
+    for cut in [file.len() / 2, file.len() - 2] {
+        assert!(fit_image(&file[..cut], &sides(50, 50), &never()).is_err(), "{cut} of {} bytes", file.len());
     }
 }

@@ -5,7 +5,9 @@ mod samples;
 use proptest::prelude::*;
 use samples::{chunk, encoded, every_format, exif, jpeg_with_exif, never, picture, png};
 use sinew_base::{Canceller, ErrorCode};
-use sinew_image::{Channels, ImageFormat, MAX_SIDE, Orientation, Picture, SamplingFilter, decode, probe};
+use sinew_image::{
+    Channels, FitOptions, ImageFormat, MAX_SIDE, Orientation, Picture, SamplingFilter, decode, fit_image, probe,
+};
 
 #[track_caller]
 fn refused(file: &[u8]) -> (ErrorCode, String) {
@@ -195,4 +197,30 @@ proptest! {
         exif.extend(bytes);
         let _ = Orientation::of_exif(&exif);
     }
+}
+
+proptest! {
+    // Each case decodes a picture that is large enough to be decoded at a part of its size.
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn damaged_files_that_shrink_never_panic(
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), any::<bool>()), 1..8),
+        side in 1..256u32,
+    ) {
+        let mut file = large_jpeg().to_vec();
+        for (at, value, in_head) in damage {
+            // Most of what decides stands in front.
+            let at = at.index(if in_head { 700 } else { file.len() });
+            file[at] = value;
+        }
+        let options = FitOptions { max_width: side, max_height: side, ..FitOptions::default() };
+        let _ = fit_image(&file, &options, &never());
+    }
+}
+
+fn large_jpeg() -> &'static [u8] {
+    static FILE: std::sync::LazyLock<Vec<u8>> =
+        std::sync::LazyLock::new(|| encoded(&picture(512, 512, Channels::Rgb), ImageFormat::Jpeg));
+    &FILE
 }

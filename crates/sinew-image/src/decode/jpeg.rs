@@ -7,12 +7,15 @@ use zune_core::options::DecoderOptions;
 use zune_jpeg::JpegDecoder;
 
 use super::{broken, canvas};
-use crate::{Channels, MAX_SIDE, Orientation, Picture, limits};
+use crate::{Channels, MAX_BYTES, MAX_SIDE, Orientation, Picture, limits};
 
 type Decoder<'a> = JpegDecoder<ZCursor<&'a [u8]>>;
 
 /// Scans of a progressive picture: encoders write about ten, an attacker writes thousands.
 const MAX_SCANS: usize = 128;
+
+/// The shortest side of a picture that is decoded at a part of its size; smaller ones take little time anyway.
+const SMALLEST: u32 = 512;
 
 pub(super) fn decode(bytes: &[u8]) -> Result<(Picture, Orientation)> {
     check_end(bytes)?;
@@ -31,6 +34,36 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(Picture, Orientation)> {
     decoder.decode_into(&mut samples).map_err(|cause| broken("JPEG", cause_text(&cause)))?;
     let orientation = orientation(&decoder);
     Ok((Picture::new(width, height, channels, samples)?, orientation))
+}
+
+/// The picture at a half, a quarter or an eighth of its size, the smallest that has at least `wanted` pixels on both sides,
+/// before it is turned. `None` where only the whole can be had, and for what the other decoder does not read: that one
+/// decides what is broken.
+///
+/// A block of 8 × 8 pixels is decoded as one of 4 × 4, 2 × 2 or 1: half the time of decoding and shrinking the whole.
+pub(super) fn decode_small(bytes: &[u8], wanted: (u32, u32)) -> Result<Option<(Picture, Orientation)>> {
+    check_end(bytes)?;
+    let head = open(bytes)?;
+    let (width, height) = size(&head)?;
+    limits::check(width, height, 3)?;
+    // Blocks reach beyond the last column and row: on a small picture the part of a block that is too much would be seen.
+    if width.min(height) < SMALLEST {
+        return Ok(None);
+    }
+    let eighths = |side: u32, count: u32| (side * count).div_ceil(8) as u16;
+    let small = [1, 2, 4].map(|count| (eighths(width, count), eighths(height, count)));
+    let enough = |(width, height): &(u16, u16)| u32::from(*width) >= wanted.0 && u32::from(*height) >= wanted.1;
+    let Some(small) = small.into_iter().find(enough) else { return Ok(None) };
+    let mut decoder = jpeg_decoder::Decoder::new(bytes);
+    decoder.set_max_decoding_buffer_size(MAX_BYTES);
+    let Ok((small_width, small_height)) = decoder.scale(small.0, small.1) else { return Ok(None) };
+    let Ok(samples) = decoder.decode() else { return Ok(None) };
+    let channels = match decoder.info().map(|info| info.pixel_format) {
+        Some(jpeg_decoder::PixelFormat::L8) => Channels::Gray,
+        Some(jpeg_decoder::PixelFormat::RGB24) => Channels::Rgb,
+        _ => return Ok(None),
+    };
+    Ok(Some((Picture::new(small_width.into(), small_height.into(), channels, samples)?, orientation(&head))))
 }
 
 pub(super) fn probe(bytes: &[u8]) -> Result<(u32, u32, Orientation)> {
@@ -94,6 +127,36 @@ fn check_end(bytes: &[u8]) -> Result<()> {
                 let length = bytes.get(at + 2..at + 4).ok_or_else(cut)?;
                 at += 2 + usize::from(u16::from_be_bytes([length[0], length[1]])).max(2);
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sinew_base::Cancel;
+
+    use super::*;
+    use crate::ImageFormat;
+
+    #[test]
+    fn a_part_is_decoded_where_it_has_enough_pixels() {
+        let samples = (0..1_001 * 802 * 3).map(|n| (n / 7 % 251) as u8).collect();
+        let picture = Picture::new(1_001, 802, Channels::Rgb, samples).unwrap();
+        let file = picture.encode(ImageFormat::Jpeg, 90, &Cancel::never()).unwrap();
+        for (wanted, part) in [
+            ((501, 401), Some((501, 401))),
+            ((500, 300), Some((501, 401))),
+            ((251, 201), Some((251, 201))),
+            ((126, 101), Some((126, 101))),
+            ((1, 1), Some((126, 101))),
+            ((127, 1), Some((251, 201))),
+            ((1, 102), Some((251, 201))),
+            ((502, 1), None),
+            ((1, 402), None),
+            ((1_001, 802), None),
+        ] {
+            let found = decode_small(&file, wanted).unwrap().map(|(picture, _)| (picture.width(), picture.height()));
+            assert_eq!(found, part, "{wanted:?}");
         }
     }
 }

@@ -36,6 +36,20 @@ pub fn decode(bytes: &[u8], cancel: &Cancel) -> Result<Picture> {
     orient::apply(picture, orientation, cancel)
 }
 
+/// As [`decode`], but where the format allows the picture may be smaller than it is: it has at least `sides` pixels, after
+/// it was turned, or is whole.
+pub(crate) fn decode_at_least(bytes: &[u8], head: &Probe, sides: (u32, u32), cancel: &Cancel) -> Result<Picture> {
+    cancel.check()?;
+    if head.format == SourceFormat::Jpeg {
+        let stored = if head.orientation.swaps_sides() { (sides.1, sides.0) } else { sides };
+        if let Some((picture, orientation)) = jpeg::decode_small(bytes, stored)? {
+            cancel.check()?;
+            return orient::apply(picture, orientation, cancel);
+        }
+    }
+    decode(bytes, cancel)
+}
+
 /// What the head of a file tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
@@ -47,6 +61,13 @@ pub struct Probe {
     pub height: u32,
     /// How the picture has to be turned.
     pub orientation: Orientation,
+}
+
+impl Probe {
+    /// Pixels in a row and rows after the orientation is applied.
+    pub(crate) fn turned(&self) -> (u32, u32) {
+        if self.orientation.swaps_sides() { (self.height, self.width) } else { (self.width, self.height) }
+    }
 }
 
 /// Reads only the head of a picture: cheap, whatever the size of the picture is.
