@@ -5,6 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 pub(crate) mod classify;
+mod overflow;
 
 /// A failed request. Programs decide by [`ErrorInfo::kind`] and [`ErrorInfo::retryable`], never by the text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

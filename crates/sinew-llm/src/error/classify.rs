@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{ErrorInfo, ErrorKind, mask};
+use super::{ErrorInfo, ErrorKind, mask, overflow};
 
 /// How many characters of a server's answer an error shows.
 const BODY_LIMIT: usize = 2000;
@@ -36,7 +36,10 @@ pub(crate) fn from_response(
         None if body.trim().is_empty() => reason(status).to_string(),
         None => body.trim().to_string(),
     };
-    let kind = kind_of_status(status, &said, &text);
+    let kind = match status {
+        400 if body.trim().is_empty() => overflow::WITHOUT_A_BODY,
+        _ => kind_of_status(status, &said, &text),
+    };
     let mut info = ErrorInfo::new(kind, String::new());
     info.status = Some(status);
     info.retry_after_ms = retry_after(status, headers, now_ms).or_else(|| json.as_ref().and_then(google_retry_delay));
@@ -141,8 +144,10 @@ impl Said {
             match inner.get(key) {
                 Some(Value::String(word)) => said.words.push(word.to_ascii_lowercase()),
                 Some(Value::Number(number)) => {
-                    said.status =
-                        number.as_u64().and_then(|n| u16::try_from(n).ok()).filter(|n| (400..600).contains(n));
+                    match number.as_u64().and_then(|n| u16::try_from(n).ok()).filter(|n| (400..600).contains(n)) {
+                        Some(status) => said.status = Some(status),
+                        None => said.words.push(number.to_string()),
+                    }
                 }
                 _ => {}
             }
@@ -185,6 +190,8 @@ const WORDS: &[(&str, ErrorKind)] = &[
     ("resource_exhausted", ErrorKind::RateLimit),
     ("context_length_exceeded", ErrorKind::ContextOverflow),
     ("request_too_large", ErrorKind::ContextOverflow),
+    // Z.ai numbers its errors.
+    ("1261", ErrorKind::ContextOverflow),
     ("authentication_error", ErrorKind::Auth),
     ("invalid_api_key", ErrorKind::Auth),
     ("unauthenticated", ErrorKind::Auth),
@@ -198,29 +205,6 @@ const WORDS: &[(&str, ErrorKind)] = &[
     ("invalid_prompt", ErrorKind::Refusal),
     ("invalid_request_error", ErrorKind::InvalidRequest),
     ("invalid_argument", ErrorKind::InvalidRequest),
-];
-
-/// How servers word "the conversation is too long", lower case.
-const OVERFLOW: &[&str] = &[
-    "prompt is too long",
-    "input is too long",
-    "exceeds the context window",
-    "exceed context limit",
-    "context_length_exceeded",
-    "context length exceeded",
-    "context window exceeds",
-    "maximum context length",
-    "maximum prompt length",
-    "exceeds the maximum number of tokens",
-    "input token count",
-    "reduce the length of the messages",
-    "exceeds the available context size",
-    "greater than the context length",
-    "prompt token count of",
-    "exceeded model token limit",
-    "too large for model with",
-    "exceeds the model's context",
-    "request_too_large",
 ];
 
 /// How servers word "the account's quota is used up", lower case.
@@ -240,7 +224,7 @@ fn kind_of_text(text: &str, named: Option<ErrorKind>) -> Option<ErrorKind> {
     let has = |list: &[&str]| list.iter().any(|known| lower.contains(known));
     if has(USAGE) {
         Some(ErrorKind::UsageLimit)
-    } else if named != Some(ErrorKind::RateLimit) && has(OVERFLOW) {
+    } else if named != Some(ErrorKind::RateLimit) && overflow::is_worded(&lower) {
         Some(ErrorKind::ContextOverflow)
     } else {
         named
@@ -259,7 +243,10 @@ fn kind_of_status(status: u16, said: &Said, text: &str) -> ErrorKind {
             Some(ErrorKind::UsageLimit) => ErrorKind::UsageLimit,
             _ => ErrorKind::RateLimit,
         },
-        503 | 529 => ErrorKind::Overloaded,
+        503 | 529 => match said.kind_of_words(text) {
+            Some(ErrorKind::ContextOverflow) => ErrorKind::ContextOverflow,
+            _ => ErrorKind::Overloaded,
+        },
         500.. => match said.kind_of_words(text) {
             Some(kind @ (ErrorKind::Overloaded | ErrorKind::ContextOverflow)) => kind,
             _ => ErrorKind::Server,

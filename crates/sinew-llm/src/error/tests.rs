@@ -1,5 +1,7 @@
 use ::http::HeaderMap;
 
+use sinew_testkit::provider::overflow::RECORDED;
+
 use super::classify::{Place, from_response, from_stream};
 use super::*;
 
@@ -49,6 +51,33 @@ fn every_row_of_the_table_follows_from_status_and_body() {
     check(400, r#"{"error":{"status":"INVALID_ARGUMENT","message":"API key not valid."}}"#, Auth, false);
     check(400, r#"{"error":{"message":"bad field"}}"#, InvalidRequest, false);
     check(422, r#"{"detail":"bad field"}"#, InvalidRequest, false);
+}
+
+#[test]
+fn every_recorded_overflow_is_known_as_one() {
+    for recorded in RECORDED {
+        let info = match recorded.body.split_once("data: ") {
+            Some((_, data)) => from_stream(&place(), &serde_json::from_str(data).unwrap()),
+            None => from_response(&place(), recorded.status, &HeaderMap::new(), recorded.body, NOW),
+        };
+        assert_eq!((info.kind, info.retryable), (ErrorKind::ContextOverflow, false), "{recorded:?}");
+    }
+    for (provider, _) in overflow::WORDS {
+        assert!(RECORDED.iter().any(|recorded| recorded.provider == *provider), "no answer of {provider} is recorded");
+    }
+}
+
+#[test]
+fn words_about_lengths_and_tokens_are_not_all_overflows() {
+    use ErrorKind::*;
+    check(400, r#"{"error":{"message":"tools.0.name exceeds the maximum length of 64"}}"#, InvalidRequest, false);
+    check(400, r#"{"error":{"message":"max_tokens is above the model's output limit"}}"#, InvalidRequest, false);
+    check(400, r#"{"error":{"code":1210,"message":"Incorrect parameter"}}"#, InvalidRequest, false);
+    check(429, r#"{"message":"ThrottlingException: Too many tokens, please wait"}"#, RateLimit, true);
+    check(402, r#"{"error":{"message":"Prompt tokens limit exceeded: 36163 > 29652"}}"#, UsageLimit, false);
+    check(401, "", Auth, false);
+    check(422, "", InvalidRequest, false);
+    check(503, r#"{"error":{"message":"The model is overloaded"}}"#, Overloaded, true);
 }
 
 #[test]

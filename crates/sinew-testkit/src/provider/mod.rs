@@ -5,6 +5,7 @@
 //! [`order`] refuses conversations that the real servers refuse.
 
 pub mod order;
+pub mod overflow;
 mod transport;
 
 pub use transport::Transport;

@@ -1,0 +1,51 @@
+//! How servers say that a conversation is longer than the model's window.
+
+use super::ErrorKind;
+
+/// What a 400 without a body means. Cerebras answers an overflow so; every other fault of a request has a text on
+/// every server that is known.
+pub(super) const WITHOUT_A_BODY: ErrorKind = ErrorKind::ContextOverflow;
+
+/// Whose words they are, and the words in lower case, `…` for anything between. Servers that share their words stand in
+/// the row of the one that they come from.
+pub(super) const WORDS: &[(&str, &[&str])] = &[
+    ("anthropic", &["prompt is too long", "exceed context limit", "request_too_large"]),
+    ("openai", &["exceeds the context window", "context_length_exceeded", "context length exceeded"]),
+    // Their words are those of OpenRouter, DeepSeek and most servers that are compatible to OpenAI's.
+    ("vllm", &["maximum context length", "exceeds the model's context"]),
+    ("google", &["input token count", "exceeds the maximum number of tokens"]),
+    ("bedrock", &["input is too long"]),
+    ("xai", &["maximum prompt length"]),
+    ("groq", &["reduce the length of the messages"]),
+    ("together", &["is longer than the model's context length", "`inputs` tokens + `max_new_tokens` must be"]),
+    ("zai", &["prompt exceeds max length", "model_context_window_exceeded"]),
+    ("ollama", &["prompt too long", "exceeds the context length"]),
+    ("poolside", &["exceeds the maximum allowed input length"]),
+    ("dashscope", &["range of input length should be"]),
+    // A gateway that hands on what a server said who said nothing.
+    ("cerebras", &["400 status code (no body)", "413 status code (no body)"]),
+    (
+        "lmstudio",
+        &[
+            "greater than the context length",
+            "when context the overflows",
+            "does not fit in context length",
+            "context size has been exceeded",
+        ],
+    ),
+    ("llamacpp", &["exceeds the available context size", "exceeds context size"]),
+    ("mistral", &["too large for model with"]),
+    ("copilot", &["prompt token count of"]),
+    ("minimax", &["context window exceeds"]),
+    ("moonshot", &["exceeded model token limit"]),
+    ("siliconflow", &["exceeded max_prompt_tokens", "length of prompt_tokens …must be less than max_seq_len"]),
+    ("volcengine", &["input length …exceeds the maximum length"]),
+    ("sglang", &["exceeds the maximum allowed length"]),
+    ("cohere", &["total number of tokens in the prompt cannot exceed"]),
+];
+
+/// Whether `lower`, a text in lower case, says so.
+pub(super) fn is_worded(lower: &str) -> bool {
+    let says = |words: &str| words.split('…').try_fold(lower, |rest, part| Some(rest.split_once(part)?.1)).is_some();
+    WORDS.iter().flat_map(|(_, words)| *words).any(|words| says(words))
+}
