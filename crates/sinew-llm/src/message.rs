@@ -247,12 +247,26 @@ pub struct TextBlock {
 pub struct ThinkingBlock {
     /// The thought, empty where the provider hides it.
     pub thinking: String,
-    /// What the provider wants back with the thought, kept as it came.
+    /// What the provider wants back with the thought, kept as it came. Empty where it no longer fits the thought, from
+    /// which something was taken out: no thought of that turn is sent then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_signature: Option<String>,
     /// The provider hides the thought; `thinking_signature` holds its sealed form.
     #[serde(default, skip_serializing_if = "is_false")]
     pub redacted: bool,
+}
+
+/// The names under which servers of OpenAI's protocol send thoughts. The one that was used is the thought's signature,
+/// because the server wants the thought back under the same name.
+pub(crate) const THOUGHT_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+
+impl ThinkingBlock {
+    /// Whether the provider seals the thought: it refuses one that was changed.
+    #[must_use]
+    pub fn is_sealed(&self) -> bool {
+        let sealed = |signature: &str| !signature.is_empty() && !THOUGHT_FIELDS.contains(&signature);
+        self.redacted || self.thinking_signature.as_deref().is_some_and(sealed)
+    }
 }
 
 /// A tool that the model wants to be run.

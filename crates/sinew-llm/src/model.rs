@@ -278,6 +278,9 @@ pub struct Compat {
     pub supports_tool_search: Option<bool>,
     /// The model takes system messages inside a conversation.
     pub supports_mid_conversation_system: Option<bool>,
+    /// The server of a Claude with a thinking budget takes the beta header that makes it think between tool calls too.
+    /// `None` means: decide by the model's id.
+    pub interleaved_thinking: Option<bool>,
     /// OpenRouter's `provider` object, as it is.
     pub open_router_routing: Option<Value>,
     /// Vercel's `providerOptions.gateway` object, as it is.

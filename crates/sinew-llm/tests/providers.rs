@@ -453,6 +453,88 @@ async fn strict_servers_accept_every_conversation() {
     }
 }
 
+/// Which requests to a Claude carry the header that makes it think between tool calls.
+#[tokio::test]
+async fn a_claude_with_a_budget_is_asked_to_think_between_calls() {
+    use sinew_llm::model::ThinkingMode::{Adaptive, Budget};
+    let api = "anthropic-messages";
+    let (begin, end) = hello(api);
+    let server = Server::replies(vec![Reply::stream(begin + &end)]);
+    let interleaved = "interleaved-thinking-2025-05-14";
+    for (id, own, mode, level, tools, key, expect) in [
+        ("claude-opus-4-5", None, Budget, ThinkingLevel::High, true, true, Some(interleaved)),
+        ("claude-sonnet-4-20250514", None, Budget, ThinkingLevel::Low, true, true, Some(interleaved)),
+        ("anthropic/claude-sonnet-4.5", None, Budget, ThinkingLevel::Low, true, true, Some(interleaved)),
+        (
+            "claude-sonnet-4-5",
+            None,
+            Budget,
+            ThinkingLevel::Low,
+            true,
+            false,
+            Some("oauth-2025-04-20,interleaved-thinking-2025-05-14"),
+        ),
+        ("claude-sonnet-4-5", None, Budget, ThinkingLevel::Off, true, false, Some("oauth-2025-04-20")),
+        ("claude-sonnet-4-5", None, Budget, ThinkingLevel::Off, true, true, None),
+        ("claude-sonnet-4-5", None, Budget, ThinkingLevel::Low, false, true, None),
+        ("claude-sonnet-4-5", Some(false), Budget, ThinkingLevel::Low, true, true, None),
+        ("my-proxy", Some(true), Budget, ThinkingLevel::Low, true, true, Some(interleaved)),
+        // It thinks between calls by itself.
+        ("claude-opus-4-6", None, Adaptive, ThinkingLevel::High, true, true, None),
+        // These do not know it.
+        ("claude-haiku-4-5", None, Budget, ThinkingLevel::High, true, true, None),
+        ("claude-3-7-sonnet-20250219", None, Budget, ThinkingLevel::High, true, true, None),
+        ("glm-4.7", None, Budget, ThinkingLevel::High, true, true, None),
+    ] {
+        let mut asked = Request { thinking: level, ..request(api, &server.url()) };
+        asked.model.id = id.into();
+        asked.model.max_tokens = 64_000;
+        asked.model.thinking_mode = mode;
+        asked.model.compat.interleaved_thinking = own;
+        if tools {
+            asked.tools = vec![ToolDef { name: "ls".into(), ..ToolDef::default() }];
+        }
+        if !key {
+            asked.auth = Auth::Bearer(Secret::new("very-secret-key"));
+        }
+        ask(asked).await;
+        assert_eq!(server.requests().last().unwrap().header("anthropic-beta"), expect, "{id} {level:?}");
+    }
+}
+
+/// A loop that was begun without thinking, in another process for instance: what came of it does not tell.
+#[tokio::test]
+async fn a_server_that_misses_the_first_thought_of_a_loop_is_asked_again_without_thinking() {
+    let api = "anthropic-messages";
+    let (begin, end) = hello(api);
+    let good = begin + &end;
+    let server = Server::start(move |request| order::refusal(request).unwrap_or_else(|| Reply::stream(good.clone())));
+    let calls = |first: Vec<Block>| {
+        let content = first.into_iter().chain([call("c")]).collect();
+        [LlmMessage::user("hi"), answer_of(api, content), result("c")].map(Arc::new).to_vec()
+    };
+    let thought = Block::Thinking(ThinkingBlock {
+        thinking: "hm".into(),
+        thinking_signature: Some(order::sign("hm")),
+        redacted: false,
+    });
+    for (first, requests, last) in [(vec![thought.clone()], 1, json!("enabled")), (vec![], 2, json!(null))] {
+        let before = server.requests().len();
+        let asked = Request { messages: calls(first), thinking: ThinkingLevel::Low, ..request(api, &server.url()) };
+        let message = ask(asked).await;
+        assert_eq!((message.text().as_str(), message.error), ("hi", None));
+        let sent = server.requests();
+        assert_eq!((sent.len() - before, &sent.last().unwrap().json()["thinking"]["type"]), (requests, &last));
+    }
+    // Another fault of a request is told as it is.
+    let mut torn = calls(vec![thought]);
+    torn.pop();
+    let before = server.requests().len();
+    let message = ask(Request { messages: torn, thinking: ThinkingLevel::Low, ..request(api, &server.url()) }).await;
+    assert_eq!(message.error.unwrap().kind, ErrorKind::InvalidRequest);
+    assert_eq!(server.requests().len() - before, 1);
+}
+
 #[test]
 fn a_request_is_the_beginning_of_the_next() {
     for api in APIS {

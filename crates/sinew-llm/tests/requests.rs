@@ -9,6 +9,7 @@ use sinew_llm::model::{Compat, Input, MaxTokensField, Model, ThinkingMode};
 use sinew_llm::{
     AssistantMessage, Block, CacheRetention, LlmMessage, Request, ThinkingLevel, ToolCall, ToolChoice, ToolDef, wire,
 };
+use sinew_testkit::provider::order;
 
 fn request(api: &str, base_url: &str) -> Request {
     let model = Model {
@@ -251,31 +252,127 @@ fn called(api: &str, of: &str, signature: Option<&str>, name: &str) -> Vec<Arc<L
     [LlmMessage::user("hi"), LlmMessage::from(answer), LlmMessage::from(result)].map(Arc::new).into()
 }
 
+/// What an answer of a loop begins with.
+#[derive(Clone, Copy)]
+enum First {
+    /// A thought of this model, signed.
+    Thought,
+    /// A thought whose server does not sign.
+    Unsigned,
+    /// A thought that was signed, and changed since.
+    Changed,
+    /// The call.
+    Call,
+    /// A thought of another model.
+    Foreign,
+}
+
+/// A loop whose answers begin so, each with its result.
+fn looped(answers: &[First]) -> Vec<Arc<LlmMessage>> {
+    let mut messages = vec![LlmMessage::user("hi")];
+    for (at, first) in answers.iter().enumerate() {
+        let id = format!("c{at}");
+        let thinking = format!("hm {at}");
+        let thinking_signature = match first {
+            First::Thought | First::Foreign => Some(order::sign(&thinking)),
+            First::Changed => Some(String::new()),
+            First::Unsigned | First::Call => None,
+        };
+        let thought = Block::Thinking(ThinkingBlock { thinking, thinking_signature, redacted: false });
+        let call = Block::ToolCall(ToolCall {
+            id: id.clone(),
+            name: "ls".into(),
+            arguments: json!({}),
+            ..ToolCall::default()
+        });
+        let content = if matches!(first, First::Call) { vec![call] } else { vec![thought, call] };
+        messages.push(LlmMessage::from(AssistantMessage {
+            content,
+            api: "anthropic-messages".into(),
+            provider: "p".into(),
+            model: if matches!(first, First::Foreign) { "other" } else { "m" }.into(),
+            ..AssistantMessage::default()
+        }));
+        messages.push(LlmMessage::from(ToolResultMessage {
+            tool_call_id: id,
+            tool_name: "ls".into(),
+            content: vec![Block::text("none")],
+            ..ToolResultMessage::default()
+        }));
+    }
+    messages.into_iter().map(Arc::new).collect()
+}
+
+/// Anthropic: a loop is one turn of the model, which began with a thought or did not.
 #[test]
-fn a_model_of_anthropic_thinks_on_only_behind_a_thought() {
+fn a_loop_has_the_thinking_with_which_it_began() {
+    use First::{Call, Changed, Foreign, Thought, Unsigned};
     let api = "anthropic-messages";
     let ask = |messages: Vec<Arc<LlmMessage>>| Request { messages, thinking: ThinkingLevel::Low, ..request(api, "") };
-    for (of, signature, budget) in [
-        ("m", Some("sig"), json!(4096)),
-        // Of a server that does not sign, and of another model: neither thought can be sent.
-        ("m", None, json!(null)),
-        ("other", Some("sig"), json!(null)),
-    ] {
-        let mut asked = ask(called(api, of, signature, "ls"));
+    // The answers; whether it goes on to think, and which thoughts go back.
+    let table: &[(&[First], bool, &[&str])] = &[
+        (&[Thought], true, &["hm 0"]),
+        (&[Thought, Call], true, &["hm 0"]),
+        (&[Thought, Call, Call], true, &["hm 0"]),
+        (&[Thought, Call, Thought], true, &["hm 0", "hm 2"]),
+        (&[Thought, Foreign], true, &["hm 0"]),
+        // The server alone knows whether it was asked to think; it says so if it minds.
+        (&[Call], true, &[]),
+        (&[Unsigned, Unsigned], true, &[]),
+        // It was begun by a model whose thoughts this one cannot read.
+        (&[Foreign], false, &[]),
+        (&[Foreign, Call, Call], false, &[]),
+        (&[Foreign, Call, Thought], false, &["hm 2"]),
+        // The thoughts of a turn go back whole or not at all.
+        (&[Changed], false, &[]),
+        (&[Thought, Changed], false, &[]),
+        (&[Changed, Thought, Call], false, &[]),
+        (&[Thought, Changed, Thought], false, &[]),
+    ];
+    for (answers, thinks, thoughts) in table {
+        let mut asked = ask(looped(answers));
+        let budget = if *thinks { json!(4096) } else { json!(null) };
+        let sent = |asked: &Request| {
+            let body = body(asked).to_string();
+            (0..answers.len()).map(|at| format!("hm {at}")).filter(|text| body.contains(text)).collect::<Vec<_>>()
+        };
         check(&asked, "/thinking/budget_tokens", budget.clone());
-        sinew_testkit::provider::order::anthropic(&body(&asked)).unwrap();
+        assert_eq!(sent(&asked), *thoughts);
+        if !matches!(answers[0], Call | Unsigned) {
+            order::anthropic(&body(&asked)).unwrap();
+        }
         // Steering behind the results is still the same turn.
         asked.messages.push(LlmMessage::user("and?").into());
         check(&asked, "/thinking/budget_tokens", budget);
-        // A model that decides by itself needs none.
+        // A model that decides by itself may have had no thought.
         asked.model.thinking_mode = ThinkingMode::Adaptive;
         check(&asked, "/thinking/type", json!("adaptive"));
-        // The next answer is no part of it.
+        assert_eq!(sent(&asked), *thoughts);
+        // Behind the end of the turn a new one begins; what could not go back still cannot.
         asked.model.thinking_mode = ThinkingMode::default();
         let said = AssistantMessage { content: vec![Block::text("done")], ..AssistantMessage::default() };
         asked.messages.extend([LlmMessage::from(said), LlmMessage::user("more")].map(Arc::new));
         check(&asked, "/thinking/budget_tokens", json!(4096));
+        assert_eq!(sent(&asked), *thoughts);
+        order::anthropic(&body(&asked)).unwrap();
     }
+}
+
+#[test]
+fn a_model_that_thinks_by_itself_is_told_to_stop() {
+    let ask = |always_thinks: Option<bool>, tool_choice: ToolChoice| {
+        let mut asked = Request { tool_choice, ..request("anthropic-messages", "") };
+        asked.model.thinking_mode = ThinkingMode::Adaptive;
+        asked.model.compat.always_thinks = always_thinks;
+        asked
+    };
+    check(&ask(None, ToolChoice::Auto), "/thinking", json!({"type": "disabled"}));
+    check(&ask(Some(false), ToolChoice::Required), "/thinking", json!({"type": "disabled"}));
+    check(&ask(Some(true), ToolChoice::Auto), "/thinking", json!({"type": "adaptive"}));
+    check(&ask(Some(true), ToolChoice::Auto), "/output_config/effort", json!("low"));
+    let mut other = ask(None, ToolChoice::Auto);
+    other.model.reasoning = false;
+    check(&other, "/thinking", json!(null));
 }
 
 #[test]
@@ -363,7 +460,6 @@ fn a_name_that_no_server_takes_is_changed_alike_in_call_and_result() {
 
 #[test]
 fn blank_texts_are_not_sent() {
-    use sinew_testkit::provider::order;
     let takes = |api: &str, body: &Value| match api {
         "anthropic-messages" => order::anthropic(body),
         "openai-completions" => order::chat(body),
@@ -476,7 +572,6 @@ fn a_thought_goes_back_to_the_model_that_had_it_and_to_no_other() {
 
 #[test]
 fn ids_fit_and_stay_apart() {
-    use sinew_testkit::provider::order;
     let long = |end: &str| format!("call_{}{end}", "x".repeat(80));
     let mut messages = vec![LlmMessage::user("hi")];
     for id in [long("a"), long("b"), "a.b".into(), "a:b".into()] {

@@ -1,34 +1,26 @@
 //! Anthropic Messages.
 
-use std::borrow::Cow;
-use std::collections::HashMap;
+mod answer;
+mod thinking;
 
-use serde::Deserialize;
-use serde_json::{Value, json};
-
+use super::Protocol;
 use super::json::Json;
 use super::prepare::{
     Part, content_parts, fit_id, fit_name, fit_schema, foreign_thought, is_own, parts, temperature, tool_choice,
 };
-use super::{Flow, Fold, Protocol};
-use crate::assembly::{Assembly, Kind};
-use crate::error::classify::{self, Place};
-use crate::error::{ErrorInfo, ErrorKind};
-use crate::message::{Block, LlmMessage, StopReason, ToolResultMessage};
-use crate::model::{ThinkingLevel, ThinkingMode};
+use crate::message::{Block, LlmMessage, ToolResultMessage};
 use crate::provider::{Auth, CacheRetention, Request, ToolChoice};
+use thinking::Thinking;
 
-pub(super) const PROTOCOL: Protocol =
-    Protocol { api: "anthropic-messages", path, headers, body, fold: |_| Box::new(Answer::default()), whole };
-
-/// The default of `max_tokens` at most.
-const MAX_TOKENS: u64 = 32_000;
-
-/// What is left for the answer beside the thoughts.
-const ANSWER_TOKENS: u64 = 4096;
-
-/// The smallest budget that the server takes.
-const SMALLEST_BUDGET: u64 = 1024;
+pub(super) const PROTOCOL: Protocol = Protocol {
+    api: "anthropic-messages",
+    path,
+    headers,
+    body,
+    fold: |_| Box::new(answer::Answer::default()),
+    whole: answer::whole,
+    refuses_thinking: thinking::is_refused,
+};
 
 /// The longest id that the server takes.
 const ID_LIMIT: usize = 64;
@@ -41,20 +33,27 @@ fn path(request: &Request) -> String {
 
 fn headers(request: &Request) -> Vec<(String, String)> {
     let mut headers = vec![("anthropic-version".to_string(), "2023-06-01".to_string())];
+    let mut betas = Vec::new();
     match &request.auth {
         Auth::None => {}
         Auth::ApiKey(key) => headers.push(("x-api-key".into(), key.expose().into())),
         Auth::Bearer(token) => {
             headers.push(("Authorization".into(), format!("Bearer {}", token.expose())));
-            headers.push(("anthropic-beta".into(), "oauth-2025-04-20".into()));
+            betas.push("oauth-2025-04-20");
         }
+    }
+    if thinking::is_interleaved(request) {
+        betas.push(thinking::INTERLEAVED);
+    }
+    if !betas.is_empty() {
+        headers.push(("anthropic-beta".into(), betas.join(",")));
     }
     headers
 }
 
 fn body(request: &Request) -> Vec<u8> {
     let turns = turns(request);
-    let (max_tokens, thinking) = limits(request, &turns);
+    let (max_tokens, thinking) = thinking::limits(request);
     let mark = match request.cache {
         CacheRetention::None => None,
         CacheRetention::Short => Some(r#"{"type":"ephemeral"}"#),
@@ -72,9 +71,12 @@ fn body(request: &Request) -> Vec<u8> {
         json.field("max_tokens", &max_tokens);
         json.field("stream", &true);
         match &thinking {
-            Thinking::Off => {
+            Thinking::Unsaid | Thinking::Disabled => {
                 if let Some(temperature) = temperature(request) {
                     json.field("temperature", &temperature);
+                }
+                if thinking == Thinking::Disabled {
+                    json.key("thinking").object(|json| json.field("type", "disabled"));
                 }
             }
             Thinking::Budget(tokens) => json.key("thinking").object(|json| {
@@ -182,7 +184,7 @@ fn messages(request: &Request, turns: &[Turn<'_>], json: &mut Json, put_mark: &i
 
 fn turns(request: &Request) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::with_capacity(request.messages.len());
-    for message in request.said() {
+    for (message, kept) in request.said().zip(thinking::kept(request)) {
         match message {
             LlmMessage::User(user) => {
                 turns.push(Turn::User(content_parts(request, &user.content)));
@@ -190,7 +192,7 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
             LlmMessage::Assistant(answer) => {
                 let own = is_own(request, answer);
                 let mut blocks: Vec<&Block> =
-                    answer.content.iter().filter(|block| is_sent(request, block, own)).collect();
+                    answer.content.iter().filter(|block| is_sent(request, block, own, kept)).collect();
                 // The server refuses an answer that ends with a thought.
                 let spoken = blocks.iter().rposition(|block| !own || !matches!(block, Block::Thinking(_)));
                 blocks.truncate(spoken.map_or(0, |last| last + 1));
@@ -213,12 +215,13 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
     turns
 }
 
-/// Whether a block of an answer is sent. The server refuses blank texts and thoughts without a signature.
-fn is_sent(request: &Request, block: &Block, own: bool) -> bool {
+/// Whether a block of an answer is sent. The server refuses blank texts and thoughts without a signature. `kept`: the
+/// thoughts of its turn are.
+fn is_sent(request: &Request, block: &Block, own: bool, kept: bool) -> bool {
     match block {
         Block::Text(text) => !text.text.trim().is_empty(),
         Block::Thinking(thought) if own => {
-            thought.thinking_signature.as_ref().is_some_and(|signature| !signature.is_empty())
+            kept && thought.thinking_signature.as_ref().is_some_and(|signature| !signature.is_empty())
         }
         Block::Thinking(thought) => foreign_thought(request, thought).is_some_and(|text| !text.trim().is_empty()),
         Block::ToolCall(_) => true,
@@ -272,244 +275,4 @@ fn part_fields(json: &mut Json, part: &Part<'_>) {
             });
         }
     }
-}
-
-enum Thinking {
-    Off,
-    Budget(u64),
-    Effort(&'static str),
-}
-
-/// Whether the last answer called tools without a thought in front: made with thinking off, by another model, or
-/// by a server that does not sign. The server refuses to think on from there; behind the next answer it does not.
-fn is_thoughtless(turns: &[Turn<'_>]) -> bool {
-    let last = turns.iter().rev().find_map(|turn| match turn {
-        Turn::Assistant(blocks, own) => Some((blocks, *own)),
-        _ => None,
-    });
-    last.is_some_and(|(blocks, own)| {
-        let thought = own && matches!(blocks.first(), Some(Block::Thinking(_)));
-        !thought && blocks.iter().any(|block| matches!(block, Block::ToolCall(_)))
-    })
-}
-
-/// `max_tokens` and how to think within it.
-fn limits(request: &Request, turns: &[Turn<'_>]) -> (u64, Thinking) {
-    let model = &request.model;
-    let max_tokens = request.max_tokens.unwrap_or_else(|| model.max_tokens.min(MAX_TOKENS)).max(1);
-    let level = model.clamp_level(request.thinking);
-    // The server refuses to think when a tool is forced.
-    let forced = matches!(tool_choice(request), ToolChoice::Required | ToolChoice::Tool(_));
-    if level == ThinkingLevel::Off && model.compat.always_thinks == Some(true) {
-        // As little as it can.
-        return (max_tokens, Thinking::Effort("low"));
-    }
-    if level == ThinkingLevel::Off || forced {
-        return (max_tokens, Thinking::Off);
-    }
-    if model.thinking_mode == ThinkingMode::Adaptive {
-        let word = match level {
-            ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
-            ThinkingLevel::Medium => "medium",
-            ThinkingLevel::High => "high",
-            ThinkingLevel::XHigh => "max",
-        };
-        return (max_tokens, Thinking::Effort(word));
-    }
-    if is_thoughtless(turns) {
-        return (max_tokens, Thinking::Off);
-    }
-    let own = request.thinking_budgets.iter().find(|(known, _)| *known == level).map(|(_, budget)| *budget);
-    let budget = own.unwrap_or(match level {
-        ThinkingLevel::Off | ThinkingLevel::Minimal => 1024,
-        ThinkingLevel::Low => 4096,
-        ThinkingLevel::Medium => 10_240,
-        ThinkingLevel::High => 20_480,
-        ThinkingLevel::XHigh => 32_768,
-    });
-    let ceiling = model.max_tokens.max(max_tokens);
-    let max_tokens = max_tokens.max(budget.saturating_add(ANSWER_TOKENS).min(ceiling));
-    let room = match max_tokens.saturating_sub(ANSWER_TOKENS) {
-        room if room >= SMALLEST_BUDGET => room,
-        _ => max_tokens - 1,
-    };
-    match budget.min(room) {
-        budget if budget >= SMALLEST_BUDGET => (max_tokens, Thinking::Budget(budget)),
-        _ => (max_tokens, Thinking::Off),
-    }
-}
-
-/// The events of a message that came in one piece.
-fn whole(mut message: Value) -> Option<Vec<Value>> {
-    let blocks = match message.get_mut("content")?.take() {
-        Value::Array(blocks) => blocks,
-        _ => return None,
-    };
-    let (delta, usage) = (json!({"stop_reason": message.get("stop_reason")}), message.get("usage").cloned());
-    let mut events = Vec::with_capacity(2 * blocks.len() + 2);
-    for (index, block) in blocks.into_iter().enumerate() {
-        events.push(json!({"type": "content_block_start", "index": index, "content_block": block}));
-        events.push(json!({"type": "content_block_stop", "index": index}));
-    }
-    events.push(json!({"type": "message_delta", "delta": delta, "usage": usage}));
-    events.push(json!({"type": "message_stop"}));
-    Some(events)
-}
-
-/// What is known of an answer: the server's block numbers as ours, and the reason that it named.
-#[derive(Default)]
-struct Answer {
-    blocks: HashMap<u64, Open>,
-    stop: Option<StopReason>,
-    ended: bool,
-}
-
-struct Open {
-    index: usize,
-    /// Arguments that came whole with the start of a call.
-    whole: Option<Value>,
-}
-
-/// An event that adds to a block.
-#[derive(Deserialize)]
-struct Piece<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    index: u64,
-    #[serde(borrow)]
-    delta: Delta<'a>,
-}
-
-#[derive(Deserialize)]
-struct Delta<'a> {
-    #[serde(borrow, rename = "type")]
-    kind: Cow<'a, str>,
-    #[serde(borrow)]
-    text: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    thinking: Option<Cow<'a, str>>,
-    #[serde(borrow)]
-    partial_json: Option<Cow<'a, str>>,
-}
-
-impl Fold for Answer {
-    fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
-        let number = data.get("index").and_then(Value::as_u64).unwrap_or(0);
-        match data.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "message_start" => usage(data.pointer("/message/usage"), assembly),
-            "content_block_start" => {
-                if let Some(block) = data.get("content_block") {
-                    self.start(number, block, assembly);
-                }
-            }
-            "content_block_delta" => {
-                if let (Some(open), Some(delta)) = (self.blocks.get(&number), data.get("delta")) {
-                    let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
-                    match text("type") {
-                        "text_delta" => assembly.delta(open.index, text("text")),
-                        "thinking_delta" => assembly.delta(open.index, text("thinking")),
-                        "input_json_delta" => assembly.delta(open.index, text("partial_json")),
-                        "signature_delta" => assembly.sign(open.index, text("signature")),
-                        _ => {}
-                    }
-                }
-            }
-            "content_block_stop" => {
-                if let Some(open) = self.blocks.remove(&number) {
-                    if let Some(whole) = open.whole
-                        && assembly.text(open.index).is_empty()
-                    {
-                        assembly.delta(open.index, &whole.to_string());
-                    }
-                    assembly.end(open.index);
-                }
-            }
-            "message_delta" => {
-                usage(data.get("usage"), assembly);
-                match data.pointer("/delta/stop_reason").and_then(Value::as_str) {
-                    None => {}
-                    Some("refusal") => {
-                        let said = data.pointer("/delta/stop_details/explanation").and_then(Value::as_str);
-                        let text = said.unwrap_or("the model refused to answer");
-                        return Err(classify::own(place, ErrorKind::Refusal, text));
-                    }
-                    Some("max_tokens" | "model_context_window_exceeded") => self.stop = Some(StopReason::Length),
-                    Some("tool_use") => self.stop = Some(StopReason::ToolUse),
-                    Some(_) => self.stop = Some(StopReason::Stop),
-                }
-            }
-            "message_stop" => {
-                self.ended = true;
-                return Ok(Flow::Done(self.stop.unwrap_or_default()));
-            }
-            "error" => return Err(classify::from_stream(place, data)),
-            _ => {}
-        }
-        Ok(Flow::More)
-    }
-
-    fn quick(&mut self, data: &str, assembly: &mut Assembly) -> bool {
-        let Ok(Piece { kind, index, delta }) = serde_json::from_str::<Piece<'_>>(data) else {
-            return false;
-        };
-        let (Some(open), "content_block_delta") = (self.blocks.get(&index), &*kind) else {
-            return false;
-        };
-        let text = match &*delta.kind {
-            "text_delta" => delta.text,
-            "thinking_delta" => delta.thinking,
-            "input_json_delta" => delta.partial_json,
-            _ => return false,
-        };
-        assembly.delta(open.index, &text.unwrap_or_default());
-        true
-    }
-
-    fn end(&mut self) -> Option<StopReason> {
-        self.ended.then(|| self.stop.unwrap_or_default())
-    }
-}
-
-impl Answer {
-    fn start(&mut self, number: u64, block: &Value, assembly: &mut Assembly) {
-        let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
-        let mut whole = None;
-        let index = match text("type") {
-            "text" => {
-                let index = assembly.begin(Kind::Text);
-                assembly.delta(index, text("text"));
-                index
-            }
-            "thinking" => {
-                let index = assembly.begin(Kind::Thinking);
-                assembly.delta(index, text("thinking"));
-                assembly.sign(index, text("signature"));
-                index
-            }
-            "redacted_thinking" => {
-                let index = assembly.begin(Kind::Thinking);
-                assembly.redact(index);
-                assembly.sign(index, text("data"));
-                index
-            }
-            "tool_use" => {
-                let input = block.get("input").and_then(Value::as_object).filter(|input| !input.is_empty());
-                whole = input.cloned().map(Value::Object);
-                assembly.begin_call(text("id"), text("name"))
-            }
-            // Blocks of tools that the server runs itself.
-            _ => return,
-        };
-        self.blocks.insert(number, Open { index, whole });
-    }
-}
-
-/// Numbers of the server replace what was known: it sends sums.
-fn usage(usage: Option<&Value>, assembly: &mut Assembly) {
-    let number = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64);
-    let known = &mut assembly.usage;
-    known.input = number("input_tokens").unwrap_or(known.input);
-    known.output = number("output_tokens").unwrap_or(known.output);
-    known.cache_read = number("cache_read_input_tokens").unwrap_or(known.cache_read);
-    known.cache_write = number("cache_creation_input_tokens").unwrap_or(known.cache_write);
 }

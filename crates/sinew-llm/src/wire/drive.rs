@@ -16,6 +16,7 @@ use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, StreamEvent};
 use crate::http::{Body, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
 use crate::message::StopReason;
+use crate::model::ThinkingLevel;
 use crate::provider::{Request, Tap};
 use crate::sse::{EVENT_LIMIT, SseDecoder, SseEvent};
 
@@ -103,7 +104,12 @@ async fn exchange(
         // A body that breaks off says less, but the status has said enough.
         let (body, _) = response.body.read_limited(ERROR_BODY_LIMIT).await.unwrap_or_default();
         let body = String::from_utf8_lossy(&body);
-        return Err(classify::from_response(place, response.status, &response.headers, &body, request.timestamp));
+        let error = classify::from_response(place, response.status, &response.headers, &body, request.timestamp);
+        if (protocol.refuses_thinking)(request, &error) {
+            let calm = Request { thinking: ThinkingLevel::Off, ..request.clone() };
+            return Box::pin(exchange(protocol, client, &calm, place, assembly, sender)).await;
+        }
+        return Err(error);
     }
     let mut reader = Reader { place, tap, fold: (protocol.fold)(request), broken: 0, seen: 0 };
     let stall = client.config().stall_timeout;

@@ -20,6 +20,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     headers,
     body,
     fold: |_| Box::new(Answer::default()),
+    refuses_thinking: |_, _| false,
     whole: |answer| match answer {
         // What the server sends without `alt=sse`.
         Value::Array(list) => Some(list),
@@ -205,7 +206,8 @@ fn is_sent(request: &Request, block: &Block, own: bool) -> bool {
     match block {
         Block::Text(text) => !text.text.is_empty(),
         Block::Thinking(thought) => {
-            own && thought.thinking_signature.is_some() || !own && foreign_thought(request, thought).is_some()
+            let signed = thought.thinking_signature.as_ref().is_some_and(|signature| !signature.is_empty());
+            own && signed || !own && foreign_thought(request, thought).is_some()
         }
         Block::ToolCall(_) => true,
         Block::Image(_) | Block::Other(_) => false,

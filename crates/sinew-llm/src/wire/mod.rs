@@ -37,6 +37,8 @@ pub(crate) struct Protocol {
     /// The events that say the same as an answer in one piece, from a server that does not stream; None for
     /// JSON that is no answer.
     pub(crate) whole: fn(Value) -> Option<Vec<Value>>,
+    /// Whether the server refused the request only because it asks for thoughts where the conversation has none.
+    pub(crate) refuses_thinking: fn(&Request, &ErrorInfo) -> bool,
 }
 
 /// Reads an answer event by event.

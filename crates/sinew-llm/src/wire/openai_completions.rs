@@ -21,6 +21,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     headers: bearer,
     body,
     fold: |_| Box::new(answer::Answer::default()),
+    refuses_thinking: |_, _| false,
     whole: |answer| answer.get("choices").is_some_and(Value::is_array).then(|| vec![answer]),
 };
 

@@ -23,6 +23,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     headers: openai_completions::bearer,
     body,
     fold: |_| Box::new(answer::Answer::default()),
+    refuses_thinking: |_, _| false,
     whole: |answer| {
         answer.get("output")?.as_array()?;
         Some(vec![json!({"type": "response.done", "response": answer})])

@@ -51,6 +51,40 @@ fn need_name(at: usize, name: &str) -> Checked {
     need(holds, format!("messages.{at}: tool name {name:?} should match ^[a-zA-Z0-9_-]{{1,64}}$"))
 }
 
+/// How the signatures of [`sign`] begin.
+const SIGNED: &str = "signed:";
+
+/// The signature of a thought; [`anthropic`] refuses one that was changed since.
+#[must_use]
+pub fn sign(thought: &str) -> String {
+    // FNV-1a.
+    let hash = thought
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+    format!("{SIGNED}{hash:016x}")
+}
+
+/// Whether each tool loop of a conversation with Anthropic had one configuration of thinking: a request that answers the
+/// calls of the one before says the same of it.
+///
+/// # Errors
+/// What changed.
+pub fn one_thinking_per_loop(requests: &[Recorded]) -> Checked {
+    for (before, after) in requests.iter().zip(requests.iter().skip(1)) {
+        let (old, new) = (before.json(), after.json());
+        let last = list(&new, "messages").last().map_or(&[][..], |last| list(last, "content"));
+        if ids(last, "tool_result", "tool_use_id").is_empty() {
+            continue;
+        }
+        for key in ["thinking", "output_config"] {
+            need(old[key] == new[key], format!("{key} was {} and is {} within a loop", old[key], new[key]))?;
+        }
+        let beta = |request: &Recorded| request.header("anthropic-beta").unwrap_or_default().to_string();
+        need(beta(before) == beta(after), format!("anthropic-beta was {:?} and is {:?}", beta(before), beta(after)))?;
+    }
+    Ok(())
+}
+
 /// Anthropic Messages.
 ///
 /// # Errors
@@ -67,8 +101,10 @@ pub fn anthropic(body: &Value) -> Checked {
     }
     let mut called: Vec<&str> = Vec::new();
     let mut used = BTreeSet::new();
-    // Where the last answer stands, if it calls tools, and what it begins with.
-    let mut last_called = None;
+    let mut behind_results = false;
+    // Where the first answer of the turn stands that has not ended, if it calls tools, and what it begins with. Results
+    // of tools, also with words of the user behind them, go on with a turn.
+    let mut begun = None;
     for (at, message) in messages.iter().enumerate() {
         let blocks = list(message, "content");
         need(!blocks.is_empty(), format!("messages.{at}: content must not be empty"))?;
@@ -89,7 +125,12 @@ pub fn anthropic(body: &Value) -> Checked {
                 need(!said.iter().any(blank), format!("messages.{at}: text content blocks must be non-empty"))?;
             }
             if text(block, "type") == "thinking" {
-                need(!text(block, "signature").is_empty(), format!("messages.{at}: thinking: signature is required"))?;
+                let (thought, signature) = (text(block, "thinking"), text(block, "signature"));
+                need(!signature.is_empty(), format!("messages.{at}: thinking: signature is required"))?;
+                need(
+                    !signature.starts_with(SIGNED) || signature == sign(thought),
+                    format!("messages.{at}: Invalid `signature` in `thinking` block"),
+                )?;
             }
         }
         let last = blocks.last().map_or("", |block| text(block, "type"));
@@ -108,8 +149,13 @@ pub fn anthropic(body: &Value) -> Checked {
             let first_other =
                 blocks.iter().position(|block| text(block, "type") != "tool_result").unwrap_or(blocks.len());
             need(first_other >= results.len(), format!("messages.{at}: tool_result blocks must come first"))?;
+            if results.is_empty() && !behind_results {
+                begun = None;
+            }
+            behind_results |= !results.is_empty();
             called.clear();
         } else {
+            behind_results = false;
             need(called.is_empty(), format!("messages.{at}: tool_use ids {called:?} have no result"))?;
             need(results.is_empty(), format!("messages.{at}: tool_result in an assistant message"))?;
             called = ids(blocks, "tool_use", "id");
@@ -124,13 +170,18 @@ pub fn anthropic(body: &Value) -> Checked {
                 need_name(at, text(block, "name"))?;
                 need(block["input"].is_object(), format!("messages.{at}: tool_use.input: must be an object"))?;
             }
-            last_called = called.first().map(|_| (at, text(&blocks[0], "type")));
+            if begun.is_none() && !called.is_empty() {
+                begun = Some((at, text(&blocks[0], "type")));
+            }
         }
     }
-    if let Some((at, first)) = last_called
+    // With a budget the turn has to begin with a thought; a model that decides by itself may have had none.
+    if let Some((at, first)) = begun
         && text(&body["thinking"], "type") == "enabled"
     {
-        let text = format!("messages.{at}.content.0: expected `thinking` or `redacted_thinking`, but found `{first}`");
+        let text = format!(
+            "messages.{at}.content.0.type: Expected `thinking` or `redacted_thinking`, but found `{first}`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."
+        );
         need(first.ends_with("thinking"), text)?;
     }
     need(called.is_empty(), format!("messages: tool_use ids {called:?} have no result"))

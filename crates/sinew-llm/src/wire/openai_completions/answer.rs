@@ -11,11 +11,7 @@ use super::super::{Flow, Fold};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, Place};
 use crate::error::{ErrorInfo, ErrorKind};
-use crate::message::{AssistantMessage, Block, StopReason};
-
-/// The names under which servers send thoughts. The one that was used is the thought's signature, because
-/// the server wants the thought back under the same name.
-const THOUGHT_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
+use crate::message::{AssistantMessage, Block, StopReason, THOUGHT_FIELDS};
 
 #[derive(Default)]
 pub(super) struct Answer {

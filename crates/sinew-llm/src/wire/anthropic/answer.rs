@@ -1,0 +1,188 @@
+//! What a server answers.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::assembly::{Assembly, Kind};
+use crate::error::classify::{self, Place};
+use crate::error::{ErrorInfo, ErrorKind};
+use crate::message::StopReason;
+use crate::wire::{Flow, Fold};
+
+/// The events of a message that came in one piece.
+pub(super) fn whole(mut message: Value) -> Option<Vec<Value>> {
+    let blocks = match message.get_mut("content")?.take() {
+        Value::Array(blocks) => blocks,
+        _ => return None,
+    };
+    let (delta, usage) = (json!({"stop_reason": message.get("stop_reason")}), message.get("usage").cloned());
+    let mut events = Vec::with_capacity(2 * blocks.len() + 2);
+    for (index, block) in blocks.into_iter().enumerate() {
+        events.push(json!({"type": "content_block_start", "index": index, "content_block": block}));
+        events.push(json!({"type": "content_block_stop", "index": index}));
+    }
+    events.push(json!({"type": "message_delta", "delta": delta, "usage": usage}));
+    events.push(json!({"type": "message_stop"}));
+    Some(events)
+}
+
+/// What is known of an answer: the server's block numbers as ours, and the reason that it named.
+#[derive(Default)]
+pub(super) struct Answer {
+    blocks: HashMap<u64, Open>,
+    stop: Option<StopReason>,
+    ended: bool,
+}
+
+struct Open {
+    index: usize,
+    /// Arguments that came whole with the start of a call.
+    whole: Option<Value>,
+}
+
+/// An event that adds to a block.
+#[derive(Deserialize)]
+struct Piece<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    index: u64,
+    #[serde(borrow)]
+    delta: Delta<'a>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    thinking: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    partial_json: Option<Cow<'a, str>>,
+}
+
+impl Fold for Answer {
+    fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+        let number = data.get("index").and_then(Value::as_u64).unwrap_or(0);
+        match data.get("type").and_then(Value::as_str).unwrap_or_default() {
+            "message_start" => usage(data.pointer("/message/usage"), assembly),
+            "content_block_start" => {
+                if let Some(block) = data.get("content_block") {
+                    self.start(number, block, assembly);
+                }
+            }
+            "content_block_delta" => {
+                if let (Some(open), Some(delta)) = (self.blocks.get(&number), data.get("delta")) {
+                    let text = |key: &str| delta.get(key).and_then(Value::as_str).unwrap_or_default();
+                    match text("type") {
+                        "text_delta" => assembly.delta(open.index, text("text")),
+                        "thinking_delta" => assembly.delta(open.index, text("thinking")),
+                        "input_json_delta" => assembly.delta(open.index, text("partial_json")),
+                        "signature_delta" => assembly.sign(open.index, text("signature")),
+                        _ => {}
+                    }
+                }
+            }
+            "content_block_stop" => {
+                if let Some(open) = self.blocks.remove(&number) {
+                    if let Some(whole) = open.whole
+                        && assembly.text(open.index).is_empty()
+                    {
+                        assembly.delta(open.index, &whole.to_string());
+                    }
+                    assembly.end(open.index);
+                }
+            }
+            "message_delta" => {
+                usage(data.get("usage"), assembly);
+                match data.pointer("/delta/stop_reason").and_then(Value::as_str) {
+                    None => {}
+                    Some("refusal") => {
+                        let said = data.pointer("/delta/stop_details/explanation").and_then(Value::as_str);
+                        let text = said.unwrap_or("the model refused to answer");
+                        return Err(classify::own(place, ErrorKind::Refusal, text));
+                    }
+                    Some("max_tokens" | "model_context_window_exceeded") => self.stop = Some(StopReason::Length),
+                    Some("tool_use") => self.stop = Some(StopReason::ToolUse),
+                    Some(_) => self.stop = Some(StopReason::Stop),
+                }
+            }
+            "message_stop" => {
+                self.ended = true;
+                return Ok(Flow::Done(self.stop.unwrap_or_default()));
+            }
+            "error" => return Err(classify::from_stream(place, data)),
+            _ => {}
+        }
+        Ok(Flow::More)
+    }
+
+    fn quick(&mut self, data: &str, assembly: &mut Assembly) -> bool {
+        let Ok(Piece { kind, index, delta }) = serde_json::from_str::<Piece<'_>>(data) else {
+            return false;
+        };
+        let (Some(open), "content_block_delta") = (self.blocks.get(&index), &*kind) else {
+            return false;
+        };
+        let text = match &*delta.kind {
+            "text_delta" => delta.text,
+            "thinking_delta" => delta.thinking,
+            "input_json_delta" => delta.partial_json,
+            _ => return false,
+        };
+        assembly.delta(open.index, &text.unwrap_or_default());
+        true
+    }
+
+    fn end(&mut self) -> Option<StopReason> {
+        self.ended.then(|| self.stop.unwrap_or_default())
+    }
+}
+
+impl Answer {
+    fn start(&mut self, number: u64, block: &Value, assembly: &mut Assembly) {
+        let text = |key: &str| block.get(key).and_then(Value::as_str).unwrap_or_default();
+        let mut whole = None;
+        let index = match text("type") {
+            "text" => {
+                let index = assembly.begin(Kind::Text);
+                assembly.delta(index, text("text"));
+                index
+            }
+            "thinking" => {
+                let index = assembly.begin(Kind::Thinking);
+                assembly.delta(index, text("thinking"));
+                assembly.sign(index, text("signature"));
+                index
+            }
+            "redacted_thinking" => {
+                let index = assembly.begin(Kind::Thinking);
+                assembly.redact(index);
+                assembly.sign(index, text("data"));
+                index
+            }
+            "tool_use" => {
+                let input = block.get("input").and_then(Value::as_object).filter(|input| !input.is_empty());
+                whole = input.cloned().map(Value::Object);
+                assembly.begin_call(text("id"), text("name"))
+            }
+            // Blocks of tools that the server runs itself.
+            _ => return,
+        };
+        self.blocks.insert(number, Open { index, whole });
+    }
+}
+
+/// Numbers of the server replace what was known: it sends sums.
+fn usage(usage: Option<&Value>, assembly: &mut Assembly) {
+    let number = |key: &str| usage.and_then(|usage| usage.get(key)).and_then(Value::as_u64);
+    let known = &mut assembly.usage;
+    known.input = number("input_tokens").unwrap_or(known.input);
+    known.output = number("output_tokens").unwrap_or(known.output);
+    known.cache_read = number("cache_read_input_tokens").unwrap_or(known.cache_read);
+    known.cache_write = number("cache_creation_input_tokens").unwrap_or(known.cache_write);
+}
