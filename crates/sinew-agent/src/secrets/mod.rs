@@ -4,6 +4,9 @@
 //! texts and in the arguments of its calls. The mark is a keyed hash of the value, so that it is the same after the
 //! session is resumed. Entries of `secrets.json` may ask for a replacement that is not put back.
 //!
+//! A thought that its provider has signed is never changed: where a value stands in one, the thinking of its turn is not
+//! sent again.
+//!
 //! Values that are shorter than 8 characters, or common words, are left alone: marks would stand all over the text.
 //!
 //! Keys of providers ([`Secrets::add_key`]) are put back in the arguments of calls alone: no person and no program that

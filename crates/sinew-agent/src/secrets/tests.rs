@@ -2,12 +2,14 @@ use proptest::prelude::*;
 use serde_json::json;
 use sinew_llm::event::{EventStream, StreamEvent};
 use sinew_llm::message::{
-    AssistantMessage, Block, Content, LlmMessage, StopReason, ThinkingBlock, ToolCall, ToolResultMessage, UserMessage,
+    AgentMessage, AssistantMessage, Block, Content, LlmMessage, StopReason, ThinkingBlock, ToolCall, ToolResultMessage,
+    UserMessage,
 };
 use sinew_llm::provider::{PromptPart, Provider, Request, ToolDef};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
+use crate::session::Body;
 use crate::stage::Played;
 
 const KEY: &str = "sk-live-0123456789";
@@ -215,6 +217,72 @@ async fn a_value_is_put_back_in_thoughts_in_calls_and_in_answers_that_fail() {
         tool_call: Box::new(ToolCall { arguments, ..ToolCall::default() }),
     };
     assert_eq!(waiting.pass(&secrets, end(arguments)), [end(json!({"a": [{"b": KEY}]}))]);
+}
+
+fn sealed(thinking: &str, signature: &str) -> ThinkingBlock {
+    ThinkingBlock { thinking: thinking.into(), thinking_signature: Some(signature.into()), redacted: false }
+}
+
+#[tokio::test]
+async fn a_thought_that_is_sealed_is_sent_as_it_was_or_not_at_all() {
+    let entries = r#"[{"type": "regex", "content": "[A-Za-z0-9]{40}"}]"#;
+    let secrets = secrets(entries, &[KEY]);
+    let mark = mark_of(&secrets, KEY);
+    let base64 = "c2lnbmF0dXJl".repeat(6);
+    let item =
+        |text: &str| json!({"type": "reasoning", "encrypted_content": "x", "summary": [{"text": text}]}).to_string();
+    let (good, bad) = (item(&mark), item(KEY));
+    // The thought, whether it can be sent again.
+    for (thought, whole) in [
+        (sealed("plain", &base64), true),
+        (sealed("", &base64), true),
+        (sealed(&format!("it wrote {mark}"), "sig"), true),
+        (sealed(&format!("it wrote {KEY}"), "sig"), false),
+        (sealed(&format!("{mark} and {KEY}"), "sig"), false),
+        (sealed("plain", &good), true),
+        (sealed("plain", &bad), false),
+        (ThinkingBlock { redacted: true, ..sealed("", &base64) }, true),
+    ] {
+        let answer = AssistantMessage { content: vec![Block::Thinking(thought.clone())], ..crate::stage::text("ok") };
+        let request = Request { messages: vec![Arc::new(LlmMessage::from(answer.clone()))], ..Request::default() };
+        let (asked, message, _) = exchanged(&secrets, request, answer.clone()).await;
+        let thought_of = |message: &AssistantMessage| match &message.content[0] {
+            Block::Thinking(thought) => thought.clone(),
+            other => panic!("{other:?}"),
+        };
+        let LlmMessage::Assistant(sent) = &*asked.messages[0] else { panic!("{asked:?}") };
+        let kept = secrets.mask()(Body::Message { message: AgentMessage::from(message.clone()) });
+        let Body::Message { message: AgentMessage::Assistant(kept) } = kept else { panic!("{kept:?}") };
+        for seen in [thought_of(sent), thought_of(&kept)] {
+            let text = format!("{seen:?}");
+            assert!(!text.contains(KEY), "{text}");
+            if whole {
+                assert_eq!(seen, thought);
+            } else {
+                assert_eq!(seen.thinking_signature.as_deref(), Some(""), "{text}");
+            }
+        }
+        // What the model sent stays as it came, for the next request.
+        assert_eq!(thought_of(&message), thought);
+    }
+    // Nobody is shown the key of a provider, and what it was hidden in cannot be sent again.
+    secrets.add_key(KEY);
+    for thought in [sealed(&format!("it wrote {KEY}"), "sig"), sealed("plain", &bad)] {
+        let answer = AssistantMessage { content: vec![Block::Thinking(thought)], ..crate::stage::text("ok") };
+        let (_, message, _) = exchanged(&secrets, Request::default(), answer).await;
+        let Block::Thinking(shown) = &message.content[0] else { panic!("{message:?}") };
+        assert_eq!(shown.thinking_signature.as_deref(), Some(""));
+        assert!(!shown.thinking.contains(KEY), "{shown:?}");
+    }
+    // The name under which a thought came seals nothing.
+    let named = AssistantMessage {
+        content: vec![Block::Thinking(sealed(KEY, "reasoning_content"))],
+        ..AssistantMessage::default()
+    };
+    let request = Request { messages: vec![Arc::new(LlmMessage::from(named))], ..Request::default() };
+    let (asked, _, _) = exchanged(&secrets, request, crate::stage::text("ok")).await;
+    let LlmMessage::Assistant(sent) = &*asked.messages[0] else { panic!("{asked:?}") };
+    assert_eq!(sent.content, [Block::Thinking(sealed(&mark, "reasoning_content"))]);
 }
 
 /// Sends `text` in pieces that end at `cuts`, as text and as the arguments of a call.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
-use sinew_llm::message::{Block, Content, LlmMessage};
+use sinew_llm::message::{Block, Content, LlmMessage, ThinkingBlock};
 
 use super::Secrets;
 
@@ -36,6 +36,48 @@ fn rename(fields: &mut Map<String, Value>, change: &mut impl FnMut(&mut String))
 /// Fields of an entry or a message in which others chose the names: those may be values too.
 const FREE: [&str; 3] = ["arguments", "details", "data"];
 
+/// Fields in which a provider keeps what it wants back as it was.
+const SIGNATURES: [&str; 2] = ["signature", "thoughtSignature"];
+
+/// Hides values in a thought. One that its provider sealed is never changed and sent: it loses its signature, and with
+/// it goes the thinking of its turn.
+fn hide_thought(secrets: &Secrets, thought: &mut ThinkingBlock) {
+    let sealed = thought.is_sealed();
+    let hidden = secrets.hidden(&thought.thinking);
+    if sealed && (hidden.is_some() || signature_has_value(secrets, thought)) {
+        thought.thinking_signature = Some(String::new());
+    }
+    if let Some(hidden) = hidden {
+        thought.thinking = hidden;
+    }
+}
+
+/// Whether a signature that is JSON, and so has the texts of the thought in it, has a value.
+fn signature_has_value(secrets: &Secrets, thought: &ThinkingBlock) -> bool {
+    let signature = thought.thinking_signature.as_deref().unwrap_or_default();
+    signature.starts_with(['{', '[']) && secrets.hidden(signature).is_some()
+}
+
+/// As [`hide_thought`]. False: these are not the fields of a sealed thought.
+fn hide_sealed(secrets: &Secrets, fields: &mut Map<String, Value>) -> bool {
+    if fields.get("type").and_then(Value::as_str) != Some("thinking") {
+        return false;
+    }
+    let text = |name: &str| fields.get(name).and_then(Value::as_str).map(str::to_string);
+    let redacted = fields.get("redacted").and_then(Value::as_bool).unwrap_or_default();
+    let thinking = text("thinking").unwrap_or_default();
+    let mut thought = ThinkingBlock { thinking, thinking_signature: text("thinkingSignature"), redacted };
+    if !thought.is_sealed() {
+        return false;
+    }
+    hide_thought(secrets, &mut thought);
+    fields.insert("thinking".into(), thought.thinking.into());
+    if let Some(signature) = thought.thinking_signature {
+        fields.insert("thinkingSignature".into(), signature.into());
+    }
+    true
+}
+
 /// Hides values in what has names of our own: only below the [`FREE`] fields may a name be a value.
 pub(super) fn hide_json(secrets: &Secrets, value: &mut Value) {
     hide(secrets, value, false);
@@ -64,8 +106,15 @@ fn hide(secrets: &Secrets, value: &mut Value, free: bool) {
         Value::Object(fields) => {
             if free {
                 rename(fields, &mut |name| secrets.hide_joined(&mut [name]));
+            } else if hide_sealed(secrets, fields) {
+                return;
             }
-            fields.iter_mut().for_each(|(name, value)| hide(secrets, value, free || FREE.contains(&name.as_str())));
+            for (name, value) in fields {
+                // A provider's own bytes: a pattern that fits them finds no value of the user's.
+                if free || !SIGNATURES.contains(&name.as_str()) {
+                    hide(secrets, value, free || FREE.contains(&name.as_str()));
+                }
+            }
         }
         Value::String(text) => secrets.hide_joined(&mut [text]),
         _ => {}
@@ -89,7 +138,7 @@ pub(super) fn has_value(secrets: &Secrets, message: &LlmMessage) -> bool {
                 texts.push(&text.text);
                 continue;
             }
-            Block::Thinking(thinking) => secrets.finds(&thinking.thinking),
+            Block::Thinking(thinking) => secrets.finds(&thinking.thinking) || signature_has_value(secrets, thinking),
             Block::ToolCall(call) => {
                 let texts = [&call.partial_json, &call.invalid_arguments];
                 json_has_value(secrets, &call.arguments) || texts.into_iter().flatten().any(|text| secrets.finds(text))
@@ -161,7 +210,7 @@ fn hide_blocks(secrets: &Secrets, blocks: &mut Vec<Block>) {
                 texts.push(&mut text.text);
                 continue;
             }
-            Block::Thinking(thinking) => secrets.hide_joined(&mut [&mut thinking.thinking]),
+            Block::Thinking(thought) => hide_thought(secrets, thought),
             Block::ToolCall(call) => {
                 hide_free_json(secrets, &mut call.arguments);
                 for text in [&mut call.partial_json, &mut call.invalid_arguments].into_iter().flatten() {
@@ -180,30 +229,31 @@ fn hide_blocks(secrets: &Secrets, blocks: &mut Vec<Block>) {
     }
 }
 
-/// Puts values back in what a model has said: those that people may see in its texts, all in its calls.
+/// Puts values back in what a model has said: those that people may see in its texts, all in its calls. A thought that
+/// its provider sealed stays as it came, or loses its seal with the key that is hidden in it.
 pub(super) fn show_blocks(secrets: &Secrets, blocks: &mut [Block]) {
     let show = |text: &mut String| {
-        let hidden = secrets.without_keys(text);
-        let is_hidden = hidden.is_some();
-        if let Some(hidden) = hidden {
+        if let Some(hidden) = secrets.without_keys(text) {
             *text = hidden;
         }
         if let Some(shown) = secrets.shown_to_people(text) {
             *text = shown;
         }
-        is_hidden
     };
     for block in blocks {
         match block {
-            Block::Text(text) => {
-                show(&mut text.text);
-            }
-            Block::Thinking(thinking) => {
-                if show(&mut thinking.thinking) {
-                    // It is not what the provider has signed any more.
-                    thinking.thinking_signature = None;
+            Block::Text(text) => show(&mut text.text),
+            Block::Thinking(thought) if thought.is_sealed() => {
+                let hidden = secrets.without_keys(&thought.thinking);
+                if hidden.is_some() || thought.thinking_signature.as_ref().is_some_and(|text| secrets.has_key(text)) {
+                    // It is not what the provider has sealed any more.
+                    if let Some(hidden) = hidden {
+                        thought.thinking = hidden;
+                    }
+                    thought.thinking_signature = Some(String::new());
                 }
             }
+            Block::Thinking(thought) => show(&mut thought.thinking),
             Block::ToolCall(call) => {
                 secrets.show_json(&mut call.arguments);
                 if let Some(text) = &mut call.partial_json {
