@@ -40,7 +40,10 @@ fn parameters(_: &HostOptions) -> Value {
         "type": "object",
         "properties": {
             "pattern": {"type": "string"},
-            "path": {"type": ["string", "array"], "items": {"type": "string"}, "description": "files and folders"},
+            "path": {
+                "anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}}],
+                "description": "files and folders",
+            },
             "glob": {"type": "string", "description": "e.g. *.ts"},
             "type": {"type": "string", "description": "e.g. rust"},
             "ignoreCase": {"type": "boolean"},

@@ -1,11 +1,13 @@
 //! read, write, edit, ls, grep, find and todo.
 
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use sinew::base::Cancel;
 use sinew_agent::resource::{Attacher, Places};
-use sinew_agent::tools::{FileGuard, ImageSettings, Settings};
+use sinew_agent::tool::Boxed;
+use sinew_agent::tools::{Ask, EditMode, FileGuard, ImageSettings, Question, Settings};
 
 use crate::Case;
 use crate::stage::{Stage, holds};
@@ -25,6 +27,7 @@ pub(crate) const CASES: &[Case] = &[
     ("a_session_has_a_scratch_folder", a_session_has_a_scratch_folder),
     ("hostile_files_are_answered", hostile_files_are_answered),
     ("one_file_does_not_fill_a_page", one_file_does_not_fill_a_page),
+    ("no_schema_has_a_list_of_types", no_schema_has_a_list_of_types),
     ("definitions_are_small", definitions_are_small),
 ];
 
@@ -392,6 +395,44 @@ fn one_file_does_not_fill_a_page() {
     assert_eq!(hits.len(), 150);
     let (text, _) = stage.call("grep", json!({"pattern": "hit", "path": ["c", "a", "none"], "mode": "count"}));
     assert_eq!(text, "c:50\na:50\n[Not found: none.]");
+}
+
+/// Some servers refuse a list of types: `anyOf` says the same.
+fn no_schema_has_a_list_of_types() {
+    fn lists(value: &Value, at: &str, found: &mut Vec<String>) {
+        let below: Vec<(String, &Value)> = match value {
+            Value::Array(items) => items.iter().enumerate().map(|(at, item)| (at.to_string(), item)).collect(),
+            Value::Object(fields) => fields.iter().map(|(name, value)| (name.clone(), value)).collect(),
+            _ => return,
+        };
+        if value.get("type").is_some_and(Value::is_array) {
+            found.push(at.to_string());
+        }
+        below.iter().for_each(|(name, value)| lists(value, &format!("{at}/{name}"), found));
+    }
+    let mut names = std::collections::BTreeSet::new();
+    for mode in [EditMode::Replace, EditMode::Hashline] {
+        let stage = Stage::changed(|options| {
+            options.ask = Some(Arc::new(Nobody));
+            options.settings.edit.mode = mode;
+            options.settings.jobs = true;
+        });
+        for tool in &stage.tools {
+            let mut found = Vec::new();
+            lists(&tool.parameters(), tool.name(), &mut found);
+            assert_eq!(found, Vec::<String>::new());
+            names.insert(tool.name().to_string());
+        }
+    }
+    assert!(sinew_agent::tools::names().all(|name| names.contains(name)), "{names:?}");
+}
+
+struct Nobody;
+
+impl Ask for Nobody {
+    fn ask<'a>(&'a self, _: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
+        Box::pin(async { None })
+    }
 }
 
 fn definitions_are_small() {
