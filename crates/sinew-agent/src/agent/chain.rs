@@ -2,10 +2,12 @@
 //! what was queued, a reminder.
 
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use sinew_llm::error::{ErrorInfo, ErrorKind};
-use sinew_llm::message::{AgentMessage, AssistantMessage, Content, CustomMessage, StopReason};
+use sinew_llm::message::{AgentMessage, AssistantMessage, Content, CustomMessage, LlmMessage, StopReason};
+use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::Request;
 use tokio_util::sync::CancellationToken;
 
@@ -13,7 +15,7 @@ use super::compact::{self, Reason};
 use super::retry::{Again, decide};
 use super::session::AgentSession;
 use crate::compaction::{context_tokens, tokens};
-use crate::core::{Ended, Run, Sink, Watch};
+use crate::core::{CUTS, Ended, Question, Run, Sink, Watch};
 use crate::event::Event;
 use crate::tool::Boxed;
 
@@ -39,6 +41,8 @@ pub enum Stop {
     Done,
     /// The answer was cut by the limit of output tokens.
     OutputLimit,
+    /// The answer was cut inside a call of a tool, and so were those with which the model tried again.
+    CallCut,
     /// It had as many turns as it may: how many.
     TurnLimit(u32),
     /// Somebody ended it.
@@ -67,8 +71,12 @@ struct Chain<'a> {
     overflowed: bool,
     reminders: u32,
     turns: u32,
+    /// Answers in a row whose calls the output limit cut.
+    cuts: u32,
     /// A compaction for want of room failed: another one would fail as well.
     full: bool,
+    /// The level of thinking with which the last tool loop began.
+    thinking: Mutex<Option<ThinkingLevel>>,
 }
 
 /// The listeners of a run that may follow failures: they hear of the first good answer at once.
@@ -106,8 +114,18 @@ pub(super) async fn follow(
     prompts: Vec<AgentMessage>,
     cancel: &CancellationToken,
 ) -> Outcome {
-    let mut chain =
-        Chain { agent, cancel, attempt: 0, switched: 0, overflowed: false, reminders: 0, turns: 0, full: false };
+    let mut chain = Chain {
+        agent,
+        cancel,
+        attempt: 0,
+        switched: 0,
+        overflowed: false,
+        reminders: 0,
+        turns: 0,
+        cuts: 0,
+        full: false,
+        thinking: Mutex::default(),
+    };
     if chain.too_large(seen, &prompts) {
         chain.compact(seen).await;
     }
@@ -127,8 +145,13 @@ pub(super) async fn follow(
 impl Chain<'_> {
     async fn run(&mut self, seen: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
         let agent = self.agent;
-        let ask = |messages, tap, cancel| {
-            let (provider, request) = agent.asked(messages);
+        let ask = |question: Question, tap, cancel| {
+            let (provider, mut request) = agent.asked(question.messages);
+            self.keep_thinking(&mut request);
+            // The user's own limit holds in any case.
+            if question.cut_at.is_some_and(|tokens| tokens < request.model.max_tokens) {
+                request.max_tokens = request.max_tokens.or(Some(request.model.max_tokens));
+            }
             provider.stream(Request { tap, ..request }, cancel)
         };
         let pause = |messages: &[AgentMessage]| self.too_large(messages, &[]);
@@ -150,17 +173,37 @@ impl Chain<'_> {
             watch: watcher.as_ref().map(|watcher| watcher as &dyn Watch),
             cancel: self.cancel.child_token(),
             turns: self.turns,
+            cuts: self.cuts,
         };
         let ended = run.run(seen, prompts).await;
         self.turns = ended.turns;
+        self.cuts = ended.cuts;
         self.attempt = told.failures.into_inner();
         self.switched = self.switched.min(self.attempt);
         ended
     }
 
+    /// To Anthropic's server a tool loop is one turn of the model, whose thinking stays as it began: a level that is set
+    /// meanwhile holds from the next loop on.
+    fn keep_thinking(&self, request: &mut Request) {
+        let mut began = self.thinking.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = request.said().rev().find(|message| !matches!(message, LlmMessage::User(_)));
+        match *began {
+            Some(level)
+                if matches!(last, Some(LlmMessage::ToolResult(_))) && request.model.api == "anthropic-messages" =>
+            {
+                request.thinking = request.model.clamp_level(level);
+            }
+            _ => *began = Some(self.agent.state().thinking),
+        }
+    }
+
     async fn decide(&mut self, seen: &mut Vec<AgentMessage>, ended: Ended) -> Next {
         if ended.limited {
             return Next::Stop(Stop::TurnLimit(self.agent.settings().run.max_turns));
+        }
+        if ended.cuts > CUTS {
+            return Next::Stop(Stop::CallCut);
         }
         let Some(answer) = &ended.answer else { return Next::Stop(Stop::Done) };
         match answer.stop_reason {

@@ -27,6 +27,8 @@ pub(super) struct Answered {
     pub(super) interrupted: bool,
     /// Why its last call can only fail: it was ended while that came.
     pub(super) doomed: Option<String>,
+    /// The tool of a call that the output limit cut, and that therefore is no part of the message.
+    pub(super) cut: Option<String>,
 }
 
 /// Reads an answer to its end and tells it as `message_start` and `message_update`; the end of the message is told by
@@ -38,7 +40,9 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
     let mut give_up: Option<Instant> = None;
     let mut guard = Guard::default();
     let mut look = false;
-    let over = |message, interrupted| Answered { message, interrupted, doomed: None };
+    // The calls that began: id and tool.
+    let mut begun_calls: Vec<(String, String)> = Vec::new();
+    let over = |message, interrupted| Answered { message, interrupted, doomed: None, cut: None };
     loop {
         if std::mem::take(&mut look)
             && !interrupted
@@ -46,7 +50,8 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
             && let Some(text) = guard.look(run, stream.partial())
         {
             // Dropping the stream ends the request.
-            return Answered { message: ended(stream.partial().snapshot()), interrupted, doomed: Some(text) };
+            let message = ended(stream.partial().snapshot());
+            return Answered { doomed: Some(text), ..over(message, interrupted) };
         }
         let flush_at = waiting.as_ref().map(|(_, since)| *since + MERGE);
         let event = tokio::select! {
@@ -102,10 +107,18 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
             continue;
         }
         flush(run, stream.partial(), &mut waiting).await;
+        if let StreamEvent::ToolCallStart { id, name, .. } = &event {
+            begun_calls.push((id.clone(), name.clone()));
+        }
         match event {
             StreamEvent::Start => {}
             // It was whole before it could be ended: what the watch stopped does not count as whole.
             StreamEvent::Done { message, .. } if interrupted => return over(aborted(*message), true),
+            StreamEvent::Done { message, .. } if message.stop_reason == StopReason::Length => {
+                let whole = |id: &str| message.tool_calls().any(|call| call.id == id);
+                let cut = begun_calls.into_iter().rfind(|(id, _)| !whole(id)).map(|(_, name)| name);
+                return Answered { cut, ..over(*message, interrupted) };
+            }
             StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } => {
                 return over(*message, interrupted);
             }

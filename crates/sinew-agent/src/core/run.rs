@@ -4,7 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use sinew_llm::event::EventStream;
-use sinew_llm::message::{AgentMessage, AssistantMessage, Block, LlmMessage, StopReason, ToolResultMessage};
+use sinew_llm::message::{
+    AgentMessage, AssistantMessage, Block, Content, CustomMessage, LlmMessage, StopReason, ToolResultMessage,
+};
 use sinew_llm::provider::Tap;
 use tokio_util::sync::CancellationToken;
 
@@ -22,6 +24,9 @@ use crate::tool::{Boxed, Tool};
 
 /// The text for calls of an answer that the output limit cut.
 const CUT: &str = "The reply was cut off by the output limit. This call was not run; send it again.";
+
+/// Answers in a row with calls that the output limit cut, after which the model is asked again.
+pub(crate) const CUTS: u32 = 2;
 
 /// Names that models use for tools, and the tools that they mean.
 const ALIASES: &[(&str, &str)] = &[("glob", "find")];
@@ -136,9 +141,17 @@ impl Default for RunSettings {
     }
 }
 
-/// Sends a request of these messages; the tap looks at what goes over the wire, the token ends it.
-pub type Ask<'a> =
-    dyn Fn(Vec<Arc<LlmMessage>>, Option<Arc<dyn Tap>>, CancellationToken) -> EventStream + Send + Sync + 'a;
+/// Sends a request; the tap looks at what goes over the wire, the token ends it.
+pub type Ask<'a> = dyn Fn(Question, Option<Arc<dyn Tap>>, CancellationToken) -> EventStream + Send + Sync + 'a;
+
+/// What the model is asked in a turn.
+#[derive(Debug, Clone, Default)]
+pub struct Question {
+    /// The conversation.
+    pub messages: Vec<Arc<LlmMessage>>,
+    /// The tokens of the last answer, where the output limit cut a call of it.
+    pub cut_at: Option<u64>,
+}
 
 /// One run, and all that it needs of the world.
 pub struct Run<'a> {
@@ -169,6 +182,8 @@ pub struct Run<'a> {
     pub cancel: CancellationToken,
     /// Turns that the user's prompt has had already, in earlier runs of the same chain.
     pub turns: u32,
+    /// Answers in a row whose calls the output limit cut, those of earlier runs of the same chain included.
+    pub cuts: u32,
 }
 
 /// How a run ended.
@@ -184,6 +199,8 @@ pub struct Ended {
     pub paused: bool,
     /// Turns of the chain, this run's included.
     pub turns: u32,
+    /// Answers in a row whose calls the output limit cut. More than [`CUTS`]: the run ended for that.
+    pub cuts: u32,
 }
 
 /// What a run knows of its messages without reading all of them in each turn.
@@ -215,7 +232,8 @@ impl Run<'_> {
     pub async fn run(mut self, messages: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
         let first = messages.len();
         let mut known = Known { repaired: Repaired::default(), ids: ids(messages) };
-        let mut ended = Ended { messages: Vec::new(), answer: None, limited: false, paused: false, turns: self.turns };
+        let (turns, cuts) = (self.turns, self.cuts);
+        let mut ended = Ended { messages: Vec::new(), answer: None, limited: false, paused: false, turns, cuts };
         self.emit(Event::AgentStart).await;
         self.add(messages, prompts).await;
         loop {
@@ -226,14 +244,21 @@ impl Run<'_> {
                 break;
             }
             self.turns += 1;
-            let (answer, corrected) = self.turn(messages, &mut known).await;
+            let (answer, corrected, cut) = self.turn(messages, &mut known).await;
             let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
             let calls = answer.tool_calls().next().is_some();
+            if !failed {
+                let limited = answer.stop_reason == StopReason::Length && (calls || cut.is_some());
+                self.cuts = if limited { self.cuts + 1 } else { 0 };
+            }
             ended.answer = Some(answer);
-            if (failed && !corrected) || self.cancel.is_cancelled() {
+            if (failed && !corrected) || self.cancel.is_cancelled() || self.cuts > CUTS {
                 break;
             }
-            let more = calls || corrected;
+            if let Some(tool) = &cut {
+                self.add(messages, vec![cut_off(tool, self.clock.now())]).await;
+            }
+            let more = calls || corrected || cut.is_some();
             if more && !failed && (self.pause)(messages) {
                 ended.paused = true;
                 break;
@@ -252,6 +277,7 @@ impl Run<'_> {
             }
         }
         ended.turns = self.turns;
+        ended.cuts = self.cuts;
         ended.messages = messages[first..].to_vec();
         self.emit(Event::AgentEnd { messages: ended.messages.clone() }).await;
         ended
@@ -269,8 +295,13 @@ impl Run<'_> {
         self.emit(Event::QueueUpdate { steering, follow_up }).await;
     }
 
-    /// One request and its tools. True: somebody who watched it wants another turn.
-    async fn turn(&self, messages: &mut Vec<AgentMessage>, known: &mut Known) -> (AssistantMessage, bool) {
+    /// One request and its tools. True: somebody who watched it wants another turn. A name: the tool of a call that the
+    /// output limit cut.
+    async fn turn(
+        &self,
+        messages: &mut Vec<AgentMessage>,
+        known: &mut Known,
+    ) -> (AssistantMessage, bool, Option<String>) {
         self.emit(Event::TurnStart).await;
         if let Some(watch) = self.watch {
             watch.turn_start();
@@ -278,8 +309,13 @@ impl Run<'_> {
         let seen = self.seen(messages, &mut known.repaired).await;
         let cancel = self.cancel.child_token();
         let tap = Tapped::new(self.extensions, self.context());
-        let stream = (self.ask)(seen, Some(Arc::<Tapped>::clone(&tap)), cancel.clone());
-        let Answered { message: mut answer, interrupted, doomed } = bridge::answer(self, stream, &cancel).await;
+        let last = messages.iter().rev().find_map(|message| match message {
+            AgentMessage::Assistant(answer) => Some(answer.usage.output),
+            _ => None,
+        });
+        let question = Question { messages: seen, cut_at: last.filter(|_| self.cuts > 0) };
+        let stream = (self.ask)(question, Some(Arc::<Tapped>::clone(&tap)), cancel.clone());
+        let Answered { message: mut answer, interrupted, doomed, cut } = bridge::answer(self, stream, &cancel).await;
         for fault in tap.faults() {
             self.emit(fault).await;
         }
@@ -318,7 +354,7 @@ impl Run<'_> {
         self.journal.turn_end();
         self.emit(Event::TurnEnd { message, tool_results: results }).await;
         let corrected = correct(self, messages, at, correction, interrupted).await;
-        (answer, corrected)
+        (answer, corrected, cut)
     }
 
     /// What the model sees of `messages`: as the extensions change it, in the shape that a provider accepts.
@@ -390,6 +426,22 @@ pub(crate) async fn tell_event(extensions: &[Arc<dyn Extension>], event: Event, 
     if !start {
         sink.emit(event).await;
     }
+}
+
+/// What the model reads about a call of which only a part came.
+fn cut_off(tool: &str, timestamp: i64) -> AgentMessage {
+    let text = format!(
+        "Your reply was cut off by the output limit inside a call of {tool}, which was not run. Send the call again, and \
+         split it into smaller ones if it is long."
+    );
+    AgentMessage::Custom(CustomMessage {
+        custom_type: "output-limit".into(),
+        content: Content::Text(text),
+        display: false,
+        details: None,
+        attribution: None,
+        timestamp,
+    })
 }
 
 fn ids(messages: &[AgentMessage]) -> HashSet<String> {

@@ -110,7 +110,9 @@ impl Stage {
     }
 
     pub(super) async fn run_with(&self, provider: &dyn Provider, messages: &mut Vec<AgentMessage>) -> Ended {
-        let ask = |messages, tap, cancel| provider.stream(Request { messages, tap, ..Request::default() }, cancel);
+        let ask = |question: Question, tap, cancel| {
+            provider.stream(Request { messages: question.messages, tap, ..Request::default() }, cancel)
+        };
         let run = Run {
             ask: &ask,
             tools: &|| self.tools.clone(),
@@ -125,6 +127,7 @@ impl Stage {
             watch: self.watch.as_deref(),
             cancel: self.cancel.clone(),
             turns: 0,
+            cuts: 0,
         };
         let ended = run.run(messages, vec![user("go")]).await;
         self.laws(messages);

@@ -2,7 +2,9 @@
 
 use std::sync::Mutex;
 
+use serde_json::Value;
 use sinew_agent::agent::Stop;
+use sinew_testkit::provider::overflow::RECORDED;
 use sinew_testkit::provider::{Reply, Server, Step, order};
 use tokio::sync::mpsc;
 
@@ -122,5 +124,73 @@ async fn calls_that_the_limit_of_output_cut_are_answered_and_the_run_goes_on() {
         assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{api}");
         assert!(stage.results().iter().all(|said| said.starts_with("The reply was cut off")), "{api}");
         goes_on(stage, api, &server, api).await;
+    }
+}
+
+/// A call of which only a part came: the model is told, and may write as much as it can.
+#[tokio::test]
+async fn a_call_that_the_limit_of_output_cut_is_asked_for_again_at_most_twice() {
+    let half: &[Called<'_>] = &[("call_1", "echo", r#"{"say":"a"#)];
+    let whole_and_half: &[Called<'_>] = &[TWO[0], ("call_2", "echo", r#"{"say":"b"#)];
+    for api in APIS {
+        // In this protocol a call is whole, or there is none.
+        let all = if api == "google-generative-ai" { vec![TWO] } else { vec![half, whole_and_half, TWO] };
+        for calls_of in all {
+            for cuts in 1..=3 {
+                let cut = || reply(api, Said { text: "So:", calls: calls_of, cut: true });
+                let then = [calls(api, &TWO[..1]), text(api, "done")];
+                let replies = (0..cuts).map(|_| cut()).chain(if cuts < 3 { then.to_vec() } else { Vec::new() });
+                let server = tail(api, replies.collect());
+                let stage = Stage::new(api, &server, |_| ());
+                let outcome = stage.prompt("go").await;
+                let what = format!("{api}, {cuts} times {calls_of:?}");
+                assert_eq!(outcome.stop, if cuts < 3 { Stop::Done } else { Stop::CallCut }, "{what}");
+                let ran = stage.results().iter().filter(|text| !text.starts_with("The reply was cut off")).count();
+                assert_eq!(ran, usize::from(cuts < 3), "{what}: {:?}", stage.results());
+                let sent: Vec<Value> = server.requests().iter().map(|request| request.json()).collect();
+                assert_eq!(sent.len(), if cuts < 3 { cuts + 2 } else { 3 }, "{what}");
+                let told = sent[1].to_string();
+                assert!(told.contains("cut off by the output limit"), "{what}: {told}");
+                let limit = |body: &Value| {
+                    let places = ["/max_tokens", "/max_output_tokens", "/generationConfig/maxOutputTokens"];
+                    places.iter().find_map(|place| body.pointer(place)).and_then(Value::as_u64)
+                };
+                assert_eq!(limit(&sent[1]), Some(64_000), "{what}: {told}");
+                assert_eq!(limit(&sent[0]), (api == "anthropic-messages").then_some(32_000), "{what}");
+                goes_on(stage, api, &server, &what).await;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_limit_that_the_user_has_set_is_not_raised() {
+    let api = "anthropic-messages";
+    let cut = reply(api, Said { text: "", calls: &[("c", "echo", r#"{"say":"#)], cut: true });
+    let server = strict(vec![cut, text(api, "done")]);
+    let stage = Stage::new(api, &server, |settings| settings.max_tokens = Some(100));
+    assert_eq!(stage.prompt("go").await.stop, Stop::Done);
+    let limits: Vec<_> = server.requests().iter().map(|request| request.json()["max_tokens"].clone()).collect();
+    assert_eq!(limits, [100, 100]);
+}
+
+/// Whatever a server says to a conversation that is too long: it is summed up, and the prompt has its answer.
+#[tokio::test]
+async fn an_overflow_of_any_provider_is_summed_up_and_the_run_goes_on() {
+    for recorded in RECORDED {
+        let api = if recorded.provider == "anthropic" { "anthropic-messages" } else { "openai-completions" };
+        let first = text(api, "a long answer");
+        let server = strict(vec![first, recorded.reply(), text(api, "the summary"), text(api, "fine")]);
+        let stage = Stage::new(api, &server, |settings| {
+            settings.retry.enabled = false;
+            settings.compaction.limits.keep_recent = 4;
+        });
+        assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{recorded:?}");
+        let outcome = stage.prompt("on").await;
+        assert_eq!(outcome.stop, Stop::Done, "{recorded:?}");
+        assert_eq!(outcome.answer.unwrap().text(), "fine", "{recorded:?}");
+        assert_eq!(server.requests().len(), 4, "{recorded:?}");
+        let last = String::from_utf8(server.requests()[3].body.clone()).unwrap();
+        assert!(last.contains("<summary>"), "{recorded:?}: {last}");
     }
 }

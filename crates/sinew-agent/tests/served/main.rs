@@ -7,5 +7,6 @@ mod bad;
 mod remote;
 mod stage;
 mod tap;
+mod thinking;
 mod torn;
 mod words;

@@ -9,12 +9,13 @@ use sinew_agent::clock::SystemClock;
 use sinew_agent::core::Toolset;
 use sinew_agent::event::Event;
 use sinew_agent::extension::Extension;
+use sinew_agent::secrets::{Hiding, Secrets};
 use sinew_agent::session::{Session, SessionOptions, Sync};
 use sinew_agent::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
 use sinew_llm::http::{HttpClient, HttpConfig};
 use sinew_llm::message::{AgentMessage, Content, UserMessage};
 use sinew_llm::model::{Model, ThinkingLevel};
-use sinew_llm::provider::{Auth, Secret};
+use sinew_llm::provider::{Auth, Provider, Secret};
 use sinew_llm::wire;
 use sinew_testkit::provider::{Reply, Server, order};
 use tokio::sync::Notify;
@@ -27,6 +28,14 @@ pub(crate) struct Stage {
     events: Arc<Mutex<Vec<Arc<Event>>>>,
     reader: tokio::task::JoinHandle<()>,
     folder: tempfile::TempDir,
+}
+
+/// What an agent has beside its session.
+#[derive(Default)]
+struct Setup {
+    extensions: Vec<Arc<dyn Extension>>,
+    thinking: ThinkingLevel,
+    secrets: Option<Arc<Secrets>>,
 }
 
 struct Nobody;
@@ -131,14 +140,31 @@ impl Stage {
         server: &Server,
         change: impl FnOnce(&mut AgentSettings),
     ) -> Stage {
-        Stage::extended(path, folder, api, server, change, Vec::new())
+        Stage::extended(path, folder, api, server, change, Setup::default())
+    }
+
+    /// An agent whose model thinks, and that keeps values from it where there are any.
+    pub(crate) fn thinking(server: &Server, secrets: Option<Arc<Secrets>>) -> Stage {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("s.jsonl");
+        let setup = Setup { thinking: ThinkingLevel::Low, secrets, ..Setup::default() };
+        Stage::extended(path, folder, "anthropic-messages", server, |_| (), setup)
+    }
+
+    /// The same agent in another process.
+    pub(crate) async fn thinking_again(self, server: &Server, secrets: Option<Arc<Secrets>>) -> Stage {
+        let Stage { agent, path, folder, reader, .. } = self;
+        drop(agent);
+        reader.await.unwrap();
+        let setup = Setup { thinking: ThinkingLevel::Low, secrets, ..Setup::default() };
+        Stage::extended(path, folder, "anthropic-messages", server, |_| (), setup)
     }
 
     /// An agent with extensions.
     pub(crate) fn with_extensions(api: &str, server: &Server, extensions: Vec<Arc<dyn Extension>>) -> Stage {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");
-        Stage::extended(path, folder, api, server, |_| (), extensions)
+        Stage::extended(path, folder, api, server, |_| (), Setup { extensions, ..Setup::default() })
     }
 
     fn extended(
@@ -147,7 +173,7 @@ impl Stage {
         api: &str,
         server: &Server,
         change: impl FnOnce(&mut AgentSettings),
-        extensions: Vec<Arc<dyn Extension>>,
+        setup: Setup,
     ) -> Stage {
         let clock = Arc::new(SystemClock);
         let options = SessionOptions {
@@ -155,7 +181,7 @@ impl Stage {
             blobs: None,
             sync: Sync::Never,
             clock: Arc::clone(&clock) as _,
-            mask: None,
+            mask: setup.secrets.as_ref().map(|secrets| secrets.mask()),
         };
         let model = Model {
             id: "m".into(),
@@ -163,9 +189,15 @@ impl Stage {
             api: api.into(),
             base_url: server.url(),
             context_window: 10_000_000,
+            max_tokens: 64_000,
+            reasoning: setup.thinking != ThinkingLevel::Off,
             ..Model::default()
         };
-        let provider = wire::provider(api, HttpClient::new(HttpConfig::default())).unwrap();
+        let mut provider: Arc<dyn Provider> =
+            wire::provider(api, HttpClient::new(HttpConfig::default())).unwrap().into();
+        if let Some(secrets) = setup.secrets {
+            provider = Arc::new(Hiding::new(provider, secrets));
+        }
         let mut settings = AgentSettings::default();
         settings.retry.base_delay_ms = 1;
         change(&mut settings);
@@ -173,12 +205,12 @@ impl Stage {
         let tools: [Arc<dyn Tool>; 2] = [Arc::new(Echo), Arc::new(Waits(Arc::clone(&begun)))];
         let agent = AgentSession::new(Parts {
             session: Session::open(&path, options).unwrap().session,
-            reached: Reached { provider: provider.into(), model, auth: Auth::ApiKey(Secret::new("k")) },
+            reached: Reached { provider, model, auth: Auth::ApiKey(Secret::new("k")) },
             models: Arc::new(Nobody),
-            thinking: ThinkingLevel::Off,
+            thinking: setup.thinking,
             system: vec!["Be brief.".into()],
             tools: Toolset::new(tools).0,
-            extensions,
+            extensions: setup.extensions,
             settings,
             clock,
             cwd: folder.path().into(),

@@ -204,6 +204,11 @@ fn last_word(outcome: &Result<Stop, String>) -> (u8, Option<String>) {
     let (code, text) = match outcome {
         Ok(Stop::Done | Stop::Queued) => return (0, None),
         Ok(Stop::OutputLimit) => (0, "Warning: Output limit reached (--max-tokens allows more)".into()),
+        Ok(Stop::CallCut) => {
+            let text = "Error: Output limit reached: the call of a tool was cut off, and so were those with which the \
+                        model tried again. Ask for smaller steps, or raise --max-tokens or the model's maxTokens.";
+            (1, text.into())
+        }
         Ok(Stop::TurnLimit(turns)) => (4, format!("Error: Stopped after {turns} turns. Send \"continue\" to go on.")),
         Ok(Stop::Aborted) => (1, "Error: aborted".into()),
         Ok(Stop::Failed(error)) => {

@@ -111,6 +111,28 @@ fn the_last_line_says_how_it_ended() {
 }
 
 #[test]
+fn a_call_that_the_output_limit_cuts_is_asked_for_again_and_then_the_run_fails() {
+    let call = json!({"toolCall": {"name": "write", "rawArguments": "{\"path\":\"a\",\"content\":\"half"}});
+    let cut = json!({"type": "turn", "content": [{"text": "Now."}, call], "stop": "length"});
+    for (cuts, code, last) in [
+        (1, 0, ""),
+        (2, 0, ""),
+        (
+            3,
+            1,
+            "Error: Output limit reached: the call of a tool was cut off, and so were those with which the model tried",
+        ),
+    ] {
+        let stage = Stage::scripted(&[vec![cut.clone(); cuts], vec![text("Done.")]].concat());
+        let ran = stage.play(&["-p", "go"]);
+        assert_eq!(ran.code, Some(code), "{cuts}: {}", ran.stderr);
+        assert!(ran.stderr.lines().last().unwrap_or_default().starts_with(last), "{cuts}: {}", ran.stderr);
+        assert_eq!(ran.stdout.contains("Done."), code == 0, "{cuts}: {}", ran.stdout);
+        assert!(!stage.files().iter().any(|path| path.ends_with("a")), "a cut call never runs");
+    }
+}
+
+#[test]
 fn stdout_holds_the_answers_and_nothing_else() {
     let stage = Stage::scripted(&[call("Looking.", "ls", json!({"path": "."})), text("Done.\n")]);
     let ran = stage.play(&["-p", "look"]);
