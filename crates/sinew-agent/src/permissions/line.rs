@@ -101,6 +101,8 @@ impl Line {
         } else if substitutes(value) {
             self.unsure("it keeps a substitution in a variable");
         }
+        // What stands in the value for itself may be a part of a substitution that is put together later.
+        self.dormant |= value.contains(['$', '`']);
     }
 
     fn command(&mut self, command: &SimpleWords, depth: usize) {
@@ -219,7 +221,10 @@ impl Line {
                 }
                 Takes::Code(options) => {
                     let code = arguments.join(" ");
-                    let starts = code.contains(ANY) || STARTS.iter().any(|word| code.contains(word));
+                    // `open` of these starts a program where the name has a bar.
+                    let opens =
+                        name(words).starts_with(['p', 'r']) && !name(words).starts_with("py") && code.contains("open");
+                    let starts = opens || code.contains(ANY) || STARTS.iter().any(|word| code.contains(word));
                     if starts && !values(arguments, options).is_empty() {
                         self.unsure("code of another language may start programs");
                     }
@@ -297,6 +302,9 @@ impl Line {
 
     fn sed(&mut self, arguments: &[String]) {
         let mut scripts = values(arguments, &["-e", "--expression"]);
+        if values(arguments, &["-f", "--file"]).iter().any(|file| file.contains(ANY) || is_device(file)) {
+            self.unsure("sed reads its script");
+        }
         if scripts.is_empty() && values(arguments, &["-f", "--file"]).is_empty() {
             scripts.extend(arguments.iter().find(|word| !word.starts_with('-')).map(String::as_str));
         }

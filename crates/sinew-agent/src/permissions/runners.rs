@@ -237,6 +237,10 @@ pub(super) const STARTS: &[&str] = &[
 /// Variables whose value is a command, or a line.
 pub(super) const LINE_VARIABLES: &[&str] = &[
     "PROMPT_COMMAND",
+    "PS0",
+    "PS1",
+    "PS2",
+    "PS4",
     "EDITOR",
     "VISUAL",
     "PAGER",
@@ -312,18 +316,8 @@ update-index update-ref update-server-info upload-archive upload-pack var verify
 worktree write-tree ";
 
 /// Options of git before its command that take the next word.
-pub(super) const GIT_VALUES: &[&str] = &[
-    "-C",
-    "-c",
-    "--git-dir",
-    "--work-tree",
-    "--namespace",
-    "--super-prefix",
-    "--config-env",
-    "--exec-path",
-    "--attr-source",
-    "--list-cmds",
-];
+pub(super) const GIT_VALUES: &[&str] =
+    &["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"];
 
 /// Settings of git that run nothing, by their beginnings.
 pub(super) const GIT_SETTINGS: &[&str] = &[
