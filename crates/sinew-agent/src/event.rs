@@ -130,6 +130,15 @@ pub enum Event {
         /// `provider/id`.
         to: String,
     },
+    /// The model that the user named for this case answers for one that cannot.
+    ModelFallback {
+        /// `provider/id`.
+        from: String,
+        /// `provider/id`.
+        to: String,
+        /// Why the first one cannot.
+        reason: String,
+    },
     /// An answer broke rules; the model is told of them.
     TtsrTriggered {
         /// The names of the rules.

@@ -138,7 +138,7 @@ pub fn private_folder(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// The system's.
-pub(crate) fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+pub fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
     options.write(true).open(path)

@@ -13,6 +13,7 @@ pub mod extension;
 pub mod files;
 pub mod history;
 pub mod hooks;
+pub mod links;
 pub mod permissions;
 pub mod points;
 pub mod resource;

@@ -324,6 +324,8 @@ impl Settings {
                 .filter_map(|(level, tokens)| Some((ThinkingLevel::parse(level)?, tokens.as_u64()?)))
                 .collect(),
             max_tokens: None,
+            budget: None,
+            fallback: None,
         }
     }
 

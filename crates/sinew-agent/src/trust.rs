@@ -8,6 +8,7 @@
 //! | `.sinew/hooks.json`, `.sinew/mcp.json`, `.mcp.json`, `.sinew/secrets.json` | the whole file |
 //! | `.sinew/extensions/` | every file in it |
 //! | `.sinew/settings.json` | the keys that only a trusted project may set |
+//! | `AGENTS.md`, skills, commands, rules and their like that are links out of the project | where they lead |
 //! | `.env` | the variables that a trusted project may set; the caller says which |
 //!
 //! Scripts that a hook names are no part of the digest: who trusts a project trusts what its hooks start.
@@ -21,6 +22,7 @@ use sha2::{Digest, Sha256};
 use sinew::base::{Error, ErrorCode, Result};
 
 use crate::files::{self, open_plain, read_text};
+use crate::links;
 use crate::settings::{self, Source};
 
 /// Whole files that count.
@@ -73,6 +75,10 @@ impl Project {
             seen.text(SETTINGS, &Value::Object(layer.refused).to_string());
         }
         seen.folder(&folder, EXTENSIONS);
+        for (link, real) in links::all(&folder) {
+            let name = link.strip_prefix(&folder).unwrap_or(&link).display().to_string();
+            seen.text(&format!("{name} (a link to {})", real.display()), "");
+        }
         if !variables.is_empty() {
             seen.text(".env", &json!(variables).to_string());
         }

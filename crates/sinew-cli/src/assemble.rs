@@ -10,7 +10,7 @@ mod tests;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sinew_agent::agent::{AgentSession, Parts, Reached};
+use sinew_agent::agent::{AgentSession, Budget, Parts, Reached};
 use sinew_agent::artifacts::Artifacts;
 use sinew_agent::clock::{Clock, SystemClock};
 use sinew_agent::core::Toolset;
@@ -28,8 +28,9 @@ use crate::config::{Environment, Paths};
 use crate::failure::Failure;
 use crate::log::{Log, Timing};
 use crate::models::{self, Chooser};
-use crate::modes::{self, Look};
+use crate::modes::{self, Look, Stdout, Task, slash};
 use crate::resources::Loaded;
+use crate::schema::Schema;
 use crate::sessions::{Begun, Shelf};
 use crate::{guards, prompt, resources, secrets};
 
@@ -44,6 +45,8 @@ pub(crate) struct Start {
     pub(crate) settings: Settings,
     /// Whether files of the project that start programs are used.
     pub(crate) trusted: bool,
+    /// What the last answer must be.
+    pub(crate) schema: Option<Schema>,
 }
 
 /// Everything that sessions of one program share.
@@ -57,6 +60,8 @@ pub(crate) struct Assembly {
     ask: Option<Arc<dyn Ask>>,
     shells: Arc<Shells>,
     loaded: Mutex<Arc<Loaded>>,
+    /// `--fallback-model`.
+    fallback: Option<String>,
 }
 
 /// A session that is open, and what works on it.
@@ -77,32 +82,39 @@ pub(crate) async fn run(mut start: Start, warnings: Vec<String>, timing: &mut Ti
         return modes::rpc::run(start, warnings, timing).await;
     }
     let said = prompt::read(&start.args, &start.environment)?;
+    let command = slash::find(&said.text())?;
+    if let Some(name) = start.args.value("output-schema") {
+        start.schema = Some(Schema::load(name, &start.paths.cwd)?);
+    }
     if !start.settings.is_set(REMINDERS) {
         // Whoever is reminded of a list answers again, and a reader of stdout would have the answer twice.
         start.settings.set(REMINDERS, false.into());
     }
     let (assembly, open, mut warnings) = Assembly::begin(start, warnings, None).await?;
     let prompts = assembly.prompts(said, &open, &mut warnings)?;
-    let Start { args, environment, settings, .. } = &assembly.start;
+    let Start { args, environment, settings, schema, .. } = &assembly.start;
     let look = Look {
-        json: args.value("mode") == Some("json"),
+        output: match (args.value("mode"), args.value("output"), schema) {
+            (Some("json"), ..) => Stdout::Events,
+            (_, Some("json"), _) => Stdout::Object,
+            (_, _, Some(_)) => Stdout::Value,
+            _ => Stdout::Text,
+        },
         verbose: settings.flag("verbose"),
         whole: !environment.stdout,
         partials: environment.get("SINEW_PARTIALS") != Some("0"),
         tool_lines: environment.stdout || settings.flag("verbose"),
         colour: environment.colour(environment.stderr),
     };
+    let task = Task { prompts, command, schema: schema.clone() };
     timing.mark("ready");
-    let Open { agent, host } = open;
-    let code = modes::run(agent, &host, prompts, warnings, look).await;
-    modes::close(host, code).await;
-    Ok(code)
+    Ok(modes::run(&assembly, open, task, warnings, look).await)
 }
 
 /// Whether somebody sits at a terminal and can be asked.
 pub(crate) fn is_interactive(args: &Args, environment: &Environment) -> bool {
     let text = matches!(args.value("mode"), None | Some("text"));
-    let answers = ["print", "list-models"].into_iter().any(|flag| args.has(flag));
+    let answers = args.is_for_programs() || ["print", "list-models"].into_iter().any(|flag| args.has(flag));
     environment.stdin && environment.stdout && text && !answers
 }
 
@@ -117,7 +129,7 @@ impl Assembly {
         mut warnings: Vec<String>,
         ask: Option<Arc<dyn Ask>>,
     ) -> Result<(Assembly, Open, Vec<String>), Failure> {
-        let Start { args, environment, paths, settings, trusted } = &start;
+        let Start { args, environment, paths, settings, trusted, .. } = &start;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let secrets = secrets::find(environment, paths, settings, *trusted, &mut warnings);
         let shelf = Shelf::new(args, environment, paths, settings, &clock, secrets.mask());
@@ -134,6 +146,13 @@ impl Assembly {
             _ => Failure::failed(error.message),
         })?;
         chooser.set_fallback(&reached.model);
+        if args.has("max-cost") && !chooser.knows_price(&reached.model) {
+            return Err(Failure::config(format!(
+                "--max-cost: the price of {} is not known: set its cost in models.json, or choose another model",
+                reached.model.key()
+            )));
+        }
+        let fallback = chooser.fallback(args).await?;
         let flag = args.value("thinking").and_then(ThinkingLevel::parse);
         if let Some(level) = flag.or(chosen.level) {
             reached.model.accept_level(level).map_err(Failure::config)?;
@@ -160,11 +179,11 @@ impl Assembly {
             has_ui: ask.is_some(),
             cancel: CancellationToken::new(),
         };
-        let loaded = resources::load(args, paths, settings, &extensions, &context, &mut warnings).await?;
+        let loaded = resources::load(args, paths, settings, *trusted, &extensions, &context, &mut warnings).await?;
         let loaded = Mutex::new(Arc::new(loaded));
         warnings.extend(unknown_tools(settings, &tool_names(&extensions)));
         let (chooser, shells) = (Arc::new(chooser), Arc::default());
-        let assembly = Assembly { start, shelf, chooser, extensions, clock, ask, shells, loaded };
+        let assembly = Assembly { start, shelf, chooser, extensions, clock, ask, shells, loaded, fallback };
         let chosen = Chosen { reached, thinking };
         let open = assembly.put_together(begun.session, before, chosen, &mut warnings)?;
         Ok((assembly, open, warnings))
@@ -222,6 +241,9 @@ impl Assembly {
         let mut agent_settings = settings.agent();
         agent_settings.max_tokens = args.number("max-tokens").map_err(Failure::usage)?;
         agent_settings.http = models::http(environment, settings);
+        agent_settings.fallback = self.fallback.clone();
+        let limit = args.dollars("max-cost").map_err(Failure::usage)?;
+        agent_settings.budget = limit.zip(self.chooser.meter()).map(|(limit, meter)| Budget { limit, meter });
         // The list of the tools goes with the tool: without it nobody could tick an item off.
         let todo = toolset.all().iter().any(|tool| tool.name() == "todo").then(|| Arc::clone(&host));
         let parts = Parts {
@@ -257,9 +279,9 @@ impl Assembly {
         agent: &AgentSession,
         warnings: &mut Vec<String>,
     ) -> Result<Arc<Loaded>, Failure> {
-        let Start { args, paths, settings, .. } = &self.start;
+        let Start { args, paths, settings, trusted, .. } = &self.start;
         let context = self.context(agent);
-        let loaded = resources::load(args, paths, settings, &self.extensions, &context, warnings).await?;
+        let loaded = resources::load(args, paths, settings, *trusted, &self.extensions, &context, warnings).await?;
         let loaded = Arc::new(loaded);
         *self.loaded.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
         Ok(loaded)

@@ -49,6 +49,7 @@ pub(crate) fn help(args: &Args) -> String {
     match args.words.first().map(String::as_str) {
         Some("sessions") => SESSIONS.to_string(),
         Some("config") => crate::configure::HELP.to_string(),
+        Some("login" | "logout") => crate::login::HELP.to_string(),
         _ => crate::args::help(),
     }
 }

@@ -25,7 +25,7 @@ pub(crate) fn extensions(
     ask: Option<Arc<dyn Ask>>,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<Arc<dyn Extension>>, Failure> {
-    let Start { args, environment, paths, settings, trusted } = start;
+    let Start { args, environment, paths, settings, trusted, .. } = start;
     let pass = environment.passed(settings);
     let environment = Arc::new(Filter { pass: &pass, keys }.apply(environment.variables()));
     let mut found: Vec<Arc<dyn Extension>> = Vec::new();
@@ -46,8 +46,14 @@ pub(crate) fn extensions(
             Err(error) => warnings.push(format!("{}: {error}; none of its hooks runs", path.display())),
         }
     }
-    let (rules, told) = Rules::read(&settings.get("permissions"));
+    let (mut rules, told) = Rules::read(&settings.get("permissions"));
     warnings.extend(told);
+    for rule in args.values("deny") {
+        rules.deny(rule).map_err(|reason| Failure::usage(format!("--deny {rule}: {reason}")))?;
+    }
+    for rule in args.values("allow") {
+        rules.grant(rule).map_err(|reason| Failure::usage(format!("--allow {rule}: {reason}")))?;
+    }
     if !rules.is_empty() {
         found.push(Arc::new(Permissions::new(rules, std::env::home_dir(), ask)));
     }

@@ -7,6 +7,7 @@
 //! | `companion` | the roles in which the program starts itself to keep shells |
 //! | `commands` | `sessions list`, `sessions gc`, `--list-models` |
 //! | `configure` | `config get`, `config set`, `config path` |
+//! | `login` | `sinew login`, `sinew logout`: keys and logins in auth.json |
 //! | `models` | which model answers, with which key |
 //! | `secrets` | what is hidden from providers and session files |
 //! | `sessions` | which session goes on |
@@ -17,6 +18,7 @@
 //! | `guards` | hooks and permissions: what looks at calls before they run |
 //! | `log` | `SINEW_LOG` and `SINEW_TIMING` |
 //! | `modes` | what of its events goes where, signals, exit codes |
+//! | `schema` | what `--output-schema` asks of the last answer |
 //! | `output` | the way to stdout and stderr, which no key of a provider passes |
 //! | `failure` | why the program ends before an agent begins |
 //!
@@ -33,11 +35,13 @@ mod export;
 mod failure;
 mod guards;
 mod log;
+mod login;
 mod models;
 mod modes;
 mod output;
 mod prompt;
 mod resources;
+mod schema;
 mod secrets;
 mod sessions;
 
@@ -74,7 +78,11 @@ fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
     if args.has("help") {
         return commands::print(&commands::help(&args));
     }
-    run(&args)
+    run(&args).inspect_err(|failure| {
+        if args.value("output") == Some("json") {
+            modes::report::failed(failure);
+        }
+    })
 }
 
 fn run(args: &Args) -> Result<u8, Failure> {
@@ -94,6 +102,9 @@ fn run(args: &Args) -> Result<u8, Failure> {
     if let Some(code) = configure::run(args, &mut environment, &paths)? {
         return Ok(code);
     }
+    if let Some(code) = login::run(args, &mut environment, &paths)? {
+        return Ok(code);
+    }
     if assemble::is_interactive(args, &environment) {
         return Err(Failure::usage(
             "the interactive mode is not available yet in this version: use sinew -p \"your message\"",
@@ -109,7 +120,7 @@ fn run(args: &Args) -> Result<u8, Failure> {
         }
         let config::Config { settings, warnings, trusted } = config;
         let (args, environment, paths) = (args.clone(), environment.clone(), paths.clone());
-        let start = assemble::Start { args, environment, paths, settings, trusted };
+        let start = assemble::Start { args, environment, paths, settings, trusted, schema: None };
         assemble::run(start, warnings, &mut timing).await
     });
     // A write to a pipe that nobody reads must not keep the process.

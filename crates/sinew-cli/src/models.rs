@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use sinew::base::{Error, ErrorCode, Result};
-use sinew_agent::agent::{Models, Reached};
+use sinew_agent::agent::{Meter, Metered, Models, Reached};
 use sinew_agent::child::Filter;
 use sinew_agent::clock::{Clock, SystemClock};
 use sinew_agent::secrets::{Hiding, Secrets};
@@ -28,8 +28,8 @@ use crate::config::{Environment, Paths, is_missing};
 use crate::failure::Failure;
 use discovery::{Answers, Asked};
 
-const NO_MODEL: &str = "No model. Set one up in one of three ways: set a key such as ANTHROPIC_API_KEY, OPENAI_API_KEY \
-or GEMINI_API_KEY; describe a server in models.json; or start Ollama and choose a model with --model ollama/<name>.";
+const NO_MODEL: &str = "No model. Set one up in one of four ways: run sinew login; set a key such as ANTHROPIC_API_KEY, \
+OPENAI_API_KEY or GEMINI_API_KEY; describe a server in models.json; or start Ollama and choose a model with --model ollama/<name>.";
 
 /// All models and keys of a run.
 pub(crate) struct Chooser {
@@ -42,6 +42,8 @@ pub(crate) struct Chooser {
     offline: bool,
     secrets: Arc<Secrets>,
     key_names: Vec<String>,
+    /// Counts what requests cost, where somebody wants to know.
+    meter: Option<Arc<Meter>>,
     /// Decides between several keys of a provider.
     session: String,
     state: Mutex<State>,
@@ -102,6 +104,7 @@ impl Chooser {
         answers.merge(&mut registry);
         let mut chooser = Chooser {
             key_names: key_names(environment, &registry),
+            meter: (args.is_for_programs() || args.has("max-cost")).then(Arc::default),
             registry,
             credentials: credentials(None),
             client: client.clone(),
@@ -127,6 +130,14 @@ impl Chooser {
 
     pub(crate) fn registry(&self) -> &Registry {
         &self.registry
+    }
+
+    pub(crate) fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    pub(crate) fn client(&self) -> &HttpClient {
+        &self.client
     }
 
     /// Whether there is a key for a provider, or none is needed.
@@ -372,7 +383,39 @@ impl Chooser {
     }
 
     fn hiding(&self, provider: Arc<dyn Provider>) -> Arc<dyn Provider> {
-        Arc::new(Hiding::new(provider, Arc::clone(&self.secrets)))
+        let hiding: Arc<dyn Provider> = Arc::new(Hiding::new(provider, Arc::clone(&self.secrets)));
+        match &self.meter {
+            Some(meter) => Arc::new(Metered::new(hiding, Arc::clone(meter))),
+            None => hiding,
+        }
+    }
+
+    /// What the requests cost, where somebody wants to know.
+    pub(crate) fn meter(&self) -> Option<Arc<Meter>> {
+        self.meter.clone()
+    }
+
+    /// Checks that the model of `--fallback-model` can be reached, and gives its pattern.
+    ///
+    /// # Errors
+    /// It is not known, or has no key.
+    pub(crate) async fn fallback(&mut self, args: &Args) -> Result<Option<String>, Failure> {
+        let Some(pattern) = args.value("fallback-model") else { return Ok(None) };
+        let wrong = |reason: String| Failure::config(format!("--fallback-model {pattern}: {reason}"));
+        if self.script.is_none()
+            && let Some(found) = self.found(None, Some(pattern)).await
+        {
+            self.connect(found.map_err(wrong)?.model).await.map_err(|error| wrong(error.message))?;
+        }
+        Ok(Some(pattern.to_string()))
+    }
+
+    /// Whether the price of `model` is known, or nobody asks for money.
+    pub(crate) fn knows_price(&self, model: &Model) -> bool {
+        let cost = &model.cost;
+        let priced = [cost.input, cost.output, cost.cache_read, cost.cache_write].iter().any(|price| *price > 0.0);
+        let free = self.registry.provider(&model.provider).is_none_or(|entry| entry.keyless);
+        priced || free || self.script.is_some()
     }
 
     /// Makes a model stand for roles that are not set.

@@ -33,10 +33,7 @@ pub(crate) fn hide_all(secrets: &Arc<Secrets>) {
 fn text(text: &str) -> Cow<'_, str> {
     match &*KEYS.read().unwrap_or_else(PoisonError::into_inner) {
         Keys::All(secrets) => secrets.without_keys(text).map_or(Cow::Borrowed(text), Cow::Owned),
-        Keys::Values(values) => match values.iter().any(|value| text.contains(value)) {
-            true => Cow::Owned(values.iter().fold(text.to_string(), |text, value| text.replace(value, STAND))),
-            false => Cow::Borrowed(text),
-        },
+        Keys::Values(values) => replaced(text, values),
     }
 }
 
@@ -44,8 +41,17 @@ fn text(text: &str) -> Cow<'_, str> {
 fn json(line: Vec<u8>) -> Vec<u8> {
     match &*KEYS.read().unwrap_or_else(PoisonError::into_inner) {
         Keys::All(secrets) => secrets.line_without_keys(&line).unwrap_or(line),
-        // No line is written before all keys are known.
-        Keys::Values(_) => line,
+        Keys::Values(values) => match std::str::from_utf8(&line) {
+            Ok(text) => replaced(text, values).into_owned().into_bytes(),
+            Err(_) => line,
+        },
+    }
+}
+
+fn replaced<'a>(text: &'a str, values: &[String]) -> Cow<'a, str> {
+    match values.iter().any(|value| text.contains(value)) {
+        true => Cow::Owned(values.iter().fold(text.to_string(), |text, value| text.replace(value, STAND))),
+        false => Cow::Borrowed(text),
     }
 }
 
@@ -60,7 +66,7 @@ pub(crate) fn stdout() -> Output<io::Stdout> {
 }
 
 impl<W: Write> Output<W> {
-    #[cfg(test)]
+    /// Writes to `out`, which is no stream of the process.
     pub(crate) fn new(out: W) -> Output<W> {
         Output { out }
     }

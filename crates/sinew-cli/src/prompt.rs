@@ -31,6 +31,13 @@ pub(crate) struct Said {
     piped: String,
 }
 
+impl Said {
+    /// The words, a blank between them.
+    pub(crate) fn text(&self) -> String {
+        self.words.join(" ")
+    }
+}
+
 /// Reads standard input where it is no terminal.
 ///
 /// # Errors

@@ -41,11 +41,12 @@ pub(crate) async fn load(
     args: &Args,
     paths: &Paths,
     settings: &Settings,
+    trusted: bool,
     extensions: &[Arc<dyn Extension>],
     context: &Context,
     warnings: &mut Vec<String>,
 ) -> Result<Loaded, Failure> {
-    let mut options = options(args, paths, settings);
+    let mut options = ResourceOptions { trusted, ..options(args, paths, settings) };
     for (flag, named) in [("skill", &options.named_skills), ("prompt-template", &options.named_templates)] {
         for (given, path) in args.values(flag).zip(named) {
             std::fs::metadata(path).map_err(|error| Failure::config(format!("--{flag} {given}: {error}")))?;

@@ -1,12 +1,13 @@
 //! Which session goes on.
 
+use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew::base::{Error, ErrorCode};
 use sinew_agent::clock::Clock;
-use sinew_agent::files::private_folder;
+use sinew_agent::files::{private, private_folder};
 use sinew_agent::session::{self, Blobs, Found, Listed, Mask, Scope, Session, SessionOptions};
 use sinew_agent::settings::Settings;
 
@@ -88,7 +89,7 @@ fn note_folder(paths: &Paths, file: &Path) -> std::io::Result<()> {
         return Ok(());
     }
     private_folder(&paths.agent)?;
-    let mut file = std::fs::OpenOptions::new().append(true).create(true).open(list)?;
+    let mut file = private(OpenOptions::new().append(true).create(true), &list)?;
     file.write_all(format!("{line}\n").as_bytes())
 }
 
@@ -267,5 +268,6 @@ fn remember(crumb: &Path, cwd: &Path, file: &Path) -> std::io::Result<()> {
     if let Some(folder) = crumb.parent() {
         private_folder(folder)?;
     }
-    std::fs::write(crumb, format!("{}\n{}\n", cwd.display(), file.display()))
+    let mut out = private(OpenOptions::new().create(true).truncate(true), crumb)?;
+    out.write_all(format!("{}\n{}\n", cwd.display(), file.display()).as_bytes())
 }

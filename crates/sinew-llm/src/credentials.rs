@@ -169,10 +169,7 @@ impl Credentials {
         let variable = provider.env.iter().min_by_key(|name| name.ends_with("OAUTH_TOKEN"));
         let mut ways: Vec<String> = variable.map(|name| format!("set {name}")).into_iter().collect();
         ways.push("use --api-key".into());
-        if login::login_kind(provider).is_some() {
-            ways.push(format!("run /login {}", provider.id));
-        }
-        let ways = format!("{}, or put one into auth.json", ways.join(", "));
+        let ways = format!("{}, or run sinew login {}", ways.join(", "), provider.id);
         Err(ErrorInfo::new(ErrorKind::Config, format!("{}: no key; {ways}", provider.id)))
     }
 
@@ -244,6 +241,29 @@ impl Credentials {
         self.change(|file| file.set_login(provider, Some(login))).await.map(drop)
     }
 
+    /// Keeps a key in `auth.json`, in place of the provider's older ones.
+    ///
+    /// # Errors
+    /// As [`Credentials::store_login`].
+    pub async fn store_key(&self, provider: &str, key: &str) -> Result<(), ErrorInfo> {
+        self.change(|file| file.set_key(provider, key)).await
+    }
+
+    /// Takes the provider's keys and logins out of `auth.json`. False where there was none.
+    ///
+    /// # Errors
+    /// As [`Credentials::store_login`].
+    pub async fn forget(&self, provider: &str) -> Result<bool, ErrorInfo> {
+        self.change(|file| file.forget(provider)).await
+    }
+
+    /// The providers with an entry in `auth.json`.
+    #[must_use]
+    pub fn stored(&self) -> Vec<String> {
+        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.providers().map(str::to_string).collect()
+    }
+
     /// Takes the provider's logins out of `auth.json`; its keys stay. False where there was none.
     ///
     /// # Errors
@@ -268,7 +288,7 @@ impl Credentials {
     }
 
     async fn renew(&self, provider: &ProviderEntry, index: usize, now_ms: i64) -> Result<Secret, ErrorInfo> {
-        let again = format!("run /login {}", provider.id);
+        let again = format!("run sinew login {}", provider.id);
         let Some((client, path)) = self.logins.as_ref().filter(|_| provider.oauth.is_some()) else {
             return Err(ErrorInfo::new(ErrorKind::Auth, format!("{}: the login has run out; {again}", provider.id)));
         };

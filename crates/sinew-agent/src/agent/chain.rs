@@ -12,6 +12,7 @@ use sinew_llm::provider::Request;
 use tokio_util::sync::CancellationToken;
 
 use super::compact::{self, Reason};
+use super::meter::Budget;
 use super::retry::{Again, decide};
 use super::session::AgentSession;
 use crate::compaction::{context_tokens, tokens};
@@ -45,6 +46,13 @@ pub enum Stop {
     CallCut,
     /// It had as many turns as it may: how many.
     TurnLimit(u32),
+    /// It has cost as much as it may.
+    CostLimit {
+        /// US dollars that were spent.
+        spent: f64,
+        /// US dollars that were allowed.
+        limit: f64,
+    },
     /// Somebody ended it.
     Aborted,
     /// It failed.
@@ -155,6 +163,7 @@ impl Chain<'_> {
             provider.stream(Request { tap, ..request }, cancel)
         };
         let pause = |messages: &[AgentMessage]| self.too_large(messages, &[]);
+        let over_budget = || agent.settings().budget.as_ref().is_some_and(Budget::is_spent);
         let rules = agent.stream_rules();
         let now = || agent.clock.now();
         let watcher = rules.as_ref().map(|rules| rules.watch(&now));
@@ -170,6 +179,7 @@ impl Chain<'_> {
             context: &agent.context,
             settings: &|| agent.settings().run,
             pause: &pause,
+            over_budget: &over_budget,
             watch: watcher.as_ref().map(|watcher| watcher as &dyn Watch),
             cancel: self.cancel.child_token(),
             turns: self.turns,
@@ -205,6 +215,10 @@ impl Chain<'_> {
         if ended.cuts > CUTS {
             return Next::Stop(Stop::CallCut);
         }
+        if let Some(budget) = self.agent.settings().budget.as_ref().filter(|_| ended.over_budget) {
+            let (spent, limit) = (budget.meter.usage().cost.total, budget.limit);
+            return Next::Stop(Stop::CostLimit { spent, limit });
+        }
         let Some(answer) = &ended.answer else { return Next::Stop(Stop::Done) };
         match answer.stop_reason {
             StopReason::Aborted => Next::Stop(Stop::Aborted),
@@ -225,8 +239,8 @@ impl Chain<'_> {
         let settings = self.agent.settings().retry;
         self.attempt += 1;
         let delay_ms = match decide(&settings, &error, self.attempt - self.switched, self.agent.clock.random()) {
-            Again::No => return self.give_up(error, None).await,
-            Again::GiveUp(text) => return self.give_up(error, Some(text)).await,
+            Again::No => return self.fall_back(seen, error, None).await,
+            Again::GiveUp(text) => return self.fall_back(seen, error, Some(text)).await,
             Again::After { delay_ms } => delay_ms,
             Again::OtherCredential => {
                 let current = self.agent.model();
@@ -234,7 +248,7 @@ impl Chain<'_> {
                 let (provider, reason) = (current.model.provider.clone(), error.kind.as_str().to_string());
                 let other = self.agent.models.other_credential(&current, &error);
                 self.agent.emit(Event::CredentialDisabled { provider, reason, until }).await;
-                let Some(other) = other else { return self.give_up(error, None).await };
+                let Some(other) = other else { return self.fall_back(seen, error, None).await };
                 self.agent.state().reached = other;
                 self.switched += 1;
                 0
@@ -259,6 +273,27 @@ impl Chain<'_> {
         let (attempt, final_error) = (self.attempt, Some("Retry cancelled".to_string()));
         self.agent.emit(Event::AutoRetryEnd { success: false, attempt, final_error }).await;
         Next::Stop(Stop::Aborted)
+    }
+
+    /// Lets the model answer that the user has named for this case; without one the chain is over.
+    async fn fall_back(&mut self, seen: &mut Vec<AgentMessage>, error: ErrorInfo, text: Option<String>) -> Next {
+        let agent = self.agent;
+        let from = agent.model().model.key();
+        let pattern = agent.settings().fallback.clone().filter(|_| is_of_model(error.kind));
+        let other = pattern.and_then(|pattern| agent.models.reach(&pattern).ok());
+        let Some(other) = other.filter(|other| other.model.key() != from) else {
+            return self.give_up(error, text).await;
+        };
+        if self.attempt > 1 {
+            let (attempt, final_error) = (self.attempt - 1, Some(error.message.clone()));
+            agent.emit(Event::AutoRetryEnd { success: false, attempt, final_error }).await;
+        }
+        (self.attempt, self.switched) = (0, 0);
+        self.take_back(seen).await;
+        let to = other.model.key();
+        agent.set_model(other, Some("temporary"));
+        agent.emit(Event::ModelFallback { from, to, reason: error.message }).await;
+        Next::Run(Vec::new())
     }
 
     async fn give_up(&mut self, mut error: ErrorInfo, text: Option<String>) -> Next {
@@ -367,6 +402,17 @@ impl Chain<'_> {
         self.full = !compacted;
         compacted
     }
+}
+
+/// Whether another model may succeed where one has failed so.
+fn is_of_model(kind: ErrorKind) -> bool {
+    use ErrorKind::{
+        Auth, Malformed, Network, NotFound, Overloaded, Permission, RateLimit, Server, Timeout, UsageLimit,
+    };
+    matches!(
+        kind,
+        Auth | Malformed | Network | NotFound | Overloaded | Permission | RateLimit | Server | Timeout | UsageLimit
+    )
 }
 
 /// A message that the model reads and the user does not see.

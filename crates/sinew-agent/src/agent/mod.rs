@@ -15,6 +15,7 @@
 //! | `fanout` | events to every listener, bounded |
 //! | `keep` | messages to the session's file |
 //! | `models` | who answers |
+//! | `meter` | what requests cost, and when that is enough |
 //! | `navigate` | going elsewhere in the tree, and sessions made from this one |
 //! | `handoff` | a new session that begins with what this one leaves |
 //! | `title` | a title after the first answer |
@@ -28,6 +29,7 @@ mod facts;
 mod fanout;
 mod handoff;
 mod keep;
+mod meter;
 mod models;
 mod navigate;
 mod phases;
@@ -57,6 +59,7 @@ pub use compact::Compacted;
 pub use facts::{ContextUsage, Counts, TokenCounts};
 pub use fanout::{CAPACITY, CAPACITY_BYTES, Fanout, Listener};
 pub use handoff::HandedOff;
+pub use meter::{Budget, Meter, Metered};
 pub use models::{Models, Reached};
 pub use navigate::{BranchSummarySettings, Branched, Leave, Moved, SessionCopy};
 pub use retry::{Again, RetrySettings, decide};

@@ -16,6 +16,7 @@ use super::chain::{self, Outcome, Stop};
 use super::compact::{self, Compacted};
 use super::fanout::{Fanout, Listener};
 use super::keep::Keep;
+use super::meter::Budget;
 use super::models::{Models, Reached};
 use super::navigate::BranchSummarySettings;
 use super::phases::Phases;
@@ -86,6 +87,10 @@ pub struct AgentSettings {
     pub titles: bool,
     /// How the agent itself connects; providers have their own.
     pub http: HttpConfig,
+    /// What the requests may cost. Default none: whatever they do.
+    pub budget: Option<Budget>,
+    /// The model that answers once the session's one cannot: a pattern or a role. Default none.
+    pub fallback: Option<String>,
 }
 
 /// What to do with a prompt while a run is active.

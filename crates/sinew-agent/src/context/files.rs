@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
 use crate::files::open_plain;
+use crate::links;
 
 /// Bytes of one file at most.
 const FILE: usize = 64 * 1024;
@@ -36,18 +37,25 @@ pub struct ContextFiles {
 /// The instructions for a session in `cwd` (an absolute path): of the user (the first of the folders `user` that has a
 /// file of a name), then of each folder from the root down to `cwd`, at most 20. A folder below a hidden one does not count, but `cwd` itself does. A file
 /// counts once however many names it has; of `AGENTS.md` and `CLAUDE.md` with the same text the first one counts.
-/// 64 KB of each file and 256 KB of all are taken; what is not UTF-8 becomes U+FFFD.
+/// 64 KB of each file and 256 KB of all are taken; what is not UTF-8 becomes U+FFFD. Links out of the project count only
+/// where it is `trusted`.
 #[must_use]
-pub fn context_files(user: &[&Path], cwd: &Path) -> ContextFiles {
+pub fn context_files(user: &[&Path], cwd: &Path, trusted: bool) -> ContextFiles {
     let mut found = ContextFiles::default();
     let mut known = HashSet::new();
     let mut left = ALL;
-    let own = user.to_vec();
-    for folders in std::iter::once(own).chain(folders(cwd).into_iter().map(|folder| vec![folder])) {
+    let root = links::project_of(cwd);
+    let own = (user.to_vec(), None);
+    let of_project = |folder: &Path| if folder.starts_with(root) { root.to_path_buf() } else { folder.to_path_buf() };
+    let of_folders = folders(cwd).into_iter().map(|folder| (vec![folder], Some(of_project(folder))));
+    for (folders, project) in std::iter::once(own).chain(of_folders) {
         let mut texts: Vec<String> = Vec::new();
         for name in NAMES {
             let mut paths = folders.iter().map(|folder| folder.join(name));
             let Some(path) = paths.find(|path| path.is_file()) else { continue };
+            if !trusted && project.as_ref().is_some_and(|project| links::out_of(project, &path).is_some()) {
+                continue;
+            }
             let Ok(real) = fs::canonicalize(&path) else { continue };
             if !known.insert(real) {
                 continue;

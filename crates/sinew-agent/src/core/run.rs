@@ -176,6 +176,8 @@ pub struct Run<'a> {
     pub settings: &'a (dyn Fn() -> RunSettings + Send + Sync),
     /// Asked after each turn that has tool results: true ends the run there, to be taken up by another.
     pub pause: &'a (dyn Fn(&[AgentMessage]) -> bool + Send + Sync),
+    /// Asked before each request: true ends the run there, since it has cost as much as it may.
+    pub over_budget: &'a (dyn Fn() -> bool + Send + Sync),
     /// Reads the answers while they come.
     pub watch: Option<&'a dyn Watch>,
     /// Ends the run.
@@ -195,6 +197,8 @@ pub struct Ended {
     pub answer: Option<AssistantMessage>,
     /// It had as many turns as it may.
     pub limited: bool,
+    /// It had cost as much as it may.
+    pub over_budget: bool,
     /// It stopped between turns, because it was asked to.
     pub paused: bool,
     /// Turns of the chain, this run's included.
@@ -233,7 +237,15 @@ impl Run<'_> {
         let first = messages.len();
         let mut known = Known { repaired: Repaired::default(), ids: ids(messages) };
         let (turns, cuts) = (self.turns, self.cuts);
-        let mut ended = Ended { messages: Vec::new(), answer: None, limited: false, paused: false, turns, cuts };
+        let mut ended = Ended {
+            messages: Vec::new(),
+            answer: None,
+            limited: false,
+            over_budget: false,
+            paused: false,
+            turns,
+            cuts,
+        };
         self.emit(Event::AgentStart).await;
         self.add(messages, prompts).await;
         loop {
@@ -241,6 +253,10 @@ impl Run<'_> {
             if max_turns > 0 && self.turns >= max_turns {
                 self.emit(Event::LimitReached { max_turns }).await;
                 ended.limited = true;
+                break;
+            }
+            if (self.over_budget)() {
+                ended.over_budget = true;
                 break;
             }
             self.turns += 1;

@@ -124,6 +124,7 @@ impl Stage {
             context: &self.context,
             settings: &|| self.settings,
             pause: &|_| false,
+            over_budget: &|| false,
             watch: self.watch.as_deref(),
             cancel: self.cancel.clone(),
             turns: 0,

@@ -51,6 +51,8 @@ pub struct Rules {
     deny: Vec<Rule>,
     ask: Vec<Rule>,
     allow: Vec<Rule>,
+    /// Outdo every rule of `ask`.
+    granted: Vec<Rule>,
 }
 
 /// One rule.
@@ -114,6 +116,25 @@ impl Rules {
         (rules, warnings)
     }
 
+    /// Adds a rule of the command line that denies.
+    ///
+    /// # Errors
+    /// `rule` is none.
+    pub fn deny(&mut self, rule: &str) -> Result<(), String> {
+        self.deny.push(Rule::given(rule)?);
+        Ok(())
+    }
+
+    /// Adds a rule of the command line that allows: calls that fit it are asked of nobody. What a rule denies stays
+    /// denied.
+    ///
+    /// # Errors
+    /// `rule` is none.
+    pub fn grant(&mut self, rule: &str) -> Result<(), String> {
+        self.granted.push(Rule::given(rule)?);
+        Ok(())
+    }
+
     /// Whether there is no rule that could stop a call.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -141,6 +162,9 @@ impl Rules {
                 }
                 Subject::Paths { .. } | Subject::Text(_) => Answer::Asks(rule.text.clone()),
             };
+        }
+        if self.granted.iter().any(|rule| rule.covers(call, &subject)) {
+            return Answer::Runs;
         }
         let Some(rule) = self.ask.iter().find(|rule| rule.fit(call, &subject) != Fit::No) else { return Answer::Runs };
         // Every rule that asks must be outdone.
@@ -195,6 +219,10 @@ impl Rule {
         }
         let inner = inner.filter(|inner| inner != "*" && inner != "**");
         Some(Rule { text: text.to_string(), tool: Pattern::text(tool), inner })
+    }
+
+    fn given(text: &str) -> Result<Rule, String> {
+        Rule::read(text).ok_or_else(|| "no rule; write a tool, or a tool and a pattern: write(/etc/**)".to_string())
     }
 
     /// How much the rule says.

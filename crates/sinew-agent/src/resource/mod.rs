@@ -70,6 +70,8 @@ pub struct ResourceOptions {
     pub foreign_rules: bool,
     /// Rules that were named one by one, by extensions; they count whatever the rest says.
     pub named_rules: Vec<PathBuf>,
+    /// Texts of the project count where they are links out of it. Default true: who names no project trusts it.
+    pub trusted: bool,
 }
 
 impl ResourceOptions {
@@ -90,6 +92,7 @@ impl ResourceOptions {
             rules: true,
             foreign_rules: settings.flag("rules.enableForeign"),
             named_rules: Vec::new(),
+            trusted: true,
             places,
         }
     }
@@ -155,7 +158,7 @@ impl Resources {
     /// Reads everything anew. Linear in what the folders hold, within limits for files, names and bytes.
     #[must_use]
     pub fn load(options: &ResourceOptions) -> Resources {
-        let mut reader = source::Reader::default();
+        let mut reader = source::Reader::new(options);
         let skills = skill::load(options, &mut reader);
         let templates = template::load(options, &mut reader);
         let rules = rule::load(options, &mut reader);

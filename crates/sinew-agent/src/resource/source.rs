@@ -5,8 +5,10 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use super::ResourceOptions;
 use super::frontmatter::{self, Front};
 use crate::files::open_plain;
+use crate::links;
 
 /// A larger file is no skill, template or rule.
 const FILE: u64 = 256 * 1024;
@@ -84,6 +86,10 @@ pub(super) struct Reader {
     read: usize,
     known: HashSet<PathBuf>,
     dropped: usize,
+    /// The project that is not trusted; none: all counts.
+    fenced: Option<PathBuf>,
+    /// What the user has named, or owns: it counts wherever it leads.
+    free: Vec<PathBuf>,
 }
 
 /// How strictly the frontmatter of a file is read.
@@ -96,6 +102,19 @@ pub(super) enum Yaml {
 }
 
 impl Reader {
+    pub(super) fn new(options: &ResourceOptions) -> Reader {
+        let root = links::project_of(&options.places.cwd).to_path_buf();
+        let named = [&options.named_skills, &options.named_templates, &options.named_rules, &options.skill_directories];
+        let free = named.into_iter().flatten().chain([&options.places.agent]).cloned().collect();
+        Reader { fenced: (!options.trusted).then_some(root), free, ..Reader::default() }
+    }
+
+    /// Whether a text of the project is a link out of it that does not count.
+    fn is_out(&self, path: &Path) -> bool {
+        let Some(project) = self.fenced.as_ref().filter(|project| path.starts_with(project)) else { return false };
+        !self.free.iter().any(|free| path.starts_with(free)) && links::out_of(project, path).is_some()
+    }
+
     pub(super) fn warn(&mut self, path: &Path, what: &str) {
         if self.warnings.len() < WARNINGS {
             self.warnings.push(format!("{}: {what}", path.display()));
@@ -109,6 +128,10 @@ impl Reader {
     /// Reads a file and its frontmatter. None: it cannot be used and that is named, or another name of it was read
     /// before.
     pub(super) fn front(&mut self, path: &Path, yaml: Yaml) -> Option<Front> {
+        // Whether to trust the project is asked, or told, by who starts the session.
+        if self.is_out(path) {
+            return None;
+        }
         // One file counts once, whatever links lead to it.
         if let Ok(real) = fs::canonicalize(path)
             && !self.known.insert(real)

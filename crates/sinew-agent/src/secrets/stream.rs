@@ -132,3 +132,64 @@ fn in_quotes(secrets: &Secrets, text: &str) -> String {
     }
     out + rest
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "sk-\"own\\-0123456789";
+
+    /// What stands for `text` in pieces of `size` characters, as deltas of this kind.
+    fn passed(secrets: &Secrets, text: &str, size: usize, delta: impl Fn(String) -> StreamEvent) -> Vec<String> {
+        let letters: Vec<char> = text.chars().collect();
+        let mut waiting = Waiting::default();
+        let pieces = letters.chunks(size).map(|piece| delta(piece.iter().collect()));
+        let end = StreamEvent::TextEnd { content_index: 0, signature: None };
+        let events = pieces.chain([end]).flat_map(|event| waiting.pass(secrets, event));
+        events.filter_map(|event| event.delta().map(str::to_string)).collect()
+    }
+
+    #[test]
+    fn a_key_passes_in_no_pieces() {
+        let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
+        secrets.add_key(KEY);
+        secrets.add("shown-to-people");
+        let mark = secrets.hidden(KEY).unwrap();
+        let other = secrets.hidden("shown-to-people").unwrap();
+        let escaped = serde_json::to_string(KEY).unwrap();
+        let escaped = &escaped[1..escaped.len() - 1];
+        for size in 1..40 {
+            for (key, text) in [(KEY, true), (escaped, false)] {
+                let given = format!("a {key}{key} é {} {mark} {other} {}", &key[..6], &key[..4]);
+                let expect = format!("a {mark}{mark} é {} {mark} shown-to-people {}", &key[..6], &key[..4]);
+                let delta = |delta| match text {
+                    true => StreamEvent::TextDelta { content_index: 0, delta },
+                    false => StreamEvent::ToolCallDelta { content_index: 0, delta },
+                };
+                let pieces = passed(&secrets, &given, size, delta);
+                assert_eq!(pieces.concat(), expect, "{size}");
+                // Nothing of a key has gone out before it was known to be one.
+                let mut out = String::new();
+                for piece in pieces {
+                    out.push_str(&piece);
+                    assert!(!out.contains(&key[..7]), "{size}: {out}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_thought_with_a_key_is_not_signed_any_more() {
+        let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
+        secrets.add_key(KEY);
+        for (text, signed) in [(KEY, false), ("a thought", true)] {
+            let mut waiting = Waiting::default();
+            let delta = StreamEvent::ThinkingDelta { content_index: 0, delta: format!("hm {text}") };
+            waiting.pass(&secrets, delta);
+            let end = StreamEvent::ThinkingEnd { content_index: 0, signature: Some("s".into()), redacted: false };
+            let passed = waiting.pass(&secrets, end);
+            let Some(StreamEvent::ThinkingEnd { signature, .. }) = passed.last() else { panic!("{passed:?}") };
+            assert_eq!(signature.is_some(), signed, "{text}");
+        }
+    }
+}

@@ -13,26 +13,30 @@ Usage:
   sinew sessions gc [--dry-run]              remove pictures that no session names
   sinew config get [KEY] | set KEY VALUE     what holds; change your settings
   sinew config path                          where your settings stand
+  sinew login [PROVIDER]                     keep a key or a login, so that no variable is needed
+  sinew logout [PROVIDER]                    forget it
 
 Examples:
   sinew -p \"Why does the build fail?\"
   git diff | sinew -p \"Review this change\"
   sinew -p --continue \"And now fix it\"
   sinew -p --mode json \"List the TODOs\"
+  sinew --output json --max-cost 0.50 fix the failing test
 ";
 
 const TAIL: &str = "
-A key comes from --api-key, auth.json, the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …) or
+A key comes from --api-key, sinew login, the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …) or
 models.json. ANTHROPIC_BASE_URL, OPENAI_BASE_URL, OPENROUTER_BASE_URL, GOOGLE_GEMINI_BASE_URL and OLLAMA_HOST name
-other addresses of these servers; a baseUrl in models.json beats them. Settings stand in ~/.sinew/agent/settings.json and .sinew/settings.json; SINEW_HOME moves the first.
+other addresses of these servers; a baseUrl in models.json beats them. Settings stand in ~/.sinew/agent/settings.json
+and .sinew/settings.json; SINEW_HOME moves the first.
 
 SINEW_LOG=debug writes what happens to sinew.log beside the settings; SINEW_TIMING=1 says how long it took. NO_COLOR and
 FORCE_COLOR decide about colours.
 
 Tools run with your rights; there is no sandbox. Use a container where that matters.
 
-Exit codes: 0 done, 1 the run ended with an error, 2 usage, 3 configuration, 4 --max-turns reached, 130 and 143 ended
-by a signal.
+Exit codes: 0 done, 1 the run ended with an error, 2 usage, 3 configuration, 4 --max-turns or --max-cost reached,
+130 and 143 ended by a signal.
 ";
 
 /// The whole text.

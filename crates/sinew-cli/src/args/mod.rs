@@ -44,6 +44,24 @@ impl Args {
         self.value(long).map(|text| text.parse().map_err(|_| wrong(text))).transpose()
     }
 
+    /// The amount of money that stands behind a flag.
+    ///
+    /// # Errors
+    /// It is none, or nothing could be bought for it.
+    pub(crate) fn dollars(&self, long: &str) -> Result<Option<f64>, String> {
+        let wrong = |text: &str| format!("--{long} needs an amount of US dollars such as 0.50, not \"{text}\"");
+        let amount = |text: &str| {
+            let amount = text.strip_prefix('$').unwrap_or(text).parse::<f64>().ok();
+            amount.filter(|amount| amount.is_finite() && *amount > 0.0).ok_or_else(|| wrong(text))
+        };
+        self.value(long).map(amount).transpose()
+    }
+
+    /// Whether a program reads the answer, so that nobody is asked and it ends with it.
+    pub(crate) fn is_for_programs(&self) -> bool {
+        self.value("output") == Some("json") || self.has("output-schema")
+    }
+
     /// The words behind a flag, divided by commas.
     pub(crate) fn list(&self, long: &str) -> Option<Vec<String>> {
         let text = self.value(long)?;
@@ -127,6 +145,15 @@ fn check(args: &Args) -> Result<(), String> {
         }
         Some(other) => return Err(format!("--mode {other}: unknown mode; use text, json or rpc")),
     }
+    match (args.value("output"), args.value("mode")) {
+        (None | Some("text"), _) | (Some("json"), None | Some("text")) => {}
+        (Some("json"), Some(mode)) => return Err(format!("--output json and --mode {mode} exclude each other")),
+        (Some(other), _) => return Err(format!("--output {other}: unknown output; use text or json")),
+    }
+    if args.has("output-schema") && args.value("mode") == Some("rpc") {
+        return Err("--output-schema and --mode rpc exclude each other".into());
+    }
+    args.dollars("max-cost")?;
     if let Some(level) = args.value("thinking")
         && sinew_llm::ThinkingLevel::parse(level).is_none()
     {

@@ -28,6 +28,12 @@ fn wrong_lines_say_what_is_wrong() {
     refused("--thinking loud", "unknown level");
     refused("-c --no-session", "exclude each other");
     refused("--fork a --session b", "exclude each other");
+    refused("--output xml", "--output xml: unknown output; use text or json");
+    refused("--output json --mode rpc", "--output json and --mode rpc exclude each other");
+    refused("--output-schema s.json --mode rpc", "exclude each other");
+    for amount in ["0", "-1", "nan", "inf", "a", "1,5", "1e400"] {
+        refused(&format!("--max-cost={amount}"), "--max-cost needs an amount of US dollars");
+    }
 }
 
 #[test]
@@ -36,6 +42,7 @@ fn values_stand_behind_a_blank_or_an_equals_sign() {
     assert_eq!(read("--model=--print").value("model"), Some("--print"));
     assert_eq!(read("--system-prompt=a=b").value("system-prompt"), Some("a=b"));
     assert_eq!(read("--max-turns 7").number("max-turns"), Ok(Some(7)));
+    assert_eq!(read("--max-cost $0.5").dollars("max-cost"), Ok(Some(0.5)));
     assert_eq!(read("--tools a,,b").list("tools"), Some(vec!["a".to_string(), "b".to_string()]));
     let args = read("--resume -p");
     assert!(args.has("resume") && args.has("print") && args.value("resume").is_none());

@@ -6,11 +6,13 @@ use sinew_agent::clock::{Clock, iso};
 use sinew_agent::context::{PromptFacts, PromptTool, context_files, system_prompt};
 use sinew_agent::core::Toolset;
 use sinew_agent::files::read_text;
+use sinew_agent::links;
 use sinew_agent::resource::Resources;
 
 use super::Start;
 use crate::failure::Failure;
 use crate::resources;
+use crate::schema::Schema;
 
 /// The system prompt that speaks of `tools` and `resources`; files are read anew.
 pub(super) fn system(
@@ -20,11 +22,21 @@ pub(super) fn system(
     clock: &dyn Clock,
     warnings: &mut Vec<String>,
 ) -> Result<Vec<String>, Failure> {
-    let Start { args, environment, paths, .. } = start;
+    let Start { args, environment, paths, trusted, .. } = start;
     if environment.is_on("SINEW_NULL_PROMPT") {
         return Ok(Vec::new());
     }
+    let root = links::project_of(&paths.cwd);
+    let is_out = |path: &Path| {
+        let own = path.starts_with(&paths.agent) || path.starts_with(&paths.home);
+        // A file of `.sinew` belongs to the folder around it.
+        let folder = path.parent().and_then(Path::parent).unwrap_or(path);
+        let project = if folder.starts_with(root) { root } else { folder };
+        !*trusted && !own && links::out_of(project, path).is_some()
+    };
     let mut read = |path: &Path| match read_text(path) {
+        // That the project is not trusted was told.
+        _ if is_out(path) => None,
         Ok(text) => Some(text),
         Err(error) => {
             warnings.push(format!("{}: {error}", path.display()));
@@ -43,10 +55,11 @@ pub(super) fn system(
     for text in args.values("append-system-prompt") {
         appended.push(text_or_file("append-system-prompt", text, &paths.cwd)?);
     }
+    appended.extend(start.schema.iter().map(Schema::instructions));
     let files = match args.has("no-context-files") {
         true => Vec::new(),
         false => {
-            let found = context_files(&[&paths.agent, &paths.home], &paths.cwd);
+            let found = context_files(&[&paths.agent, &paths.home], &paths.cwd, *trusted);
             warnings.extend(found.warnings);
             found.files
         }

@@ -54,6 +54,7 @@ async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
         paths: Paths { home: cwd.join("home"), agent: cwd.join("home/agent"), project: cwd.join(".sinew"), cwd },
         settings,
         trusted: true,
+        schema: None,
     };
     let begun = Assembly::begin(start, Vec::new(), None).await;
     let (mut assembly, open, _) = begun.unwrap_or_else(|failure| panic!("{}", failure.message));

@@ -1,9 +1,11 @@
 //! Asks servers for their models, and keeps what they said for a day.
 
+use std::fs::OpenOptions;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use sinew_agent::clock::{Clock, SystemClock};
-use sinew_agent::files::private_folder;
+use sinew_agent::files::{private, private_folder};
 use sinew_llm::credentials::Credentials;
 use sinew_llm::http::HttpClient;
 use sinew_llm::models::{Discovery, DiscoveryCache, DiscoveryState, ProviderEntry, Registry, discover};
@@ -101,7 +103,8 @@ impl Answers {
     fn keep(&self) {
         let beside = self.file.with_extension(format!("json.{}.tmp", std::process::id()));
         let folder = self.file.parent().map_or(Ok(()), private_folder);
-        let written = folder.and_then(|()| std::fs::write(&beside, self.cache.to_text()));
+        let file = folder.and_then(|()| private(OpenOptions::new().create(true).truncate(true), &beside));
+        let written = file.and_then(|mut file| file.write_all(self.cache.to_text().as_bytes()));
         if written.and_then(|()| std::fs::rename(&beside, &self.file)).is_err() {
             let _ = std::fs::remove_file(&beside);
         }

@@ -5,8 +5,8 @@ use std::io::{self, Stdout};
 use serde_json::Value;
 use sinew_agent::event::Event;
 
-use super::Show;
-use crate::output::{self, Output};
+use super::{Ending, Show};
+use crate::output::{self, Output, tell};
 
 /// The header of the session, then one event per line.
 pub(super) struct Lines {
@@ -80,5 +80,11 @@ impl Show for Lines {
 
     fn end(&mut self) -> io::Result<()> {
         self.release()
+    }
+
+    fn finish(&mut self, ending: &Ending) -> io::Result<()> {
+        // What a command says is no event.
+        ending.text.iter().filter(|text| !text.is_empty()).for_each(|text| tell(text));
+        Ok(())
     }
 }

@@ -10,7 +10,7 @@ use serde_json::Value;
 use sinew_agent::event::Event;
 use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason, text_of};
 
-use super::{Look, Show};
+use super::{Ending, Look, Show};
 use crate::output::{Output, plain, stderr, tell};
 
 /// Characters of an error that are shown.
@@ -150,6 +150,10 @@ impl<W: Write + Send> Show for Text<W> {
                 self.again();
                 tell(&format!("Warning: {to} goes on for {from}: a larger window"));
             }
+            Event::ModelFallback { from, to, reason } => {
+                self.again();
+                tell(&format!("Warning: {to} answers for {from}: {reason}"));
+            }
             Event::AutoCompactionEnd { will_retry: true, .. } => self.again(),
             Event::CredentialDisabled { provider, reason, .. } => {
                 tell(&format!("Warning: {provider}: a key is not used for now ({reason})"));
@@ -173,6 +177,13 @@ impl<W: Write + Send> Show for Text<W> {
         }
         self.out.text("\n")
     }
+
+    fn finish(&mut self, ending: &Ending) -> io::Result<()> {
+        match ending.text.as_deref().filter(|text| !text.is_empty()) {
+            Some(text) => self.out.text(&format!("{}\n", plain(text))),
+            None => Ok(()),
+        }
+    }
 }
 
 fn first(text: &str, count: usize) -> String {
@@ -194,6 +205,7 @@ mod tests {
     use sinew_llm::error::{ErrorInfo, ErrorKind};
     use sinew_llm::message::AssistantMessage;
 
+    use super::super::Stdout;
     use super::*;
 
     #[derive(Clone, Default)]
@@ -227,7 +239,8 @@ mod tests {
 
     /// What stands on stdout after each event, and at the end.
     fn shown(whole: bool, events: &[Event]) -> (Vec<String>, String) {
-        let look = Look { json: false, verbose: false, whole, partials: true, tool_lines: false, colour: false };
+        let look =
+            Look { output: Stdout::Text, verbose: false, whole, partials: true, tool_lines: false, colour: false };
         let written = Written::default();
         let mut text = Text::new(look, Output::new(written.clone()));
         let now = || String::from_utf8(written.0.lock().unwrap().clone()).unwrap();

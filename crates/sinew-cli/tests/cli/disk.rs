@@ -1,8 +1,10 @@
-//! A disk that is full.
+//! A disk that is full, and who may read what is on it.
 
 use std::process::{Command, Stdio};
 
-use crate::stage::{Stage, finish, text};
+use serde_json::json;
+
+use crate::stage::{Stage, call, finish, text};
 
 /// The same command with files of at most 4 KiB: what lies beyond fails as on a full disk.
 fn on_a_full_disk(stage: &Stage, args: &[&str]) -> Command {
@@ -29,4 +31,62 @@ fn the_run_goes_on_the_user_is_told_and_the_file_loads() {
     assert_eq!(ran.code, Some(0), "{}", ran.stderr);
     let roles: Vec<String> = stage.said().into_iter().map(|(role, _)| role).collect();
     assert_eq!(roles, ["user", "user", "assistant"]);
+}
+
+/// Everything below `folder` that others than its owner may look at.
+fn open_to_others(folder: &std::path::Path) -> Vec<String> {
+    use std::os::unix::fs::PermissionsExt;
+    let facts = std::fs::symlink_metadata(folder).unwrap();
+    let mut found = Vec::new();
+    if facts.permissions().mode() & 0o077 != 0 {
+        found.push(format!("{} {:o}", folder.display(), facts.permissions().mode() & 0o777));
+    }
+    if facts.is_dir() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            found.extend(open_to_others(&entry.unwrap().path()));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_fresh_home_and_what_is_exported_are_the_owners_alone() {
+    let lines = || [call("A", "bash", json!({"command": "seq 20000; echo x > \"$ARTIFACTS/x\""})), text("B")];
+    let uses: [&[&str]; 6] = [
+        &["-p", "go"],
+        &["--mode", "json", "go"],
+        &["config", "set", "maxTurns", "3"],
+        &["login", "openai"],
+        &["--list-models", "ollama"],
+        &["logout"],
+    ];
+    for args in uses {
+        for log in [false, true] {
+            let stage = Stage::scripted(&lines());
+            std::fs::remove_dir_all(stage.path("home")).unwrap();
+            let mut command = stage.command(&[&["--script", "script.jsonl"], args].concat());
+            if log {
+                command.env("SINEW_LOG", "debug");
+            }
+            command.env("TMUX_PANE", "%1").stdin(std::process::Stdio::piped());
+            let mut child = command.spawn().unwrap();
+            std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"sk-piped-0123456789").unwrap();
+            let output = child.wait_with_output().unwrap();
+            assert!(output.status.success() || args == ["logout"], "{args:?}: {output:?}");
+            if stage.path("home").exists() {
+                let mut found = open_to_others(&stage.path("home"));
+                // A command of the user makes its files as it likes.
+                found.retain(|name| !name.contains("/x "));
+                assert_eq!(found, Vec::<String>::new(), "{args:?}");
+            }
+        }
+    }
+    let stage = Stage::scripted(&lines());
+    assert_eq!(stage.play(&["-p", "go"]).code, Some(0));
+    let file = stage.files()[0].display().to_string();
+    stage.write("project/page.html", "an older page");
+    for to in ["page.html", "new.html"] {
+        assert_eq!(stage.run(&["--export", &file, to]).code, Some(0));
+        assert_eq!(open_to_others(&stage.path("project").join(to)), Vec::<String>::new());
+    }
 }

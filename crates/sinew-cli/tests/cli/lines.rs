@@ -163,6 +163,45 @@ fn the_words_of_a_line_are_one_prompt() {
 }
 
 #[test]
+fn built_in_commands_run_or_are_refused_and_never_reach_a_model() {
+    let stage = Stage::scripted(&[text("first")]);
+    assert_eq!(stage.play(&["-p", "start"]).code, Some(0));
+    for (prompt, code, stdout, stderr) in [
+        ("/help", 0, "/compact", ""),
+        ("/session", 0, "scripted/script", ""),
+        ("/usage", 0, "tokens", ""),
+        ("/name My session", 0, "", ""),
+        ("/session", 0, "My session", ""),
+        ("/skills", 0, "No skills.", ""),
+        ("/export page.html", 0, "Exported to: ", ""),
+        ("/export", 0, "Exported to: ", ""),
+        ("/quit", 0, "", ""),
+        ("/compact", 1, "", "Nothing to compact"),
+        ("/name", 1, "", "/name TITLE"),
+        ("/model gpt", 2, "", "/model does not run here: use --model PATTERN"),
+        ("/login", 2, "", "/login does not run here: use sinew login"),
+        ("/tree", 2, "", "/tree does not run here: it needs the interactive mode"),
+        ("/new", 2, "", "/new does not run here"),
+    ] {
+        for mode in [&["-p"][..], &["--mode", "json"]] {
+            let ran = stage.play(&[mode, &["-c", prompt]].concat());
+            assert_eq!(ran.code, Some(code), "{prompt}: {ran:?}");
+            let (said, told) = if mode.len() == 1 { (&ran.stdout, &ran.stderr) } else { (&ran.stderr, &ran.stderr) };
+            assert!(said.contains(stdout) && told.contains(stderr), "{mode:?} {prompt}: {ran:?}");
+            assert!(mode.len() == 1 || ran.stdout.lines().all(|line| line.starts_with('{')), "{prompt}: {ran:?}");
+        }
+        let roles: Vec<String> = stage.said().into_iter().map(|(role, _)| role).collect();
+        assert_eq!(roles, ["user", "assistant"], "{prompt}");
+    }
+    assert!(stage.path("project/page.html").is_file());
+    let ran = stage.play(&["--output", "json", "-c", "/session"]);
+    assert!(ran.stdout.contains("My session") && ran.stdout.contains("\"exitReason\":\"done\""), "{ran:?}");
+    // What only looks like one is a text.
+    assert_eq!(stage.play(&["-p", "-c", "/etc/hosts", "is", "broken"]).code, Some(0));
+    assert_eq!(stage.said()[2].1, "/etc/hosts is broken");
+}
+
+#[test]
 fn a_silent_standard_input_is_named_and_read_all_the_same() {
     use std::io::{BufRead, BufReader, Read, Write};
     let stage = Stage::scripted(&[text("ok")]);

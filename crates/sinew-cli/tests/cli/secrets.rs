@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt;
 use serde_json::{Value, json};
 use sinew_testkit::provider::{Recorded, Server};
 
+use crate::client::Client;
 use crate::stage::{Ran, Stage, chat, finish};
 
 const KEY: &str = "sk-own-0123456789abcdef";
@@ -282,5 +283,31 @@ fn no_key_of_a_provider_is_in_the_memory_that_the_system_shows() {
         assert!(!seen.contains("another-secret-value"), "{}: {seen}", source.name);
         // The command, its shell, the supervisor and the program itself.
         assert!(seen.matches("PLAIN=is-seen").count() >= 3 && seen.contains("--max-turns"), "{}: {seen}", source.name);
+    }
+}
+
+#[test]
+fn no_key_of_a_provider_reaches_a_client() {
+    for source in SOURCES {
+        let stage = source.stage();
+        let mut client = Client::of(source.command(&stage, &["--mode", "rpc"]));
+        client.prompt(&format!("I have {KEY}"));
+        let run = client.data("bash", json!({"command": "cat key.txt; echo; env | grep -c sk-own; true"}));
+        assert!(run["output"].as_str().unwrap().starts_with("<<$env:S"), "{}: {run}", source.name);
+        for command in
+            ["get_state", "get_messages", "get_last_assistant_text", "get_session_stats", "get_available_models"]
+        {
+            client.data(command, json!({}));
+        }
+        client.data("set_session_name", json!({"name": format!("about {KEY}")}));
+        client.fails("set_model", json!({"provider": KEY, "modelId": KEY}));
+        client.data("export_html", json!({"outputPath": "page.html"}));
+        hidden(&std::fs::read_to_string(stage.path("project/page.html")).unwrap(), source.name);
+        let ended = client.end();
+        assert_eq!(ended.code, Some(0), "{}: {}", source.name, ended.stderr);
+        hidden(&ended.stderr, source.name);
+        for frame in &ended.seen {
+            hidden(&frame.to_string(), source.name);
+        }
     }
 }

@@ -154,3 +154,57 @@ fn files_without_an_end_or_a_line_do_not_hold_the_start() {
         ended_well(&stage.play(&["-p", "--trust", "go"]));
     }
 }
+
+#[test]
+fn links_out_of_a_project_are_read_only_where_it_is_trusted() {
+    let names = [
+        "AGENTS.md",
+        "CLAUDE.md",
+        ".sinew/SYSTEM.md",
+        ".sinew/APPEND_SYSTEM.md",
+        ".sinew/rules/r.md",
+        ".sinew/skills/s/SKILL.md",
+        ".agents/skills/s/SKILL.md",
+        ".claude/skills/s/SKILL.md",
+    ];
+    let secret = "---\ndescription: the-text-of-the-user\nalwaysApply: true\n---\nthe-text-of-the-user\n";
+    for name in names {
+        // The file itself, and the folder around it.
+        for folder in [false, true] {
+            if folder && !name.contains('/') {
+                continue;
+            }
+            let server =
+                sinew_testkit::provider::Server::start(|_| crate::stage::chat(&json!({"content": "ok"}), "stop"));
+            let stage = Stage::served(&server);
+            stage.write("project/.git/HEAD", "ref: refs/heads/m\n");
+            let base = name.rsplit('/').next().unwrap();
+            stage.write(&format!("private/{base}"), secret);
+            let (link, target) = match folder {
+                false => (stage.project().join(name), stage.path("private").join(base)),
+                true => (stage.project().join(name).parent().unwrap().to_path_buf(), stage.path("private")),
+            };
+            std::fs::create_dir_all(link.parent().unwrap()).unwrap();
+            std::os::unix::fs::symlink(&target, &link).unwrap();
+            let asked = |args: &[&str]| {
+                let ran = stage.run(&[args, &["-p", "go"]].concat());
+                ended_well(&ran);
+                let request = server.requests().last().unwrap().json();
+                (ran.stderr, request.to_string().contains("the-text-of-the-user"))
+            };
+            let (warned, sent) = asked(&[]);
+            assert!(!sent && warned.contains("(a link to ") && warned.contains("--trust"), "{name} {folder}: {warned}");
+            assert_eq!(asked(&["--no-trust"]), (String::new(), false), "{name} {folder}");
+            assert_eq!(asked(&["--trust"]), (String::new(), true), "{name} {folder}");
+            Project::look(&stage.project(), &[]).remember(&stage.agent().join("trust.json"), true).unwrap();
+            assert_eq!(asked(&[]), (String::new(), true), "{name} {folder}");
+            // It leads elsewhere now: nobody was asked about that.
+            std::fs::remove_file(&link).unwrap();
+            let other = stage.path("other");
+            std::fs::rename(stage.path("private"), &other).unwrap();
+            std::os::unix::fs::symlink(if folder { other } else { other.join(base) }, &link).unwrap();
+            let (warned, sent) = asked(&[]);
+            assert!(!sent && warned.contains("since its files changed"), "{name} {folder}: {warned}");
+        }
+    }
+}

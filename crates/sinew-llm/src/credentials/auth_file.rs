@@ -114,15 +114,31 @@ impl AuthFile {
     /// Puts `login` in the place of the provider's logins; None takes them out. Keys, and entries of an
     /// unknown kind, stay. Answers whether there was a login.
     pub fn set_login(&mut self, provider: &str, login: Option<&AuthEntry>) -> bool {
+        self.put(provider, &["oauth"], login)
+    }
+
+    /// Puts `key` in the place of the provider's keys. Logins, and entries of an unknown kind, stay.
+    pub fn set_key(&mut self, provider: &str, key: &str) {
+        self.put(provider, &["api_key"], Some(&AuthEntry::ApiKey { key: key.to_string() }));
+    }
+
+    /// Takes the provider's keys and logins out; entries of an unknown kind stay. Answers whether there was one.
+    pub fn forget(&mut self, provider: &str) -> bool {
+        self.put(provider, &["api_key", "oauth"], None)
+    }
+
+    /// Puts `entry` in the place of the provider's entries of these kinds. Answers whether there was one.
+    fn put(&mut self, provider: &str, kinds: &[&str], entry: Option<&AuthEntry>) -> bool {
         let old = match self.providers.get(provider) {
             Some(Value::Array(list)) => list.clone(),
             Some(one) => vec![one.clone()],
             None => Vec::new(),
         };
-        let is_login = |value: &Value| value.get("type").and_then(Value::as_str) == Some("oauth");
-        let had = old.iter().any(is_login);
-        let mut kept: Vec<Value> = old.into_iter().filter(|value| !is_login(value)).collect();
-        kept.extend(login.map(|login| serde_json::json!(login)));
+        let is_meant =
+            |value: &Value| value.get("type").and_then(Value::as_str).is_some_and(|kind| kinds.contains(&kind));
+        let had = old.iter().any(is_meant);
+        let mut kept: Vec<Value> = old.into_iter().filter(|value| !is_meant(value)).collect();
+        kept.extend(entry.map(|entry| serde_json::json!(entry)));
         let value = match kept.len() {
             0 => {
                 self.providers.shift_remove(provider);

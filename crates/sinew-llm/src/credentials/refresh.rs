@@ -73,7 +73,11 @@ async fn lock(path: &Path) -> Result<File, ErrorInfo> {
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.recursive(true).create(folder).map_err(failed)?;
     }
-    let file = OpenOptions::new().write(true).create(true).truncate(false).open(&beside).map_err(failed)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(&beside).map_err(failed)?;
     let until = Instant::now() + LOCK_LIMIT;
     while file.try_lock().is_err() && Instant::now() < until {
         tokio::time::sleep(LOCK_STEP).await;

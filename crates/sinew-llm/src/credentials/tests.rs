@@ -57,7 +57,7 @@ async fn a_missing_key_and_a_failing_command_name_the_entry() {
     let none = credentials(&[("ANTHROPIC_API_KEY", " ")], "{}", None);
     assert!(!none.has(&provider(None)));
     for (api_key, text) in [
-        (None, "anthropic: no key; set ANTHROPIC_API_KEY, use --api-key, or put one into auth.json"),
+        (None, "anthropic: no key; set ANTHROPIC_API_KEY, use --api-key, or run sinew login anthropic"),
         (Some("!fail"), "models.json: apiKey of anthropic: the command failed: exit code 1"),
         (Some("!empty"), "models.json: apiKey of anthropic: the command answered nothing"),
     ] {
@@ -74,7 +74,7 @@ async fn a_login_ends_before_its_time() {
     let error = credentials(&[], &file, None).resolve(&provider(None), "s", NOW).await.unwrap_err();
     assert_eq!(
         (error.kind, error.message.as_str()),
-        (ErrorKind::Auth, "anthropic: the login has run out; run /login anthropic")
+        (ErrorKind::Auth, "anthropic: the login has run out; run sinew login anthropic")
     );
 }
 
@@ -164,6 +164,19 @@ fn the_file_is_private_and_keeps_what_it_does_not_know() {
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    // A new key replaces keys, and nothing else is touched; both go together.
+    let mut mixed = AuthFile::parse(
+        r#"{"l": [{"type": "passkey"}, {"type": "api_key", "key": "a"},
+        {"type": "api_key", "key": "b"}, {"type": "oauth", "access": "t"}]}"#,
+    )
+    .unwrap();
+    mixed.set_key("l", "c");
+    let kinds = |file: &AuthFile| {
+        file.entries("l").iter().map(|entry| matches!(entry, AuthEntry::ApiKey { .. })).collect::<Vec<_>>()
+    };
+    assert_eq!(kinds(&mixed), [false, true]);
+    assert!(mixed.forget("l") && !mixed.forget("l") && !mixed.forget("none"));
+    assert_eq!((mixed.entries("l"), mixed.providers().count()), (Vec::new(), 1));
     // What only the file knows stays when a login is renewed.
     let list = r#"{"l": [{"type": "passkey"}, {"type": "oauth", "access": "old", "account": "me"}]}"#;
     let mut logins = AuthFile::parse(list).unwrap();
@@ -215,6 +228,6 @@ async fn a_login_that_runs_out_is_renewed_once() {
     assert_eq!(error.kind, ErrorKind::Auth);
     assert_eq!(
         error.message,
-        "anthropic: renew the login: the server answered HTTP 400: invalid_grant; run /login anthropic if it does not pass"
+        "anthropic: renew the login: the server answered HTTP 400: invalid_grant; run sinew login anthropic if it does not pass"
     );
 }

@@ -1,0 +1,95 @@
+//! What requests cost, and when that is enough.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sinew_llm::event::{EventStream, StreamEvent};
+use sinew_llm::message::Usage;
+use sinew_llm::provider::{Provider, Request};
+use tokio_util::sync::CancellationToken;
+
+/// Sums up the usage of all requests that pass a [`Metered`] provider: answers, also those that failed, summaries and
+/// titles.
+#[derive(Debug, Default)]
+pub struct Meter {
+    usage: Mutex<Usage>,
+}
+
+impl Meter {
+    /// Tokens and cost so far.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn add(&self, more: &Usage) {
+        let usage = &mut *self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        for (sum, part) in [
+            (&mut usage.input, more.input),
+            (&mut usage.output, more.output),
+            (&mut usage.cache_read, more.cache_read),
+            (&mut usage.cache_write, more.cache_write),
+            (&mut usage.total_tokens, more.total_tokens),
+        ] {
+            *sum = sum.saturating_add(part);
+        }
+        let cost = &mut usage.cost;
+        cost.input += more.cost.input;
+        cost.output += more.cost.output;
+        cost.cache_read += more.cost.cache_read;
+        cost.cache_write += more.cost.cache_write;
+        cost.total += more.cost.total;
+    }
+}
+
+/// How much may be spent.
+#[derive(Debug, Clone)]
+pub struct Budget {
+    /// US dollars.
+    pub limit: f64,
+    /// What was spent.
+    pub meter: Arc<Meter>,
+}
+
+impl Budget {
+    /// Whether the next request must not be sent.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.meter.usage().cost.total >= self.limit
+    }
+}
+
+/// Another provider whose requests a [`Meter`] counts.
+pub struct Metered {
+    inner: Arc<dyn Provider>,
+    meter: Arc<Meter>,
+}
+
+impl Metered {
+    /// Counts the requests to `inner`.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Provider>, meter: Arc<Meter>) -> Metered {
+        Metered { inner, meter }
+    }
+}
+
+impl Provider for Metered {
+    fn api(&self) -> &str {
+        self.inner.api()
+    }
+
+    fn stream(&self, request: Request, cancel: CancellationToken) -> EventStream {
+        let meter = Arc::clone(&self.meter);
+        let mut inner = self.inner.stream(request, cancel);
+        let header = inner.partial().message().clone();
+        EventStream::run(header, move |out| async move {
+            while let Some(event) = inner.next().await {
+                if let StreamEvent::Done { message, .. } | StreamEvent::Error { message, .. } = &event {
+                    meter.add(&message.usage);
+                }
+                if !out.send(event).await {
+                    return;
+                }
+            }
+        })
+    }
+}

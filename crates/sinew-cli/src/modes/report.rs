@@ -1,0 +1,105 @@
+//! `--output json`: one object once everything is over; and the answer alone, where a schema holds it.
+
+use std::io;
+
+use serde_json::{Map, Value, json};
+use sinew_agent::event::Event;
+use sinew_llm::message::{AgentMessage, Usage};
+
+use super::print::Text;
+use super::{Ending, Look, Show};
+use crate::failure::Failure;
+use crate::output::{self, Output};
+
+/// Shows nothing on stdout before the end, and on stderr what the text mode shows.
+pub(super) struct Report {
+    inner: Text<io::Sink>,
+    /// All facts; else the answer alone.
+    whole: bool,
+    /// The text of the last answer.
+    answer: String,
+    turns: u64,
+}
+
+impl Report {
+    pub(super) fn new(look: Look, whole: bool) -> Report {
+        let inner = Text::new(Look { whole: true, ..look }, Output::new(io::sink()));
+        Report { inner, whole, answer: String::new(), turns: 0 }
+    }
+}
+
+impl Show for Report {
+    fn begin(&mut self, header: &Value) -> io::Result<()> {
+        self.inner.begin(header)
+    }
+
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        if let Event::MessageEnd { message: AgentMessage::Assistant(answer) } = event {
+            self.turns += 1;
+            let text = answer.text();
+            if answer.error.is_none() && !text.trim().is_empty() {
+                self.answer = text;
+            }
+        }
+        self.inner.event(event)
+    }
+
+    fn end(&mut self) -> io::Result<()> {
+        self.inner.end()
+    }
+
+    fn finish(&mut self, ending: &Ending) -> io::Result<()> {
+        if !self.whole {
+            return match &ending.value {
+                Some(value) => output::stdout().line(serde_json::to_vec(value)?, |_| {}),
+                None => Ok(()),
+            };
+        }
+        let mut report = json!({
+            "text": ending.text.as_ref().unwrap_or(&self.answer),
+            "sessionId": ending.session,
+            "model": ending.model,
+            "usage": usage(&ending.usage),
+            "cost": ending.usage.cost.total,
+            "turns": self.turns,
+            "exitReason": ending.reason,
+            "exitCode": ending.code,
+        });
+        if let Value::Object(fields) = &mut report {
+            let more = [
+                ("sessionFile", ending.file.as_ref().map(|file| json!(file))),
+                ("structuredOutput", ending.value.clone()),
+                ("error", ending.error.clone().map(Value::from)),
+            ];
+            fields.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_string(), value?))));
+        }
+        output::stdout().line(serde_json::to_vec(&report)?, |_| {})
+    }
+}
+
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "input": usage.input,
+        "output": usage.output,
+        "cacheRead": usage.cache_read,
+        "cacheWrite": usage.cache_write,
+        "total": usage.total_tokens,
+    })
+}
+
+/// The object of a program that ended before an agent began.
+pub(crate) fn failed(failure: &Failure) {
+    let reason = match failure.code {
+        2 => "usage",
+        3 => "config",
+        _ => "error",
+    };
+    let mut report = Map::new();
+    report.insert("text".into(), "".into());
+    report.insert("exitReason".into(), reason.into());
+    report.insert("exitCode".into(), failure.code.into());
+    report.insert("error".into(), failure.message.clone().into());
+    let line = serde_json::to_vec(&report).unwrap_or_default();
+    // Stderr says it too, whether stdout can be written or not.
+    let _ = output::stdout().line(line, |_| {});
+}

@@ -1,0 +1,213 @@
+//! `--output-schema`: what the last answer must be.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use sinew_agent::core::validate;
+
+use crate::failure::Failure;
+
+/// Words of JSON Schema that are checked.
+const CHECKED: [&str; 17] = [
+    "type",
+    "enum",
+    "const",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "minItems",
+    "maxItems",
+    "minLength",
+    "maxLength",
+    "minimum",
+    "maximum",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "$ref",
+];
+/// Words that hold no answer back.
+const NOTES: [&str; 14] = [
+    "title",
+    "description",
+    "default",
+    "examples",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "$schema",
+    "$id",
+    "$comment",
+    "$anchor",
+    "$defs",
+    "definitions",
+    "format",
+];
+/// Schemas inside each other at most; one that holds itself has no end.
+const DEEPEST: usize = 64;
+
+/// A schema of which every word is checked.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Schema {
+    schema: Value,
+}
+
+impl Schema {
+    /// Reads the file that `--output-schema` names.
+    ///
+    /// # Errors
+    /// It cannot be read, or asks for what is not checked.
+    pub(crate) fn load(name: &str, cwd: &Path) -> Result<Schema, Failure> {
+        let wrong = |reason: String| Failure::config(format!("--output-schema {name}: {reason}"));
+        let text = std::fs::read_to_string(cwd.join(name)).map_err(|error| wrong(error.to_string()))?;
+        let schema = serde_json::from_str(&text).map_err(|error| wrong(format!("no JSON: {error}")))?;
+        Schema::new(&schema).map_err(wrong)
+    }
+
+    fn new(schema: &Value) -> Result<Schema, String> {
+        if !schema.is_object() {
+            return Err("a schema is a JSON object".into());
+        }
+        Ok(Schema { schema: resolved(schema, schema, "", 0)? })
+    }
+
+    /// What the model is told.
+    pub(crate) fn instructions(&self) -> String {
+        format!(
+            "Your last message must be one JSON value that fits this JSON Schema, and nothing else: no words around it \
+             and no code fence.\n{}",
+            self.schema
+        )
+    }
+
+    /// The value that an answer is.
+    ///
+    /// # Errors
+    /// It is none, or does not fit: the faults, one per line.
+    pub(crate) fn check(&self, answer: &str) -> Result<Value, String> {
+        let value =
+            serde_json::from_str(unfenced(answer)).map_err(|error| format!("- the message is no JSON: {error}"))?;
+        let faults = validate(&self.schema, &value);
+        if faults.is_empty() {
+            return Ok(value);
+        }
+        Err(faults.iter().map(|fault| format!("- {fault}")).collect::<Vec<_>>().join("\n"))
+    }
+}
+
+/// An answer without the code fence around all of it.
+fn unfenced(answer: &str) -> &str {
+    let text = answer.trim();
+    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inside = inside.and_then(|inside| inside.split_once('\n')).map(|(_, inside)| inside);
+    inside.map_or(text, str::trim)
+}
+
+/// `schema` with what its references mean in their place. `at` is where it is.
+fn resolved(schema: &Value, root: &Value, at: &str, depth: usize) -> Result<Value, String> {
+    let place = if at.is_empty() { "/" } else { at };
+    let Value::Object(fields) = schema else {
+        return match schema {
+            Value::Bool(true) => Ok(Value::Object(Map::new())),
+            _ => Err(format!("{place}: a schema is an object")),
+        };
+    };
+    if depth > DEEPEST {
+        return Err(format!("{place}: the schema holds itself, or is deeper than {DEEPEST} levels"));
+    }
+    if let Some(unknown) = fields.keys().find(|key| !CHECKED.contains(&key.as_str()) && !NOTES.contains(&key.as_str()))
+    {
+        let known = CHECKED.join(", ");
+        return Err(format!("{place}: \"{unknown}\" is not supported; supported are {known}"));
+    }
+    let mut out = Map::new();
+    let mut all = Vec::new();
+    for (key, value) in fields {
+        let inner = |schema: &Value, at: &str| resolved(schema, root, at, depth + 1);
+        let at = format!("{at}/{key}");
+        let value = match key.as_str() {
+            "$defs" | "definitions" => continue,
+            "$ref" => {
+                let path = value.as_str().and_then(|path| path.strip_prefix('#'));
+                let meant = path.and_then(|path| root.pointer(path));
+                let meant = meant.ok_or_else(|| format!("{at}: {value} is no place in this schema"))?;
+                all.push(inner(meant, &at)?);
+                continue;
+            }
+            "properties" => {
+                let Value::Object(properties) = value else { return Err(format!("{at}: expected an object")) };
+                let each =
+                    properties.iter().map(|(name, schema)| Ok((name.clone(), inner(schema, &format!("{at}/{name}"))?)));
+                Value::Object(each.collect::<Result<Map<String, Value>, String>>()?)
+            }
+            "items" => inner(value, &at)?,
+            "additionalProperties" if !value.is_boolean() => inner(value, &at)?,
+            "anyOf" | "oneOf" | "allOf" => {
+                let Value::Array(list) = value else { return Err(format!("{at}: expected a list")) };
+                let each = list.iter().enumerate().map(|(index, schema)| inner(schema, &format!("{at}/{index}")));
+                let list: Vec<Value> = each.collect::<Result<_, String>>()?;
+                if key == "allOf" {
+                    all.extend(list);
+                    continue;
+                }
+                Value::Array(list)
+            }
+            _ => value.clone(),
+        };
+        out.insert(key.clone(), value);
+    }
+    if !all.is_empty() {
+        out.insert("allOf".into(), Value::Array(all));
+    }
+    Ok(Value::Object(out))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn refused(schema: Value, expect: &str) {
+        let reason = Schema::new(&schema).unwrap_err();
+        assert!(reason.starts_with(expect), "{reason}");
+    }
+
+    #[test]
+    fn a_schema_that_cannot_be_held_is_refused_by_the_word() {
+        refused(json!([]), "a schema is a JSON object");
+        refused(json!({"pattern": "a"}), "/: \"pattern\" is not supported; supported are type, enum");
+        refused(json!({"properties": {"a": {"not": {}}}}), "/properties/a: \"not\" is not supported");
+        refused(json!({"items": {"anyOf": [{"if": {}}]}}), "/items/anyOf/0: \"if\" is not supported");
+        refused(json!({"$ref": "#/$defs/none"}), "/$ref: \"#/$defs/none\" is no place in this schema");
+        refused(json!({"$ref": "https://other.test/s"}), "/$ref: ");
+        refused(json!({"items": {"$ref": "#"}}), "/items/$ref/items/");
+        refused(json!({"items": false}), "/items: a schema is an object");
+    }
+
+    #[track_caller]
+    fn check(schema: &Value, answer: &str, expect: Result<Value, &str>) {
+        assert_eq!(Schema::new(schema).unwrap().check(answer), expect.map_err(str::to_string), "{answer}");
+    }
+
+    #[test]
+    fn an_answer_is_held_to_the_schema() {
+        let schema = json!({
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "type": "object",
+            "properties": {"files": {"type": "array", "items": {"$ref": "#/$defs/file"}}, "ok": {"type": "boolean"}},
+            "required": ["files"],
+            "additionalProperties": false,
+            "$defs": {"file": {"type": "object", "required": ["path"], "properties": {"path": {"type": "string"}}}},
+        });
+        let good = json!({"files": [{"path": "a"}], "ok": true});
+        check(&schema, &good.to_string(), Ok(good.clone()));
+        check(&schema, &format!("\n```json\n{good}\n```\n"), Ok(good.clone()));
+        check(&schema, "{\"files\": [{}]}", Err("- /files/0/path: is required"));
+        check(&schema, "{\"ok\": 1}", Err("- /files: is required\n- /ok: must be boolean, not number"));
+        check(&schema, "Here it is: {}", Err("- the message is no JSON: expected value at line 1 column 1"));
+        check(&schema, "", Err("- the message is no JSON: EOF while parsing a value at line 1 column 0"));
+    }
+}
