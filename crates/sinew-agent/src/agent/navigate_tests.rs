@@ -130,7 +130,11 @@ async fn branches_and_forks_are_files_beside_the_session() {
     let count = |session: &Session| session.context(&Defaults::default()).unwrap().messages.len();
     assert_eq!((branched.text.as_str(), count(&open(&file(branched.copy)))), ("two", 2));
     let clone = open(&file(stage.agent.clone_branch().unwrap()));
-    assert_eq!((count(&clone), clone.leaf()), (count(&stage.agent.session()), stage.agent.session().leaf()));
-    assert_eq!(open(&stage.agent.fork().unwrap()).len(), stage.agent.session().len());
+    {
+        let session = stage.agent.session();
+        assert_eq!((count(&clone), clone.leaf()), (count(&session), session.leaf()));
+    }
+    let forked = open(&stage.agent.fork().unwrap());
+    assert_eq!(forked.len(), stage.agent.session().len());
     assert!(stage.agent.branch("nowhere").is_err());
 }
