@@ -132,6 +132,8 @@ fn what_waits_is_given_back_and_never_said() {
     let sleep = json!({"command": "touch begun; sleep 1000"});
     let stage = Stage::scripted(&[call("A", "bash", sleep), text("B")]);
     let mut client = Client::scripted(&stage, &[]);
+    // A steered message would end the command and be said at once.
+    client.data("set_interrupt_mode", json!({"mode": "wait"}));
     client.data("prompt", json!({"message": "one"}));
     stage.wait_for("project/begun");
     client.data("follow_up", json!({"message": "later"}));
