@@ -96,7 +96,7 @@ export interface HighlightResult {
  * ```js
  * import { highlightCodeDetailed } from "@sinew/natives";
  * const { text, plainLines } = highlightCodeDetailed("a\n".repeat(50_000), "textile", { keyword: "\x1b[31m" });
- * plainLines > 0; // true: the budget was spent before the end
+ * plainLines > 0; // true
  * ```
  */
 export function highlightCodeDetailed(
