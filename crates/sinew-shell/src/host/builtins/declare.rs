@@ -32,7 +32,15 @@ pub(super) async fn prepare(
         done.push(match arg {
             CommandArg::Assignment(assignment) => {
                 let mut assignment = appended(context, assignment).await;
-                if integers && let AssignmentValue::Scalar(word) = &mut assignment.value {
+                // What cannot be assigned is not evaluated: its expression may assign.
+                let name = match &assignment.name {
+                    AssignmentName::VariableName(name) | AssignmentName::ArrayElementName(name, _) => name,
+                };
+                let readonly = context.shell.env_var(name).is_some_and(|variable| variable.is_readonly());
+                if integers
+                    && !readonly
+                    && let AssignmentValue::Scalar(word) = &mut assignment.value
+                {
                     let params = context.params.clone();
                     let expression = format!("$(({}))", word.value);
                     if let Ok(number) = context.shell.basic_expand_string(&params, &expression).await {
