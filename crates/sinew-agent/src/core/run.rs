@@ -203,7 +203,7 @@ pub struct Ended {
     pub paused: bool,
     /// Turns of the chain, this run's included.
     pub turns: u32,
-    /// Answers in a row whose calls the output limit cut. More than [`CUTS`]: the run ended for that.
+    /// Answers in a row whose calls the output limit cut. More than two: the run ended for that.
     pub cuts: u32,
 }
 

@@ -9,12 +9,12 @@
 //!
 //! **Paths.** `*` and `?` stay within a name, `**` does not; relative ones begin in the session's folder. A call fits
 //! by the path as it is written and by where its links lead, when it starts; and the tools show again what they opened,
-//! by its own path, before they use it ([`opened`]). `grep`, `find` and `ls` fit by the path they begin at; a file below
+//! by its own path, before they use it (`opened.rs`). `grep`, `find` and `ls` fit by the path they begin at; a file below
 //! it that a rule of `deny` keeps from `grep` or `read` is left out of a search, and one of `find` out of its list.
 //!
 //! **Commands.** Every simple command of the line is looked at, without its quotes, variables before it and
 //! redirections: those of pipelines, lists, loops, functions, substitutions and here-documents, and those that
-//! `sudo`, `env`, `xargs`, `bash -c`, `eval` and their like run ([`runners`] lists them). The program fits by its name
+//! `sudo`, `env`, `xargs`, `bash -c`, `eval` and their like run (`runners.rs` lists them). The program fits by its name
 //! and by its path, `git -C . push` also as `git push`. A line that cannot be read for sure, or where an expansion
 //! could make a command fit, is refused by a rule of `deny`, and asks by one of `ask`.
 //!

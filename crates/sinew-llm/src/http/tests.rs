@@ -318,3 +318,13 @@ async fn an_encoding_that_was_not_asked_for_is_refused() {
     let error = sent.await.unwrap().unwrap_err();
     assert_eq!(error.message, "the server sent \"br\" data that was not asked for");
 }
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_network_that_forgot_a_connection_is_noticed_within_half_a_minute() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let stream = tokio::net::TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    connect::tune(&stream);
+    assert_eq!(rustix::net::sockopt::tcp_user_timeout(&stream).unwrap(), 30_000);
+    assert!(stream.nodelay().unwrap());
+}
