@@ -3,6 +3,7 @@
 use memchr::memmem;
 
 use super::curly_words::{self, Dialect, Rules};
+use super::preprocessor::directive;
 use super::scan::{Line, begins_name, is_capitalised, is_shouted};
 use super::words::Then;
 use crate::category::Category::{
@@ -501,22 +502,7 @@ impl Curly {
         if line.at != 0 || line.byte(start) != b'#' {
             return;
         }
-        line.blanks();
-        let word = line.after_blanks(start + 1);
-        let end = line.name_end(word);
-        let name = &line.text[word..end];
-        let (include, define) = (matches!(name, b"include" | b"import" | b"include_next"), name == b"define");
-        let text = matches!(name, b"error" | b"warning" | b"region" | b"endregion");
-        line.take(end, Keyword);
-        line.blanks();
-        if include && line.first() == b'<' {
-            let end = line.find(b">", line.at).map_or(line.text.len(), |end| end + 1);
-            line.take(end, String);
-        } else if define {
-            let end = line.name_end(line.at);
-            let category = if line.byte(end) == b'(' { Function } else { Variable };
-            line.take(end, category);
-        } else if text {
+        if matches!(directive(line, start), b"error" | b"warning" | b"region" | b"endregion") {
             let category = if self.dialect == Dialect::CSharp { Type } else { String };
             line.rest(category);
         }

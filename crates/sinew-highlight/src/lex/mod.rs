@@ -8,6 +8,7 @@ mod html;
 mod json;
 mod markdown;
 mod php;
+mod preprocessor;
 mod python;
 mod ruby;
 mod scan;

@@ -6,6 +6,7 @@ use super::rules::{Calls, Key, Sigil, is_in};
 use crate::category::Category::{
     self, Comment, Function, Keyword, Number, Operator, Plain, Punctuation, String, Type, Variable,
 };
+use crate::lex::preprocessor::directive;
 use crate::lex::scan::{Line, begins_name, is_capitalised, is_shouted};
 use crate::lex::words::Then;
 
@@ -290,7 +291,8 @@ fn line_rules(table: &CompiledRules, line: &mut Line<'_, '_, '_>) {
     let start = line.after_blanks(0);
     let rest = &line.text[start.min(line.text.len())..];
     if table.rules.preprocessor && rest.first() == Some(&b'#') {
-        return directive(line, start);
+        directive(line, start);
+        return;
     }
     for rule in table.rules.lines {
         if (rule.indented || start == 0) && rest.starts_with(rule.begin.as_bytes()) {
@@ -300,24 +302,6 @@ fn line_rules(table: &CompiledRules, line: &mut Line<'_, '_, '_>) {
             }
             return line.take(start + rule.begin.len(), rule.category);
         }
-    }
-}
-
-/// A line for the preprocessor: its name, and what `include` and `define` name.
-fn directive(line: &mut Line<'_, '_, '_>, start: usize) {
-    line.blanks();
-    let word = line.after_blanks(start + 1);
-    let end = line.name_end(word);
-    let name = &line.text[word.min(end)..end];
-    let (include, define) = (matches!(name, b"include" | b"import"), name == b"define");
-    line.take(end, Keyword);
-    line.blanks();
-    if include && line.first() == b'<' {
-        let end = line.find(b">", line.at).map_or(line.text.len(), |end| end + 1);
-        line.take(end, String);
-    } else if define {
-        let end = line.name_end(line.at);
-        line.take(end, if line.byte(end) == b'(' { Function } else { Variable });
     }
 }
 
