@@ -1,7 +1,5 @@
 //! The tool calls of one answer: which run beside which, and in which order they count.
 
-use std::sync::Arc;
-
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use sinew_llm::message::{AgentMessage, ToolCall, ToolResultMessage};
@@ -11,7 +9,7 @@ use super::call::{self, Prepared};
 use super::run::{Interrupt, Run, ToolExecution};
 use super::watch::Correction;
 use crate::event::Event;
-use crate::tool::{Concurrency, Tool, ToolOutput};
+use crate::tool::{Concurrency, ToolOutput};
 
 /// Calls that run at once at most.
 const AT_ONCE: usize = 8;
@@ -111,13 +109,13 @@ async fn numbered(index: usize, run: &Run<'_>, job: Job<'_>, batch: &Cancellatio
 }
 
 async fn one(run: &Run<'_>, job: Job<'_>, batch: &CancellationToken) -> ToolOutput {
-    let prepared = match job.prepared {
-        _ if batch.is_cancelled() => Prepared::Refused(skipped(run)),
-        prepared => prepared,
-    };
-    let output = match prepared {
+    let output = match job.prepared {
+        _ if batch.is_cancelled() => skipped(run),
         Prepared::Refused(output) => output,
-        Prepared::Ready { tool, call } => ready(run, &tool, &call, batch).await,
+        Prepared::Ready { tool, call } => {
+            let output = call::execute(run, &tool, &call, batch).await;
+            call::finish(run, &call, output).await
+        }
     };
     run.emit(Event::ToolExecutionEnd {
         tool_call_id: job.call.id.clone(),
@@ -127,14 +125,6 @@ async fn one(run: &Run<'_>, job: Job<'_>, batch: &CancellationToken) -> ToolOutp
     })
     .await;
     output
-}
-
-async fn ready(run: &Run<'_>, tool: &Arc<dyn Tool>, call: &ToolCall, batch: &CancellationToken) -> ToolOutput {
-    if batch.is_cancelled() {
-        return skipped(run);
-    }
-    let output = call::execute(run, tool, call, batch).await;
-    call::finish(run, call, output).await
 }
 
 /// What a call that never began is answered with.
