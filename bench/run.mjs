@@ -65,7 +65,7 @@ function shown(ms) {
 const results = [];
 
 const bench = {
-  /** Whether the addons of other agents take part. */
+  /** True when the addons of other agents take part. */
   peers: args.includes("--peers"),
   /** Loads a package of bench/node_modules; undefined where it does not load here. */
   async optional(name) {

@@ -11,7 +11,7 @@ const CATEGORIES = ["comment", "keyword", "function", "variable", "string", "num
 
 const natives = createRequire(import.meta.url)("../packages/natives");
 const { fn, args_js: text, n, budget_ms: budget, engine } = JSON.parse(process.argv[2]);
-if (typeof natives[fn] !== "function") throw new Error(`${fn} is no function of the package`);
+if (typeof natives[fn] !== "function") throw new Error(`${fn} is not a function of the package`);
 
 const colors = Object.fromEntries(CATEGORIES.map((name, index) => [name, `\x1b[38;5;${index + 1}m`]));
 const build = new Function("n", "repeat", "colors", `return [${text}];`);

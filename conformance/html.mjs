@@ -70,7 +70,7 @@ export function text(html) {
   return pieces(html).map((piece) => piece.text ?? "").join("").replace(/\s+/g, "");
 }
 
-/** Where the document points to, in order. */
+/** The targets of the document's links and pictures, in order. */
 export function links(html) {
   return pieces(html).flatMap((piece) => {
     if (piece.end || !piece.attributes) return [];

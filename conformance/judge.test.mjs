@@ -1,4 +1,4 @@
-// What counts as passed, known and failed.
+// Tests which rows count as passed, known and failed.
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";

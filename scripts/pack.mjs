@@ -1,23 +1,27 @@
 #!/usr/bin/env node
-// Writes the tarballs of @sinew/natives and of its platform packages.
+// npm run pack: builds @sinew/natives for this machine's platform and writes the tarballs of it and of its platform packages.
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { BESIDE } from "./lib/bundle.mjs";
 import { compareVersions, readElf } from "./lib/elf.mjs";
+import { buildNatives, hostTarget, tagOf } from "./lib/natives.mjs";
 import { ROOT, ask } from "./lib/steps.mjs";
+import { buildTypescript } from "./lib/typescript.mjs";
 
 const HELP = `npm run pack -- [options]
 
   --out FOLDER      where the tarballs go; default: dist
-  --package FOLDER  the built package; default: packages/natives
-  --addons FOLDER   where the addons and companions lie; default: native/build
+  --package FOLDER  a built package; default: packages/natives
+  --addons FOLDER   where addons and supervisor programs lie; default: native/build
+  --no-build        pack what is there, and fail where something is missing; so do --package and --addons
   --only PART       main or platforms; default: both
   --complete        fail unless both variants of each x64 platform found are there
-  --any-glibc       do not ask that Linux files run on glibc 2.28; for tests on this machine
+  --any-glibc       pack the files of any build as they are, whatever their size and the glibc they ask for; for tests
 
-Platform packages are written for every platform whose addon is in the folder.
+Builds a release of both variants for this platform first, on Linux for glibc 2.28 (some minutes each the first time). Platform
+packages are written for every platform whose addon is in the folder.
 `;
 
 /** Of RHEL 8 and Debian 10. */
@@ -30,17 +34,18 @@ const LICENSES = ["LICENSE-MIT", "LICENSE-APACHE"];
 const { values } = parseArgs({
   options: {
     out: { type: "string", default: join(ROOT, "dist") },
-    package: { type: "string", default: join(ROOT, "packages", "natives") },
-    addons: { type: "string", default: join(ROOT, "native", "build") },
+    package: { type: "string" },
+    addons: { type: "string" },
     only: { type: "string" },
     complete: { type: "boolean", default: false },
     "any-glibc": { type: "boolean", default: false },
+    "no-build": { type: "boolean", default: false },
     help: { type: "boolean", short: "h" },
   },
 });
 
-const source = resolve(values.package);
-const addons = resolve(values.addons);
+const source = resolve(values.package ?? join(ROOT, "packages", "natives"));
+const addons = resolve(values.addons ?? join(ROOT, "native", "build"));
 const out = resolve(values.out);
 const manifest = JSON.parse(readFileSync(join(source, "package.json"), "utf8"));
 
@@ -50,7 +55,7 @@ function checkLinux(path, arch) {
   if (facts.arch !== arch) throw new Error(`${path} is built for ${facts.arch}, not for ${arch}`);
   if (facts.staticTls && path.endsWith(".node")) throw new Error(`${path} uses static TLS: it may fail to load next to other addons`);
   if (!values["any-glibc"] && facts.glibc && compareVersions(facts.glibc, GLIBC) > 0) {
-    throw new Error(`${path} asks for glibc ${facts.glibc}, newer than ${GLIBC}; build it with: npm run build -- --glibc ${GLIBC}`);
+    throw new Error(`${path} asks for glibc ${facts.glibc}, newer than ${GLIBC}; build it with: npm run build -- --glibc ${GLIBC}, or leave out --no-build`);
   }
 }
 
@@ -68,27 +73,41 @@ function findFile(answer) {
   return entry?.filename && join(out, basename(entry.filename));
 }
 
-function told(path) {
+function report(path) {
   console.log(`${path}  ${(statSync(path).size / 1024).toFixed(0)} kB`);
+}
+
+/** Builds what the packages of this machine's platform are made of; cargo leaves alone what is up to date. */
+async function build() {
+  const tag = tagOf(await hostTarget());
+  const glibc = tag.startsWith("linux") ? GLIBC : undefined;
+  if (values.only !== "main") {
+    for (const variant of tag.endsWith("-x64") ? ["baseline", "modern"] : [undefined]) {
+      const what = `the addon for ${tag}${variant ? `, ${variant}` : ""}`;
+      await buildNatives({ parts: ["addon", "supervisor"], profile: "release", variant, glibc, what });
+    }
+  }
+  if (values.only !== "platforms") await buildTypescript();
 }
 
 async function main(stage) {
   const embedded = join(source, "dist", "embedded.js");
   if (!existsSync(embedded)) throw new Error(`${source} is not built; run: npm run build`);
-  if (!/EMBEDDED = \[\];/.test(readFileSync(embedded, "utf8"))) throw new Error(`${embedded} names files of this machine; run: node scripts/embed.mjs --reset`);
+  if (!/EMBEDDED = \[\];/.test(readFileSync(embedded, "utf8"))) throw new Error(`${embedded} names files of this machine; run: npx sinew-embed --reset`);
   const folder = join(stage, "main");
   mkdirSync(folder);
   copyFileSync(join(source, "README.md"), join(folder, "README.md"));
   // Of the modules only those that the joined file does not hold.
   const wanted = (path) => !path.endsWith(".js") || ["index.js", ...BESIDE].includes(basename(path));
   cpSync(join(source, "dist"), join(folder, "dist"), { recursive: true, filter: wanted });
+  cpSync(join(ROOT, "packages", "natives", "bin"), join(folder, "bin"), { recursive: true });
   for (const name of LICENSES) copyFileSync(join(ROOT, name), join(folder, name));
   const optionalDependencies = Object.fromEntries(PLATFORMS.map((tag) => [`${manifest.name}-${tag}`, manifest.version]));
   writeFileSync(join(folder, "package.json"), JSON.stringify({ ...manifest, optionalDependencies }, null, 2));
   const path = await tarball(folder);
   const { size } = statSync(path);
   if (size > LIMIT.main) throw new Error(`${path} has ${size} bytes, more than ${LIMIT.main}`);
-  told(path);
+  report(path);
 }
 
 async function platform(stage, tag) {
@@ -102,16 +121,16 @@ async function platform(stage, tag) {
     console.log(message);
   }
   const [os, cpu] = tag.split("-");
-  const companion = os === "win32" ? "sinew-shell-host.exe" : "sinew-shell-host";
+  const supervisor = os === "win32" ? "sinew-shell-host.exe" : "sinew-shell-host";
   // Of the lowest variant that is there, so that it runs wherever one of the addons does.
-  const files = [...present.map((name) => `sinew_natives.${name}.node`), join(present[0], companion)];
+  const files = [...present.map((name) => `sinew_natives.${name}.node`), join(present[0], supervisor)];
   const folder = join(stage, tag);
   mkdirSync(folder);
   for (const file of files) {
     const from = join(addons, file);
     if (!existsSync(from)) throw new Error(`${from} is missing; run: npm run build -- --variant ${present[0].split("-")[2] ?? ""}`.trim());
     if (os === "linux") checkLinux(from, cpu);
-    if (file.endsWith(".node") && statSync(from).size > LIMIT.addon) throw new Error(`${from} has ${statSync(from).size} bytes, more than ${LIMIT.addon}`);
+    if (!values["any-glibc"] && file.endsWith(".node") && statSync(from).size > LIMIT.addon) throw new Error(`${from} has ${statSync(from).size} bytes, more than ${LIMIT.addon}`);
     const to = join(folder, basename(file));
     copyFileSync(from, to);
     chmodSync(to, 0o755);
@@ -133,12 +152,13 @@ async function platform(stage, tag) {
     files: [...files.map((file) => basename(file)), ...LICENSES],
   };
   writeFileSync(join(folder, "package.json"), JSON.stringify(own, null, 2));
-  told(await tarball(folder));
+  report(await tarball(folder));
   return true;
 }
 
 async function pack() {
   if (values.only && !["main", "platforms"].includes(values.only)) throw new Error(`unknown part "${values.only}": use main or platforms`);
+  if (!values["no-build"] && !values["any-glibc"] && !values.package && !values.addons) await build();
   mkdirSync(out, { recursive: true });
   const stage = mkdtempSync(join(tmpdir(), "sinew-pack-"));
   try {

@@ -1,14 +1,19 @@
 #!/usr/bin/env node
-// npm start [folder]: builds addon and agent in release mode and shows both at work on real input.
+// npm start [folder]: builds the addon and searches a folder with it; builds the agent and lets it run a scripted turn there.
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
-import { ROOT, bold, dim, run, step } from "./lib/steps.mjs";
+import { buildNatives } from "./lib/natives.mjs";
+import { ROOT, bold, dim, step } from "./lib/steps.mjs";
 import { PROGRAMS, compilers, packages, programs } from "./lib/tools.mjs";
+import { buildTypescript } from "./lib/typescript.mjs";
 
 if (process.argv.includes("--help")) {
-  console.log("npm start [-- FOLDER]\n\nBuilds @sinew/natives and the agent, searches FOLDER (default: this repository) with the one and lets the other\nrun a scripted turn in it.");
+  console.log(`npm start [-- FOLDER]
+
+Builds @sinew/natives and searches FOLDER (default: this repository) with it; then builds the agent, which runs a scripted turn
+there. Both are built with the profile "try": in a few minutes, and slower than a release (npm run build -- --agent).`);
   process.exit(0);
 }
 const folder = resolve(process.env.INIT_CWD ?? process.cwd(), process.argv[2] ?? ROOT);
@@ -17,15 +22,25 @@ if (!existsSync(folder)) {
   process.exit(1);
 }
 
-await step("tools", async () => {
-  await compilers();
-  await programs(PROGRAMS);
-  await packages();
-});
-await step("build (release: some minutes the first time)", () => run("node", ["scripts/build.mjs", "--agent"]));
+const build = (parts, what, seconds) => buildNatives({ parts, profile: "try", what, seconds });
+
+try {
+  await step("tools", async () => {
+    await compilers();
+    await programs(PROGRAMS);
+    await packages();
+  });
+  await step("build", async () => {
+    // The addon comes alone: the first results are there while the agent is built.
+    await build(["addon"], "the addon", 150);
+    await buildTypescript();
+  });
+} catch {
+  // The step has said why.
+  process.exit(1);
+}
 
 const { grep, glob, fuzzyFind } = createRequire(import.meta.url)("../packages/natives");
-
 const { compare, timed } = await import("./lib/plain.mjs");
 
 console.log(`\n${bold(folder)}`);
@@ -48,6 +63,11 @@ console.log(`${bold('fuzzyFind "walkscan"')}  ${found.ms.toFixed(1)} ms`);
 console.log(`  ${found.result.totalMatches} entries`);
 for (const row of found.result.matches) console.log(`  ${row.path}  ${dim(String(row.score))}`);
 
+try {
+  await step("build of the agent", () => build(["supervisor", "agent"], "the agent", 240));
+} catch {
+  process.exit(1);
+}
 console.log(`\n${bold("the agent")}  ${dim("the model is a script (scripts/demo.jsonl); the tools, the shell and the files are real")}`);
 const begun = performance.now();
 const agent = spawnSync(

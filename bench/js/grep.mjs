@@ -24,7 +24,7 @@ function output(program, args) {
   });
 }
 
-/** What one writes without a library: walk, read, split, test. */
+/** A search as one writes it without a library: walk, read, split, test. */
 async function plain(regex, folder) {
   const found = [];
   for (const entry of await fs.readdir(folder, { withFileTypes: true })) {

@@ -1,4 +1,4 @@
-// What it costs to load the package: processor time and memory of a fresh process, beside one that loads nothing.
+// The cost of loading the package: processor time and memory of a fresh process, beside one that loads nothing.
 import { spawnSync } from "node:child_process";
 import { createRequire } from "node:module";
 import { statSync } from "node:fs";

@@ -2,7 +2,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 
-/** What packages do that have no addon: run `ps` and follow the parents. */
+/** The descendants of a process as packages without an addon find them: run `ps` and follow the parents. */
 function byPs(pid) {
   const rows = execFileSync("ps", ["-A", "-o", "pid=,ppid="], { encoding: "utf8" }).trim().split("\n").map((row) => row.trim().split(/\s+/).map(Number));
   const found = [pid];

@@ -16,5 +16,5 @@ export default async function (bench) {
   await bench.compare("start and end of a program", {
     sinew: () => new PtySession().start({ command: "true" }),
     "node-pty": spawn && (() => new Promise((resolve) => spawn("sh", ["-lc", "true"], {}).onExit(resolve))),
-  }, { targets: { "node-pty": 1.5 }, rounds: 5, note: "node-pty starts no companion, and leaves behind what leaves its group" });
+  }, { targets: { "node-pty": 1.5 }, rounds: 5, note: "node-pty starts no supervisor, and leaves behind what leaves its group" });
 }

@@ -38,7 +38,7 @@ export default async function (bench) {
   await shell.close();
 }
 
-/** How much the resident memory of this process grows, at most, while much is printed. */
+/** The most by which the resident memory of this process grows while much is printed. */
 async function growth(bench, command) {
   globalThis.gc?.();
   const before = process.memoryUsage.rss();

@@ -1,4 +1,4 @@
-// What a turn costs beside its model and its tools: turns of a scripted model in a session of 2,000 messages and in an
+// The cost of a turn beside its model and its tools: turns of a scripted model in a session of 2,000 messages and in an
 // empty one, and the difference.
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.

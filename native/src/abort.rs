@@ -1,4 +1,4 @@
-//! How a call is ended from JavaScript: by a signal, by a time limit, by the end of its thread.
+//! Ends calls from JavaScript: by a signal, by a time limit, by the end of the calling thread.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use napi_derive::napi;
-use sinew::base::{Cancel, Canceller};
+use sinew::base::{CancelHandle, CancelToken};
 use sinew::shell::Shell;
 
 use crate::stream::Flow;
@@ -15,27 +15,27 @@ thread_local! {
     static CALLS: RefCell<Calls> = RefCell::new(Calls::new());
 }
 
-/// What ends the calls of one JavaScript thread. It is dropped with the thread, whatever the host does with the objects that
+/// The handles that end the calls of one JavaScript thread. It is dropped with the thread, whatever the host does with the objects that
 /// are left there: nobody waits any more.
 struct Calls {
     next: u64,
-    open: HashMap<u64, (Canceller, Arc<Flow>)>,
+    open: HashMap<u64, (CancelHandle, Arc<Flow>)>,
     /// For calls that have no [`Abort`].
-    plain: (Canceller, Cancel),
+    plain: (CancelHandle, CancelToken),
     shells: Vec<Weak<Shell>>,
 }
 
 impl Calls {
     fn new() -> Calls {
-        Calls { next: 0, open: HashMap::new(), plain: Canceller::new(), shells: Vec::new() }
+        Calls { next: 0, open: HashMap::new(), plain: CancelHandle::new(), shells: Vec::new() }
     }
 }
 
 impl Drop for Calls {
     fn drop(&mut self) {
         self.plain.0.cancel();
-        for (canceller, flow) in self.open.values() {
-            canceller.cancel();
+        for (cancel_handle, flow) in self.open.values() {
+            cancel_handle.cancel();
             flow.close();
         }
         for shell in self.shells.iter().filter_map(Weak::upgrade) {
@@ -59,15 +59,15 @@ pub(crate) fn close_at_end(shell: &Arc<Shell>) {
 #[napi]
 pub struct Abort {
     number: u64,
-    canceller: Canceller,
-    cancel: Cancel,
+    cancel_handle: CancelHandle,
+    cancel: CancelToken,
     flow: Arc<Flow>,
 }
 
 impl Drop for Abort {
     fn drop(&mut self) {
         // JavaScript holds the one of every call that runs, so nobody waits any more.
-        self.canceller.cancel();
+        self.cancel_handle.cancel();
         // At the end of the thread the list may be gone; it has ended the calls then.
         let _ = CALLS.try_with(|calls| calls.borrow_mut().open.remove(&self.number));
     }
@@ -78,22 +78,22 @@ impl Abort {
     /// One that is not aborted yet.
     #[napi(constructor)]
     pub fn new() -> Abort {
-        let (canceller, cancel) = Canceller::new();
+        let (cancel_handle, cancel) = CancelHandle::new();
         let flow = Arc::<Flow>::default();
         let number = CALLS.with(|calls| {
             let mut calls = calls.borrow_mut();
             calls.next += 1;
             let number = calls.next;
-            calls.open.insert(number, (canceller.clone(), Arc::clone(&flow)));
+            calls.open.insert(number, (cancel_handle.clone(), Arc::clone(&flow)));
             number
         });
-        Abort { number, canceller, cancel, flow }
+        Abort { number, cancel_handle, cancel, flow }
     }
 
     /// Ends the call that was given this object.
     #[napi]
     pub fn abort(&self) {
-        self.canceller.cancel();
+        self.cancel_handle.cancel();
         self.flow.wake();
     }
 
@@ -114,8 +114,8 @@ impl Abort {
     }
 }
 
-/// What may stop a call: an [`Abort`], a time limit in milliseconds, both, and the end of this thread.
-pub(crate) fn cancel(abort: Option<&Abort>, timeout_ms: Option<u32>) -> Cancel {
+/// Returns the token of a call: an [`Abort`], a time limit in milliseconds, both, and the end of this thread cancel it.
+pub(crate) fn cancel(abort: Option<&Abort>, timeout_ms: Option<u32>) -> CancelToken {
     let cancel = match abort {
         Some(abort) => abort.cancel.clone(),
         None => CALLS.try_with(|calls| calls.borrow().plain.1.clone()).unwrap_or_default(),

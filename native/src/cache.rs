@@ -1,4 +1,4 @@
-//! The mouth of the scan cache.
+//! The binding of the scan cache.
 
 use std::path::Path;
 

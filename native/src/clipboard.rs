@@ -1,4 +1,4 @@
-//! The mouth of the clipboard.
+//! The binding of the clipboard.
 
 use std::sync::Arc;
 

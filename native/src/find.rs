@@ -1,4 +1,4 @@
-//! The mouth of `fuzzyFind`.
+//! The binding of `fuzzyFind`.
 
 use napi::Env;
 use napi::bindgen_prelude::{Int32Array, Object};
@@ -9,7 +9,7 @@ use crate::abort::{self, Abort};
 use crate::handle;
 use crate::task;
 
-/// What to look for, checked by the TypeScript side.
+/// The options of `fuzzyFind`, checked by the TypeScript side.
 #[napi(object)]
 pub(crate) struct FindRequest {
     pub query: String,
@@ -49,13 +49,14 @@ pub(crate) fn fuzzy_find<'env>(
 impl FindRequest {
     fn into_core(self) -> FindOptions {
         let FindRequest { query, path, hidden, gitignore, cache, max_results, timeout_ms: _ } = self;
+        let default = FindOptions::new(path, query);
         FindOptions {
-            query,
-            path: path.into(),
-            hidden: hidden.unwrap_or(false),
-            gitignore: gitignore.unwrap_or(true),
-            cache: cache.unwrap_or(false),
-            max_results: max_results.map_or(100, |most| most as usize),
+            query: default.query,
+            path: default.path,
+            hidden: hidden.unwrap_or(default.hidden),
+            gitignore: gitignore.unwrap_or(default.gitignore),
+            cache: cache.unwrap_or(default.cache),
+            max_results: max_results.map_or(default.max_results, |most| most as usize),
             global_excludes: handle().global_excludes.clone(),
         }
     }

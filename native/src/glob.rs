@@ -1,4 +1,4 @@
-//! The mouth of `glob`.
+//! The binding of `glob`.
 
 use napi::Env;
 use napi::bindgen_prelude::{Float64Array, Object, Uint8Array, Uint32Array};
@@ -10,7 +10,7 @@ use crate::abort::{self, Abort};
 use crate::handle;
 use crate::task;
 
-/// What to look for, checked by the TypeScript side.
+/// The options of `glob`, checked by the TypeScript side.
 #[napi(object)]
 pub(crate) struct GlobRequest {
     pub pattern: Option<String>,
@@ -52,7 +52,7 @@ pub(crate) fn glob<'env>(env: &'env Env, options: GlobRequest, abort: Option<&Ab
 }
 
 impl GlobRequest {
-    fn into_core(self) -> GlobOptions {
+    pub(crate) fn into_core(self) -> GlobOptions {
         let GlobRequest {
             pattern,
             path,
@@ -66,22 +66,23 @@ impl GlobRequest {
             include_node_modules,
             timeout_ms: _,
         } = self;
+        let default = GlobOptions::new(path, pattern.unwrap_or_else(|| "*".into()));
         GlobOptions {
-            pattern: pattern.unwrap_or_else(|| "*".into()),
-            path: path.into(),
+            pattern: default.pattern,
+            path: default.path,
             file_type: match file_type {
                 Some(1) => Some(FileType::File),
                 Some(2) => Some(FileType::Dir),
                 Some(3) => Some(FileType::Symlink),
-                _ => None,
+                _ => default.file_type,
             },
-            recursive: recursive.unwrap_or(true),
-            hidden: hidden.unwrap_or(false),
-            gitignore: gitignore.unwrap_or(true),
-            cache: cache.unwrap_or(false),
-            max_results: max_results.map(|most| most as usize),
-            sort_by_mtime: sort_by_mtime.unwrap_or(false),
-            include_node_modules: include_node_modules.unwrap_or(false),
+            recursive: recursive.unwrap_or(default.recursive),
+            hidden: hidden.unwrap_or(default.hidden),
+            gitignore: gitignore.unwrap_or(default.gitignore),
+            cache: cache.unwrap_or(default.cache),
+            max_results: max_results.map_or(default.max_results, |most| Some(most as usize)),
+            sort_by_mtime: sort_by_mtime.unwrap_or(default.sort_by_mtime),
+            include_node_modules: include_node_modules.unwrap_or(default.include_node_modules),
             global_excludes: handle().global_excludes.clone(),
         }
     }

@@ -1,4 +1,4 @@
-//! The mouth of `grep`, `search` and `hasMatch`.
+//! The binding of `grep`, `search` and `hasMatch`.
 
 use std::ops::ControlFlow;
 
@@ -89,7 +89,7 @@ pub(crate) fn search(
     task::now(env, "search", || Ok(handle().patterns.search_content(bytes(&content), &options).into()))
 }
 
-/// Whether a pattern matches anywhere in a text.
+/// Returns whether a pattern matches anywhere in a text.
 #[napi]
 pub(crate) fn has_match(
     env: &Env,

@@ -1,11 +1,11 @@
-//! What is asked of `grep` and `search`.
+//! The options of `grep` and `search` as they cross.
 
 use napi_derive::napi;
 use sinew::search::{GrepOptions, Mode};
 
 use crate::handle;
 
-/// What a search collects.
+/// The kinds of rows that a search collects.
 #[napi(string_enum = "camelCase")]
 pub enum GrepMode {
     Content,
@@ -13,7 +13,7 @@ pub enum GrepMode {
     Count,
 }
 
-/// What to search, checked by the TypeScript side; `search` has no use for `path` and what follows it.
+/// The options of a search, checked by the TypeScript side; `search` ignores `path` and the fields after it.
 #[napi(object)]
 pub(crate) struct GrepRequest {
     pub pattern: String,
@@ -61,27 +61,28 @@ impl GrepRequest {
             cache,
             timeout_ms: _,
         } = self;
+        let default = GrepOptions::new(pattern, path.unwrap_or_default());
         GrepOptions {
-            pattern,
-            path: path.unwrap_or_default().into(),
-            glob,
-            file_type: r#type,
-            literal: literal.unwrap_or(false),
-            ignore_case: ignore_case.unwrap_or(false),
-            multiline: multiline.unwrap_or(false),
-            hidden: hidden.unwrap_or(true),
-            gitignore: gitignore.unwrap_or(true),
+            pattern: default.pattern,
+            path: default.path,
+            glob: glob.or(default.glob),
+            file_type: r#type.or(default.file_type),
+            literal: literal.unwrap_or(default.literal),
+            ignore_case: ignore_case.unwrap_or(default.ignore_case),
+            multiline: multiline.unwrap_or(default.multiline),
+            hidden: hidden.unwrap_or(default.hidden),
+            gitignore: gitignore.unwrap_or(default.gitignore),
             global_excludes: handle().global_excludes.clone(),
-            cache: cache.unwrap_or(false),
-            max_count,
-            max_count_per_file,
-            offset: offset.unwrap_or(0),
-            context,
-            context_before,
-            context_after,
-            max_columns,
-            mode: mode.map_or(Mode::Content, Mode::from),
-            accept: None,
+            cache: cache.unwrap_or(default.cache),
+            max_count: max_count.or(default.max_count),
+            max_count_per_file: max_count_per_file.or(default.max_count_per_file),
+            offset: offset.unwrap_or(default.offset),
+            context: context.or(default.context),
+            context_before: context_before.or(default.context_before),
+            context_after: context_after.or(default.context_after),
+            max_columns: max_columns.or(default.max_columns),
+            mode: mode.map_or(default.mode, Mode::from),
+            accept: default.accept,
         }
     }
 }

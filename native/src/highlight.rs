@@ -100,13 +100,13 @@ fn clamp(count: usize) -> u32 {
     u32::try_from(count).unwrap_or(u32::MAX)
 }
 
-/// Whether a language is known.
+/// Returns whether a language is known.
 #[napi]
 pub(crate) fn supports_language(env: &Env, lang: String) -> napi::Result<bool> {
     task::now(env, "supportsLanguage", || Ok(highlight::supports(&lang)))
 }
 
-/// One name per language.
+/// Lists one name per language.
 #[napi]
 pub(crate) fn get_supported_languages(env: &Env) -> napi::Result<Vec<String>> {
     task::now(env, "getSupportedLanguages", || Ok(highlight::languages()))

@@ -1,4 +1,4 @@
-//! The mouth of `htmlToMarkdown`.
+//! The binding of `htmlToMarkdown`.
 
 use napi::Env;
 use napi::bindgen_prelude::{Object, Utf16String};
@@ -8,7 +8,7 @@ use sinew::html::{Options, utf16_to_markdown};
 use crate::abort::{self, Abort};
 use crate::task;
 
-/// What to leave out of a page.
+/// The parts of a page to leave out.
 #[napi(object)]
 pub(crate) struct HtmlRequest {
     /// Drop what is not the text of the page.
@@ -29,7 +29,11 @@ pub(crate) fn html_to_markdown<'env>(
 ) -> napi::Result<Object<'env>> {
     let HtmlRequest { clean_content, skip_images, timeout_ms } = options;
     let cancel = abort::cancel(abort, timeout_ms);
-    let options = Options { clean_content: clean_content.unwrap_or(false), skip_images: skip_images.unwrap_or(false) };
+    let default = Options::default();
+    let options = Options {
+        clean_content: clean_content.unwrap_or(default.clean_content),
+        skip_images: skip_images.unwrap_or(default.skip_images),
+    };
     let work = move || utf16_to_markdown(&html, &options, &cancel);
     task::blocking(env, "htmlToMarkdown", work, |markdown| markdown)
 }

@@ -1,4 +1,4 @@
-//! The mouth of `PhotonImage`, and of [`fit`].
+//! The binding of `PhotonImage`, and of [`fit`].
 
 mod fit;
 
@@ -26,7 +26,7 @@ impl ObjectFinalize for Picture {
     }
 }
 
-/// What the garbage collector has to know: the object is small, the pixels are not.
+/// The bytes of pixels, which the garbage collector cannot see behind the small object.
 fn size(picture: &image::Picture) -> i64 {
     i64::try_from(picture.samples().len()).unwrap_or(i64::MAX)
 }
@@ -64,7 +64,7 @@ impl Picture {
         self.picture.width()
     }
 
-    /// Rows.
+    /// The number of rows.
     #[napi(getter)]
     pub fn height(&self) -> u32 {
         self.picture.height()
@@ -129,7 +129,7 @@ impl Picture {
     }
 }
 
-/// How a picture stands in a terminal.
+/// The place of a picture in a terminal.
 #[napi(object)]
 pub(crate) struct TerminalRequest {
     /// Columns that it covers.

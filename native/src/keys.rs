@@ -1,4 +1,4 @@
-//! The mouth of `keys` and of the input buffer.
+//! The binding of `keys` and of the input buffer.
 
 use napi::Result;
 use napi::bindgen_prelude::{Either, Uint8Array};

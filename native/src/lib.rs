@@ -1,8 +1,8 @@
-//! The N-API mouth: converts values, schedules work, forwards errors. No algorithm lives here.
+//! The N-API binding: converts values, schedules work, forwards errors. No algorithm lives here.
 //!
 //! `README.md` beside this file shows how an export is added.
 
-// There is nothing to test here (TypeScript tests the mouth), and napi's macros register nothing in a test build:
+// There is nothing to test here (TypeScript tests the binding), and napi's macros register nothing in a test build:
 // every export would be dead code.
 #![cfg(not(test))]
 #![expect(unreachable_pub, reason = "the macros export what is `pub`; no crate imports this one")]
@@ -26,6 +26,7 @@ mod pty;
 mod shell;
 mod shell_request;
 mod stream;
+mod sync;
 mod system;
 mod task;
 mod text;

@@ -1,20 +1,20 @@
-//! The mouth of `OutputSink`.
+//! The binding of `OutputSink`.
 
 use napi::Env;
 use napi::bindgen_prelude::{Either, Uint8Array};
 use napi_derive::napi;
-use sinew::shell::output::{self, SinkOptions, TAIL_BYTES};
+use sinew::shell::output::{self, SinkOptions};
 
 use crate::task;
 
-/// What a sink keeps, and where.
+/// The options of a sink: how much it keeps in memory, and the file for the rest.
 #[napi(object)]
 pub(crate) struct SinkRequest {
     pub tail_bytes: Option<u32>,
     pub spill_path: Option<String>,
 }
 
-/// What a sink tells.
+/// The state of a sink.
 #[napi(object)]
 pub(crate) struct SinkDump {
     pub text: String,
@@ -55,7 +55,7 @@ impl From<output::OutputDump> for SinkDump {
     }
 }
 
-/// Output of any size, its end in memory.
+/// A collector of output of any size that keeps the end in memory.
 #[napi]
 pub(crate) struct OutputSink {
     sink: output::OutputSink,
@@ -63,15 +63,19 @@ pub(crate) struct OutputSink {
 
 #[napi]
 impl OutputSink {
-    /// Touches no file yet.
+    /// Creates an empty sink; no file is created yet.
     #[napi(constructor)]
     pub fn new(options: SinkRequest) -> OutputSink {
         let SinkRequest { tail_bytes, spill_path } = options;
-        let tail_bytes = tail_bytes.map_or(TAIL_BYTES, |bytes| bytes as usize);
-        OutputSink { sink: output::OutputSink::new(SinkOptions { tail_bytes, spill: spill_path.map(Into::into) }) }
+        let default = SinkOptions::default();
+        let options = SinkOptions {
+            tail_bytes: tail_bytes.map_or(default.tail_bytes, |bytes| bytes as usize),
+            spill: spill_path.map_or(default.spill, |path| Some(path.into())),
+        };
+        OutputSink { sink: output::OutputSink::new(options) }
     }
 
-    /// Takes in more.
+    /// Appends output.
     #[napi]
     pub fn push(&mut self, env: &Env, data: Either<String, Uint8Array>) -> napi::Result<()> {
         let bytes = match &data {
@@ -84,7 +88,7 @@ impl OutputSink {
         })
     }
 
-    /// What there is.
+    /// Returns the end of the output and the totals.
     #[napi]
     pub fn dump(&mut self, env: &Env) -> napi::Result<SinkDump> {
         task::now(env, "outputSink", || Ok(self.sink.dump().into()))

@@ -1,4 +1,4 @@
-//! The mouth of processes.
+//! The binding of processes.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub(crate) fn list_descendants(env: &Env, pid: u32) -> napi::Result<Vec<u32>> {
     task::now(env, "listDescendants", || Ok(process::descendants(pid)))
 }
 
-/// How to end a process.
+/// The options of ending a process.
 #[napi(object)]
 pub(crate) struct TerminateRequest {
     pub graceful_ms: Option<u32>,
@@ -43,7 +43,7 @@ impl TerminateRequest {
     }
 }
 
-/// What became of a process and its tree.
+/// The outcome for a process and its tree.
 #[napi(object)]
 pub(crate) struct Termination {
     pub signalled: u32,
@@ -96,7 +96,7 @@ impl ProcessHandle {
         self.process.children().into_iter().map(ProcessHandle::from).collect()
     }
 
-    /// Whether it runs.
+    /// Returns whether it runs.
     #[napi]
     pub fn running(&self) -> bool {
         self.process.status() == Status::Running

@@ -1,4 +1,4 @@
-//! The mouth of `getWorkProfile`.
+//! The binding of `getWorkProfile`.
 
 use napi::Env;
 use napi_derive::napi;
@@ -6,7 +6,7 @@ use sinew::profile;
 
 use crate::{handle, task};
 
-/// What was done lately.
+/// The calls that ended lately, summed up.
 #[napi(object)]
 pub(crate) struct WorkProfile {
     pub folded: String,

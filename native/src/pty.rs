@@ -1,4 +1,4 @@
-//! The mouth of `PtySession`.
+//! The binding of `PtySession`.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Either, Function, Object, Uint8Array};
 use napi::{Env, Unknown};
 use napi_derive::napi;
-use sinew::base::Cancel;
+use sinew::base::CancelToken;
 use sinew::shell::pty::{self, PtyEnd, PtyOptions};
 
 use crate::abort::{self, Abort};
 use crate::stream::Stream;
 use crate::task;
 
-/// What to run, and on what terminal.
+/// A program to run and the terminal to run it on.
 #[napi(object)]
 pub(crate) struct PtyRequest {
     pub command: String,
@@ -25,28 +25,28 @@ pub(crate) struct PtyRequest {
     pub cols: Option<u32>,
     pub rows: Option<u32>,
     pub timeout_ms: Option<u32>,
-    /// The companion's file.
-    pub companion: Option<String>,
+    /// The file of the supervisor program.
+    pub supervisor: Option<String>,
 }
 
 impl PtyRequest {
-    fn into_core(self, abort: Option<&Abort>) -> (PtyOptions, Cancel) {
-        let PtyRequest { command, shell, cwd, env, cols, rows, timeout_ms, companion } = self;
+    fn into_core(self, abort: Option<&Abort>) -> (PtyOptions, CancelToken) {
+        let PtyRequest { command, shell, cwd, env, cols, rows, timeout_ms, supervisor } = self;
         let default = PtyOptions::new(command);
         let options = PtyOptions {
             shell: shell.unwrap_or(default.shell),
-            cwd: cwd.map(Into::into),
+            cwd: cwd.map_or(default.cwd, |path| Some(path.into())),
             env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
             cols: cols.unwrap_or(default.cols),
             rows: rows.unwrap_or(default.rows),
-            companion: companion.map(Into::into),
+            supervisor: supervisor.map(Into::into),
             command: default.command,
         };
         (options, abort::cancel(abort, timeout_ms))
     }
 }
 
-/// How it ended.
+/// The end of a program.
 #[napi(object)]
 pub(crate) struct PtyResult {
     pub exit_code: Option<i32>,
@@ -77,7 +77,7 @@ impl Drop for PtyHandle {
 
 #[napi]
 impl PtyHandle {
-    /// Without a program.
+    /// Creates a session without a program.
     #[napi(constructor)]
     pub fn new() -> PtyHandle {
         PtyHandle { session: pty::PtySession::new() }
@@ -111,7 +111,7 @@ impl PtyHandle {
         })
     }
 
-    /// Queues what is typed.
+    /// Queues input.
     #[napi]
     pub fn write(&self, env: &Env, data: Either<String, Uint8Array>) -> napi::Result<()> {
         let bytes = match &data {
@@ -133,7 +133,7 @@ impl PtyHandle {
         task::now(env, "pty", || self.session.kill())
     }
 
-    /// How many bytes wait to be typed.
+    /// The number of bytes that wait to be typed.
     #[napi(getter)]
     pub fn pending_bytes(&self) -> u32 {
         u32::try_from(self.session.pending_bytes()).unwrap_or(u32::MAX)

@@ -1,4 +1,4 @@
-//! The mouth of `Shell` and `executeShell`.
+//! The binding of `Shell` and `executeShell`.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Function, Object};
 use napi::{Env, Unknown};
 use napi_derive::napi;
-use sinew::base::{Cancel, Result};
+use sinew::base::{CancelToken, Result};
 use sinew::shell::{self, RunResult};
 
 use crate::abort::{self, Abort};
@@ -19,7 +19,7 @@ fn streamed<'env>(
     env: &'env Env,
     on_chunk: Option<Function<'env, String, Unknown<'static>>>,
     abort: Option<&Abort>,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     work: impl FnOnce(shell::OnChunk<'_>) -> Result<RunResult> + Send + 'static,
 ) -> napi::Result<Object<'env>> {
     let mut stream =
@@ -46,11 +46,11 @@ pub(crate) fn execute_shell<'env>(
     on_chunk: Option<Function<'env, String, Unknown<'static>>>,
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
-    let (companion, options) = setup.into_core();
+    let (supervisor, options) = setup.into_core();
     let (run, cancel) = run.into_core(abort);
     let ends = cancel.clone();
     streamed(env, on_chunk, abort, &ends, move |on_chunk| {
-        shell::execute_shell(&companion, &options, &run, &cancel, on_chunk)
+        shell::execute_shell(&supervisor, &options, &run, &cancel, on_chunk)
     })
 }
 
@@ -62,11 +62,11 @@ pub(crate) struct ShellHandle {
 
 #[napi]
 impl ShellHandle {
-    /// Not started yet.
+    /// Creates a shell that starts with its first command.
     #[napi(constructor)]
     pub fn new(setup: ShellSetup) -> ShellHandle {
-        let (companion, options) = setup.into_core();
-        let shell = Arc::new(shell::Shell::new(companion, options));
+        let (supervisor, options) = setup.into_core();
+        let shell = Arc::new(shell::Shell::new(supervisor, options));
         abort::close_at_end(&shell);
         ShellHandle { shell }
     }
@@ -82,9 +82,9 @@ impl ShellHandle {
     ) -> napi::Result<Object<'env>> {
         let (run, cancel) = run.into_core(abort);
         let shell = Arc::clone(&self.shell);
-        let place = task::now(env, "shell", || shell.line_up())?;
+        let ticket = task::now(env, "shell", || shell.line_up())?;
         let ends = cancel.clone();
-        streamed(env, on_chunk, abort, &ends, move |on_chunk| shell.run_at(&place, &run, &cancel, on_chunk))
+        streamed(env, on_chunk, abort, &ends, move |on_chunk| shell.run_at(&ticket, &run, &cancel, on_chunk))
     }
 
     /// Stops the running command.

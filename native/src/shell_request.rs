@@ -1,20 +1,20 @@
-//! What crosses for `Shell` and `executeShell`.
+//! Options and results of `Shell` and `executeShell` as they cross.
 
 use std::collections::HashMap;
-use std::sync::OnceLock;
+use std::sync::{LazyLock, Mutex, PoisonError};
 
 use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
-use sinew::base::Cancel;
-use sinew::shell::{Companion, Engine, Job, RunOptions, RunResult, ShellOptions};
+use sinew::base::CancelToken;
+use sinew::shell::{Engine, Job, RunOptions, RunResult, ShellOptions, Supervisor};
 
 use crate::abort::{self, Abort};
 
-/// How a shell is set up.
+/// The setup of a shell.
 #[napi(object)]
 pub(crate) struct ShellSetup {
-    /// The companion's file.
-    pub companion: String,
+    /// The file of the supervisor program.
+    pub supervisor: String,
     /// The whole environment.
     pub env: HashMap<String, String>,
     pub snapshot_path: Option<String>,
@@ -31,7 +31,7 @@ pub(crate) struct ShellRun {
     pub timeout_ms: Option<u32>,
 }
 
-/// How it ended.
+/// The end of a command.
 #[napi(object)]
 pub(crate) struct ShellAnswer {
     pub exit_code: Option<i32>,
@@ -50,24 +50,29 @@ pub(crate) struct ShellJob {
 }
 
 impl ShellSetup {
-    pub(crate) fn into_core(self) -> (Companion, ShellOptions) {
-        // All shells share what was learned about the machine's bash.
-        static COMPANION: OnceLock<Companion> = OnceLock::new();
-        let ShellSetup { companion, env, snapshot_path, engine } = self;
-        let companion = COMPANION.get_or_init(|| Companion::new(companion)).clone();
+    pub(crate) fn into_core(self) -> (Supervisor, ShellOptions) {
+        let ShellSetup { supervisor, env, snapshot_path, engine } = self;
+        let default = ShellOptions::default();
         let options = ShellOptions {
             env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            cwd: None,
-            snapshot: snapshot_path.map(Into::into),
-            engine: engine.and_then(|name| Engine::from_name(&name)).unwrap_or_default(),
-            bash: None,
+            cwd: default.cwd,
+            snapshot: snapshot_path.map_or(default.snapshot, |path| Some(path.into())),
+            engine: engine.and_then(|name| Engine::from_name(&name)).unwrap_or(default.engine),
+            bash: default.bash,
         };
-        (companion, options)
+        (supervisor_at(supervisor), options)
     }
 }
 
+/// The supervisor program at a path. Shells of one path share what was learned about the machine's bash.
+fn supervisor_at(path: String) -> Supervisor {
+    static BY_PATH: LazyLock<Mutex<HashMap<String, Supervisor>>> = LazyLock::new(Mutex::default);
+    let mut by_path = BY_PATH.lock().unwrap_or_else(PoisonError::into_inner);
+    by_path.entry(path).or_insert_with_key(|path| Supervisor::new(path)).clone()
+}
+
 impl ShellRun {
-    pub(crate) fn into_core(self, abort: Option<&Abort>) -> (RunOptions, Cancel) {
+    pub(crate) fn into_core(self, abort: Option<&Abort>) -> (RunOptions, CancelToken) {
         let ShellRun { command, cwd, env, stdin, timeout_ms } = self;
         let options = RunOptions {
             command,

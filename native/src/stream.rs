@@ -5,7 +5,7 @@ use std::sync::Arc;
 use napi::bindgen_prelude::{Function, JsValuesTupleIntoVec};
 use napi::threadsafe_function::{ThreadsafeFunction, ThreadsafeFunctionCallMode};
 use napi::{Status, Unknown};
-use sinew::base::Cancel;
+use sinew::base::CancelToken;
 
 use crate::abort::Abort;
 
@@ -13,7 +13,7 @@ mod flow;
 
 pub(crate) use flow::Flow;
 
-/// How many values may wait for the JavaScript thread before the producer does.
+/// The number of values that may wait for the JavaScript thread before the producer does.
 const QUEUE: usize = 64;
 
 type Queue<T, J> = ThreadsafeFunction<Item<T>, Unknown<'static>, J, Status, false>;
@@ -22,7 +22,7 @@ type Queue<T, J> = ThreadsafeFunction<Item<T>, Unknown<'static>, J, Status, fals
 pub(crate) struct Stream<T: 'static, J: 'static + JsValuesTupleIntoVec> {
     queue: Option<Queue<T, J>>,
     flow: Arc<Flow>,
-    cancel: Cancel,
+    cancel: CancelToken,
 }
 
 /// A value counts itself out when it is dropped, delivered or not.
@@ -53,7 +53,7 @@ impl<T: Send + 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
     pub(crate) fn new(
         callback: &Function<'_, J, Unknown<'static>>,
         abort: Option<&Abort>,
-        cancel: &Cancel,
+        cancel: &CancelToken,
         translate: fn(T) -> J,
     ) -> napi::Result<Self> {
         let flow = abort.map_or_else(Arc::default, Abort::flow);
@@ -95,7 +95,7 @@ impl<T: Send + 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
 impl<T: 'static, J: 'static + JsValuesTupleIntoVec> Stream<T, J> {
     fn settle(&self) {
         // Values go on to JavaScript whatever is awaited there.
-        drop(self.flow.wait(&Cancel::never(), |state| state.waiting == 0));
+        drop(self.flow.wait(&CancelToken::never(), |state| state.waiting == 0));
     }
 }
 

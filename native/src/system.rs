@@ -1,4 +1,4 @@
-//! The mouth of `getSystemInfo` and of the loader's question.
+//! The binding of `getSystemInfo` and of the loader's question.
 
 use napi_derive::napi;
 use sinew::system;
@@ -47,13 +47,13 @@ impl From<system::SystemInfo> for SystemFacts {
     }
 }
 
-/// Asks the system.
+/// Returns facts about the machine.
 #[napi]
 pub(crate) fn get_system_info() -> SystemFacts {
     system::system_info().into()
 }
 
-/// Whether the processor has all of x86-64-v3.
+/// Returns whether the processor has all of x86-64-v3.
 #[napi]
 pub(crate) fn cpu_supports_modern() -> bool {
     system::cpu_supports_modern()

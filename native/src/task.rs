@@ -1,4 +1,4 @@
-//! How a call leaves the JavaScript thread and comes back: schedule, panic guard, profile sample.
+//! Schedules calls off the JavaScript thread and settles their promises; guards against panics, samples for the profile.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

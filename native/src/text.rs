@@ -1,4 +1,4 @@
-//! The mouth of `text`.
+//! The binding of `text`.
 //!
 //! Strings cross as UTF-16, as JavaScript holds them: the engine reads that, and nothing is transcoded. Answers that
 //! are the text itself cross as `null`, and the TypeScript side gives its own string back.

@@ -1,4 +1,4 @@
-// Runs the steps of a script: says what it does, shows the output as it comes, counts tests, stops at nothing silent.
+// Runs the steps of a script: shows their names, times and output, counts tests, and reports every failure.
 import { spawn } from "node:child_process";
 import { dirname, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,8 +11,8 @@ export const bold = (text) => (colour ? `\x1b[1m${text}\x1b[22m` : text);
 export const dim = (text) => (colour ? `\x1b[2m${text}\x1b[22m` : text);
 export const red = (text) => (colour ? `\x1b[31m${text}\x1b[39m` : text);
 
-/** What the closing lines of test runners say, summed over a script. */
-export const counts = { passed: 0, failed: 0 };
+/** The sums of passed and failed tests, from the closing lines of test runners. */
+export const counts = { passed: 0, failed: 0, skipped: 0 };
 
 // cargo's harness, node's runner, and our own closing line.
 const CLOSING = [
@@ -21,9 +21,12 @@ const CLOSING = [
   /^ℹ pass (\d+)$/,
   /^(\d+) passed, (\d+) failed/,
 ];
+// What a test of ours says that has nothing to run against.
+const SKIPPED = /^skipped: /;
 const FAILED = [/^# fail (\d+)$/, /^ℹ fail (\d+)$/];
 
 function count(line) {
+  if (SKIPPED.test(line)) counts.skipped += 1;
   for (const pattern of CLOSING) {
     const found = pattern.exec(line);
     if (found) {

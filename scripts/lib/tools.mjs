@@ -1,4 +1,4 @@
-// What the scripts need beside Rust and Node: installed where it is missing, each with its reason.
+// Installs the programs that the scripts need beside Rust and Node, each with its reason.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
@@ -14,7 +14,7 @@ export const PROGRAMS = {
   git: "git", // oracle of the ignore rules
 };
 
-/** What only the tests run. */
+/** Programs that only the tests run. */
 export const TEST_PROGRAMS = {
   ...PROGRAMS,
   bash: "bash", // oracle of the shell
@@ -84,6 +84,39 @@ export async function pi() {
   const options = ["--no-audit", "--no-fund", "--ignore-scripts", "--engine-strict=false"];
   await run("npm", ["install", ...options, `@earendil-works/pi-coding-agent@${version}`], { cwd: folder });
   return found;
+}
+
+/** What other people's servers and clients of the Model Context Protocol the tests speak to, and why each. */
+const MCP_PACKAGES = {
+  "@modelcontextprotocol/server-everything": "2026.8.31", // every feature with a handshake, over both transports
+  "@modelcontextprotocol/server-filesystem": "2026.8.31", // a server of everyday use
+};
+const MCP_PYTHON = "2.3.0"; // the SDK of Python, as server and client, both eras
+
+/**
+ * Servers of the registries that the tests of `sinew-mcp` speak to; their folder. What a registry does not have is
+ * named, and the tests that want it say that they are skipped.
+ */
+export async function mcpServers() {
+  const folder = join(CACHE, "mcp");
+  mkdirSync(folder, { recursive: true });
+  const stamp = join(folder, "installed.json");
+  const wanted = JSON.stringify({ ...MCP_PACKAGES, mcp: MCP_PYTHON });
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return folder;
+  console.log("installing servers of the Model Context Protocol, once");
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
+  const missing = [];
+  for (const [name, version] of Object.entries(MCP_PACKAGES)) {
+    const options = ["--no-audit", "--no-fund", "--ignore-scripts"];
+    await run("npm", ["install", ...options, `${name}@${version}`], { cwd: folder, quiet: true }).catch(() => missing.push(name));
+  }
+  const python = join(folder, "python");
+  await run("python3", ["-m", "venv", python], { quiet: true })
+    .then(() => run(join(python, "bin", "pip"), ["install", "--quiet", `mcp==${MCP_PYTHON}`], { quiet: true }))
+    .catch(() => missing.push("mcp of PyPI"));
+  for (const name of missing) console.log(`${name} cannot be installed: its tests are skipped`);
+  if (!missing.length) writeFileSync(stamp, wanted);
+  return folder;
 }
 
 /** The packages of the npm workspace, as the lock file says. */

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use sinew::Sinew;
-use sinew::base::Cancel;
+use sinew::base::CancelToken;
 use sinew::search::{FindOptions, GlobOptions, GrepOptions, Mode, fuzzy_find, glob, grep};
 use sinew::walk::FileType;
 
@@ -27,7 +27,7 @@ fn output(program: &str, args: &[&str]) -> String {
 fn the_files_are_those_that_git_lists() {
     let sinew = Sinew::new();
     let options = GlobOptions { file_type: Some(FileType::File), hidden: true, ..GlobOptions::new(root(), "**/*.rs") };
-    let found = glob(&options, &sinew.cache, &sinew.pool, &Cancel::never(), |_| Ok(())).unwrap();
+    let found = glob(&options, &sinew.cache, &sinew.pool, &CancelToken::never(), |_| Ok(())).unwrap();
     let found: Vec<String> = found.matches().map(|entry| entry.path.into_owned()).collect();
     // A file that is in git's list and was removed meanwhile is no file.
     let listed = output("git", &["ls-files", "--cached", "--others", "--exclude-standard", "*.rs"]);
@@ -42,7 +42,7 @@ fn the_files_are_those_that_git_lists() {
 fn the_counts_are_those_of_ripgrep() {
     let sinew = Sinew::new();
     let options = GrepOptions { mode: Mode::Count, glob: Some("*.rs".into()), ..GrepOptions::new(r"\bfn \w+", root()) };
-    let result = grep(&options, &sinew.cache, &sinew.pool, &Cancel::never(), None).unwrap();
+    let result = grep(&options, &sinew.cache, &sinew.pool, &CancelToken::never(), None).unwrap();
     let ours: BTreeMap<String, u32> =
         result.rows().map(|row| (row.path.to_string(), row.match_count.unwrap_or_default())).collect();
     let program = std::env::var("SINEW_RG").unwrap_or_else(|_| "rg".into());
@@ -59,6 +59,6 @@ fn the_counts_are_those_of_ripgrep() {
 fn a_file_is_found_by_a_few_letters() {
     let sinew = Sinew::new();
     let options = FindOptions::new(root(), "itrepo");
-    let found = fuzzy_find(&options, &sinew.cache, &sinew.pool, &Cancel::never()).unwrap();
+    let found = fuzzy_find(&options, &sinew.cache, &sinew.pool, &CancelToken::never()).unwrap();
     assert_eq!(found.matches[0].path, "tests/it/repository.rs");
 }

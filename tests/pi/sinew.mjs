@@ -1,4 +1,4 @@
-// What pi's client starts with `node`: our program in its place, with the same pipes.
+// Started by pi's client in place of its own program: runs ours with the same pipes.
 import { spawn } from "node:child_process";
 
 const child = spawn(process.env.SINEW_BIN, process.argv.slice(2), { stdio: "inherit" });

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sinew_llm::message::{AgentMessage, ToolCall};
+use sinew_tools::tool::{Boxed, Tool, ToolOutput};
+use sinew_tools::{PathCheck, PathPolicy};
 use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
-pub use crate::points::Point;
-use crate::tool::{Boxed, Tool, ToolOutput};
 
 /// What an extension says of a call before it runs.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,9 +38,25 @@ pub struct Context {
     pub cancel: CancellationToken,
 }
 
-/// Judges a path without links of a file or folder that was opened, or is to be made, with what is known of the file. An
-/// error is the reason why it must not be used, for the model.
-pub type PathCheck = Arc<dyn Fn(&Path, Option<&std::fs::Metadata>) -> Result<(), String> + Send + Sync>;
+/// A point and what it carries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Point {
+    /// Its name.
+    pub name: &'static str,
+    /// What it carries.
+    pub fields: Map<String, Value>,
+}
+
+impl Point {
+    /// A point with the fields of `payload`, an object; those that are null are left out.
+    pub(crate) fn new(name: &'static str, payload: Value) -> Point {
+        let fields = match payload {
+            Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
+            _ => Map::new(),
+        };
+        Point { name, fields }
+    }
+}
 
 /// Hooks and tools under one name. Every hook has a default that changes nothing.
 pub trait Extension: Send + Sync {
@@ -112,9 +128,29 @@ pub trait Extension: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
+    /// Whether [`Event::MessageUpdate`] has to hold the answer so far when [`Extension::on_event`] gets it. Default:
+    /// false, since that is a copy of the answer for each piece of it.
+    fn wants_snapshots(&self) -> bool {
+        false
+    }
+
     /// Told of every event. A failure is reported.
     fn on_event<'a>(&'a self, _event: &'a Event, _context: &'a Context) -> Boxed<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
+    }
+}
+
+/// The extensions as the tools ask them about the files that they open.
+#[must_use]
+pub fn path_policies(extensions: &[Arc<dyn Extension>]) -> Vec<Arc<dyn PathPolicy>> {
+    extensions.iter().map(|extension| Arc::new(ByExtension(Arc::clone(extension))) as Arc<dyn PathPolicy>).collect()
+}
+
+struct ByExtension(Arc<dyn Extension>);
+
+impl PathPolicy for ByExtension {
+    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<PathCheck> {
+        self.0.path_check(tools, call, cwd)
     }
 }
 

@@ -1,28 +1,17 @@
-//! The agent's loop, tools and sessions, without a terminal.
+//! The agent's loop and everything around it that is no tool and no file format: sessions of an agent, compaction,
+//! events, extensions, permissions, hooks, resources. Knows no terminal.
 
 pub mod agent;
-pub mod artifacts;
-pub mod child;
-pub mod clock;
 pub mod compaction;
 pub mod context;
 pub mod core;
 pub mod event;
-pub mod export;
 pub mod extension;
-pub mod files;
-pub mod history;
+mod hook_call;
 pub mod hooks;
-pub mod links;
 pub mod permissions;
 pub mod points;
 pub mod resource;
-pub mod secrets;
-pub mod session;
-pub mod settings;
-pub mod tool;
-pub mod tools;
-pub mod trust;
 
 #[cfg(test)]
 mod stage;

@@ -27,18 +27,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::core::ask;
 use crate::event::Event;
-use crate::extension::{Context, Extension};
-
-/// A point and what it carries.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Point {
-    /// Its name.
-    pub name: &'static str,
-    /// What it carries.
-    pub fields: Map<String, Value>,
-}
+use crate::extension::{Context, Extension, Point};
+use crate::hook_call::ask;
 
 /// What a field of an answer holds.
 #[derive(Clone, Copy)]
@@ -72,17 +63,6 @@ const POINTS: &[(&str, &[(&str, Shape)])] = &[
     ("user_bash", &[("result", Shape::Object)]),
     ("resources_discover", &[("skills", Shape::Texts), ("prompts", Shape::Texts), ("rules", Shape::Texts)]),
 ];
-
-impl Point {
-    /// A point with the fields of `payload`, an object; those that are null are left out.
-    pub(crate) fn new(name: &'static str, payload: Value) -> Point {
-        let fields = match payload {
-            Value::Object(fields) => fields.into_iter().filter(|(_, value)| !value.is_null()).collect(),
-            _ => Map::new(),
-        };
-        Point { name, fields }
-    }
-}
 
 /// The field by which a program's refusal (exit code 2) is said, where the point has one.
 pub(crate) fn refusal(point: &str) -> Option<&'static str> {

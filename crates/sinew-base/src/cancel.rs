@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use crate::Error;
 
-/// How many items a loop over input of outside size may handle between two looks at its [`Cancel`].
-pub const EVERY: u32 = 128;
+/// The number of items that a loop over input of outside size may handle between two checks of its [`CancelToken`].
+pub const CHECK_INTERVAL: u32 = 128;
 
-/// Why an operation stopped early.
+/// The reason why an operation stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Aborted {
     /// Somebody asked for it.
@@ -44,27 +44,27 @@ struct Shared {
     next: AtomicU64,
 }
 
-/// What a running operation looks at: cheap to clone and to read.
+/// The flag that a running operation checks: cheap to clone and to read.
 ///
-/// [`Cancel::check`] costs one relaxed load, and one clock read where there is a deadline.
+/// [`CancelToken::check`] costs one relaxed load, and one clock read where there is a deadline.
 #[derive(Clone, Default)]
-pub struct Cancel {
+pub struct CancelToken {
     shared: Option<Arc<Shared>>,
     deadline: Option<Instant>,
 }
 
-/// The other end of a [`Cancel`]: sets it.
+/// The other end of a [`CancelToken`], which sets it.
 #[derive(Clone)]
-pub struct Canceller {
+pub struct CancelHandle {
     shared: Arc<Shared>,
 }
 
-impl Canceller {
-    /// A pair that is not set yet.
+impl CancelHandle {
+    /// Creates a pair that is not set yet.
     #[must_use]
-    pub fn new() -> (Canceller, Cancel) {
+    pub fn new() -> (CancelHandle, CancelToken) {
         let shared = Arc::new(Shared::default());
-        (Canceller { shared: Arc::clone(&shared) }, Cancel { shared: Some(shared), deadline: None })
+        (CancelHandle { shared: Arc::clone(&shared) }, CancelToken { shared: Some(shared), deadline: None })
     }
 
     /// Stops every operation that looks at the pair. Calling it again does nothing.
@@ -79,20 +79,20 @@ impl Canceller {
         }
     }
 
-    /// Whether [`Canceller::cancel`] was called.
+    /// Returns true once [`CancelHandle::cancel`] was called.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.shared.set.load(Ordering::Acquire)
     }
 }
 
-impl fmt::Debug for Canceller {
+impl fmt::Debug for CancelHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Canceller").field("cancelled", &self.is_cancelled()).finish()
+        f.debug_struct("CancelHandle").field("cancelled", &self.is_cancelled()).finish()
     }
 }
 
-/// Takes the hook of [`Cancel::on_cancel`] back when dropped.
+/// Takes the hook of [`CancelToken::on_cancel`] back when dropped.
 pub struct HookGuard {
     shared: Weak<Shared>,
     id: u64,
@@ -107,16 +107,16 @@ impl Drop for HookGuard {
     }
 }
 
-impl Cancel {
-    /// One that nobody can set and that has no deadline.
+impl CancelToken {
+    /// Returns a flag that nobody can set and that has no deadline.
     #[must_use]
-    pub fn never() -> Cancel {
-        Cancel::default()
+    pub fn never() -> CancelToken {
+        CancelToken::default()
     }
 
-    /// The same, which also ends `timeout` from now; the earlier of two deadlines counts.
+    /// Adds a deadline `timeout` from now; the earlier of two deadlines counts.
     #[must_use]
-    pub fn with_timeout(mut self, timeout: Duration) -> Cancel {
+    pub fn with_timeout(mut self, timeout: Duration) -> CancelToken {
         // A time beyond what the clock can hold is no deadline.
         if let Some(at) = Instant::now().checked_add(timeout) {
             self.deadline = Some(self.deadline.map_or(at, |old| old.min(at)));
@@ -124,14 +124,14 @@ impl Cancel {
         self
     }
 
-    /// The same without its deadline: for what is left to do with the results once the time is up.
+    /// Removes the deadline, for the work that is left to do with the results once the time is up.
     #[must_use]
-    pub fn without_timeout(mut self) -> Cancel {
+    pub fn without_timeout(mut self) -> CancelToken {
         self.deadline = None;
         self
     }
 
-    /// Whether the operation has to stop, and why. A signal beats a deadline.
+    /// Fails with the reason once the operation has to stop. A signal beats a deadline.
     ///
     /// # Errors
     /// [`Aborted`] once the pair was set or the deadline has passed.
@@ -145,13 +145,13 @@ impl Cancel {
         }
     }
 
-    /// Whether [`Cancel::check`] would fail.
+    /// Returns true where [`CancelToken::check`] would fail.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.check().is_err()
     }
 
-    /// When the time is up, if ever.
+    /// Returns the moment when the time is up, if there is one.
     #[must_use]
     pub fn deadline(&self) -> Option<Instant> {
         self.deadline
@@ -175,34 +175,42 @@ impl Cancel {
     }
 }
 
-impl fmt::Debug for Cancel {
+impl fmt::Debug for CancelToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cancel").field("state", &self.check()).field("deadline", &self.deadline).finish()
+        f.debug_struct("CancelToken").field("state", &self.check()).field("deadline", &self.deadline).finish()
     }
 }
 
-/// Looks at a [`Cancel`] once in [`EVERY`] steps, so that a tight loop pays a counter.
+/// Checks a [`CancelToken`] once in [`CHECK_INTERVAL`] steps, so that a tight loop pays a counter.
 #[derive(Debug)]
-pub struct Pace<'a> {
-    cancel: &'a Cancel,
+pub struct CancelTicker<'a> {
+    cancel: &'a CancelToken,
     left: u32,
 }
 
-impl<'a> Pace<'a> {
-    /// A pace whose first step looks.
+impl<'a> CancelTicker<'a> {
+    /// Creates a ticker whose first step checks.
     #[must_use]
-    pub fn new(cancel: &'a Cancel) -> Pace<'a> {
-        Pace { cancel, left: 0 }
+    pub fn new(cancel: &'a CancelToken) -> CancelTicker<'a> {
+        CancelTicker { cancel, left: 0 }
     }
 
-    /// One item done.
+    /// Checks now.
     ///
     /// # Errors
-    /// [`Aborted`] as [`Cancel::check`], at most [`EVERY`] items late.
+    /// [`Aborted`] as [`CancelToken::check`].
+    pub fn check(&self) -> Result<(), Aborted> {
+        self.cancel.check()
+    }
+
+    /// Counts one item.
+    ///
+    /// # Errors
+    /// [`Aborted`] as [`CancelToken::check`], at most [`CHECK_INTERVAL`] items late.
     #[inline]
     pub fn step(&mut self) -> Result<(), Aborted> {
         if self.left == 0 {
-            self.left = EVERY;
+            self.left = CHECK_INTERVAL;
             self.cancel.check()?;
         }
         self.left -= 1;
@@ -217,16 +225,16 @@ mod tests {
 
     #[test]
     fn a_signal_beats_a_deadline() {
-        let (canceller, cancel) = Canceller::new();
+        let (cancel_handle, cancel) = CancelHandle::new();
         let cancel = cancel.with_timeout(Duration::ZERO);
         assert_eq!(cancel.check(), Err(Aborted::Timeout));
-        canceller.cancel();
+        cancel_handle.cancel();
         assert_eq!(cancel.check(), Err(Aborted::Signal));
     }
 
     #[test]
     fn hooks_run_once_and_can_be_taken_back() {
-        let (canceller, cancel) = Canceller::new();
+        let (cancel_handle, cancel) = CancelHandle::new();
         let count = Arc::new(AtomicUsize::new(0));
         let add = |n: usize| {
             let count = Arc::clone(&count);
@@ -236,8 +244,8 @@ mod tests {
         };
         let kept = cancel.on_cancel(add(1));
         drop(cancel.on_cancel(add(10)));
-        canceller.cancel();
-        canceller.cancel();
+        cancel_handle.cancel();
+        cancel_handle.cancel();
         let late = cancel.on_cancel(add(100));
         assert_eq!(count.load(Ordering::Relaxed), 101);
         drop((kept, late));
@@ -245,16 +253,16 @@ mod tests {
 
     #[test]
     fn a_timeout_beyond_the_clock_is_no_deadline() {
-        assert_eq!(Cancel::never().with_timeout(Duration::MAX).deadline(), None);
+        assert_eq!(CancelToken::never().with_timeout(Duration::MAX).deadline(), None);
     }
 
     #[test]
-    fn a_pace_looks_once_in_a_while() {
-        let (canceller, cancel) = Canceller::new();
-        let mut pace = Pace::new(&cancel);
-        pace.step().unwrap();
-        canceller.cancel();
-        let late = (0..EVERY).take_while(|_| pace.step().is_ok()).count();
-        assert_eq!(late, EVERY as usize - 1);
+    fn a_ticker_checks_once_in_a_while() {
+        let (cancel_handle, cancel) = CancelHandle::new();
+        let mut ticker = CancelTicker::new(&cancel);
+        ticker.step().unwrap();
+        cancel_handle.cancel();
+        let late = (0..CHECK_INTERVAL).take_while(|_| ticker.step().is_ok()).count();
+        assert_eq!(late, CHECK_INTERVAL as usize - 1);
     }
 }

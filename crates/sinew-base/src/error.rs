@@ -1,10 +1,10 @@
-//! What went wrong: a code for programs, a message for people.
+//! Errors: a code for programs, a message for people.
 
 use std::fmt;
 
 use crate::Aborted;
 
-/// What kind of failure it was. Programs decide by it; the text is for people.
+/// The kind of a failure. Programs decide by it; the text is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ErrorCode {
@@ -112,19 +112,19 @@ impl Error {
         Error::new(code, aborted.to_string())
     }
 
-    /// What kind of failure it was.
+    /// Returns the kind of failure.
     #[must_use]
     pub fn code(&self) -> ErrorCode {
         self.code
     }
 
-    /// The text for people.
+    /// Returns the text for people.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// The same, with `operation: ` before the message. An abort keeps its message: callers test for it.
+    /// Prefixes the message with `operation: `. An abort keeps its message: callers test for it.
     #[must_use]
     pub fn within(mut self, operation: impl fmt::Display) -> Error {
         if !matches!(self.code, ErrorCode::Aborted | ErrorCode::TimedOut) {
@@ -134,7 +134,7 @@ impl Error {
     }
 }
 
-/// Whether links led in a circle: the standard library has no stable name for it.
+/// Returns true where links led in a circle, for which the standard library has no stable name.
 fn is_loop(cause: &std::io::Error) -> bool {
     let number = if cfg!(target_os = "macos") {
         62

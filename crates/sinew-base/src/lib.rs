@@ -1,14 +1,14 @@
-//! Words that every crate of Sinew shares: how a long operation is stopped ([`Cancel`]), and how it
-//! tells what went wrong ([`Error`], [`ErrorCode`]).
+//! The types that every crate of Sinew shares: cancellation of long operations ([`CancelToken`]) and errors
+//! ([`Error`], [`ErrorCode`]).
 //!
-//! One error type serves all libraries: they would each write the same two fields, and the mouths
+//! One error type serves all libraries: they would each write the same two fields, and the bindings
 //! (N-API, the agent) translate one type instead of ten. The crate that made an error is named by its
 //! message, which begins with the operation.
 
 mod cancel;
 mod error;
 
-pub use cancel::{Aborted, Cancel, Canceller, EVERY, HookGuard, Pace};
+pub use cancel::{Aborted, CHECK_INTERVAL, CancelHandle, CancelTicker, CancelToken, HookGuard};
 pub use error::{Error, ErrorCode};
 
 /// The result of every fallible function of Sinew's libraries.

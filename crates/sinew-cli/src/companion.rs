@@ -4,7 +4,7 @@ use std::ffi::{CString, OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 
-/// How the supervisor of a shell calls the embedded interpreter.
+/// The name under which the supervisor of a shell starts the embedded interpreter.
 const INTERPRETER: &str = "sinew-shell-host";
 
 /// Runs the role that the arguments ask for and gives its exit code; none where they ask for no role. A user who

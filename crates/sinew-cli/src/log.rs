@@ -1,4 +1,4 @@
-//! `SINEW_LOG=debug`: what happens, in `<agent>/sinew.log`; `SINEW_TIMING=1`: how long it took, on stderr.
+//! `SINEW_LOG=debug` writes events to `<agent>/sinew.log`; `SINEW_TIMING=1` prints times of the start on stderr.
 
 use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use sinew_agent::clock::{Clock, SystemClock, iso};
 use sinew_agent::event::Event;
 use sinew_agent::extension::{Context, Extension};
-use sinew_agent::files::private_folder;
-use sinew_agent::secrets::Secrets;
-use sinew_agent::tool::Boxed;
+use sinew_session::clock::{Clock, SystemClock, iso};
+use sinew_session::files::private_folder;
+use sinew_session::secrets::Secrets;
+use sinew_tools::tool::Boxed;
+
+use crate::startup::Startup;
 
 /// Bytes of a file at most, and how many files are kept.
 const LARGEST: u64 = 5 << 20;
@@ -21,22 +23,46 @@ const FILES: u32 = 3;
 const SHOWN: usize = 2_000;
 
 /// Writes every event but the pieces of answers, without values of keys.
-pub(crate) struct Log {
+struct Log {
     path: PathBuf,
     file: Mutex<Option<File>>,
     secrets: Arc<Secrets>,
 }
 
+/// Opens the log where `SINEW_LOG=debug` asks for it; a failure becomes a warning.
+pub(crate) fn extension(
+    startup: &Startup,
+    secrets: &Arc<Secrets>,
+    session: &str,
+    warnings: &mut Vec<String>,
+) -> Option<Arc<dyn Extension>> {
+    let Startup { environment, paths, .. } = startup;
+    if environment.get("SINEW_LOG") != Some("debug") {
+        return None;
+    }
+    match Log::open(&paths.agent, secrets) {
+        Ok(log) => {
+            let version = env!("CARGO_PKG_VERSION");
+            log.line(&format!("sinew {version} begins: {session} in {}", paths.cwd.display()));
+            Some(Arc::new(log))
+        }
+        Err(error) => {
+            warnings.push(format!("SINEW_LOG: {}: {error}", paths.agent.join("sinew.log").display()));
+            None
+        }
+    }
+}
+
 impl Log {
     /// Opens the file in `folder`, which is made where it is missing.
-    pub(crate) fn open(folder: &Path, secrets: &Arc<Secrets>) -> std::io::Result<Log> {
+    fn open(folder: &Path, secrets: &Arc<Secrets>) -> std::io::Result<Log> {
         private_folder(folder)?;
         let path = folder.join("sinew.log");
         let file = Mutex::new(Some(append(&path)?));
         Ok(Log { path, file, secrets: Arc::clone(secrets) })
     }
 
-    pub(crate) fn line(&self, text: &str) {
+    fn line(&self, text: &str) {
         let text = text.replace(['\n', '\r'], " ");
         let text = self.secrets.hidden(&text).unwrap_or(text);
         let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
@@ -95,7 +121,7 @@ impl Extension for Log {
     }
 }
 
-/// How long the parts of a run took.
+/// Times at which the parts of a run were over.
 pub(crate) struct Timing {
     begun: Instant,
     parts: Vec<(&'static str, Duration)>,

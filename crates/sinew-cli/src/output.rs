@@ -4,9 +4,11 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use sinew_agent::secrets::Secrets;
+use sinew_session::secrets::Secrets;
 
-/// What is known of keys so far. It belongs to the process, as the streams do.
+use crate::failure::Failure;
+
+/// The keys that are known so far. They belong to the process, as the streams do.
 static KEYS: RwLock<Keys> = RwLock::new(Keys::Values(Vec::new()));
 
 enum Keys {
@@ -16,7 +18,7 @@ enum Keys {
     All(Arc<Secrets>),
 }
 
-/// What stands for a key that no session has a mark for yet.
+/// The text in place of a key that no session has a mark for yet.
 const STAND: &str = "***";
 
 /// Hides these keys until [`hide_all`] knows more.
@@ -55,7 +57,7 @@ fn replaced<'a>(text: &'a str, values: &[String]) -> Cow<'a, str> {
     }
 }
 
-/// Where answers go: stdout, or memory in tests.
+/// The stream that answers are written to: stdout, or memory in tests.
 pub(crate) struct Output<W> {
     out: W,
 }
@@ -93,6 +95,21 @@ impl<W: Write> Output<W> {
 #[expect(clippy::disallowed_methods, reason = "this is the way to it")]
 pub(crate) fn stderr(words: &str) {
     let _ = io::stderr().write_all(text(words).as_bytes());
+}
+
+/// Writes to stdout what a terminal may show: names of folders and values of settings may hold anything. A reader that
+/// is gone is no error. Gives the exit code.
+pub(crate) fn print(text: &str) -> Result<u8, Failure> {
+    match stdout().text(&sinew::term::sanitize(text)) {
+        Ok(()) => Ok(0),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
+        Err(error) => Err(Failure::failed(format!("write to stdout: {error}"))),
+    }
+}
+
+/// Writes warnings to stderr, a line each.
+pub(crate) fn warn(warnings: &[String]) {
+    warnings.iter().for_each(|warning| tell(&format!("Warning: {warning}")));
 }
 
 /// A line on stderr, without what a terminal would obey.

@@ -4,52 +4,52 @@ use std::io::Read;
 use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use sinew::base::{Cancel, Canceller};
-use sinew_agent::clock::Clock;
-use sinew_agent::extension::{Context, Extension};
+use sinew::base::{CancelHandle, CancelToken};
+use sinew_agent::extension::Context;
 use sinew_agent::resource::{Attacher, Commands, Places, Prompt, Reading, Resources};
-use sinew_agent::tools::{Host, ImageSettings};
 use sinew_llm::message::{AgentMessage, FileMention, MentionedFile};
+use sinew_session::clock::Clock;
+use sinew_tools::{Host, ImageSettings};
 
+use crate::app::{App, OpenSession};
 use crate::args::Args;
 use crate::config::Environment;
 use crate::failure::Failure;
-use crate::resources::Loaded;
 
 /// Bytes of standard input at most.
 const STDIN: u64 = 10 * 1024 * 1024;
-/// How long standard input may say nothing before the user is told that it is waited for.
+/// The time of silence on standard input after which the user is told that it is waited for.
 const SILENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
-const WAITING: &str = "Waiting for standard input, which is open and silent: what it says goes before the message. End it \
+const WAITING: &str = "Waiting for standard input, which is open and silent: its text goes before the message. End it \
 with Ctrl-D, or start with < /dev/null.";
 
-/// What was said, before anything is looked for in it.
-pub(crate) struct Said {
+/// The prompt as it was given, before anything is looked for in it.
+pub(crate) struct PromptInput {
     /// Words of the command line: of the prompt, or each an `@file`.
     words: Vec<String>,
-    /// What standard input held.
+    /// The text of standard input.
     piped: String,
 }
 
-impl Said {
+impl PromptInput {
+    /// Takes the words, and reads standard input where it is no terminal.
+    ///
+    /// # Errors
+    /// Both are empty, or standard input cannot be read or is too long.
+    pub(crate) fn read(args: &Args, environment: &Environment) -> Result<PromptInput, Failure> {
+        let piped = if environment.stdin { String::new() } else { stdin()? };
+        let words: Vec<String> = args.words.iter().filter(|word| !word.trim().is_empty()).cloned().collect();
+        let piped = piped.trim_end().to_string();
+        if words.is_empty() && piped.is_empty() {
+            return Err(Failure::usage("No prompt given."));
+        }
+        Ok(PromptInput { words, piped })
+    }
+
     /// The words, a blank between them.
     pub(crate) fn text(&self) -> String {
         self.words.join(" ")
     }
-}
-
-/// Reads standard input where it is no terminal.
-///
-/// # Errors
-/// Nothing was said, or standard input cannot be read or is too long.
-pub(crate) fn read(args: &Args, environment: &Environment) -> Result<Said, Failure> {
-    let piped = if environment.stdin { String::new() } else { stdin()? };
-    let words: Vec<String> = args.words.iter().filter(|word| !word.trim().is_empty()).cloned().collect();
-    let piped = piped.trim_end().to_string();
-    if words.is_empty() && piped.is_empty() {
-        return Err(Failure::usage("No prompt given."));
-    }
-    Ok(Said { words, piped })
 }
 
 /// The prompt of a command line, until it is read.
@@ -66,43 +66,41 @@ pub(crate) struct Prompts {
     host: Arc<Host>,
     context: Context,
     clock: Arc<dyn Clock>,
-    canceller: Canceller,
-    cancel: Cancel,
+    cancel_handle: CancelHandle,
+    cancel: CancelToken,
 }
 
 impl Prompts {
-    /// Takes what was said apart. Standard input is data: no command and no mention counts in it.
+    /// Takes the input apart. Standard input is data: no command and no mention counts in it.
     ///
     /// # Errors
-    /// Nothing but files was named.
+    /// Only files were named.
     pub(crate) fn new(
-        said: Said,
-        loaded: &Loaded,
-        extensions: &[Arc<dyn Extension>],
-        host: &Arc<Host>,
-        context: Context,
-        clock: &Arc<dyn Clock>,
+        input: PromptInput,
+        app: &App,
+        open: &OpenSession,
         warnings: &mut Vec<String>,
     ) -> Result<Prompts, Failure> {
-        let (commands, doubled) = Commands::new(extensions);
+        let loaded = app.resources();
+        let (commands, doubled) = app.commands();
         warnings.extend(doubled.iter().map(|name| format!("/{name}: another command has this name already")));
-        let (canceller, cancel) = Canceller::new();
+        let (cancel_handle, cancel) = CancelHandle::new();
         let mut prompts = Prompts {
             text: None,
-            data: Some(said.piped).filter(|piped| !piped.is_empty()),
+            data: Some(input.piped).filter(|piped| !piped.is_empty()),
             files: Vec::new(),
             commands,
             resources: Arc::clone(&loaded.resources),
             places: loaded.options.places.clone(),
             images: loaded.images,
-            host: Arc::clone(host),
-            context,
-            clock: Arc::clone(clock),
-            canceller,
+            host: Arc::clone(&open.host),
+            context: app.context(&open.agent),
+            clock: Arc::clone(&app.clock),
+            cancel_handle,
             cancel,
         };
         let mut words = Vec::new();
-        for word in said.words {
+        for word in input.words {
             let path = word.strip_prefix('@').filter(|path| !path.is_empty());
             match path.map(|path| prompts.attacher().one(path)) {
                 Some(Ok(file)) => prompts.files.push(file),
@@ -118,9 +116,9 @@ impl Prompts {
         Ok(prompts)
     }
 
-    /// What ends the reading of a prompt at once.
-    pub(crate) fn canceller(&self) -> Canceller {
-        self.canceller.clone()
+    /// Ends the reading of a prompt at once.
+    pub(crate) fn cancel_handle(&self) -> CancelHandle {
+        self.cancel_handle.clone()
     }
 
     /// Reads the prompt, and tells where data is left; none when nothing is.

@@ -1,4 +1,4 @@
-//! Skills, commands, templates and rules, as the flags and settings want them.
+//! Skills, commands, templates and rules, as the flags and settings select them.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,21 +6,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use sinew_agent::extension::{Context, Extension};
 use sinew_agent::resource::stream::{StreamRules, StreamSettings};
 use sinew_agent::resource::{Places, ResourceOptions, Resources};
-use sinew_agent::settings::Settings;
-use sinew_agent::tools::ImageSettings;
+use sinew_tools::ImageSettings;
 
 use crate::args::Args;
 use crate::config::Paths;
 use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::startup::Startup;
 
-/// What was found, and what it takes to look again.
+/// The resources that were found, and the options to look again.
 pub(crate) struct Loaded {
     pub(crate) options: ResourceOptions,
     pub(crate) resources: Arc<Resources>,
     stream: StreamSettings,
-    /// What the first session takes.
+    /// The rules of the first session.
     first: Mutex<Option<StreamRules>>,
-    /// What becomes of pictures that are attached.
+    /// Options of pictures that are attached.
     pub(crate) images: ImageSettings,
 }
 
@@ -33,35 +34,37 @@ impl Loaded {
     }
 }
 
-/// Finds everything, also what `extensions` name. What cannot be used is told in `warnings`.
+/// Loads everything, also what `extensions` name. Files that cannot be used are named in `warnings`.
 ///
 /// # Errors
 /// A flag names what is not there.
 pub(crate) async fn load(
-    args: &Args,
-    paths: &Paths,
-    settings: &Settings,
-    trusted: bool,
+    startup: &Startup,
     extensions: &[Arc<dyn Extension>],
     context: &Context,
     warnings: &mut Vec<String>,
 ) -> Result<Loaded, Failure> {
-    let mut options = ResourceOptions { trusted, ..options(args, paths, settings) };
-    for (flag, named) in [("skill", &options.named_skills), ("prompt-template", &options.named_templates)] {
-        for (given, path) in args.values(flag).zip(named) {
+    let Startup { args, paths, settings, trusted, .. } = startup;
+    let mut options = ResourceOptions { trusted: *trusted, ..options(args, paths, settings) };
+    let given = &args.resources;
+    for (flag, given, named) in [
+        ("skill", &given.skills, &options.named_skills),
+        ("prompt-template", &given.templates, &options.named_templates),
+    ] {
+        for (given, path) in given.iter().zip(named) {
             std::fs::metadata(path).map_err(|error| Failure::config(format!("--{flag} {given}: {error}")))?;
         }
     }
     warnings.extend(options.discover(extensions, context).await);
     let resources = Arc::new(Resources::load(&options));
     warnings.extend(resources.warnings.iter().cloned());
-    let stream = StreamSettings::new(settings);
+    let stream = settings.stream_rules();
     let (first, faults) = StreamRules::new(&resources.rules, stream.clone());
     warnings.extend(faults);
-    Ok(Loaded { options, resources, stream, first: Mutex::new(first), images: settings.tools().images })
+    Ok(Loaded { options, resources, stream, first: Mutex::new(first), images: settings.images() })
 }
 
-/// Where they are and which of them count.
+/// Builds the options: folders, and the resources that count.
 fn options(args: &Args, paths: &Paths, settings: &Settings) -> ResourceOptions {
     let places = Places {
         cwd: paths.cwd.clone(),
@@ -69,13 +72,13 @@ fn options(args: &Args, paths: &Paths, settings: &Settings) -> ResourceOptions {
         agent: paths.agent.clone(),
         home: std::env::home_dir(),
     };
-    let named = |flag: &'static str| args.values(flag).map(|path| places.resolve(path)).collect();
-    let (named_skills, named_templates) = (named("skill"), named("prompt-template"));
-    let options = ResourceOptions::new(places, settings);
+    let named = |paths: &[String]| paths.iter().map(|path| places.resolve(path)).collect();
+    let (named_skills, named_templates) = (named(&args.resources.skills), named(&args.resources.templates));
+    let options = settings.resources(places);
     ResourceOptions {
-        skills: options.skills && !args.has("no-skills"),
-        templates: !args.has("no-prompt-templates"),
-        rules: !args.has("no-rules"),
+        skills: options.skills && !args.resources.no_skills,
+        templates: !args.resources.no_templates,
+        rules: !args.resources.no_rules,
         named_skills,
         named_templates,
         ..options

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::{Map, Value};
-use sinew_agent::core::validate;
+use sinew_tools::schema::validate;
 
 use crate::failure::Failure;
 
@@ -72,7 +72,7 @@ impl Schema {
         Ok(Schema { schema: resolved(schema, schema, "", 0)? })
     }
 
-    /// What the model is told.
+    /// The instructions for the model.
     pub(crate) fn instructions(&self) -> String {
         format!(
             "Your last message must be one JSON value that fits this JSON Schema, and nothing else: no words around it \

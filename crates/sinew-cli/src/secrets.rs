@@ -1,31 +1,26 @@
-//! What is hidden from providers and session files: keys of providers always, more where the settings say so.
+//! Values that are hidden from providers and session files: keys of providers always, more where the settings say so.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sinew_agent::child::Filter;
-use sinew_agent::files::private_folder;
-use sinew_agent::secrets::{Entry, Secrets, read};
-use sinew_agent::settings::Settings;
 use sinew_llm::credentials::{AuthEntry, AuthFile};
 use sinew_llm::models::Registry;
+use sinew_session::files::private_folder;
+use sinew_session::secrets::{Entry, Secrets, read};
+use sinew_tools::child::Filter;
 
-use crate::config::{Environment, Paths, is_missing};
+use crate::config::{Environment, is_missing};
 use crate::output;
+use crate::startup::Startup;
 
-/// What `secrets.enabled` adds: variables that look like secrets, and the entries of `secrets.json`, those of a
-/// `trusted` project first.
-pub(crate) fn find(
-    environment: &Environment,
-    paths: &Paths,
-    settings: &Settings,
-    trusted: bool,
-    warnings: &mut Vec<String>,
-) -> Arc<Secrets> {
+/// Collects what `secrets.enabled` adds: variables that look like secrets, and the entries of `secrets.json`, those of
+/// a trusted project first.
+pub(crate) fn find(startup: &Startup, warnings: &mut Vec<String>) -> Arc<Secrets> {
+    let Startup { environment, paths, settings, trusted, .. } = startup;
     let file = paths.agent.join("secrets.key");
     let source = Box::new(move || key(&file));
-    if !settings.flag("secrets.enabled") {
+    if !settings.secrets.enabled {
         return Arc::new(Secrets::new(source, Vec::new()));
     }
     let mut entries: Vec<Entry> = Vec::new();
@@ -53,7 +48,7 @@ pub(crate) fn find(
     Arc::new(secrets)
 }
 
-/// For what sends nothing to a model.
+/// Makes an empty set, for commands that send nothing to a model.
 pub(crate) fn none() -> Arc<Secrets> {
     Arc::new(Secrets::new(Box::new(random), Vec::new()))
 }

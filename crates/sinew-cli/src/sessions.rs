@@ -1,4 +1,4 @@
-//! Which session goes on.
+//! Folders and files of sessions: which one is opened, and where a new one is kept.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -6,28 +6,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew::base::{Error, ErrorCode};
-use sinew_agent::clock::Clock;
-use sinew_agent::files::{private, private_folder};
-use sinew_agent::session::{self, Blobs, Found, Listed, Mask, Scope, Session, SessionOptions};
-use sinew_agent::settings::Settings;
+use sinew_session::clock::Clock;
+use sinew_session::files::{private, private_folder};
+use sinew_session::{Blobs, Found, Listed, Mask, Scope, Session, SessionOptions};
 
-use crate::args::Args;
-use crate::config::{Environment, Paths};
+use crate::args::SessionChoice;
+use crate::config::Paths;
 use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::startup::Startup;
 
-/// Where the sessions of a run are kept, and how.
-pub(crate) struct Shelf {
+/// Opens and creates the sessions of a run.
+pub(crate) struct SessionStore {
     options: SessionOptions,
     places: Places,
     paths: Paths,
     /// The file that remembers the session of this terminal.
     crumb: Option<PathBuf>,
-    /// Nothing is kept.
+    /// Session files are not written.
     in_memory: bool,
 }
 
-/// A session, and what the user should know about it.
-pub(crate) struct Begun {
+/// A session, and the warnings of opening it.
+pub(crate) struct StartedSession {
     pub(crate) session: Session,
     pub(crate) warnings: Vec<String>,
 }
@@ -40,15 +41,15 @@ pub(crate) struct Places {
 
 impl Places {
     pub(crate) fn find(paths: &Paths, settings: &Settings) -> Places {
-        match settings.text("sessionDir") {
+        match &settings.session_dir {
             // A folder that the user chose holds the files themselves.
             Some(folder) => {
-                let folder = paths.resolve(&folder);
+                let folder = paths.resolve(folder);
                 Places { all: folder.clone(), own: folder }
             }
             None => {
                 let all = paths.agent.join("sessions");
-                Places { own: all.join(session::folder_name(&paths.cwd)), all }
+                Places { own: all.join(sinew_session::folder_name(&paths.cwd)), all }
             }
         }
     }
@@ -93,15 +94,9 @@ fn note_folder(paths: &Paths, file: &Path) -> std::io::Result<()> {
     file.write_all(format!("{line}\n").as_bytes())
 }
 
-impl Shelf {
-    pub(crate) fn new(
-        args: &Args,
-        environment: &Environment,
-        paths: &Paths,
-        settings: &Settings,
-        clock: &Arc<dyn Clock>,
-        mask: Mask,
-    ) -> Shelf {
+impl SessionStore {
+    pub(crate) fn new(startup: &Startup, clock: &Arc<dyn Clock>, mask: Mask) -> SessionStore {
+        let Startup { args, environment, paths, settings, .. } = startup;
         let options = SessionOptions {
             cwd: paths.cwd.clone(),
             blobs: Some(Blobs::new(paths.agent.join("blobs"))),
@@ -109,37 +104,44 @@ impl Shelf {
             clock: Arc::clone(clock),
             mask: Some(mask),
         };
-        let crumb = environment.terminal().map(|terminal| session::breadcrumb_file(&paths.agent, &terminal));
+        let crumb = environment.terminal().map(|terminal| sinew_session::breadcrumb_file(&paths.agent, &terminal));
         let places = Places::find(paths, settings);
-        Shelf { options, places, paths: paths.clone(), crumb, in_memory: args.has("no-session") }
+        SessionStore {
+            options,
+            places,
+            paths: paths.clone(),
+            crumb,
+            in_memory: args.session.choice == SessionChoice::InMemory,
+        }
     }
 
     /// Finds or makes the session that the flags ask for.
     ///
     /// # Errors
     /// No session or several fit, or another process writes it.
-    pub(crate) fn begin(&self, args: &Args) -> Result<Begun, Failure> {
+    pub(crate) fn start(&self, choice: &SessionChoice) -> Result<StartedSession, Failure> {
         if self.in_memory {
             return Ok(self.fresh());
         }
         let (places, paths) = (&self.places, &self.paths);
-        let file = if args.has("continue") {
-            let last = self.crumb.as_deref().and_then(|crumb| remembered(crumb, &paths.cwd));
-            last.or_else(|| session::latest(&places.all, &paths.cwd).map(|listed| listed.path))
-        } else if args.has("resume") {
-            let word = args.value("resume").ok_or_else(|| {
-                Failure::usage("--resume needs an id here: --resume ID; `sinew sessions list` shows them")
-            })?;
-            Some(resolve(places, paths, word)?)
-        } else if let Some(word) = args.value("fork") {
-            let source = resolve_any(places, paths, word)?;
-            // Another process may be at work on it.
-            let source = Session::view(&source, self.options.clone()).map_err(refused)?.session;
-            Some(source.fork(&places.own, &paths.cwd).map_err(refused)?)
-        } else {
-            match args.value("session") {
-                Some("") => return Err(Failure::usage("--session needs a value: --session PATH")),
-                path => path.map(|path| paths.cwd.join(path)),
+        let file = match choice {
+            SessionChoice::New | SessionChoice::InMemory => None,
+            SessionChoice::Continue => {
+                let last = self.crumb.as_deref().and_then(|crumb| remembered(crumb, &paths.cwd));
+                last.or_else(|| sinew_session::latest(&places.all, &paths.cwd).map(|listed| listed.path))
+            }
+            SessionChoice::Resume(word) => {
+                let word = word.as_ref().ok_or_else(|| {
+                    Failure::usage("--resume needs an id here: --resume ID; `sinew sessions list` shows them")
+                })?;
+                Some(resolve(places, paths, word)?)
+            }
+            SessionChoice::File(path) => Some(paths.cwd.join(path)),
+            SessionChoice::Fork(word) => {
+                let source = resolve_any(places, paths, word)?;
+                // Another process may be at work on it.
+                let source = Session::view(&source, self.options.clone()).map_err(refused)?.session;
+                Some(source.fork(&places.own, &paths.cwd).map_err(refused)?)
             }
         };
         match file {
@@ -152,29 +154,29 @@ impl Shelf {
     ///
     /// # Errors
     /// It cannot be read, or another process writes it.
-    pub(crate) fn open(&self, file: &Path) -> Result<Begun, Error> {
+    pub(crate) fn open(&self, file: &Path) -> Result<StartedSession, Error> {
         let opened = Session::open(file, self.options.clone())?;
         let mut warnings = opened.warnings;
         if let Some(recovered) = opened.recovered {
             warnings.push(format!("what could be read of it is in {}", recovered.display()));
         }
-        Ok(self.noted(Begun { session: opened.session, warnings }))
+        Ok(self.noted(StartedSession { session: opened.session, warnings }))
     }
 
     /// A new session; in memory where nothing can be written.
-    pub(crate) fn fresh(&self) -> Begun {
+    pub(crate) fn fresh(&self) -> StartedSession {
         let options = self.options.clone();
         let folder = &self.places.own;
         if self.in_memory {
-            return Begun { session: Session::in_memory(options), warnings: Vec::new() };
+            return StartedSession { session: Session::in_memory(options), warnings: Vec::new() };
         }
         if let Err(error) = private_folder(folder) {
             let warning = format!("{}: {error}; this session is kept in memory only", folder.display());
-            return Begun { session: Session::in_memory(options), warnings: vec![warning] };
+            return StartedSession { session: Session::in_memory(options), warnings: vec![warning] };
         }
         let id = format!("{:016x}", options.clock.random());
-        let path = folder.join(session::file_name(options.clock.now(), &id));
-        self.noted(Begun { session: Session::create(path, id, options), warnings: Vec::new() })
+        let path = folder.join(sinew_session::file_name(options.clock.now(), &id));
+        self.noted(StartedSession { session: Session::create(path, id, options), warnings: Vec::new() })
     }
 
     /// The file of a session that a client means: its path, or the start or end of its id. It is looked at, and not
@@ -183,7 +185,7 @@ impl Shelf {
     /// # Errors
     /// None or several fit, or the file is no session.
     pub(crate) fn find(&self, word: &str) -> Result<PathBuf, Error> {
-        let file = match session::resolve(&self.places.all, &self.paths.cwd, word)? {
+        let file = match sinew_session::resolve(&self.places.all, &self.paths.cwd, word)? {
             Found::Here(path) => path,
             Found::Elsewhere(listed) => listed.path,
         };
@@ -202,7 +204,7 @@ impl Shelf {
     /// The id of a session that a client means: its path or its id.
     ///
     /// # Errors
-    /// As for [`Shelf::find`].
+    /// As for [`SessionStore::find`].
     pub(crate) fn id_of(&self, word: &str) -> Result<String, Error> {
         Ok(self.view(&self.find(word)?)?.id().to_string())
     }
@@ -210,28 +212,28 @@ impl Shelf {
     /// The sessions of this folder that hold a message, newest first; all of them and of every folder where `all`.
     pub(crate) fn list(&self, all: bool) -> Vec<Listed> {
         let scope = if all { Scope::All } else { Scope::Cwd(&self.paths.cwd) };
-        let mut listed = session::list(&self.places.all, scope);
+        let mut listed = sinew_session::list(&self.places.all, scope);
         listed.retain(|session| all || session.has_messages);
         listed
     }
 
     /// Remembers where a session is kept.
-    fn noted(&self, mut begun: Begun) -> Begun {
-        let Some(file) = begun.session.path() else { return begun };
+    fn noted(&self, mut started: StartedSession) -> StartedSession {
+        let Some(file) = started.session.path() else { return started };
         if let Some(crumb) = &self.crumb {
             // A terminal that is not remembered is no reason to tell anybody.
             let _ = remember(crumb, &self.paths.cwd, file);
         }
         if let Err(error) = note_folder(&self.paths, file) {
             let agent = self.paths.agent.display();
-            begun.warnings.push(format!("{agent}: {error}; `sinew sessions gc` will not know of this session"));
+            started.warnings.push(format!("{agent}: {error}; `sinew sessions gc` will not know of this session"));
         }
-        begun
+        started
     }
 }
 
 fn resolve(places: &Places, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
-    match session::resolve(&places.all, &paths.cwd, word).map_err(refused)? {
+    match sinew_session::resolve(&places.all, &paths.cwd, word).map_err(refused)? {
         Found::Here(path) => Ok(path),
         Found::Elsewhere(listed) => Err(Failure::usage(format!(
             "Session \"{word}\" is in another project ({}). Use --fork {word} to go on with a copy here.",
@@ -242,7 +244,7 @@ fn resolve(places: &Places, paths: &Paths, word: &str) -> Result<PathBuf, Failur
 
 /// The file of the session that `word` means, in whichever folder it works.
 pub(crate) fn resolve_any(places: &Places, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
-    match session::resolve(&places.all, &paths.cwd, word).map_err(refused)? {
+    match sinew_session::resolve(&places.all, &paths.cwd, word).map_err(refused)? {
         Found::Here(path) => Ok(path),
         Found::Elsewhere(listed) => Ok(listed.path),
     }

@@ -1,8 +1,21 @@
 //! The desktop's clipboard: text both ways, pictures out of it.
 //!
-//! On Linux it is the X11 selection `CLIPBOARD`, spoken with limits on every wait: a server or an owner that is
-//! silent, dies or sends without end gives an error. A Wayland desktop is served through its Xwayland; one without
-//! X11 is not. On macOS and Windows it is what the library `arboard` knows (not yet compiled or run).
+//! ```no_run
+//! use sinew_clipboard::{Clipboard, ClipboardOptions};
+//!
+//! # fn main() -> sinew_base::Result<()> {
+//! let display = Some(":0".to_string());
+//! let clipboard = Clipboard::new(ClipboardOptions { display, ..ClipboardOptions::default() });
+//! clipboard.write_text("copied")?;
+//! assert_eq!(clipboard.read_text()?.as_deref(), Some("copied"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! On Linux this is the X11 selection `CLIPBOARD`, with limits on every wait: a server or an owner that is silent, dies or
+//! sends without end gives an error after [`ClipboardOptions::timeout`], and more than [`MAX_BYTES`] is refused. A Wayland
+//! desktop is served through its Xwayland; one without X11 is not. On macOS and Windows the library `arboard` does the work
+//! (not yet compiled or run).
 
 #[cfg(not(target_os = "linux"))]
 mod desktop;
@@ -17,24 +30,24 @@ use sinew_base::Result;
 #[cfg(target_os = "linux")]
 use x11 as system;
 
-/// How long the other side may be silent by default.
-pub const PATIENCE: Duration = Duration::from_secs(3);
+/// The default of [`ClipboardOptions::timeout`]: 3 seconds.
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// More than this is not read: 256 MiB.
-pub const LIMIT: usize = 256 * 1024 * 1024;
+pub const MAX_BYTES: usize = 256 * 1024 * 1024;
 
-/// Where the clipboard is.
+/// The address of the clipboard and the time that it may take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClipboardOptions {
     /// The X11 display, the value of `DISPLAY`. `None` or empty: there is none. Used on Linux alone.
     pub display: Option<String>,
-    /// How long the other side may be silent. Default [`PATIENCE`].
-    pub patience: Duration,
+    /// The longest silence of the other side before a call fails. Default [`DEFAULT_TIMEOUT`].
+    pub timeout: Duration,
 }
 
 impl Default for ClipboardOptions {
     fn default() -> ClipboardOptions {
-        ClipboardOptions { display: None, patience: PATIENCE }
+        ClipboardOptions { display: None, timeout: DEFAULT_TIMEOUT }
     }
 }
 
@@ -55,7 +68,7 @@ impl Clipboard {
     /// The text in the clipboard; `None` where there is no text or no display. Blocks.
     ///
     /// # Errors
-    /// No server behind the display, a silent or broken one, an owner that does not answer, more than [`LIMIT`].
+    /// No server behind the display, a silent or broken one, an owner that does not answer, more than [`MAX_BYTES`].
     pub fn read_text(&self) -> Result<Option<String>> {
         self.inner.read_text()
     }

@@ -31,8 +31,8 @@ impl Server {
         Server { child, display }
     }
 
-    fn clipboard(&self, patience: Duration) -> Clipboard {
-        Clipboard::new(ClipboardOptions { display: Some(self.display.clone()), patience })
+    fn clipboard(&self, timeout: Duration) -> Clipboard {
+        Clipboard::new(ClipboardOptions { display: Some(self.display.clone()), timeout })
     }
 
     fn xclip(&self, arguments: &[&str]) -> Command {
@@ -153,7 +153,7 @@ fn a_silent_server_is_an_error() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let number = listener.local_addr().unwrap().port().checked_sub(6000).unwrap();
     let display = Some(format!("127.0.0.1:{number}"));
-    let clipboard = Clipboard::new(ClipboardOptions { display, patience: Duration::from_millis(50) });
+    let clipboard = Clipboard::new(ClipboardOptions { display, timeout: Duration::from_millis(50) });
     assert!(clipboard.read_text().unwrap_err().message().contains("failed to reach the display"));
     assert!(clipboard.write_text("x").is_err());
 }

@@ -1,17 +1,17 @@
-//! Ranks the lines of a file: `rank_speed FILE QUERY [slips]`. Prints the best ten and the time of one thread.
+//! Ranks the lines of a file: `rank_speed FILE QUERY [typos]`. Prints the best ten and the time of one thread.
 #![allow(clippy::print_stdout, reason = "a program for people")]
 use std::collections::BinaryHeap;
 use std::time::Instant;
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
-    let [_, file, query, slips @ ..] = args.as_slice() else { return println!("rank_speed FILE QUERY [slips]") };
+    let [_, file, query, typos @ ..] = args.as_slice() else { return println!("rank_speed FILE QUERY [typos]") };
     let Ok(text) = std::fs::read_to_string(file) else { return println!("cannot read {file}") };
     let paths: Vec<&str> = text.lines().collect();
     let query = sinew_fuzzy::Query::new(query);
     let mut matcher = sinew_fuzzy::Matcher::new(&query);
-    if !slips.is_empty() {
-        matcher = matcher.with_slips();
+    if !typos.is_empty() {
+        matcher = matcher.with_typos();
     }
     let start = Instant::now();
     let mut count = 0;

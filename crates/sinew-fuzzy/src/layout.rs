@@ -9,11 +9,11 @@ const LETTER: i32 = 16;
 const RUN: i32 = 8;
 const GAP: i32 = 3;
 const LONGER_GAP: i32 = 1;
-/// What a run that begins inside of a word costs beyond its gap.
+/// Cost of a run that begins inside of a word, beyond its gap.
 const SCATTERED: i32 = 8;
-/// What a letter in the name is worth beyond one in a folder.
+/// Value of a letter in the name, beyond one in a folder.
 pub(crate) const IN_NAME: i32 = 4;
-/// What a capital of the query gains at the start of a word, where case does not count otherwise.
+/// Value of a capital of the query at the start of a word, where case does not count otherwise.
 const CAPITAL: i32 = 4;
 const NONE: i32 = i32::MIN / 2;
 
@@ -34,7 +34,7 @@ pub(crate) struct Text<'a, T> {
 #[derive(Debug, Clone, Copy, Default)]
 struct Cell {
     score: i32,
-    /// What the start of the run was worth: the letters after it inherit that.
+    /// The value of the start of the run: the letters after it inherit it.
     run: i32,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Layout {
     came: Vec<u32>,
 }
 
-/// Whether a run may begin anywhere, or only at the start of a word.
+/// The places where a run may begin: anywhere, or only at the start of a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Runs {
     Anywhere,

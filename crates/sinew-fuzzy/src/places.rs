@@ -1,15 +1,15 @@
-//! Where letters lie in a path of ASCII, as sets: a bit per place.
+//! The letters of an ASCII path as sets of places: a bit per place.
 //!
-//! Whether a word occurs, and which slips of it do, costs a step per letter over such sets, where a layout works
-//! through every place of every slip.
+//! Finding whether a word occurs, and which typos of it do, costs a step per letter over such sets, where a layout works
+//! through every place of every typo.
 
-use crate::query::{Slip, Word};
+use crate::query::{Typo, Word};
 use crate::symbols::bonus;
 
 /// The longest path that has a set.
 pub(crate) const LONGEST: usize = 128;
 
-/// How many letters a word with slips has at most.
+/// The longest word, in letters, that is matched with typos.
 const LETTERS: usize = 32;
 
 type Set = u128;
@@ -17,7 +17,7 @@ type Set = u128;
 /// A folded path. Kept between paths for its memory.
 #[derive(Debug)]
 pub(crate) struct Places {
-    /// What lies behind the path is of paths before.
+    /// Holds the path in its first bytes; the rest belongs to paths before.
     text: [u8; LONGEST],
     all: Set,
 }
@@ -39,7 +39,7 @@ impl Places {
         self.all = if path.len() == LONGEST { Set::MAX } else { (1 << path.len()) - 1 };
     }
 
-    /// Whether the letters occur in this order.
+    /// Returns whether the letters occur in this order.
     pub(crate) fn in_order(&self, needle: &[u8]) -> bool {
         let mut free = self.all;
         needle.iter().all(|letter| {
@@ -49,9 +49,9 @@ impl Places {
         })
     }
 
-    /// Whether the letters of a slip of the word occur in their order.
-    pub(crate) fn slip_in_order(&self, word: &Word) -> bool {
-        let Some(letters) = slipping(word) else { return false };
+    /// Returns whether the letters of a typo of the word occur in their order.
+    pub(crate) fn typo_in_order(&self, word: &Word) -> bool {
+        let Some(letters) = typo_letters(word) else { return false };
         let count = letters.len();
         let mut places = [0; LETTERS];
         // What is free behind the first so many letters, each as far in front as it can be.
@@ -87,7 +87,7 @@ impl Places {
             start[at] = highest(found);
             room = in_front(found);
         }
-        // All but the two of the slip lie among those from the front or those from behind.
+        // All but the two of the typo lie among those from the front or those from behind.
         let meet = |free: Set, at: usize| at == count || free & start[at] != 0;
         (ended.saturating_sub(2)..=begun).any(|at| {
             let dropped = at + 1 >= ended && meet(free[at], at + 1);
@@ -99,10 +99,10 @@ impl Places {
         })
     }
 
-    /// Which slips of the word occur so that each run begins at the start of a word: a bit for each in their order.
+    /// Returns the typos of the word that occur so that each run begins at the start of a word: a bit for each in their order.
     /// `worth` is what the places of the path are worth.
-    pub(crate) fn slips_at_words(&self, word: &Word, worth: &[u8]) -> u64 {
-        let Some(letters) = slipping(word) else { return 0 };
+    pub(crate) fn typos_at_words(&self, word: &Word, worth: &[u8]) -> u64 {
+        let Some(letters) = typo_letters(word) else { return 0 };
         let count = letters.len();
         let starts =
             worth.iter().enumerate().fold(0, |set, (at, worth)| set | (Set::from(*worth >= bonus::HUMP) << at));
@@ -121,15 +121,15 @@ impl Places {
             let next = before[at + 1];
             before[at] = places[at] & ((next >> 1) | in_front(next & starts));
         }
-        let occurs = |slip: Slip| match slip {
-            Slip::Swapped(at) => {
+        let occurs = |typo: Typo| match typo {
+            Typo::Swapped(at) => {
                 let second = places[at] & after(places[at + 1] & reach[at]);
                 if at + 2 == count { second != 0 } else { after(second) & before[at + 2] != 0 }
             }
-            Slip::Dropped(at) if at + 1 == count => places[at - 1] & reach[at - 1] != 0,
-            Slip::Dropped(at) => reach[at] & before[at + 1] != 0,
+            Typo::Dropped(at) if at + 1 == count => places[at - 1] & reach[at - 1] != 0,
+            Typo::Dropped(at) => reach[at] & before[at + 1] != 0,
         };
-        word.slips.iter().enumerate().fold(0, |set, (index, (slip, _))| set | (u64::from(occurs(*slip)) << index))
+        word.typos.iter().enumerate().fold(0, |set, (index, (typo, _))| set | (u64::from(occurs(*typo)) << index))
     }
 
     /// The places of a letter.
@@ -150,9 +150,9 @@ impl Places {
     }
 }
 
-/// The letters of a word that has slips.
-fn slipping(word: &Word) -> Option<&[u8]> {
-    word.full.bytes.as_deref().filter(|letters| !word.slips.is_empty() && letters.len() <= LETTERS)
+/// The letters of a word that has typos.
+fn typo_letters(word: &Word) -> Option<&[u8]> {
+    word.full.bytes.as_deref().filter(|letters| !word.typos.is_empty() && letters.len() <= LETTERS)
 }
 
 /// The bytes that are `letter`: a bit for each.

@@ -1,4 +1,4 @@
-//! What was typed.
+//! The query: the typed text as words, and the typos that are tolerated in each.
 
 use crate::fold::fold;
 
@@ -16,13 +16,13 @@ pub(crate) struct Word {
     /// Without separators, where it has some.
     pub(crate) joined: Option<Needle>,
     /// With two neighbours swapped or one letter dropped.
-    pub(crate) slips: Vec<(Slip, Needle)>,
+    pub(crate) typos: Vec<(Typo, Needle)>,
 }
 
-/// What went wrong where the word was typed.
+/// The mistake that was made when the word was typed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Slip {
-    /// This letter and the next one stand in the place of each other.
+pub(crate) enum Typo {
+    /// This letter and the next one are swapped.
     Swapped(usize),
     /// This letter is one too many.
     Dropped(usize),
@@ -32,7 +32,7 @@ pub(crate) enum Slip {
 #[derive(Debug, Clone)]
 pub(crate) struct Needle {
     pub(crate) letters: Vec<char>,
-    /// Which letters were capitals although case does not count; empty when none was.
+    /// True for each letter that was a capital although case does not count; empty when none was.
     pub(crate) capitals: Vec<bool>,
     /// None when a letter is not ASCII: then no ASCII path can match.
     pub(crate) bytes: Option<Vec<u8>>,
@@ -40,8 +40,8 @@ pub(crate) struct Needle {
 
 /// Longer queries are cut: no path on disk is as long.
 const LONGEST: usize = 1_024;
-/// Shorter words have no room for a slip, longer ones no need.
-const SLIPS: std::ops::RangeInclusive<usize> = 4..=32;
+/// Shorter words have no room for a typo, longer ones no need.
+const TYPO_LENGTHS: std::ops::RangeInclusive<usize> = 4..=32;
 
 impl Query {
     /// Reads a query: words separated by blanks; case counts when an upper-case letter is written.
@@ -74,13 +74,13 @@ impl Query {
         Query { words, keep_case }
     }
 
-    /// Whether there is nothing to look for: everything matches then.
+    /// Returns whether the query has no word: everything matches then.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
 
-    /// Whether upper and lower case are told apart.
+    /// Returns whether upper and lower case are told apart.
     #[must_use]
     pub fn keeps_case(&self) -> bool {
         self.keep_case
@@ -96,13 +96,13 @@ impl Word {
     fn new(letters: Vec<char>) -> Word {
         let plain: Vec<char> = letters.iter().copied().filter(|c| !is_separator(*c)).collect();
         let joined = (!plain.is_empty() && plain.len() < letters.len()).then(|| Needle::new(plain));
-        let mut slips = Vec::new();
-        if SLIPS.contains(&letters.len()) {
+        let mut typos = Vec::new();
+        if TYPO_LENGTHS.contains(&letters.len()) {
             for at in 0..letters.len() {
                 if at + 1 < letters.len() && letters[at] != letters[at + 1] {
                     let mut swapped = letters.clone();
                     swapped.swap(at, at + 1);
-                    slips.push((Slip::Swapped(at), Needle::new(swapped)));
+                    typos.push((Typo::Swapped(at), Needle::new(swapped)));
                 }
             }
             for at in 0..letters.len() {
@@ -110,11 +110,11 @@ impl Word {
                 if letters.get(at + 1) != Some(&letters[at]) {
                     let mut dropped = letters.clone();
                     dropped.remove(at);
-                    slips.push((Slip::Dropped(at), Needle::new(dropped)));
+                    typos.push((Typo::Dropped(at), Needle::new(dropped)));
                 }
             }
         }
-        Word { full: Needle::new(letters), joined, slips }
+        Word { full: Needle::new(letters), joined, typos }
     }
 }
 

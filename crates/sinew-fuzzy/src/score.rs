@@ -1,11 +1,11 @@
-//! How well a path answers a query.
+//! The score of a path for a query.
 
 use crate::layout::{Layout, Runs, Text};
 use crate::places::{self, Places};
 use crate::query::{Needle, Query, Word};
 use crate::symbols::{Bytes, Symbols, name_start};
 
-/// How well a path answers; more is better. Only scores of one query compare.
+/// The quality of a match; more is better. Only scores of one query compare.
 pub type Score = i32;
 
 /// The query is the path.
@@ -23,13 +23,13 @@ const ALL_IN_NAME: i32 = 10;
 /// Separators of the query that the path does not have.
 const JOINED: i32 = 12;
 /// Two letters swapped, or one too many.
-const SLIP: i32 = 30;
+const TYPO_COST: i32 = 30;
 
 /// Scores paths against one query. Holds memory; use one per thread.
 #[derive(Debug)]
 pub struct Matcher<'q> {
     query: &'q Query,
-    slips: bool,
+    typos: bool,
     places: Places,
     bytes: Bytes,
     symbols: Symbols,
@@ -37,12 +37,12 @@ pub struct Matcher<'q> {
 }
 
 impl<'q> Matcher<'q> {
-    /// A matcher that takes the letters of the query as they stand.
+    /// A matcher that takes the letters of the query as they are.
     #[must_use]
     pub fn new(query: &'q Query) -> Matcher<'q> {
         Matcher {
             query,
-            slips: false,
+            typos: false,
             places: Places::default(),
             bytes: Bytes::default(),
             symbols: Symbols::default(),
@@ -53,8 +53,8 @@ impl<'q> Matcher<'q> {
     /// The same, which also takes one word with two neighbouring letters swapped or one letter too many, where the
     /// rest of it lies at the starts of words.
     #[must_use]
-    pub fn with_slips(mut self) -> Matcher<'q> {
-        self.slips = true;
+    pub fn with_typos(mut self) -> Matcher<'q> {
+        self.typos = true;
         self
     }
 
@@ -80,7 +80,7 @@ impl<'q> Matcher<'q> {
         score
     }
 
-    /// Whether every letter of the query lies at the start of a word or right behind the letter before it.
+    /// Returns whether every letter of the query lies at the start of a word or right behind the letter before it.
     pub fn is_clean(&mut self, path: &str) -> bool {
         self.symbols.read(path, self.query.keep_case);
         let text = Text { letters: &self.symbols.letters[..], worth: &self.symbols.worth, name: self.symbols.name };
@@ -103,7 +103,7 @@ impl<'q> Matcher<'q> {
             return None;
         }
         if ascii
-            && !self.slips
+            && !self.typos
             && let [word] = self.query.words.as_slice()
         {
             let most = self.most(word, path.as_bytes());
@@ -117,20 +117,20 @@ impl<'q> Matcher<'q> {
             self.symbols.read(path, self.query.keep_case);
         }
         let mut total = 0;
-        let mut slipped = false;
+        let mut has_typo = false;
         for word in &self.query.words {
             let found = if ascii {
                 let text = Text { letters: &self.bytes.letters[..], worth: &self.bytes.worth, name: self.bytes.name };
-                let slips = match self.slips && !slipped {
+                let typos = match self.typos && !has_typo {
                     true if short => {
-                        let slips = self.places.slips_at_words(word, &self.bytes.worth);
-                        if slips == 0 && !self.places.in_order(word.plain().bytes.as_deref().unwrap_or_default()) {
+                        let typos = self.places.typos_at_words(word, &self.bytes.worth);
+                        if typos == 0 && !self.places.in_order(word.plain().bytes.as_deref().unwrap_or_default()) {
                             return None;
                         }
-                        slips
+                        typos
                     }
-                    slips => {
-                        if slips {
+                    typos => {
+                        if typos {
                             u64::MAX
                         } else {
                             0
@@ -138,16 +138,16 @@ impl<'q> Matcher<'q> {
                     }
                 };
                 let search = Search { layout: &mut self.layout, text, origin: None };
-                search.word(word, slips, positions.as_deref_mut())
+                search.word(word, typos, positions.as_deref_mut())
             } else {
                 let Symbols { letters, worth, origin, name } = &self.symbols;
                 let text = Text { letters: &letters[..], worth, name: *name };
                 let search = Search { layout: &mut self.layout, text, origin: Some(origin) };
-                let slips = if self.slips && !slipped { u64::MAX } else { 0 };
-                search.word(word, slips, positions.as_deref_mut())
+                let typos = if self.typos && !has_typo { u64::MAX } else { 0 };
+                search.word(word, typos, positions.as_deref_mut())
             };
-            let (score, slip) = found?;
-            slipped |= slip;
+            let (score, typo) = found?;
+            has_typo |= typo;
             total += score;
         }
         Some(total)
@@ -169,7 +169,7 @@ impl<'q> Matcher<'q> {
         letters + ALL_IN_NAME + end + if starts { WHOLE_NAME } else { 0 }
     }
 
-    /// Whether the letters of each word occur in their order. `short`: the path has been read as sets of places.
+    /// Returns whether the letters of each word occur in their order. `short`: the path has been read as sets of places.
     fn may_match(&self, path: &[u8], short: bool) -> bool {
         let keep = self.query.keep_case;
         let found = |needle: &Needle| {
@@ -178,17 +178,17 @@ impl<'q> Matcher<'q> {
         };
         self.query.words.iter().all(|word| {
             found(word.plain())
-                || (self.slips
+                || (self.typos
                     && if short {
-                        self.places.slip_in_order(word)
+                        self.places.typo_in_order(word)
                     } else {
-                        word.slips.iter().any(|slip| found(&slip.1))
+                        word.typos.iter().any(|typo| found(&typo.1))
                     })
         })
     }
 }
 
-/// Whether the letters occur one behind the other: one SIMD search per letter.
+/// Returns whether the letters occur one behind the other: one SIMD search per letter.
 fn occurs(needle: &[u8], mut path: &[u8], keep_case: bool) -> bool {
     needle.iter().all(|byte| {
         let upper = if keep_case { *byte } else { byte.to_ascii_uppercase() };
@@ -198,7 +198,7 @@ fn occurs(needle: &[u8], mut path: &[u8], keep_case: bool) -> bool {
     })
 }
 
-/// What a text is made of: bytes for ASCII, else characters.
+/// A unit of text: a byte for ASCII, else a character.
 trait Letter: Copy + Eq + From<u8> {
     fn of(needle: &Needle) -> Option<&[Self]>;
 }
@@ -223,8 +223,8 @@ struct Search<'a, T> {
 }
 
 impl<T: Letter> Search<'_, T> {
-    /// The best of all forms of the word, and whether it is a slip. `slips` has a bit for each slip that may occur.
-    fn word(mut self, word: &Word, slips: u64, positions: Option<&mut Vec<u32>>) -> Option<(Score, bool)> {
+    /// The best of all forms of the word, and whether it is a typo. `typos` has a bit for each typo that may occur.
+    fn word(mut self, word: &Word, typos: u64, positions: Option<&mut Vec<u32>>) -> Option<(Score, bool)> {
         let forms = [(Some(&word.full), 0), (word.joined.as_ref(), JOINED)];
         let mut best: Option<(Score, bool, &Needle, Runs)> = None;
         for (needle, price) in forms {
@@ -235,15 +235,15 @@ impl<T: Letter> Search<'_, T> {
                 break;
             }
         }
-        for (index, (_, needle)) in word.slips.iter().enumerate() {
-            if slips >> index & 1 == 1
+        for (index, (_, needle)) in word.typos.iter().enumerate() {
+            if typos >> index & 1 == 1
                 && let Some(score) = self.needle(needle, Runs::AtWords)
-                && best.is_none_or(|(other, ..)| score - SLIP > other)
+                && best.is_none_or(|(other, ..)| score - TYPO_COST > other)
             {
-                best = Some((score - SLIP, true, needle, Runs::AtWords));
+                best = Some((score - TYPO_COST, true, needle, Runs::AtWords));
             }
         }
-        let (score, slip, needle, runs) = best?;
+        let (score, typo, needle, runs) = best?;
         if let Some(positions) = positions {
             let mut places = Vec::new();
             self.best(needle, runs, Some(&mut places));
@@ -253,7 +253,7 @@ impl<T: Letter> Search<'_, T> {
                 None => u32::try_from(place).unwrap_or(u32::MAX),
             }));
         }
-        Some((score, slip))
+        Some((score, typo))
     }
 
     fn needle(&mut self, needle: &Needle, runs: Runs) -> Option<Score> {
@@ -283,7 +283,7 @@ impl<T: Letter> Search<'_, T> {
     }
 }
 
-/// What a name gains from being the query, nearly.
+/// The bonus of a name that is the query, nearly.
 fn name_bonus<T: Letter>(needle: &[T], name: &[T]) -> i32 {
     let dot = T::from(b'.');
     let stem = name.iter().skip(1).rposition(|letter| *letter == dot).map_or(name.len(), |at| at + 1);

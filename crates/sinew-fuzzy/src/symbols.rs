@@ -2,7 +2,7 @@
 
 use crate::fold::fold;
 
-/// What a place is worth beyond the letter itself.
+/// The value of a place beyond the letter itself.
 pub(crate) mod bonus {
     /// After `/`, or at the start.
     pub(crate) const SEGMENT: u8 = 10;
@@ -62,7 +62,7 @@ pub(crate) struct Symbols {
     pub(crate) worth: Vec<u8>,
     /// For each symbol: which UTF-16 unit of the path it begins at.
     pub(crate) origin: Vec<u32>,
-    /// Where the name begins.
+    /// Index of the first byte of the name.
     pub(crate) name: usize,
 }
 
@@ -99,7 +99,7 @@ pub(crate) struct Bytes {
     pub(crate) name: usize,
 }
 
-/// Where the name begins. A slash at the end belongs to the name of a folder.
+/// Returns the index at which the name begins. A slash at the end belongs to the name of a folder.
 pub(crate) fn name_start(path: &[u8]) -> usize {
     memchr::memrchr(b'/', &path[..path.len().saturating_sub(1)]).map_or(0, |slash| slash + 1)
 }

@@ -1,4 +1,4 @@
-//! How far the lexers agree with the TextMate grammars: `agreement [--worst N] LANG FILE…`.
+//! Compares the lexers with the TextMate grammars: `agreement [--worst N] LANG FILE…`.
 //!
 //! Prints the share of non-blank bytes that get the same category, and the tokens that differ most.
 #![allow(clippy::print_stdout, reason = "a measuring tool prints")]

@@ -1,6 +1,6 @@
 //! The eleven categories that a palette can colour, and "plain" for all else.
 
-/// What a piece of source code is, as far as colours go.
+/// The kind of a piece of source code, as far as colours go.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u8)]
 pub enum Category {

@@ -67,7 +67,7 @@ impl Palette {
         Self { styles }
     }
 
-    /// Whether no category has a colour.
+    /// Returns whether no category has a colour.
     pub(crate) fn is_plain(&self) -> bool {
         self.styles.iter().all(|style| style.begin.is_empty())
     }

@@ -41,7 +41,7 @@ static GRAMMARS: LazyLock<SyntaxSet> = LazyLock::new(|| {
     two_face::syntax::extra_newlines()
 });
 
-/// A grammar and where in a text it stands.
+/// A grammar and where in a text it is.
 #[derive(Clone)]
 pub(crate) struct Grammar {
     parse: ParseState,
@@ -113,7 +113,7 @@ impl Grammar {
         self.show(&text[at..], paint);
     }
 
-    /// Whether a line of this length is within every limit; counts it if it is.
+    /// Returns whether a line of this length is within every limit; counts it if it is.
     fn admits(&mut self, length: usize) -> bool {
         if length > LONGEST_LINE {
             return false;

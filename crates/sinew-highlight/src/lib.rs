@@ -1,8 +1,9 @@
 //! Source code to coloured terminal text.
 //!
 //! [`highlight`] colours a whole text, [`HighlightStream`] one that arrives in pieces. About a hundred languages have lexers
-//! of our own, made for speed: those that are shown most have one each, the others are rows of data for one machine. What is
-//! left goes through a TextMate grammar, which is much slower and therefore has a budget ([`HighlightResult`]). Both know the same eleven categories, so a palette ([`Colors`]) has eleven colours.
+//! of our own, made for speed: those that are shown most have one each, the others are rows of data for one table-driven
+//! lexer. The rest goes through a TextMate grammar, which is much slower and therefore has a budget ([`HighlightResult`]).
+//! Both know the same eleven categories, so a palette ([`Colors`]) has eleven colours.
 //!
 //! Three laws hold for every input:
 //! - removing the colour codes gives the input back, byte for byte;
@@ -20,6 +21,7 @@ mod category;
 mod colors;
 mod grammar;
 mod lex;
+mod lines;
 mod names;
 mod paint;
 mod scopes;
@@ -27,10 +29,11 @@ mod stream;
 
 pub use category::Category;
 pub use colors::Colors;
+pub use lines::LineHighlighter;
 pub use stream::HighlightStream;
 
 use colors::Palette;
-use stream::Machine;
+use stream::Highlighter;
 
 /// Colours `code`, written in `lang`.
 ///
@@ -57,9 +60,9 @@ pub struct HighlightResult {
 /// Like [`highlight`], and says how many lines a limit left plain.
 #[must_use]
 pub fn highlight_detailed(code: &str, lang: &str, colors: &Colors) -> HighlightResult {
-    let mut machine = names::find(lang).map(Machine::new);
-    let text = whole(code, machine.as_mut(), colors);
-    HighlightResult { text, plain_lines: machine.map_or(0, |machine| machine.plain_lines()) }
+    let mut highlighter = names::find(lang).map(Highlighter::new);
+    let text = whole(code, highlighter.as_mut(), colors);
+    HighlightResult { text, plain_lines: highlighter.map_or(0, |highlighter| highlighter.plain_lines()) }
 }
 
 /// Like [`highlight`], but a language without a lexer of our own is not known. A program that calls nothing else here links
@@ -77,11 +80,11 @@ pub fn highlight_by_lexer(code: &str, lang: &str, colors: &Colors) -> String {
 /// Like [`highlight`], but always by the language's TextMate grammar: what the lexers are measured against.
 #[must_use]
 pub fn highlight_by_grammar(code: &str, lang: &str, colors: &Colors) -> String {
-    let mut grammar = names::find_grammar(lang).map(|syntax| Machine::new(names::Engine::Grammar(syntax)));
+    let mut grammar = names::find_grammar(lang).map(|syntax| Highlighter::new(names::Engine::Grammar(syntax)));
     whole(code, grammar.as_mut(), colors)
 }
 
-/// Whether [`highlight`] knows a language.
+/// Returns whether [`highlight`] knows a language.
 #[must_use]
 pub fn supports(lang: &str) -> bool {
     names::find(lang).is_some()
@@ -93,10 +96,12 @@ pub fn languages() -> Vec<String> {
     names::all()
 }
 
-fn whole(code: &str, machine: Option<&mut Machine>, colors: &Colors) -> String {
+fn whole(code: &str, highlighter: Option<&mut Highlighter>, colors: &Colors) -> String {
     let palette = Palette::new(colors);
-    match machine {
-        Some(machine) if !palette.is_plain() => machine.run(code, &palette, 0).unwrap_or_else(|| code.to_owned()),
+    match highlighter {
+        Some(highlighter) if !palette.is_plain() => {
+            highlighter.run(code, &palette, 0).unwrap_or_else(|| code.to_owned())
+        }
         _ => code.to_owned(),
     }
 }

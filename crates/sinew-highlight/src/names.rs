@@ -3,44 +3,47 @@
 use syntect::parsing::SyntaxReference;
 
 use crate::grammar;
-use crate::lex::{Fast, table, template};
+use crate::lex::{NativeLexer, table, template};
 
-/// What highlights a language.
+/// The engine that highlights a language.
 #[derive(Clone, Copy)]
 pub(crate) enum Engine {
     /// A lexer of our own.
-    Fast(Fast),
+    Native(NativeLexer),
     /// A grammar of the long tail.
     Grammar(&'static SyntaxReference),
 }
 
 /// Languages with a lexer: the name first, then its aliases and extensions.
-const FAST: &[(Fast, &str)] = &[
-    (Fast::Bash, "bash sh zsh shell ksh ash shellscript shell-script console bashrc zshrc ebuild pkgbuild"),
-    (Fast::C, "c h"),
-    (Fast::Cpp, "cpp c++ cc cxx cp hpp hh hxx h++ ipp inl tpp cuda cu arduino ino"),
-    (Fast::CSharp, "csharp c# cs csx"),
-    (Fast::Go, "go golang"),
-    (Fast::Java, "java"),
-    (Fast::JavaScript, "javascript js jsx mjs cjs es6 node babel javascriptreact"),
-    (Fast::Json, "json jsonc json5 jsonl ndjson webmanifest"),
-    (Fast::Python, "python py python3 py3 pyi pyw starlark bzl"),
-    (Fast::Php, "php php3 php4 php5 php7 php8 phtml phps"),
-    (Fast::Ruby, "ruby rb gemspec rake rakefile gemfile podfile vagrantfile jruby irb rxml"),
-    (Fast::Rust, "rust rs"),
-    (Fast::Html, "html htm xhtml shtml vue svelte astro"),
-    (Fast::Xml, "xml svg rss xsd xsl xslt atom plist wsdl xib xjb opml tld csproj vcxproj props targets resx xaml rng"),
-    (Fast::Template(&template::BRACES), "jinja jinja2 j2 django twig nunjucks njk"),
-    (Fast::Template(&template::ERB), "erb rhtml erbsql"),
-    (Fast::Markdown, "markdown md mdown mkd mdx"),
-    (Fast::Css, "css scss less"),
-    (Fast::Diff, "diff patch udiff"),
-    (Fast::Sql, "sql mysql postgres postgresql pgsql plsql sqlite tsql ddl dml"),
-    (Fast::Text, "text plain plaintext txt"),
-    (Fast::Toml, "toml"),
-    (Fast::Yaml, "yaml yml"),
-    (Fast::Tsx, "tsx typescriptreact"),
-    (Fast::TypeScript, "typescript ts mts cts"),
+const NATIVE: &[(NativeLexer, &str)] = &[
+    (NativeLexer::Bash, "bash sh zsh shell ksh ash shellscript shell-script console bashrc zshrc ebuild pkgbuild"),
+    (NativeLexer::C, "c h"),
+    (NativeLexer::Cpp, "cpp c++ cc cxx cp hpp hh hxx h++ ipp inl tpp cuda cu arduino ino"),
+    (NativeLexer::CSharp, "csharp c# cs csx"),
+    (NativeLexer::Go, "go golang"),
+    (NativeLexer::Java, "java"),
+    (NativeLexer::JavaScript, "javascript js jsx mjs cjs es6 node babel javascriptreact"),
+    (NativeLexer::Json, "json jsonc json5 jsonl ndjson webmanifest"),
+    (NativeLexer::Python, "python py python3 py3 pyi pyw starlark bzl"),
+    (NativeLexer::Php, "php php3 php4 php5 php7 php8 phtml phps"),
+    (NativeLexer::Ruby, "ruby rb gemspec rake rakefile gemfile podfile vagrantfile jruby irb rxml"),
+    (NativeLexer::Rust, "rust rs"),
+    (NativeLexer::Html, "html htm xhtml shtml vue svelte astro"),
+    (
+        NativeLexer::Xml,
+        "xml svg rss xsd xsl xslt atom plist wsdl xib xjb opml tld csproj vcxproj props targets resx xaml rng",
+    ),
+    (NativeLexer::Template(&template::BRACES), "jinja jinja2 j2 django twig nunjucks njk"),
+    (NativeLexer::Template(&template::ERB), "erb rhtml erbsql"),
+    (NativeLexer::Markdown, "markdown md mdown mkd mdx"),
+    (NativeLexer::Css, "css scss less"),
+    (NativeLexer::Diff, "diff patch udiff"),
+    (NativeLexer::Sql, "sql mysql postgres postgresql pgsql plsql sqlite tsql ddl dml"),
+    (NativeLexer::Text, "text plain plaintext txt"),
+    (NativeLexer::Toml, "toml"),
+    (NativeLexer::Yaml, "yaml yml"),
+    (NativeLexer::Tsx, "tsx typescriptreact"),
+    (NativeLexer::TypeScript, "typescript ts mts cts"),
 ];
 
 /// Languages of the long tail that go by other names than their grammar's: the name, the grammar's, then aliases.
@@ -51,18 +54,18 @@ const ALIASES: &[(&str, &str, &str)] =
 pub(crate) fn find(name: &str) -> Option<Engine> {
     let key = key(name)?;
     if let Some(fast) = fast(&key) {
-        return Some(Engine::Fast(fast));
+        return Some(Engine::Native(fast));
     }
     let alias = ALIASES.iter().find(|(own, _, aliases)| *own == key || lists(aliases, &key));
     let grammar = alias.map_or(name.trim(), |row| row.1);
     let syntax = grammar::find(grammar).or_else(|| grammar::find(&key))?;
     // Grammars know more extensions than the tables.
     let lexer = fast(&syntax.name.to_ascii_lowercase());
-    Some(lexer.map_or(Engine::Grammar(syntax), Engine::Fast))
+    Some(lexer.map_or(Engine::Grammar(syntax), Engine::Native))
 }
 
 /// The lexer for a name, looked up as [`find`] does.
-pub(crate) fn find_lexer(name: &str) -> Option<Fast> {
+pub(crate) fn find_lexer(name: &str) -> Option<NativeLexer> {
     fast(&key(name)?)
 }
 
@@ -77,9 +80,9 @@ fn key(name: &str) -> Option<String> {
     Some(lower.strip_prefix('.').map(str::to_owned).unwrap_or(lower))
 }
 
-fn fast(key: &str) -> Option<Fast> {
-    let own = FAST.iter().find(|(_, names)| lists(names, key)).map(|row| row.0);
-    own.or_else(|| table::all().find(|(_, names)| lists(names, key)).map(|row| Fast::Table(row.0)))
+fn fast(key: &str) -> Option<NativeLexer> {
+    let own = NATIVE.iter().find(|(_, names)| lists(names, key)).map(|row| row.0);
+    own.or_else(|| table::all().find(|(_, names)| lists(names, key)).map(|row| NativeLexer::Table(row.0)))
 }
 
 fn lists(names: &str, key: &str) -> bool {
@@ -129,7 +132,7 @@ const REPLACED: &[&str] = &[
 
 /// One name per language, in lower case, sorted.
 pub(crate) fn all() -> Vec<String> {
-    let lexers = FAST.iter().map(|row| row.1).chain(table::all().map(|row| row.1));
+    let lexers = NATIVE.iter().map(|row| row.1).chain(table::all().map(|row| row.1));
     let mut names: Vec<String> = lexers.filter_map(|names| names.split(' ').next()).map(str::to_owned).collect();
     names.extend(ALIASES.iter().map(|row| row.0.to_owned()));
     for syntax in grammar::all() {
@@ -155,7 +158,7 @@ mod tests {
 
     #[test]
     fn no_name_means_two_languages_with_a_lexer() {
-        let rows = FAST.iter().map(|row| row.1).chain(table::all().map(|row| row.1));
+        let rows = NATIVE.iter().map(|row| row.1).chain(table::all().map(|row| row.1));
         let mut names: Vec<&str> = rows.flat_map(|names| names.split(' ')).collect();
         let count = names.len();
         assert!(count > 300, "{count}");

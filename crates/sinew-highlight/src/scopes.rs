@@ -7,7 +7,7 @@ use syntect::parsing::Scope;
 
 use crate::category::Category;
 
-/// What a scope says about its text.
+/// The meaning of a scope for its text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// Ask the scope around it.

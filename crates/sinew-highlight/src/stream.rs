@@ -8,7 +8,7 @@ use crate::lex::Lexer;
 use crate::names::{self, Engine};
 use crate::paint::Paint;
 
-/// An unfinished line longer than this is no longer looked at: each piece of it would lex it anew.
+/// An unfinished line longer than this is not a longer looked at: each piece of it would lex it anew.
 const LONGEST_PENDING: usize = 8 << 10;
 
 /// Colours code that arrives in pieces, such as the answer of a model.
@@ -18,12 +18,12 @@ const LONGEST_PENDING: usize = 8 << 10;
 /// coloured with what stood before it in mind.
 #[derive(Clone)]
 pub struct HighlightStream {
-    machine: Option<Machine>,
+    highlighter: Option<Highlighter>,
     palette: Palette,
     /// The line that has no end yet; its pieces are shown already.
     pending: String,
-    /// Whether the line became too long to look at.
-    drowned: bool,
+    /// True when the line became too long to be highlighted.
+    line_too_long: bool,
     /// Lines that became so.
     long_lines: usize,
 }
@@ -33,31 +33,31 @@ impl HighlightStream {
     #[must_use]
     pub fn new(lang: &str, colors: &Colors) -> Self {
         let palette = Palette::new(colors);
-        let machine = if palette.is_plain() { None } else { names::find(lang).map(Machine::new) };
-        Self { machine, palette, pending: String::new(), drowned: false, long_lines: 0 }
+        let highlighter = if palette.is_plain() { None } else { names::find(lang).map(Highlighter::new) };
+        Self { highlighter, palette, pending: String::new(), line_too_long: false, long_lines: 0 }
     }
 
     /// The number of lines so far that a limit left plain: too long to look at, or beyond the budget of a grammar (see
     /// [`crate::HighlightResult::plain_lines`]).
     #[must_use]
     pub fn plain_lines(&self) -> usize {
-        self.long_lines + self.machine.as_ref().map_or(0, Machine::plain_lines)
+        self.long_lines + self.highlighter.as_ref().map_or(0, Highlighter::plain_lines)
     }
 
     /// Takes the next piece and gives it coloured.
     #[must_use]
     pub fn push(&mut self, chunk: &str) -> String {
-        let Some(machine) = &mut self.machine else {
+        let Some(highlighter) = &mut self.highlighter else {
             return chunk.to_owned();
         };
         let mut out = String::new();
         let mut chunk = chunk;
-        let was_long = self.drowned;
-        if self.drowned || !self.pending.is_empty() {
+        let was_long = self.line_too_long;
+        if self.line_too_long || !self.pending.is_empty() {
             let end = memchr(b'\n', chunk.as_bytes()).map(|end| end + 1);
             let (head, tail) = chunk.split_at(end.unwrap_or(chunk.len()));
-            out = resume(machine, &self.palette, &mut self.pending, &mut self.drowned, head);
-            self.long_lines += usize::from(self.drowned && !was_long);
+            out = resume(highlighter, &self.palette, &mut self.pending, &mut self.line_too_long, head);
+            self.long_lines += usize::from(self.line_too_long && !was_long);
             if end.is_none() {
                 return out;
             }
@@ -67,50 +67,56 @@ impl HighlightStream {
         let lines = chunk.rfind('\n').map_or(0, |end| end + 1);
         let (lines, rest) = chunk.split_at(lines);
         if !lines.is_empty() {
-            out.push_str(&machine.run(lines, &self.palette, 0).unwrap_or_else(|| lines.to_owned()));
+            out.push_str(&highlighter.run(lines, &self.palette, 0).unwrap_or_else(|| lines.to_owned()));
         }
         if !rest.is_empty() {
-            out.push_str(&resume(machine, &self.palette, &mut self.pending, &mut self.drowned, rest));
-            self.long_lines += usize::from(self.drowned);
+            out.push_str(&resume(highlighter, &self.palette, &mut self.pending, &mut self.line_too_long, rest));
+            self.long_lines += usize::from(self.line_too_long);
         }
         out
     }
 }
 
 /// Goes on with an unfinished line.
-fn resume(machine: &mut Machine, palette: &Palette, pending: &mut String, drowned: &mut bool, piece: &str) -> String {
+fn resume(
+    highlighter: &mut Highlighter,
+    palette: &Palette,
+    pending: &mut String,
+    line_too_long: &mut bool,
+    piece: &str,
+) -> String {
     let ends = piece.ends_with('\n');
     let shown = pending.len();
-    if *drowned || shown + piece.len() > LONGEST_PENDING && !ends {
+    if *line_too_long || shown + piece.len() > LONGEST_PENDING && !ends {
         // The state moves over what is known of the line, so that the next line begins from a fair guess.
-        if !*drowned {
+        if !*line_too_long {
             pending.push_str(piece);
-            let _ = machine.run(pending, palette, 0);
+            let _ = highlighter.run(pending, palette, 0);
             pending.clear();
         }
-        *drowned = !ends;
+        *line_too_long = !ends;
         return piece.to_owned();
     }
     pending.push_str(piece);
     if ends {
         let line = std::mem::take(pending);
-        return machine.run(&line, palette, shown).unwrap_or_else(|| piece.to_owned());
+        return highlighter.run(&line, palette, shown).unwrap_or_else(|| piece.to_owned());
     }
-    machine.clone().run(pending, palette, shown).unwrap_or_else(|| piece.to_owned())
+    highlighter.clone().run(pending, palette, shown).unwrap_or_else(|| piece.to_owned())
 }
 
 /// A lexer or a grammar with its state.
 #[derive(Clone)]
-pub(crate) enum Machine {
-    Fast(Lexer),
+pub(crate) enum Highlighter {
+    NativeLexer(Lexer),
     // Much larger than a lexer.
     Grammar(Box<Grammar>),
 }
 
-impl Machine {
+impl Highlighter {
     pub(crate) fn new(engine: Engine) -> Self {
         match engine {
-            Engine::Fast(language) => Self::Fast(Lexer::new(language)),
+            Engine::Native(language) => Self::NativeLexer(Lexer::new(language)),
             Engine::Grammar(syntax) => Self::Grammar(Box::new(Grammar::new(syntax))),
         }
     }
@@ -118,7 +124,7 @@ impl Machine {
     /// Lines that a limit left plain.
     pub(crate) fn plain_lines(&self) -> usize {
         match self {
-            Self::Fast(_) => 0,
+            Self::NativeLexer(_) => 0,
             Self::Grammar(grammar) => grammar.plain_lines(),
         }
     }
@@ -126,7 +132,7 @@ impl Machine {
     /// Paints a text as [`paint`] does.
     pub(crate) fn run(&mut self, code: &str, palette: &Palette, skip: usize) -> Option<String> {
         paint(code, palette, skip, |line, paint| match self {
-            Self::Fast(lexer) => lexer.line(line, paint),
+            Self::NativeLexer(lexer) => lexer.line(line, paint),
             Self::Grammar(grammar) => grammar.line(line, paint),
         })
     }

@@ -1,4 +1,4 @@
-//! What the lexers make of short pieces of code.
+//! Categories of short pieces of code, as the lexers see them.
 //!
 //! The tables in `snippets/` are pairs of lines: code, and under each character the first letter of its category (`.` for
 //! plain). A table is one text: a line may depend on the ones before it. `SNIPPETS=write` writes the second lines anew.

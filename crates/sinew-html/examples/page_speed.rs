@@ -8,7 +8,7 @@ fn main() {
     let Ok(text) = std::fs::read_to_string(file) else { return println!("cannot read {file}") };
     let times = times.first().and_then(|times| times.parse().ok()).unwrap_or(10);
     let units: Vec<u16> = text.encode_utf16().collect();
-    let (options, cancel) = (sinew_html::Options::default(), sinew_base::Cancel::never());
+    let (options, cancel) = (sinew_html::Options::default(), sinew_base::CancelToken::never());
     let run = || {
         let start = Instant::now();
         let made = sinew_html::utf16_to_markdown(&units, &options, &cancel);

@@ -14,7 +14,7 @@ use html5ever::{LocalName, local_name};
 
 use crate::tree::{Builder, Handle, Tree};
 
-/// How many elements may be open at once. Browsers stop at 512.
+/// The most elements that may be open at once. Browsers stop at 512.
 const DEPTH: u32 = 256;
 
 pub(crate) struct Guard {
@@ -33,7 +33,7 @@ impl Guard {
         self.builder.sink.finish()
     }
 
-    /// Whether the tag goes on to the builder.
+    /// Returns whether the tag goes on to the builder.
     fn lets_pass(&self, tag: &mut Tag) -> bool {
         match tag.name {
             // They mean nothing in Markdown.
@@ -86,7 +86,7 @@ impl Guard {
         true
     }
 
-    /// How many elements are open. Asked only when the last node was put deep: it may have been closed since.
+    /// Returns the number of open elements. Asked only when the last node was put deep: it may have been closed since.
     fn open(&self) -> u32 {
         let count = Count(Cell::new(0));
         self.builder.trace_handles(&count);

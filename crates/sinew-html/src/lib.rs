@@ -1,14 +1,17 @@
-//! HTML to Markdown.
+//! HTML to Markdown: CommonMark with the tables of GitHub.
 //!
-//! The tree builder is html5ever's: the rules of the browsers, also for pages that are broken. The tokens that it
-//! gets are made here, several times as fast as by its own tokenizer. The tree is an arena of
-//! our own ([`tree`](self)) and the writer walks it with a stack of its own, so that neither building, nor
-//! walking, nor dropping it recurses. Of the ready-made converters, `htmd` and `html-to-markdown-rs` recurse
-//! over a tree of reference-counted nodes: a page of some thousand nested elements overflows their stack or
-//! is refused by a limit of depth. They also leave delimiters in places where CommonMark does not read them as
-//! emphasis. What is ours here is about as much code as the plugins that they would need.
+//! ```
+//! use sinew_base::CancelToken;
+//! use sinew_html::{Options, html_to_markdown};
 //!
-//! What comes out is CommonMark with the tables of GitHub:
+//! # fn main() -> sinew_base::Result<()> {
+//! let page = "<nav>Menu</nav><h1>Title</h1><p>A <b>bold</b> <a href='/x'>link</a>.";
+//! let options = Options { clean_content: true, ..Options::default() };
+//! let markdown = html_to_markdown(page, &options, &CancelToken::never())?;
+//! assert_eq!(markdown, "# Title\n\nA **bold** [link](/x).\n");
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! | HTML | Markdown |
 //! |---|---|
@@ -21,8 +24,15 @@
 //! | `blockquote`, `hr`, `br` | `>`, `***`, two spaces |
 //! | `table` | a table, unless it serves the layout |
 //!
-//! Time is linear in the page, memory about ten times its size at worst: elements nested deeper than 256 are
-//! flattened into the 256th, containers indent 32 levels deep.
+//! The tree builder is html5ever's: the rules of the browsers, also for pages that are broken. The tokens that it
+//! gets are made here, several times as fast as by its own tokenizer. The tree is an arena of our own, and the writer walks
+//! it with a stack of its own, so that neither building, nor walking, nor dropping it recurses. Of the ready-made
+//! converters, `htmd` and `html-to-markdown-rs` recurse over a tree of reference-counted nodes: a page of some thousand
+//! nested elements overflows their stack or is refused by a limit of depth. They also leave delimiters in places where
+//! CommonMark does not read them as emphasis.
+//!
+//! Limits: a page of less than 4 GiB. Time is linear in the page, memory about ten times its size at worst: elements nested
+//! deeper than 256 are flattened into the 256th, containers indent 32 levels deep.
 
 mod guard;
 mod tokens;
@@ -30,9 +40,9 @@ mod tree;
 mod utf16;
 mod write;
 
-use sinew_base::{Cancel, Result};
+use sinew_base::{CancelToken, Result};
 
-/// What to leave out.
+/// The parts of a page that are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Options {
     /// Drops what is not the text of the page: navigation, forms, headers, footers, sidebars, and what the
@@ -50,7 +60,7 @@ pub struct Options {
 ///
 /// # Errors
 /// On cancellation, and for a page of 4 GiB or more.
-pub fn html_to_markdown(html: &str, options: &Options, cancel: &Cancel) -> Result<String> {
+pub fn html_to_markdown(html: &str, options: &Options, cancel: &CancelToken) -> Result<String> {
     let tree = tree::parse(html, options.clean_content, cancel)?;
     write::markdown(&tree, html.len(), options, cancel)
 }
@@ -59,7 +69,7 @@ pub fn html_to_markdown(html: &str, options: &Options, cancel: &Cancel) -> Resul
 ///
 /// # Errors
 /// As [`html_to_markdown`].
-pub fn utf16_to_markdown(html: &[u16], options: &Options, cancel: &Cancel) -> Result<String> {
+pub fn utf16_to_markdown(html: &[u16], options: &Options, cancel: &CancelToken) -> Result<String> {
     cancel.check()?;
     html_to_markdown(&utf16::text(html), options, cancel)
 }

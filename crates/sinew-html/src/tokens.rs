@@ -17,11 +17,11 @@ use html5ever::tokenizer::states::RawKind;
 use html5ever::tokenizer::{Doctype, Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::{Attribute, LocalName};
 use names::Names;
-use sinew_base::{Cancel, Pace, Result};
+use sinew_base::{CancelTicker, CancelToken, Result};
 
 /// Sends the tokens of a page to `sink`, and its end. Attributes that only matter to cleaning are made where
 /// `clean`. Linear; `cancel` is looked at every 128 tags and texts.
-pub(crate) fn send<S: TokenSink>(page: &str, clean: bool, sink: &S, cancel: &Cancel) -> Result<()> {
+pub(crate) fn send<S: TokenSink>(page: &str, clean: bool, sink: &S, cancel: &CancelToken) -> Result<()> {
     let page = page.strip_prefix('\u{feff}').unwrap_or(page);
     let page: Cow<'_, str> = if memchr::memchr(b'\r', page.as_bytes()).is_some() {
         page.replace("\r\n", "\n").replace('\r', "\n").into()
@@ -31,9 +31,9 @@ pub(crate) fn send<S: TokenSink>(page: &str, clean: bool, sink: &S, cancel: &Can
     let shared = StrTendril::from_slice(&page);
     let names = Names::default();
     let mut tokens = Tokens { page: &page, bytes: page.as_bytes(), shared, at: 0, clean, names, sink };
-    let mut pace = Pace::new(cancel);
+    let mut ticker = CancelTicker::new(cancel);
     while tokens.at < tokens.bytes.len() {
-        pace.step()?;
+        ticker.step()?;
         tokens.step();
     }
     tokens.token(Token::EOFToken);
@@ -53,7 +53,7 @@ struct Tokens<'a, S> {
 }
 
 impl<S: TokenSink> Tokens<'_, S> {
-    /// Sends a token that is no tag: only tags change how the page is read on.
+    /// Sends a token that is not a tag: only tags change how the page is read on.
     fn token(&self, token: Token) {
         let _ = self.sink.process_token(token, 1);
     }
@@ -114,7 +114,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         }
     }
 
-    /// What begins with `<` here.
+    /// Reads the markup that begins with `<` here.
     fn markup(&mut self) {
         let rest = &self.bytes[self.at..];
         match rest[1] {
@@ -332,7 +332,7 @@ fn end_of_comment(bytes: &[u8], from: usize) -> usize {
     bytes.len()
 }
 
-/// Where the end tag of `name` begins.
+/// Returns the position at which the end tag of `name` begins.
 fn end_of_raw(bytes: &[u8], from: usize, name: &[u8]) -> usize {
     memchr::memmem::find_iter(&bytes[from..], b"</")
         .map(|found| from + found)
@@ -340,12 +340,12 @@ fn end_of_raw(bytes: &[u8], from: usize, name: &[u8]) -> usize {
         .unwrap_or(bytes.len())
 }
 
-/// Whether a tag of that name begins here.
+/// Returns whether a tag of that name begins here.
 fn is_tag(bytes: &[u8], name: &[u8]) -> bool {
     starts_with(bytes, name) && bytes.get(name.len()).is_some_and(|byte| ends_name(*byte))
 }
 
-/// Where the end tag of a script begins. Within a comment a script may hold a script of its own.
+/// Returns the position at which the end tag of a script begins. Within a comment a script may hold a script of its own.
 fn end_of_script(bytes: &[u8], from: usize) -> usize {
     let (mut escaped, mut double) = (false, false);
     let mut at = from;

@@ -8,7 +8,7 @@ use html5ever::interface::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
 use html5ever::tendril::StrTendril;
 use html5ever::tree_builder::{TreeBuilder, TreeBuilderOpts};
 use html5ever::{Attribute, ExpandedName, LocalName, Namespace, QualName};
-use sinew_base::{Cancel, Error, ErrorCode, Result};
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::guard::Guard;
 use crate::tokens;
@@ -82,7 +82,7 @@ impl Tree {
 }
 
 /// Reads a page. Linear; `cancel` is looked at every 128 tags and texts.
-pub(crate) fn parse(html: &str, clean: bool, cancel: &Cancel) -> Result<Tree> {
+pub(crate) fn parse(html: &str, clean: bool, cancel: &CancelToken) -> Result<Tree> {
     // The memory of text is counted in 32 bits.
     if u32::try_from(html.len()).is_err() {
         let size = html.len() >> 20;
@@ -93,7 +93,7 @@ pub(crate) fn parse(html: &str, clean: bool, cancel: &Cancel) -> Result<Tree> {
     Ok(guard.into_tree())
 }
 
-/// What the tokens of a page go to.
+/// Makes the sink that takes the tokens of a page.
 pub(crate) fn guard(html: &str) -> Guard {
     // Half of the shortest element is the most that a page of honest markup makes of its bytes.
     let builder = Builder::new(html.len() / 2 + 1024);
@@ -112,9 +112,9 @@ pub(crate) struct Handle {
 /// Builds the arena as html5ever says.
 pub(crate) struct Builder {
     nodes: RefCell<Vec<Node>>,
-    /// How deep the last node was put.
+    /// The depth at which the last node was put.
     depth: Cell<u32>,
-    /// How many nodes this page may have.
+    /// The most nodes that this page may have.
     limit: usize,
 }
 
@@ -129,7 +129,7 @@ impl Builder {
         self.depth.get()
     }
 
-    /// Whether the page has made more nodes than its size allows for: formatting that is opened anew in every
+    /// Returns whether the page has made more nodes than its size allows for: formatting that is opened anew in every
     /// paragraph multiplies them.
     pub(crate) fn is_full(&self) -> bool {
         self.nodes.borrow().len() >= self.limit

@@ -1,6 +1,6 @@
-//! What the page becomes: one line of HTML, one piece of Markdown.
+//! Pages and their Markdown: one line of HTML, one piece of Markdown.
 
-use sinew_base::Cancel;
+use sinew_base::CancelToken;
 use sinew_html::{Options, html_to_markdown};
 
 #[track_caller]
@@ -15,7 +15,7 @@ fn check_clean(html: &str, markdown: &str) {
 
 #[track_caller]
 fn check_with(html: &str, markdown: &str, options: Options) {
-    let got = html_to_markdown(html, &options, &Cancel::never()).expect("no page is refused");
+    let got = html_to_markdown(html, &options, &CancelToken::never()).expect("no page is refused");
     assert_eq!(got, markdown, "from {html:?}");
 }
 

@@ -2,11 +2,11 @@
 
 use std::io::Write;
 
-use sinew_base::{Cancel, Error, ErrorCode, Result};
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::{Channels, ImageFormat, Picture, picture};
 
-/// How many bytes go to the PNG encoder between two looks at the flag.
+/// Bytes that go to the PNG encoder between two looks at the flag.
 const PNG_STEP: usize = 1 << 18;
 
 impl Picture {
@@ -16,8 +16,8 @@ impl Picture {
     /// `cancel` is looked at between stages, and while a PNG is written.
     ///
     /// # Errors
-    /// When `quality` is above 100, and on cancellation.
-    pub fn encode(&self, format: ImageFormat, quality: u8, cancel: &Cancel) -> Result<Vec<u8>> {
+    /// [`ErrorCode::InvalidArgument`] for a `quality` above 100, and cancellation.
+    pub fn encode(&self, format: ImageFormat, quality: u8, cancel: &CancelToken) -> Result<Vec<u8>> {
         cancel.check()?;
         if quality > 100 {
             return Err(Error::invalid(format!("image: quality {quality} is not in 0–100")));
@@ -37,7 +37,7 @@ fn failed(format: &str, cause: impl std::fmt::Display) -> Error {
     Error::new(ErrorCode::Internal, format!("image: failed to encode {format}: {cause}"))
 }
 
-fn png(picture: &Picture, cancel: &Cancel) -> Result<Vec<u8>> {
+fn png(picture: &Picture, cancel: &CancelToken) -> Result<Vec<u8>> {
     let mut out = Vec::new();
     let mut encoder = png::Encoder::new(&mut out, picture.width(), picture.height());
     encoder.set_color(match picture.channels() {
@@ -88,7 +88,7 @@ fn webp(picture: &Picture) -> Result<Vec<u8>> {
     Ok(out)
 }
 
-fn gif(picture: &Picture, cancel: &Cancel) -> Result<Vec<u8>> {
+fn gif(picture: &Picture, cancel: &CancelToken) -> Result<Vec<u8>> {
     // Sides are at most 16,384, so they fit the 16-bit fields of the file.
     let (width, height) = (picture.width() as u16, picture.height() as u16);
     let frame = match picture.channels() {

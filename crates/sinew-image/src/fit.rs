@@ -1,11 +1,11 @@
 //! The one call before a picture is sent to a model.
 
-use sinew_base::{Cancel, Error, ErrorCode, Result};
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::decode::decode_at_least;
 use crate::{ImageFormat, Orientation, Picture, SamplingFilter, SourceFormat, decode, probe};
 
-/// What a picture has to fit. The defaults suit every provider.
+/// The limits that a picture has to fit. The defaults suit every provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FitOptions {
     /// Most pixels in a row; default 2000.
@@ -36,7 +36,7 @@ pub struct Fitted {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Whether the size in pixels is another than that of the input.
+    /// True when the size in pixels differs from that of the input.
     pub resized: bool,
 }
 
@@ -55,7 +55,7 @@ const QUALITIES: [u8; 4] = [85, 70, 55, 40];
 /// # Errors
 /// As [`decode`]; [`ErrorCode::InvalidArgument`] for a limit of 0; [`ErrorCode::LimitExceeded`] when one
 /// pixel does not fit into `max_bytes`. `cancel` is looked at between the steps.
-pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &Cancel) -> Result<Fitted> {
+pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &CancelToken) -> Result<Fitted> {
     let FitOptions { max_width, max_height, max_bytes, format } = *options;
     if max_width == 0 || max_height == 0 || max_bytes == 0 {
         return Err(Error::invalid(format!(
@@ -63,12 +63,12 @@ pub fn fit_image(bytes: &[u8], options: &FitOptions, cancel: &Cancel) -> Result<
         )));
     }
     let head = probe(bytes)?;
-    let (width, height) = head.turned();
+    let (width, height) = head.upright_size();
     let same = written_as(head.format);
     if width <= max_width
         && height <= max_height
         && base64_len(bytes.len()) <= max_bytes
-        && head.orientation == Orientation::Normal
+        && head.orientation == Orientation::NoTransforms
         && same.is_some_and(|same| format.is_none_or(|format| format == same))
     {
         // Also a file that is passed on is decoded first: a broken one would be refused by the model, and the
@@ -102,7 +102,7 @@ fn first_that_fits(
     picture: &Picture,
     steps: &[(ImageFormat, u8)],
     max_bytes: usize,
-    cancel: &Cancel,
+    cancel: &CancelToken,
 ) -> Result<Option<(Vec<u8>, ImageFormat)>> {
     for &(format, quality) in steps {
         let data = picture.encode(format, quality, cancel)?;

@@ -34,6 +34,18 @@ impl SourceFormat {
         })
     }
 
+    /// The name as people write it: `WebP`.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            SourceFormat::Png => "PNG",
+            SourceFormat::Jpeg => "JPEG",
+            SourceFormat::Gif => "GIF",
+            SourceFormat::Webp => "WebP",
+            SourceFormat::Bmp => "BMP",
+            SourceFormat::Tiff => "TIFF",
+        }
+    }
+
     /// The MIME type: `image/png`.
     #[must_use]
     pub fn mime_type(self) -> &'static str {

@@ -1,9 +1,9 @@
-//! Pictures: decode, resize, encode, fit for a model, show in a terminal.
+//! Pictures: decoding, resizing, encoding, fitting them for a model, showing them in a terminal.
 //!
-//! Functions of their arguments: no files, no threads, no clock of their own. One decoder crate per format;
-//! Windows bitmaps are read here.
+//! Functions of their arguments: no files, no threads, no clock of their own. The `image` crate decodes PNG, JPEG, GIF, WebP
+//! and BMP, the `tiff` crate TIFF.
 //!
-//! | step | function | what it holds to |
+//! | step | function | guarantees |
 //! |---|---|---|
 //! | bytes → pixels | [`decode`] | limits checked before memory is asked for; EXIF orientation applied; only the first frame |
 //! | pixels → pixels | [`Picture::resize`] | SIMD; opacity respected |
@@ -11,11 +11,26 @@
 //! | bytes → bytes that fit | [`fit_image`] | the one call before a picture is sent to a model |
 //! | bytes → escape codes | [`terminal`] | Kitty graphics, iTerm2, Sixel |
 //!
-//! A broken file is an error, never half a picture: who shows a picture to a model must not show it grey.
+//! ```
+//! use sinew_base::CancelToken;
+//! use sinew_image::{Channels, FitOptions, ImageFormat, Picture, fit_image};
+//!
+//! # fn main() -> sinew_base::Result<()> {
+//! let never = CancelToken::never();
+//! let wide = Picture::new(600, 20, Channels::Rgb, vec![200; 600 * 20 * 3])?;
+//! let file = wide.encode(ImageFormat::Png, 100, &never)?;
+//! let options = FitOptions { max_width: 300, ..FitOptions::default() };
+//! let fitted = fit_image(&file, &options, &never)?;
+//! assert_eq!((fitted.width, fitted.height, fitted.mime_type), (300, 10, "image/png"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Limits: [`MAX_SIDE`] pixels a side, [`MAX_BYTES`] of memory for one picture. A broken file is an error, never half a
+//! picture: a model that is shown one would take the missing half for grey.
 
 mod decode;
 mod encode;
-mod exif;
 mod fit;
 mod format;
 mod limits;
@@ -25,9 +40,9 @@ mod resize;
 pub mod terminal;
 
 pub use decode::{Probe, decode, probe};
-pub use exif::Orientation;
 pub use fit::{FitOptions, Fitted, fit_image};
 pub use format::{ImageFormat, SourceFormat};
+pub use image::metadata::Orientation;
 pub use limits::{MAX_BYTES, MAX_SIDE};
 pub use picture::{Channels, Picture};
 pub use resize::SamplingFilter;

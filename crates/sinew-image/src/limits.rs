@@ -1,4 +1,4 @@
-//! What a picture may need at most, checked before anything is allocated.
+//! Limits of a picture's sides and memory, checked before anything is allocated.
 
 use sinew_base::{Error, ErrorCode, Result};
 

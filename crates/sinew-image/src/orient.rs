@@ -1,12 +1,26 @@
 //! Turns and mirrors, in blocks that fit the cache.
 
-use sinew_base::{Cancel, Result};
+use sinew_base::{CancelToken, Result};
 
 use crate::{Orientation, Picture};
 
+/// Returns whether a turn exchanges width and height.
+pub(crate) fn swaps_sides(orientation: Orientation) -> bool {
+    use Orientation::{Rotate90, Rotate90FlipH, Rotate270, Rotate270FlipH};
+    matches!(orientation, Rotate90 | Rotate90FlipH | Rotate270 | Rotate270FlipH)
+}
+
+/// The orientation that EXIF data states, `NoTransforms` where it states none or is broken. At most 65,535 entries of the
+/// first directory are read and no offset is followed from there: a directory that points at itself costs nothing.
+pub(crate) fn of_exif(exif: &[u8]) -> Orientation {
+    // JPEG puts a name before the data, some PNG and WebP writers too.
+    let exif = exif.strip_prefix(b"Exif\0\0").unwrap_or(exif);
+    Orientation::from_exif_chunk(exif).unwrap_or(Orientation::NoTransforms)
+}
+
 /// The picture the right way up. Linear.
-pub(crate) fn apply(picture: Picture, orientation: Orientation, cancel: &Cancel) -> Result<Picture> {
-    if orientation == Orientation::Normal {
+pub(crate) fn apply(picture: Picture, orientation: Orientation, cancel: &CancelToken) -> Result<Picture> {
+    if orientation == Orientation::NoTransforms {
         return Ok(picture);
     }
     match picture.channels().count() {
@@ -20,12 +34,12 @@ pub(crate) fn apply(picture: Picture, orientation: Orientation, cancel: &Cancel)
 /// Rows and columns that are moved together: a block of 64 × 64 pixels of 4 bytes is 16 KB.
 const BLOCK: usize = 64;
 
-fn turn<const N: usize>(picture: Picture, orientation: Orientation, cancel: &Cancel) -> Result<Picture> {
+fn turn<const N: usize>(picture: Picture, orientation: Orientation, cancel: &CancelToken) -> Result<Picture> {
     let (width, height) = (picture.width() as usize, picture.height() as usize);
     let (from, _) = picture.samples().as_chunks::<N>();
     let mut samples = vec![0; from.len() * N];
     let (to, _) = samples.as_chunks_mut::<N>();
-    let new_width = if orientation.swaps_sides() { height } else { width };
+    let new_width = if swaps_sides(orientation) { height } else { width };
     for top in (0..height).step_by(BLOCK) {
         cancel.check()?;
         for left in (0..width).step_by(BLOCK) {
@@ -33,13 +47,13 @@ fn turn<const N: usize>(picture: Picture, orientation: Orientation, cancel: &Can
                 for x in left..(left + BLOCK).min(width) {
                     let (right, down) = (width - 1 - x, height - 1 - y);
                     let (new_x, new_y) = match orientation {
-                        Orientation::Normal => (x, y),
+                        Orientation::NoTransforms => (x, y),
                         Orientation::FlipHorizontal => (right, y),
                         Orientation::Rotate180 => (right, down),
                         Orientation::FlipVertical => (x, down),
-                        Orientation::Transpose => (y, x),
+                        Orientation::Rotate90FlipH => (y, x),
                         Orientation::Rotate90 => (down, x),
-                        Orientation::Transverse => (down, right),
+                        Orientation::Rotate270FlipH => (down, right),
                         Orientation::Rotate270 => (y, right),
                     };
                     to[new_y * new_width + new_x] = from[y * width + x];
@@ -47,7 +61,7 @@ fn turn<const N: usize>(picture: Picture, orientation: Orientation, cancel: &Can
             }
         }
     }
-    let (width, height) = if orientation.swaps_sides() {
+    let (width, height) = if swaps_sides(orientation) {
         (picture.height(), picture.width())
     } else {
         (picture.width(), picture.height())

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// What the samples of a pixel mean, in their order.
+/// The samples of a pixel, in their order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channels {
     /// One brightness.
@@ -27,7 +27,7 @@ impl Channels {
         }
     }
 
-    /// Whether a pixel may be transparent.
+    /// Returns whether a pixel may be transparent.
     #[must_use]
     pub fn has_alpha(self) -> bool {
         matches!(self, Channels::GrayAlpha | Channels::Rgba)
@@ -47,7 +47,7 @@ impl Picture {
     /// A picture of `samples`, row by row from the top.
     ///
     /// # Errors
-    /// When a side is 0 or beyond [`crate::MAX_SIDE`], when the picture would need more than
+    /// [`sinew_base::ErrorCode`] `InvalidData` for a side of 0 and `LimitExceeded` for one beyond [`crate::MAX_SIDE`] or a picture beyond
     /// [`crate::MAX_BYTES`], or when `samples` is not `width × height × channels` long.
     pub fn new(width: u32, height: u32, channels: Channels, samples: Vec<u8>) -> sinew_base::Result<Picture> {
         let size = crate::limits::check(width, height, channels.count())?;
@@ -73,7 +73,7 @@ impl Picture {
         self.height
     }
 
-    /// What the samples mean.
+    /// The samples that each pixel has.
     #[must_use]
     pub fn channels(&self) -> Channels {
         self.channels

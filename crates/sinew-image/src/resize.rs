@@ -3,11 +3,11 @@
 use fast_image_resize::images::{TypedImage, TypedImageRef};
 use fast_image_resize::pixels::{U8, U8x3, U8x4};
 use fast_image_resize::{FilterType, PixelTrait, ResizeAlg, ResizeOptions, Resizer};
-use sinew_base::{Cancel, Error, ErrorCode, Result};
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::{Channels, Picture};
 
-/// How new pixels are made of old ones. The numbers are those of the JavaScript `SamplingFilter`.
+/// The filter that makes new pixels of old ones. The numbers are those of the JavaScript `SamplingFilter`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u32)]
 pub enum SamplingFilter {
@@ -55,9 +55,9 @@ impl Picture {
     /// so that no dark seams appear around transparent parts. `cancel` is looked at before the work.
     ///
     /// # Errors
-    /// When a side is 0 or beyond [`crate::MAX_SIDE`], when the result would need more than
+    /// [`ErrorCode::InvalidArgument`] for a side of 0, [`ErrorCode::LimitExceeded`] for one beyond [`crate::MAX_SIDE`] or a result beyond
     /// [`crate::MAX_BYTES`], and on cancellation.
-    pub fn resize(&self, width: u32, height: u32, filter: SamplingFilter, cancel: &Cancel) -> Result<Picture> {
+    pub fn resize(&self, width: u32, height: u32, filter: SamplingFilter, cancel: &CancelToken) -> Result<Picture> {
         cancel.check()?;
         if width == 0 || height == 0 {
             return Err(Error::invalid(format!("image: cannot resize to {width}×{height}: a side is 0")));

@@ -173,6 +173,22 @@ fn bitmaps_of_runs() {
 }
 
 #[test]
+fn bitmaps_of_os2_have_headers_of_16_to_64_bytes() {
+    let palette = [0, 0, 255, 0, 0, 255, 0, 0];
+    for size in [16, 24, 39, 48, 64] {
+        let common = bmp((2, 1), 8, 0, &[], &[]);
+        let mut file = common[..(14 + size).min(common.len())].to_vec();
+        file.resize(14 + size, 0);
+        file[14..18].copy_from_slice(&(size as u32).to_le_bytes());
+        file.extend(palette);
+        let pixels = file.len() as u32;
+        file[10..14].copy_from_slice(&pixels.to_le_bytes());
+        file.extend([1, 0, 0, 0]);
+        check(&file, (2, 1), &[[0, 255, 0, 255], [255, 0, 0, 255]]);
+    }
+}
+
+#[test]
 fn tiffs_of_every_depth() {
     let tags = |bits: u32, color: u32, samples: u32, rest: &[(u16, u32)]| {
         let mut tags = vec![(256, 2), (257, 1), (258, bits), (259, 1), (262, color), (277, samples)];
@@ -189,7 +205,7 @@ fn tiffs_of_every_depth() {
     check(&tiff(&tags(32, 1, 1, &[(339, 3)]), &floats), (2, 1), &[BLACK, WHITE]);
 }
 
-/// Where the pixels of a picture of 3 × 2 go, as numbers row by row.
+/// The pixels of a picture of 3 × 2 after a turn, as numbers row by row.
 fn turned(orientation: u16) -> (u32, [u8; 6]) {
     match orientation {
         2 => (3, [3, 2, 1, 6, 5, 4]),
@@ -223,13 +239,68 @@ fn every_orientation_is_applied() {
 }
 
 #[test]
+fn exif_is_found_behind_the_pixels_and_behind_a_name() {
+    let file = png(3, 2, 8, 0, &[], &[0, 1, 2, 3, 0, 4, 5, 6]);
+    let end = file.len() - 12;
+    let named = [b"Exif\0\0", &exif(6, true)[..]].concat();
+    for exif in [&exif(6, true), &named] {
+        let file = [&file[..end], &chunk(b"eXIf", exif), &file[end..]].concat();
+        assert_eq!(probe(&file).unwrap().orientation, Orientation::Rotate90);
+        assert_eq!(decode(&file, &never()).unwrap().samples(), turned(6).1);
+    }
+}
+
+/// An animated WebP of lossless frames: each at its place, in the order in which they are shown.
+fn animated_webp(width: u32, height: u32, alpha: bool, frames: &[(u32, u32, &Picture)]) -> Vec<u8> {
+    let three = |value: u32| value.to_le_bytes()[..3].to_vec();
+    let chunk = |name: &[u8], data: &[u8]| {
+        let mut out = [name, &(data.len() as u32).to_le_bytes(), data].concat();
+        out.resize(out.len().next_multiple_of(2), 0);
+        out
+    };
+    let flags = 0x02 | if alpha { 0x10 } else { 0 };
+    let mut body = chunk(b"VP8X", &[&[flags, 0, 0, 0], &three(width - 1)[..], &three(height - 1)].concat());
+    body.extend(chunk(b"ANIM", &[0, 0, 255, 255, 0, 0]));
+    for (left, top, picture) in frames {
+        // What a still file has behind its name is the chunk of the frame.
+        let still = encoded(picture, ImageFormat::Webp);
+        let at = still.windows(4).position(|name| name == b"VP8L").expect("a lossless file");
+        let mut frame = [left / 2, top / 2, picture.width() - 1, picture.height() - 1, 100].map(three).concat();
+        frame.push(0);
+        frame.extend(&still[at..]);
+        body.extend(chunk(b"ANMF", &frame));
+    }
+    [b"RIFF", &(body.len() as u32 + 4).to_le_bytes()[..], b"WEBP", &body].concat()
+}
+
+#[test]
+fn an_animated_webp_gives_its_first_frame_unchanged() {
+    let first = picture(6, 4, Channels::Rgba);
+    let second = picture(6, 4, Channels::Rgb);
+    for alpha in [true, false] {
+        let file = animated_webp(6, 4, alpha, &[(0, 0, &first), (0, 0, &second)]);
+        assert_eq!(decode(&file, &never()).unwrap().to_rgba(), first.to_rgba(), "alpha {alpha}");
+        // A frame that covers a part: the rest is transparent.
+        let file = animated_webp(9, 8, alpha, &[(2, 4, &first)]);
+        let shown = decode(&file, &never()).unwrap();
+        assert_eq!((shown.width(), shown.height()), (9, 8));
+        for (at, pixel) in shown.to_rgba().as_chunks::<4>().0.iter().enumerate() {
+            let (x, y) = (at % 9, at / 9);
+            let inside = (2..8).contains(&x) && y >= 4;
+            let expect = if inside { first.to_rgba().as_chunks::<4>().0[(y - 4) * 6 + x - 2] } else { [0; 4] };
+            assert_eq!(*pixel, expect, "{x},{y}, alpha {alpha}");
+        }
+    }
+}
+
+#[test]
 fn a_jpeg_is_turned_as_its_exif_says() {
     let upright = picture(48, 32, Channels::Rgb);
     let plain = encoded(&upright, ImageFormat::Jpeg);
     let stored = decode(&plain, &never()).unwrap();
     for orientation in 1..=8 {
         let file = jpeg_with_exif(&plain, &exif(orientation, true));
-        assert_eq!(probe(&file).unwrap().orientation, Orientation::from_tag(orientation));
+        assert_eq!(probe(&file).unwrap().orientation, Orientation::from_exif(orientation as u8).unwrap());
         let seen = decode(&file, &never()).unwrap();
         let corner = seen.to_rgba().as_chunks::<4>().0[0];
         let at = |x: usize, y: usize| stored.to_rgba().as_chunks::<4>().0[y * 48 + x];

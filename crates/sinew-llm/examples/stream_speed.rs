@@ -1,4 +1,4 @@
-//! How fast answers are read: events alone, and whole answers over a socket, in each protocol.
+//! Measures how fast answers are read: events alone, and whole answers over a socket, in each protocol.
 //! `cargo run --profile quick -p sinew-llm --example stream_speed`
 #![allow(clippy::print_stdout, reason = "a measurement prints what it measured")]
 #![allow(clippy::unwrap_used, reason = "a measurement ends by panicking")]

@@ -21,10 +21,10 @@ const CONTENT_LIMIT: usize = 256 * 1024 * 1024;
 /// The blocks of one answer at most, against servers that send empty ones without end.
 const BLOCK_LIMIT: usize = 10_000;
 
-/// What a new block counts as content.
+/// Bytes that a new block counts as content.
 const BLOCK_COST: usize = 64;
 
-/// What a block is.
+/// The kind of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     Text,
@@ -142,7 +142,7 @@ impl Assembly {
         }
     }
 
-    /// What has come of a block.
+    /// Returns the text that a block has so far.
     pub(crate) fn text(&self, index: usize) -> &str {
         self.slots.get(index).map_or("", |slot| &slot.text)
     }
@@ -190,7 +190,7 @@ impl Assembly {
         self.events.push_back(event);
     }
 
-    /// Whether the answer is larger than anybody wants to keep.
+    /// Fails once the answer is larger than the limit.
     pub(crate) fn check_size(&self) -> Result<(), String> {
         if self.size > CONTENT_LIMIT {
             return Err(format!("the answer is larger than {} MB", CONTENT_LIMIT >> 20));

@@ -1,4 +1,4 @@
-//! Which key goes with a request.
+//! Credentials: the choice of the key that goes with a request.
 //!
 //! The first of these that is there: the key of the command line, a key of `auth.json`, a login of
 //! `auth.json`, the environment, `models.json`. The environment and the way to run a `!command` are values
@@ -13,7 +13,9 @@ pub use auth_file::{AuthEntry, AuthFile};
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::error::{ErrorInfo, ErrorKind, mask};
 use crate::http::HttpClient;
@@ -24,10 +26,10 @@ use crate::stable_hash::stable_hash;
 /// A login ends so long before its time, in milliseconds: the request must still arrive.
 pub const EXPIRY_MARGIN_MS: i64 = 5 * 60 * 1000;
 
-/// How long a credential rests after its limit was reached, where the server does not say: 5 minutes,
+/// The pause of a credential after its limit was reached, where the server states none: 5 minutes,
 /// doubled each time up to an hour.
-const REST_MS: u64 = 5 * 60 * 1000;
-const LONGEST_REST_MS: u64 = 3600 * 1000;
+const PAUSE_MS: u64 = 5 * 60 * 1000;
+const LONGEST_PAUSE_MS: u64 = 3600 * 1000;
 
 /// Runs the command behind a `!` and answers what it wrote to stdout, or why it failed. It may block, for
 /// ten seconds at most.
@@ -36,7 +38,7 @@ pub type CommandRunner = Arc<dyn Fn(&str) -> Result<String, String> + Send + Syn
 /// Reads a variable.
 pub type Environment = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
-/// Where a key came from.
+/// The origin of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
     /// `--api-key`.
@@ -54,11 +56,11 @@ pub enum Source {
 /// A key and where it came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Credential {
-    /// What proves who sends the request.
+    /// The secret that identifies the sender of the request.
     pub auth: Auth,
-    /// Where it came from.
+    /// The origin of the key.
     pub source: Source,
-    /// Which of the provider's entries in `auth.json` it is.
+    /// Index of the key among the provider's entries in `auth.json`.
     pub index: usize,
 }
 
@@ -70,14 +72,14 @@ pub struct Credentials {
     command_line: Option<(String, Secret)>,
     file: Arc<Mutex<AuthFile>>,
     logins: Option<(HttpClient, PathBuf)>,
-    /// What commands answered, for as long as the process lives. A command that failed is run again by the
+    /// Output of commands, for as long as the process lives. A command that failed is run again by the
     /// next request: its user may have unlocked what it reads.
     answers: Arc<Mutex<HashMap<String, Secret>>>,
-    rests: Arc<Mutex<HashMap<(String, usize), Rest>>>,
+    pauses: Arc<Mutex<HashMap<(String, usize), Pause>>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Rest {
+struct Pause {
     until_ms: i64,
     times: u32,
 }
@@ -104,7 +106,7 @@ impl Credentials {
             file: Arc::new(Mutex::new(file)),
             logins: None,
             answers: Arc::default(),
-            rests: Arc::default(),
+            pauses: Arc::default(),
         }
     }
 
@@ -116,13 +118,13 @@ impl Credentials {
         self
     }
 
-    /// Whether there is a key for `provider`, or none is needed. Runs no command.
+    /// Returns whether there is a key for `provider`, or none is needed. Runs no command.
     #[must_use]
     pub fn has(&self, provider: &ProviderEntry) -> bool {
         provider.keyless || self.has_key(provider)
     }
 
-    /// Whether there is a key for `provider`. Runs no command.
+    /// Returns whether there is a key for `provider`. Runs no command.
     #[must_use]
     pub fn has_key(&self, provider: &ProviderEntry) -> bool {
         self.command_line.as_ref().is_some_and(|(id, _)| *id == provider.id)
@@ -135,7 +137,7 @@ impl Credentials {
     ///
     /// # Errors
     /// `config`: there is no key, or its command failed (the entry is named, never the key). `auth`: the
-    /// login has run out. `usage_limit`: all credentials rest.
+    /// login has run out. `usage_limit`: all credentials are paused.
     pub async fn resolve(&self, provider: &ProviderEntry, session: &str, now_ms: i64) -> Result<Credential, ErrorInfo> {
         let sent = |key: Secret| if provider.auth_header { Auth::Bearer(key) } else { Auth::ApiKey(key) };
         if let Some((_, key)) = self.command_line.as_ref().filter(|(id, _)| *id == provider.id) {
@@ -186,34 +188,34 @@ impl Credentials {
         Ok(resolved)
     }
 
-    /// Lets a credential rest: its limit is reached, or it was refused. Answers until when, and whether
-    /// another one of the provider is free. A credential that was good for an hour after its last rest
+    /// Pauses a credential: its limit is reached, or it was refused. Answers until when, and whether
+    /// another one of the provider is free. A credential that was good for an hour after its last pause
     /// begins with the shortest again.
-    pub fn rest(&self, provider: &str, index: usize, retry_after_ms: Option<u64>, now_ms: i64) -> (i64, bool) {
+    pub fn pause(&self, provider: &str, index: usize, retry_after_ms: Option<u64>, now_ms: i64) -> (i64, bool) {
         let count = self.entries(provider).len();
-        let mut rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
-        let rest = rests.entry((provider.to_string(), index)).or_insert(Rest { until_ms: 0, times: 0 });
-        if rest.until_ms.saturating_add_unsigned(LONGEST_REST_MS) < now_ms {
-            rest.times = 0;
+        let mut pauses = self.pauses.lock();
+        let pause = pauses.entry((provider.to_string(), index)).or_insert(Pause { until_ms: 0, times: 0 });
+        if pause.until_ms.saturating_add_unsigned(LONGEST_PAUSE_MS) < now_ms {
+            pause.times = 0;
         }
-        let usual = REST_MS.saturating_mul(1 << rest.times.min(8)).min(LONGEST_REST_MS);
-        rest.times += 1;
-        rest.until_ms = now_ms.saturating_add_unsigned(retry_after_ms.unwrap_or(usual));
-        let until = rest.until_ms;
+        let usual = PAUSE_MS.saturating_mul(1 << pause.times.min(8)).min(LONGEST_PAUSE_MS);
+        pause.times += 1;
+        pause.until_ms = now_ms.saturating_add_unsigned(retry_after_ms.unwrap_or(usual));
+        let until = pause.until_ms;
         let free = (0..count)
-            .any(|other| rests.get(&(provider.to_string(), other)).is_none_or(|rest| rest.until_ms <= now_ms));
+            .any(|other| pauses.get(&(provider.to_string(), other)).is_none_or(|pause| pause.until_ms <= now_ms));
         (until, free)
     }
 
-    /// The entry for a session: always the same one, the next where that one rests; a login only where no
-    /// key is free. The only entry never rests: asking its server is the only way to learn that it is good
+    /// The entry for a session: always the same one, the next where that one pauses; a login only where no
+    /// key is free. The only entry never pauses: asking its server is the only way to learn that it is good
     /// again.
     fn pick(&self, provider: &str, session: &str, entries: &[AuthEntry], now_ms: i64) -> Result<usize, ErrorInfo> {
         if entries.len() == 1 {
             return Ok(0);
         }
-        let rests = self.rests.lock().unwrap_or_else(PoisonError::into_inner);
-        let until = |index: usize| rests.get(&(provider.to_string(), index)).map_or(i64::MIN, |rest| rest.until_ms);
+        let pauses = self.pauses.lock();
+        let until = |index: usize| pauses.get(&(provider.to_string(), index)).map_or(i64::MIN, |pause| pause.until_ms);
         let hash = stable_hash(session);
         let is_key = |index: &usize| matches!(entries[*index], AuthEntry::ApiKey { .. });
         let (keys, logins): (Vec<usize>, Vec<usize>) = (0..entries.len()).partition(is_key);
@@ -260,7 +262,7 @@ impl Credentials {
     /// The providers with an entry in `auth.json`.
     #[must_use]
     pub fn stored(&self) -> Vec<String> {
-        let file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let file = self.file.lock();
         file.providers().map(str::to_string).collect()
     }
 
@@ -278,13 +280,13 @@ impl Credentials {
         };
         let mut outcome = None;
         let file = refresh::change(path, |file| outcome = Some(change(file))).await?;
-        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
-        self.rests.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        *self.file.lock() = file;
+        self.pauses.lock().clear();
         outcome.ok_or_else(|| ErrorInfo::new(ErrorKind::Config, "auth.json was not changed"))
     }
 
     fn entries(&self, provider: &str) -> Vec<AuthEntry> {
-        self.file.lock().unwrap_or_else(PoisonError::into_inner).entries(provider)
+        self.file.lock().entries(provider)
     }
 
     async fn renew(&self, provider: &ProviderEntry, index: usize, now_ms: i64) -> Result<Secret, ErrorInfo> {
@@ -296,7 +298,7 @@ impl Credentials {
             error.message = format!("{}: renew the login: {}; {again} if it does not pass", provider.id, error.message);
             error
         })?;
-        *self.file.lock().unwrap_or_else(PoisonError::into_inner) = file;
+        *self.file.lock() = file;
         Ok(access)
     }
 
@@ -308,7 +310,7 @@ impl Credentials {
         let Some(command) = value.strip_prefix('!') else {
             return Ok(Secret::new(self.variable(value).unwrap_or_else(|| value.to_string())));
         };
-        let known = self.answers.lock().unwrap_or_else(PoisonError::into_inner).get(command).cloned();
+        let known = self.answers.lock().get(command).cloned();
         if let Some(known) = known {
             return Ok(known);
         }
@@ -319,7 +321,7 @@ impl Credentials {
             Ok(text) if text.trim().is_empty() => Err(failed("the command answered nothing")),
             Ok(text) => {
                 let answer = Secret::new(text.trim());
-                self.answers.lock().unwrap_or_else(PoisonError::into_inner).insert(command.to_string(), answer.clone());
+                self.answers.lock().insert(command.to_string(), answer.clone());
                 Ok(answer)
             }
             Err(reason) => Err(failed(&format!("the command failed: {}", mask(&reason, &[])))),

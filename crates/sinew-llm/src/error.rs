@@ -1,4 +1,4 @@
-//! What can go wrong between a request and its answer, and whether another try makes sense.
+//! Errors between a request and its answer, and whether another try makes sense.
 
 use std::fmt;
 
@@ -11,14 +11,14 @@ mod overflow;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ErrorInfo {
-    /// What kind of failure it was.
+    /// The kind of failure.
     pub kind: ErrorKind,
     /// The HTTP status, where there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<u16>,
     /// The same request may succeed later.
     pub retryable: bool,
-    /// How long the server asks to wait, in milliseconds.
+    /// The wait that the server asks for, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_after_ms: Option<u64>,
     /// The server's name of the request, for its support.
@@ -28,7 +28,7 @@ pub struct ErrorInfo {
     pub message: String,
 }
 
-/// What kind of failure it was.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ErrorKind {
@@ -87,7 +87,7 @@ impl ErrorKind {
         }
     }
 
-    /// Whether a failure of this kind may pass when the same request is sent again.
+    /// Returns whether a failure of this kind may pass when the same request is sent again.
     #[must_use]
     pub fn retryable(self) -> bool {
         matches!(
@@ -130,7 +130,7 @@ impl fmt::Display for ErrorInfo {
 
 impl std::error::Error for ErrorInfo {}
 
-/// `text` without secrets: each of `secrets`, also as it stands in an address, whatever begins as a key
+/// `text` without secrets: each of `secrets`, also as it is in an address, whatever begins as a key
 /// does, and the value behind a name such as `x-api-key` or `?key=`, becomes `***`. Linear in `text` for
 /// each secret.
 #[must_use]
@@ -241,7 +241,7 @@ const KEY_NAMES: &[&str] = &[
 /// Parameters of an address whose value is a key; elsewhere these words mean other things too.
 const PARAMETER_NAMES: &[&str] = &["key", "token", "auth", "secret"];
 
-/// How the keys of the usual providers begin.
+/// Prefixes of the keys of the usual providers.
 const KEY_PREFIXES: &[&str] = &[
     "sk-",
     "sk_",

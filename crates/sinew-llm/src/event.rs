@@ -1,4 +1,4 @@
-//! What a provider tells while it answers, and the stream that tells it.
+//! Events of an answer under way, and the stream that carries them.
 //!
 //! The order is the same for every provider: [`StreamEvent::Start`]; then for each block its start, its
 //! deltas and its end (blocks of different index may interleave); then exactly one of
@@ -7,12 +7,12 @@
 //!
 //! An event holds only what is new. What has come so far is the stream's [`EventStream::partial`].
 
+use parking_lot::{Mutex, MutexGuard};
 use std::any::Any;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::{AssistantMessage, Block, StopReason, TextBlock, ThinkingBlock, ToolCall};
 use crate::partial_json;
 
-/// How many events may wait between a provider and its reader.
+/// The number of events that may wait between a provider and its reader.
 pub const CAPACITY: usize = 256;
 
 /// A step of an answer. `content_index` is the block's place in the message's content.
@@ -40,14 +40,14 @@ pub enum StreamEvent {
     TextDelta {
         /// The block.
         content_index: usize,
-        /// What is new, never empty.
+        /// The new text, never empty.
         delta: String,
     },
-    /// The text block is whole; its text stands in the partial message.
+    /// The text block is whole; its text is in the partial message.
     TextEnd {
         /// The block.
         content_index: usize,
-        /// What the provider wants back with the text.
+        /// Data that the provider wants back with the text.
         signature: Option<String>,
     },
     /// A thinking block begins.
@@ -59,14 +59,14 @@ pub enum StreamEvent {
     ThinkingDelta {
         /// The block.
         content_index: usize,
-        /// What is new, never empty.
+        /// The new text, never empty.
         delta: String,
     },
-    /// The thinking block is whole; its text stands in the partial message.
+    /// The thinking block is whole; its text is in the partial message.
     ThinkingEnd {
         /// The block.
         content_index: usize,
-        /// What the provider wants back with the thought.
+        /// Data that the provider wants back with the thought.
         signature: Option<String>,
         /// The provider hides the thought.
         redacted: bool,
@@ -84,7 +84,7 @@ pub enum StreamEvent {
     ToolCallDelta {
         /// The block.
         content_index: usize,
-        /// What is new, never empty.
+        /// The new text, never empty.
         delta: String,
     },
     /// The call is whole. It may be missing from the final message: a cut call is taken out.
@@ -105,9 +105,9 @@ pub enum StreamEvent {
     Error {
         /// `Error` or `Aborted`.
         reason: StopReason,
-        /// What went wrong.
+        /// The failure.
         error: Box<ErrorInfo>,
-        /// What had come until then.
+        /// The message as far as it had come.
         message: Box<AssistantMessage>,
     },
 }
@@ -149,7 +149,7 @@ impl StreamEvent {
         }
     }
 
-    /// What is new, for the three deltas.
+    /// The new text, for the three deltas.
     #[must_use]
     pub fn delta(&self) -> Option<&str> {
         match self {
@@ -248,12 +248,12 @@ fn message_json(message: &AssistantMessage) -> Value {
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Partial {
     message: AssistantMessage,
-    read: Read,
+    read: ParsedArguments,
 }
 
 /// The arguments of calls that still stream, as they were last read.
 #[derive(Debug, Default)]
-struct Read(Mutex<BTreeMap<usize, Arguments>>);
+struct ParsedArguments(Mutex<BTreeMap<usize, Arguments>>);
 
 #[derive(Debug, Clone)]
 struct Arguments {
@@ -266,9 +266,9 @@ struct Arguments {
 /// eighth, so that all readings together cost no more than nine times the text, however slowly it comes.
 const READ_ALWAYS: usize = 4 << 10;
 
-impl Read {
+impl ParsedArguments {
     fn lock(&self) -> MutexGuard<'_, BTreeMap<usize, Arguments>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     /// The arguments of the call in a block, as far as they can be read, or could when they were last.
@@ -284,15 +284,15 @@ impl Read {
     }
 }
 
-impl Clone for Read {
-    fn clone(&self) -> Read {
-        Read(Mutex::new(self.lock().clone()))
+impl Clone for ParsedArguments {
+    fn clone(&self) -> ParsedArguments {
+        ParsedArguments(Mutex::new(self.lock().clone()))
     }
 }
 
-/// What was read says nothing that the text does not.
-impl PartialEq for Read {
-    fn eq(&self, _: &Read) -> bool {
+/// Compares nothing: a parsed value follows from the text.
+impl PartialEq for ParsedArguments {
+    fn eq(&self, _: &ParsedArguments) -> bool {
         true
     }
 }
@@ -301,7 +301,7 @@ impl Partial {
     /// An answer of which nothing is known but who gives it.
     #[must_use]
     pub fn new(header: AssistantMessage) -> Partial {
-        Partial { message: header, read: Read::default() }
+        Partial { message: header, read: ParsedArguments::default() }
     }
 
     /// Takes in the next event. Constant time besides the copy of what is new.

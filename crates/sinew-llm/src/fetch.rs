@@ -5,7 +5,7 @@ use url::Url;
 
 use crate::http::{HttpClient, HttpError, HttpErrorKind, HttpRequest};
 
-/// How a page is got. The client's address filter looks at every address, those of redirects too.
+/// Options of a page's retrieval. The client's address filter looks at every address, those of redirects too.
 #[derive(Debug, Clone)]
 pub struct FetchOptions {
     /// Bytes of the body at most; 10 MB.
@@ -25,7 +25,7 @@ impl Default for FetchOptions {
 /// A page, whatever its status.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fetched {
-    /// Where the page was in the end.
+    /// The address of the page after all redirects.
     pub url: String,
     /// The status.
     pub status: u16,

@@ -2,19 +2,30 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`message`] | what a conversation is made of, in the shape of a session file |
+//! | [`message`] | the messages of a conversation, in the shape of a session file |
 //! | [`provider`] | the one way to ask a model: [`Request`] in, [`EventStream`] out |
-//! | [`event`] | what a provider tells while it answers, the same for every provider |
-//! | [`error`] | what went wrong, whether another try makes sense, and how long to wait |
+//! | [`event`] | the events of an answer, the same for every provider |
+//! | [`error`] | the failure of a request, whether another try makes sense, and how long to wait |
 //! | [`model`], [`models`] | a model as data; the table of all, `models.json`, discovery, selection |
-//! | [`credentials`] | which key goes with a request; `auth.json` |
+//! | [`credentials`] | the key that goes with a request; `auth.json` |
 //! | [`wire`] | the protocols of Anthropic, OpenAI (two) and Google |
 //! | [`scripted`] | a provider that plays a file |
-//! | [`http`], [`sse`], [`partial_json`] | what the protocols stand on |
+//! | [`http`], [`sse`], [`partial_json`] | the layers below the protocols |
 //! | [`fetch`] | a page for a tool |
 //!
-//! The crate reads no environment variable and prints nothing: keys, proxies and the time of day are
-//! values that the caller gives.
+//! ```
+//! use sinew_llm::models::Registry;
+//! use sinew_llm::{Request, ThinkingLevel, wire};
+//!
+//! let registry = Registry::builtin(&|_variable| None);
+//! let model = registry.find("anthropic", "claude-opus-5").expect("the table has it");
+//! let request = Request { model, thinking: ThinkingLevel::High, ..Request::default() };
+//! let body = wire::request_body(&request).expect("the protocol is known");
+//! assert!(String::from_utf8_lossy(&body).contains("\"effort\":\"high\""));
+//! ```
+//!
+//! The crate reads no environment variable and prints nothing: keys, proxies and the time of day are values that the caller
+//! gives. Limits are constants beside the code that they guard: the size of an answer, of an event, of an error's body.
 
 mod assembly;
 pub mod credentials;

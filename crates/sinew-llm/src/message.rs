@@ -1,4 +1,4 @@
-//! What a conversation is made of, in the shape in which a session file stores it.
+//! Messages of a conversation, in the shape in which a session file stores them.
 //!
 //! [`AgentMessage`] has eight roles; a model understands three of them ([`LlmMessage`]). Keys are
 //! camelCase, messages are told apart by `role` and blocks by `type`.
@@ -18,11 +18,11 @@ pub use common::Common;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum AgentMessage {
-    /// What the user said.
+    /// A message of the user.
     User(Arc<UserMessage>),
-    /// What a model answered.
+    /// An answer of a model.
     Assistant(Arc<AssistantMessage>),
-    /// What a tool answered.
+    /// A result of a tool.
     ToolResult(Arc<ToolResultMessage>),
     /// A command that the user ran with `!`.
     BashExecution(BashExecution),
@@ -30,14 +30,14 @@ pub enum AgentMessage {
     Custom(CustomMessage),
     /// Files that the user named with `@`.
     FileMention(FileMention),
-    /// What happened on a branch that was left.
+    /// A summary of a branch that was left.
     BranchSummary(BranchSummary),
-    /// What stood before a compaction.
+    /// A summary of the messages before a compaction.
     CompactionSummary(CompactionSummary),
 }
 
 impl AgentMessage {
-    /// When the message was made, in milliseconds since the epoch.
+    /// Milliseconds since the epoch at which the message was made.
     #[must_use]
     pub fn timestamp(&self) -> i64 {
         match self {
@@ -68,7 +68,7 @@ impl AgentMessage {
     }
 }
 
-/// What a message may be made of, in one line each.
+/// Implements the traits of a shared message, in one line for each.
 macro_rules! shared {
     ($($kind:ident($of:ident),)*) => {$(
         impl From<$of> for AgentMessage {
@@ -105,11 +105,11 @@ impl From<LlmMessage> for AgentMessage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "camelCase")]
 pub enum LlmMessage {
-    /// What the user said.
+    /// A message of the user.
     User(Arc<UserMessage>),
-    /// What the model answered.
+    /// An answer of the model.
     Assistant(Arc<AssistantMessage>),
-    /// What a tool answered.
+    /// A result of a tool.
     ToolResult(Arc<ToolResultMessage>),
 }
 
@@ -150,7 +150,7 @@ impl Content {
         }
     }
 
-    /// Whether there is nothing to say: no block, or one empty text.
+    /// Returns whether the content is empty: no block, or one empty text.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -203,7 +203,7 @@ pub fn text_of(blocks: &[Block]) -> String {
 pub enum Block {
     /// Text for people.
     Text(TextBlock),
-    /// What the model thought before it answered.
+    /// A thought of the model before its answer.
     Thinking(ThinkingBlock),
     /// A tool that the model wants to be run.
     ToolCall(ToolCall),
@@ -236,18 +236,18 @@ impl Block {
 pub struct TextBlock {
     /// The text.
     pub text: String,
-    /// What the provider wants back with the text, kept as it came.
+    /// Data that the provider wants back with the text, kept as it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signature: Option<String>,
 }
 
-/// What the model thought.
+/// A thought of the model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ThinkingBlock {
     /// The thought, empty where the provider hides it.
     pub thinking: String,
-    /// What the provider wants back with the thought, kept as it came. Empty where it no longer fits the thought, from
+    /// Data that the provider wants back with the thought, kept as it came. Empty where it no longer fits the thought, from
     /// which something was taken out: no thought of that turn is sent then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thinking_signature: Option<String>,
@@ -261,7 +261,7 @@ pub struct ThinkingBlock {
 pub(crate) const THOUGHT_FIELDS: [&str; 3] = ["reasoning_content", "reasoning", "reasoning_text"];
 
 impl ThinkingBlock {
-    /// Whether the provider seals the thought: it refuses one that was changed.
+    /// Returns whether the provider seals the thought: it refuses one that was changed.
     #[must_use]
     pub fn is_sealed(&self) -> bool {
         let sealed = |signature: &str| !signature.is_empty() && !THOUGHT_FIELDS.contains(&signature);
@@ -281,7 +281,7 @@ pub struct ToolCall {
     /// so far.
     #[serde(default = "empty_object")]
     pub arguments: Value,
-    /// What the provider wants back with the call, kept as it came.
+    /// Data that the provider wants back with the call, kept as it came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thought_signature: Option<String>,
     /// The text of the arguments while the call streams. Never stored.
@@ -303,7 +303,7 @@ pub struct ImageBlock {
     pub mime_type: String,
 }
 
-/// What the user said.
+/// A message of the user.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UserMessage {
@@ -314,7 +314,7 @@ pub struct UserMessage {
     pub timestamp: i64,
 }
 
-/// What a model answered.
+/// An answer of a model.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AssistantMessage {
@@ -373,7 +373,7 @@ impl AssistantMessage {
     }
 }
 
-/// What a tool answered.
+/// A result of a tool.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ToolResultMessage {
@@ -401,9 +401,9 @@ pub struct ToolResultMessage {
 pub struct BashExecution {
     /// The command.
     pub command: String,
-    /// What it wrote.
+    /// Its output.
     pub output: String,
-    /// How it ended; absent when it was stopped.
+    /// Its exit code; absent when it was stopped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
     /// The user stopped it.
@@ -412,7 +412,7 @@ pub struct BashExecution {
     /// `output` is not all of it.
     #[serde(default)]
     pub truncated: bool,
-    /// Where all of it lies.
+    /// Path of the file that holds all of the output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_output_path: Option<String>,
     /// The model does not see it (`!!`).
@@ -429,7 +429,7 @@ pub struct BashExecution {
 pub struct CustomMessage {
     /// The extension's own name of the kind.
     pub custom_type: String,
-    /// What the model reads as a user message.
+    /// Content that the model reads as a user message.
     pub content: Content,
     /// The user sees it.
     #[serde(default)]
@@ -437,7 +437,7 @@ pub struct CustomMessage {
     /// Facts for the extension; not sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Value>,
-    /// Who caused it.
+    /// The cause of the message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attribution: Option<String>,
     /// Milliseconds since the epoch.
@@ -511,10 +511,10 @@ fn mention_start(path: &str) -> String {
 pub struct MentionedFile {
     /// The path as shown.
     pub path: String,
-    /// What stands in it.
+    /// The content of the file.
     #[serde(default)]
     pub content: String,
-    /// How many lines it has.
+    /// The number of its lines.
     #[serde(default)]
     pub line_count: u64,
     /// The picture, if it is one.
@@ -522,7 +522,7 @@ pub struct MentionedFile {
     pub image: Option<ImageBlock>,
 }
 
-/// What happened on a branch that was left.
+/// A summary of a branch that was left.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchSummary {
@@ -536,7 +536,7 @@ pub struct BranchSummary {
     pub timestamp: i64,
 }
 
-/// What stood before a compaction.
+/// A summary of the messages before a compaction.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CompactionSummary {
@@ -589,7 +589,7 @@ pub struct UsageCost {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {
-    /// The model had said what it wanted to say.
+    /// The model ended its answer by itself.
     #[default]
     Stop,
     /// The limit of output tokens cut it.

@@ -17,16 +17,16 @@ pub struct Model {
     /// The wire protocol: `anthropic-messages`, `openai-completions`, `openai-responses`,
     /// `google-generative-ai` or `scripted`.
     pub api: String,
-    /// Where the server answers, without a slash at the end.
+    /// The server's address, without a slash at the end.
     pub base_url: String,
     /// The model can think before it answers.
     pub reasoning: bool,
     /// The levels it knows; empty means all. `off` in the list: the server knows the word `none`. A list
     /// without `off`: a Google model cannot stop thinking, and thinks as little as it can.
     pub thinking_levels: Vec<ThinkingLevel>,
-    /// How a level is told to the server.
+    /// The form in which a level is sent to the server.
     pub thinking_mode: ThinkingMode,
-    /// What it reads besides text.
+    /// Input that it reads besides text.
     pub input: Vec<Input>,
     /// Tokens of request and answer together.
     pub context_window: u64,
@@ -37,7 +37,7 @@ pub struct Model {
     /// More headers of each request, in order. Values of a registry's model are as `models.json` writes
     /// them: [`crate::credentials::Credentials::headers`] turns them into what is sent.
     pub headers: Vec<(String, String)>,
-    /// How its server differs from the protocol's inventor.
+    /// Differences between its server and the protocol's inventor.
     pub compat: Compat,
     /// The larger model to turn to when the context overflows: an id or `provider/id`.
     pub context_promotion_target: Option<String>,
@@ -75,13 +75,13 @@ impl Model {
         format!("{}/{}", self.provider, self.id)
     }
 
-    /// Whether pictures may be sent.
+    /// Returns whether pictures may be sent.
     #[must_use]
     pub fn takes_images(&self) -> bool {
         self.unknown || self.input.contains(&Input::Image)
     }
 
-    /// Whether the model knows `level`. `off` is always known.
+    /// Returns whether the model knows `level`. `off` is always known.
     #[must_use]
     pub fn knows_level(&self, level: ThinkingLevel) -> bool {
         level == ThinkingLevel::Off
@@ -120,7 +120,7 @@ impl Model {
         below.into_iter().find(|l| self.knows_level(*l)).unwrap_or(ThinkingLevel::Off)
     }
 
-    /// The word of effort for `level`, in the words of OpenAI. None: nothing is said. `none` and `xhigh` are
+    /// The word of effort for `level`, in the words of OpenAI. None: the request has no such field. `none` and `xhigh` are
     /// words of few servers: only a model that lists the level is told so.
     #[must_use]
     pub fn effort(&self, level: ThinkingLevel) -> Option<&'static str> {
@@ -146,7 +146,7 @@ impl Model {
     }
 }
 
-/// How much a model should think.
+/// The amount of thinking that a model is asked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingLevel {
@@ -197,7 +197,7 @@ impl ThinkingLevel {
     }
 }
 
-/// How a level is told to the server.
+/// The form in which a level is sent to the server.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingMode {
@@ -208,7 +208,7 @@ pub enum ThinkingMode {
     Adaptive,
 }
 
-/// What a model reads.
+/// A kind of input that a model reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Input {
@@ -232,7 +232,7 @@ pub struct Cost {
     pub cache_write: f64,
 }
 
-/// How a server or a model differs from its protocol. `None` means: decide by the server's address, else as the
+/// Differences between a server or a model and its protocol. `None` means: decide by the server's address, else as the
 /// protocol's inventor.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
@@ -262,7 +262,7 @@ pub struct Compat {
     pub requires_reasoning_content_on_assistant_messages: Option<bool>,
     /// Ids of tool calls have exactly nine letters and digits.
     pub requires_mistral_tool_ids: Option<bool>,
-    /// How thinking is switched on.
+    /// The form in which thinking is switched on.
     pub thinking_format: Option<ThinkingFormat>,
     /// The word for the most effort; `xhigh` where it is not set.
     pub highest_effort: Option<HighestEffort>,
@@ -328,7 +328,7 @@ pub enum MaxTokensField {
     MaxTokens,
 }
 
-/// How a compatible server is told to think.
+/// The form in which a compatible server is told to think.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThinkingFormat {

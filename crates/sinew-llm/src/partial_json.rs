@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// What can be read of `text`, the beginning of a JSON object: open strings, arrays and objects are
+/// Reads as much as possible of `text`, the beginning of a JSON object: open strings, arrays and objects are
 /// closed; a key without its value, a comma, half an escape, and a number or word that may go on are
 /// left out. `{}` where nothing can be read.
 ///

@@ -25,7 +25,7 @@ pub trait Provider: Send + Sync {
     fn stream(&self, request: Request, cancel: CancellationToken) -> EventStream;
 }
 
-/// What a model is asked. Two equal requests are sent as equal bytes.
+/// A request to a model. Two equal requests are sent as equal bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Request {
     /// The model and where it answers.
@@ -41,9 +41,9 @@ pub struct Request {
     pub messages: Vec<Arc<LlmMessage>>,
     /// The tools on offer, in order.
     pub tools: Vec<ToolDef>,
-    /// Whether tools may or must be used.
+    /// The rule by which the model calls tools.
     pub tool_choice: ToolChoice,
-    /// How much to think; clamped to what the model knows.
+    /// The amount of thinking; clamped to the levels that the model knows.
     pub thinking: ThinkingLevel,
     /// Tokens of thought per level, in place of the protocol's defaults.
     pub thinking_budgets: Vec<(ThinkingLevel, u64)>,
@@ -53,9 +53,9 @@ pub struct Request {
     pub temperature: Option<f32>,
     /// Names the conversation to the server's cache.
     pub session_id: Option<String>,
-    /// How long the server should remember the common start of requests.
+    /// The time for which the server should remember the common start of requests.
     pub cache: CacheRetention,
-    /// Which lane of a script answers: `compact`, `title`, `handoff`, a subagent's name or
+    /// The lane of a script that answers: `compact`, `title`, `handoff`, a subagent's name or
     /// `<name>#<unique id>`. None: the main session. Only the scripted provider looks at it.
     pub lane: Option<String>,
     /// More headers, in order. They beat the model's.
@@ -68,7 +68,7 @@ pub struct Request {
 
 /// Looks at one exchange with a server.
 pub trait Tap: fmt::Debug + Send + Sync {
-    /// Whether it wants to see bodies and heads; else it only hears of what was skipped. Default true.
+    /// Returns whether it wants to see bodies and heads; else it only hears of what was skipped. Default true.
     fn looks(&self) -> bool {
         true
     }
@@ -85,7 +85,7 @@ pub trait Tap: fmt::Debug + Send + Sync {
 
 impl Request {
     /// The conversation, message by message.
-    pub fn said(&self) -> impl DoubleEndedIterator<Item = &LlmMessage> + Clone {
+    pub fn conversation(&self) -> impl DoubleEndedIterator<Item = &LlmMessage> + Clone {
         self.messages.iter().map(|message| &**message)
     }
 }
@@ -108,13 +108,13 @@ impl<T: Into<String>> From<T> for PromptPart {
 pub struct ToolDef {
     /// Letters, digits, `_` and `-`, at most 64.
     pub name: String,
-    /// What it does, for the model.
+    /// A description of the tool, for the model.
     pub description: String,
     /// JSON Schema of the arguments; its keys keep their order on the wire.
     pub parameters: Value,
 }
 
-/// Whether tools may or must be used.
+/// The rule by which the model calls tools.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum ToolChoice {
     /// The model decides.
@@ -128,7 +128,7 @@ pub enum ToolChoice {
     Tool(String),
 }
 
-/// How long the server should remember the common start of requests.
+/// The time for which the server should remember the common start of requests.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum CacheRetention {
     /// Not at all.
@@ -140,7 +140,7 @@ pub enum CacheRetention {
     Long,
 }
 
-/// How a request proves who sends it.
+/// The way in which a request identifies its sender.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Auth {
     /// No key: a local server.

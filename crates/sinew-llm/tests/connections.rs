@@ -108,9 +108,9 @@ async fn ten_turns_agree_on_tls_once() {
     }
 }
 
-/// What a server does with a request, after it has read it.
+/// A server's action after it has read a request.
 #[derive(Clone, Copy)]
-enum Deed {
+enum Action {
     /// Answers, and waits for the next.
     Answer,
     /// Answers, and says that it closes.
@@ -124,7 +124,7 @@ enum Deed {
 }
 
 /// A server whose connections do these deeds, a list for each; it notes on which connection each request came.
-async fn server(connections: &'static [&'static [Deed]]) -> (u16, Arc<Mutex<Vec<usize>>>) {
+async fn server(connections: &'static [&'static [Action]]) -> (u16, Arc<Mutex<Vec<usize>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let seen = Arc::new(Mutex::new(Vec::new()));
@@ -134,19 +134,19 @@ async fn server(connections: &'static [&'static [Deed]]) -> (u16, Arc<Mutex<Vec<
             let (mut socket, _) = listener.accept().await.unwrap();
             let noted = Arc::clone(&noted);
             tokio::spawn(async move {
-                for deed in *deeds {
+                for action in *deeds {
                     if !read_request(&mut socket).await {
                         return;
                     }
                     noted.lock().unwrap().push(number);
-                    let bytes: &[u8] = match deed {
-                        Deed::Answer | Deed::AnswerAndClose => b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
-                        Deed::Last => b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok",
-                        Deed::Close => b"",
-                        Deed::Break => b"HTTP/1.1 200",
+                    let bytes: &[u8] = match action {
+                        Action::Answer | Action::AnswerAndClose => b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok",
+                        Action::Last => b"HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok",
+                        Action::Close => b"",
+                        Action::Break => b"HTTP/1.1 200",
                     };
                     socket.write_all(bytes).await.unwrap();
-                    if !matches!(deed, Deed::Answer) {
+                    if !matches!(action, Action::Answer) {
                         return;
                     }
                 }
@@ -176,10 +176,10 @@ fn ok() -> Result<Vec<u8>, HttpErrorKind> {
 
 #[tokio::test]
 async fn a_request_is_sent_again_only_where_no_server_can_have_answered_it() {
-    use Deed::{Answer, AnswerAndClose, Break, Close, Last};
+    use Action::{Answer, AnswerAndClose, Break, Close, Last};
     let lost = Err(HttpErrorKind::Network);
     /// Connections; the outcomes of two requests; the connection that each request came on.
-    type Case = (&'static [&'static [Deed]], [Result<Vec<u8>, HttpErrorKind>; 2], &'static [usize]);
+    type Case = (&'static [&'static [Action]], [Result<Vec<u8>, HttpErrorKind>; 2], &'static [usize]);
     let table: [Case; 7] = [
         (&[&[Answer, Answer]], [ok(), ok()], &[0, 0]),
         (&[&[Last], &[Answer]], [ok(), ok()], &[0, 1]),
@@ -191,7 +191,7 @@ async fn a_request_is_sent_again_only_where_no_server_can_have_answered_it() {
         (&[&[Answer, Close], &[Close]], [ok(), lost.clone()], &[0, 0, 1]),
         // An answer had begun.
         (&[&[Answer, Break], &[Answer]], [ok(), lost.clone()], &[0, 0]),
-        // A new connection that closes is no old one.
+        // A new connection that closes is not an old one.
         (&[&[Close], &[Answer]], [lost, ok()], &[0, 1]),
     ];
     for (number, (connections, outcomes, expect)) in table.into_iter().enumerate() {

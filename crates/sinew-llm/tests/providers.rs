@@ -169,7 +169,7 @@ async fn an_address_may_end_in_many_ways() {
     }
 }
 
-/// What must become of an answer: kind, whether to try again, and the text that is kept.
+/// Checks the end of an answer: kind, whether to try again, and the text that is kept.
 async fn ends(api: &str, reply: Reply, kind: ErrorKind, retryable: bool, text: &str) {
     let shown = format!("{api}: {reply:?}");
     let held = reply.steps.contains(&Step::Hold);
@@ -453,7 +453,7 @@ async fn strict_servers_accept_every_conversation() {
     }
 }
 
-/// Which requests to a Claude carry the header that makes it think between tool calls.
+/// Requests to a Claude with a budget carry the header that makes it think between tool calls.
 #[tokio::test]
 async fn a_claude_with_a_budget_is_asked_to_think_between_calls() {
     use sinew_llm::model::ThinkingMode::{Adaptive, Budget};
@@ -629,7 +629,7 @@ async fn a_server_is_asked_for_its_models() {
             DiscoveryState::Empty("the server has no model; expected {\"data\":[{\"id\":\"…\"}]}".into()),
             0,
         ),
-        ("page", key.clone(), lost(format!("the answer from {url}/page/models is no JSON")), 0),
+        ("page", key.clone(), lost(format!("the answer from {url}/page/models is not JSON")), 0),
         ("lost", key, lost(format!("HTTP 404 from {url}/lost/models; the base URL usually ends in /v1")), 0),
     ];
     for (id, auth, state, count) in expect {

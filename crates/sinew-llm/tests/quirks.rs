@@ -1,4 +1,4 @@
-//! What real servers do that the protocols do not say: each quirk over a real socket.
+//! Behaviour of real servers that the protocols do not mention: each quirk over a real socket.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ async fn comments_and_odd_framing_change_nothing() {
     same(&told(&ask(CHAT, bare).await), "a stop", "no type");
 }
 
-/// What a body is stands in its first bytes; servers and what stands between often name another type in the head.
+/// The first bytes decide the type of a body; servers and the boxes between often name another type in the head.
 #[tokio::test]
 async fn the_type_in_the_head_does_not_matter() {
     let stream = [delta(json!({"content": "a"})), finish("stop")].map(|event| format!("data: {event}\n\n")).concat();
@@ -157,7 +157,7 @@ async fn the_type_in_the_head_does_not_matter() {
     }
 }
 
-/// What gateways say when the server behind them fails, whatever the protocol.
+/// Failures of a server behind a gateway, in the gateway's words, whatever the protocol.
 #[tokio::test]
 async fn failures_in_words_of_nobody_s_protocol_are_told() {
     for api in [ANTHROPIC, CHAT, RESPONSES, GOOGLE] {
@@ -194,7 +194,7 @@ async fn three_broken_events_in_a_row_are_no_accident_and_two_are() {
     same(&told(&ask(CHAT, Reply::stream(whole)).await), "ab stop", "two");
     let broken = [&said("a"), two, "data: oops\n\n", &said("b"), "data: [DONE]\n\n"].concat();
     let message = told(&ask(CHAT, Reply::stream(broken)).await);
-    assert!(message.starts_with("a Malformed: p: 3 events in a row are no JSON: "), "{message}");
+    assert!(message.starts_with("a Malformed: p: 3 events in a row are not JSON: "), "{message}");
 }
 
 #[tokio::test]
@@ -368,7 +368,7 @@ async fn one_event_with_more_blocks_than_an_answer_may_have_is_refused() {
     let parts = vec![json!({"functionCall": {"name": "f"}}); 30_000];
     let google = json!({"candidates": [{"content": {"parts": parts}, "finishReason": "STOP"}]});
     for (api, event) in [(CHAT, chat), (GOOGLE, google)] {
-        // The end of the answer stands in the same piece.
+        // The end of the answer is in the same piece.
         let message = ask(api, Reply::stream(format!("data: {event}\n\ndata: [DONE]\n\n"))).await;
         let error = message.error.unwrap();
         assert_eq!(error.kind, ErrorKind::Malformed, "{api}");

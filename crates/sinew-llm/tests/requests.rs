@@ -1,4 +1,4 @@
-//! What each protocol says for thinking, limits, tools and the quirks of servers.
+//! Requests of each protocol: thinking, limits, tools and the quirks of servers.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sinew_llm::message::{ImageBlock, ThinkingBlock, ToolResultMessage};
 use sinew_llm::model::{Compat, Input, MaxTokensField, Model, ThinkingMode};
+use sinew_llm::models::Registry;
 use sinew_llm::{
     AssistantMessage, Block, CacheRetention, LlmMessage, Request, ThinkingLevel, ToolCall, ToolChoice, ToolDef, wire,
 };
@@ -58,6 +59,25 @@ fn levels_become_budgets_and_words() {
     check(&own, "/output_config/effort", json!("low"));
     own.model.reasoning = false;
     check(&own, "/thinking", json!(null));
+}
+
+#[test]
+fn a_claude_gets_the_effort_that_its_row_names() {
+    let registry = Registry::builtin(&|_| None);
+    for (id, thinking, word) in [
+        ("claude-opus-5", ThinkingLevel::XHigh, "xhigh"),
+        ("claude-sonnet-5", ThinkingLevel::XHigh, "xhigh"),
+        ("claude-opus-4-8", ThinkingLevel::XHigh, "xhigh"),
+        ("claude-opus-4-7", ThinkingLevel::XHigh, "xhigh"),
+        ("claude-opus-4-6", ThinkingLevel::XHigh, "max"),
+        ("claude-sonnet-4-6", ThinkingLevel::XHigh, "max"),
+        ("claude-opus-5", ThinkingLevel::High, "high"),
+        ("claude-opus-4-6", ThinkingLevel::Minimal, "low"),
+    ] {
+        let model = registry.find("anthropic", id).unwrap_or_else(|| panic!("no row of {id}"));
+        let asked = Request { thinking, model, ..request("anthropic-messages", "https://x.test") };
+        check(&asked, "/output_config/effort", json!(word));
+    }
 }
 
 #[test]
@@ -252,7 +272,7 @@ fn called(api: &str, of: &str, signature: Option<&str>, name: &str) -> Vec<Arc<L
     [LlmMessage::user("hi"), LlmMessage::from(answer), LlmMessage::from(result)].map(Arc::new).into()
 }
 
-/// What an answer of a loop begins with.
+/// The beginning of the answers of a loop.
 #[derive(Clone, Copy)]
 enum First {
     /// A thought of this model, signed.

@@ -107,7 +107,7 @@ fn api(case: &Value) -> &'static str {
     }
 }
 
-/// What the table expects, in our words.
+/// The events that the table expects, in our words.
 fn expected(case: &Value) -> Value {
     let expect = &case["expected"];
     let calls: Vec<Value> = expect["toolCalls"]

@@ -1,8 +1,8 @@
 //! A pool of threads of our own: a host's pool (libuv has four threads) is never held up by a search.
 //!
 //! Threads start when there is work and end after [`IDLE`] without any, so that an idle host has none.
-//! A long job that wants help asks for a [`Pool::crew`]: it works itself and takes as many helpers as are
-//! free, so that it always gets on and no number of jobs can wait for each other.
+//! A long job shares its work by [`Pool::broadcast`]: the calling thread works too and as many helpers join as are
+//! free, so that a job always proceeds and no number of jobs can wait for each other.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -10,7 +10,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a thread without work stays.
+/// The time that a thread without work stays.
 pub const IDLE: Duration = Duration::from_secs(5);
 
 type Job = Box<dyn FnOnce() + Send>;
@@ -48,7 +48,7 @@ impl Pool {
         Pool::new(name, std::thread::available_parallelism().map_or(2, |n| n.get()).max(2))
     }
 
-    /// How many threads there are at most.
+    /// Returns the largest number of threads.
     #[must_use]
     pub fn size(&self) -> usize {
         self.inner.size
@@ -84,14 +84,14 @@ impl Pool {
     ///
     /// # Panics
     /// Goes on with the first panic of `work`, after all calls are over.
-    pub fn crew<F>(&self, helpers: usize, work: F)
+    pub fn broadcast<F>(&self, helpers: usize, work: F)
     where
         F: Fn(usize) + Send + Sync,
     {
         if helpers == 0 {
             return work(0);
         }
-        let gate = Arc::new(Gate::default());
+        let gate = Arc::new(HelperGate::default());
         // SAFETY: the reference outlives every use of it. A helper only calls `work` between `enter` and
         // `leave`, `enter` fails once the gate is closed, and `close` below waits until all have left.
         // `Closer` closes it also when `work(0)` panics.
@@ -107,7 +107,7 @@ impl Pool {
                 }
             });
         }
-        struct Closer<'a>(&'a Gate);
+        struct Closer<'a>(&'a HelperGate);
         impl Drop for Closer<'_> {
             fn drop(&mut self) {
                 self.0.close();
@@ -157,20 +157,20 @@ impl Inner {
 }
 
 #[derive(Default)]
-struct GateState {
+struct HelperGateState {
     inside: usize,
     closed: bool,
     panic: Option<Box<dyn Any + Send>>,
 }
 
 #[derive(Default)]
-struct Gate {
-    state: Mutex<GateState>,
+struct HelperGate {
+    state: Mutex<HelperGateState>,
     empty: Condvar,
 }
 
-impl Gate {
-    fn lock(&self) -> MutexGuard<'_, GateState> {
+impl HelperGate {
+    fn lock(&self) -> MutexGuard<'_, HelperGateState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -203,12 +203,12 @@ mod tests {
     use std::sync::mpsc;
 
     #[test]
-    fn a_crew_shares_the_work_and_returns_when_all_is_done() {
+    fn a_broadcast_shares_the_work_and_returns_when_all_is_done() {
         let pool = Pool::new("test", 3);
         let items: Vec<usize> = (0..10_000).collect();
         let next = AtomicUsize::new(0);
         let sum = AtomicUsize::new(0);
-        pool.crew(3, |_| {
+        pool.broadcast(3, |_| {
             while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
                 sum.fetch_add(*item, Ordering::Relaxed);
             }
@@ -217,13 +217,13 @@ mod tests {
     }
 
     #[test]
-    fn crews_inside_a_full_pool_get_on() {
+    fn broadcasts_inside_a_full_pool_finish() {
         let pool = Pool::new("test", 2);
         let (done, wait) = mpsc::channel();
         for _ in 0..8 {
             let (pool_again, done) = (pool.clone(), done.clone());
             pool.spawn(move || {
-                pool_again.crew(2, |_| {});
+                pool_again.broadcast(2, |_| {});
                 done.send(()).unwrap();
             });
         }
@@ -238,7 +238,7 @@ mod tests {
         let (helper_is_in, wait) = mpsc::channel();
         let wait = Mutex::new(wait);
         let result = catch_unwind(AssertUnwindSafe(|| {
-            pool.crew(1, |index| {
+            pool.broadcast(1, |index| {
                 if index == 1 {
                     helper_is_in.send(()).unwrap();
                     std::panic::panic_any("lost");

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use sinew_base::{Aborted, Cancel};
+use sinew_base::{Aborted, CancelToken};
 
 use crate::sys::{self, Entry, Handle};
 use crate::tree;
 
-/// Whether a process runs.
+/// The state of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// It runs, sleeps or is stopped.
@@ -16,14 +16,14 @@ pub enum Status {
     Exited,
 }
 
-/// How [`Process::terminate`] ends a process.
+/// Options of [`Process::terminate`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terminate {
-    /// How long processes may take to end after `SIGTERM`, before `SIGKILL`. Zero kills at once. Default 2 s.
+    /// The time that processes have to end after `SIGTERM`, before `SIGKILL`. Zero kills at once. Default 2 s.
     pub graceful: Duration,
-    /// How long to wait in all. Default 5 s.
+    /// The longest wait in all. Default 5 s.
     pub timeout: Duration,
-    /// Whether the other members of its process group end too. Default false.
+    /// Ends the other members of its process group too. Default false.
     pub group: bool,
 }
 
@@ -33,12 +33,12 @@ impl Default for Terminate {
     }
 }
 
-/// What [`Process::terminate`] did.
+/// The result of [`Process::terminate`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Termination {
-    /// How many processes got a signal.
+    /// Number of processes that got a signal.
     pub signalled: usize,
-    /// How many of them are over.
+    /// Number of them that are over.
     pub exited: usize,
     /// The pids of those that still run.
     pub survivors: Vec<u32>,
@@ -88,7 +88,7 @@ impl Process {
         children
     }
 
-    /// Whether it runs.
+    /// Tells whether it runs.
     #[must_use]
     pub fn status(&self) -> Status {
         if sys::current(&self.entry).is_some() { Status::Running } else { Status::Exited }
@@ -134,7 +134,7 @@ impl Process {
     ///
     /// # Errors
     /// [`Aborted`] when `cancel` ends the wait first.
-    pub fn wait_for_exit(&self, cancel: &Cancel) -> Result<(), Aborted> {
+    pub fn wait_for_exit(&self, cancel: &CancelToken) -> Result<(), Aborted> {
         match Handle::open(&self.entry) {
             Some(handle) => sys::wait_until(&handle, cancel),
             None => Ok(()),

@@ -1,10 +1,10 @@
-//! What handles hold of the system: nothing. Alone in its program, where nobody else opens files meanwhile.
+//! Tests that handles hold no descriptor. Alone in its program, where nobody else opens files meanwhile.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::process::{Command, Stdio};
 
-use sinew_base::Cancel;
+use sinew_base::CancelToken;
 use sinew_process::{Process, Status, Terminate};
 
 fn descriptors() -> usize {
@@ -25,7 +25,7 @@ fn handles_hold_no_descriptor_between_calls() {
     for handle in handles.iter().chain(&children) {
         assert_eq!(handle.status(), Status::Exited);
         assert!(!handle.signal(0) && handle.ppid().is_none() && handle.children().is_empty());
-        assert_eq!(handle.wait_for_exit(&Cancel::never()), Ok(()));
+        assert_eq!(handle.wait_for_exit(&CancelToken::never()), Ok(()));
     }
     assert_eq!(descriptors(), before);
 }

@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
 
-use sinew_base::{Aborted, Cancel, Canceller};
+use sinew_base::{Aborted, CancelHandle, CancelToken};
 use sinew_process::{Process, Status, Terminate, Termination, descendants, kill_tree};
 
 const LONG: Duration = Duration::from_secs(120);
@@ -115,7 +115,7 @@ fn a_process_that_nobody_has_collected_yet_is_over() {
     let mut rest = Vec::new();
     script.out.read_to_end(&mut rest).unwrap();
     if let Some(handle) = Process::from_pid(script.pid()) {
-        handle.wait_for_exit(&Cancel::never().with_timeout(LONG)).unwrap();
+        handle.wait_for_exit(&CancelToken::never().with_timeout(LONG)).unwrap();
     }
     assert!(Process::from_pid(script.pid()).is_none());
     assert!(!descendants(std::process::id()).contains(&script.pid()));
@@ -167,14 +167,14 @@ fn a_wait_ends_with_the_process_with_a_signal_and_with_the_time() {
     let mut script = Script::start("echo $$; exec sleep 1000");
     script.pids(1);
     let handle = Process::from_pid(script.pid()).unwrap();
-    let short = Cancel::never().with_timeout(Duration::from_millis(1));
+    let short = CancelToken::never().with_timeout(Duration::from_millis(1));
     assert_eq!(handle.wait_for_exit(&short), Err(Aborted::Timeout));
-    let (canceller, cancel) = Canceller::new();
+    let (cancel_handle, cancel) = CancelHandle::new();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| handle.wait_for_exit(&cancel));
-        canceller.cancel();
+        cancel_handle.cancel();
         assert_eq!(waiting.join().unwrap(), Err(Aborted::Signal));
-        let waiting = scope.spawn(|| handle.wait_for_exit(&Cancel::never()));
+        let waiting = scope.spawn(|| handle.wait_for_exit(&CancelToken::never()));
         assert!(handle.signal(KILL));
         assert_eq!(waiting.join().unwrap(), Ok(()));
     });

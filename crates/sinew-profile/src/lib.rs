@@ -1,19 +1,33 @@
-//! The work profile: what the host asked for lately and how long it took.
+//! The work profile: the recent calls of the host and the time that each took.
+//!
+//! ```
+//! use std::time::{Duration, Instant};
+//!
+//! use sinew_profile::Recorder;
+//!
+//! # fn main() -> sinew_base::Result<()> {
+//! let recorder = Recorder::new();
+//! recorder.record("search;grep", Instant::now(), Duration::from_micros(1500));
+//! let profile = recorder.work_profile(60.0)?;
+//! assert_eq!((profile.sample_count, profile.folded.as_str()), (1, "search;grep 1500\n"));
+//! # Ok(())
+//! # }
+//! ```
 //!
 //! A [`Recorder`] keeps the last [`CAPACITY`] calls in a ring; [`Recorder::work_profile`] sums them up as input
-//! for flame-graph tools, as a table and as a picture.
+//! for flame-graph tools, as a table and as a picture. Older calls are forgotten; a call counts as 71 minutes at most.
 
 mod flame;
 mod report;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use parking_lot::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use sinew_base::{Error, Result};
 
 pub use report::WorkProfile;
 
-/// How many calls are remembered.
+/// The number of calls that are remembered.
 pub const CAPACITY: usize = 10_000;
 
 /// One call.
@@ -65,7 +79,7 @@ impl Recorder {
     /// Sums up the calls that ended within the last `last_seconds`.
     ///
     /// # Errors
-    /// When `last_seconds` is negative or not a number.
+    /// [`sinew_base::ErrorCode`] `InvalidArgument` when `last_seconds` is negative or not a number.
     pub fn work_profile(&self, last_seconds: f64) -> Result<WorkProfile> {
         if last_seconds.is_nan() || last_seconds < 0.0 {
             return Err(Error::invalid(format!(
@@ -87,7 +101,7 @@ impl Recorder {
     }
 
     fn lock(&self) -> MutexGuard<'_, Ring> {
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+        self.ring.lock()
     }
 }
 

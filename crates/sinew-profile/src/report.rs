@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use crate::{Sample, flame};
 
-/// What happened lately.
+/// A report of the calls in a span of time.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WorkProfile {
     /// One line per path: the path, a blank and its time in microseconds, sorted by path. Input for flame-graph
@@ -17,7 +17,7 @@ pub struct WorkProfile {
     pub svg: Option<String>,
     /// The time of all calls together, in milliseconds; calls that ran at once count each.
     pub total_ms: f64,
-    /// How many calls there were.
+    /// The number of calls.
     pub sample_count: usize,
 }
 

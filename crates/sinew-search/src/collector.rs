@@ -1,4 +1,4 @@
-//! What ripgrep's searcher finds in one text, turned into rows.
+//! Rows from what ripgrep's searcher finds in one text.
 
 use std::io;
 use std::ops::Range;
@@ -8,20 +8,21 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch,
 };
-use sinew_base::{Cancel, Pace};
+use sinew_base::{CancelTicker, CancelToken};
 
+use crate::excerpt::{excerpt, line_start};
 use crate::pattern::Pattern;
 use crate::rows::{Head, Rows, clamp};
-use crate::window::{head, window};
 
 /// The longest line that a row holds, in characters, where no `max_columns` is set.
 const LINE_LIMIT: usize = 16 << 20;
-/// How far past a block of lines its matches are looked for again: enough for a look at the next characters.
+/// The distance past a block of lines in which its matches are looked for again: enough for a look at the next
+/// characters.
 const LOOK_AHEAD: usize = 128;
 /// The longest line that is held in memory, in bytes.
 const HEAP_LIMIT: usize = 256 << 20;
 
-/// What a search collects.
+/// The kind of rows that a search collects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Mode {
     /// A row per matching line.
@@ -33,9 +34,9 @@ pub enum Mode {
     Count,
 }
 
-/// What a search keeps of each text.
+/// Options of a [`Collector`].
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Keep {
+pub(crate) struct CollectOptions {
     pub(crate) mode: Mode,
     pub(crate) multiline: bool,
     pub(crate) before: usize,
@@ -46,8 +47,13 @@ pub(crate) struct Keep {
     pub(crate) per_file: usize,
 }
 
-impl Keep {
-    pub(crate) fn new(mode: Mode, multiline: bool, context: [Option<u32>; 3], max_columns: Option<u32>) -> Keep {
+impl CollectOptions {
+    pub(crate) fn new(
+        mode: Mode,
+        multiline: bool,
+        context: [Option<u32>; 3],
+        max_columns: Option<u32>,
+    ) -> CollectOptions {
         let [both, before, after] = context;
         let lines = |own: Option<u32>| match mode {
             Mode::Content => own.or(both).unwrap_or(0) as usize,
@@ -57,10 +63,10 @@ impl Keep {
             0 => LINE_LIMIT,
             width => (width as usize).min(LINE_LIMIT),
         };
-        Keep { mode, multiline, before: lines(before), after: lines(after), width, per_file: usize::MAX }
+        CollectOptions { mode, multiline, before: lines(before), after: lines(after), width, per_file: usize::MAX }
     }
 
-    /// A searcher that finds what is to be kept.
+    /// Creates a searcher with these options.
     pub(crate) fn searcher(&self, pattern: &Pattern, binary: BinaryDetection) -> Searcher {
         SearcherBuilder::new()
             .line_terminator(pattern.terminator)
@@ -77,43 +83,43 @@ impl Keep {
 /// Collects the rows of one text.
 pub(crate) struct Collector<'a> {
     matcher: &'a RegexMatcher,
-    keep: Keep,
-    pace: Pace<'a>,
+    collect: CollectOptions,
+    ticker: CancelTicker<'a>,
     rows: &'a mut Rows,
     path: &'a str,
     file: Option<usize>,
-    /// How many more matching lines are wanted.
+    /// The number of matching lines that are still wanted.
     left: usize,
     before: Vec<[u32; 3]>,
     last: Option<usize>,
     after_left: usize,
-    /// How many matching lines were found.
+    /// The number of matching lines that were found.
     pub(crate) found: usize,
-    /// Where the first NUL byte was seen, if the searcher looked for one.
+    /// The position of the first NUL byte, if the searcher looked for one.
     pub(crate) binary_at: Option<u64>,
     /// A row holds a NUL byte.
     pub(crate) shows_nul: bool,
 }
 
 impl<'a> Collector<'a> {
-    /// A collector of at most `limit` matching lines (and no more than `keep.per_file`) of the text called `path`.
+    /// A collector of at most `limit` matching lines (and no more than `collect.per_file`) of the text called `path`.
     pub(crate) fn new(
         matcher: &'a RegexMatcher,
-        keep: Keep,
+        collect: CollectOptions,
         limit: usize,
         path: &'a str,
         rows: &'a mut Rows,
-        cancel: &'a Cancel,
+        cancel: &'a CancelToken,
     ) -> Collector<'a> {
-        let left = match keep.mode {
-            Mode::Content => keep.per_file.min(limit),
-            Mode::FilesWithMatches => keep.per_file.min(1),
-            Mode::Count => keep.per_file,
+        let left = match collect.mode {
+            Mode::Content => collect.per_file.min(limit),
+            Mode::FilesWithMatches => collect.per_file.min(1),
+            Mode::Count => collect.per_file,
         };
         Collector {
             matcher,
-            keep,
-            pace: Pace::new(cancel),
+            collect,
+            ticker: CancelTicker::new(cancel),
             rows,
             path,
             file: None,
@@ -127,7 +133,7 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Whether a search can find anything at all.
+    /// Returns true where a search can find anything at all.
     pub(crate) fn wants_any(&self) -> bool {
         self.left > 0
     }
@@ -136,7 +142,7 @@ impl<'a> Collector<'a> {
     /// Also after an error: what was found until then stays.
     pub(crate) fn close(self) {
         self.rows.drop_text(&self.before);
-        let counts = match self.keep.mode {
+        let counts = match self.collect.mode {
             Mode::Content => return,
             Mode::FilesWithMatches => false,
             Mode::Count => true,
@@ -149,14 +155,14 @@ impl<'a> Collector<'a> {
     }
 
     fn step(&mut self) -> io::Result<()> {
-        self.pace.step().map_err(|aborted| io::Error::other(aborted.to_string()))
+        self.ticker.step().map_err(|aborted| io::Error::other(aborted.to_string()))
     }
 
     /// Takes one match; `hit` is relative to `line`, which begins `offset` bytes into the text.
     fn take(&mut self, line: &[u8], hit: Range<usize>, line_number: u64, offset: u64) {
         self.found += 1;
         self.left -= 1;
-        if self.keep.mode != Mode::Content {
+        if self.collect.mode != Mode::Content {
             return;
         }
         let shown = without_end(line);
@@ -176,7 +182,7 @@ impl<'a> Collector<'a> {
             }
         };
         row.column = clamp(text[..hit.start].chars().count() + 1);
-        let cut = window(&text, hit, self.keep.width);
+        let cut = excerpt(&text, hit, self.collect.width);
         row.truncated = cut.is_some();
         let file = match self.file {
             Some(file) => file,
@@ -189,7 +195,7 @@ impl<'a> Collector<'a> {
         self.file = Some(file);
         self.last = Some(self.rows.push_row(file, row, cut.as_deref().unwrap_or(&text), &self.before));
         self.before.clear();
-        self.after_left = self.keep.after;
+        self.after_left = self.collect.after;
     }
 
     /// The matches of a block of lines, one row for those that share a line.
@@ -266,7 +272,7 @@ impl Sink for Collector<'_> {
             self.take_block(found)?;
         } else {
             let line = found.bytes();
-            let hit = match self.keep.mode {
+            let hit = match self.collect.mode {
                 Mode::Content => {
                     // As the searcher does: the end of the line must not be seen.
                     let inside = match searcher.line_terminator().is_crlf() {
@@ -289,7 +295,7 @@ impl Sink for Collector<'_> {
         match (context.kind(), self.last) {
             (SinkContextKind::After, Some(row)) if self.after_left > 0 => {
                 let text = String::from_utf8_lossy(without_end(context.bytes()));
-                self.rows.push_after(row, line_number, &head(&text, self.keep.width));
+                self.rows.push_after(row, line_number, &line_start(&text, self.collect.width));
                 self.after_left -= 1;
                 Ok(self.left > 0 || self.after_left > 0)
             }
@@ -298,7 +304,7 @@ impl Sink for Collector<'_> {
                     self.file = Some(self.rows.open_file(self.path));
                 }
                 let text = String::from_utf8_lossy(without_end(context.bytes()));
-                let numbers = self.rows.push_text(line_number, &head(&text, self.keep.width));
+                let numbers = self.rows.push_text(line_number, &line_start(&text, self.collect.width));
                 self.before.push(numbers);
                 Ok(true)
             }

@@ -2,13 +2,13 @@
 
 use grep_matcher::Matcher;
 use grep_searcher::BinaryDetection;
-use sinew_base::{Cancel, Error, Result};
+use sinew_base::{CancelToken, Error, Result};
 
-use crate::collector::{Collector, Keep, Mode};
+use crate::collector::{CollectOptions, Collector, Mode};
 use crate::pattern::{Pattern, Size, Syntax};
 use crate::rows::Rows;
 
-/// How to search a text.
+/// Options of [`search_content`].
 #[derive(Debug, Clone, Default)]
 pub struct SearchOptions {
     /// A regular expression in the syntax of Rust's `regex` crate, or text with `literal`. An empty one matches
@@ -35,21 +35,21 @@ pub struct SearchOptions {
     /// The widest line, in characters: a longer one is cut to a window that holds the match. Default (and 0):
     /// 16 Mi.
     pub max_columns: Option<u32>,
-    /// What to collect. Default: [`Mode::Content`].
+    /// The rows to collect. Default: [`Mode::Content`].
     pub mode: Mode,
 }
 
-/// What [`search_content`] found.
+/// The result of [`search_content`].
 #[derive(Debug, Clone, Default)]
 pub struct SearchResult {
     /// The matching lines; their path is empty. No rows in the modes that only count.
     pub matches: Rows,
-    /// How many rows there are; with [`Mode::Count`] how many lines match, with [`Mode::FilesWithMatches`]
-    /// whether one does.
+    /// The number of rows; with [`Mode::Count`] that of matching lines, with [`Mode::FilesWithMatches`] 1 where a line
+    /// matches.
     pub match_count: u32,
     /// There is more than `max_count`.
     pub limit_reached: bool,
-    /// What makes the answer other than asked: a pattern that was repaired.
+    /// Everything that makes the answer different from the request: a pattern that was repaired.
     pub warnings: Vec<String>,
 }
 
@@ -63,8 +63,8 @@ pub fn search_content(content: &[u8], options: &SearchOptions) -> Result<SearchR
     search_with(&pattern.map_err(in_search)?, content, options)
 }
 
-/// Whether `pattern` matches anywhere in `content`. `^` and `$` are the ends of the content, with `multiline` those
-/// of its lines. Malformed braces are taken literally. Time is linear in the content.
+/// Returns true where `pattern` matches anywhere in `content`. `^` and `$` are the ends of the content, with
+/// `multiline` those of its lines. Malformed braces are taken literally. Time is linear in the content.
 ///
 /// # Errors
 /// `InvalidArgument` or `LimitExceeded` for a pattern that cannot be used.
@@ -102,18 +102,18 @@ pub(crate) fn has_match_with(pattern: &Pattern, content: &[u8]) -> bool {
 
 pub(crate) fn search_with(pattern: &Pattern, content: &[u8], options: &SearchOptions) -> Result<SearchResult> {
     let context = [options.context, options.context_before, options.context_after];
-    let mut keep = Keep::new(options.mode, options.multiline, context, options.max_columns);
-    keep.per_file = options.max_count_per_file.map_or(usize::MAX, |count| count as usize);
+    let mut collect = CollectOptions::new(options.mode, options.multiline, context, options.max_columns);
+    collect.per_file = options.max_count_per_file.map_or(usize::MAX, |count| count as usize);
     let skip = options.offset as usize;
     let most = options.max_count.map_or(usize::MAX, |count| count as usize);
     // One more than asked for tells whether there is more.
     let limit = skip.saturating_add(most).saturating_add(1);
-    let (mut rows, never) = (Rows::default(), Cancel::never());
-    let mut collector = Collector::new(&pattern.matcher, keep, limit, "", &mut rows, &never);
+    let (mut rows, never) = (Rows::default(), CancelToken::never());
+    let mut collector = Collector::new(&pattern.matcher, collect, limit, "", &mut rows, &never);
     if collector.wants_any() {
         // Neither a slice nor this collector can fail.
         let searched =
-            keep.searcher(pattern, BinaryDetection::none()).search_slice(&pattern.matcher, content, &mut collector);
+            collect.searcher(pattern, BinaryDetection::none()).search_slice(&pattern.matcher, content, &mut collector);
         searched.map_err(|error| Error::io("search: failed to search the content", &error))?;
     }
     let found = collector.found;

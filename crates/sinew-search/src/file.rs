@@ -9,14 +9,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher};
-use sinew_base::Cancel;
+use sinew_base::CancelToken;
 use sinew_walk::Entry;
 
-use crate::collector::{Collector, Keep, Mode};
+use crate::collector::{CollectOptions, Collector, Mode};
 use crate::pattern::Pattern;
 use crate::rows::Rows;
 
-/// As much as ripgrep looks at first: what is binary by then yields nothing.
+/// The length of ripgrep's first read: a file that is binary by then yields nothing.
 const FIRST: usize = 64 << 10;
 /// The longest byte order mark.
 const BOM: usize = 3;
@@ -28,11 +28,11 @@ const LARGE: usize = 16 << 20;
 /// Longer paths are opened step by step.
 const LONG_PATH: usize = 3_900;
 
-/// What all threads of one search share.
+/// The state that all threads of one search share.
 pub(crate) struct Job<'a> {
     pub(crate) pattern: &'a Pattern,
-    pub(crate) keep: Keep,
-    pub(crate) cancel: &'a Cancel,
+    pub(crate) collect: CollectOptions,
+    pub(crate) cancel: &'a CancelToken,
     /// Enough was found.
     pub(crate) stop: &'a AtomicBool,
     /// Held while a large file is in memory.
@@ -41,7 +41,7 @@ pub(crate) struct Job<'a> {
     pub(crate) named: bool,
 }
 
-/// What became of one file.
+/// The outcome of the search of one file.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Outcome {
     #[default]
@@ -57,23 +57,23 @@ pub(crate) enum Outcome {
 pub(crate) struct FileSearch<'a> {
     job: &'a Job<'a>,
     matcher: RegexMatcher,
-    /// For text that is known to hold no NUL byte, and for files that the caller named.
-    plain: Searcher,
+    /// Searches text that is known to hold no NUL byte, and files that the caller named.
+    text: Searcher,
     /// Stops at a NUL byte.
-    wary: Searcher,
+    binary_aware: Searcher,
     buffer: Vec<u8>,
     whole: Vec<u8>,
 }
 
 impl<'a> FileSearch<'a> {
     pub(crate) fn new(job: &'a Job<'a>) -> FileSearch<'a> {
-        let wary = if job.named { BinaryDetection::none() } else { BinaryDetection::quit(0) };
+        let binary_aware = if job.named { BinaryDetection::none() } else { BinaryDetection::quit(0) };
         FileSearch {
             job,
             // Each thread has its own caches.
             matcher: job.pattern.matcher.clone(),
-            plain: job.keep.searcher(job.pattern, BinaryDetection::none()),
-            wary: job.keep.searcher(job.pattern, wary),
+            text: job.collect.searcher(job.pattern, BinaryDetection::none()),
+            binary_aware: job.collect.searcher(job.pattern, binary_aware),
             buffer: vec![0; FIRST],
             whole: Vec::new(),
         }
@@ -99,13 +99,13 @@ impl<'a> FileSearch<'a> {
             }
         };
         let matcher = &self.matcher;
-        let mut collector = Collector::new(matcher, self.job.keep, limit, name, rows, self.job.cancel);
+        let mut collector = Collector::new(matcher, self.job.collect, limit, name, rows, self.job.cancel);
         if !collector.wants_any() {
             return Outcome::Searched;
         }
         let searched = Self::read(
             self.job,
-            (&mut self.plain, &mut self.wary),
+            (&mut self.text, &mut self.binary_aware),
             (&mut self.buffer, &mut self.whole),
             matcher,
             &mut file,
@@ -126,14 +126,14 @@ impl<'a> FileSearch<'a> {
         };
         match (outcome, binary_at) {
             (Outcome::TooLarge, _) => {
-                let limit = if self.job.keep.multiline { "as a multi-line search needs" } else { "a line of it" };
+                let limit = if self.job.collect.multiline { "as a multi-line search needs" } else { "a line of it" };
                 warnings.push(format!(
                     "\"{name}\" was not searched to its end: it is too large to hold in memory, {limit}"
                 ));
             }
             (Outcome::Binary, Some(at)) if found > 0 => {
                 warnings.push(format!("\"{name}\" is binary: the search stopped at the NUL byte at {at}"));
-                if self.job.keep.mode == Mode::Count {
+                if self.job.collect.mode == Mode::Count {
                     // A count of a part would be taken for one of the whole.
                     collector.found = 0;
                 }
@@ -149,7 +149,7 @@ impl<'a> FileSearch<'a> {
 
     fn read(
         job: &Job<'_>,
-        (plain, wary): (&mut Searcher, &mut Searcher),
+        (text, binary_aware): (&mut Searcher, &mut Searcher),
         (buffer, whole): (&mut Vec<u8>, &mut Vec<u8>),
         matcher: &RegexMatcher,
         file: &mut File,
@@ -158,20 +158,20 @@ impl<'a> FileSearch<'a> {
         let (filled, ended) = fill(file, buffer)?;
         let first = &buffer[..filled];
         let mut guarded = Guarded { job, inner: first.chain(file) };
-        let (encoded, together) = (has_bom(first), wary.multi_line_with_matcher(matcher));
-        let mut wary_of_first = false;
+        let (encoded, together) = (has_bom(first), binary_aware.multi_line_with_matcher(matcher));
+        let mut binary_aware_first = false;
         if !encoded && let Some(at) = memchr::memchr(0, first) {
             collector.binary_at = Some(at as u64);
             // ripgrep searches what it read to look for a byte order mark before it reads on. Lines that end
             // there are found although the file is binary.
-            wary_of_first = !job.named && !together && at >= BOM && memchr::memchr(b'\n', &first[..BOM]).is_some();
-            if !job.named && !wary_of_first {
+            binary_aware_first = !job.named && !together && at >= BOM && memchr::memchr(b'\n', &first[..BOM]).is_some();
+            if !job.named && !binary_aware_first {
                 return Ok(Outcome::Binary);
             }
         }
-        if ended && !encoded && !wary_of_first {
+        if ended && !encoded && !binary_aware_first {
             // A file that fits needs no second buffer, and no second look for NUL bytes.
-            plain.search_slice(matcher, first, &mut *collector)?;
+            text.search_slice(matcher, first, &mut *collector)?;
             return Ok(Outcome::Searched);
         }
         if !encoded && together {
@@ -186,13 +186,13 @@ impl<'a> FileSearch<'a> {
                 *whole = Vec::new();
                 return Ok(Outcome::TooLarge);
             }
-            let searched = wary.search_slice(matcher, whole, &mut *collector);
+            let searched = binary_aware.search_slice(matcher, whole, &mut *collector);
             if whole.len() > LARGE {
                 *whole = Vec::new();
             }
             searched?;
         } else {
-            wary.search_reader(matcher, guarded, &mut *collector)?;
+            binary_aware.search_reader(matcher, guarded, &mut *collector)?;
         }
         let binary = !job.named && collector.binary_at.is_some();
         Ok(if binary { Outcome::Binary } else { Outcome::Searched })
@@ -213,7 +213,7 @@ fn fill(file: &mut File, buffer: &mut [u8]) -> io::Result<(usize, bool)> {
     Ok((filled, false))
 }
 
-/// Whether the text begins with the byte order mark of UTF-8 or UTF-16.
+/// Returns true where the text begins with the byte order mark of UTF-8 or UTF-16.
 fn has_bom(text: &[u8]) -> bool {
     [&b"\xEF\xBB\xBF"[..], b"\xFE\xFF", b"\xFF\xFE"].iter().any(|bom| text.starts_with(bom))
 }

@@ -9,22 +9,22 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sinew_base::{Aborted, Cancel, EVERY, Result};
+use sinew_base::{Aborted, CHECK_INTERVAL, CancelToken, Result};
 use sinew_fuzzy::{Matcher, Query};
 use sinew_pool::Pool;
 use sinew_walk::{Entry, FileType, Scan, ScanCache, ScanOptions};
 
-/// What an ignored entry loses against one that is not, and a hidden one besides.
+/// The penalty of an ignored entry, and that of a hidden one besides.
 const IGNORED: i32 = 40;
 const HIDDEN: i32 = 60;
 /// Of two that are alike people mean the file.
 const FOLDER: i32 = 2;
-/// How many entries a thread takes at a time.
-const SHARE: usize = 1_024;
-/// Below this many entries other threads cost more than they bring.
-const ALONE: usize = 4_096;
+/// The number of entries that a thread takes at a time.
+const CHUNK: usize = 1_024;
+/// The number of entries below which other threads cost more than they bring.
+const MIN_PARALLEL: usize = 4_096;
 
-/// What to look for.
+/// Options of [`fuzzy_find`]: the query, the folder and filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FindOptions {
     /// Letters of the path in their order; words separated by blanks come in any order. Empty: everything, in path
@@ -32,13 +32,13 @@ pub struct FindOptions {
     pub query: String,
     /// The folder to search.
     pub path: PathBuf,
-    /// Whether names that begin with a dot are searched (default: false).
+    /// Search names that begin with a dot (default: false).
     pub hidden: bool,
-    /// Whether ignored entries are left out (default: true). When false they come after others that are alike.
+    /// Leave out ignored entries (default: true). When false they come after others that are alike.
     pub gitignore: bool,
-    /// Whether a scan that was kept may serve, and this one is kept (default: false).
+    /// Use a scan that the cache holds, and keep this one (default: false).
     pub cache: bool,
-    /// How many matches to give at most (default: 100).
+    /// The largest number of matches to return (default: 100).
     pub max_results: usize,
     /// The user's own ignore file; see [`sinew_walk::global_excludes`].
     pub global_excludes: Option<PathBuf>,
@@ -64,7 +64,7 @@ impl FindOptions {
 pub struct FindMatch {
     /// Relative to the searched folder, with `/`.
     pub path: String,
-    /// Whether it is a folder.
+    /// True for a folder.
     pub is_directory: bool,
     /// More is better; only scores of one call compare. 0 for an empty query.
     pub score: i32,
@@ -72,18 +72,18 @@ pub struct FindMatch {
     pub positions: Vec<u32>,
 }
 
-/// What was found, the best first, equals in the order of length, then of path.
+/// The result of [`fuzzy_find`]: the best match first, equals in the order of length, then of path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FindResult {
     /// At most `max_results`.
     pub matches: Vec<FindMatch>,
-    /// How many answer the query in all.
+    /// The number of entries that answer the query in all.
     pub total_matches: usize,
-    /// What makes the answer less than complete.
+    /// The reasons why the answer is incomplete.
     pub warnings: Vec<String>,
 }
 
-/// The matches as columns, for a mouth where a value costs more than a byte.
+/// The matches as columns, for a binding where a value costs more than a byte.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FindColumns {
     /// All paths, one behind the other.
@@ -117,11 +117,11 @@ impl FindResult {
 ///
 /// One letter too many and two neighbours swapped are forgiven where no path has the query at the starts of its
 /// words; upper case in the query counts unless nothing is found with it. Large scans are ranked on this thread and
-/// those of `pool` that are free; each looks at `cancel` once per [`sinew_base::EVERY`] entries.
+/// those of `pool` that are free; each looks at `cancel` once per [`sinew_base::CHECK_INTERVAL`] entries.
 ///
 /// # Errors
 /// For a path that does not exist, and a cancelled call.
-pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel: &Cancel) -> Result<FindResult> {
+pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel: &CancelToken) -> Result<FindResult> {
     let scan_options = ScanOptions {
         hidden: options.hidden,
         gitignore: options.gitignore,
@@ -139,7 +139,7 @@ pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel:
         .map_err(|error| error.within("fuzzyFind"))
 }
 
-fn find(scan: &Scan, options: &FindOptions, pool: &Pool, cancel: &Cancel) -> Result<FindResult, Aborted> {
+fn find(scan: &Scan, options: &FindOptions, pool: &Pool, cancel: &CancelToken) -> Result<FindResult, Aborted> {
     let query = Query::new(&options.query);
     let warnings = scan.warnings().to_vec();
     if query.is_empty() {
@@ -152,7 +152,7 @@ fn find(scan: &Scan, options: &FindOptions, pool: &Pool, cancel: &Cancel) -> Res
         form.0 = Query::with_case(&options.query, false);
         ranked = rank(scan, &form.0, form.1, most, pool, cancel)?;
     }
-    // A best match of scattered letters: perhaps the query has a slip.
+    // A best match of scattered letters: perhaps the query has a typo.
     let clean = ranked.best.is_some_and(|row| Matcher::new(&form.0).is_clean(&scan.get(row as usize).path()));
     if !clean {
         form.1 = true;
@@ -170,15 +170,15 @@ fn find(scan: &Scan, options: &FindOptions, pool: &Pool, cancel: &Cancel) -> Res
     Ok(FindResult { matches, total_matches: ranked.total, warnings })
 }
 
-fn matcher(query: &Query, slips: bool) -> Matcher<'_> {
-    if slips { Matcher::new(query).with_slips() } else { Matcher::new(query) }
+fn matcher(query: &Query, typos: bool) -> Matcher<'_> {
+    if typos { Matcher::new(query).with_typos() } else { Matcher::new(query) }
 }
 
-fn everything(scan: &Scan, most: usize, warnings: Vec<String>, cancel: &Cancel) -> Result<FindResult, Aborted> {
+fn everything(scan: &Scan, most: usize, warnings: Vec<String>, cancel: &CancelToken) -> Result<FindResult, Aborted> {
     let mut result = FindResult { warnings, ..FindResult::default() };
-    let mut pace = sinew_base::Pace::new(cancel);
+    let mut ticker = sinew_base::CancelTicker::new(cancel);
     for entry in scan.iter().filter(|entry| entry.file_type() != FileType::Symlink) {
-        pace.step()?;
+        ticker.step()?;
         result.total_matches += 1;
         if result.matches.len() < most {
             result.matches.push(FindMatch {
@@ -200,26 +200,33 @@ struct Ranked {
     total: usize,
 }
 
-/// What comes first: the score, the shorter path, the earlier path.
+/// The order of results: the score, the shorter path, the earlier path.
 type Rank = (Reverse<i32>, usize, u32);
 
-fn rank(scan: &Scan, query: &Query, slips: bool, most: usize, pool: &Pool, cancel: &Cancel) -> Result<Ranked, Aborted> {
+fn rank(
+    scan: &Scan,
+    query: &Query,
+    typos: bool,
+    most: usize,
+    pool: &Pool,
+    cancel: &CancelToken,
+) -> Result<Ranked, Aborted> {
     let next = AtomicUsize::new(0);
     let total = AtomicUsize::new(0);
     let state: Mutex<(Vec<Rank>, Option<Aborted>)> = Mutex::default();
     let work = |_| {
-        let mut matcher = matcher(query, slips);
+        let mut matcher = matcher(query, typos);
         // The worst on top, so that it can go. One place is kept for the best even where no row is asked for.
         let mut heap: BinaryHeap<Rank> = BinaryHeap::new();
         let mut count = 0;
         let mut aborted = None;
         'shares: loop {
-            let from = next.fetch_add(SHARE, Ordering::Relaxed);
+            let from = next.fetch_add(CHUNK, Ordering::Relaxed);
             if from >= scan.len() {
                 break;
             }
-            for row in from..scan.len().min(from + SHARE) {
-                if row % EVERY as usize == 0
+            for row in from..scan.len().min(from + CHUNK) {
+                if row % CHECK_INTERVAL as usize == 0
                     && let Err(now) = cancel.check()
                 {
                     aborted = Some(now);
@@ -244,7 +251,7 @@ fn rank(scan: &Scan, query: &Query, slips: bool, most: usize, pool: &Pool, cance
         state.0.extend(heap);
         state.1 = state.1.or(aborted);
     };
-    pool.crew(if scan.len() < ALONE { 0 } else { pool.size().saturating_sub(1) }, work);
+    pool.broadcast(if scan.len() < MIN_PARALLEL { 0 } else { pool.size().saturating_sub(1) }, work);
     let (mut ranks, aborted) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
     if let Some(aborted) = aborted {
         return Err(aborted);

@@ -7,11 +7,11 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sinew_base::{Cancel, Pace, Result};
+use sinew_base::{CancelTicker, CancelToken, Result};
 use sinew_pool::Pool;
 use sinew_walk::{Detail, Entry, FileType, GlobSet, GlobSyntax, Scan, ScanCache, ScanOptions};
 
-/// What to look for.
+/// Options of [`glob`]: the pattern, the folder and filters.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GlobOptions {
     /// One or more globs (default: `*`); see [`GlobSet`]. An absolute one must lie below `path`. A pattern that is
@@ -22,19 +22,19 @@ pub struct GlobOptions {
     /// Only entries of this type (default: all). A link counts as what it points to, but for
     /// [`FileType::Symlink`], which means links alone.
     pub file_type: Option<FileType>,
-    /// Whether a pattern without `/` matches at any depth (default: true).
+    /// Match a pattern without `/` at any depth (default: true).
     pub recursive: bool,
-    /// Whether wildcards match names that begin with a dot (default: false).
+    /// Let wildcards match names that begin with a dot (default: false).
     pub hidden: bool,
-    /// Whether ignored entries are left out (default: true).
+    /// Leave out ignored entries (default: true).
     pub gitignore: bool,
-    /// Whether a scan that was kept may serve, and this one is kept (default: false).
+    /// Use a scan that the cache holds, and keep this one (default: false).
     pub cache: bool,
-    /// How many matches to give at most (default: all).
+    /// The largest number of matches to return (default: all).
     pub max_results: Option<usize>,
-    /// Whether the newest come first, with time and size of each (default: false, path order).
+    /// Put the newest first, with time and size of each (default: false, path order).
     pub sort_by_mtime: bool,
-    /// Whether to search folders called `node_modules` that neither `path` nor `pattern` names (default: false).
+    /// Search folders called `node_modules` that neither `path` nor `pattern` names (default: false).
     pub include_node_modules: bool,
     /// The user's own ignore file; see [`sinew_walk::global_excludes`].
     pub global_excludes: Option<PathBuf>,
@@ -64,26 +64,26 @@ impl GlobOptions {
 pub struct GlobMatch<'a> {
     /// Relative to the searched folder, with `/`; as given where a file was searched.
     pub path: Cow<'a, str>,
-    /// What it is; a link is a link.
+    /// The type of the entry; a link is a link.
     pub file_type: FileType,
-    /// When its content last changed, in milliseconds since the epoch; with `sort_by_mtime`.
+    /// The time of the last change of its content, in milliseconds since the epoch; with `sort_by_mtime`.
     pub mtime: Option<f64>,
     /// Its size in bytes; with `sort_by_mtime`.
     pub size: Option<u64>,
 }
 
-/// What was found: rows of a shared scan, so that a large result costs four bytes a row.
+/// The result of [`glob`]: rows of a shared scan, so that a large result costs four bytes a row.
 #[derive(Debug, Clone)]
 pub struct GlobResult {
     /// The scan that the rows are of.
     pub scan: Arc<Scan>,
     /// Indices into the scan, in the order of the result.
     pub rows: Vec<u32>,
-    /// How many entries match, also those beyond `max_results`.
+    /// The number of entries that match, also those beyond `max_results`.
     pub total_matches: usize,
-    /// Whether `max_results` left something out.
+    /// True where `max_results` left something out.
     pub limit_reached: bool,
-    /// What makes the answer less than complete.
+    /// The reasons why the answer is incomplete.
     pub warnings: Vec<String>,
     given: Option<String>,
 }
@@ -95,7 +95,7 @@ impl GlobResult {
     }
 }
 
-/// The matches as columns, for a mouth where a value costs more than a byte.
+/// The matches as columns, for a binding where a value costs more than a byte.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct GlobColumns {
     /// All paths, one behind the other.
@@ -147,7 +147,7 @@ fn shown<'a>(entry: Entry<'a>, given: Option<&'a str>) -> GlobMatch<'a> {
 /// Finds the entries below a folder that match, and gives each to `on_match` in the order of the result.
 ///
 /// Takes one scan (or none, where one is kept) and one comparison per entry; looks at `cancel` once per
-/// [`sinew_base::EVERY`] of both.
+/// [`sinew_base::CHECK_INTERVAL`] of both.
 ///
 /// # Errors
 /// For a pattern that means nothing, a path that does not exist, a cancelled call, and those of `on_match`.
@@ -155,7 +155,7 @@ pub fn glob(
     options: &GlobOptions,
     cache: &ScanCache,
     pool: &Pool,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
 ) -> Result<GlobResult> {
     let cached = |scan: &ScanOptions, matcher: &Matcher| {
@@ -165,8 +165,8 @@ pub fn glob(
     run(options, cancel, cached, on_match).map_err(|error| error.within("glob"))
 }
 
-/// As [`glob`], but the deadline of `cancel` is no error: it gives what was found until then, and true where that may
-/// not be all. Matching goes on behind the deadline, for as long as what was read takes.
+/// Finds as [`glob`] does, but the deadline of `cancel` is not an error: returns what was found until then, and true
+/// where that may not be all. Matching goes on behind the deadline, for as long as what was read takes.
 ///
 /// # Errors
 /// Those of [`glob`] but for the deadline.
@@ -174,7 +174,7 @@ pub fn glob_so_far(
     options: &GlobOptions,
     cache: &ScanCache,
     pool: &Pool,
-    cancel: &Cancel,
+    cancel: &CancelToken,
 ) -> Result<(GlobResult, bool)> {
     let untimed = cancel.clone().without_timeout();
     let mut partial = false;
@@ -191,7 +191,7 @@ pub fn glob_so_far(
 
 fn run(
     options: &GlobOptions,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     query: impl FnOnce(&ScanOptions, &Matcher) -> Result<(Arc<Scan>, Vec<u32>)>,
     mut on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
 ) -> Result<GlobResult> {
@@ -222,9 +222,9 @@ fn run(
         let path = options.path.to_string_lossy();
         if cfg!(windows) { path.replace('\\', "/") } else { path.into_owned() }
     });
-    let mut pace = Pace::new(cancel);
+    let mut ticker = CancelTicker::new(cancel);
     for row in &rows {
-        pace.step()?;
+        ticker.step()?;
         on_match(shown(scan.get(*row as usize), given.as_deref()))?;
     }
     let warnings = scan.warnings().to_vec();
@@ -276,9 +276,9 @@ impl Matcher {
         }
     }
 
-    fn rows(&self, scan: &Scan, options: &GlobOptions, cancel: &Cancel) -> Result<Vec<u32>> {
+    fn rows(&self, scan: &Scan, options: &GlobOptions, cancel: &CancelToken) -> Result<Vec<u32>> {
         let mut rows = Vec::new();
-        let mut pace = Pace::new(cancel);
+        let mut ticker = CancelTicker::new(cancel);
         let literal = self.literal.as_deref().map(str::as_bytes);
         let is_literal = |entry: &Entry<'_>| {
             literal.is_some_and(|text| if self.any_depth { entry.name() == text } else { entry.bytes() == text })
@@ -289,7 +289,7 @@ impl Matcher {
         let globs = self.globs.as_ref().ok().filter(|_| !only_literal);
         let asks_for_folders = globs.is_some_and(GlobSet::asks_for_folders);
         for entry in scan.iter() {
-            pace.step()?;
+            ticker.step()?;
             let is_dir = || match entry.file_type() {
                 FileType::Symlink => asks_for_folders && entry.target_type() == Some(FileType::Dir),
                 other => other == FileType::Dir,

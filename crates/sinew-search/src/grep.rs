@@ -1,20 +1,23 @@
-//! Search of files: the candidates of a walk in path order, searched by all threads, answered in path order.
+//! Search of files: all threads search the candidates of a walk, the rows come in path order.
 
+use std::convert::Infallible;
 use std::fs::File;
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use ignore::types::Types;
-use sinew_base::{Cancel, Error, Pace, Result};
+use sinew_base::{Aborted, CancelTicker, CancelToken, Error, Result};
 use sinew_pool::Pool;
-use sinew_walk::{Entry, FileType, GlobSet, GlobSyntax, Scan, ScanCache, ScanOptions};
+use sinew_walk::{
+    FileBatch, FileType, FolderTask, GlobSet, GlobSyntax, OrderedWalk, Scan, ScanCache, ScanOptions, WalkStep,
+};
 
 use crate::SearchOptions;
-use crate::collector::{Keep, Mode};
-use crate::crew::{Answer, Found, Limits, search_in_order};
-use crate::file::{FileSearch, Job, Outcome, Root, open, path_of};
+use crate::collector::{CollectOptions, Mode};
+use crate::file::{FileSearch, Job, Root, open, path_of};
+use crate::parallel::{FileResults, FileSource, Limits, SearchOutput, Step, search_in_order};
 use crate::pattern::{Pattern, Size, Syntax};
 use crate::rows::Rows;
 use crate::types::file_type;
@@ -22,7 +25,7 @@ use crate::types::file_type;
 /// The most warnings that a result holds.
 const WARNINGS: usize = 100;
 
-/// What to search, and where.
+/// Options of [`grep`]: the pattern, the path, filters and limits.
 #[derive(Debug, Clone)]
 pub struct GrepOptions {
     /// A regular expression in the syntax of Rust's `regex` crate, or text with `literal`. An empty one matches
@@ -66,7 +69,7 @@ pub struct GrepOptions {
     /// The widest line, in characters: a longer one is cut to a window that holds the match. Default (and 0):
     /// 16 Mi.
     pub max_columns: Option<u32>,
-    /// What to collect. Default: [`Mode::Content`].
+    /// The rows to collect. Default: [`Mode::Content`].
     pub mode: Mode,
     /// Asked about each file once it is open; one that it does not accept counts as if it was not there. Default: all
     /// are accepted.
@@ -141,22 +144,22 @@ impl From<GrepOptions> for SearchOptions {
     }
 }
 
-/// What [`grep`] found.
+/// The result of [`grep`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GrepResult {
     /// The rows, in path order, in pieces of about a megabyte; see [`GrepResult::rows`].
     pub matches: Vec<Rows>,
     /// The rows; with [`Mode::Count`] the matching lines that they stand for.
     pub total_matches: u32,
-    /// How many files the rows come from.
+    /// The number of files that the rows come from.
     pub files_with_matches: u32,
-    /// How many files were searched, in path order, until the answer was complete.
+    /// The number of files that were searched, in path order, until the answer was complete.
     pub files_searched: u32,
     /// There is more than `max_count`.
     pub limit_reached: bool,
     /// Files that were not searched, or not to their end.
     pub skipped: Skipped,
-    /// Whatever makes the answer less than complete or other than asked; at most 101 sentences.
+    /// Everything that makes the answer incomplete or different from the request; at most 101 sentences.
     pub warnings: Vec<String>,
 }
 
@@ -199,7 +202,7 @@ pub fn grep(
     options: &GrepOptions,
     cache: &ScanCache,
     pool: &Pool,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     on_match: Option<OnMatch<'_>>,
 ) -> Result<GrepResult> {
     attempt(options, cache, pool, cancel, on_match).map_err(|error| error.within("grep"))
@@ -209,7 +212,7 @@ fn attempt(
     options: &GrepOptions,
     cache: &ScanCache,
     pool: &Pool,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     on_match: Option<OnMatch<'_>>,
 ) -> Result<GrepResult> {
     cancel.check()?;
@@ -225,17 +228,19 @@ fn attempt(
             options.path.display()
         )));
     }
+    if !options.cache {
+        return request.fresh_tree(pool, cancel, on_match);
+    }
     let look = |scan: &Arc<Scan>| Ok((Arc::clone(scan), request.candidates(scan, cancel)?));
-    let (scan, files) =
-        cache.query(&request.scan, options.cache, pool, cancel, look, |(_, files)| !files.is_empty())?;
-    request.tree(&scan, &files, pool, cancel, on_match)
+    let (scan, files) = cache.query(&request.scan, true, pool, cancel, look, |(_, files)| !files.is_empty())?;
+    request.cached_tree(&scan, &files, pool, cancel, on_match)
 }
 
 /// The options, checked and compiled.
 struct Request<'a> {
     options: &'a GrepOptions,
     pattern: Pattern,
-    keep: Keep,
+    collect: CollectOptions,
     limits: Limits,
     glob: Option<GlobSet>,
     types: Option<Types>,
@@ -251,8 +256,8 @@ impl<'a> Request<'a> {
             skips_binary: true,
         };
         let context = [options.context, options.context_before, options.context_after];
-        let mut keep = Keep::new(options.mode, options.multiline, context, options.max_columns);
-        keep.per_file = options.max_count_per_file.map_or(usize::MAX, |count| count as usize);
+        let mut collect = CollectOptions::new(options.mode, options.multiline, context, options.max_columns);
+        collect.per_file = options.max_count_per_file.map_or(usize::MAX, |count| count as usize);
         let glob = options.glob.as_deref().filter(|glob| !glob.trim().is_empty());
         let glob = glob
             .map(|glob| GlobSet::new(glob, GlobSyntax { dot: options.hidden, ..GlobSyntax::default() }))
@@ -263,7 +268,7 @@ impl<'a> Request<'a> {
         Ok(Request {
             options,
             pattern: Pattern::lines(&options.pattern, syntax, Size::WHOLE)?,
-            keep,
+            collect,
             limits: Limits {
                 skip: options.offset as usize,
                 most: options.max_count.map_or(usize::MAX, |count| count as usize),
@@ -281,83 +286,100 @@ impl<'a> Request<'a> {
     }
 
     /// The entries to search, by their index.
-    fn candidates(&self, scan: &Scan, cancel: &Cancel) -> Result<Vec<u32>> {
-        let mut pace = Pace::new(cancel);
+    fn candidates(&self, scan: &Scan, cancel: &CancelToken) -> Result<Vec<u32>> {
+        let mut ticker = CancelTicker::new(cancel);
         let mut files = Vec::new();
         for entry in scan.iter() {
-            pace.step()?;
-            if entry.file_type() == FileType::File && self.chooses(entry) {
+            ticker.step()?;
+            if entry.file_type() == FileType::File && self.selects(entry.bytes(), entry.name()) {
                 files.push(crate::rows::clamp(entry.index()));
             }
         }
         Ok(files)
     }
 
-    /// Whether glob and type leave a file in.
-    fn chooses(&self, file: Entry<'_>) -> bool {
-        self.glob.as_ref().is_none_or(|glob| glob.is_match(file.bytes(), false))
-            && self.types.as_ref().is_none_or(|types| !types.matched(path_of(file.name()), false).is_ignore())
+    /// Returns true where glob and type select a file, given path and name.
+    fn selects(&self, path: &[u8], name: &[u8]) -> bool {
+        self.glob.as_ref().is_none_or(|glob| glob.is_match(path, false))
+            && self.types.as_ref().is_none_or(|types| !types.matched(path_of(name), false).is_ignore())
     }
 
-    /// Whether a file is kept from the search.
-    fn refuses(&self, opened: &std::io::Result<File>, path: impl Fn() -> PathBuf) -> bool {
+    /// Returns true where [`GrepOptions::accept`] rejects an open file.
+    fn is_rejected(&self, opened: &std::io::Result<File>, path: impl Fn() -> PathBuf) -> bool {
         match (&self.options.accept, opened) {
             (Some(accept), Ok(file)) => !(accept.0)(&path(), file),
             _ => false,
         }
     }
 
-    fn tree(
+    /// Searches a folder while it is walked.
+    fn fresh_tree(&self, pool: &Pool, cancel: &CancelToken, on_match: Option<OnMatch<'_>>) -> Result<GrepResult> {
+        let walk = OrderedWalk::open(&self.scan)?;
+        let mut answer =
+            self.run(false, &WalkedFiles { request: self, walk: &walk, cancel }, pool, cancel, on_match)?;
+        let mut warnings = std::mem::take(&mut answer.walk_warnings);
+        // Folders behind the last file count where that was searched.
+        if answer.complete {
+            warnings.append(walk.take_warnings());
+        }
+        Ok(self.result(answer, warnings.into_sentences()))
+    }
+
+    fn cached_tree(
         &self,
         scan: &Scan,
         files: &[u32],
         pool: &Pool,
-        cancel: &Cancel,
+        cancel: &CancelToken,
         on_match: Option<OnMatch<'_>>,
     ) -> Result<GrepResult> {
-        let root = Root::new(scan.root());
-        let visit = |search: &mut FileSearch<'_>, index: usize, limit: usize, found: &mut Found| {
-            let entry = scan.get(files[index] as usize);
-            let opened = root.open(entry);
-            if self.refuses(&opened, || scan.root().join(path_of(entry.bytes()))) {
-                return Outcome::Gone;
-            }
-            found.visit(|rows, warnings| search.search(opened, &entry.path(), limit, rows, warnings))
+        let source = ListedFiles {
+            files: files.len(),
+            next: AtomicUsize::new(0),
+            visit: {
+                let root = Root::new(scan.root());
+                move |search: &mut FileSearch<'_>, index: usize, limit: usize, results: &mut FileResults| {
+                    let entry = scan.get(files[index] as usize);
+                    let opened = root.open(entry);
+                    if !self.is_rejected(&opened, || scan.root().join(path_of(entry.bytes()))) {
+                        results.visit(|rows, warnings| search.search(opened, &entry.path(), limit, rows, warnings));
+                    }
+                }
+            },
         };
-        let answer = self.run(false, files.len(), pool, cancel, on_match, visit)?;
-        Ok(self.result(answer, scan.warnings()))
+        let answer = self.run(false, &source, pool, cancel, on_match)?;
+        Ok(self.result(answer, scan.warnings().to_vec()))
     }
 
-    fn named_file(&self, pool: &Pool, cancel: &Cancel, on_match: Option<OnMatch<'_>>) -> Result<GrepResult> {
+    fn named_file(&self, pool: &Pool, cancel: &CancelToken, on_match: Option<OnMatch<'_>>) -> Result<GrepResult> {
         let path = &self.options.path;
-        let name = shown(path);
-        let visit = |search: &mut FileSearch<'_>, _: usize, limit: usize, found: &mut Found| {
+        let name = display_path(path);
+        let visit = |search: &mut FileSearch<'_>, _: usize, limit: usize, results: &mut FileResults| {
             let opened = open(path);
-            if self.refuses(&opened, || path.clone()) {
-                return Outcome::Gone;
+            if !self.is_rejected(&opened, || path.clone()) {
+                results.visit(|rows, warnings| search.search(opened, &name, limit, rows, warnings));
             }
-            found.visit(|rows, warnings| search.search(opened, &name, limit, rows, warnings))
         };
-        let answer = self.run(true, 1, pool, cancel, on_match, visit)?;
-        Ok(self.result(answer, &[]))
+        let source = ListedFiles { files: 1, next: AtomicUsize::new(0), visit };
+        let answer = self.run(true, &source, pool, cancel, on_match)?;
+        Ok(self.result(answer, Vec::new()))
     }
 
     fn run(
         &self,
         named: bool,
-        files: usize,
+        source: &impl FileSource,
         pool: &Pool,
-        cancel: &Cancel,
+        cancel: &CancelToken,
         on_match: Option<OnMatch<'_>>,
-        visit: impl Fn(&mut FileSearch<'_>, usize, usize, &mut Found) -> Outcome + Sync,
-    ) -> Result<Answer> {
+    ) -> Result<SearchOutput> {
         let (stop, large) = (AtomicBool::new(false), Mutex::new(()));
-        let job = Job { pattern: &self.pattern, keep: self.keep, cancel, stop: &stop, large: &large, named };
-        search_in_order(&job, files, self.limits, pool, on_match, visit)
+        let job = Job { pattern: &self.pattern, collect: self.collect, cancel, stop: &stop, large: &large, named };
+        search_in_order(&job, source, self.limits, pool, on_match)
     }
 
-    fn result(&self, answer: Answer, walk: &[String]) -> GrepResult {
-        let mut warnings: Vec<String> = self.pattern.warning.iter().chain(walk).cloned().collect();
+    fn result(&self, answer: SearchOutput, walk: Vec<String>) -> GrepResult {
+        let mut warnings: Vec<String> = self.pattern.warning.iter().cloned().chain(walk).collect();
         warnings.extend(answer.warnings);
         if warnings.len() > WARNINGS {
             let more = warnings.len() - WARNINGS;
@@ -368,8 +390,95 @@ impl<'a> Request<'a> {
     }
 }
 
+/// The files of a walk that goes on while they are searched.
+struct WalkedFiles<'a> {
+    request: &'a Request<'a>,
+    walk: &'a OrderedWalk,
+    cancel: &'a CancelToken,
+}
+
+impl FileSource for WalkedFiles<'_> {
+    type Batch = FileBatch;
+    type Folder = FolderTask;
+
+    fn helpers(&self, pool: &Pool) -> usize {
+        pool.size()
+    }
+
+    fn next(&self, most: usize, threads: usize) -> Step<FileBatch, FolderTask> {
+        match self.walk.next(most, threads) {
+            WalkStep::Files(batch) => Step::Files(batch),
+            WalkStep::Folder(folder) => Step::Folder(folder),
+            WalkStep::Wait => Step::Wait,
+            WalkStep::End => Step::End,
+        }
+    }
+
+    fn read(&self, folder: FolderTask, buffer: &mut Vec<u8>) -> std::result::Result<(), Aborted> {
+        self.walk.read(folder, buffer, |path, name| self.request.selects(path, name), self.cancel)
+    }
+
+    fn search(
+        &self,
+        batch: &FileBatch,
+        search: &mut FileSearch<'_>,
+        limit: &dyn Fn() -> Option<usize>,
+        results: &mut FileResults,
+    ) {
+        results.walk_warnings = batch.warnings.clone();
+        for file in batch.files() {
+            let Some(limit) = limit() else { return };
+            let (opened, path) = (self.walk.open_file(file), file.path());
+            if !self.request.is_rejected(&opened, || self.walk.root().join(path_of(&path))) {
+                let name = String::from_utf8_lossy(&path);
+                results.visit(|rows, warnings| search.search(opened, &name, limit, rows, warnings));
+            }
+        }
+    }
+}
+
+/// Files that are known before the search begins, by their index.
+struct ListedFiles<V> {
+    files: usize,
+    next: AtomicUsize,
+    visit: V,
+}
+
+impl<V: Fn(&mut FileSearch<'_>, usize, usize, &mut FileResults) + Sync> FileSource for ListedFiles<V> {
+    type Batch = Range<usize>;
+    type Folder = Infallible;
+
+    fn helpers(&self, _: &Pool) -> usize {
+        // A thread that starts for a handful of files costs more than it brings.
+        self.files / 8
+    }
+
+    fn next(&self, most: usize, threads: usize) -> Step<Range<usize>, Infallible> {
+        let count = (self.files / (threads * 4)).clamp(1, most);
+        let first = self.next.fetch_add(count, Ordering::Relaxed);
+        if first >= self.files { Step::End } else { Step::Files(first..(first + count).min(self.files)) }
+    }
+
+    fn read(&self, folder: Infallible, _: &mut Vec<u8>) -> std::result::Result<(), Aborted> {
+        match folder {}
+    }
+
+    fn search(
+        &self,
+        batch: &Range<usize>,
+        search: &mut FileSearch<'_>,
+        limit: &dyn Fn() -> Option<usize>,
+        results: &mut FileResults,
+    ) {
+        for index in batch.clone() {
+            let Some(limit) = limit() else { return };
+            (self.visit)(search, index, limit, results);
+        }
+    }
+}
+
 /// A path as results name it.
-fn shown(path: &Path) -> String {
+fn display_path(path: &Path) -> String {
     let text = path.to_string_lossy();
     if cfg!(windows) { text.replace('\\', "/") } else { text.into_owned() }
 }

@@ -2,16 +2,16 @@
 
 mod collector;
 mod content;
-mod crew;
+mod excerpt;
 mod file;
 mod find;
 mod glob;
 mod grep;
+mod parallel;
 mod pattern;
 mod patterns;
 mod rows;
 mod types;
-mod window;
 
 pub use collector::Mode;
 pub use content::{SearchOptions, SearchResult, has_match, search_content};

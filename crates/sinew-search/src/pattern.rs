@@ -8,7 +8,7 @@ use grep_regex::{RegexMatcher, RegexMatcherBuilder};
 use regex_syntax::ast::{self, ErrorKind as Ast};
 use sinew_base::{Error, ErrorCode, Result};
 
-/// How large a compiled pattern may become, in bytes.
+/// The size limits of a compiled pattern, in bytes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Size {
     /// Its program.
@@ -18,22 +18,22 @@ pub(crate) struct Size {
 }
 
 impl Size {
-    /// As much as a pattern may have at all.
+    /// The limits of any pattern.
     pub(crate) const WHOLE: Size = Size { program: 64 << 20, states: 32 << 20 };
-    /// What a pattern may have that is kept for later.
+    /// The limits of a pattern that is kept for later.
     pub(crate) const KEPT: Size = Size { program: 1 << 20, states: 1 << 20 };
 }
 
-/// How many braces one pattern may have repaired: each costs a parse.
+/// The largest number of braces that are repaired in one pattern: each costs a parse.
 const REPAIRS: usize = 64;
-/// How much of a pattern an error quotes, in characters.
+/// The longest part of a pattern that an error quotes, in characters.
 const QUOTED: usize = 80;
-/// What may be done about a regular expression that is none, where the search has an option `literal`.
+/// The advice for an invalid regular expression, where the search has an option `literal`.
 const ESCAPE_OR_LITERAL: &str = " (escape it with \\, or set literal: true to search the text as it is)";
-/// The same where it has not.
+/// The advice where the search has no such option.
 const ESCAPE: &str = " (escape it with \\)";
 
-/// What decides how a pattern is read.
+/// The options that decide how a pattern is read.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Syntax {
     pub(crate) literal: bool,
@@ -47,7 +47,7 @@ pub(crate) struct Syntax {
 /// A compiled pattern.
 pub(crate) struct Pattern {
     pub(crate) matcher: RegexMatcher,
-    /// What ends a line for this matcher; the searcher must agree.
+    /// The end of a line for this matcher; the searcher must agree.
     pub(crate) terminator: LineTerminator,
     /// Says that the pattern was repaired, and what it means now.
     pub(crate) warning: Option<String>,
@@ -57,7 +57,7 @@ impl Pattern {
     /// Compiles `pattern` for a search line by line.
     ///
     /// # Errors
-    /// `InvalidArgument` where it is no regular expression, `LimitExceeded` where it is too large.
+    /// `InvalidArgument` where it is not a regular expression, `LimitExceeded` where it is too large.
     pub(crate) fn lines(pattern: &str, syntax: Syntax, size: Size) -> Result<Pattern> {
         let build = |pattern: &str, crlf: bool| {
             let mut builder = builder(syntax.literal, syntax.ignore_case, size);
@@ -113,8 +113,8 @@ fn builder(literal: bool, ignore_case: bool, size: Size) -> RegexMatcherBuilder 
 
 type Built<T> = std::result::Result<T, grep_regex::Error>;
 
-/// Builds `pattern`, and where its braces are in the way the repaired one, with a warning. `way_out` is what may be done
-/// about one that is no regular expression; without it the pattern is text.
+/// Builds `pattern`, and where its braces are in the way the repaired one, with a warning. `way_out` is what may be
+/// done about one that is not a regular expression; without it the pattern is text.
 fn repaired<T>(pattern: &str, way_out: Option<&str>, build: impl Fn(&str) -> Built<T>) -> Result<(T, Option<String>)> {
     let refused = |built: &str, error: &grep_regex::Error| refuse(pattern, built, way_out.unwrap_or(""), error);
     let error = match build(pattern) {
@@ -163,7 +163,7 @@ fn escape_braces(pattern: &str) -> Option<String> {
     None
 }
 
-/// Whether what follows a `{` makes it a repetition: `2}`, `2,}`, `2,3}`.
+/// Returns true where the text after a `{` makes it a repetition: `2}`, `2,}`, `2,3}`.
 fn is_count(rest: &str) -> bool {
     let Some((inside, _)) = rest.split_once('}') else { return false };
     inside.trim_start().starts_with(|c: char| c.is_ascii_digit())
@@ -205,7 +205,7 @@ fn refuse(pattern: &str, built: &str, way_out: &str, error: &grep_regex::Error) 
     }
 }
 
-/// What is wrong and at which character, as the parser tells it.
+/// Describes the parser's error and its position.
 fn diagnose(pattern: &str) -> Option<String> {
     let (what, start, looks) = match regex_syntax::ParserBuilder::new().utf8(false).build().parse(pattern) {
         Ok(_) => return None,

@@ -7,10 +7,10 @@ use sinew_base::Result;
 use crate::content::{SearchOptions, SearchResult, has_match_with, has_text, in_has_match, in_search, search_with};
 use crate::pattern::{Pattern, Size, Syntax};
 
-/// How many patterns are kept.
+/// The number of patterns that are kept.
 const KEPT: usize = 32;
 /// The longest pattern that is kept, in bytes.
-const LONGEST: usize = 1 << 10;
+const MAX_KEPT_PATTERN: usize = 1 << 10;
 
 /// The patterns of the latest calls, compiled: at most 32, each of at most some megabytes. Threads share it.
 #[derive(Default)]
@@ -28,7 +28,7 @@ struct Key {
 }
 
 impl Patterns {
-    /// As [`crate::search_content`].
+    /// Searches as [`crate::search_content`] does.
     ///
     /// # Errors
     /// As there.
@@ -38,7 +38,7 @@ impl Patterns {
         search_with(&*pattern.map_err(in_search)?, content, options)
     }
 
-    /// As [`crate::has_match`].
+    /// Matches as [`crate::has_match`] does.
     ///
     /// # Errors
     /// As there.
@@ -58,7 +58,7 @@ impl Patterns {
         whole: bool,
         compile: impl Fn(Size) -> Result<Pattern>,
     ) -> Result<Arc<Pattern>> {
-        if pattern.len() > LONGEST {
+        if pattern.len() > MAX_KEPT_PATTERN {
             return Ok(Arc::new(compile(Size::WHOLE)?));
         }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -127,7 +127,7 @@ mod tests {
         let patterns = Patterns::default();
         assert_eq!(patterns.has_match(b"x", r"\w{200}", false, false), Ok(false));
         assert!(patterns.has_match(b"x", "(", false, false).is_err());
-        assert_eq!(patterns.has_match(b"x", &"(x)".repeat(LONGEST), false, false), Ok(false));
+        assert_eq!(patterns.has_match(b"x", &"(x)".repeat(MAX_KEPT_PATTERN), false, false), Ok(false));
         assert_eq!(kept(&patterns).len(), 0);
     }
 }

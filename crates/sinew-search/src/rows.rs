@@ -33,17 +33,18 @@ pub struct Rows {
 pub struct Row<'a> {
     /// The file, relative to the searched folder, with `/` between names; of a single file as it was given.
     pub path: &'a str,
-    /// From 1; 0 in a row that stands for a file.
+    /// From 1; 0 in a row that represents a file.
     pub line_number: u32,
     /// The line without its end; several lines where the match runs over them.
     pub line: &'a str,
-    /// Where the match begins, in characters of the whole line, from 1; 0 in a row that stands for a file.
+    /// The start of the match, in characters of the whole line, from 1; 0 in a row that represents a file.
     pub column: u32,
-    /// Where the match begins, in bytes from the start of the file (of a UTF-16 file: of its text as UTF-8).
+    /// The start of the match, in bytes from the start of the file (of a UTF-16 file: of its text as UTF-8).
     pub byte_offset: u64,
     /// The line was cut to a window.
     pub truncated: bool,
-    /// How many rows the file has (matching lines; with `multiline` matches that share no line); only in a row that counts.
+    /// The number of rows of the file (matching lines; with `multiline` matches that share no line); only in a row that
+    /// counts.
     pub match_count: Option<u32>,
     /// The lines before, those that no other row shows.
     pub before: Vec<ContextLine<'a>>,
@@ -60,7 +61,7 @@ pub struct ContextLine<'a> {
     pub line: &'a str,
 }
 
-/// What a row is made of, beside its line.
+/// The parts of a row beside its line.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Head {
     pub(crate) line_number: u32,
@@ -71,13 +72,13 @@ pub(crate) struct Head {
 }
 
 impl Rows {
-    /// How many rows there are.
+    /// Returns the number of rows.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rows
     }
 
-    /// Whether there are none.
+    /// Returns true without any row.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rows == 0
@@ -95,7 +96,7 @@ impl Rows {
         (self.text, self.numbers)
     }
 
-    /// How much memory the rows take, in bytes.
+    /// Returns the memory that the rows take, in bytes.
     #[must_use]
     pub fn size(&self) -> usize {
         self.text.len() + self.numbers.len() * size_of::<u32>()

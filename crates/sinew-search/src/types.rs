@@ -3,7 +3,7 @@
 use ignore::types::{Types, TypesBuilder};
 use sinew_base::{Error, Result};
 
-/// How many names an error proposes.
+/// The number of names that an error proposes.
 const PROPOSED: usize = 5;
 
 /// The matcher for ripgrep's type `name` (`rust`, `js`, `all`).
@@ -29,7 +29,8 @@ pub(crate) fn file_type(name: &str) -> Result<Types> {
     })
 }
 
-/// How far `name` is from a type: 0 where it is an ending of its files, else the edits between the names, if few.
+/// Measures the distance of `name` from a type: 0 where it is an ending of its files, else the edits between the
+/// names, if few.
 fn closeness(name: &str, known: &ignore::types::FileTypeDef) -> Option<usize> {
     let lower = name.trim_start_matches('.').to_lowercase();
     let ending = format!("*.{lower}");

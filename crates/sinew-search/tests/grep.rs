@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
-use sinew_base::{Cancel, Canceller, ErrorCode};
+use sinew_base::{CancelHandle, CancelToken, ErrorCode};
 use sinew_pool::Pool;
 use sinew_search::{GrepOptions, GrepResult, Mode, Rows, Skipped, grep};
 use sinew_walk::ScanCache;
@@ -23,7 +23,7 @@ fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
 }
 
 fn run(options: &GrepOptions) -> GrepResult {
-    grep(options, &ScanCache::default(), &Pool::new("test", 4), &Cancel::never(), None).unwrap()
+    grep(options, &ScanCache::default(), &Pool::new("test", 4), &CancelToken::never(), None).unwrap()
 }
 
 /// `path:line:text` of each row.
@@ -33,7 +33,7 @@ fn shown(result: &GrepResult) -> Vec<String> {
 
 #[track_caller]
 fn fails(options: &GrepOptions, code: ErrorCode, expect: &str) {
-    let error = grep(options, &ScanCache::default(), &Pool::new("test", 2), &Cancel::never(), None).unwrap_err();
+    let error = grep(options, &ScanCache::default(), &Pool::new("test", 2), &CancelToken::never(), None).unwrap_err();
     assert_eq!((error.code(), error.message()), (code, expect));
 }
 
@@ -108,6 +108,46 @@ fn a_limit_stops_the_search() {
     let folder = tree(&files);
     let result = run(&GrepOptions { max_count: Some(5), ..GrepOptions::new("needle", folder.path()) });
     assert_eq!((result.total_matches, result.files_searched, result.limit_reached), (5, 6, true));
+}
+
+/// Ignore files longer than 8 MiB are warnings, so that the result tells which folders were passed.
+#[test]
+fn a_limit_stops_the_walk_and_warnings_end_with_it() {
+    let files: Vec<(String, Vec<u8>)> = (0..40).map(|n| (format!("d{n:02}/f"), b"needle\n".to_vec())).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+    let folder = tree(&files);
+    for n in [3, 30] {
+        let path = folder.path().join(format!("d{n:02}/.ignore"));
+        std::fs::File::create(path).unwrap().set_len((8 << 20) + 1).unwrap();
+    }
+    let warned = |max_count: Option<u32>, threads: usize| {
+        let options = GrepOptions { max_count, ..GrepOptions::new("needle", folder.path()) };
+        let result =
+            grep(&options, &ScanCache::default(), &Pool::new("test", threads), &CancelToken::never(), None).unwrap();
+        (result.files_searched, result.warnings.len())
+    };
+    for threads in 1..5 {
+        assert_eq!(warned(Some(2), threads), (3, 0));
+        assert_eq!(warned(Some(5), threads), (6, 1));
+        assert_eq!(warned(None, threads), (40, 2));
+    }
+}
+
+#[test]
+fn a_kept_scan_and_a_walk_give_the_same() {
+    let files: Vec<(String, Vec<u8>)> =
+        (0..200).map(|n| (format!("{}/{}/f{n}", n % 3, n % 7), b"needle\nhay\n".repeat(n % 4))).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, text)| (name.as_str(), text.as_slice())).collect();
+    let folder = tree(&files);
+    for (glob, max_count) in
+        [(None, None), (Some("*1*".to_string()), None), (Some("!1/**".into()), Some(7)), (None, Some(90))]
+    {
+        let walked = GrepOptions { glob, max_count, ..GrepOptions::new("needle", folder.path()) };
+        let kept = GrepOptions { cache: true, ..walked.clone() };
+        let rows = run(&walked);
+        assert_eq!(rows, run(&kept));
+        assert!(rows.total_matches > 0);
+    }
 }
 
 #[test]
@@ -270,7 +310,7 @@ fn rows_are_streamed_in_order_and_a_stop_ends_the_search() {
         streamed.extend(rows.iter().map(|row| format!("{}:{}:{}", row.path, row.line_number, row.line)));
         ControlFlow::Continue(())
     };
-    let result = grep(&options, &cache, &pool, &Cancel::never(), Some(&mut take)).unwrap();
+    let result = grep(&options, &cache, &pool, &CancelToken::never(), Some(&mut take)).unwrap();
     assert_eq!(streamed, shown(&result));
     assert_eq!(streamed.len(), 1_000);
 
@@ -279,7 +319,7 @@ fn rows_are_streamed_in_order_and_a_stop_ends_the_search() {
         pieces += 1;
         ControlFlow::Break(())
     };
-    let result = grep(&options, &cache, &pool, &Cancel::never(), Some(&mut stop)).unwrap();
+    let result = grep(&options, &cache, &pool, &CancelToken::never(), Some(&mut stop)).unwrap();
     assert_eq!(pieces, 1);
     assert!(result.total_matches < 1_000);
 }
@@ -291,18 +331,18 @@ fn a_cancel_ends_the_search() {
     let folder = tree(&files);
     let (cache, pool) = (ScanCache::default(), Pool::new("test", 4));
     let options = GrepOptions::new("needle", folder.path());
-    let (canceller, cancel) = Canceller::new();
+    let (cancel_handle, cancel) = CancelHandle::new();
     let calls = AtomicUsize::new(0);
     let mut take = |_: &Rows| {
         calls.fetch_add(1, Ordering::Relaxed);
-        canceller.cancel();
+        cancel_handle.cancel();
         ControlFlow::Continue(())
     };
     let error = grep(&options, &cache, &pool, &cancel, Some(&mut take)).unwrap_err();
     assert_eq!((error.code(), error.message()), (ErrorCode::Aborted, "Aborted: Signal"));
     assert_eq!(calls.into_inner(), 1);
     let error =
-        grep(&options, &cache, &pool, &Cancel::never().with_timeout(std::time::Duration::ZERO), None).unwrap_err();
+        grep(&options, &cache, &pool, &CancelToken::never().with_timeout(std::time::Duration::ZERO), None).unwrap_err();
     assert_eq!((error.code(), error.message()), (ErrorCode::TimedOut, "Aborted: Timeout"));
 }
 
@@ -327,7 +367,7 @@ proptest! {
         let all = run(&whole);
         let rows: Vec<_> = all.rows().skip(offset as usize).take(max_count as usize).collect();
         let part = GrepOptions { offset, max_count: Some(max_count), ..whole.clone() };
-        let search = |threads| grep(&part, &ScanCache::default(), &Pool::new("test", threads), &Cancel::never(), None).unwrap();
+        let search = |threads| grep(&part, &ScanCache::default(), &Pool::new("test", threads), &CancelToken::never(), None).unwrap();
         let cut = search(threads);
         prop_assert_eq!(cut.rows().collect::<Vec<_>>(), rows);
         prop_assert_eq!(cut.limit_reached, all.rows().count() > (offset + max_count) as usize);

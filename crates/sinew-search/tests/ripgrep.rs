@@ -1,4 +1,4 @@
-//! The same matches as `rg --json`, on trees made for the purpose and on generated ones.
+//! Comparison with `rg --json`: the same matches, on trees made for the purpose and on generated ones.
 
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 

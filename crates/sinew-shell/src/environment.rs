@@ -8,7 +8,7 @@ use sinew_base::{Error, Result};
 
 use crate::Environment;
 
-/// Whether a variable belongs to the shell that the host was started from and not to its children.
+/// Tells whether a variable belongs to the shell that the host was started from and not to its children.
 #[must_use]
 pub fn is_private(name: &OsStr) -> bool {
     let name = name.as_bytes();
@@ -54,7 +54,7 @@ pub(crate) fn check_run(env: &[(String, String)]) -> Result<()> {
     Ok(())
 }
 
-/// Where a program is found along `PATH`; a name with a slash is its own answer.
+/// Finds a program along `PATH`; a name with a slash is its own answer.
 pub(crate) fn find_program(path: Option<&OsStr>, name: &Path) -> Option<OsString> {
     use rustix::fs::{Access, access};
     let runs =

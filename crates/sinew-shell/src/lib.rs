@@ -1,6 +1,6 @@
 //! Shell sessions, pseudo-terminals and output sinks.
 //!
-//! A script runs under a companion process ([`host`]): whatever it does to its interpreter ends that and never the
+//! A script runs under a supervisor process ([`host`]): whatever it does to its interpreter ends that and never the
 //! host, and whatever happens to the host ends everything that the script started. Two engines run scripts: the
 //! system's bash, and an embedded interpreter where there is none.
 //!
@@ -15,12 +15,6 @@ pub mod output;
 pub mod pty;
 
 #[cfg(target_os = "linux")]
-mod carrier;
-#[cfg(target_os = "linux")]
-mod companion;
-#[cfg(not(target_os = "linux"))]
-mod elsewhere;
-#[cfg(target_os = "linux")]
 mod environment;
 #[cfg(target_os = "linux")]
 pub mod host;
@@ -28,24 +22,30 @@ pub mod host;
 mod one_shot;
 mod options;
 #[cfg(target_os = "linux")]
+mod output_relay;
+#[cfg(target_os = "linux")]
 mod request;
 #[cfg(target_os = "linux")]
 mod session;
 #[cfg(target_os = "linux")]
 mod signals;
 #[cfg(target_os = "linux")]
+mod supervisor;
+#[cfg(not(target_os = "linux"))]
+mod unsupported;
+#[cfg(target_os = "linux")]
 mod wire;
 
-#[cfg(target_os = "linux")]
-pub use carrier::OnChunk;
-#[cfg(target_os = "linux")]
-pub use companion::Companion;
-#[cfg(not(target_os = "linux"))]
-pub use elsewhere::{Companion, OnChunk, Place, Shell, execute_shell, host};
 #[cfg(target_os = "linux")]
 pub use environment::is_private;
 #[cfg(target_os = "linux")]
 pub use one_shot::execute_shell;
 pub use options::{Engine, Environment, GRACE, Job, RunOptions, RunResult, ShellOptions};
 #[cfg(target_os = "linux")]
-pub use session::{Place, Shell};
+pub use output_relay::OnChunk;
+#[cfg(target_os = "linux")]
+pub use session::{Shell, Ticket};
+#[cfg(target_os = "linux")]
+pub use supervisor::Supervisor;
+#[cfg(not(target_os = "linux"))]
+pub use unsupported::{OnChunk, Shell, Supervisor, Ticket, execute_shell, host};

@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sinew_base::{Aborted, Cancel, Error, Result};
+use sinew_base::{Aborted, CancelToken, Error, Result};
 
-use crate::carrier::{Abort, Carrier, OnChunk, Watch};
-use crate::companion::{Companion, Link, Start, memory_file, null, pipe};
 use crate::output::{DRAIN_IDLE, DRAIN_MOST};
+use crate::output_relay::{Abort, OnChunk, OutputRelay, Watch};
+use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe};
 use crate::wire::{Ask, Tell};
 use crate::{Engine, GRACE, RunOptions, RunResult, ShellOptions, environment, request, signals};
 
@@ -31,12 +31,12 @@ pub(crate) const PIPE: usize = 256 * 1024;
 /// While background jobs hold the output, it is read until it is silent for 250 ms, at most for 2 s.
 ///
 /// # Errors
-/// A command, variable or directory that cannot be used; a companion that cannot be started.
+/// A command, variable or directory that cannot be used; a supervisor that cannot be started.
 pub fn execute_shell(
-    companion: &Companion,
+    supervisor: &Supervisor,
     shell: &ShellOptions,
     run: &RunOptions,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     on_chunk: OnChunk<'_>,
 ) -> Result<RunResult> {
     request::check(run)?;
@@ -45,7 +45,7 @@ pub fn execute_shell(
     }
     let cwd = run.cwd.as_deref().or(shell.cwd.as_deref());
     request::check_cwd(cwd)?;
-    let (program, mut args) = interpreter(companion, shell)?;
+    let (program, mut args) = interpreter(supervisor, shell)?;
     let failed = |cause: std::io::Error| Error::io("Failed to initialize shell", &cause);
     let script = script(shell, run)?;
     let mut long = None;
@@ -70,7 +70,7 @@ pub fn execute_shell(
         env.push((OsStr::new(name), OsStr::new(value)));
     }
     let watch = Watch::new(cancel, Arc::new(Abort::new().map_err(failed)?));
-    let link = companion.start(&Start {
+    let link = supervisor.start(&Start {
         program: &program,
         args: &args,
         env: &env,
@@ -80,14 +80,14 @@ pub fn execute_shell(
         script: long.as_ref().map(OwnedFd::as_fd),
     })?;
     drop((writer, input, long));
-    follow(link, Carrier::new(reader, on_chunk), &watch)
+    follow(link, OutputRelay::new(reader, on_chunk), &watch)
 }
 
 /// Waits for the end of the shell.
-fn follow(link: Link, mut carrier: Carrier<'_>, watch: &Watch) -> Result<RunResult> {
+fn follow(link: Link, mut relay: OutputRelay<'_>, watch: &Watch) -> Result<RunResult> {
     let failed = |cause: std::io::Error| Error::io("shell: failed to read the output", &cause);
     let result = loop {
-        let [told, _] = carrier.step([link.as_fd(), watch.fd()], watch.until()).map_err(failed)?;
+        let [told, _] = relay.step([link.as_fd(), watch.fd()], watch.until()).map_err(failed)?;
         if told {
             break match link.receive()? {
                 Some(Tell::Exited { status }) => ended(status),
@@ -96,12 +96,12 @@ fn follow(link: Link, mut carrier: Carrier<'_>, watch: &Watch) -> Result<RunResu
                 None => killed(),
             };
         }
-        let why = watch.why().or(carrier.is_broken().then_some(Aborted::Signal));
+        let why = watch.why().or(relay.is_broken().then_some(Aborted::Signal));
         if let Some(why) = why {
             link.ask(Ask::Close { grace_ms: GRACE.as_millis() as u32 });
             let until = Instant::now() + GRACE + Duration::from_millis(500);
             while Instant::now() < until {
-                let [told] = carrier.step([link.as_fd()], Some(until)).map_err(failed)?;
+                let [told] = relay.step([link.as_fd()], Some(until)).map_err(failed)?;
                 if told && link.receive()?.is_none() {
                     break;
                 }
@@ -110,16 +110,16 @@ fn follow(link: Link, mut carrier: Carrier<'_>, watch: &Watch) -> Result<RunResu
         }
     };
     if result.exit_code.is_some() || result.signal.is_some() {
-        carrier.drain(DRAIN_IDLE, DRAIN_MOST, watch).map_err(failed)?;
+        relay.drain(DRAIN_IDLE, DRAIN_MOST, watch).map_err(failed)?;
     }
-    carrier.finish();
+    relay.finish();
     drop(link);
     Ok(result)
 }
 
 /// The program of the engine and the arguments that every start has, its name first.
-pub(crate) fn interpreter(companion: &Companion, shell: &ShellOptions) -> Result<(OsString, Vec<OsString>)> {
-    if let Some(bash) = bash(companion, shell) {
+pub(crate) fn interpreter(supervisor: &Supervisor, shell: &ShellOptions) -> Result<(OsString, Vec<OsString>)> {
+    if let Some(bash) = bash(supervisor, shell) {
         return Ok((bash, ["bash", "--noprofile", "--norc"].map(OsString::from).to_vec()));
     }
     let missing = |place: String| {
@@ -133,16 +133,16 @@ pub(crate) fn interpreter(companion: &Companion, shell: &ShellOptions) -> Result
         (None, Engine::Bash) => return Err(missing("on PATH: install one, or use engine \"brush\"".into())),
         _ => {}
     }
-    Ok((companion.path().into(), ["sinew-shell-host", "brush"].map(OsString::from).to_vec()))
+    Ok((supervisor.path().into(), ["sinew-shell-host", "brush"].map(OsString::from).to_vec()))
 }
 
 /// The bash that the options name, unless they want the embedded interpreter.
-pub(crate) fn bash(companion: &Companion, shell: &ShellOptions) -> Option<OsString> {
+pub(crate) fn bash(supervisor: &Supervisor, shell: &ShellOptions) -> Option<OsString> {
     let name = shell.bash.as_deref().unwrap_or(Path::new("bash"));
-    (shell.engine != Engine::Brush).then(|| companion.bash(&shell.env, name)).flatten()
+    (shell.engine != Engine::Brush).then(|| supervisor.bash(&shell.env, name)).flatten()
 }
 
-/// Whether these are the arguments of the embedded interpreter.
+/// Tells whether these are the arguments of the embedded interpreter.
 pub(crate) fn is_brush(args: &[OsString]) -> bool {
     args.get(1).is_some_and(|role| role == "brush")
 }
@@ -162,7 +162,7 @@ pub(crate) fn ended(status: i32) -> RunResult {
     }
 }
 
-/// The result of a shell whose companion was killed: the shell died with it.
+/// The result of a shell whose supervisor was killed: the shell died with it.
 pub(crate) fn killed() -> RunResult {
     RunResult { signal: Some("SIGKILL"), ..RunResult::default() }
 }

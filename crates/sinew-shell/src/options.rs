@@ -1,10 +1,10 @@
-//! What a run is asked and what it answers.
+//! Options and results of shells and of their runs.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How long processes may take to obey TERM before they get KILL.
+/// The time that processes have to obey TERM before they get KILL.
 pub const GRACE: Duration = Duration::from_millis(1500);
 
 /// Which interpreter runs the scripts.
@@ -15,7 +15,7 @@ pub enum Engine {
     Auto,
     /// The bash on `PATH`.
     Bash,
-    /// The interpreter that is built into the companion.
+    /// The interpreter that is built into the supervisor.
     Brush,
 }
 
@@ -40,13 +40,13 @@ impl Engine {
 /// An environment: names and values in any order, the last of equal names counts.
 pub type Environment = Vec<(OsString, OsString)>;
 
-/// How a [`crate::Shell`] is set up.
+/// Options of a [`crate::Shell`].
 #[derive(Debug, Clone, Default)]
 pub struct ShellOptions {
     /// The environment that the shell starts with. Shell-private variables are left out of it
     /// ([`crate::is_private`]).
     pub env: Environment,
-    /// Where the shell starts. Default: where the host is.
+    /// The directory that the shell starts in. Default: the one of the host.
     pub cwd: Option<PathBuf>,
     /// A script that is read before the first command: variables, functions, aliases. Default: none.
     pub snapshot: Option<PathBuf>,
@@ -66,11 +66,11 @@ pub struct RunOptions {
     pub cwd: Option<PathBuf>,
     /// Variables for this run alone, exported.
     pub env: Vec<(String, String)>,
-    /// What the command reads. Default: nothing (end of file at once).
+    /// The standard input of the command. Default: nothing (end of file at once).
     pub stdin: Option<Vec<u8>>,
 }
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RunResult {
     /// The exit code. `None` when the run was cancelled, timed out or the shell died of a signal.

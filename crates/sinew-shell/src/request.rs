@@ -1,4 +1,4 @@
-//! What a run may ask for.
+//! Checks of the options of a run.
 
 use std::path::Path;
 

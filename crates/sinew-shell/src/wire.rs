@@ -1,5 +1,5 @@
-//! What the host and its companion say to each other over a packet socket: one record per packet, each with
-//! the version first, so that a companion of another build is noticed instead of misread.
+//! The records between the host and its supervisor over a packet socket: one per packet, each with
+//! the version first, so that a supervisor of another build is noticed instead of misread.
 
 /// The version of the records. Raise it with every change of their shape.
 pub(crate) const VERSION: u8 = 1;
@@ -7,7 +7,7 @@ pub(crate) const VERSION: u8 = 1;
 /// The most bytes of one record.
 pub(crate) const MOST: usize = 60 * 1024;
 
-/// What the host asks for.
+/// A request of the host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ask {
     /// End what was started at or after `since` (clock ticks after boot) except the shell itself, which is asked
@@ -23,7 +23,7 @@ pub(crate) enum Ask {
     Close { grace_ms: u32 },
 }
 
-/// What the companion answers.
+/// An answer of the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Tell {
     /// The shell is gone; the status is that of `waitpid`.
@@ -74,6 +74,16 @@ impl Ask {
 }
 
 impl Tell {
+    /// The record of [`Tell::Exited`], for a process that may not allocate.
+    pub(crate) fn exited(status: i32) -> [u8; 6] {
+        head(1, status)
+    }
+
+    /// The record of [`Tell::Failed`], for a process that may not allocate.
+    pub(crate) fn failed(errno: i32) -> [u8; 6] {
+        head(2, errno)
+    }
+
     /// The record, at most [`MOST`] bytes: jobs beyond that are left out.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let (kind, number) = match self {
@@ -82,8 +92,7 @@ impl Tell {
             Tell::Clean => (3, 0),
             Tell::Jobs(_) => (4, 0),
         };
-        let mut record = vec![VERSION, kind];
-        record.extend_from_slice(&number.to_le_bytes());
+        let mut record = head(kind, number).to_vec();
         if let Tell::Jobs(jobs) = self {
             for (pid, command) in jobs {
                 let command = command.as_bytes();
@@ -126,6 +135,12 @@ impl Tell {
     }
 }
 
+/// Encodes the begin of an answer.
+fn head(kind: u8, number: i32) -> [u8; 6] {
+    let [a, b, c, d] = number.to_le_bytes();
+    [VERSION, kind, a, b, c, d]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,6 +165,8 @@ mod tests {
         ] {
             assert_eq!(Tell::decode(&tell.encode()), Some(tell));
         }
+        assert_eq!(Tell::Exited { status: 256 }.encode(), Tell::exited(256));
+        assert_eq!(Tell::Failed { errno: 2 }.encode(), Tell::failed(2));
     }
 
     #[test]

@@ -5,7 +5,7 @@ mod support;
 
 use std::time::Duration;
 
-use sinew_base::Cancel;
+use sinew_base::CancelToken;
 use sinew_shell::{Engine, RunOptions};
 use support::{command, once, run, run_until, shell};
 
@@ -23,7 +23,7 @@ fn a_session_keeps_its_state_and_takes_back_what_was_for_one_run() {
         stdin: Some(b"input".to_vec()),
         ..command("pwd; printenv A; echo $X; cat")
     };
-    assert_eq!(run(&shell, &inner, &Cancel::never()).1, "/etc\n1\n6\ninput");
+    assert_eq!(run(&shell, &inner, &CancelToken::never()).1, "/etc\n1\n6\ninput");
     assert_eq!(shell.output("pwd; echo ${A-none} $X; printenv X; cat").unwrap().1, "/usr\nnone 5\n");
     let (result, _) = shell.output("echo \"").unwrap();
     assert_eq!((result.exit_code, result.state_lost), (Some(2), None));
@@ -44,15 +44,15 @@ fn an_abort_ends_the_session_and_says_so() {
 
 #[test]
 fn no_builtin_hides_a_program() {
-    let (_, text) = once(Engine::Brush, &command("type -a grep | head -1; type -t sort ls cat"), &Cancel::never());
+    let (_, text) = once(Engine::Brush, &command("type -a grep | head -1; type -t sort ls cat"), &CancelToken::never());
     assert!(text.starts_with("grep is /"), "{text}");
     assert!(text.ends_with("file\nfile\nfile\n"), "{text}");
 }
 
-/// What a script prints on its standard output; it ends with 0.
+/// Checks what a script prints on its standard output; it ends with 0.
 #[track_caller]
 fn check(script: &str, expect: &str) {
-    let (result, text) = once(Engine::Brush, &command(format!("exec 2>/dev/null\n{script}")), &Cancel::never());
+    let (result, text) = once(Engine::Brush, &command(format!("exec 2>/dev/null\n{script}")), &CancelToken::never());
     assert_eq!((text.as_str(), result.exit_code), (expect, Some(0)), "{script}");
 }
 
@@ -114,6 +114,41 @@ fn what_bash_has_and_the_interpreter_lacks_is_added() {
         "t=1; declare -n r=t; readonly t; r=3; echo no",
         "declare -n r=t; readonly r; (r=5; echo no); echo $?; r=5; echo no",
         "umask 022; umask a=u; echo $?; umask; umask g=w,o=; umask -S; umask a+w; umask",
+        // Lengths in characters.
+        "s=naïve; echo ${#s} \"${#s}\" $((${#s} + 1)) '${#s}' ${none:-${#s}} ${#s}${#none} \"$(echo ${#s})\"",
+        "s=日本語; for ((i = 0; i < ${#s}; i++)); do echo ${s:i:1}; done; ((${#s} == 3)) && [[ ${#s} -eq 3 ]] && echo three",
+        "s=日本語; echo ${s: -1} ${s: -2:1} ${s:1:-1} ${s:0:-2} [${s: -9}] ${s:(-2)} ${s: -2:-1}; x=hello; echo ${x:1:-1}",
+        "f() { local s=$1; echo ${#s} ${#1}; }; f éa; f abc; set -- ß; echo ${#1} ${#@} ${#*} ${#}; a=(é bc); echo ${#a[0]} ${#a[@]} ${#a}",
+        "false; x=${#1}; echo $? $x; s=éé; false; y=${#s}; echo $? $y; false; echo ${#1} $?",
+        "declare -A m=([k]=äö); k=k; echo ${#m[k]} ${#m[$k]} ${#m[@]} ${#m[none]}; cat <<END\n${#m[k]} '${#s}'\nEND",
+        "set -u; (echo ${#nosuch}; echo no); echo $?; s=é; echo ${#s}",
+        "s=é; (s=éé; echo ${#s}); echo ${#s}; unset s; echo ${#s}; s=(xy z); echo ${#s}; eval 'echo ${#s}'",
+        "a=(é bcd); declare -n r=a; echo ${#r} ${#r[1]} ${#r[@]}; declare -n e=a[1]; echo ${#e}; declare -A m=([k]=wxyz); declare -n k=m[k]; echo ${#k}",
+        // The status after an assignment that is traced.
+        "set -x; false; a=1; echo $?; false; a=$(exit 3); echo $?; false; a=$?; echo $a $?; a=1 b=2; echo $b",
+        "set -ex; if false; then :; else a=1; fi; echo $a; f() { false || b=2; echo $b; }; f",
+        "exec 2>trace; set -x; a=1; b=$(echo 2); set +x; exec 2>/dev/null; cat trace",
+        "set -x; a[1]=x; declare -i i; i=2+3; echo $i ${a[1]}; readonly r=1; (r=2; echo no); echo $?",
+        // Subscripts with blanks.
+        "declare -A m; m[x y]=1; echo ${m[x y]} \"${m[x y]}\"; m[x y]+=2 m[a b]=3; echo ${m[x y]} ${m[a b]} ${#m[@]}",
+        "declare -A m=([x y]=1 ['p q']=2); k='x y'; echo ${m[$k]} ${m[p q]} ${m[x y]:-none}; [[ ${m[x y]} == 1 ]] && echo yes",
+        // `**`
+        "mkdir -p d/e; touch f.c d/x.c d/e/y.c 'd/a b.c' d/.h.c; shopt -s globstar; echo **/*.c; echo d/**; echo **/; for f in **/*' b'.c; do echo \"$f\"; done",
+        "mkdir -p d/e; touch d/x d/e/y; shopt -s globstar; echo **; echo d/**/y; echo **/none; set -- **/e/**; echo $#; shopt -u globstar; echo **; echo \"**\"",
+        // `select`
+        "select x in a b; do echo $x $REPLY; break; done <<< 2; echo $?; select x in a b; do echo [$x]; false; done <<< $'1\\n9\\n'; echo $?",
+        "set -- p 'q r'; select v; do echo \"$v\"; break; done <<< 2; f() { select x in 1; do return 5; done; }; f <<< 1; echo $?; echo select x in",
+        "for i in 1 2; do select x in a; do continue 2; done <<< 1; echo no; done; echo $i; if true; then select x in a b\ndo break; done <<< 1; fi; echo $x",
+        "PS3='> '; exec 2>menu; select x in one two three; do break; done <<< 3; exec 2>/dev/null; cat menu; select x in $(seq 60); do break; done <<< 60 2>long; cat long",
+        // `read` of a number of characters.
+        "printf 'éàü-rest\n' | { read -n 2 a; read -N 2 b; read c; echo $a $b $c; }; read -rn1 x <<< 日本; echo $x; read -n 9 y <<< ab; echo $? $y",
+        "printf 'a\\\\bc\\\ndé' | { read -n 3 a; echo $a; read -N 9 b; echo $? $b; }; printf 'aé;x' | { read -d ';' -n 5 a; read b; echo $a $b; }",
+        "exec 7<<< 'ж1 ж2 ж3'; read -n 4 -u 7 -a l; echo ${l[@]} ${#l[@]}; read -u7 rest; echo $rest; read -t 5 -n1 z <<< ы; echo $z",
+        // Integers as the variable of a loop.
+        "declare -i i; for i in 1+1 2*3 i+1; do echo $i; done; echo $i; false; for i in 7 8; do echo $?; break; done; for i in 1 2; do for i in 5-1; do echo $i; done; done",
+        "f() { local -i n; for n; do echo $((n * 2)); done; }; f 1+1 3; set -e; declare -i k; for k in 1; do echo $k; done",
+        // Times of a zone.
+        "TZ=Asia/Tokyo printf '%(%H %Z)T\\n' 0; export TZ=America/New_York; printf '%(%H %Z)T\\n' 0; unset TZ; TZ=UTC0; printf '%(%H)T\\n' 0; export TZ=XYZ-3; printf '%(%H %Z)T\\n' 0",
     ] {
         let dir = tempfile::tempdir().unwrap();
         let script = format!("exec 2>/dev/null\n{script}");
@@ -122,7 +157,7 @@ fn what_bash_has_and_the_interpreter_lacks_is_added() {
         let expect = bash.stdin(std::process::Stdio::null()).output().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let run = RunOptions { cwd: Some(dir.path().into()), ..command(script.clone()) };
-        let (result, text) = once(Engine::Brush, &run, &Cancel::never());
+        let (result, text) = once(Engine::Brush, &run, &CancelToken::never());
         let expect = (String::from_utf8_lossy(&expect.stdout).into_owned(), expect.status.code());
         if (&text, result.exit_code) != (&expect.0, expect.1) {
             differ.push(format!("{script}\n  bash: {expect:?}\n  here: {:?}", (text, result.exit_code)));
@@ -141,14 +176,14 @@ fn faults_that_bash_survives_end_no_script() {
 #[test]
 fn a_closed_pipe_ends_programs_and_not_the_interpreter() {
     let (result, text) =
-        once(Engine::Brush, &command("echo {1..40000} | true; yes | head -1; echo on"), &Cancel::never());
+        once(Engine::Brush, &command("echo {1..40000} | true; yes | head -1; echo on"), &CancelToken::never());
     assert_eq!((result.exit_code, text.ends_with("y\non\n")), (Some(0), true), "{text}");
 }
 
 #[test]
 fn a_script_longer_than_an_argument_runs() {
     let script = format!("x='{}'; echo ${{#x}}", "y".repeat(300_000));
-    assert_eq!(once(Engine::Brush, &command(script), &Cancel::never()).1, "300000\n");
+    assert_eq!(once(Engine::Brush, &command(script), &CancelToken::never()).1, "300000\n");
 }
 
 /// Each of these ends an interpreter; none may reach us, and the next run works.
@@ -172,7 +207,7 @@ fn scripts_that_kill_interpreters_cost_one_shell() {
     ];
     let shell = shell(Engine::Brush);
     for script in scripts {
-        let limit = Cancel::never().with_timeout(Duration::from_secs(60));
+        let limit = CancelToken::never().with_timeout(Duration::from_secs(60));
         let (alone, _) = once(Engine::Brush, &command(script), &limit);
         let (lasting, _) = run(&shell, &command(script), &limit);
         assert!(!alone.timed_out && !lasting.timed_out, "{script}");
@@ -190,7 +225,7 @@ fn texts_that_nest_without_end_settle() {
         format!("{}:{}", "if :; then ".repeat(1000), "; fi".repeat(1000)),
         format!("echo {}x{}", "${x:-".repeat(1000), "}".repeat(1000)),
     ] {
-        let limit = Cancel::never().with_timeout(Duration::from_secs(60));
+        let limit = CancelToken::never().with_timeout(Duration::from_secs(60));
         for engine in [Engine::Bash, Engine::Brush] {
             let (result, _) = once(engine, &command(text.clone()), &limit);
             assert!(result.exit_code.is_some() || result.signal.is_some() || result.timed_out, "{result:?}");

@@ -1,4 +1,4 @@
-//! Real programs on real pseudo-terminals, with and without the companion.
+//! Real programs on real pseudo-terminals, with and without the supervisor.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
-use sinew_base::{Cancel, Canceller, ErrorCode, Result};
+use sinew_base::{CancelHandle, CancelToken, ErrorCode, Result};
 use sinew_process::Process;
 use sinew_shell::pty::{INPUT_LIMIT, PtyEnd, PtyOptions, PtySession};
 
@@ -24,7 +24,7 @@ fn options(command: &str) -> PtyOptions {
 }
 
 fn supervised(command: &str) -> PtyOptions {
-    PtyOptions { companion: Some(env!("CARGO_BIN_EXE_sinew-shell-host").into()), ..options(command) }
+    PtyOptions { supervisor: Some(env!("CARGO_BIN_EXE_sinew-shell-host").into()), ..options(command) }
 }
 
 /// Every test that fits runs both ways.
@@ -43,10 +43,10 @@ struct Running {
 
 impl Running {
     fn start(options: PtyOptions) -> Running {
-        Running::with(options, &Cancel::never())
+        Running::with(options, &CancelToken::never())
     }
 
-    fn with(options: PtyOptions, cancel: &Cancel) -> Running {
+    fn with(options: PtyOptions, cancel: &CancelToken) -> Running {
         let session = PtySession::new();
         let ((send, chunks), (send_end, end)) = (channel(), channel());
         let on_chunk = move |text| match send.send(text) {
@@ -119,7 +119,7 @@ fn needs(program: &str) {
 #[track_caller]
 fn gone(pid: u32) {
     if let Some(process) = Process::from_pid(pid) {
-        let over = process.wait_for_exit(&Cancel::never().with_timeout(LONG));
+        let over = process.wait_for_exit(&CancelToken::never().with_timeout(LONG));
         assert!(over.is_ok(), "process {pid} is still there");
     }
 }
@@ -245,7 +245,7 @@ fn fifty_megabytes_arrive_whole() {
         let (send, receive) = channel();
         let mut total = 0;
         let command = "stty -opost; head -c 52428800 /dev/zero | tr '\\0' x";
-        let end = PtySession::new().run(options(command), &Cancel::never(), move |text| {
+        let end = PtySession::new().run(options(command), &CancelToken::never(), move |text| {
             total += text.len();
             send.send(total).unwrap();
             ControlFlow::Continue(())
@@ -281,12 +281,12 @@ fn a_kill_ends_the_whole_tree_although_input_is_blocked() {
 #[test]
 fn a_timeout_and_a_signal_are_told_apart() {
     both(|options| {
-        let short = Cancel::never().with_timeout(Duration::from_millis(50));
+        let short = CancelToken::never().with_timeout(Duration::from_millis(50));
         assert_eq!(Running::with(options("sleep 1000"), &short).end(), Ok(TIMED_OUT));
-        let (canceller, cancel) = Canceller::new();
+        let (cancel_handle, cancel) = CancelHandle::new();
         let mut pty = Running::with(options("echo ready; sleep 1000"), &cancel);
         pty.expect("ready");
-        canceller.cancel();
+        cancel_handle.cancel();
         assert_eq!(pty.end(), Ok(CANCELLED));
         // Cancelled before the start: nothing is run.
         let dir = tempfile::tempdir().unwrap();
@@ -308,7 +308,7 @@ fn a_kill_does_not_wait_for_a_slow_callback() {
             ControlFlow::Continue(())
         };
         let on_end = move |result| send.send(result).unwrap();
-        session.start(options("echo =$$=; exec sleep 1000"), &Cancel::never(), on_chunk, on_end).unwrap();
+        session.start(options("echo =$$=; exec sleep 1000"), &CancelToken::never(), on_chunk, on_end).unwrap();
         let text = is_called.recv_timeout(LONG).unwrap();
         let pid = text.split('=').nth(1).unwrap().parse().unwrap();
         session.kill().unwrap();
@@ -321,7 +321,7 @@ fn a_kill_does_not_wait_for_a_slow_callback() {
 #[test]
 fn a_callback_that_breaks_off_ends_the_program() {
     both(|options| {
-        let end = PtySession::new().run(options("yes"), &Cancel::never(), |_| ControlFlow::Break(()));
+        let end = PtySession::new().run(options("yes"), &CancelToken::never(), |_| ControlFlow::Break(()));
         assert_eq!(end, Ok(CANCELLED));
     });
 }
@@ -347,14 +347,14 @@ fn a_session_says_whether_it_runs() {
     assert_eq!(session.resize(80, 24).unwrap_err().message(), idle);
     assert_eq!(session.kill().unwrap_err().message(), idle);
     let mut pty = Running::start(options("read x"));
-    let again = pty.session.start(options("true"), &Cancel::never(), |_| ControlFlow::Continue(()), drop);
+    let again = pty.session.start(options("true"), &CancelToken::never(), |_| ControlFlow::Continue(()), drop);
     assert_eq!(again.unwrap_err().message(), "PTY session already running");
     pty.send("\n").exits(0);
     for _ in 0..10_000 {
         pty.session.resize(80, 24).unwrap();
     }
     assert_eq!(pty.session.write(b"x").unwrap_err().message(), idle);
-    let end = pty.session.run(options("exit 5"), &Cancel::never(), |_| ControlFlow::Continue(()));
+    let end = pty.session.run(options("exit 5"), &CancelToken::never(), |_| ControlFlow::Continue(()));
     assert_eq!(end.unwrap().exit_code, Some(5));
 }
 
@@ -375,7 +375,7 @@ fn what_cannot_be_started_is_an_error_that_names_it() {
 
 #[test]
 fn a_program_that_kills_its_parent_ends_the_session_and_nothing_else() {
-    // Without the companion the parent would be this test.
+    // Without the supervisor the parent would be this test.
     let mut pty = Running::start(supervised("echo p=$$; kill -9 $PPID; sleep 1000"));
     let pid = pty.number("p=");
     let end = pty.end();

@@ -1,4 +1,4 @@
-//! What persists in a shell, what does not, and what a run tells.
+//! Tests of the state that persists in a shell, and of the results of its runs.
 
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 mod support;
@@ -6,9 +6,9 @@ mod support;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use sinew_base::{Cancel, Canceller, ErrorCode};
+use sinew_base::{CancelHandle, CancelToken, ErrorCode};
 use sinew_shell::{Engine, RunOptions, Shell, ShellOptions};
-use support::{command, companion, env, options, run, run_until, shell};
+use support::{command, env, options, run, run_until, shell, supervisor};
 
 /// Runs the commands one after another in one shell; each must print and exit as said.
 #[track_caller]
@@ -256,14 +256,14 @@ fn variables_of_a_run_are_taken_back_after_it() {
     shell.output("A=old; export B=old; C=(1 2); unset D; E='it'\"'\"'s'").unwrap();
     let env = ["A", "B", "C", "D", "E"].map(|name| (name.to_string(), "new \"$x\" 'y'\nz".to_string())).to_vec();
     let inner = RunOptions { env, ..command("printenv A B C D E | md5sum; A=changed") };
-    let (result, output) = run(&shell, &inner, &Cancel::never());
+    let (result, output) = run(&shell, &inner, &CancelToken::never());
     let expect = shell.output("for i in 1 2 3 4 5; do printf 'new \"$x\" '\"'y'\"'\\nz\\n'; done | md5sum").unwrap().1;
     assert_eq!((output, result.exit_code), (expect, Some(0)));
     let after = shell.output("echo \"$A $B ${C[*]} ${D-unset} $E\"; printenv A B C D E").unwrap().1;
     assert_eq!(after, "old old 1 2 unset it's\nold\n");
     shell.output("readonly R=1").unwrap();
     let refused = RunOptions { env: vec![("R".into(), "2".into())], ..command("echo $R") };
-    let error = shell.run(&refused, &Cancel::never(), &mut |_| ControlFlow::Continue(())).unwrap_err();
+    let error = shell.run(&refused, &CancelToken::never(), &mut |_| ControlFlow::Continue(())).unwrap_err();
     assert!(error.message().contains("\"R\""), "{error}");
     assert_eq!(shell.output("echo $R$A").unwrap().1, "1old\n");
 }
@@ -273,13 +273,13 @@ fn the_directory_of_a_run_is_left_after_it() {
     let shell = shell(Engine::Bash);
     shell.output("cd /usr").unwrap();
     let there = RunOptions { cwd: Some("/etc".into()), ..command("pwd; cd /") };
-    let (result, output) = run(&shell, &there, &Cancel::never());
+    let (result, output) = run(&shell, &there, &CancelToken::never());
     assert_eq!((output.as_str(), result.working_dir.as_deref()), ("/etc\n", Some("/".as_ref())));
     let (result, output) = shell.output("pwd; echo \"$OLDPWD\"").unwrap();
     assert!(output.starts_with("/usr\n"), "{output}");
     assert_eq!(result.working_dir.as_deref(), Some("/usr".as_ref()));
     let nowhere = RunOptions { cwd: Some("/no/such/dir".into()), ..command("echo x") };
-    let error = shell.run(&nowhere, &Cancel::never(), &mut |_| ControlFlow::Continue(())).unwrap_err();
+    let error = shell.run(&nowhere, &CancelToken::never(), &mut |_| ControlFlow::Continue(())).unwrap_err();
     assert_eq!(error.message(), "Failed to set cwd: /no/such/dir: No such file or directory");
     assert_eq!(error.code(), ErrorCode::NotFound);
 }
@@ -300,10 +300,10 @@ fn standard_input_is_empty_or_what_was_given() {
     assert_eq!(shell.output("cat; read x; echo $?").unwrap().1, "1\n");
     let bytes: Vec<u8> = (0..1_000_000u32).map(|n| b'a' + (n % 23) as u8).collect();
     let given = RunOptions { stdin: Some(bytes), ..command("head -c 3; wc -c") };
-    assert_eq!(run(&shell, &given, &Cancel::never()).1, "abc999997\n");
+    assert_eq!(run(&shell, &given, &CancelToken::never()).1, "abc999997\n");
     let lines =
         RunOptions { stdin: Some(b"one\ntwo\nthree".to_vec()), ..command("read a; read b; cat; echo \" $b $a\"") };
-    assert_eq!(run(&shell, &lines, &Cancel::never()).1, "three two one\n");
+    assert_eq!(run(&shell, &lines, &CancelToken::never()).1, "three two one\n");
     assert_eq!(shell.output("cat").unwrap().1, "");
 }
 
@@ -329,20 +329,20 @@ fn background_jobs_outlive_their_run_and_keep_their_output_to_themselves() {
 #[test]
 fn a_second_run_waits_for_its_turn_and_an_aborted_wait_runs_nothing() {
     let shell = Arc::new(shell(Engine::Bash));
-    let (canceller, cancel) = Canceller::new();
+    let (cancel_handle, cancel) = CancelHandle::new();
     let mut second = None;
     let dir = tempfile::tempdir().unwrap();
     let fifo = dir.path().join("go");
     let first = format!("mkfifo {0}; echo up; read x <{0}; echo $x", fifo.display());
     let mut text = String::new();
     shell
-        .run(&command(first), &Cancel::never(), &mut |chunk| {
+        .run(&command(first), &CancelToken::never(), &mut |chunk| {
             text.push_str(&chunk);
             if text == "up\n" {
                 let (shell, cancel) = (Arc::clone(&shell), cancel.clone());
                 second =
                     Some(std::thread::spawn(move || run(&shell, &command("touch /tmp/never.$$; echo no"), &cancel)));
-                canceller.cancel();
+                cancel_handle.cancel();
                 std::fs::write(&fifo, "went on\n").unwrap();
             }
             ControlFlow::Continue(())
@@ -361,7 +361,7 @@ fn abort_settles_the_running_command_and_does_nothing_to_an_idle_shell() {
     let running = Arc::clone(&shell);
     let thread = std::thread::spawn(move || {
         running
-            .run(&command("X=1; echo up; sleep 1000"), &Cancel::never(), &mut |chunk| {
+            .run(&command("X=1; echo up; sleep 1000"), &CancelToken::never(), &mut |chunk| {
                 up.send(chunk).unwrap();
                 ControlFlow::Continue(())
             })
@@ -388,17 +388,17 @@ fn a_snapshot_is_read_before_the_first_command() {
     std::fs::write(&file, "shopt -s expand_aliases\nalias ll='echo listed'\ng() { echo g; }\nV=1\necho noise\n")
         .unwrap();
     let options = ShellOptions { snapshot: Some(file.clone()), ..options(Engine::Bash) };
-    let shell = Shell::new(companion(), options.clone());
+    let shell = Shell::new(supervisor(), options.clone());
     assert_eq!(shell.output("ll; g; echo $V").unwrap().1, "listed\ng\n1\n");
     let mut text = String::new();
-    sinew_shell::execute_shell(&companion(), &options, &command("ll; g"), &Cancel::never(), &mut |chunk| {
+    sinew_shell::execute_shell(&supervisor(), &options, &command("ll; g"), &CancelToken::never(), &mut |chunk| {
         text.push_str(&chunk);
         ControlFlow::Continue(())
     })
     .unwrap();
     assert_eq!(text, "listed\ng\n");
     std::fs::remove_file(&file).unwrap();
-    let error = Shell::new(companion(), options).output("echo").unwrap_err();
+    let error = Shell::new(supervisor(), options).output("echo").unwrap_err();
     assert!(error.message().starts_with("Failed to initialize shell: cannot read snapshot"), "{error}");
 }
 
@@ -410,7 +410,7 @@ fn shell_private_variables_of_the_host_stay_with_it() {
     {
         env.push((name.into(), value.into()));
     }
-    let shell = Shell::new(companion(), ShellOptions { env, ..options(Engine::Bash) });
+    let shell = Shell::new(supervisor(), ShellOptions { env, ..options(Engine::Bash) });
     assert_eq!(shell.output("echo \"${PS1-} ${OLDPWD-} $SHLVL $(type -t ls) $KEEP\"").unwrap().1, "  1 file yes\n");
 }
 
@@ -421,21 +421,21 @@ fn a_bash_that_is_named_runs_the_commands() {
     let path = dir.path().join("my-bash");
     std::fs::write(&path, "#!/bin/sh\nMINE=yes exec bash \"$@\"\n").unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let shell = Shell::new(companion(), ShellOptions { bash: Some(path), ..options(Engine::Auto) });
+    let shell = Shell::new(supervisor(), ShellOptions { bash: Some(path), ..options(Engine::Auto) });
     assert_eq!(shell.output("echo $MINE").unwrap().1, "yes\n");
     assert_eq!(shell.engine(), Engine::Bash);
 }
 
 #[test]
-fn a_missing_bash_and_a_missing_companion_are_errors_with_a_way_out() {
+fn a_missing_bash_and_a_missing_supervisor_are_errors_with_a_way_out() {
     let no_path = ShellOptions { env: vec![("PATH".into(), "/nowhere".into())], ..options(Engine::Bash) };
-    let error = Shell::new(companion(), no_path).output("echo").unwrap_err();
+    let error = Shell::new(supervisor(), no_path).output("echo").unwrap_err();
     assert!(error.message().contains("no bash of version 4.4"), "{error}");
     let named = |path: &str| ShellOptions { bash: Some(path.into()), ..options(Engine::Auto) };
-    let error = Shell::new(companion(), named("/bin/false")).output("echo").unwrap_err();
+    let error = Shell::new(supervisor(), named("/bin/false")).output("echo").unwrap_err();
     let text = "Failed to initialize shell: no bash of version 4.4 or later at /bin/false";
     assert_eq!(error.message(), text);
-    let nobody = sinew_shell::Companion::new("/no/such/companion");
+    let nobody = sinew_shell::Supervisor::new("/no/such/supervisor");
     let error = Shell::new(nobody, options(Engine::Brush)).output("echo").unwrap_err();
     assert!(error.message().starts_with("Failed to initialize shell"), "{error}");
 }
@@ -445,6 +445,6 @@ fn commands_that_no_shell_can_take_are_refused() {
     let shell = shell(Engine::Bash);
     assert_eq!(shell.output("echo a\0b").unwrap_err().code(), ErrorCode::InvalidArgument);
     let bad = RunOptions { env: vec![("a-b".into(), "1".into())], ..command("echo") };
-    let error = shell.run(&bad, &Cancel::never(), &mut |_| ControlFlow::Continue(())).unwrap_err();
+    let error = shell.run(&bad, &CancelToken::never(), &mut |_| ControlFlow::Continue(())).unwrap_err();
     assert!(error.message().contains("bad variable name"), "{error}");
 }

@@ -9,14 +9,14 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 use std::time::Duration;
 
-use sinew_base::Cancel;
+use sinew_base::CancelToken;
 use sinew_shell::{Engine, RunOptions};
-use support::{companion, env, options};
+use support::{env, options, supervisor};
 
 const SCRIPTS: &str = include_str!("table/scripts.yaml");
 const DIFFERENCES: &str = include_str!("table/differences.yaml");
 
-/// What a script did: output, exit code or signal, and the files that it left.
+/// The effects of a script: output, exit code or signal, and the files that it left.
 #[derive(Debug, PartialEq, Eq)]
 struct Answer {
     output: String,
@@ -132,8 +132,8 @@ fn end(result: &sinew_shell::RunResult) -> String {
     }
 }
 
-fn limit() -> Cancel {
-    Cancel::never().with_timeout(Duration::from_secs(60))
+fn limit() -> CancelToken {
+    CancelToken::never().with_timeout(Duration::from_secs(60))
 }
 
 fn shell_once(engine: Engine, script: &str, dir: &Path) -> (String, String) {
@@ -144,7 +144,7 @@ fn shell_once(engine: Engine, script: &str, dir: &Path) -> (String, String) {
 
 fn in_session(engine: Engine, script: &str, dir: &Path) -> (String, String) {
     let options = sinew_shell::ShellOptions { cwd: Some(dir.into()), ..options(engine) };
-    let shell = sinew_shell::Shell::new(companion(), options);
+    let shell = sinew_shell::Shell::new(supervisor(), options);
     // What was run before leaves no trace that a script could see.
     shell.output(":\n:").unwrap();
     let (result, output) = support::run(&shell, &support::command(script), &limit());

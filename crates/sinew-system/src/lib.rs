@@ -1,4 +1,12 @@
-//! Facts about the machine: what a bug report needs, and whether the fast build runs here.
+//! Facts about the machine: system, processor and memory for a bug report, and whether the build for AVX2 runs here.
+//!
+//! ```
+//! let info = sinew_system::system_info();
+//! assert!(info.logical_cores >= 1 && info.total_memory >= info.available_memory);
+//! ```
+//!
+//! Facts come from `/proc` on Linux and from the `sysinfo` crate elsewhere (not yet run there). A fact that the system does
+//! not state is an empty text or 0, never an error.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -9,7 +17,7 @@ mod other;
 #[cfg(not(target_os = "linux"))]
 use other as sys;
 
-/// What [`system_info`] tells. A fact that the system does not tell is an empty text or 0.
+/// The facts that [`system_info`] reports. A fact that the system does not state is an empty text or 0.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SystemInfo {
     /// The system's family, by Node's names: `linux`, `darwin`, `win32`.
@@ -24,9 +32,9 @@ pub struct SystemInfo {
     pub host_name: String,
     /// The processor's name.
     pub cpu_brand: String,
-    /// How many threads the processors run at once.
+    /// Threads that the processors run at once.
     pub logical_cores: u32,
-    /// How many cores they have.
+    /// Cores that the processors have.
     pub physical_cores: u32,
     /// Memory in bytes.
     pub total_memory: u64,
@@ -51,7 +59,7 @@ pub fn system_info() -> SystemInfo {
     SystemInfo { platform: platform.to_string(), arch: arch.to_string(), ..sys::facts() }
 }
 
-/// Whether the processor and the system have everything that x86-64-v3 promises, AVX2 and what goes with it.
+/// Returns whether the processor and the system have everything that x86-64-v3 promises, AVX2 and what goes with it.
 /// False on other processors.
 #[must_use]
 pub fn cpu_supports_modern() -> bool {

@@ -18,9 +18,9 @@ use id::parse_id;
 /// A sequence that is a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Press {
-    /// What the key is called.
+    /// The name of the key.
     pub(crate) key: Key,
-    /// What the same sequence also means: another key with the same byte, the shifted symbol, the base layout.
+    /// Other keys that the same sequence means: one with the same byte, the shifted symbol, the base layout.
     pub(crate) others: [Option<Key>; 3],
     pub(crate) released: bool,
 }
@@ -69,7 +69,7 @@ pub fn resolve_key(data: &str, kitty: bool) -> (Option<Key>, bool) {
     (Some(press.key), press.others[0].is_some())
 }
 
-/// Whether `data` is a press of the key `id` (`ctrl+c`, `Shift+Alt+pageUp`, `esc`, `return`; modifiers in any order
+/// Returns whether `data` is a press of the key `id` (`ctrl+c`, `Shift+Alt+pageUp`, `esc`, `return`; modifiers in any order
 /// and case). A sequence that several keys send matches each of them: without a protocol a tab is also `ctrl+i`, a
 /// line feed `ctrl+j`, a carriage return `ctrl+m`, and 0x08 `ctrl+h`. A key of another script also matches by its
 /// place on the keyboard. False for an `id` that names no key, and for all that [`parse_key`] takes for no key.
@@ -83,7 +83,7 @@ pub fn parse_kitty_sequence(data: &str) -> Option<KittySequence> {
     kitty::sequence(data.strip_prefix("\x1b[")?.as_bytes())
 }
 
-/// Whether `data` is a press of `codepoint` with `modifier` (Kitty's bits, lock keys ignored). The base layout
+/// Returns whether `data` is a press of `codepoint` with `modifier` (Kitty's bits, lock keys ignored). The base layout
 /// counts where the pressed key is not an ASCII letter or symbol.
 pub fn matches_kitty_sequence(data: &str, codepoint: i32, modifier: u32) -> bool {
     let Some(sequence) = parse_kitty_sequence(data) else { return false };
@@ -94,7 +94,7 @@ pub fn matches_kitty_sequence(data: &str, codepoint: i32, modifier: u32) -> bool
         && sequence.modifier & !kitty::LOCKS == modifier & !kitty::LOCKS
 }
 
-/// Whether `data` is the key `name` in one of the forms that terminals sent before any protocol: single bytes,
+/// Returns whether `data` is the key `name` in one of the forms that terminals sent before any protocol: single bytes,
 /// ESC and a key, the CSI and SS3 tables of xterm, rxvt, the Linux console.
 pub fn matches_legacy_sequence(data: &str, name: &str) -> bool {
     let protocol =
@@ -102,7 +102,7 @@ pub fn matches_legacy_sequence(data: &str, name: &str) -> bool {
     !protocol && matches_key(data, name, false)
 }
 
-fn press(data: &str, kitty: bool) -> Option<Press> {
+pub(crate) fn press(data: &str, kitty: bool) -> Option<Press> {
     match data.as_bytes() {
         [] => None,
         [0x1B, rest @ ..] => legacy::escaped(rest, kitty),

@@ -1,20 +1,34 @@
-//! Terminal text and keys.
+//! Widths, wrapping and cutting of terminal text, and parsing of keys.
+//!
+//! ```
+//! use sinew_term::{Ellipsis, TAB_WIDTH, matches_key, parse_key, truncate, visible_width, wrap};
+//!
+//! assert_eq!(visible_width("\x1b[31m日本\x1b[0m", TAB_WIDTH), 4);
+//! assert_eq!(wrap("one two three", 8, TAB_WIDTH), ["one two", "three"]);
+//! assert_eq!(truncate("a long title", 7, Ellipsis::Unicode, false, TAB_WIDTH), "a long…");
+//! assert_eq!(parse_key("\x1b[1;5A", false).map(|key| key.to_string()).as_deref(), Some("ctrl+up"));
+//! assert!(matches_key("\x03", "ctrl+c", false));
+//! ```
 //!
 //! Pure functions. Text comes as `&str` here and as UTF-16, JavaScript's spelling, in [`utf16`]; one engine serves
-//! both. Everything takes time linear in the text, whatever the text is.
+//! both. Every function takes time linear in the text, whatever the text is.
 //!
 //! Cells are counted by grapheme cluster: escape sequences (also broken ones) and controls take none, wide
 //! characters, emoji sequences, flags and keycaps take two, a tab takes `tab_width` ([`TAB_WIDTH`] by default).
 
+mod clusters;
 mod keys;
+mod press;
 mod stdin_buffer;
 mod text;
 pub mod utf16;
 
+pub use clusters::{Cluster, clusters};
 pub use keys::{
     Key, KittyEvent, KittySequence, Modifiers, key_names, matches_key, matches_kitty_sequence, matches_legacy_sequence,
     parse_key, parse_kitty_sequence, resolve_key,
 };
+pub use press::{KeyPress, decode_key};
 pub use stdin_buffer::{Input, StdinBuffer};
 pub use text::cut::Ellipsis;
 
@@ -29,7 +43,7 @@ pub fn visible_width(text: &str, tab_width: usize) -> usize {
 }
 
 /// Lines of at most `width` cells (0 is read as 1): broken at words, inside a word only when it is longer than a
-/// line, never inside a cluster or sequence; a cluster wider than `width` stands alone.
+/// line, never inside a cluster or sequence; a cluster wider than `width` is alone.
 ///
 /// Each line opens again with the SGR state and link that hold where it starts, and ends underline, strikethrough, overline
 /// and link at its end. Spaces at a break go, but an indent stays: a word that does not fit beside it breaks. `\n` and
@@ -62,7 +76,7 @@ pub fn slice(line: &str, start: usize, length: usize, strict: bool, tab_width: u
     Slice { text: string(bytes), width }
 }
 
-/// What stands left and right of an overlay.
+/// The parts of a line left and right of an overlay.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Segments {
     /// Columns before the overlay.

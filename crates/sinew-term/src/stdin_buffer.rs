@@ -15,9 +15,9 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 pub enum Input {
     /// One character, or one escape sequence: a key, mouse, focus or a reply.
     Sequence(String),
-    /// What was pasted (bracketed paste), without its marks.
+    /// Pasted text (bracketed paste), without its marks.
     Paste(String),
-    /// Where the cursor is, counted from 1: the answer to [`StdinBuffer::await_cursor_report`].
+    /// The place of the cursor, counted from 1: the answer to [`StdinBuffer::await_cursor_report`].
     CursorReport {
         /// The line.
         row: u32,
@@ -48,7 +48,7 @@ fn cursor_report(bytes: &[u8]) -> Option<Input> {
     Some(Input::CursorReport { row: number(row)?, column: number(column)? })
 }
 
-/// How far the first thing in a buffer goes.
+/// The extent of the first thing in a buffer.
 enum Part {
     Whole(usize),
     /// It needs more bytes.
@@ -150,12 +150,28 @@ impl StdinBuffer {
         vec![Input::Sequence(take(&mut self.pending, length))]
     }
 
-    /// Whether an unfinished sequence waits for more bytes or a [`StdinBuffer::flush`].
+    /// Returns whether an unfinished sequence waits for more bytes or a [`StdinBuffer::flush`].
     pub fn is_waiting(&self) -> bool {
         !self.pasting && !self.pending.is_empty()
     }
 
-    /// What is pending, as text.
+    /// Returns the last byte of the paste under way (`Some(None)` while it is empty); `None` without one.
+    pub fn pasting(&self) -> Option<Option<u8>> {
+        self.pasting.then(|| self.pending.last().copied())
+    }
+
+    /// Ends a paste whose end never came, and returns as much as came of it, without an escape at its end, which the user
+    /// pressed.
+    pub fn end_paste(&mut self) -> Option<Input> {
+        if !std::mem::take(&mut self.pasting) {
+            return None;
+        }
+        self.searched = 0;
+        let body = std::mem::take(&mut self.pending);
+        Some(Input::Paste(text(body.strip_suffix(b"\x1b").unwrap_or(&body))))
+    }
+
+    /// The bytes that are pending, as text.
     pub fn pending(&self) -> String {
         text(&self.pending)
     }
@@ -237,7 +253,7 @@ fn csi(bytes: &[u8]) -> Part {
         _ => {}
     }
     let digits = bytes[2..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-    // rxvt ends keys with `$`, which elsewhere stands in the middle, but never behind a bare number.
+    // rxvt ends keys with `$`, which elsewhere is in the middle, but never behind a bare number.
     if digits > 0 && digits < SEQUENCE_LIMIT && bytes.get(2 + digits) == Some(&b'$') {
         return Part::Whole(3 + digits);
     }
@@ -277,7 +293,7 @@ fn open(bytes: &[u8], limit: usize) -> Part {
     )
 }
 
-/// One character of UTF-8; a byte that starts none stands for itself.
+/// One character of UTF-8; a byte that starts none means itself.
 fn character(bytes: &[u8]) -> Part {
     let length = match bytes[0] {
         0xC2..=0xDF => 2,

@@ -12,6 +12,6 @@ mod escape;
 pub(crate) mod sanitize;
 mod style;
 mod unit;
-mod walk;
+pub(crate) mod walk;
 pub(crate) mod width;
 pub(crate) mod wrap;

@@ -8,7 +8,7 @@ pub fn visible_width(text: &[u16], tab_width: usize) -> usize {
     width::visible_width(text, tab_width)
 }
 
-/// As [`crate::wrap`]; the lines are joined by line feeds, which stand nowhere else.
+/// As [`crate::wrap`]; the lines are joined by line feeds, which are nowhere else.
 pub fn wrap(text: &[u16], width: usize, tab_width: usize) -> Vec<u16> {
     lines::wrap(text, width, tab_width)
 }
@@ -18,7 +18,7 @@ pub fn truncate(text: &[u16], max: usize, ellipsis: Ellipsis, pad: bool, tab_wid
     cut::truncate(text, max, ellipsis, pad, tab_width)
 }
 
-/// What [`truncate`] gives for every text that starts with `start`, or `None` when `start` does not decide it. `start`
+/// Returns the result of [`truncate`] for every text that starts with `start`, or `None` when `start` does not decide it. `start`
 /// must not end inside a surrogate pair.
 pub fn truncate_start(start: &[u16], max: usize, ellipsis: Ellipsis, pad: bool, tab_width: usize) -> Option<Vec<u16>> {
     cut::truncate_start(start, max, ellipsis, pad, tab_width)

@@ -70,7 +70,7 @@ fn sequences_and_controls_have_none() {
     ]);
 }
 
-/// Every character alone, against the table of the width crate; the exceptions stand in the build script.
+/// Every character alone, against the table of the width crate; the exceptions are in the build script.
 #[test]
 fn single_characters_are_as_wide_as_their_table_says() {
     let apart = |c: char| {
@@ -86,11 +86,11 @@ fn single_characters_are_as_wide_as_their_table_says() {
     assert!(seen > 1_000_000);
 }
 
-/// Letters that stand before a letter and join it in one cluster (a repha) are letters too.
+/// Letters that are before a letter and join it in one cluster (a repha) are letters too.
 #[test]
 fn every_letter_takes_a_cell() {
     let letters = regex::Regex::new(r"[\p{L}--\p{Default_Ignorable_Code_Point}]").unwrap();
-    // Vowels and final consonants of Hangul stand in the syllable that the first one opened.
+    // Vowels and final consonants of Hangul are in the syllable that the first one opened.
     let within_syllable = |c: char| matches!(c, '\u{1160}'..='\u{11ff}' | '\u{d7b0}'..='\u{d7ff}');
     let none: Vec<String> = ('\0'..=char::MAX)
         .filter(|c| !within_syllable(*c))

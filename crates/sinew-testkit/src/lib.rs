@@ -1,3 +1,5 @@
-//! What tests need beside the code: servers of the providers' protocols, on real sockets.
+//! What tests need beside the code: servers of the providers' protocols on real sockets, and providers that answer as a
+//! script says.
 
 pub mod provider;
+pub mod scripted;

@@ -18,7 +18,7 @@ fn main() {
     let mut count = 0;
     for _ in 0..15 {
         let start = Instant::now();
-        let scan = sinew_walk::scan(&options, &pool, &sinew_base::Cancel::never());
+        let scan = sinew_walk::scan(&options, &pool, &sinew_base::CancelToken::never());
         times.push(start.elapsed());
         count = scan.map_or(0, |scan| scan.len());
     }

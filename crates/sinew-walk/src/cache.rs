@@ -1,25 +1,26 @@
 //! Scans kept for a short while.
 
 use std::cell::Cell;
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use sinew_base::{Aborted, Cancel, ErrorCode, Result};
+use dashmap::{DashMap, Entry};
+use sinew_base::{Aborted, CancelToken, ErrorCode, Result};
 use sinew_pool::Pool;
 
 use crate::walk::scan_so_far;
 use crate::{Scan, ScanOptions, scan};
 
-/// How long a cache keeps how many scans.
+/// The lifetime and number of the scans in a cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CachePolicy {
-    /// How long a scan lives (default: 1 s). Zero: nothing is kept.
+    /// The lifetime of a scan (default: 1 s). Zero: nothing is kept.
     pub ttl: Duration,
-    /// From which age on a scan in which nothing was found is repeated once (default: 200 ms).
+    /// The age from which on a scan in which nothing was found is repeated once (default: 200 ms).
     pub empty_recheck: Duration,
-    /// How many scans there are at most (default: 16); the oldest goes first.
+    /// The largest number of scans (default: 16); the oldest is evicted first.
     pub max_entries: usize,
 }
 
@@ -33,32 +34,34 @@ impl Default for CachePolicy {
 #[derive(Debug, Default)]
 pub struct ScanCache {
     policy: CachePolicy,
-    slots: Mutex<Slots>,
+    slots: DashMap<ScanOptions, Slot>,
+    /// The number of scans that were ever kept: their order.
+    kept: AtomicU64,
 }
 
-#[derive(Debug, Default)]
-struct Slots {
-    kept: HashMap<ScanOptions, Kept>,
-    running: HashMap<ScanOptions, Arc<Flight>>,
-    order: u64,
+#[derive(Debug)]
+enum Slot {
+    Running(Arc<InFlight>),
+    Kept(Kept),
 }
 
 #[derive(Debug)]
 struct Kept {
     scan: Arc<Scan>,
-    born: Instant,
+    /// When the scan began.
+    started: Instant,
     order: u64,
 }
 
 /// A scan that others wait for.
 #[derive(Debug, Default)]
-struct Flight {
-    state: Mutex<FlightState>,
-    landed: Condvar,
+struct InFlight {
+    state: Mutex<InFlightState>,
+    finished: Condvar,
 }
 
 #[derive(Debug, Default)]
-struct FlightState {
+struct InFlightState {
     over: bool,
     /// None when it failed: then whoever waits scans again.
     scan: Option<Arc<Scan>>,
@@ -72,7 +75,7 @@ impl ScanCache {
     /// An empty cache.
     #[must_use]
     pub fn new(policy: CachePolicy) -> ScanCache {
-        ScanCache { policy, slots: Mutex::default() }
+        ScanCache { policy, ..ScanCache::default() }
     }
 
     /// Gives `look` the scan, a kept one if `cached` allows it. Where `found` says that there was nothing to find in
@@ -87,15 +90,15 @@ impl ScanCache {
         options: &ScanOptions,
         cached: bool,
         pool: &Pool,
-        cancel: &Cancel,
+        cancel: &CancelToken,
         look: impl FnMut(&Arc<Scan>) -> Result<T>,
         found: impl Fn(&T) -> bool,
     ) -> Result<T> {
-        self.ask(options, cached, cancel, look, found, |options| scan(options, pool, cancel))
+        self.query_with(options, cached, cancel, look, found, |options| scan(options, pool, cancel))
     }
 
-    /// As [`ScanCache::query`], but the deadline of `cancel` is no error: `look` gets what was read until then, which
-    /// is not kept, and the answer comes with true.
+    /// Answers as [`ScanCache::query`] does, but the deadline of `cancel` is not an error: `look` gets what was read
+    /// until then, which is not kept, and the answer comes with true.
     ///
     /// # Errors
     /// Those of [`scan`] but for the deadline, and of `look`.
@@ -104,7 +107,7 @@ impl ScanCache {
         options: &ScanOptions,
         cached: bool,
         pool: &Pool,
-        cancel: &Cancel,
+        cancel: &CancelToken,
         mut look: impl FnMut(&Arc<Scan>) -> Result<T>,
         found: impl Fn(&T) -> bool,
     ) -> Result<(T, bool)> {
@@ -116,7 +119,7 @@ impl ScanCache {
                 Err(Aborted::Timeout.into())
             }
         };
-        match self.ask(options, cached, cancel, &mut look, found, whole) {
+        match self.query_with(options, cached, cancel, &mut look, found, whole) {
             // Nothing was read where another call's scan was waited for.
             Err(error) if error.code() == ErrorCode::TimedOut => {
                 Ok((look(&Arc::new(part.take().unwrap_or_default()))?, true))
@@ -125,11 +128,11 @@ impl ScanCache {
         }
     }
 
-    fn ask<T>(
+    fn query_with<T>(
         &self,
         options: &ScanOptions,
         cached: bool,
-        cancel: &Cancel,
+        cancel: &CancelToken,
         mut look: impl FnMut(&Arc<Scan>) -> Result<T>,
         found: impl Fn(&T) -> bool,
         scan: impl Fn(&ScanOptions) -> Result<Scan>,
@@ -138,14 +141,14 @@ impl ScanCache {
             return look(&Arc::new(scan(options)?));
         }
         let options = options.clone().canonical()?;
-        let (kept, born) = self.get(&options, cancel, &scan)?;
+        let (kept, started) = self.live_scan(&options, cancel, &scan)?;
         let answer = look(&kept)?;
-        if found(&answer) || born.elapsed() < self.policy.empty_recheck {
+        if found(&answer) || started.elapsed() < self.policy.empty_recheck {
             return Ok(answer);
         }
         drop((kept, answer));
-        self.drop_older(&options, born);
-        look(&self.get(&options, cancel, &scan)?.0)
+        self.drop_older(&options, started);
+        look(&self.live_scan(&options, cancel, &scan)?.0)
     }
 
     /// Drops every scan.
@@ -160,123 +163,134 @@ impl ScanCache {
         self.drop_where(|options| path.starts_with(&options.root) || options.root.starts_with(&path));
     }
 
-    /// How many scans are kept.
+    /// Returns the number of scans that are kept.
     #[must_use]
     pub fn len(&self) -> usize {
-        lock(&self.slots).kept.len()
+        self.slots.iter().filter(|slot| matches!(slot.value(), Slot::Kept(_))).count()
     }
 
-    /// Whether no scan is kept.
+    /// Returns true where no scan is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     fn drop_where(&self, gone: impl Fn(&ScanOptions) -> bool) {
-        let mut slots = lock(&self.slots);
-        slots.kept.retain(|options, _| !gone(options));
         // A scan that runs may have passed the place already: who waits for it gets it, nobody else does.
-        slots.running.retain(|options, _| !gone(options));
+        self.slots.retain(|options, _| !gone(options));
     }
 
-    fn drop_older(&self, options: &ScanOptions, born: Instant) {
-        let mut slots = lock(&self.slots);
-        if slots.kept.get(options).is_some_and(|kept| kept.born <= born) {
-            slots.kept.remove(options);
-        }
+    fn drop_older(&self, options: &ScanOptions, started: Instant) {
+        self.slots.remove_if(options, |_, slot| matches!(slot, Slot::Kept(kept) if kept.started <= started));
     }
 
-    /// A live scan and when it began: kept, awaited or done here.
-    fn get(
+    /// Returns a live scan and when it began: kept, awaited or done here.
+    fn live_scan(
         &self,
         options: &ScanOptions,
-        cancel: &Cancel,
+        cancel: &CancelToken,
         scan: impl Fn(&ScanOptions) -> Result<Scan>,
     ) -> Result<(Arc<Scan>, Instant)> {
+        let ttl = self.policy.ttl;
         loop {
             cancel.check()?;
-            let flight = {
-                let mut slots = lock(&self.slots);
-                let ttl = self.policy.ttl;
-                slots.kept.retain(|_, kept| kept.born.elapsed() < ttl);
-                if let Some(kept) = slots.kept.get(options) {
-                    return Ok((Arc::clone(&kept.scan), kept.born));
-                }
-                match slots.running.get(options) {
-                    Some(flight) => Arc::clone(flight),
-                    None => {
-                        let flight = Arc::new(Flight::default());
-                        slots.running.insert(options.clone(), Arc::clone(&flight));
-                        drop(slots);
-                        return self.fly(options, &flight, scan);
+            let mut running = None;
+            if let Some(slot) = self.slots.get(options) {
+                match slot.value() {
+                    Slot::Kept(kept) if kept.started.elapsed() < ttl => {
+                        return Ok((Arc::clone(&kept.scan), kept.started));
                     }
+                    Slot::Kept(_) => {}
+                    Slot::Running(in_flight) => running = Some(Arc::clone(in_flight)),
                 }
+            }
+            let Some(in_flight) = running else {
+                // What is too old gives its memory back before a scan takes more.
+                self.slots.retain(|_, slot| !matches!(slot, Slot::Kept(kept) if kept.started.elapsed() >= ttl));
+                // Another thread may have begun meanwhile: then its slot is seen in the next round.
+                if let Entry::Vacant(free) = self.slots.entry(options.clone()) {
+                    let in_flight = Arc::new(InFlight::default());
+                    drop(free.insert(Slot::Running(Arc::clone(&in_flight))));
+                    return self.run_scan(options, &in_flight, scan);
+                }
+                continue;
             };
-            let born = Instant::now();
-            if let Some(scan) = flight.wait(cancel)? {
-                return Ok((scan, born));
+            let started = Instant::now();
+            if let Some(scan) = in_flight.wait(cancel)? {
+                return Ok((scan, started));
             }
         }
     }
 
-    fn fly(
+    fn run_scan(
         &self,
         options: &ScanOptions,
-        flight: &Arc<Flight>,
+        in_flight: &Arc<InFlight>,
         scan: impl Fn(&ScanOptions) -> Result<Scan>,
     ) -> Result<(Arc<Scan>, Instant)> {
         // Also a panic of the scan lets those who wait go on.
-        struct Land<'a>(&'a ScanCache, &'a ScanOptions, &'a Arc<Flight>, Option<Arc<Scan>>, Instant);
-        impl Drop for Land<'_> {
+        struct Completion<'a> {
+            cache: &'a ScanCache,
+            options: &'a ScanOptions,
+            in_flight: &'a Arc<InFlight>,
+            scan: Option<Arc<Scan>>,
+            started: Instant,
+        }
+        impl Drop for Completion<'_> {
             fn drop(&mut self) {
-                self.0.land(self.1, self.2, self.3.take(), self.4);
+                self.cache.complete(self.options, self.in_flight, self.scan.take(), self.started);
             }
         }
-        let mut landing = Land(self, options, flight, None, Instant::now());
+        let started = Instant::now();
+        let mut completion = Completion { cache: self, options, in_flight, scan: None, started };
         let scan = Arc::new(scan(options)?);
-        landing.3 = Some(Arc::clone(&scan));
-        Ok((scan, landing.4))
+        completion.scan = Some(Arc::clone(&scan));
+        Ok((scan, started))
     }
 
-    fn land(&self, options: &ScanOptions, flight: &Arc<Flight>, scan: Option<Arc<Scan>>, born: Instant) {
-        let mut slots = lock(&self.slots);
-        let current = slots.running.get(options).is_some_and(|running| Arc::ptr_eq(running, flight));
-        if current {
-            slots.running.remove(options);
-            if let Some(scan) = &scan {
-                slots.keep(options, Arc::clone(scan), born, self.policy.max_entries);
+    fn complete(&self, options: &ScanOptions, in_flight: &Arc<InFlight>, scan: Option<Arc<Scan>>, started: Instant) {
+        if let Entry::Occupied(mut slot) = self.slots.entry(options.clone())
+            && matches!(slot.get(), Slot::Running(running) if Arc::ptr_eq(running, in_flight))
+        {
+            match &scan {
+                Some(scan) => {
+                    let order = self.kept.fetch_add(1, Ordering::Relaxed);
+                    slot.insert(Slot::Kept(Kept { scan: Arc::clone(scan), started, order }));
+                }
+                None => drop(slot.remove()),
             }
         }
-        drop(slots);
-        let mut state = lock(&flight.state);
+        self.evict();
+        let mut state = lock(&in_flight.state);
         state.over = true;
         state.scan = scan;
         drop(state);
-        flight.landed.notify_all();
+        in_flight.finished.notify_all();
     }
-}
 
-impl Slots {
-    fn keep(&mut self, options: &ScanOptions, scan: Arc<Scan>, born: Instant, most: usize) {
-        self.order += 1;
-        self.kept.insert(options.clone(), Kept { scan, born, order: self.order });
-        while self.kept.len() > most {
-            let oldest = self.kept.iter().min_by_key(|(_, kept)| kept.order).map(|(options, _)| options.clone());
-            match oldest {
-                Some(oldest) => drop(self.kept.remove(&oldest)),
-                None => break,
+    /// Drops the oldest scans beyond [`CachePolicy::max_entries`].
+    fn evict(&self) {
+        let mut kept: Vec<(u64, ScanOptions)> = Vec::new();
+        for slot in &self.slots {
+            if let Slot::Kept(scan) = slot.value() {
+                kept.push((scan.order, slot.key().clone()));
             }
+        }
+        kept.sort_unstable_by_key(|(order, _)| *order);
+        let beyond = kept.len().saturating_sub(self.policy.max_entries);
+        for (order, options) in kept.into_iter().take(beyond) {
+            self.slots.remove_if(&options, |_, slot| matches!(slot, Slot::Kept(kept) if kept.order == order));
         }
     }
 }
 
-impl Flight {
-    fn wait(self: &Arc<Flight>, cancel: &Cancel) -> Result<Option<Arc<Scan>>> {
+impl InFlight {
+    fn wait(self: &Arc<InFlight>, cancel: &CancelToken) -> Result<Option<Arc<Scan>>> {
         let waker = Arc::clone(self);
         let _hook = cancel.on_cancel(move || {
             // Under the lock: a notice between a waiter's look and its wait would be lost.
             drop(lock(&waker.state));
-            waker.landed.notify_all();
+            waker.finished.notify_all();
         });
         let mut state = lock(&self.state);
         while !state.over {
@@ -284,16 +298,16 @@ impl Flight {
             state = match cancel.deadline() {
                 Some(at) => {
                     let left = at.saturating_duration_since(Instant::now());
-                    self.landed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.finished.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
                 }
-                None => self.landed.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => self.finished.wait(state).unwrap_or_else(PoisonError::into_inner),
             };
         }
         Ok(state.scan.clone())
     }
 }
 
-/// Where a path that may not exist lies: the longest part of it that exists, links resolved, and the rest.
+/// Resolves a path that may not exist: the links of the longest part of it that exists, then the rest.
 fn resolve(path: &Path) -> PathBuf {
     let mut rest = Vec::new();
     let mut existing = path;

@@ -19,7 +19,7 @@ pub(crate) fn bits_of(file_type: FileType) -> u8 {
     }
 }
 
-/// What lies below a root, in the order of the paths' bytes.
+/// The entries below a root, in the order of the paths' bytes.
 #[derive(Debug, Default)]
 pub struct Scan {
     pub(crate) root: PathBuf,
@@ -39,19 +39,19 @@ impl Scan {
         &self.root
     }
 
-    /// Whether the root is a file; its only entry is that file.
+    /// Returns true where the root is a file; its only entry is that file.
     #[must_use]
     pub fn is_single_file(&self) -> bool {
         self.single_file
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bits.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns true without any entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bits.is_empty()
@@ -87,7 +87,7 @@ impl Scan {
         None
     }
 
-    /// What makes the scan less than complete: an unreadable folder or ignore file. At most 101 sentences.
+    /// Returns the reasons why the scan is incomplete: unreadable folders and ignore files. At most 101 sentences.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -102,13 +102,13 @@ pub struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Where it stands in the scan.
+    /// Returns the index in the scan.
     #[must_use]
     pub fn index(&self) -> usize {
         self.index
     }
 
-    /// The path relative to the root, with `/` on every platform; bytes that are no UTF-8 are shown as U+FFFD.
+    /// The path relative to the root, with `/` on every platform; bytes that are not UTF-8 are shown as U+FFFD.
     #[must_use]
     pub fn path(&self) -> Cow<'a, str> {
         String::from_utf8_lossy(self.bytes())
@@ -162,7 +162,8 @@ impl<'a> Entry<'a> {
         sys::open_file(&self.scan.root, self.bytes())
     }
 
-    /// When its content last changed, in nanoseconds since the epoch; none without [`crate::Detail::Full`].
+    /// Returns the time of the last change of its content, in nanoseconds since the epoch; none without
+    /// [`crate::Detail::Full`].
     #[must_use]
     pub fn mtime(&self) -> Option<i64> {
         self.scan.details.get(self.index).map(|detail| detail.0)
@@ -174,13 +175,13 @@ impl<'a> Entry<'a> {
         self.scan.details.get(self.index).map(|detail| detail.1)
     }
 
-    /// Whether an ignore rule names it or a folder above it. Always false where the scan leaves these out.
+    /// Returns true where an ignore rule names it or a folder above it. Always false where the scan leaves these out.
     #[must_use]
     pub fn ignored(&self) -> bool {
         self.scan.bits[self.index] & IGNORED != 0
     }
 
-    /// Whether a name of the path begins with a dot.
+    /// Returns true where a name of the path begins with a dot.
     #[must_use]
     pub fn hidden(&self) -> bool {
         let path = self.bytes();

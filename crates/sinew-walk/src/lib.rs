@@ -5,6 +5,8 @@
 //! (name and type) is all that a scan asks for; size and time cost one call per entry and come only with
 //! [`Detail::Full`].
 //!
+//! An [`OrderedWalk`] yields files in path order while folders are still unread.
+//!
 //! Ignore rules are git's, of our own: ripgrep's `ignore` crate reads some patterns otherwise (`{a,b}` is no
 //! alternation in a `.gitignore`, a class never matches `/`, an escaped blank at the end stays). An unclosed `[`,
 //! whose line git drops, is itself, as in ripgrep.
@@ -28,4 +30,4 @@ pub use entry::{Entry, Scan};
 pub use glob::{GlobSet, GlobSyntax};
 pub use ignore::{GitHome, global_excludes};
 pub use options::{Detail, FileType, ScanOptions};
-pub use walk::scan;
+pub use walk::{FileBatch, FolderTask, OrderedWalk, WalkFile, WalkStep, WalkWarnings, scan};

@@ -1,4 +1,4 @@
-//! What to scan.
+//! Options of a scan.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub enum FileType {
     Symlink,
 }
 
-/// How much a scan asks of each entry.
+/// The facts that a scan reads of each entry.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum Detail {
     /// Path and type.
@@ -23,20 +23,21 @@ pub enum Detail {
     Full,
 }
 
-/// What to scan. Equal options (with a root that [`ScanOptions::canonical`] resolved) are one entry of the cache.
+/// The root of a scan and its filters. Equal options (with a root that [`ScanOptions::canonical`] resolved) are one
+/// entry of the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ScanOptions {
     /// The folder, or a file, or a link to either.
     pub root: PathBuf,
-    /// Whether names that begin with a dot are listed (default: true). `.git` never is.
+    /// List names that begin with a dot (default: true). `.git` never is.
     pub hidden: bool,
-    /// Whether ignored entries are left out (default: true). When false they are listed and marked.
+    /// Leave out ignored entries (default: true). When false they are listed and marked.
     pub gitignore: bool,
-    /// Whether folders called `node_modules` are left out (default: true).
+    /// Leave out folders called `node_modules` (default: true).
     pub skip_node_modules: bool,
-    /// Whether links to folders are entered (default: false).
+    /// Enter links to folders (default: false).
     pub follow_links: bool,
-    /// How much to ask of each entry (default: path and type).
+    /// The facts to read of each entry (default: path and type).
     pub detail: Detail,
     /// The user's own ignore file, valid in every work tree (default: none); [`crate::global_excludes`] finds it.
     pub global_excludes: Option<PathBuf>,
@@ -56,7 +57,7 @@ impl ScanOptions {
         }
     }
 
-    /// The same with every link of the root resolved.
+    /// Resolves every link of the root.
     ///
     /// # Errors
     /// When the root does not exist or cannot be reached.

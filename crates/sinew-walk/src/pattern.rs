@@ -5,31 +5,31 @@
 
 use std::ops::RangeInclusive;
 
-/// Whose rules hold where they differ.
+/// The rules that hold where git and globs differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
-    /// git's: bytes, and a pattern with a flaw matches nothing.
+    /// git's: bytes, and a pattern with an error matches nothing.
     Git,
-    /// What callers write: characters, and a backslash at the end stands for itself.
+    /// Those of callers' globs: characters, and a backslash at the end is itself.
     Glob,
 }
 
-/// Why a pattern means nothing.
+/// The reason why a pattern is invalid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Flaw {
+pub(crate) enum PatternError {
     UnclosedClass,
     UnknownClass,
     TrailingEscape,
 }
 
-impl Flaw {
+impl PatternError {
     pub(crate) fn text(self) -> &'static str {
         match self {
-            Flaw::UnclosedClass => "unclosed character class; write `\\[` for the bracket itself",
-            Flaw::UnknownClass => {
+            PatternError::UnclosedClass => "unclosed character class; write `\\[` for the bracket itself",
+            PatternError::UnknownClass => {
                 "unknown class name; known are [:alpha:], [:digit:], [:alnum:], [:upper:], [:lower:], …"
             }
-            Flaw::TrailingEscape => "a backslash at the end escapes nothing",
+            PatternError::TrailingEscape => "a backslash at the end escapes nothing",
         }
     }
 }
@@ -50,7 +50,7 @@ pub(crate) struct Segment {
     names_dot: bool,
 }
 
-/// The common shapes are told apart, because they need one comparison.
+/// The common shapes are separate, because they need one comparison.
 #[derive(Debug, Clone)]
 pub(crate) enum Form {
     Any,
@@ -75,7 +75,7 @@ pub(crate) struct Class {
 }
 
 /// The levels of a pattern. Empty levels (`a//b`) are dropped in the glob dialect and match nothing in git's.
-pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, Flaw> {
+pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, PatternError> {
     let mut pieces = Vec::new();
     let mut tokens = Vec::new();
     // The raw text of a level tells `**` from `a**b`, whose stars are plain ones.
@@ -108,7 +108,7 @@ pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, Flaw
     Ok(pieces)
 }
 
-/// How many bytes of a separator the text begins with. In globs `[/]` is one too, as in ripgrep's.
+/// Returns the length of the separator that the text begins with, else 0. In globs `[/]` is one too, as in ripgrep's.
 fn separator(text: &[u8], dialect: Dialect) -> usize {
     match text {
         [b'/', ..] => 1,
@@ -126,14 +126,14 @@ fn token(
     dialect: Dialect,
     brackets: &mut bool,
     tokens: &mut Vec<Token>,
-) -> Result<usize, Flaw> {
+) -> Result<usize, PatternError> {
     match pattern[at] {
         b'\\' => match pattern.get(at + 1) {
             Some(byte) => {
                 tokens.push(Token::Byte(*byte));
                 return Ok(at + 2);
             }
-            None if dialect == Dialect::Git => return Err(Flaw::TrailingEscape),
+            None if dialect == Dialect::Git => return Err(PatternError::TrailingEscape),
             None => tokens.push(Token::Byte(b'\\')),
         },
         b'*' => {
@@ -150,11 +150,11 @@ fn token(
                 }
                 // In an ignore file ripgrep takes an unclosed bracket for itself, which is what the line means;
                 // git drops the line.
-                Err(Flaw::UnclosedClass) if dialect == Dialect::Git => {
+                Err(PatternError::UnclosedClass) if dialect == Dialect::Git => {
                     *brackets = false;
                     tokens.push(Token::Byte(b'['));
                 }
-                Err(flaw) => return Err(flaw),
+                Err(error) => return Err(error),
             }
         }
         byte => tokens.push(Token::Byte(byte)),
@@ -163,7 +163,7 @@ fn token(
 }
 
 /// Reads a class after its `[`.
-fn class(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(Class, usize), Flaw> {
+fn class(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(Class, usize), PatternError> {
     let negated = matches!(pattern.get(at), Some(b'!' | b'^'));
     at += usize::from(negated);
     let mut ranges = Vec::new();
@@ -171,12 +171,12 @@ fn class(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(Class, usiz
     let mut before: Option<u32> = None;
     let first = at;
     loop {
-        let byte = *pattern.get(at).ok_or(Flaw::UnclosedClass)?;
+        let byte = *pattern.get(at).ok_or(PatternError::UnclosedClass)?;
         if byte == b']' && at > first {
             return Ok((Class { negated, ranges }, at + 1));
         }
         if byte == b'[' && pattern.get(at + 1) == Some(&b':') {
-            let close = at + 2 + memchr::memchr(b']', &pattern[at + 2..]).ok_or(Flaw::UnclosedClass)?;
+            let close = at + 2 + memchr::memchr(b']', &pattern[at + 2..]).ok_or(PatternError::UnclosedClass)?;
             if pattern[close - 1] == b':' && close > at + 2 {
                 named(&pattern[at + 2..close - 1], &mut ranges)?;
                 before = None;
@@ -203,16 +203,16 @@ fn class(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(Class, usiz
     }
 }
 
-fn character(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(u32, usize), Flaw> {
+fn character(pattern: &[u8], mut at: usize, dialect: Dialect) -> Result<(u32, usize), PatternError> {
     if pattern.get(at) == Some(&b'\\') {
         at += 1;
     }
-    let rest = pattern.get(at..).filter(|rest| !rest.is_empty()).ok_or(Flaw::UnclosedClass)?;
+    let rest = pattern.get(at..).filter(|rest| !rest.is_empty()).ok_or(PatternError::UnclosedClass)?;
     let (one, length) = if dialect == Dialect::Git { (u32::from(rest[0]), 1) } else { decode(rest) };
     Ok((one, at + length))
 }
 
-fn named(name: &[u8], ranges: &mut Vec<RangeInclusive<u32>>) -> Result<(), Flaw> {
+fn named(name: &[u8], ranges: &mut Vec<RangeInclusive<u32>>) -> Result<(), PatternError> {
     let spans: &[(u8, u8)] = match name {
         b"alpha" => &[(b'a', b'z'), (b'A', b'Z')],
         b"digit" => &[(b'0', b'9')],
@@ -226,13 +226,13 @@ fn named(name: &[u8], ranges: &mut Vec<RangeInclusive<u32>>) -> Result<(), Flaw>
         b"cntrl" => &[(0, 31), (127, 127)],
         b"graph" => &[(33, 126)],
         b"print" => &[(32, 126)],
-        _ => return Err(Flaw::UnknownClass),
+        _ => return Err(PatternError::UnknownClass),
     };
     ranges.extend(spans.iter().map(|(low, high)| u32::from(*low)..=u32::from(*high)));
     Ok(())
 }
 
-/// The first character and its length in bytes; a byte that begins no UTF-8 character stands alone, outside of
+/// The first character and its length in bytes; a byte that begins no UTF-8 character counts alone, outside of
 /// all code points.
 fn decode(text: &[u8]) -> (u32, usize) {
     let first = text[0];
@@ -265,12 +265,12 @@ impl Segment {
         Segment { form, unicode: dialect == Dialect::Glob, names_dot }
     }
 
-    /// Whether the pattern begins with a dot of its own.
+    /// Returns true where the pattern begins with a dot of its own.
     pub(crate) fn names_dot(&self) -> bool {
         self.names_dot
     }
 
-    /// Whether `name` matches. Without `dot`, only a dot of the pattern matches a dot at the start.
+    /// Returns true where `name` matches. Without `dot`, only a dot of the pattern matches a dot at the start.
     #[inline]
     pub(crate) fn matches(&self, name: &[u8], dot: bool) -> bool {
         if !dot && !self.names_dot && name.first() == Some(&b'.') {
@@ -315,7 +315,7 @@ impl Segment {
         }
     }
 
-    /// How many bytes of `rest` the token takes.
+    /// Returns the number of bytes of `rest` that the token matches.
     #[inline]
     fn one(&self, token: &Token, rest: &[u8]) -> Option<usize> {
         let first = *rest.first()?;
@@ -332,7 +332,8 @@ impl Segment {
     }
 }
 
-/// Whether the whole of `path` matches. Without `dot`, wildcards and `**` pass no name that begins with a dot.
+/// Returns true where the whole of `path` matches. Without `dot`, wildcards and `**` pass no name that begins with a
+/// dot.
 #[inline]
 pub(crate) fn matches_path(pieces: &[Piece], path: &[u8], dot: bool) -> bool {
     if let [Piece::Deep, Piece::Segment(name)] = pieces {

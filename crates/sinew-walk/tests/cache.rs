@@ -1,4 +1,4 @@
-//! When a scan is shared, repeated and forgotten.
+//! Sharing, repetition and eviction of scans.
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod tree;
@@ -6,7 +6,7 @@ mod tree;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sinew_base::{Cancel, Canceller, ErrorCode};
+use sinew_base::{CancelHandle, CancelToken, ErrorCode};
 use sinew_pool::Pool;
 use sinew_walk::{CachePolicy, Scan, ScanCache, ScanOptions};
 use tree::Tree;
@@ -19,7 +19,7 @@ fn policy() -> CachePolicy {
 
 fn get(cache: &ScanCache, options: &ScanOptions, cached: bool) -> Arc<Scan> {
     cache
-        .query(options, cached, &Pool::new("test", 2), &Cancel::never(), |scan| Ok(Arc::clone(scan)), |_| true)
+        .query(options, cached, &Pool::new("test", 2), &CancelToken::never(), |scan| Ok(Arc::clone(scan)), |_| true)
         .unwrap()
 }
 
@@ -84,7 +84,7 @@ fn an_empty_answer_from_an_old_scan_is_looked_for_again() {
             &options,
             true,
             &Pool::new("test", 1),
-            &Cancel::never(),
+            &CancelToken::never(),
             |scan| Ok(scan.len()),
             |count| *count > 0,
         );
@@ -144,8 +144,8 @@ fn a_failed_or_cancelled_call_leaves_the_key_free() {
     let tree = Tree::new();
     let cache = ScanCache::new(policy());
     let options = ScanOptions::new(tree.path());
-    let (canceller, cancel) = Canceller::new();
-    canceller.cancel();
+    let (cancel_handle, cancel) = CancelHandle::new();
+    cancel_handle.cancel();
     let error = cache.query(&options, true, &Pool::new("test", 1), &cancel, |_| Ok(()), |()| true).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Aborted);
     assert!(cache.is_empty());

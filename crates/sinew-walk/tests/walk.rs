@@ -1,4 +1,4 @@
-//! What a scan lists, on trees that are friendly and on those that are not.
+//! Entries of a scan, on ordinary and on hostile trees.
 #![allow(clippy::unwrap_used, reason = "a test may")]
 
 mod tree;
@@ -6,7 +6,7 @@ mod tree;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use sinew_base::{Cancel, Canceller, ErrorCode};
+use sinew_base::{CancelHandle, CancelToken, ErrorCode};
 use sinew_pool::Pool;
 use sinew_walk::{Detail, FileType, ScanOptions};
 use tree::{Tree, names, scan};
@@ -97,7 +97,7 @@ fn a_file_as_root_is_its_only_entry() {
 fn a_root_that_is_not_there_is_an_error() {
     let tree = Tree::new();
     let options = ScanOptions::new(tree.path().join("none"));
-    let error = sinew_walk::scan(&options, &Pool::new("test", 1), &Cancel::never()).unwrap_err();
+    let error = sinew_walk::scan(&options, &Pool::new("test", 1), &CancelToken::never()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::NotFound);
     assert!(error.message().contains("none"), "{error}");
 }
@@ -273,8 +273,8 @@ mod unix {
 fn a_cancelled_scan_ends_with_the_reason() {
     let tree = Tree::new();
     tree.file("a/b", "");
-    let (canceller, cancel) = Canceller::new();
-    canceller.cancel();
+    let (cancel_handle, cancel) = CancelHandle::new();
+    cancel_handle.cancel();
     let error = sinew_walk::scan(&ScanOptions::new(tree.path()), &Pool::new("test", 2), &cancel).unwrap_err();
     assert_eq!((error.code(), error.message()), (ErrorCode::Aborted, "Aborted: Signal"));
 }
@@ -286,7 +286,7 @@ fn a_scan_is_cancelled_on_its_way() {
         tree.folder(&format!("{folder}"));
     }
     let pool = Pool::new("test", 2);
-    let (canceller, cancel) = Canceller::new();
+    let (cancel_handle, cancel) = CancelHandle::new();
     let over = Arc::new(AtomicBool::new(false));
     let options = ScanOptions::new(tree.path());
     // Scans again and again until the signal comes: it must come during one or between two.
@@ -305,7 +305,7 @@ fn a_scan_is_cancelled_on_its_way() {
     while !over.load(Ordering::Acquire) {
         std::thread::yield_now();
     }
-    canceller.cancel();
+    cancel_handle.cancel();
     scans.join().unwrap();
 }
 
@@ -316,9 +316,9 @@ fn many_folders_give_the_same_scan_on_any_number_of_threads() {
         tree.file(&format!("{}/{}/{folder}", folder % 7, folder % 50), "");
     }
     let options = ScanOptions::new(tree.path());
-    let one = sinew_walk::scan(&options, &Pool::new("test", 1), &Cancel::never()).unwrap();
+    let one = sinew_walk::scan(&options, &Pool::new("test", 1), &CancelToken::never()).unwrap();
     for threads in 2..6 {
-        let many = sinew_walk::scan(&options, &Pool::new("test", threads), &Cancel::never()).unwrap();
+        let many = sinew_walk::scan(&options, &Pool::new("test", threads), &CancelToken::never()).unwrap();
         assert_eq!(names(&one, |_| true), names(&many, |_| true));
     }
 }

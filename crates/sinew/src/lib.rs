@@ -1,7 +1,212 @@
 //! The native core for coding agents: search, terminal text, keys, highlighting, shells, processes, pictures,
 //! HTML, clipboard and facts about the system, as plain Rust.
 //!
-//! Each domain is a crate of its own and a module here; [`Sinew`] owns what calls share.
+//! Each domain is a crate of its own and a module here. [`Sinew`] owns the state that calls share: threads, kept scans,
+//! compiled patterns and samples of work; a program makes one and passes its parts. The rules are the same in every
+//! module:
+//!
+//! - Options are plain structs with public fields; `new` or `default` gives the documented defaults.
+//! - A call that can take long takes a `&`[`CancelToken`](base::CancelToken), says how often it checks it, and fails with
+//!   `Aborted: Signal` or `Aborted: Timeout`.
+//! - An [`Error`](base::Error) has a code for programs and a message that names the operation, the value and the way out.
+//! - Files that cannot be read and bytes that are not UTF-8 are data: warnings and U+FFFD in the result, not errors.
+//! - Results are ordered, also where many threads worked. Calls block; run them on threads of your own, or on
+//!   [`Sinew::pool`].
+//!
+//! # Search
+//!
+//! [`search::grep`] finds lines, the same as ripgrep with the same options. Ignore rules hold as in git.
+//!
+//! ```
+//! use sinew::{Sinew, base::CancelToken, search::{GrepOptions, grep}};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("a.rs"), "fn main() {\n    run();\n}\n")?;
+//!
+//! let sinew = Sinew::new();
+//! let options = GrepOptions { glob: Some("*.rs".into()), max_count: Some(10), ..GrepOptions::new(r"\brun\(", folder.path()) };
+//! let found = grep(&options, &sinew.cache, &sinew.pool, &CancelToken::never(), None)?;
+//! for row in found.rows() {
+//!     assert_eq!((row.path, row.line_number, row.column, row.line), ("a.rs", 2, 5, "    run();"));
+//! }
+//! assert_eq!((found.total_matches, found.limit_reached), (1, false));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! [`search::glob`] lists entries by their path, [`search::fuzzy_find`] ranks them by a few letters.
+//!
+//! ```
+//! use sinew::{Sinew, base::CancelToken, search::{FindOptions, GlobOptions, fuzzy_find, glob}};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! std::fs::create_dir(folder.path().join("src"))?;
+//! for file in ["README.md", "src/main.rs", "src/main_window.rs"] {
+//!     std::fs::write(folder.path().join(file), "")?;
+//! }
+//!
+//! let sinew = Sinew::new();
+//! let listed = glob(
+//!     &GlobOptions::new(folder.path(), "src/*.{rs,toml}"),
+//!     &sinew.cache,
+//!     &sinew.pool,
+//!     &CancelToken::never(),
+//!     |_| Ok(()),
+//! )?;
+//! let paths: Vec<_> = listed.matches().map(|found| found.path.into_owned()).collect();
+//! assert_eq!(paths, ["src/main.rs", "src/main_window.rs"]);
+//!
+//! let ranked = fuzzy_find(&FindOptions::new(folder.path(), "mwin"), &sinew.cache, &sinew.pool, &CancelToken::never())?;
+//! assert_eq!(ranked.matches[0].path, "src/main_window.rs");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Terminal text and keys
+//!
+//! [`term`] measures, wraps and cuts text by terminal cells, with escape sequences kept whole, and names keys.
+//!
+//! ```
+//! use sinew::term::{Ellipsis, matches_key, parse_key, truncate, visible_width, wrap};
+//!
+//! assert_eq!(visible_width("\x1b[1m日本\x1b[0m 👩‍🚀", 3), 7);
+//! assert_eq!(wrap("one two three", 8, 3), ["one two", "three"]);
+//! assert_eq!(visible_width(&truncate("a long line", 6, Ellipsis::Unicode, false, 3), 3), 6);
+//!
+//! assert_eq!(parse_key("\x1b[1;5A", false).map(|key| key.to_string()).as_deref(), Some("ctrl+up"));
+//! assert!(matches_key("\x03", "ctrl+c", false));
+//! ```
+//!
+//! # Highlighting
+//!
+//! ```
+//! use sinew::highlight::{Colors, highlight, supports};
+//!
+//! let colors = Colors { keyword: "\x1b[35m".into(), ..Colors::default() };
+//! let shown = highlight("let x = 1;", "rust", &colors);
+//! assert!(supports("rust") && shown.contains("\x1b[35mlet"));
+//! ```
+//!
+//! # HTML
+//!
+//! ```
+//! use sinew::{base::CancelToken, html::{Options, html_to_markdown}};
+//!
+//! # fn main() -> sinew::base::Result<()> {
+//! let page = "<nav>Menu</nav><h1>Title</h1><p>See <a href='/a'>this</a>.</p>";
+//! let options = Options { clean_content: true, ..Options::default() };
+//! assert_eq!(html_to_markdown(page, &options, &CancelToken::never())?, "# Title\n\nSee [this](/a).\n");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Pictures
+//!
+//! ```
+//! use sinew::{base::CancelToken, image::{Channels, ImageFormat, Picture, SamplingFilter, decode}};
+//!
+//! # fn main() -> sinew::base::Result<()> {
+//! let never = CancelToken::never();
+//! let picture = Picture::new(4, 2, Channels::Gray, vec![128; 8])?;
+//! let file = picture.encode(ImageFormat::Png, 100, &never)?;
+//! let small = decode(&file, &never)?.resize(2, 1, SamplingFilter::Triangle, &never)?;
+//! assert_eq!((small.width(), small.height()), (2, 1));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Shells
+//!
+//! A script runs below a supervisor process, so that nothing in it can end or freeze the program, and so that nothing of it
+//! survives the program. The supervisor is the program `sinew-shell-host`, or this program itself, started again.
+//!
+//! ```standalone_crate
+//! # #[cfg(unix)]
+//! fn main() -> Result<(), Box<dyn std::error::Error>> {
+//!     use std::{ffi::CString, ops::ControlFlow, os::unix::ffi::OsStringExt};
+//!     use sinew::{base::CancelToken, shell::{Supervisor, RunOptions, Shell, ShellOptions, host}};
+//!
+//!     // The role of the supervisor comes before anything else that the program does.
+//!     let args: Vec<CString> = std::env::args_os().skip(1).flat_map(|arg| CString::new(arg.into_vec())).collect();
+//!     if args.first().is_some_and(|role| role == c"supervise" || role == c"brush") {
+//!         std::process::exit(host::main(&args));
+//!     }
+//!
+//!     let options = ShellOptions { env: vec![("PATH".into(), "/usr/bin:/bin".into())], ..ShellOptions::default() };
+//!     let shell = Shell::new(Supervisor::new(std::env::current_exe()?), options);
+//!     let run = |command: &str| {
+//!         let mut output = String::new();
+//!         let run = RunOptions { command: command.into(), ..RunOptions::default() };
+//!         let result = shell.run(&run, &CancelToken::never(), &mut |chunk| {
+//!             output.push_str(&chunk);
+//!             ControlFlow::Continue(())
+//!         });
+//!         result.map(|result| (result.exit_code, output))
+//!     };
+//!     assert_eq!(run("name=world")?.0, Some(0));
+//!     assert_eq!(run("echo \"hello $name\"; false")?, (Some(1), "hello world\n".to_string()));
+//!     shell.close();
+//!     Ok(())
+//! }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
+//!
+//! # Pseudo-terminals
+//!
+//! ```
+//! # #[cfg(unix)]
+//! # fn main() -> sinew::base::Result<()> {
+//! use std::{ops::ControlFlow, sync::{Arc, Mutex}};
+//! use sinew::{base::CancelToken, shell::pty::{PtyOptions, PtySession}};
+//!
+//! let output = Arc::new(Mutex::new(String::new()));
+//! let sink = Arc::clone(&output);
+//! let options = PtyOptions { env: vec![("PATH".into(), "/usr/bin:/bin".into())], ..PtyOptions::new("test -t 1 && echo terminal") };
+//! let end = PtySession::new().run(options, &CancelToken::never(), move |chunk| {
+//!     sink.lock().unwrap().push_str(&chunk);
+//!     ControlFlow::Continue(())
+//! })?;
+//! assert_eq!((end.exit_code, output.lock().unwrap().trim_end()), (Some(0), "terminal"));
+//! # Ok(())
+//! # }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
+//!
+//! # Processes
+//!
+//! ```
+//! # #[cfg(unix)]
+//! # fn main() -> std::io::Result<()> {
+//! use std::process::Command;
+//! use sinew::process::{descendants, kill_tree};
+//!
+//! let mut child = Command::new("sleep").arg("1000").spawn()?;
+//! assert!(descendants(std::process::id()).contains(&child.id()));
+//! assert_eq!(kill_tree(child.id(), 9), 1);
+//! child.wait()?;
+//! # Ok(())
+//! # }
+//! # #[cfg(not(unix))]
+//! # fn main() {}
+//! ```
+//!
+//! # Clipboard
+//!
+//! On Linux the program names the display; without one there is nothing to read and writing is an error.
+//!
+//! ```
+//! # #[cfg(target_os = "linux")] {
+//! use sinew::clipboard::{Clipboard, ClipboardOptions};
+//!
+//! let clipboard = Clipboard::new(ClipboardOptions { display: None, ..ClipboardOptions::default() });
+//! assert_eq!(clipboard.read_text(), Ok(None));
+//! assert!(clipboard.write_text("text").is_err());
+//! # }
+//! ```
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -22,7 +227,7 @@ pub use sinew_system as system;
 pub use sinew_term as term;
 pub use sinew_walk as walk;
 
-/// What the calls of one host share.
+/// The state that the calls of one host share.
 #[derive(Debug)]
 pub struct Sinew {
     /// The threads on which searches and other long work run.
@@ -33,7 +238,7 @@ pub struct Sinew {
     pub patterns: search::Patterns,
     /// The user's own ignore file, which searches obey; see [`walk::global_excludes`]. Default: none.
     pub global_excludes: Option<PathBuf>,
-    /// What was done lately.
+    /// The samples of the latest calls.
     pub profile: profile::Recorder,
 }
 
@@ -52,9 +257,9 @@ impl Sinew {
 }
 
 impl Sinew {
-    /// The same, as the user's environment wants it; `variable` looks one up. `FS_SCAN_CACHE_TTL_MS`,
-    /// `FS_SCAN_EMPTY_RECHECK_MS` and `FS_SCAN_CACHE_MAX_ENTRIES` say how long scans are kept, what is no number leaves
-    /// the default; the user's own ignore file is found as git finds it.
+    /// Creates a handle with the settings of the user's environment; `variable` looks one up. `FS_SCAN_CACHE_TTL_MS`,
+    /// `FS_SCAN_EMPTY_RECHECK_MS` and `FS_SCAN_CACHE_MAX_ENTRIES` say how long scans are kept, what is not a number
+    /// leaves the default; the user's own ignore file is found as git finds it.
     #[must_use]
     pub fn in_environment(variable: impl Fn(&str) -> Option<OsString>) -> Sinew {
         let cache = walk::ScanCache::new(policy(&variable));

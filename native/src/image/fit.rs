@@ -1,4 +1,4 @@
-//! The mouth of `fitImage`.
+//! The binding of `fitImage`.
 
 use napi::Env;
 use napi::bindgen_prelude::{Object, Uint8Array};
@@ -9,7 +9,7 @@ use sinew::image::{self, FitOptions, Fitted, ImageFormat};
 use crate::abort::{self, Abort};
 use crate::task;
 
-/// What a picture has to fit.
+/// The limits that a picture has to fit.
 #[napi(object)]
 pub(crate) struct FitRequest {
     /// Most pixels in a row.
@@ -48,7 +48,7 @@ pub(crate) struct FittedImage {
     pub width: u32,
     /// Rows.
     pub height: u32,
-    /// Whether the size in pixels is another than that of the input.
+    /// True when the size in pixels differs from that of the input.
     pub resized: bool,
 }
 
@@ -59,7 +59,7 @@ impl From<Fitted> for FittedImage {
     }
 }
 
-/// Makes a picture fit for a model.
+/// Scales and encodes a picture to fit the limits of a model.
 #[napi(ts_return_type = "Promise<FittedImage>")]
 pub(crate) fn fit_image<'env>(
     env: &'env Env,

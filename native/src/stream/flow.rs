@@ -1,11 +1,11 @@
-//! What is on its way to a callback.
+//! The values on their way to a callback.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use sinew::base::Cancel;
+use sinew::base::CancelToken;
 
-/// What is on its way to a callback, and whether it may go on.
+/// The values on their way to a callback, and whether more may follow.
 #[derive(Default)]
 pub(crate) struct Flow {
     state: Mutex<State>,
@@ -48,7 +48,7 @@ impl Flow {
     }
 
     /// Waits until `ready` says so or the JavaScript thread is gone, and for no promise longer than `cancel` allows.
-    pub(super) fn wait(&self, cancel: &Cancel, ready: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
+    pub(super) fn wait(&self, cancel: &CancelToken, ready: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
         let mut state = self.lock();
         loop {
             if state.closed || ready(&state) || (state.held && cancel.is_cancelled()) {

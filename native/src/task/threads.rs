@@ -6,7 +6,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// How long a thread without a job stays.
+/// The time that a thread without a job stays.
 const IDLE: Duration = Duration::from_secs(5);
 
 pub(super) type Job = Box<dyn FnOnce() + Send>;

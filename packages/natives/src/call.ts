@@ -1,12 +1,12 @@
 /**
- * How a call crosses: an `AbortSignal` becomes a native `Abort`, a callback that throws or rejects ends the call, and an
+ * Carries calls across the binding: an `AbortSignal` becomes a native `Abort`, a callback that throws or rejects ends the call, and an
  * error says where the call was made.
  * @module
  */
 import { native } from "./loader.js";
 import type { Abort } from "./native.js";
 
-/** What every call that can run long accepts. */
+/** The options of every call that can run long. */
 export interface CallOptions {
   /** Ends the call this many milliseconds after it began, with a `TimeoutError`. Default: no limit. */
   timeoutMs?: number | undefined;
@@ -99,7 +99,7 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * When a call ends that waits for a promise of its callback, and with what. Its time begins here.
+ * The end of a call that waits for a promise of its callback: when, and with what error. Its time begins here.
  * @internal
  */
 export class Limit {
@@ -111,7 +111,7 @@ export class Limit {
     this.#deadline = timeoutMs === undefined ? undefined : performance.now() + timeoutMs;
   }
 
-  /** Why the call is over, if it is. */
+  /** The error that ended the call, if it has ended. */
   reached(): Error | undefined {
     if (this.#signal?.aborted) return aborted(this.#signal);
     if (this.#deadline === undefined || performance.now() < this.#deadline) return undefined;
@@ -120,7 +120,7 @@ export class Limit {
     return Object.assign(error, { code: "ERR_TIMEOUT" });
   }
 
-  /** Waits for `work`, but no longer than the call may take. Why it was left, if it was. */
+  /** Waits for `work`, but no longer than the call may take. Returns the error that ended the wait early, if one did. */
   async wait(work: PromiseLike<unknown>): Promise<Error | undefined> {
     let untie: (() => void) | undefined;
     let timer: NodeJS.Timeout | undefined;

@@ -41,7 +41,7 @@ async function toTerminal(text: string): Promise<void> {
     const lost = () => done();
     out.once("error", lost);
     out.write(sequence, (error) => {
-      // A failed write is told twice; the event comes second.
+      // A failed write is reported twice; the event comes second.
       if (!error) out.removeListener("error", lost);
       done();
     });

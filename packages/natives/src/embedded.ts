@@ -1,10 +1,10 @@
 /**
- * The files that a compiled host carries within itself. Empty in the package; `scripts/embed.mjs` writes the compiled
- * form of this module before a host is compiled, and `scripts/embed.mjs --reset` makes it empty again.
+ * The files that a compiled host carries within itself. Empty in the package; `npx sinew-embed` writes the compiled form
+ * of this module before a host is compiled, and `npx sinew-embed --reset` makes it empty again.
  * @module
  */
 
-/** One file inside the host: an addon or the companion. */
+/** One file inside the host: an addon or the supervisor program. */
 export interface EmbeddedFile {
   /** Its file name, as in a platform package. */
   readonly name: string;

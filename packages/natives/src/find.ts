@@ -7,7 +7,7 @@ import { native } from "./loader.js";
 import type { FindAnswer, FindRequest } from "./native.js";
 import { type Table, options as check } from "./options.js";
 
-/** What to look for, and where. */
+/** The options of `fuzzyFind`. */
 export interface FuzzyFindOptions extends CallOptions {
   /**
    * Letters of the path in their order; words separated by blanks come in any order. A capital makes case count, unless
@@ -30,19 +30,19 @@ export interface FuzzyFindOptions extends CallOptions {
 export interface FuzzyFindMatch {
   /** Relative to the searched folder, with `/`. */
   path: string;
-  /** Whether it is a folder. */
+  /** True for a folder. */
   isDirectory: boolean;
   /** More is better; only scores of one call compare. 0 for an empty query. */
   score: number;
-  /** Which characters of `path` the query fell on: indices of the string, ascending. */
+  /** The characters of `path` that the query matched: indices of the string, ascending. */
   positions: number[];
 }
 
-/** What `fuzzyFind` found. */
+/** The result of `fuzzyFind`. */
 export interface FuzzyFindResult {
   /** The best first. */
   matches: FuzzyFindMatch[];
-  /** How many entries answer the query, also those that `maxResults` cut. */
+  /** The number of entries that match the query, also those that `maxResults` cut. */
   totalMatches: number;
   /** Whatever makes the answer less than complete; absent where there is nothing to say. */
   warnings?: string[];

@@ -4,13 +4,13 @@
  */
 import { type CallOptions, underSignal, withCallback } from "./call.js";
 import { native } from "./loader.js";
-import type { Columns, GrepRequest } from "./native.js";
+import type { Columns, GrepAnswer, GrepRequest } from "./native.js";
 import { type Table, bytes, options as check, typeError } from "./options.js";
 
-/** What a search collects: a row per matching line, per file, or per file with the number of its matching lines. */
+/** The rows that a search collects: one per matching line, per file, or per file with the number of its matching lines. */
 export type GrepMode = "content" | "filesWithMatches" | "count";
 
-/** How to search a text. */
+/** The options of searching a text. */
 export interface SearchOptions {
   /** A regular expression (the syntax of Rust's `regex`: no look-around, no backreferences). Empty matches every line. */
   pattern: string;
@@ -34,11 +34,11 @@ export interface SearchOptions {
   contextAfter?: number | undefined;
   /** The widest line, in characters: a longer one is cut to a window that holds the match. Default: 16 Mi; 0 means the same. */
   maxColumns?: number | undefined;
-  /** What to collect. Default: `"content"`. */
+  /** The rows to collect. Default: `"content"`. */
   mode?: GrepMode | undefined;
 }
 
-/** What to search, and where. */
+/** The options of `grep`. */
 export interface GrepOptions extends SearchOptions, CallOptions {
   /** A folder, a file, or a link to either. A file named here is searched whatever `glob` and `type` say. */
   path: string;
@@ -68,9 +68,9 @@ export interface SearchMatch {
   lineNumber: number;
   /** The line without its end (`\n` or `\r\n`); several lines where the match runs over them. */
   line: string;
-  /** Where the match begins, in characters of the whole line, from 1; 0 in a row that stands for a file. */
+  /** The start of the match, in characters of the whole line, from 1; 0 in a row that stands for a file. */
   column: number;
-  /** Where the match begins, in bytes from the start of the file. */
+  /** The start of the match, in bytes from the start of the file. */
   byteOffset: number;
   /** The lines before, those that no other row shows; absent where there are none. */
   contextBefore?: ContextLine[];
@@ -84,19 +84,19 @@ export interface SearchMatch {
 export interface GrepMatch extends SearchMatch {
   /** Relative to the searched folder, with `/`; of a single file as it was given. */
   path: string;
-  /** How many lines of the file match (with `multiline`: matches that share no line); only in mode `"count"`. */
+  /** The number of lines of the file that match (with `multiline`: matches that share no line); only in mode `"count"`. */
   matchCount?: number;
 }
 
-/** What `grep` found. */
+/** The result of `grep`. */
 export interface GrepResult {
   /** The rows, by path, then by line. */
   matches: GrepMatch[];
-  /** How many rows; in mode `"count"` the matching lines that they stand for. */
+  /** The number of rows; in mode `"count"` that of the matching lines in them. */
   totalMatches: number;
-  /** How many files the rows come from. */
+  /** The number of files with rows. */
   filesWithMatches: number;
-  /** How many files were searched until the answer was complete. */
+  /** The number of files that were searched until the result was complete. */
   filesSearched: number;
   /** There is more than `maxCount`; absent where not. */
   limitReached?: true;
@@ -106,15 +106,15 @@ export interface GrepResult {
   warnings?: string[];
 }
 
-/** What `searchContent` found. */
+/** The result of `searchContent`. */
 export interface SearchResult {
   /** The rows; none in the modes that only count. */
   matches: SearchMatch[];
-  /** How many rows; in mode `"count"` how many lines match, in mode `"filesWithMatches"` 1 or 0. */
+  /** The number of rows; in mode `"count"` that of matching lines, in mode `"filesWithMatches"` 1 or 0. */
   matchCount: number;
   /** There is more than `maxCount`. */
   limitReached: boolean;
-  /** What is wrong with the pattern. */
+  /** The fault of the pattern. */
   error?: string;
   /** A pattern that was repaired. */
   warnings?: string[];
@@ -125,12 +125,13 @@ const SEARCH: Table = {
   maxCountPerFile: "u32", offset: "u32", context: "u32", contextBefore: "u32", contextAfter: "u32", maxColumns: "u32",
   mode: ["content", "filesWithMatches", "count"],
 };
-const GREP: Table = {
+const GREP_SYNC: Table = {
   ...SEARCH, path: "string!", glob: "string", type: "string", hidden: "boolean", gitignore: "boolean", cache: "boolean",
-  timeoutMs: "u32", signal: "signal",
+  timeoutMs: "u32",
 };
+const GREP: Table = { ...GREP_SYNC, signal: "signal" };
 
-/** How many pieces of a result (of a megabyte each) become rows at a stretch. */
+/** The number of pieces of a result (of a megabyte each) that become rows at a stretch. */
 const PIECES = 2;
 /** The numbers of a file, a row and a context line, and the flag of a line that was cut. */
 const FILE = 3;
@@ -213,18 +214,42 @@ export async function grep(
     ? withCallback({ signal, timeoutMs: request.timeoutMs }, onMatch, true, (abort, deliver: (match: GrepMatch) => void) =>
         native.grep(request as GrepRequest, (columns: Columns) => each(columns, inFile, deliver), abort))
     : underSignal(signal, (abort) => native.grep(request as GrepRequest, undefined, abort)));
-  const { totalMatches, filesWithMatches, filesSearched, binary, tooLarge, unreadable } = answer;
   const matches: GrepMatch[] = [];
   for (const [index, piece] of answer.matches.entries()) {
     // Millions of rows take seconds to make: other work has its turn between the pieces.
     if (index % PIECES === PIECES - 1) await new Promise((resolve) => setImmediate(resolve));
     each(piece, inFile, (match) => matches.push(match));
   }
+  return resultOf(answer, matches);
+}
+
+function resultOf(answer: GrepAnswer, matches: GrepMatch[]): GrepResult {
+  const { totalMatches, filesWithMatches, filesSearched, binary, tooLarge, unreadable } = answer;
   const result: GrepResult = { matches, totalMatches, filesWithMatches, filesSearched };
   if (answer.limitReached) result.limitReached = true;
   if (binary || tooLarge || unreadable) result.skipped = { binary, tooLarge, unreadable };
   if (answer.warnings.length) result.warnings = answer.warnings;
   return result;
+}
+
+/** The options of `grepSync`. */
+export type GrepSyncOptions = Omit<GrepOptions, "signal">;
+
+/**
+ * The same as {@link grep}, before it returns: for scripts. It works on all cores, and holds up the event loop until it is done.
+ * Throws where `grep` rejects; `timeoutMs` is the only way to stop it.
+ *
+ * @example
+ * ```js
+ * import { grepSync } from "@sinew/natives";
+ * for (const { path, line } of grepSync({ pattern: "TODO", path: "src" }).matches) console.log(path, line);
+ * ```
+ */
+export function grepSync(options: GrepSyncOptions): GrepResult {
+  const answer = native.grepSync(check("grepSync", GREP_SYNC, options) as GrepRequest);
+  const matches: GrepMatch[] = [];
+  for (const piece of answer.matches) each(piece, inFile, (match) => matches.push(match));
+  return resultOf(answer, matches);
 }
 
 /**
@@ -262,7 +287,7 @@ export function searchContent(content: string | Uint8Array, options: SearchOptio
 export const search = searchContent;
 
 /**
- * Whether a pattern matches anywhere in a text. `^` and `$` are the ends of the text, with `multiline` those of its
+ * Returns whether a pattern matches anywhere in a text. `^` and `$` are the ends of the text, with `multiline` those of its
  * lines. Throws for a pattern that cannot be used.
  *
  * @example

@@ -73,7 +73,7 @@ export function highlightCode(code: string, lang: string | null | undefined, col
   return known === "" || source === "" ? source : native.highlightCode(source, known, palette);
 }
 
-/** What `highlightCodeDetailed` gives. */
+/** The result of `highlightCodeDetailed`. */
 export interface HighlightResult {
   /** The code with colours, as `highlightCode` gives it. */
   text: string;
@@ -111,7 +111,7 @@ export function highlightCodeDetailed(
 }
 
 /**
- * Whether `highlightCode` knows a language.
+ * Returns whether `highlightCode` knows a language.
  *
  * @param lang - A name, alias or file extension in any letter case.
  * @throws TypeError for an argument of the wrong type.
@@ -153,7 +153,7 @@ export function getSupportedLanguages(): string[] {
  * ```
  */
 export class HighlightStream {
-  /** Whether the language is known; if not, `push` gives every piece back as it is. */
+  /** True when the language is known; if not, `push` gives every piece back as it is. */
   readonly supported: boolean;
   readonly #state: HighlightState;
 

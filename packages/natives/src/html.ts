@@ -6,7 +6,7 @@ import { type CallOptions, underSignal } from "./call.js";
 import { native } from "./loader.js";
 import { type Table, options as check, text } from "./options.js";
 
-/** What to leave out of a page. */
+/** The parts of a page to leave out. */
 export interface HtmlToMarkdownOptions extends CallOptions {
   /**
    * Drop what is not the text of the page: navigation, forms, headers, footers, sidebars, and what the page hides.

@@ -30,7 +30,7 @@ export enum ImageFormat {
 }
 
 /**
- * How new pixels are made of old ones.
+ * The filters that compute new pixels from old ones.
  *
  * @example
  * ```js
@@ -52,7 +52,7 @@ export enum SamplingFilter {
   Lanczos3 = 5,
 }
 
-/** How a picture stands in a terminal. */
+/** The place of a picture in a terminal. */
 export interface TerminalImageOptions extends CallOptions {
   /** Columns that it covers (Kitty, iTerm2). Default: as many as its pixels take. */
   columns?: number | undefined;
@@ -62,7 +62,7 @@ export interface TerminalImageOptions extends CallOptions {
   id?: number | undefined;
 }
 
-/** What a picture has to fit. */
+/** The limits that a picture has to fit. */
 export interface FitImageOptions extends CallOptions {
   /** Most pixels in a row. Default: 2000. */
   maxWidth?: number | undefined;
@@ -84,7 +84,7 @@ export interface FittedImage {
   width: number;
   /** Rows. */
   height: number;
-  /** Whether the size in pixels is another than that of the input. */
+  /** True when the size in pixels differs from that of the input. */
   resized: boolean;
 }
 
@@ -187,7 +187,7 @@ export class PhotonImage {
    *
    * @param protocol `"kitty"` (Kitty, Ghostty, WezTerm, Konsole), `"iterm2"` (iTerm2, WezTerm, VS Code) or `"sixel"`
    * (xterm, foot, Windows Terminal; up to 256 colours are kept exactly).
-   * @param options How large it stands, and what may end the call.
+   * @param options The size in cells, and what may end the call.
    * @throws `TypeError` for another protocol.
    * @example
    * ```js

@@ -9,7 +9,7 @@ import { native } from "./loader.js";
 import { text as string, typeError } from "./options.js";
 
 /**
- * What happened to a key.
+ * The kinds of key events.
  *
  * @example
  * ```js
@@ -33,7 +33,7 @@ export interface ParsedKittyResult {
    * delete -10, insert -11, pageUp -12, pageDown -13, home -14, end -15; others the protocol's.
    */
   codepoint: number;
-  /** What shift makes of it. */
+  /** The character with shift. */
   shiftedKey?: number;
   /** The key at this place of a US keyboard. */
   baseLayoutKey?: number;
@@ -169,7 +169,7 @@ export function parseKey(data: string, kittyActive?: boolean): string | null {
 }
 
 /**
- * Whether `data` is a press of the key `keyId`. Modifiers may stand in any order and case, `esc` and `return` are known.
+ * Returns whether `data` is a press of the key `keyId`. Modifiers may stand in any order and case, `esc` and `return` are known.
  * A sequence that several keys send matches each: where Kitty's protocol is off a tab is also `ctrl+i`, a line feed `ctrl+j`,
  * a carriage return `ctrl+m` and 0x08 `ctrl+h`. A key of another script also matches by its place on the keyboard.
  *
@@ -200,7 +200,7 @@ export function matchesKey(data: string, keyId: string, kittyActive?: boolean): 
 /**
  * The fields of a sequence of Kitty's protocol: `CSI … u`, `CSI … ~`, `CSI 1;m<letter>`; `null` for anything else.
  *
- * @throws TypeError when `data` is no string.
+ * @throws TypeError when `data` is not a string.
  * @example
  * ```js
  * import { parseKittySequence } from "@sinew/natives";
@@ -212,7 +212,7 @@ export function parseKittySequence(data: string): ParsedKittyResult | null {
 }
 
 /**
- * Whether `data` is a press of `codepoint` with `modifier` (the bits of {@link ParsedKittyResult}; lock keys are
+ * Returns whether `data` is a press of `codepoint` with `modifier` (the bits of {@link ParsedKittyResult}; lock keys are
  * ignored). The base layout counts where the pressed key is not an ASCII letter or symbol.
  *
  * @throws TypeError for an argument of the wrong type.
@@ -232,7 +232,7 @@ export function matchesKittySequence(data: string, codepoint: number, modifier: 
 }
 
 /**
- * Whether `data` is the key `keyName` in a form from before any protocol: a single byte, ESC and a key, the tables of
+ * Returns whether `data` is the key `keyName` in a form from before any protocol: a single byte, ESC and a key, the tables of
  * xterm, rxvt and the Linux console.
  *
  * @throws TypeError for an argument of the wrong type.

@@ -5,7 +5,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 
-/** What the head of a file says. */
+/** The platform and size that the head of a file states. */
 interface Head {
   /** `process.platform` and `process.arch` joined by `-`; either is `?` where it is none of those that Sinew knows. */
   readonly tag: string;
@@ -21,7 +21,7 @@ const MACH_MACHINES: Record<number, string> = { 0x01000007: "x64", 0x0100000c: "
 const PE_MACHINES: Record<number, string> = { 0x8664: "x64", 0xaa64: "arm64" };
 
 /**
- * Why the file at `path` cannot be loaded for `tag`, or nothing.
+ * Returns the reason why the file at `path` cannot be loaded for `tag`, or nothing.
  * @throws When the file cannot be opened or read.
  * @internal
  */

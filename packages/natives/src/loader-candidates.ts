@@ -21,13 +21,16 @@ export interface Candidate {
 /** Inside a program compiled by Bun the path of every module begins with one of these. */
 const BUN_ROOTS = ["/$bunfs/", "B:\\~BUN\\", "B:/~BUN/"];
 
-/** Whether Bun compiled the program. The main module tells: a bundler writes the paths of its own machine for `__filename`. */
+/** True when Bun compiled the program. The main module tells: a bundler writes the paths of its own machine for `__filename`. */
 const IN_BUN_PROGRAM = BUN_ROOTS.some((root) => (globalThis as { Bun?: { main?: string } }).Bun?.main?.startsWith(root));
 
 /** This file, or the bundle that holds it; undefined inside a compiled program and where a bundler hid it. */
 const HERE = [typeof __filename === "string" ? __filename : undefined, process.argv[1]].find(
   (path) => !IN_BUN_PROGRAM && path !== undefined && existsSync(path),
 );
+
+/** The bundle that holds this code; undefined in the package itself and inside a compiled program. @internal */
+export const BUNDLE: string | undefined = HERE !== undefined && !existsSync(join(dirname(HERE), "loader-extract.js")) ? HERE : undefined;
 
 /** `require` as this file sees it: what the runtime and its package manager resolve. @internal */
 export const load: NodeJS.Require = createRequire(HERE ?? process.execPath);
@@ -41,8 +44,8 @@ function isNodeProgram(): boolean {
   }
 }
 
-/** Whether package and host are one executable. */
-function isCompiled(env: NodeJS.ProcessEnv): boolean {
+/** Returns whether package and host are one executable. @internal */
+export function isCompiled(env: NodeJS.ProcessEnv): boolean {
   return Boolean(env["SINEW_COMPILED"]) || IN_BUN_PROGRAM || (EMBEDDED.length > 0 && isNodeProgram());
 }
 
@@ -71,7 +74,7 @@ function extracted(name: string, base: () => string): Candidate {
     find: () => {
       const folder = join(base(), "natives", VERSION);
       what = join(folder, name);
-      const files = EMBEDDED.filter((each) => each.name === name || each.name === companionName(process.platform));
+      const files = EMBEDDED.filter((each) => each.name === name || each.name === supervisorName(process.platform));
       if (files.some((each) => each.name === name)) extraction().extract(folder, files);
       return file(what).find();
     },
@@ -79,7 +82,7 @@ function extracted(name: string, base: () => string): Candidate {
 }
 
 /** The file name of the program under which shells and terminals run. @internal */
-export function companionName(platform: string): string {
+export function supervisorName(platform: string): string {
   return platform === "win32" ? "sinew-shell-host.exe" : "sinew-shell-host";
 }
 
@@ -104,6 +107,7 @@ export function* candidates(tag: string, variants: readonly Variant[], env: Node
     const module = `@sinew/natives-${tag}/${name}`;
     yield { what: module, find: () => load.resolve(module) };
   }
+  if (BUNDLE !== undefined) for (const name of names) yield file(join(dirname(BUNDLE), name));
   for (const folder of folders) for (const name of names) yield file(join(folder, name));
   for (const name of names) yield file(join(dirname(process.execPath), name));
 }

@@ -17,7 +17,7 @@ import type { EmbeddedFile } from "./embedded.js";
 const STALE_PART_MS = 3_600_000;
 
 /**
- * Where programs of this user keep data.
+ * The folder in which programs of this user keep data.
  * @internal
  */
 export function dataFolder(platform: string, env: NodeJS.ProcessEnv): string {
@@ -52,7 +52,7 @@ function digest(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Whether the file at `path` is the embedded one. Costs one `stat` when its mark is set. */
+/** Returns whether the file at `path` is the embedded one. Costs one `stat` when its mark is set. */
 function whole(path: string, file: EmbeddedFile): boolean {
   const stat = fs.statSync(path, { throwIfNoEntry: false });
   if (!stat?.isFile() || stat.size !== file.size) return false;
@@ -69,7 +69,7 @@ function whole(path: string, file: EmbeddedFile): boolean {
 function write(path: string, file: EmbeddedFile): void {
   const bytes = file.read();
   if (bytes.length !== file.size || digest(bytes) !== file.sha256) {
-    throw new Error(`the embedded ${file.name} is damaged: build the host again after scripts/embed.mjs`);
+    throw new Error(`the embedded ${file.name} is damaged: compile the program again after: npx sinew-embed`);
   }
   const part = `${path}.${process.pid}-${threadId}-${process.hrtime.bigint()}.part`;
   try {

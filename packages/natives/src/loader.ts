@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { binaryFault } from "./loader-binary.js";
-import { candidates, companionName, load } from "./loader-candidates.js";
+import { BUNDLE, candidates, isCompiled, load, supervisorName } from "./loader-candidates.js";
 import { VERSION } from "./loader-version.js";
 import { EXPORTS } from "./native-exports.js";
 import type * as Native from "./native.js";
@@ -14,16 +14,16 @@ import { forcedVariant, variants, type Variant } from "./variant.js";
 /** Every platform that a release has an addon for. */
 const SUPPORTED = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"];
 
-/** An addon that serves, and where it lies. */
+/** A usable addon and its path. */
 interface Found {
   readonly addon: typeof Native;
   readonly path: string;
 }
 
-/** What was tried: the place, and why it does not serve. */
+/** The places that were tried, each with the reason why it failed. */
 type Tried = Map<string, string>;
 
-/** Why an addon that loaded cannot serve, or nothing. */
+/** Returns the reason why a loaded addon cannot be used, or nothing. */
 function fault(addon: Partial<typeof Native>): string | undefined {
   const version = typeof addon.nativeVersion === "function" ? addon.nativeVersion() : undefined;
   if (version === undefined) return "not an addon of Sinew, or a broken one: it tells no version";
@@ -33,7 +33,7 @@ function fault(addon: Partial<typeof Native>): string | undefined {
   return undefined;
 }
 
-/** What a system's message leaves out. */
+/** Adds to a message of the system the cause that it does not name. */
 function hint(message: string): string {
   if (/GLIBC_\d|libc\.musl|ld-linux|Error relocating/.test(message)) return `wrong libc${libc()}: ${message}`;
   if (/operation not permitted|failed to map segment/i.test(message)) return `${message}; is its folder mounted noexec?`;
@@ -87,6 +87,17 @@ function forThisCpu(tag: string, tried: Tried): Found | undefined {
   return first(tag, ["modern"], new Map()) ?? baseline;
 }
 
+/** The way out of a missing addon: it depends on how the program was put together. */
+function remedy(tag: string, variant: string): string {
+  const install = `npm install --include=optional @sinew/natives-${tag}@${VERSION}`;
+  if (isCompiled(process.env)) return `This program is one executable that carries no addon for ${tag}: run npx sinew-embed --tag ${tag} before it is compiled.`;
+  if (BUNDLE !== undefined) {
+    const files = `sinew_natives.${tag}${variant}.node and ${supervisorName(process.platform)}`;
+    return `This code was bundled into ${BUNDLE}: install @sinew/natives-${tag} where the bundle runs (${install}), or copy ${files} out of it to ${dirname(BUNDLE)}.`;
+  }
+  return `To fix this, install the package with its optional dependencies (${install}), or in a checkout run: npm run build`;
+}
+
 function find(): Found {
   const tag = `${process.platform}-${process.arch}`;
   if (!SUPPORTED.includes(tag)) {
@@ -103,7 +114,7 @@ function find(): Found {
     [
       `@sinew/natives: found no addon for ${tag}${forced ? `, variant ${forced}` : ""}${libc()}. Tried:`,
       ...[...tried].map(([what, why]) => `  ${what}: ${why}`),
-      `To mend it, install the package again with optional dependencies (npm install --include=optional @sinew/natives-${tag}@${VERSION}), or in a checkout run: npm run build`,
+      remedy(tag, forced ? `-${forced}` : process.arch === "x64" ? "-*" : ""),
     ].join("\n"),
   );
 }
@@ -114,7 +125,7 @@ const found: Found = find();
 export const native: typeof Native = found.addon;
 
 /** The program under which shells and terminals run: beside the addon. Undefined where it is missing. @internal */
-export function companion(): string | undefined {
-  const path = join(dirname(found.path), companionName(process.platform));
+export function supervisor(): string | undefined {
+  const path = join(dirname(found.path), supervisorName(process.platform));
   return existsSync(path) ? path : undefined;
 }

@@ -38,7 +38,7 @@ export interface FindAnswer {
   warnings: Array<string>
 }
 
-/** What to look for, checked by the TypeScript side. */
+/** The options of `fuzzyFind`, checked by the TypeScript side. */
 export interface FindRequest {
   query: string
   path: string
@@ -49,7 +49,7 @@ export interface FindRequest {
   timeoutMs?: number
 }
 
-/** What a picture has to fit. */
+/** The limits that a picture has to fit. */
 export interface FitRequest {
   /** Most pixels in a row. */
   maxWidth?: number
@@ -73,7 +73,7 @@ export interface FittedImage {
   width: number
   /** Rows. */
   height: number
-  /** Whether the size in pixels is another than that of the input. */
+  /** True when the size in pixels differs from that of the input. */
   resized: boolean
 }
 
@@ -89,7 +89,7 @@ export interface GlobAnswer {
   warnings: Array<string>
 }
 
-/** What to look for, checked by the TypeScript side. */
+/** The options of `glob`, checked by the TypeScript side. */
 export interface GlobRequest {
   pattern?: string
   path: string
@@ -116,14 +116,14 @@ export interface GrepAnswer {
   warnings: Array<string>
 }
 
-/** What a search collects. */
+/** The kinds of rows that a search collects. */
 export declare enum GrepMode {
   Content = 'content',
   FilesWithMatches = 'filesWithMatches',
   Count = 'count'
 }
 
-/** What to search, checked by the TypeScript side; `search` has no use for `path` and what follows it. */
+/** The options of a search, checked by the TypeScript side; `search` ignores `path` and the fields after it. */
 export interface GrepRequest {
   pattern: string
   literal?: boolean
@@ -190,7 +190,7 @@ export declare class HighlightState {
    push(chunk: string): string
 }
 
-/** What to leave out of a page. */
+/** The parts of a page to leave out. */
 export interface HtmlRequest {
   /** Drop what is not the text of the page. */
   cleanContent?: boolean
@@ -221,13 +221,13 @@ export interface KittyFields {
   eventType?: number
 }
 
-/** Output of any size, its end in memory. */
+/** A collector of output of any size that keeps the end in memory. */
 export declare class OutputSink {
-  /** Touches no file yet. */
+  /** Creates an empty sink; no file is created yet. */
    constructor(options: SinkRequest)
-  /** Takes in more. */
+  /** Appends output. */
    push(data: string | Uint8Array): void
-  /** What there is. */
+  /** Returns the end of the output and the totals. */
    dump(): SinkDump
 }
 
@@ -235,7 +235,7 @@ export declare class OutputSink {
 export declare class Picture {
   /** Pixels in a row. */
   get width(): number
-  /** Rows. */
+  /** The number of rows. */
   get height(): number
   /** Makes a picture of another size. */
    resize(width: number, height: number, filter: number, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<Picture>
@@ -253,7 +253,7 @@ export declare class ProcessHandle {
    ppid(): number | null
   /** Its living children. */
    children(): Array<ProcessHandle>
-  /** Whether it runs. */
+  /** Returns whether it runs. */
    running(): boolean
   /** Ends it and all that descends from it. */
    terminate(options: TerminateRequest): Promise<Termination>
@@ -263,21 +263,21 @@ export declare class ProcessHandle {
 
 /** A pseudo-terminal session. */
 export declare class PtyHandle {
-  /** Without a program. */
+  /** Creates a session without a program. */
    constructor()
   /** Starts a program; the promise settles after the last chunk was delivered. */
    start(options: PtyRequest, onChunk?: ((arg: string) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<PtyResult>
-  /** Queues what is typed. */
+  /** Queues input. */
    write(data: string | Uint8Array): void
   /** Gives the terminal another size. */
    resize(cols: number, rows: number): void
   /** Ends the program and all that came from it. */
    kill(): void
-  /** How many bytes wait to be typed. */
+  /** The number of bytes that wait to be typed. */
   get pendingBytes(): number
 }
 
-/** What to run, and on what terminal. */
+/** A program to run and the terminal to run it on. */
 export interface PtyRequest {
   command: string
   shell?: string
@@ -287,11 +287,11 @@ export interface PtyRequest {
   cols?: number
   rows?: number
   timeoutMs?: number
-  /** The companion's file. */
-  companion?: string
+  /** The file of the supervisor program. */
+  supervisor?: string
 }
 
-/** How it ended. */
+/** The end of a program. */
 export interface PtyResult {
   exitCode?: number
   cancelled: boolean
@@ -306,7 +306,7 @@ export interface SearchAnswer {
   error?: string
 }
 
-/** How it ended. */
+/** The end of a command. */
 export interface ShellAnswer {
   exitCode?: number
   signal?: string
@@ -318,7 +318,7 @@ export interface ShellAnswer {
 
 /** A shell that lives on from command to command. */
 export declare class ShellHandle {
-  /** Not started yet. */
+  /** Creates a shell that starts with its first command. */
    constructor(setup: ShellSetup)
   /** Runs one command after those before it. */
    run(run: ShellRun, onChunk?: ((arg: string) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
@@ -347,17 +347,17 @@ export interface ShellRun {
   timeoutMs?: number
 }
 
-/** How a shell is set up. */
+/** The setup of a shell. */
 export interface ShellSetup {
-  /** The companion's file. */
-  companion: string
+  /** The file of the supervisor program. */
+  supervisor: string
   /** The whole environment. */
   env: Record<string, string>
   snapshotPath?: string
   engine?: string
 }
 
-/** What a sink tells. */
+/** The state of a sink. */
 export interface SinkDump {
   text: string
   truncated: boolean
@@ -370,7 +370,7 @@ export interface SinkDump {
   spillError?: string
 }
 
-/** What a sink keeps, and where. */
+/** The options of a sink: how much it keeps in memory, and the file for the rest. */
 export interface SinkRequest {
   tailBytes?: number
   spillPath?: string
@@ -390,7 +390,7 @@ export interface SystemFacts {
   availableMemory: number
 }
 
-/** How a picture stands in a terminal. */
+/** The place of a picture in a terminal. */
 export interface TerminalRequest {
   /** Columns that it covers. */
   columns?: number
@@ -402,21 +402,21 @@ export interface TerminalRequest {
   timeoutMs?: number
 }
 
-/** How to end a process. */
+/** The options of ending a process. */
 export interface TerminateRequest {
   gracefulMs?: number
   timeoutMs?: number
   group?: boolean
 }
 
-/** What became of a process and its tree. */
+/** The outcome for a process and its tree. */
 export interface Termination {
   signalled: number
   exited: number
   survivors: Array<number>
 }
 
-/** What was done lately. */
+/** The calls that ended lately, summed up. */
 export interface WorkProfile {
   folded: string
   summary: string
@@ -425,7 +425,7 @@ export interface WorkProfile {
   sampleCount: number
 }
 
-/** Whether the processor has all of x86-64-v3. */
+/** Returns whether the processor has all of x86-64-v3. */
 export declare function cpuSupportsModern(): boolean
 
 /** Runs one command in a shell of its own. */
@@ -433,16 +433,16 @@ export declare function executeShell(setup: ShellSetup, run: ShellRun, onChunk?:
 
 export declare function extractSegments(line: string, beforeEnd: number, afterStart: number, afterLength: number, strictAfter: boolean, tabWidth: number): string
 
-/** Makes a picture fit for a model. */
+/** Scales and encodes a picture to fit the limits of a model. */
 export declare function fitImage(bytes: Uint8Array, options: FitRequest, abort?: Abort | undefined | null): Promise<FittedImage>
 
 /** Finds the entries below a folder whose path answers a query best. */
 export declare function fuzzyFind(options: FindRequest, abort?: Abort | undefined | null): Promise<FindAnswer>
 
-/** One name per language. */
+/** Lists one name per language. */
 export declare function getSupportedLanguages(): Array<string>
 
-/** Asks the system. */
+/** Returns facts about the machine. */
 export declare function getSystemInfo(): SystemFacts
 
 /** Sums up the calls that ended lately. */
@@ -451,10 +451,16 @@ export declare function getWorkProfile(lastSeconds: number): WorkProfile
 /** Finds the entries below a folder that match a pattern. */
 export declare function glob(options: GlobRequest, abort?: Abort | undefined | null): Promise<GlobAnswer>
 
+/** Finds the entries below a folder that match a pattern, before it returns. */
+export declare function globSync(options: GlobRequest): GlobAnswer
+
 /** Searches files; `onMatch` gets pieces of the result while the search runs. */
 export declare function grep(options: GrepRequest, onMatch?: ((arg: Columns) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<GrepAnswer>
 
-/** Whether a pattern matches anywhere in a text. */
+/** Searches files, before it returns. */
+export declare function grepSync(options: GrepRequest): GrepAnswer
+
+/** Returns whether a pattern matches anywhere in a text. */
 export declare function hasMatch(content: string | Uint8Array, pattern: string | Uint8Array, ignoreCase: boolean, multiline: boolean): boolean
 
 /** Colours code; see `highlightCode`. */
@@ -508,7 +514,7 @@ export declare function search(content: string | Uint8Array, options: GrepReques
 
 export declare function sliceWithWidth(line: string, start: number, length: number, strict: boolean, tabWidth: number): string
 
-/** Whether a language is known. */
+/** Returns whether a language is known. */
 export declare function supportsLanguage(lang: string): boolean
 
 export declare function truncateToWidth(text: string, maxWidth: number, ellipsis: number, pad: boolean, tabWidth: number): string | null

@@ -5,11 +5,11 @@
 
 /** The kinds that a key may have; a trailing `!` makes it required. */
 export type Kind =
-  | "string" | "boolean" | "u32" | "strings" | "env" | "signal" | "bytes" | "function"
+  | "string" | "boolean" | "u32" | "strings" | "patterns" | "env" | "signal" | "bytes" | "function"
   | "string!" | "u32!" | "bytes!"
   | readonly string[];
 
-/** Which keys a call takes. */
+/** The keys that a call takes. */
 export type Table = Readonly<Record<string, Kind>>;
 
 const U32_MAX = 0xffff_ffff;
@@ -87,6 +87,10 @@ function checked(where: string, kind: Kind, value: unknown): unknown {
     case "strings":
       if (!Array.isArray(value)) throw typeError(where, "an array of strings", value);
       return value.map((item, index) => text(`${where}[${index}]`, item));
+    case "patterns":
+      if (typeof value === "string") return value;
+      if (!Array.isArray(value)) throw typeError(where, "a string or an array of strings", value);
+      return value.map((item, index) => text(`${where}[${index}]`, item));
     case "env": {
       if (typeof value !== "object" || value === null) throw typeError(where, "an object of strings", value);
       const entries = Object.entries(value).filter(([, item]) => item !== undefined && item !== null);
@@ -104,7 +108,7 @@ const warned = new Set<string>();
 
 /**
  * The options of a call, checked against its table: `null` counts as absent, a wrong type is a `TypeError` that
- * names the key, a bad number a `RangeError`. Unknown keys are left out, and told of under `SINEW_DEV`.
+ * names the key, a bad number a `RangeError`. Unknown keys are left out; under `SINEW_DEV` a warning names them.
  * @internal
  */
 export function options<T extends object>(call: string, table: Table, given: T): { [K in keyof T]: NonNullable<T[K]> } {

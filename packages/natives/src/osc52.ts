@@ -3,10 +3,10 @@
  * @module
  */
 
-/** What terminals take at most, in characters of base64; more would be cut or ignored. */
+/** The most that terminals take, in characters of base64; they cut or ignore more. */
 const OSC52_LIMIT = 100_000;
 
-/** What `screen` passes on at most in one piece. */
+/** The most that `screen` passes on in one piece. */
 const SCREEN_PIECE = 700;
 
 /**

@@ -6,9 +6,9 @@ import { native } from "./loader.js";
 import type { OutputSink as NativeSink } from "./native.js";
 import { type Table, bytes, options as check } from "./options.js";
 
-/** What a sink keeps, and where. */
+/** The options of a sink. */
 export interface OutputSinkOptions {
-  /** How many bytes of the end stay in memory. Default: 51200. */
+  /** The number of bytes of the end that stay in memory. Default: 51200. */
   tailBytes?: number | undefined;
   /**
    * The file that gets everything once there is more than `tailBytes`. It is created then, for its owner alone, and what
@@ -17,25 +17,25 @@ export interface OutputSinkOptions {
   spillPath?: string | undefined;
 }
 
-/** What a sink tells. */
+/** The state of a sink. */
 export interface OutputDump {
   /** The end of the output; all of it when not `truncated`. Begins with a whole character; what is not UTF-8 is U+FFFD. */
   text: string;
-  /** Whether `text` lacks the beginning. */
+  /** True when `text` lacks the beginning. */
   truncated: boolean;
-  /** Whether `text` begins inside a line. */
+  /** True when `text` begins inside a line. */
   partialLine: boolean;
-  /** How many bytes there were in all. */
+  /** The number of bytes in all. */
   totalBytes: number;
-  /** How many lines there were in all; a last one without a line end counts. */
+  /** The number of lines in all; a last one without a line end counts. */
   totalLines: number;
-  /** How many bytes of the output `text` stands for. */
+  /** The number of bytes of the output that `text` shows. */
   shownBytes: number;
-  /** How many lines `text` has. */
+  /** The number of lines of `text`. */
   shownLines: number;
   /** The file with the whole output; absent where there is none. */
   spillPath?: string;
-  /** Why the whole output is not in a file although that was asked for (a full disk); absent where it is. */
+  /** The reason why the whole output is not in the file that was asked for (a full disk); absent when it is there. */
   spillError?: string;
 }
 

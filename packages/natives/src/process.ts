@@ -8,21 +8,21 @@ import { native } from "./loader.js";
 import type { Abort, ProcessHandle } from "./native.js";
 import { type Table, illegal, options as check } from "./options.js";
 
-/** How to end a process. */
+/** The options of ending a process. */
 export interface TerminateOptions {
-  /** How long processes may take to obey `SIGTERM` before they are killed, in milliseconds; 0 kills at once. Default: 2000. */
+  /** The time that processes have to obey `SIGTERM` before they are killed, in milliseconds; 0 kills at once. Default: 2000. */
   gracefulMs?: number | undefined;
-  /** How long to wait in all, in milliseconds. When it is not longer than `gracefulMs`, nothing is killed. Default: 5000. */
+  /** The longest wait in all, in milliseconds. When it is not longer than `gracefulMs`, nothing is killed. Default: 5000. */
   timeoutMs?: number | undefined;
   /** End the other members of its process group too. Default: false. */
   group?: boolean | undefined;
 }
 
-/** What became of a process and its tree. */
+/** The outcome for a process and its tree. */
 export interface Termination {
-  /** How many processes got a signal. */
+  /** The number of processes that got a signal. */
   signalled: number;
-  /** How many of them are over. */
+  /** The number of those that have ended. */
   exited: number;
   /** The pids of those that still run. */
   survivors: number[];
@@ -138,7 +138,7 @@ export class Process {
   }
 
   /**
-   * Whether it runs.
+   * Returns whether it runs.
    * @returns `"running"` also while it sleeps or is stopped.
    */
   status(): "running" | "exited" {

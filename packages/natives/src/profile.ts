@@ -1,11 +1,11 @@
 /**
- * What this package did lately, and how long it took.
+ * A profile of the calls that this package ran lately.
  * @module
  */
 import { native } from "./loader.js";
 import { rangeError, typeError } from "./options.js";
 
-/** What `getWorkProfile` tells. */
+/** The result of `getWorkProfile`. */
 export interface WorkProfile {
   /** One line per kind of call: its name, a blank, its microseconds. Input for flame-graph tools. */
   folded: string;
@@ -15,7 +15,7 @@ export interface WorkProfile {
   svg: string | null;
   /** The time of all calls together, in milliseconds; calls that ran at once count each. */
   totalMs: number;
-  /** How many calls there were. */
+  /** The number of calls. */
   sampleCount: number;
 }
 

@@ -3,13 +3,13 @@
  * @module
  */
 import { type CallOptions, withCallback } from "./call.js";
-import { companion, native } from "./loader.js";
+import { native, supervisor } from "./loader.js";
 import type { PtyHandle } from "./native.js";
 import { type Table, bytes, options as check, count, typeError } from "./options.js";
 
-/** What to run, and on what terminal. */
+/** A program to run and the terminal to run it on. */
 export interface PtyOptions extends CallOptions {
-  /** What the shell runs. */
+  /** The command line that the shell runs. */
   command: string;
   /** The shell, run as `SHELL -lc COMMAND`. Default: `"sh"`. */
   shell?: string | undefined;
@@ -23,13 +23,13 @@ export interface PtyOptions extends CallOptions {
   rows?: number | undefined;
 }
 
-/** How a session ended. */
+/** The end of a session. */
 export interface PtyResult {
   /** The program's exit code, 128 and the signal's number when a signal ended it; `undefined` when the session ended it. */
   exitCode?: number | undefined;
-  /** Whether it was killed, by `kill()` or by the signal. */
+  /** True when it was killed, by `kill()` or by the signal. */
   cancelled: boolean;
-  /** Whether the time was up. */
+  /** True when the time limit ended it. */
   timedOut: boolean;
 }
 
@@ -50,7 +50,7 @@ function environment(extra: Record<string, string> | undefined): Record<string, 
  * A pseudo-terminal and one program on it at a time. A session that waits uses no CPU.
  *
  * The program and all that came from it, also in other sessions, end with the session, and with this process however
- * that ends (on Linux, by the companion process beside the addon).
+ * that ends (on Linux, by the supervisor process beside the addon).
  *
  * @example
  * ```js
@@ -72,7 +72,7 @@ export class PtySession {
    * A timeout and a signal end the program and resolve, as `kill` does; they do not reject. A signal that is aborted
    * already starts nothing.
    *
-   * @param options What to run, and on what terminal.
+   * @param options A program to run and the terminal to run it on.
    * @param onChunk Gets the output, decoded, at most once per 8 ms or 64 KiB; all of it before the promise settles. A
    *   promise that it returns is awaited before the next chunk. While it runs the program may have to wait. When it throws or
    *   its promise rejects, the program is ended and the call rejects with that.
@@ -86,8 +86,8 @@ export class PtySession {
       throw typeError("PtySession.start: onChunk", "a function", onChunk);
     }
     if (signal?.aborted) return { exitCode: undefined, cancelled: true, timedOut: false };
-    const file = companion();
-    const request = { ...rest, env: environment(env), ...(file === undefined ? {} : { companion: file }) };
+    const file = supervisor();
+    const request = { ...rest, env: environment(env), ...(file === undefined ? {} : { supervisor: file }) };
     running.add(this);
     this.#starts++;
     try {
@@ -111,7 +111,7 @@ export class PtySession {
   }
 
   /**
-   * Gives the terminal another size; the program is told. Does nothing after the end.
+   * Changes the size of the terminal; the program gets SIGWINCH. Does nothing after the end.
    * @param cols Columns, clamped to 20–400.
    * @param rows Rows, clamped to 5–200.
    * @throws `PTY session is not running` when nothing was ever started; `TypeError` or `RangeError`.
@@ -129,7 +129,7 @@ export class PtySession {
     this.#pty.kill();
   }
 
-  /** How many bytes wait to be typed; 0 without a program. */
+  /** The number of bytes that wait to be typed; 0 without a program. */
   get pendingBytes(): number {
     return this.#pty.pendingBytes;
   }

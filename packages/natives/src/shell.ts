@@ -3,14 +3,14 @@
  * @module
  */
 import { type CallOptions, called, withCallback } from "./call.js";
-import { companion, native } from "./loader.js";
+import { native, supervisor } from "./loader.js";
 import type { ShellHandle, ShellRun, ShellSetup } from "./native.js";
 import { type Table, options as check, typeError } from "./options.js";
 
-/** Which interpreter runs a script. `"auto"` is a bash of version 4.4 or later on `PATH`, else `"brush"`. */
+/** The interpreter of a script. `"auto"` is a bash of version 4.4 or later on `PATH`, else `"brush"`. */
 export type ShellEngine = "auto" | "bash" | "brush";
 
-/** How a shell is set up. */
+/** The setup of a shell. */
 export interface ShellOptions {
   /** The whole environment. Default: that of this process. Shell-private variables (`PS1`, `PWD`, `SHLVL`, …) are left out. */
   sessionEnv?: Record<string, string> | undefined;
@@ -28,24 +28,24 @@ export interface ShellRunOptions extends CallOptions {
   cwd?: string | undefined;
   /** Variables for this run alone, exported. Default: none. */
   env?: Record<string, string> | undefined;
-  /** What the command reads. Default: nothing, its input is at its end. */
+  /** The standard input of the command. Default: empty. */
   stdin?: string | Uint8Array | undefined;
 }
 
 /** A command in a shell of its own. */
 export interface ShellExecuteOptions extends ShellRunOptions, ShellOptions {}
 
-/** How a run ended. */
+/** The end of a run. */
 export interface ShellRunResult {
   /** The exit code; `undefined` when the run was cancelled or timed out, or a signal ended the shell. */
   exitCode?: number | undefined;
   /** The signal that ended the shell (`"SIGKILL"`); absent where none did. */
   signal?: string;
-  /** Whether it was stopped, by `abort()` or by the signal. */
+  /** True when it was stopped, by `abort()` or by the signal. */
   cancelled: boolean;
-  /** Whether the time was up. */
+  /** True when the time limit ended it. */
   timedOut: boolean;
-  /** Where the shell was at the end of the command; absent where nobody could ask, and after `executeShell`. */
+  /** The directory of the shell after the command; absent when it could not be read, and after `executeShell`. */
   workingDir?: string;
   /** Variables, functions and directory are lost: the next run starts a new shell. Absent where they are not. */
   stateLost?: true;
@@ -67,13 +67,13 @@ const RUN: Table = { command: "string!", cwd: "string", env: "env", timeoutMs: "
 const EXECUTE: Table = { ...RUN, ...SHELL };
 
 function setup({ sessionEnv, snapshotPath, engine }: ShellOptions): ShellSetup {
-  const file = companion();
+  const file = supervisor();
   if (file === undefined) {
     throw new Error("Failed to initialize shell: sinew-shell-host is not beside the addon; install the package again");
   }
   const env: Record<string, string> = {};
   for (const [name, value] of Object.entries(sessionEnv ?? process.env)) if (value !== undefined) env[name] = value;
-  const request: ShellSetup = { companion: file, env };
+  const request: ShellSetup = { supervisor: file, env };
   if (snapshotPath !== undefined) request.snapshotPath = snapshotPath;
   if (engine !== undefined) request.engine = engine;
   return request;
@@ -171,7 +171,7 @@ export class Shell {
 
   /**
    * @param options The environment, a snapshot, the engine.
-   * @throws `Failed to initialize shell` where the companion program is missing; `TypeError` for an option of the wrong type.
+   * @throws `Failed to initialize shell` where the supervisor program is missing; `TypeError` for an option of the wrong type.
    */
   constructor(options: ShellOptions = {}) {
     this.#shell = new native.ShellHandle(setup(check("Shell", SHELL, options) as ShellOptions));
@@ -206,7 +206,7 @@ export class Shell {
     return called(() => this.#shell.close());
   }
 
-  /** Which interpreter runs: `"bash"` or `"brush"`. */
+  /** The interpreter that runs: `"bash"` or `"brush"`. */
   get engine(): "bash" | "brush" {
     return this.#shell.engine as "bash" | "brush";
   }

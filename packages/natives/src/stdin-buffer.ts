@@ -7,7 +7,7 @@ import { native } from "./loader.js";
 import type { InputBuffer } from "./native.js";
 import { count, typeError } from "./options.js";
 
-/** How a {@link StdinBuffer} works. */
+/** The options of a {@link StdinBuffer}. */
 export interface StdinBufferOptions {
   /** Milliseconds after which an unfinished sequence comes out as it is: a lone ESC is a key then. Default 10. */
   timeout?: number | undefined;
@@ -17,9 +17,9 @@ export interface StdinBufferOptions {
 export interface StdinBufferEvents {
   /** One character or one whole escape sequence. */
   data: [sequence: string];
-  /** What was pasted, without the marks of bracketed paste. */
+  /** The pasted text, without the marks of bracketed paste. */
   paste: [text: string];
-  /** Where the cursor is, counted from 1: the answer to what {@link StdinBuffer.awaitCursorReport} told of. */
+  /** The cursor's position, counted from 1: the report announced by {@link StdinBuffer.awaitCursorReport}. */
   cursorReport: [row: number, column: number];
 }
 
@@ -79,7 +79,7 @@ export class StdinBuffer extends EventEmitter<StdinBufferEvents> {
     return this.#buffer.flush().map((input) => input.slice(1));
   }
 
-  /** What is pending. */
+  /** The input that is not complete yet. */
   getBuffer(): string {
     return this.#buffer.pending();
   }

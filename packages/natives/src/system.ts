@@ -4,7 +4,7 @@
  */
 import { native } from "./loader.js";
 
-/** What `getSystemInfo` tells. A fact that the system does not tell is `""` or 0. */
+/** The result of `getSystemInfo`. A fact that the system does not tell is `""` or 0. */
 export interface SystemInfo {
   /** The system's family, as `process.platform` names it. */
   platform: string;
@@ -18,9 +18,9 @@ export interface SystemInfo {
   hostName: string;
   /** The processor's name. */
   cpuBrand: string;
-  /** How many threads the processors run at once. */
+  /** The number of threads that the processors run at once. */
   logicalCores: number;
-  /** How many cores they have. */
+  /** The number of their cores. */
   physicalCores: number;
   /** Memory, in bytes. */
   totalMemory: number;

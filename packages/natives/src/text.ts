@@ -8,7 +8,7 @@
 import { native } from "./loader.js";
 import { count, rangeError, text as string } from "./options.js";
 
-/** The cells of a tab unless told otherwise. */
+/** The default number of cells of a tab. */
 const TAB_WIDTH = 3;
 
 /** Up to this many characters a test here is faster than the crossing. */
@@ -21,7 +21,7 @@ const UNPLAIN = /[^ -~]/;
 const PAD_LIMIT = 1 << 24;
 
 /**
- * What stands at the end of a text that was cut.
+ * The mark at the end of a text that was cut.
  *
  * @example
  * ```js
@@ -48,7 +48,7 @@ export interface SliceResult {
   width: number;
 }
 
-/** What stands left and right of an overlay. */
+/** The parts of a line left and right of an overlay. */
 export interface ExtractSegmentsResult {
   /** The text left of it. */
   before: string;
@@ -60,7 +60,7 @@ export interface ExtractSegmentsResult {
   afterWidth: number;
 }
 
-/** Whether the first `end` characters are printable ASCII: one cell each, and nothing joins them. */
+/** Returns whether the first `end` characters are printable ASCII: one cell each, and nothing joins them. */
 function isPlain(text: string, end: number): boolean {
   return !UNPLAIN.test(end === text.length ? text : text.slice(0, end));
 }
@@ -207,7 +207,7 @@ export function sliceWithWidth(
 }
 
 /**
- * What stands left and right of an overlay on a line, in one pass: the columns before `beforeEnd`, and `afterLen`
+ * Cuts out the parts of a line left and right of an overlay, in one pass: the columns before `beforeEnd`, and `afterLen`
  * columns from `afterStart` on. Both restore the state at their start and leave nothing open. A wide cluster across
  * `beforeEnd` is left out; across the right edge of `after` it is kept, unless `strictAfter`.
  *
@@ -253,7 +253,7 @@ export function extractSegments(
  * `text` without what a terminal would obey: escape sequences (also incomplete and C1 ones), controls but `\n` and
  * `\t`, lone surrogates. `\r` goes. Comes back as it is when there is nothing to remove.
  *
- * @throws TypeError when `text` is no string.
+ * @throws TypeError when `text` is not a string.
  * @example
  * ```js
  * import { sanitizeText } from "@sinew/natives";

@@ -1,13 +1,13 @@
 /**
- * Which of the two x64 builds this CPU can run, without starting a program.
+ * Chooses between the two x64 builds by what this CPU can run, without starting a program.
  * @module
  */
 import { closeSync, openSync, readSync } from "node:fs";
 
-/** `modern` is x86-64-v3 (AVX2 and its companions), `baseline` x86-64-v2. */
+/** `modern` is x86-64-v3 (AVX2 and what came with it), `baseline` x86-64-v2. */
 export type Variant = "modern" | "baseline";
 
-/** What x86-64-v3 asks for beyond v2, in the words of `/proc/cpuinfo` (`abm` is LZCNT). */
+/** The features of x86-64-v3 beyond v2, in the words of `/proc/cpuinfo` (`abm` is LZCNT). */
 const V3 = ["avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "abm", "movbe", "xsave"];
 
 /** The environment's `SINEW_NATIVE_VARIANT`; another value is ignored. @internal */
@@ -29,7 +29,7 @@ export function variants(arch: string, platform: string, env: NodeJS.ProcessEnv)
   return modern ? ["modern", "baseline"] : ["baseline"];
 }
 
-/** What `/proc/cpuinfo` says; undefined where a sandbox hides it. */
+/** Reads `/proc/cpuinfo`; undefined where a sandbox hides it. */
 function linuxSupportsModern(): boolean | undefined {
   let text: string;
   try {

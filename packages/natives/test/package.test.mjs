@@ -44,7 +44,7 @@ test("the main package is small, and names every platform package with its exact
   assert.deepEqual(manifest("natives").optionalDependencies, Object.fromEntries(tags.map((tag) => [`@sinew/natives-${tag}`, VERSION])));
 });
 
-test("the platform package holds the addon and the companion, and says where it belongs", () => {
+test("the platform package holds the addon and the supervisor program, and says where it belongs", () => {
   const { os, cpu, libc, version, preferUnplugged } = manifest(`natives-${TAG}`);
   const linux = process.platform === "linux" ? ["glibc"] : undefined;
   assert.deepEqual({ os, cpu, libc, version, preferUnplugged }, { os: [process.platform], cpu: [process.arch], libc: linux, version: VERSION, preferUnplugged: true });
@@ -96,7 +96,7 @@ test("a bundle of esbuild, as CommonJS and as a module, finds the platform packa
   const app = join(installed, "bundled");
   mkdirSync(app);
   writeFileSync(join(app, "app.js"), `import { visibleWidth } from "@sinew/natives"; console.log(visibleWidth("日本"));`);
-  const banner = `import { createRequire } from "node:module"; const require = createRequire(import.meta.url);`;
+  const banner = /--banner:js='(.*)'/.exec(readFileSync(join(PACKAGE, "README.md"), "utf8"))[1];
   for (const [format, name, more] of [["cjs", "out.cjs", []], ["esm", "out.mjs", [`--banner:js=${banner}`]]]) {
     await done(esbuild, [join(app, "app.js"), "--bundle", "--platform=node", `--format=${format}`, `--outfile=${join(app, name)}`, ...more], { cwd: installed });
     const { out } = await done(process.execPath, [join(app, name)], { cwd: tmpdir() });
@@ -104,7 +104,32 @@ test("a bundle of esbuild, as CommonJS and as a module, finds the platform packa
   }
 });
 
-/** What a compiled host does: uses the addon, and the companion too. */
+test("a bundle finds the addon in its own folder, and says what to do where it is missing", async (t) => {
+  const { esbuild } = runtimes();
+  const app = join(installed, "alone.js");
+  writeFileSync(app, `const { PtySession, visibleWidth } = require("@sinew/natives"); new PtySession().start({ command: "exit 3" }).then(({ exitCode }) => console.log(visibleWidth("日本"), exitCode));`);
+  const bundle = join(temporary(t), "app", "bundle.cjs");
+  await done(esbuild, [app, "--bundle", "--platform=node", `--outfile=${bundle}`], { cwd: installed });
+  const { code, err } = await run(process.execPath, [bundle]);
+  assert.equal(code, 1);
+  const files = `sinew_natives\\.${TAG}[-*a-z]*\\.node and ${SHELL_HOST.replace(".", "\\.")}`;
+  assert.match(err, new RegExp(`bundled into .*bundle\\.cjs: install @sinew/natives-${TAG} where the bundle runs \\(npm install .*\\), or copy ${files} out of it to .*app\\.`));
+  for (const name of [ADDON, SHELL_HOST]) place(join(installed, "node_modules", "@sinew", `natives-${TAG}`, name), join(bundle, "..", name));
+  const { out } = await done(process.execPath, [bundle], { cwd: tmpdir() });
+  assert.equal(out, "4 3\n");
+});
+
+test("the installed package has the command that compiled hosts need", async () => {
+  const command = join(installed, "node_modules", ".bin", "sinew-embed");
+  const { out } = await done(command, [], { cwd: installed });
+  assert.match(out, new RegExp(`${ADDON.replaceAll(".", "\\.")}, \\d+ bytes\n`));
+  await done(command, ["--reset"], { cwd: installed });
+  const { code, err } = await run(command, ["--tag", "plan9-mips"], { cwd: installed });
+  assert.equal(code, 1);
+  assert.match(err, /^embed: @sinew\/natives-plan9-mips is not installed; run: npm install/);
+});
+
+/** What a compiled host does: uses the addon, and the supervisor program too. */
 const HOST = `import { PtySession, visibleWidth } from "@sinew/natives"; new PtySession().start({ command: "exit 3" }).then(({ exitCode }) => console.log(visibleWidth("日本"), exitCode));`;
 
 /** A folder with a copy of the package that carries the addon as `host` reads it; `compile` makes the executable `app` there. */
@@ -112,11 +137,11 @@ async function compiledHost(t, host, compile) {
   const folder = temporary(t);
   const own = join(folder, "node_modules", "@sinew", "natives");
   cpSync(bare(t), own, { recursive: true });
-  const embed = join(ROOT, "scripts", "embed.mjs");
+  const embed = join(PACKAGE, "bin", "embed.mjs");
   const { out: assets } = await done(process.execPath, [embed, "--package", own, "--host", host]);
   const refused = await run(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--package", own, "--only", "main", "--out", folder]);
   assert.equal(refused.code, 1);
-  assert.match(refused.err, /embed\.mjs --reset/);
+  assert.match(refused.err, /sinew-embed --reset/);
   writeFileSync(join(folder, "app.mjs"), HOST);
   await compile(folder, assets);
   await done(process.execPath, [embed, "--package", own, "--reset"]);
@@ -133,7 +158,7 @@ async function compiledHost(t, host, compile) {
 
 const LINUX = { skip: process.platform !== "linux" && "knows the data folder of Linux" };
 
-test("an executable of Bun carries the addon and the companion, and extracts them", LINUX, (t) =>
+test("an executable of Bun carries the addon and the supervisor program, and extracts them", LINUX, (t) =>
   compiledHost(t, "bun", (folder) => done(runtimes().bun, ["build", "--compile", "app.mjs", "--outfile", "app"], { cwd: folder })));
 
 test("a single executable application of Node carries them, and extracts them", LINUX, (t) =>
@@ -183,7 +208,7 @@ test("pack refuses a Linux addon that asks for a newer glibc than a release prom
   const { out } = await done("objdump", ["-T", join(BUILD, ADDON)]);
   const named = [...out.matchAll(/GLIBC_(\d[\d.]*)/g)].map(([, each]) => each).sort(compareVersions);
   assert.equal(glibc, named.at(-1));
-  const { code, err } = await run(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--only", "platforms", "--out", temporary(t)]);
+  const { code, err } = await run(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--no-build", "--only", "platforms", "--out", temporary(t)]);
   if (compareVersions(glibc, "2.28") > 0) {
     assert.equal(code, 1);
     assert.match(err, new RegExp(`asks for glibc ${glibc.replace(".", "\\.")}, newer than 2\\.28; build it with`));

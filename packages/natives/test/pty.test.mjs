@@ -7,7 +7,7 @@ import { Worker } from "node:worker_threads";
 
 const require = createRequire(import.meta.url);
 const { PtySession, listDescendants } = require("..");
-const { companion } = require("../dist/loader.js");
+const { supervisor } = require("../dist/loader.js");
 
 /** Runs a command to its end and gives what it printed too. */
 async function run(options) {
@@ -24,8 +24,8 @@ function until(word) {
   return { seen, onChunk: (chunk) => (text += chunk).includes(word) && found(text) };
 }
 
-test("the companion lies beside the addon", { skip: process.platform !== "linux" && "Linux only" }, () => {
-  assert.equal(typeof companion(), "string");
+test("the supervisor program lies beside the addon", { skip: process.platform !== "linux" && "Linux only" }, () => {
+  assert.equal(typeof supervisor(), "string");
 });
 
 test("a program runs on a terminal of the size that was asked for, in the folder, with the variables", async () => {

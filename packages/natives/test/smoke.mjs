@@ -95,6 +95,8 @@ const USES = {
   getSystemInfo: ({ getSystemInfo }) => assert.equal(getSystemInfo().platform, process.platform),
   getWorkProfile: ({ getWorkProfile }) => assert.equal(typeof getWorkProfile(60).sampleCount, "number"),
   glob: ({ glob }) => withFolder(async (path) => assert.equal((await glob({ pattern: "*.txt", path })).matches[0].path, "one.txt")),
+  globSync: ({ globSync }) => withFolder((path) => assert.equal(globSync({ pattern: ["*.txt"], path }).matches[0].path, "one.txt")),
+  grepSync: ({ grepSync }) => withFolder((path) => assert.equal(grepSync({ pattern: "beta", path }).totalMatches, 2)),
   grep: ({ grep }) => withFolder(async (path) => assert.equal((await grep({ pattern: "beta", path })).totalMatches, 2)),
   hasMatch: ({ hasMatch }) => assert.equal(hasMatch("alpha", "^al"), true),
   highlightCode: ({ highlightCode }) => assert.ok(highlightCode("fn f() {}", "rust", { keyword: RED }).includes(RED)),

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 const TYPES: &str = "packages/natives/src/native.d.ts";
 const EXPORTS: &str = "packages/natives/src/native-exports.ts";
+const SETTINGS: &str = "crates/sinew-cli/SETTINGS.md";
 const HEAD: &str = "// Written by `cargo xtask gen`.\n";
 
 /// Writes both files.
@@ -30,12 +31,26 @@ pub(crate) fn check(root: &Path) -> Result<(), String> {
     Ok(())
 }
 
+/// Writes the reference page of settings, which the agent prints.
+pub(crate) fn settings(root: &Path) -> Result<(), String> {
+    let output = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--package", "sinew-cli", "--", "config", "list", "markdown"])
+        .current_dir(root)
+        .output()
+        .map_err(|cause| format!("failed to start cargo: {cause}"))?;
+    if !output.status.success() {
+        return Err(format!("sinew config list failed: {}", String::from_utf8_lossy(&output.stderr)));
+    }
+    fs::write(root.join(SETTINGS), output.stdout).map_err(|cause| format!("failed to write {SETTINGS}: {cause}"))
+}
+
 fn generate(root: &Path) -> Result<[(&'static str, String); 2], String> {
     let definitions = definitions(root)?;
     Ok([(TYPES, types(&definitions)), (EXPORTS, exports(&definitions))])
 }
 
-/// Compiles the mouth into a folder of its own name, so that the macros run, and reads what they wrote.
+/// Checks the binding, so that its macros run, and reads the definitions that they write. The whole workspace is checked: with
+/// the binding alone cargo would choose other features of dependencies, and check those a second time.
 fn definitions(root: &Path) -> Result<Vec<Value>, String> {
     let metadata = Command::new(env!("CARGO"))
         .args(["metadata", "--format-version", "1", "--no-deps"])
@@ -49,13 +64,13 @@ fn definitions(root: &Path) -> Result<Vec<Value>, String> {
     let folder = folder.join(std::process::id().to_string());
     fs::create_dir_all(&folder).map_err(|cause| format!("failed to create {}: {cause}", folder.display()))?;
     let status = Command::new(env!("CARGO"))
-        .args(["check", "--package", "sinew-node"])
+        .args(["check", "--workspace", "--lib"])
         .env("NAPI_TYPE_DEF_TMP_FOLDER", &folder)
         .current_dir(root)
         .status()
         .map_err(|cause| format!("failed to start cargo: {cause}"))?;
     if !status.success() {
-        return Err("cargo check of native/ failed".into());
+        return Err("cargo check --workspace --lib failed: see above".into());
     }
     let text =
         fs::read_to_string(folder.join("sinew-node")).map_err(|cause| format!("native/ wrote no types: {cause}"))?;

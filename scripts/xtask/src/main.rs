@@ -15,6 +15,7 @@ cargo xtask COMMAND
   tidy   hold the imports that ARCHITECTURE.md allows, the file sizes, and the list of dependencies
   gen    write packages/natives/src/native.d.ts and native-exports.ts from native/
   gen models [FILE]   write the table of models, from FILE or from the pinned release of LiteLLM (needs the network)
+  gen settings  write crates/sinew-cli/SETTINGS.md from the table of settings; a test of sinew-cli holds it
   gen --check   fail where a generated file is not up to date
 ";
 
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         ["gen"] => generate::write(&root()),
         ["gen", "models"] => models::write(&root(), None),
         ["gen", "models", file] => models::write(&root(), Some(Path::new(file))),
+        ["gen", "settings"] => generate::settings(&root()),
         ["gen", "--check"] => models::check(&root()).and_then(|()| generate::check(&root())),
         _ => {
             print!("{HELP}");

@@ -1,5 +1,9 @@
-//! Holds what no compiler holds: what the table in `ARCHITECTURE.md` says of imports, the size of files, and that every
-//! dependency of the workspace has a crate that uses it.
+//! Holds what no compiler holds: what the table in `ARCHITECTURE.md` says of imports, the size of files, that every
+//! dependency of the workspace has a crate that uses it, that the modules of a crate form no circle, and that libraries
+//! have no state of the process.
+
+mod modules;
+mod source;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -28,7 +32,9 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     layers(&table(&read("ARCHITECTURE.md")?), &packages, &mut faults);
     dependencies(&read("Cargo.toml")?, &packages, &mut faults);
     example(&read("native/src/README.md")?, &read("native/src/glob.rs")?, &mut faults);
-    sizes(root, &mut faults)?;
+    let files = files(root)?;
+    sizes(&files, &mut faults);
+    allowed(structure(&files), &read("scripts/xtask/allowed.txt")?, &mut faults);
     if faults.is_empty() { Ok(()) } else { Err(format!("not tidy:\n  {}", faults.join("\n  "))) }
 }
 
@@ -124,16 +130,22 @@ fn example(text: &str, code: &str, faults: &mut Vec<String>) {
     }
 }
 
-fn sizes(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
+/// The paths and texts of the project's files of code.
+fn files(root: &Path) -> Result<Vec<(String, String)>, String> {
     let output = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "*.rs", "*.ts", "*.mjs"])
         .current_dir(root)
         .output()
         .map_err(|cause| format!("failed to start git: {cause}"))?;
-    for path in String::from_utf8_lossy(&output.stdout).lines() {
-        // A file that was removed is still in git's list until the removal is committed.
-        let Ok(text) = fs::read_to_string(root.join(path)) else { continue };
-        if reads_environment(path, &text) {
+    let list = String::from_utf8_lossy(&output.stdout).into_owned();
+    // A file that was removed is still in git's list until the removal is committed.
+    let text = |path: &str| Some((path.to_string(), fs::read_to_string(root.join(path)).ok()?));
+    Ok(list.lines().filter_map(text).collect())
+}
+
+fn sizes(files: &[(String, String)], faults: &mut Vec<String>) {
+    for (path, text) in files {
+        if reads_environment(path, text) {
             faults.push(format!("{path} reads an environment variable: libraries get values (invariant 3)"));
         }
         let lines = text.lines().count();
@@ -142,12 +154,88 @@ fn sizes(root: &Path, faults: &mut Vec<String>) -> Result<(), String> {
             faults.push(format!("{path} has {lines} lines, more than {most}: which two things live in one room?"));
         }
     }
-    Ok(())
+}
+
+/// A fault that `allowed.txt` may excuse: its key there, and a sentence.
+type Excusable = (String, String);
+
+/// Circles among modules and state of the process, in all crates.
+fn structure(files: &[(String, String)]) -> Vec<Excusable> {
+    let mut crates: BTreeMap<&str, Vec<(&str, modules::File)>> = BTreeMap::new();
+    let mut tests: BTreeSet<(&str, Vec<String>)> = BTreeSet::new();
+    let mut faults = Vec::new();
+    for (path, text) in files {
+        let Some((folder, module)) = path.strip_suffix(".rs").and_then(|path| path.split_once("/src/")) else {
+            continue;
+        };
+        let folder = folder.rsplit('/').next().unwrap_or(folder);
+        let module: Vec<String> =
+            module.split('/').filter(|word| !["lib", "main", "mod"].contains(word)).map(str::to_string).collect();
+        let (code, test_modules) = source::without_tests(&source::code(text));
+        tests.extend(test_modules.into_iter().map(|name| (folder, [&module[..], &[name]].concat())));
+        crates.entry(folder).or_default().push((path, modules::File { module, code }));
+    }
+    for (name, mut files) in crates {
+        let is_test = |module: &[String]| (1..=module.len()).any(|end| tests.contains(&(name, module[..end].to_vec())));
+        files.retain(|(path, file)| !is_test(&file.module) && !path.ends_with("tests.rs"));
+        let program = ["sinew-cli", "sinew-testkit", "native", "xtask"].contains(&name);
+        for (path, file) in files.iter().filter(|_| !program) {
+            faults.extend(states(&file.code).into_iter().map(|name| {
+                (format!("state {path} {name}"), format!("{path}: `{name}` is state of the process (invariant 4)"))
+            }));
+        }
+        let files: Vec<modules::File> = files.into_iter().map(|(_, file)| file).collect();
+        let modules::Circles { top, large } = modules::circles(&files);
+        for (rule, circles, sentence) in [
+            ("circle", top, "the top-level modules of {} form a circle (invariant 12)"),
+            ("large-circle", large, "more than four files of {} form a circle (invariant 12)"),
+        ] {
+            let lists: Vec<String> = circles.iter().map(|circle| circle.join(", ")).collect();
+            let count: usize = circles.iter().map(Vec::len).sum();
+            if count > 0 {
+                let sentence = sentence.replace("{}", name);
+                faults.push((format!("{rule} {name} {count}"), format!("{sentence}: {}", lists.join("; "))));
+            }
+        }
+    }
+    faults
+}
+
+/// The names of a file's statics that can change. A `LazyLock` alone is a constant that is made late.
+fn states(code: &str) -> Vec<String> {
+    const CELLS: [&str; 9] =
+        ["Mutex", "RwLock", "Atomic", "Cell<", "OnceLock", "OnceCell", "DashMap", "Condvar", "Notify"];
+    let items = code.split(';').filter_map(|item| {
+        let after = item.rsplit_once("static ").filter(|(before, _)| !before.ends_with(['&', '\'']))?.1;
+        let (name, kind) = after.split_once(':')?;
+        let kind = kind.split('=').next().unwrap_or_default();
+        let changes = name.starts_with("mut ") || CELLS.iter().any(|cell| kind.contains(cell));
+        changes.then(|| name.trim_start_matches("mut ").trim().to_string())
+    });
+    items.collect()
+}
+
+/// Excuses what the lines of `allowed.txt` name, `<key> # <reason>`. A line that excuses nothing is a fault itself.
+fn allowed(found: Vec<Excusable>, list: &str, faults: &mut Vec<String>) {
+    let mut lines: BTreeMap<&str, &str> = BTreeMap::new();
+    for line in list.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        match line.split_once(" # ") {
+            Some((key, reason)) if !reason.trim().is_empty() => _ = lines.insert(key.trim(), line),
+            _ => faults.push(format!("allowed.txt gives no reason: {line}")),
+        }
+    }
+    for (key, sentence) in found {
+        if lines.remove(key.as_str()).is_none() {
+            faults.push(format!("{sentence}; the key in allowed.txt is `{key}`"));
+        }
+    }
+    faults.extend(lines.values().map(|line| format!("allowed.txt excuses what is no longer so: {line}")));
 }
 
 /// Whether a file of a library, outside of its tests, reads an environment variable.
 fn reads_environment(path: &str, text: &str) -> bool {
-    let program = ["sinew-cli", "sinew-testkit"].iter().any(|name| path.starts_with(&format!("crates/{name}/")));
+    let program = path.contains("/src/bin/")
+        || ["sinew-cli", "sinew-testkit"].iter().any(|name| path.starts_with(&format!("crates/{name}/")));
     let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
     let library = path.starts_with("crates/") && path.contains("/src/") && !path.ends_with("tests.rs") && !program;
     library && (code.contains("env::var") || code.contains("env::home_dir"))
@@ -225,5 +313,53 @@ mod tests {
         let mut faults = Vec::new();
         dependencies(manifest, &[json!({"name": "a", "dependencies": [{"name": "regex"}]})], &mut faults);
         assert_eq!(faults, ["Cargo.toml lists lexer among the dependencies of the workspace, and no crate has it"]);
+    }
+
+    #[track_caller]
+    fn check_structure(files: &[(&str, &str)], allow: &str, expect: &[&str]) {
+        let files: Vec<_> = files.iter().map(|(path, text)| (path.to_string(), text.to_string())).collect();
+        let mut faults = Vec::new();
+        allowed(structure(&files), allow, &mut faults);
+        assert_eq!(faults, expect);
+    }
+
+    #[test]
+    fn circles_and_state_need_an_excuse_that_is_true() {
+        let files = [
+            ("crates/sinew-a/src/lib.rs", "mod b;\nmod c;\n#[cfg(test)]\nmod tests;"),
+            ("crates/sinew-a/src/b.rs", "use crate::c::C; // crate::d"),
+            (
+                "crates/sinew-a/src/c/mod.rs",
+                "static LOCK: Mutex<()> = Mutex::new(());\nstatic WORDS: LazyLock<Words> = x();",
+            ),
+            ("crates/sinew-a/src/tests.rs", "use crate::c;\nstatic LOCK: Mutex<()> = Mutex::new(());"),
+            ("crates/sinew-cli/src/main.rs", "static LOCK: Mutex<()> = Mutex::new(());"),
+        ];
+        let state = "crates/sinew-a/src/c/mod.rs: `LOCK` is state of the process (invariant 4); the key in allowed.txt is \
+                     `state crates/sinew-a/src/c/mod.rs LOCK`";
+        check_structure(&files, "", &[state]);
+        let excuse = "# Excuses.\nstate crates/sinew-a/src/c/mod.rs LOCK # a program of its own\n";
+        check_structure(&files, excuse, &[]);
+        let mut circle = files;
+        circle[2].1 = "fn c() { crate::b::b() }";
+        let fault = "the top-level modules of sinew-a form a circle (invariant 12): b, c; the key in allowed.txt is \
+                     `circle sinew-a 2`";
+        check_structure(&circle, "", &[fault]);
+        let late = format!("allowed.txt excuses what is no longer so: {}", excuse.lines().nth(1).unwrap());
+        check_structure(&circle, &format!("{excuse}circle sinew-a 2 # not today\n"), &[&late]);
+        check_structure(&circle, "circle sinew-a 2\n", &["allowed.txt gives no reason: circle sinew-a 2", fault]);
+    }
+
+    #[test]
+    fn statics_that_can_change_are_found() {
+        #[track_caller]
+        fn check(code: &str, expect: &[&str]) {
+            assert_eq!(states(code), expect, "{code}");
+        }
+        check("static A: AtomicUsize = AtomicUsize::new(0);", &["A"]);
+        check("fn f() {\n static mut B: u8 = 1;\n}\nstatic C: LazyLock<Mutex<u8>> = LazyLock::new(f);", &["B", "C"]);
+        check("thread_local! { static D: RefCell<u8> = const { RefCell::new(0) }; }", &["D"]);
+        check("static E: &[&str] = &[\"\"];\nfn f(x: &'static Mutex<u8>) -> Box<dyn A + 'static> { x: y };", &[]);
+        check("static F: LazyLock<Regex> = LazyLock::new(f);", &[]);
     }
 }

@@ -4,13 +4,13 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Map, Value, json};
+use sinew_session::Body;
+use sinew_tools::tool::Boxed;
 
 use super::tests::{Stage, stage};
 use super::*;
 use crate::extension::{Context, Extension, Point};
-use crate::session::Body;
 use crate::stage::{text, user};
-use crate::tool::Boxed;
 
 /// Notes every point and answers as it was told.
 #[derive(Default)]

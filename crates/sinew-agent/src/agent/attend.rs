@@ -3,11 +3,11 @@
 use std::convert::Infallible;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use sinew_tools::{Host, Notice};
 
 use super::chain::hidden;
 use super::session::{AgentSession, Streaming};
 use crate::event::Event;
-use crate::tools::{Host, Notice};
 
 /// What the end of a job does to an agent that has nothing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

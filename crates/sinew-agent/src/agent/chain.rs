@@ -9,6 +9,7 @@ use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::message::{AgentMessage, AssistantMessage, Content, CustomMessage, LlmMessage, StopReason};
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::Request;
+use sinew_tools::tool::Boxed;
 use tokio_util::sync::CancellationToken;
 
 use super::compact::{self, Reason};
@@ -18,7 +19,6 @@ use super::session::AgentSession;
 use crate::compaction::{context_tokens, tokens};
 use crate::core::{CUTS, Ended, Question, Run, Sink, Watch};
 use crate::event::Event;
-use crate::tool::Boxed;
 
 /// A model is reminded of open items so often until the user says something.
 const REMINDERS: u32 = 3;
@@ -99,12 +99,16 @@ impl Sink for Told<'_> {
         Box::pin(async move {
             let good = matches!(&event, Event::MessageEnd { message: AgentMessage::Assistant(answer) }
                 if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted));
-            self.agent.fanout.until(self.cancel).emit(event).await;
+            self.agent.event_bus.until(self.cancel).emit(event).await;
             let attempt = if good { self.failures.swap(0, Ordering::Relaxed) } else { 0 };
             if attempt > 0 {
                 self.agent.emit(Event::AutoRetryEnd { success: true, attempt, final_error: None }).await;
             }
         })
+    }
+
+    fn wants_snapshots(&self) -> bool {
+        self.agent.event_bus.until(self.cancel).wants_snapshots()
     }
 }
 
@@ -197,7 +201,7 @@ impl Chain<'_> {
     /// meanwhile holds from the next loop on.
     fn keep_thinking(&self, request: &mut Request) {
         let mut began = self.thinking.lock().unwrap_or_else(PoisonError::into_inner);
-        let last = request.said().rev().find(|message| !matches!(message, LlmMessage::User(_)));
+        let last = request.conversation().rev().find(|message| !matches!(message, LlmMessage::User(_)));
         match *began {
             Some(level)
                 if matches!(last, Some(LlmMessage::ToolResult(_))) && request.model.api == "anthropic-messages" =>

@@ -11,6 +11,7 @@ use sinew_llm::http::{HttpClient, HttpErrorKind};
 use sinew_llm::message::{AgentMessage, LlmMessage, StopReason};
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::{PromptPart, Request};
+use sinew_session::{Body, Defaults};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Leaving, refused};
@@ -23,7 +24,6 @@ use crate::compaction::{
 };
 use crate::event::Event;
 use crate::points::{text_of, texts_of};
-use crate::session::{Body, Defaults};
 
 /// Tokens of a summary at most.
 const LONGEST: u64 = 16_000;
@@ -235,7 +235,7 @@ fn earlier_files(agent: &AgentSession) -> Files {
     let session = agent.session();
     let mut files = Files::default();
     for id in session.path_ids() {
-        if let Ok(crate::session::Entry { body: Body::Compaction { details: Some(details), .. }, .. }) =
+        if let Ok(sinew_session::Entry { body: Body::Compaction { details: Some(details), .. }, .. }) =
             session.entry(id)
         {
             files.add_details(&details);

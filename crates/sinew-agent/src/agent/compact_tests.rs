@@ -9,25 +9,25 @@ use sinew_llm::error::ErrorKind;
 use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason, ToolResultMessage};
 use sinew_llm::model::Model;
 use sinew_llm::provider::Request;
+use sinew_tools::tool::ToolOutput;
 
 use super::tests::{Stage, counted, stage};
 use super::*;
 use crate::compaction::{Limits, context_tokens};
 use crate::core::Toolset;
 use crate::event::Event;
-use crate::stage::{Played, calls, failed, text, tool, user};
-use crate::tool::ToolOutput;
+use crate::stage::{ScriptedProvider, calls, failed, text, tool, user};
 
 const FEW: Limits = Limits { reserve: 10_000, keep_recent: 100 };
 
 /// What a model was asked for, in order.
-fn lanes(provider: &Played) -> Vec<&'static str> {
+fn lanes(provider: &ScriptedProvider) -> Vec<&'static str> {
     let lane = |request: &Request| if request.lane.as_deref() == Some("compact") { "summary" } else { "turn" };
     provider.asked.lock().unwrap().iter().map(lane).collect()
 }
 
 /// The text of the request for a summary that was the `at`th request.
-fn wished(provider: &Played, at: usize) -> String {
+fn wished(provider: &ScriptedProvider, at: usize) -> String {
     let asked = provider.asked.lock().unwrap();
     let sinew_llm::message::LlmMessage::User(user) = &*asked[at].messages[0] else { panic!("{:?}", asked[at]) };
     user.content.text()
@@ -274,7 +274,7 @@ async fn helped(
     helper: Vec<AssistantMessage>,
     fast: Vec<AssistantMessage>,
     own: Vec<AssistantMessage>,
-) -> [Arc<Played>; 3] {
+) -> [Arc<ScriptedProvider>; 3] {
     let (stage, providers) = helped_stage(helper, fast, own).await;
     stage.agent.compact(None).await.unwrap();
     assert_eq!(summary(&stage.agent), "sum");
@@ -286,15 +286,15 @@ async fn helped_stage(
     helper: Vec<AssistantMessage>,
     fast: Vec<AssistantMessage>,
     own: Vec<AssistantMessage>,
-) -> (Stage, [Arc<Played>; 3]) {
-    let (helper, fast) = (Arc::new(Played::new(helper)), Arc::new(Played::new(fast)));
+) -> (Stage, [Arc<ScriptedProvider>; 3]) {
+    let (helper, fast) = (Arc::new(ScriptedProvider::new(helper)), Arc::new(ScriptedProvider::new(fast)));
     let answers = [text("one"), text("two")].into_iter().chain(own).collect();
     let stage = stage(answers, |parts| {
         parts.settings.compaction.limits = Limits { reserve: 10_000, keep_recent: 2 };
         parts.settings.compaction.model = Some("helper".into());
-        let reached = |id: &str, provider: &Arc<Played>| {
+        let reached = |id: &str, provider: &Arc<ScriptedProvider>| {
             let model = Model { id: id.into(), ..parts.reached.model.clone() };
-            Reached { model, provider: Arc::<Played>::clone(provider), ..parts.reached.clone() }
+            Reached { model, provider: Arc::<ScriptedProvider>::clone(provider), ..parts.reached.clone() }
         };
         let named = vec![("helper", reached("helper", &helper)), ("role:fast", reached("fast", &fast))];
         parts.models = Arc::new(Named(named));
@@ -309,7 +309,7 @@ async fn helped_stage(
 #[tokio::test(start_paused = true)]
 async fn who_sums_up_is_asked_in_turn_until_one_can() {
     let refuses = || vec![failed(ErrorKind::InvalidRequest, None)];
-    let count = |providers: [Arc<Played>; 3]| {
+    let count = |providers: [Arc<ScriptedProvider>; 3]| {
         providers.map(|provider| lanes(&provider).iter().filter(|lane| **lane == "summary").count())
     };
     assert_eq!(count(helped(vec![text("sum")], vec![], vec![]).await), [1, 0, 0]);

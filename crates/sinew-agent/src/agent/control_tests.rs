@@ -7,6 +7,9 @@ use serde_json::json;
 use sinew_llm::error::ErrorKind;
 use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, StopReason};
 use sinew_llm::model::Model;
+use sinew_session::{Body, Defaults, Session};
+use sinew_tools::tool::{Boxed, ToolOutput};
+use sinew_tools::{Phase, Status, Task};
 use tokio_util::sync::CancellationToken;
 
 use super::tests::{Stage, options, stage};
@@ -15,10 +18,7 @@ use crate::compaction::Limits;
 use crate::core::{Interrupt, Toolset};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
-use crate::session::{Body, Defaults, Session};
-use crate::stage::{Played, calls, failed, text, tool, user};
-use crate::tool::{Boxed, ToolOutput};
-use crate::tools::{Phase, Status, Task};
+use crate::stage::{ScriptedProvider, calls, failed, text, tool, user};
 
 fn ran(command: &str) -> AgentMessage {
     AgentMessage::BashExecution(BashExecution { command: command.into(), ..BashExecution::default() })
@@ -31,7 +31,7 @@ fn roles(agent: &AgentSession) -> Vec<&'static str> {
 #[tokio::test(start_paused = true)]
 async fn another_model_and_other_tools_hold_from_the_next_turn_on() {
     let agent: Arc<OnceLock<Arc<AgentSession>>> = Arc::default();
-    let second = Arc::new(Played::new(vec![calls(&[("2", "late", json!({}))]), text("done")]));
+    let second = Arc::new(ScriptedProvider::new(vec![calls(&[("2", "late", json!({}))]), text("done")]));
     let (held, provider) = (Arc::clone(&agent), Arc::clone(&second));
     let change = tool("change", move |_| {
         let (agent, provider) = (Arc::clone(held.get().unwrap()), Arc::clone(&provider));

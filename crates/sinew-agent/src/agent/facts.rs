@@ -3,11 +3,11 @@
 use serde::Serialize;
 use sinew::base::Result;
 use sinew_llm::message::{AgentMessage, Usage};
+use sinew_session::{Body, Defaults};
+use sinew_tools::Phase;
 
 use super::session::AgentSession;
 use crate::compaction::context_tokens;
-use crate::session::{Body, Defaults};
-use crate::tools::Phase;
 
 /// What a session holds, over all of its branches: what was left was paid for as well.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -139,7 +139,7 @@ impl AgentSession {
     /// Says in the session that the user made this of the list of tasks, so that a resume finds it.
     pub fn record_todo(&self, phases: &[Phase]) {
         let data = serde_json::json!({ "phases": phases });
-        self.keep.append(Body::Custom { custom_type: crate::session::USER_TODO.into(), data });
+        self.keep.append(Body::Custom { custom_type: sinew_session::USER_TODO.into(), data });
     }
 }
 

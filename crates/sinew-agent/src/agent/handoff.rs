@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::message::{LlmMessage, StopReason};
 use sinew_llm::provider::{Request, ToolChoice};
+use sinew_session::{Body, Target};
 
 use super::session::AgentSession;
 use crate::compaction::SECTIONS;
 use crate::core::changed;
-use crate::session::{Body, Target};
 
 /// What a handoff made.
 #[derive(Debug, Clone, PartialEq, Eq)]

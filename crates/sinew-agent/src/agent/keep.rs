@@ -4,9 +4,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sinew::base::{Error, Result};
 use sinew_llm::message::AgentMessage;
+use sinew_session::{Body, Session};
 
 use crate::core::Journal;
-use crate::session::{Body, Session};
 
 /// A session that several parts of an agent write to, one entry at a time.
 #[derive(Clone)]

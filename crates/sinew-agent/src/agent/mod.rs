@@ -12,7 +12,7 @@
 //! | `facts` | what there is to know of a session: counts, cost |
 //! | `retry` | whether to try again, and when |
 //! | `borrow` | another model for one prompt |
-//! | `fanout` | events to every listener, bounded |
+//! | `event_bus` | events to every listener, bounded |
 //! | `keep` | messages to the session's file |
 //! | `models` | who answers |
 //! | `meter` | what requests cost, and when that is enough |
@@ -25,8 +25,8 @@ mod attend;
 mod borrow;
 mod chain;
 mod compact;
+mod event_bus;
 mod facts;
-mod fanout;
 mod handoff;
 mod keep;
 mod meter;
@@ -56,8 +56,8 @@ pub use attend::Idle;
 pub use borrow::Borrowed;
 pub use chain::{Outcome, Stop};
 pub use compact::Compacted;
+pub use event_bus::{CAPACITY, CAPACITY_BYTES, EventBus, Snapshots, Subscriber};
 pub use facts::{ContextUsage, Counts, TokenCounts};
-pub use fanout::{CAPACITY, CAPACITY_BYTES, Fanout, Listener};
 pub use handoff::HandedOff;
 pub use meter::{Budget, Meter, Metered};
 pub use models::{Models, Reached};

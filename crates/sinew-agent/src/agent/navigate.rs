@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use serde_json::json;
 use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::message::{AgentMessage, Block, CompactionSummary, Content};
+use sinew_session::{Body, Entry, MENTION, PathEnd, Session};
 
 use super::ask::{Leaving, refused};
 use super::compact::{self, Purpose};
 use super::session::AgentSession;
 use crate::compaction::{Files, files_of, tokens, with_files};
 use crate::points::text_of;
-use crate::session::{Body, Entry, MENTION, PathEnd, Session};
 
 const LEFT: &str = "The user has left this branch and goes on from an earlier point. Say what was tried, what was found \
 out, and what was changed on disk and still is.";

@@ -1,10 +1,10 @@
 use super::tests::{Stage, stage};
 use super::*;
-use crate::session::{Body, Defaults, Session};
 use crate::stage::{calls, text, user};
 use serde_json::json;
 use sinew_llm::message::{AgentMessage, LlmMessage};
 use sinew_llm::provider::ToolChoice;
+use sinew_session::{Body, Defaults, Session};
 use std::sync::Arc;
 
 /// A stage that has answered once and once more; the ids of the two messages of the user.

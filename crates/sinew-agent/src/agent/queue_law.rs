@@ -11,14 +11,14 @@ use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::event::{EventStream, StreamEvent};
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block, StopReason, ToolCall};
 use sinew_llm::provider::{Provider, Request};
+use sinew_session::Defaults;
+use sinew_tools::tool::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
 use super::tests::stage;
 use super::{Reached, Streaming};
 use crate::core::{Interrupt, Mode, Toolset};
-use crate::session::Defaults;
 use crate::stage::{text, tool, user};
-use crate::tool::ToolOutput;
 
 /// What somebody does to the agent, so many milliseconds after the last thing.
 #[derive(Debug, Clone, Copy)]
@@ -128,7 +128,7 @@ async fn play(deeds: Vec<(u64, Deed)>, answers: Vec<(u64, Answer)>, modes: (bool
                 let bell = Arc::clone(&cancelled);
                 let _hook = call.cancel.on_cancel(move || bell.notify_one());
                 tokio::select! {
-                    () = cancelled.notified() => Err(crate::tool::ToolError::Aborted),
+                    () = cancelled.notified() => Err(sinew_tools::tool::ToolError::Aborted),
                     () = tokio::time::sleep(Duration::from_millis(20)) => Ok(ToolOutput::text("x")),
                 }
             })

@@ -10,11 +10,13 @@ use sinew_llm::http::HttpConfig;
 use sinew_llm::message::{AgentMessage, LlmMessage};
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::{CacheRetention, PromptPart, Provider, Request, ToolChoice, ToolDef};
+use sinew_session::clock::Clock;
+use sinew_session::{Body, Defaults, Session};
 use tokio_util::sync::CancellationToken;
 
 use super::chain::{self, Outcome, Stop};
 use super::compact::{self, Compacted};
-use super::fanout::{Fanout, Listener};
+use super::event_bus::{EventBus, Snapshots, Subscriber};
 use super::keep::Keep;
 use super::meter::Budget;
 use super::models::{Models, Reached};
@@ -22,13 +24,11 @@ use super::navigate::BranchSummarySettings;
 use super::phases::Phases;
 use super::record::Recorded;
 use super::retry::RetrySettings;
-use crate::clock::Clock;
 use crate::compaction::Limits;
 use crate::core::{Cleared, Mode, Queues, RunSettings, Toolset, tell_event};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
 use crate::resource::stream::StreamRules;
-use crate::session::{self, Body, Defaults, Session};
 
 /// What the user may set about compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -152,7 +152,7 @@ pub struct AgentSession {
     pub(super) models: Arc<dyn Models>,
     pub(super) extensions: Vec<Arc<dyn Extension>>,
     pub(super) queues: Queues,
-    pub(super) fanout: Fanout,
+    pub(super) event_bus: EventBus,
     settings: Mutex<Arc<AgentSettings>>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) context: Context,
@@ -207,7 +207,7 @@ impl AgentSession {
 
     /// An agent that goes on from `before`, which the session has just given: a long one is not read twice.
     #[must_use]
-    pub fn resume(parts: Parts, before: session::Context) -> AgentSession {
+    pub fn resume(parts: Parts, before: sinew_session::Context) -> AgentSession {
         let Parts {
             session,
             reached,
@@ -237,7 +237,7 @@ impl AgentSession {
             models,
             extensions,
             queues,
-            fanout: Fanout::default(),
+            event_bus: EventBus::default(),
             settings: Mutex::new(Arc::new(settings)),
             clock,
             context,
@@ -274,8 +274,8 @@ impl AgentSession {
 
     /// Events from now on.
     #[must_use]
-    pub fn subscribe(&self) -> Listener {
-        self.fanout.subscribe()
+    pub fn subscribe(&self, snapshots: Snapshots) -> Subscriber {
+        self.event_bus.subscribe(snapshots)
     }
 
     /// Says something to the model and resolves when nothing else will happen: after all retries, compactions and
@@ -552,7 +552,7 @@ impl AgentSession {
     pub(super) async fn emit(&self, event: Event) {
         let cancel = self.cancel.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let context = Context { cancel: cancel.clone(), ..self.context.clone() };
-        tell_event(&self.extensions, event, &context, &self.fanout.until(&cancel)).await;
+        tell_event(&self.extensions, event, &context, &self.event_bus.until(&cancel)).await;
     }
 
     pub(super) async fn queue_changed(&self) {

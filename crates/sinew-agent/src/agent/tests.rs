@@ -9,15 +9,15 @@ use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason, Usage};
 use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::provider::Auth;
+use sinew_session::clock::FixedClock;
+use sinew_session::{Body, Defaults, Session, SessionOptions, Sync};
+use sinew_tools::tool::ToolOutput;
 
 use super::*;
-use crate::clock::FixedClock;
 use crate::compaction::Limits;
 use crate::core::Toolset;
 use crate::event::Event;
-use crate::session::{Body, Defaults, Session, SessionOptions, Sync};
-use crate::stage::{Played, calls, failed, text, tool, user};
-use crate::tool::ToolOutput;
+use crate::stage::{ScriptedProvider, calls, failed, text, tool, user};
 
 /// Nobody but the session's own model, unless a larger one is given.
 struct Known(Option<Reached>);
@@ -34,8 +34,8 @@ impl Models for Known {
 
 pub(super) struct Stage {
     pub(super) agent: AgentSession,
-    pub(super) provider: Arc<Played>,
-    pub(super) listener: Listener,
+    pub(super) provider: Arc<ScriptedProvider>,
+    pub(super) listener: Subscriber,
     pub(super) path: PathBuf,
     pub(super) folder: tempfile::TempDir,
 }
@@ -48,14 +48,14 @@ pub(super) fn options(folder: &Path) -> SessionOptions {
 pub(super) fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Parts)) -> Stage {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
-    let provider = Arc::new(Played::new(answers));
+    let provider = Arc::new(ScriptedProvider::new(answers));
     let model = Model { id: "m".into(), provider: "p".into(), context_window: 100_000, ..Model::default() };
     let echo = tool("echo", |call| {
         Box::pin(async move { Ok(ToolOutput::text(call.arguments["say"].as_str().unwrap_or_default())) })
     });
     let mut parts = Parts {
         session: Session::create(path.clone(), "id".into(), options(folder.path())),
-        reached: Reached { provider: Arc::<Played>::clone(&provider), model, auth: Auth::None },
+        reached: Reached { provider: Arc::<ScriptedProvider>::clone(&provider), model, auth: Auth::None },
         models: Arc::new(Known(None)),
         thinking: ThinkingLevel::Off,
         system: vec!["be good".into()],
@@ -69,7 +69,7 @@ pub(super) fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Par
     };
     change(&mut parts);
     let agent = AgentSession::new(parts).unwrap();
-    let listener = agent.subscribe();
+    let listener = agent.subscribe(Snapshots::Each);
     Stage { agent, provider, listener, path, folder }
 }
 

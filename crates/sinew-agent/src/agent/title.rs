@@ -4,9 +4,9 @@ use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::message::{AgentMessage, LlmMessage, StopReason};
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::{PromptPart, Request};
+use sinew_session::Body;
 
 use super::session::AgentSession;
-use crate::session::Body;
 
 const SYSTEM: &str = "You give a conversation between a user and a coding agent a title. Answer with the title alone: \
 three to six words, in the language of the user, no quotes, no full stop.";

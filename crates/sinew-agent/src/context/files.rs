@@ -5,8 +5,8 @@ use std::fs;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use crate::files::open_plain;
-use crate::links;
+use sinew_session::files::open_plain;
+use sinew_session::links;
 
 /// Bytes of one file at most.
 const FILE: usize = 64 * 1024;

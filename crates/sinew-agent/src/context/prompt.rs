@@ -4,8 +4,9 @@ use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use sinew_tools::tool::Tool;
+
 use super::ContextFile;
-use crate::tool::Tool;
 
 /// What the system prompt is made of.
 #[derive(Debug, Clone, Default)]

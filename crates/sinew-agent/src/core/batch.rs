@@ -3,13 +3,13 @@
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 use sinew_llm::message::{AgentMessage, ToolCall, ToolResultMessage};
+use sinew_tools::tool::{Concurrency, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
 use super::call::{self, Prepared};
 use super::run::{Interrupt, Run, ToolExecution};
 use super::watch::Correction;
 use crate::event::Event;
-use crate::tool::{Concurrency, ToolOutput};
 
 /// Calls that run at once at most.
 const AT_ONCE: usize = 8;

@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::Value;
-use sinew::base::Canceller;
+use sinew::base::CancelHandle;
 use sinew_llm::message::ToolCall;
+use sinew_tools::tool::{Call, Tool, ToolError, ToolOutput, Updates, panic_text};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::hook;
 use super::run::Run;
-use super::schema::validate;
 use crate::event::Event;
 use crate::extension::{Context, Verdict};
-use crate::tool::{Call, Tool, ToolError, ToolOutput, Updates, panic_text};
+use crate::hook_call;
+use sinew_tools::schema::validate;
 
 /// How long a tool may go on once it was told to end: longer than the shell needs to end its processes.
 const END_WITHIN: Duration = Duration::from_secs(3);
@@ -57,9 +57,9 @@ pub(super) async fn prepare(run: &Run<'_>, call: &ToolCall) -> Prepared {
         let hook = async { extension.before_tool_call(&call, &context).await };
         let asked = async {
             if extension.asks_person() {
-                hook::ask_person(&run.cancel, hook).await
+                hook_call::ask_person(&run.cancel, hook).await
             } else {
-                hook::ask(&run.cancel, hook).await
+                hook_call::ask(&run.cancel, hook).await
             }
         };
         let verdict = tokio::select! {
@@ -104,7 +104,7 @@ pub(super) async fn execute(
     if cancel.is_cancelled() {
         return ToolOutput::error("Operation aborted");
     }
-    let (canceller, flag) = Canceller::new();
+    let (cancel_handle, flag) = CancelHandle::new();
     let (progress, updates) = Progress::new();
     let job = Call {
         id: call.id.clone(),
@@ -125,7 +125,7 @@ pub(super) async fn execute(
             result = &mut work => break result,
             () = cancel.cancelled(), if told.is_none() && !tool.flags().non_abortable => {
                 told = Some(Instant::now());
-                canceller.cancel();
+                cancel_handle.cancel();
             }
             () = tokio::time::sleep_until(told.unwrap_or_else(Instant::now) + END_WITHIN), if told.is_some() => {
                 break Ok(Err(ToolError::Aborted));
@@ -156,7 +156,10 @@ pub(super) async fn finish(run: &Run<'_>, call: &ToolCall, mut output: ToolOutpu
     let context: Context = run.context();
     for extension in run.extensions {
         let given = output.clone();
-        match hook::ask(&run.cancel, async { extension.after_tool_call(call, given, &context).await }).await.flatten() {
+        match hook_call::ask(&run.cancel, async { extension.after_tool_call(call, given, &context).await })
+            .await
+            .flatten()
+        {
             Ok(changed) => output = changed,
             Err(error) => {
                 let (extension_path, event) = (extension.name().into_owned(), "tool_result".to_string());

@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::{Value, json};
 use sinew_llm::message::StopReason;
 use sinew_llm::scripted::{Script, ScriptedProvider, Variables};
+use sinew_tools::tool::ToolOutput;
 
 use super::tests::Stage;
 use crate::stage::tool;
-use crate::tool::ToolOutput;
 
 fn faults() -> Vec<Value> {
     let mut faults: Vec<Value> = [400, 401, 403, 404, 413, 429, 500, 503, 529]

@@ -3,9 +3,9 @@
 use serde_json::Value;
 use sinew_llm::event::Partial;
 use sinew_llm::message::{AssistantMessage, Block, StopReason, ToolCall};
+use sinew_tools::tool::finished;
 
 use super::run::Run;
-use crate::tool::finished;
 
 /// What a guard has seen of the call that streams.
 #[derive(Debug, Default)]
@@ -19,7 +19,7 @@ impl Guard {
         let content = &partial.message().content;
         let at = content.len().checked_sub(1)?;
         let Block::ToolCall(ToolCall { name, .. }) = &content[at] else { return None };
-        let tool = (run.tools)().find(name).filter(|tool| tool.guards()).cloned()?;
+        let tool = (run.tools)().find(name).filter(|tool| tool.can_reject_early()).cloned()?;
         let whole = finished(&partial.arguments(at)?);
         let looked = Some((at, whole));
         if self.looked == looked {
@@ -27,7 +27,7 @@ impl Guard {
         }
         self.looked = looked;
         let (_, whole) = self.looked.as_ref()?;
-        tool.doomed(whole)
+        tool.reject_early(whole)
     }
 }
 

@@ -15,8 +15,8 @@ use super::tests::{Stage, echo, say};
 use crate::event::Event;
 use crate::extension::{Context, Extension, Verdict};
 use crate::stage::{Made, calls, text, tool, user};
-use crate::tool::{Boxed, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
 use sinew_llm::message::ToolCall;
+use sinew_tools::tool::{Boxed, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
 
 /// A provider that does not listen when it is told to end.
 struct Deaf {

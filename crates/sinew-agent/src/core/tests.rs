@@ -9,15 +9,15 @@ use sinew_llm::message::{
     AgentMessage, AssistantMessage, BashExecution, Block, LlmMessage, StopReason, ToolCall, ToolResultMessage,
 };
 use sinew_llm::provider::{Provider, Request};
+use sinew_session::clock::FixedClock;
+use sinew_tools::tool::{Boxed, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::clock::FixedClock;
 use crate::event::Event;
 use crate::extension::{Context, Extension, Verdict};
-use crate::stage::{Made, Played, calls, text, tool, user};
-use crate::tool::{Boxed, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
+use crate::stage::{Made, ScriptedProvider, calls, text, tool, user};
 
 pub(super) fn echo() -> Arc<dyn Tool> {
     tool("echo", |call| {
@@ -74,7 +74,7 @@ impl Journal for Kept {
 
 /// Everything that a run needs, with nothing in it.
 pub(super) struct Stage {
-    provider: Played,
+    provider: ScriptedProvider,
     tools: Toolset,
     pub(super) extensions: Vec<Arc<dyn Extension>>,
     queues: Queues,
@@ -92,7 +92,7 @@ impl Stage {
         let context =
             Context { cwd: PathBuf::from("/"), session: "s".into(), file: None, has_ui: false, cancel: cancel.clone() };
         Stage {
-            provider: Played::new(answers),
+            provider: ScriptedProvider::new(answers),
             tools: Toolset::new(tools).0,
             extensions: Vec::new(),
             queues: Queues::default(),
@@ -271,7 +271,7 @@ async fn a_call_is_checked_when_it_starts() {
     let done: Arc<Mutex<Vec<String>>> = Arc::default();
     let made = |name: &'static str, concurrency: Concurrency| -> Arc<dyn Tool> {
         let done = Arc::clone(&done);
-        let body = move |call: crate::tool::Call| -> Boxed<'static, Result<ToolOutput, ToolError>> {
+        let body = move |call: sinew_tools::tool::Call| -> Boxed<'static, Result<ToolOutput, ToolError>> {
             let done = Arc::clone(&done);
             Box::pin(async move {
                 tokio::time::sleep(Duration::from_secs(1)).await;

@@ -5,9 +5,6 @@ use std::collections::HashMap;
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block};
 
-use super::run::Run;
-use crate::event::Event;
-
 #[cfg(test)]
 mod tests;
 
@@ -48,31 +45,4 @@ impl Correction {
         }
         content
     }
-}
-
-/// Does what a watch wants once the turn is over, whose answer is `messages[at]`. True: another turn must follow.
-pub(super) async fn correct(
-    run: &Run<'_>,
-    messages: &mut Vec<AgentMessage>,
-    at: usize,
-    correction: Correction,
-    interrupted: bool,
-) -> bool {
-    let Correction { discard, injected, messages: new, reminders: _ } = correction;
-    if injected.is_empty() {
-        return false;
-    }
-    if discard {
-        messages.truncate(at);
-        if let Err(error) = run.journal.take_back() {
-            run.emit(Event::Warning { message: format!("A stopped answer stays in the session: {error}") }).await;
-        }
-    }
-    if !interrupted {
-        run.emit(Event::TtsrTriggered { rules: injected.clone() }).await;
-    }
-    let again = !new.is_empty();
-    run.add(messages, new).await;
-    run.journal.injected(&injected);
-    again
 }

@@ -8,10 +8,10 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
 use sinew_llm::models::plain_json;
+use sinew_tools::child::Variables;
 
 use super::process::Program;
 use super::{Hook, LIMIT, command};
-use crate::child::Variables;
 
 /// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -28,12 +28,12 @@ use regex::Regex;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sinew_llm::message::{AgentMessage, Block, ToolCall};
+use sinew_tools::child::Variables;
+use sinew_tools::tool::{Boxed, ToolOutput};
 
-use crate::child::Variables;
 use crate::event::Event;
 use crate::extension::{Context, Extension, Point, Verdict};
 use crate::points;
-use crate::tool::{Boxed, ToolOutput};
 pub use file::{Origin, read};
 use process::{Ended, Program};
 

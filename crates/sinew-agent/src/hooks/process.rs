@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use sinew_tools::child::Variables;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
-
-use crate::child::Variables;
 
 /// What is started.
 #[derive(Debug, Clone, Default)]

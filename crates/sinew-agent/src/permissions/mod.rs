@@ -38,12 +38,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::Value;
 use sinew_llm::message::ToolCall;
+use sinew_tools::Ask;
+use sinew_tools::tool::Boxed;
 
-use crate::extension::{Context, Extension, PathCheck, Verdict};
-use crate::tool::Boxed;
-use crate::tools::Ask;
+use crate::extension::{Context, Extension, Verdict};
 use line::Line;
 use pattern::Pattern;
+use sinew_tools::PathCheck;
 
 /// Rules, read.
 #[derive(Debug, Clone, Default)]
@@ -200,7 +201,7 @@ impl Subject {
         if named.is_empty() {
             return Subject::Text(call.arguments.to_string());
         }
-        let written: Vec<PathBuf> = named.iter().flat_map(|text| crate::tools::spelled(home, cwd, text)).collect();
+        let written: Vec<PathBuf> = named.iter().flat_map(|text| sinew_tools::spelled(home, cwd, text)).collect();
         let real = written.iter().map(|path| paths::real(path)).collect();
         Subject::Paths { written, real, cwd: cwd.to_path_buf(), home: home.map(Path::to_path_buf) }
     }

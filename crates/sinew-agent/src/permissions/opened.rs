@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::pattern::Pattern;
 use super::{Rule, Rules, paths};
-use crate::extension::PathCheck;
+use sinew_tools::PathCheck;
 
 /// A rule for paths, its patterns made.
 struct PathRule {
@@ -64,7 +64,7 @@ impl PathRule {
         let patterns = rule.inner.as_ref().map(|inner| paths::patterns(inner, cwd, home));
         let plain = rule.inner.as_ref().map(|inner| inner.strip_suffix("/**").unwrap_or(inner));
         let plain = plain.filter(|plain| !plain.contains(['*', '?']));
-        let place = plain.and_then(|plain| crate::tools::spelled(home, cwd, plain).into_iter().next());
+        let place = plain.and_then(|plain| sinew_tools::spelled(home, cwd, plain).into_iter().next());
         PathRule { text: rule.text.clone(), said: rule.said(), patterns, place }
     }
 

@@ -1,10 +1,10 @@
 use std::fs;
 
 use serde_json::json;
+use sinew_tools::Question;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
-use crate::tools::Question;
 
 fn rules(value: Value) -> Rules {
     let (rules, warnings) = Rules::read(&value);

@@ -5,13 +5,13 @@ use std::io::{Read, Seek};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
-use sinew::base::Cancel;
+use sinew::base::CancelToken;
 use sinew_llm::message::{AgentMessage, Block, FileMention, ImageBlock, MentionedFile};
+use sinew_session::files::{open_plain, opened_path, size_text};
+use sinew_tools::tool::{Call, ToolError, Updates};
+use sinew_tools::{Access, Host, ImageSettings, folder_listing, picture_block};
 
-use super::source::Places;
-use crate::files::{open_plain, opened_path};
-use crate::tool::{Call, ToolError, Updates};
-use crate::tools::{Access, Host, ImageSettings, folder_listing, picture_block, size_text};
+use super::places::Places;
 
 /// What is attached of a text file, as the tool `read` would show it.
 const LINES: usize = 2_000;
@@ -35,7 +35,7 @@ pub struct Attacher<'a> {
     /// What becomes of pictures.
     pub images: ImageSettings,
     /// Asked before each file, while lines are counted and while pictures are made smaller.
-    pub cancel: Cancel,
+    pub cancel: CancelToken,
     /// The tools of the session: what is attached counts for them as read. `None`: nobody writes files.
     pub host: Option<&'a Host>,
 }
@@ -254,7 +254,7 @@ struct Counted {
     hash: Option<[u8; 32]>,
 }
 
-fn count_lines(head: &[u8], file: File, cancel: &Cancel) -> std::io::Result<Counted> {
+fn count_lines(head: &[u8], file: File, cancel: &CancelToken) -> std::io::Result<Counted> {
     let mut count = memchr::memchr_iter(b'\n', head).count() as u64;
     let mut last = head.last().copied();
     let mut digest = Sha256::new_with_prefix(head);

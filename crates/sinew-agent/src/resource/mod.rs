@@ -13,8 +13,11 @@
 //!
 //! Loading changes nothing and stops at nothing: a file that cannot be used is named in [`Resources::warnings`].
 
+mod escape;
 mod frontmatter;
 mod mention;
+mod options;
+mod places;
 mod prompt;
 mod rule;
 mod skill;
@@ -25,105 +28,18 @@ mod template;
 #[cfg(test)]
 mod tests;
 
-use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
+
+use sinew_tools::ResourceLookup;
 
 pub use mention::{Attached, Attacher};
+pub use options::ResourceOptions;
+pub use places::Places;
 pub use prompt::{Commands, Prompt, Reading};
 pub use rule::{Bucket, Rule};
 pub use skill::Skill;
-pub use source::{Origin, Places};
+pub use source::Origin;
 pub use template::{Template, arguments, substitute};
-
-use crate::event::Event;
-use crate::extension::{Context, Extension, Point};
-use crate::points;
-use crate::settings::Settings;
-
-/// What is looked for, and where.
-#[derive(Debug, Clone, Default)]
-pub struct ResourceOptions {
-    /// The folders.
-    pub places: Places,
-    /// Skills are looked for (`skills.enabled`, not `--no-skills`).
-    pub skills: bool,
-    /// `/skill:<name>` is a command (`skills.enableCommands`).
-    pub skill_commands: bool,
-    /// Folders that are searched whole (`skills.directories`).
-    pub skill_directories: Vec<PathBuf>,
-    /// Globs of names; when there are any, only these skills count (`skills.include`).
-    pub skill_include: Vec<String>,
-    /// Globs of names of skills that do not count (`skills.ignore`).
-    pub skill_ignore: Vec<String>,
-    /// `.claude/skills` count (`skills.enableClaude`).
-    pub claude_skills: bool,
-    /// Skills that were named one by one (`--skill`); they count whatever the rest says.
-    pub named_skills: Vec<PathBuf>,
-    /// Prompt templates are looked for (not `--no-prompt-templates`).
-    pub templates: bool,
-    /// Templates that were named one by one (`--prompt-template`).
-    pub named_templates: Vec<PathBuf>,
-    /// Rules are looked for (not `--no-rules`).
-    pub rules: bool,
-    /// Rules of other programs count (`rules.enableForeign`).
-    pub foreign_rules: bool,
-    /// Rules that were named one by one, by extensions; they count whatever the rest says.
-    pub named_rules: Vec<PathBuf>,
-    /// Texts of the project count where they are links out of it. Default true: who names no project trusts it.
-    pub trusted: bool,
-}
-
-impl ResourceOptions {
-    /// What the settings say of the resources in `places`.
-    #[must_use]
-    pub fn new(places: Places, settings: &Settings) -> ResourceOptions {
-        let skill_directories = settings.texts("skills.directories").iter().map(|path| places.resolve(path)).collect();
-        ResourceOptions {
-            skills: settings.flag("skills.enabled"),
-            skill_commands: settings.flag("skills.enableCommands"),
-            skill_directories,
-            skill_include: settings.texts("skills.include"),
-            skill_ignore: settings.texts("skills.ignore"),
-            claude_skills: settings.flag("skills.enableClaude"),
-            named_skills: Vec::new(),
-            templates: true,
-            named_templates: Vec::new(),
-            rules: true,
-            foreign_rules: settings.flag("rules.enableForeign"),
-            named_rules: Vec::new(),
-            trusted: true,
-            places,
-        }
-    }
-
-    /// Adds what the extensions name (`resources_discover`), behind what was named already; gives the faults of those
-    /// that failed. To be called before each [`Resources::load`].
-    pub async fn discover(&mut self, extensions: &[Arc<dyn Extension>], context: &Context) -> Vec<String> {
-        let mut found: [Vec<String>; 3] = Default::default();
-        let point = Point::new("resources_discover", serde_json::json!({}));
-        let faults = points::asked(extensions, point, context, |_, answer| {
-            for (list, field) in found.iter_mut().zip(["skills", "prompts", "rules"]) {
-                list.extend(points::texts_of(&answer, field));
-            }
-            ControlFlow::Continue(())
-        })
-        .await;
-        let [skills, templates, rules] = found.map(|list| list.iter().map(|path| self.places.resolve(path)).collect());
-        let lists: [(&mut Vec<PathBuf>, Vec<PathBuf>); 3] =
-            [(&mut self.named_skills, skills), (&mut self.named_templates, templates), (&mut self.named_rules, rules)];
-        for (named, found) in lists {
-            named.extend(found);
-        }
-        let told = faults.into_iter().filter_map(|fault| match fault {
-            Event::ExtensionError { extension_path, event, error } => {
-                Some(format!("{extension_path}: {event}: {error}"))
-            }
-            _ => None,
-        });
-        told.collect()
-    }
-}
 
 /// What was found. Of two things of a kind with one name the first one counts: flags before the project, the project
 /// before the user.
@@ -201,34 +117,6 @@ impl Resources {
         self.skills.iter().find(|skill| skill.name == name)
     }
 
-    /// The file behind `skill://<name>[/<rel>]`; `rest` is what stands behind the two slashes.
-    ///
-    /// # Errors
-    /// No skill has the name, or the path leaves its folder; a text for the model.
-    pub fn skill_file(&self, rest: &str) -> Result<PathBuf, String> {
-        let (name, relative) = rest.split_once('/').unwrap_or((rest, ""));
-        match self.skill(name) {
-            Some(skill) => skill.file(relative),
-            None => {
-                let names = self.skills.iter().map(|skill| skill.name.as_str());
-                Err(format!("Unknown skill: {name}. {}", available(names)))
-            }
-        }
-    }
-
-    /// The text of `rule://<name>`.
-    ///
-    /// # Errors
-    /// No rule has the name; a text for the model.
-    pub fn rule_text(&self, name: &str) -> Result<&str, String> {
-        match self.rules.iter().find(|rule| rule.name == name) {
-            Some(rule) => Ok(&rule.body),
-            None => {
-                Err(format!("Unknown rule: {name}. {}", available(self.rules.iter().map(|rule| rule.name.as_str()))))
-            }
-        }
-    }
-
     /// The whole texts of the rules that always apply, for the system prompt; empty without one.
     #[must_use]
     pub fn applied_rules(&self) -> String {
@@ -248,12 +136,29 @@ impl Resources {
     }
 }
 
+impl ResourceLookup for Resources {
+    fn skill_file(&self, rest: &str) -> Result<PathBuf, String> {
+        let (name, relative) = rest.split_once('/').unwrap_or((rest, ""));
+        match self.skill(name) {
+            Some(skill) => skill.file(relative),
+            None => {
+                let names = self.skills.iter().map(|skill| skill.name.as_str());
+                Err(format!("Unknown skill: {name}. {}", available(names)))
+            }
+        }
+    }
+
+    fn rule_text(&self, name: &str) -> Result<String, String> {
+        match self.rules.iter().find(|rule| rule.name == name) {
+            Some(rule) => Ok(rule.body.clone()),
+            None => {
+                Err(format!("Unknown rule: {name}. {}", available(self.rules.iter().map(|rule| rule.name.as_str()))))
+            }
+        }
+    }
+}
+
 fn available<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     if names.is_empty() { "There is none.".into() } else { format!("Available: {}", names.join(", ")) }
-}
-
-/// Text for the inside of a tag or of a quoted attribute.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use futures_util::FutureExt;
 use sinew_llm::message::{AgentMessage, Content, UserMessage};
+use sinew_tools::tool::panic_text;
 
 use super::mention::Attacher;
 use super::{Resources, Template};
 use crate::event::Event;
 use crate::extension::{CommandResult, Context, Extension, Point, SlashCommand};
 use crate::points;
-use crate::tool::panic_text;
 
 /// The commands of a session, the first of a name: those of extensions in load order.
 #[derive(Clone, Default)]

@@ -2,9 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
+use super::escape::escaped;
+use super::options::ResourceOptions;
 use super::source::{Origin, Reader, Yaml, has_extension};
 use super::stream::{InterruptMode, Scope};
-use super::{ResourceOptions, escaped};
 
 /// Bytes of all rules that always apply.
 const APPLIED: usize = 256 * 1024;

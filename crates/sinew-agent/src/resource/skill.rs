@@ -5,8 +5,10 @@ use std::path::{Component, Path, PathBuf};
 
 use sinew::walk::{GlobSet, GlobSyntax};
 
+use super::escape::escaped;
+use super::options::ResourceOptions;
 use super::source::{Origin, Reader, Yaml};
-use super::{ResourceOptions, escaped, frontmatter, source};
+use super::{frontmatter, source};
 
 const FILE: &str = "SKILL.md";
 const NAME: usize = 64;

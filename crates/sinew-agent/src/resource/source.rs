@@ -5,10 +5,11 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use super::ResourceOptions;
+use sinew_session::files::open_plain;
+use sinew_session::links;
+
 use super::frontmatter::{self, Front};
-use crate::files::open_plain;
-use crate::links;
+use super::options::ResourceOptions;
 
 /// A larger file is no skill, template or rule.
 const FILE: u64 = 256 * 1024;
@@ -20,38 +21,6 @@ const ENTRIES: usize = 50_000;
 const DEPTH: usize = 8;
 /// Warnings that are kept; more say nothing new.
 const WARNINGS: usize = 100;
-
-/// The folders in which a session finds resources.
-#[derive(Debug, Clone, Default)]
-pub struct Places {
-    /// Where the session works.
-    pub cwd: PathBuf,
-    /// The project's own folder, `<cwd>/.sinew`.
-    pub project: PathBuf,
-    /// The user's own folder, `~/.sinew/agent`.
-    pub agent: PathBuf,
-    /// The user's home. Without one, nothing there counts.
-    pub home: Option<PathBuf>,
-}
-
-impl Places {
-    /// The path that a user wrote: `~` expanded, relative to the working folder.
-    #[must_use]
-    pub fn resolve(&self, path: &str) -> PathBuf {
-        let rest = path.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
-        match (rest, &self.home) {
-            (Some(rest), Some(home)) => home.join(rest.trim_start_matches('/')),
-            _ => self.cwd.join(path),
-        }
-    }
-
-    /// The working folder and those above it up to the root of the repository; without a repository only itself.
-    pub(super) fn up_to_repository(&self) -> Vec<&Path> {
-        let all: Vec<&Path> = self.cwd.ancestors().collect();
-        let count = all.iter().position(|folder| folder.join(".git").exists()).map_or(1, |at| at + 1);
-        all[..count].to_vec()
-    }
-}
 
 /// Who a file belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::ResourceOptions;
+use super::options::ResourceOptions;
 use super::source::{Origin, Reader, Yaml, has_extension};
 
 /// Characters of a first line that stand for a missing description.

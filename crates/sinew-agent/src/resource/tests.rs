@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use base64::Engine;
 use proptest::prelude::*;
-use sinew::base::Cancel;
+use sinew::base::CancelToken;
 use tokio_util::sync::CancellationToken;
 
 use super::*;
 use crate::extension::{CommandHandler, CommandResult, Context, Extension, SlashCommand};
-use crate::tool::Boxed;
 use sinew_llm::message::AgentMessage;
+use sinew_tools::tool::Boxed;
 
 /// A home and a project, with resources.
 struct Stage {
@@ -42,7 +42,7 @@ impl Stage {
             agent: self.path("agent"),
             home: Some(self.path("home")),
         };
-        ResourceOptions::new(places, &Settings::default())
+        ResourceOptions::new(places)
     }
 
     fn load(&self) -> Resources {
@@ -492,8 +492,8 @@ async fn read(stage: &Stage, resources: &Resources, text: &str, before: &str) ->
     let (commands, doubled) = Commands::new(&[Arc::new(Adds) as Arc<dyn Extension>]);
     assert_eq!(doubled, ["greet"]);
     let options = stage.options();
-    let images = crate::tools::ImageSettings::default();
-    let attacher = Attacher { places: &options.places, images, cancel: Cancel::never(), host: None };
+    let images = sinew_tools::ImageSettings::default();
+    let attacher = Attacher { places: &options.places, images, cancel: CancelToken::never(), host: None };
     let cancel = CancellationToken::new();
     let context = Context { cwd: stage.path("p"), session: "s".into(), file: None, has_ui: false, cancel };
     let reading = Reading { commands: &commands, resources, attacher: &attacher, context: &context, now: 1 };
@@ -628,8 +628,8 @@ fn what_is_no_regular_file_is_not_opened() {
     let resources = stage.load();
     assert!(resources.rules.is_empty());
     let options = stage.options();
-    let images = crate::tools::ImageSettings::default();
-    let attacher = Attacher { places: &options.places, images, cancel: Cancel::never(), host: None };
+    let images = sinew_tools::ImageSettings::default();
+    let attacher = Attacher { places: &options.places, images, cancel: CancelToken::never(), host: None };
     assert_eq!(attacher.one(".sinew/rules/pipe.md").unwrap_err(), "it is a pipe, a socket or a device");
     assert!(source::text(Path::new("/dev/zero")).is_err());
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use sinew_agent::event::Event;
 use sinew_agent::extension::{Extension, Point, Verdict};
 use sinew_agent::hooks::{Hook, Origin, read};
-use sinew_agent::tool::ToolOutput;
+use sinew_tools::tool::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
 use crate::{call, context};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sinew_agent::agent::Stop;
+use sinew_agent::agent::{Snapshots, Stop};
 use sinew_agent::event::Event;
 use sinew_llm::error::ErrorKind;
 use sinew_testkit::provider::{Framing, Reply, Step};
@@ -178,7 +178,7 @@ async fn events_that_are_left_out_are_told_once_for_each_answer() {
         let whole = events(api, said).into_iter().flat_map(|event| [broken(), event]).collect::<String>();
         let server = strict(vec![Reply::stream(whole)]);
         let stage = Stage::new(api, &server, |_| ());
-        let mut listener = stage.agent.subscribe();
+        let mut listener = stage.agent.subscribe(Snapshots::Each);
         assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{api}");
         let mut told = Vec::new();
         while let Some(event) = listener.try_recv() {

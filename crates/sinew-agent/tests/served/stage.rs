@@ -4,20 +4,20 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use sinew_agent::agent::{AgentSession, AgentSettings, Models, Outcome, Parts, Reached};
-use sinew_agent::clock::SystemClock;
+use sinew_agent::agent::{AgentSession, AgentSettings, Models, Outcome, Parts, Reached, Snapshots};
 use sinew_agent::core::Toolset;
 use sinew_agent::event::Event;
 use sinew_agent::extension::Extension;
-use sinew_agent::secrets::{Hiding, Secrets};
-use sinew_agent::session::{Session, SessionOptions, Sync};
-use sinew_agent::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
 use sinew_llm::http::{HttpClient, HttpConfig};
 use sinew_llm::message::{AgentMessage, Content, UserMessage};
 use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::provider::{Auth, Provider, Secret};
 use sinew_llm::wire;
+use sinew_session::clock::SystemClock;
+use sinew_session::secrets::{Hiding, Secrets};
+use sinew_session::{Session, SessionOptions, Sync};
 use sinew_testkit::provider::{Reply, Server, order};
+use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
 use tokio::sync::Notify;
 
 pub(crate) struct Stage {
@@ -219,7 +219,7 @@ impl Stage {
         });
         let agent = Arc::new(agent.unwrap());
         let events = Arc::<Mutex<Vec<Arc<Event>>>>::default();
-        let mut listener = agent.subscribe();
+        let mut listener = agent.subscribe(Snapshots::Each);
         let kept = Arc::clone(&events);
         let reader = tokio::spawn(async move {
             while let Some(event) = listener.recv().await {

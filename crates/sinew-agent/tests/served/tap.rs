@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Map, Value};
 use sinew_agent::agent::Stop;
 use sinew_agent::extension::{Context, Extension, Point};
-use sinew_agent::tool::Boxed;
+use sinew_tools::tool::Boxed;
 
 use crate::stage::{Stage, strict};
 use crate::words::{APIS, text};

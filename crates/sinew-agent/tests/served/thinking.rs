@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use sinew_agent::agent::Stop;
-use sinew_agent::secrets::Secrets;
+use sinew_agent::agent::{Snapshots, Stop};
 use sinew_llm::model::ThinkingLevel;
+use sinew_session::secrets::Secrets;
 use sinew_testkit::provider::{Reply, order};
 
 use crate::stage::{Stage, strict};
@@ -60,7 +60,7 @@ async fn a_loop_thinks_as_it_began() {
         text(API, "done again"),
     ]);
     let stage = Stage::thinking(&server, None);
-    let mut events = stage.agent.subscribe();
+    let mut events = stage.agent.subscribe(Snapshots::Unread);
     let agent = Arc::clone(&stage.agent);
     // The user sets another level once the first tool has run: it holds from the next prompt on.
     let changes = tokio::spawn(async move {

@@ -6,17 +6,20 @@ const HEAD: &str = "\
 sinew: a coding agent for the terminal
 
 Usage:
+  sinew [options] [message…]                 work with the agent at this terminal
   sinew -p [options] [@file…] [message…]     answer and leave
-  command | sinew [options] [message…]       what the command wrote goes before the message
-  sinew --mode rpc [options]                 a program drives it: commands on stdin, events on stdout
+  command | sinew [options] [message…]       put the output of the command before the message
+  sinew --mode rpc [options]                 serve another program: commands on stdin, events on stdout
   sinew sessions list [--all]                list the sessions of this folder
   sinew sessions gc [--dry-run]              remove pictures that no session names
-  sinew config get [KEY] | set KEY VALUE     what holds; change your settings
-  sinew config path                          where your settings stand
-  sinew login [PROVIDER]                     keep a key or a login, so that no variable is needed
-  sinew logout [PROVIDER]                    forget it
+  sinew config get [KEY] | set KEY VALUE     show or change settings
+  sinew config list                          list all settings with type, default and meaning
+  sinew config path                          show the file of your settings
+  sinew login [PROVIDER]                     store a key or a login, so that no variable is needed
+  sinew logout [PROVIDER]                    remove it
 
 Examples:
+  sinew --continue
   sinew -p \"Why does the build fail?\"
   git diff | sinew -p \"Review this change\"
   sinew -p --continue \"And now fix it\"
@@ -27,11 +30,11 @@ Examples:
 const TAIL: &str = "
 A key comes from --api-key, sinew login, the environment (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, …) or
 models.json. ANTHROPIC_BASE_URL, OPENAI_BASE_URL, OPENROUTER_BASE_URL, GOOGLE_GEMINI_BASE_URL and OLLAMA_HOST name
-other addresses of these servers; a baseUrl in models.json beats them. Settings stand in ~/.sinew/agent/settings.json
-and .sinew/settings.json; SINEW_HOME moves the first.
+other addresses of these servers; a baseUrl in models.json wins over them. Settings are read from
+~/.sinew/agent/settings.json and .sinew/settings.json; SINEW_HOME moves the first.
 
-SINEW_LOG=debug writes what happens to sinew.log beside the settings; SINEW_TIMING=1 says how long it took. NO_COLOR and
-FORCE_COLOR decide about colours.
+SINEW_LOG=debug writes events to sinew.log beside the settings; SINEW_TIMING=1 prints how long the start took. NO_COLOR
+and FORCE_COLOR switch colours off and on.
 
 Tools run with your rights; there is no sandbox. Use a container where that matters.
 
@@ -39,12 +42,12 @@ Exit codes: 0 done, 1 the run ended with an error, 2 usage, 3 configuration, 4 -
 130 and 143 ended by a signal.
 ";
 
-/// The whole text.
+/// Writes the whole text.
 pub(crate) fn help() -> String {
     let mut out = HEAD.to_string();
     for (group, title) in Group::ALL {
         out.push_str(&format!("\n{title}:\n"));
-        for flag in FLAGS.iter().filter(|flag| flag.group == group && flag.listed) {
+        for flag in FLAGS.iter().filter(|flag| flag.group == group && !flag.help.is_empty()) {
             let name = shape(flag);
             if name.chars().count() > 34 {
                 out.push_str(&format!("  {name}\n  {:34}  {}\n", "", flag.help));

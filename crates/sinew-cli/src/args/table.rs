@@ -1,6 +1,10 @@
 //! All flags, as data.
 
-/// What stands behind a flag.
+use sinew_llm::model::ThinkingLevel;
+
+use super::{Args, Mode, SessionChoice};
+
+/// Says whether a value stands behind a flag, and how `--help` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Takes {
     Nothing,
@@ -8,7 +12,28 @@ pub(crate) enum Takes {
     Optional(&'static str),
 }
 
-/// Under which heading `--help` lists a flag.
+/// The field that a flag fills, and with what. A flag that is given twice counts the last time, but for lists.
+#[derive(Clone, Copy)]
+pub(super) enum Target {
+    Switch(fn(&mut Args) -> &mut bool),
+    Text(fn(&mut Args) -> &mut Option<String>),
+    /// Each time one more.
+    Texts(fn(&mut Args) -> &mut Vec<String>),
+    /// Words divided by commas.
+    List(fn(&mut Args) -> &mut Option<Vec<String>>),
+    Number(fn(&mut Args) -> &mut Option<u64>),
+    /// Anything else; the error says what would have been right.
+    Parsed(fn(&mut Args, &str) -> Result<(), String>),
+    /// One of those that exclude each other.
+    Session(fn(Option<String>) -> SessionChoice),
+    Trust(bool),
+    /// Nothing: what it switches off does not exist.
+    Ignored,
+    /// The flag is known, and using it is an error that says that it does nothing yet.
+    Unavailable,
+}
+
+/// The heading under which `--help` lists a flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Group {
     Output,
@@ -33,7 +58,6 @@ impl Group {
 }
 
 /// A flag.
-#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Flag {
     /// Without the two dashes.
     pub(crate) long: &'static str,
@@ -41,87 +65,125 @@ pub(crate) struct Flag {
     pub(crate) short: &'static str,
     pub(crate) takes: Takes,
     pub(crate) group: Group,
+    pub(super) target: Target,
+    /// Empty: `--help` does not name the flag.
     pub(crate) help: &'static str,
-    /// False: the flag is known, and using it is an error that says so.
-    pub(crate) available: bool,
-    /// False: `--help` does not name it.
-    pub(crate) listed: bool,
 }
 
-const fn flag(group: Group, short: &'static str, long: &'static str, takes: Takes, help: &'static str) -> Flag {
-    Flag { long, short, takes, group, help, available: true, listed: true }
+const fn flag(
+    group: Group,
+    short: &'static str,
+    long: &'static str,
+    takes: Takes,
+    target: Target,
+    help: &'static str,
+) -> Flag {
+    Flag { long, short, takes, group, target, help }
 }
 
-const fn later(group: Group, short: &'static str, long: &'static str, takes: Takes, help: &'static str) -> Flag {
-    Flag { long, short, takes, group, help, available: false, listed: false }
+/// Finds the flag that `word` names, with its dashes.
+pub(super) fn find(word: &str) -> Option<&'static Flag> {
+    match word.strip_prefix("--") {
+        Some(long) => FLAGS.iter().find(|flag| flag.long == long),
+        None => {
+            let short = word.strip_prefix('-').filter(|short| !short.is_empty())?;
+            FLAGS.iter().find(|flag| flag.short == short)
+        }
+    }
 }
 
-/// Switches off what this version does not have: it does what it says, and there is nothing to tell.
-const fn already(group: Group, long: &'static str, help: &'static str) -> Flag {
-    Flag { long, short: "", takes: Takes::Nothing, group, help, available: true, listed: false }
+fn mode(args: &mut Args, text: &str) -> Result<(), String> {
+    let known = [Mode::Text, Mode::Json, Mode::Rpc].into_iter().find(|mode| mode.as_str() == text);
+    args.output.mode = Some(known.ok_or_else(|| format!("--mode {text}: unknown mode; use text, json or rpc"))?);
+    Ok(())
+}
+
+fn output(args: &mut Args, text: &str) -> Result<(), String> {
+    args.output.object = match text {
+        "json" => true,
+        "text" => false,
+        _ => return Err(format!("--output {text}: unknown output; use text or json")),
+    };
+    Ok(())
+}
+
+fn thinking(args: &mut Args, text: &str) -> Result<(), String> {
+    let level = ThinkingLevel::parse(text);
+    let wrong = || format!("--thinking {text}: unknown level; use off, minimal, low, medium, high or xhigh");
+    args.model.thinking = Some(level.ok_or_else(wrong)?);
+    Ok(())
+}
+
+fn max_cost(args: &mut Args, text: &str) -> Result<(), String> {
+    let amount = text.strip_prefix('$').unwrap_or(text).parse::<f64>().ok();
+    let amount = amount.filter(|amount| amount.is_finite() && *amount > 0.0);
+    let wrong = || format!("--max-cost needs an amount of US dollars such as 0.50, not \"{text}\"");
+    args.run.max_cost = Some(amount.ok_or_else(wrong)?);
+    Ok(())
 }
 
 use Group::{Model, Output, Prompt, Resources, Run, Sessions, Tools};
 use Takes::{Nothing, Optional, Value};
+use Target::{Ignored, List, Number, Parsed, Session, Switch, Text, Texts, Trust, Unavailable};
 
 /// In the order of `--help`.
 // One row per flag, whatever its width.
 #[rustfmt::skip]
 pub(crate) static FLAGS: &[Flag] = &[
-    flag(Output, "p", "print", Nothing, "answer on stdout and leave"),
-    flag(Output, "", "mode", Value("text|json|rpc"), "text for people, json: one event per line, rpc: commands on stdin, events on stdout"),
-    flag(Output, "", "output", Value("text|json"), "json: one object with the answer, session, model, usage, cost and why it ended"),
-    flag(Output, "", "output-schema", Value("FILE"), "the answer is JSON that fits this schema: checked, with two corrections"),
-    flag(Output, "", "verbose", Nothing, "show tools and thoughts on stderr, and every warning"),
-    flag(Output, "", "export", Value("IN [OUT]"), "write a session, named by its file or id, as one HTML file"),
-    flag(Output, "", "list-models", Optional("FILTER"), "list the models and leave"),
-    flag(Output, "h", "help", Nothing, "show this text"),
-    flag(Output, "V", "version", Nothing, "show the version"),
-    flag(Sessions, "c", "continue", Nothing, "go on with the last session of this terminal or folder"),
-    flag(Sessions, "r", "resume", Optional("ID|PATH"), "go on with a session: the start or end of its id, or its file"),
-    flag(Sessions, "", "session", Value("PATH"), "use this file; a missing one is a new session"),
-    flag(Sessions, "", "fork", Value("ID|PATH"), "go on with a copy of a session"),
-    flag(Sessions, "", "no-session", Nothing, "keep nothing"),
-    flag(Sessions, "", "session-dir", Value("DIR"), "keep sessions here"),
-    flag(Sessions, "", "all", Nothing, "list sessions of all folders, and empty ones"),
-    flag(Sessions, "", "dry-run", Nothing, "with `sessions gc`: say what would be removed"),
-    flag(Model, "", "model", Value("PATTERN"), "provider/id, or a part of an id; `:high` behind it sets the thinking level"),
-    flag(Model, "", "provider", Value("ID"), "anthropic, openai, google, ollama, …"),
-    flag(Model, "", "models", Value("GLOBS"), "models to choose from, divided by commas; the first one answers"),
-    flag(Model, "", "thinking", Value("LEVEL"), "off, minimal, low, medium, high or xhigh"),
-    flag(Model, "", "api-key", Value("KEY"), "a key for the chosen provider"),
-    flag(Model, "", "fallback-model", Value("PATTERN"), "answers where the chosen model cannot: overloaded, refused, gone"),
-    flag(Model, "", "max-tokens", Value("N"), "tokens of an answer at most"),
-    flag(Model, "", "fast-model", Value("PATTERN"), "the model of the role `fast`"),
-    flag(Model, "", "slow-model", Value("PATTERN"), "the model of the role `slow`"),
-    flag(Model, "", "plan-model", Value("PATTERN"), "the model of the role `plan`"),
-    flag(Model, "", "script", Value("FILE"), "answers come from a script: no model, no network"),
-    flag(Tools, "", "tools", Value("A,B"), "offer only these tools"),
-    flag(Tools, "", "exclude-tools", Value("A,B"), "do not offer these tools"),
-    flag(Tools, "", "no-tools", Nothing, "offer no tool"),
-    flag(Tools, "", "no-builtin-tools", Nothing, "offer no built-in tool"),
-    flag(Tools, "", "allow", Value("RULE"), "run what the rule fits without asking: bash(git status*); may be repeated"),
-    flag(Tools, "", "deny", Value("RULE"), "never run what the rule fits: write(/etc/**); may be repeated"),
-    flag(Tools, "", "no-pty", Nothing, "never give commands a terminal"),
-    flag(Prompt, "", "system-prompt", Value("TEXT|FILE"), "replaces the system prompt"),
-    flag(Prompt, "", "append-system-prompt", Value("TEXT|FILE"), "goes behind the system prompt; may be repeated"),
-    flag(Prompt, "nc", "no-context-files", Nothing, "do not read AGENTS.md and CLAUDE.md"),
-    flag(Resources, "", "skill", Value("PATH"), "one more skill, or a folder of them; may be repeated"),
-    flag(Resources, "", "prompt-template", Value("PATH"), "one more prompt template, or a folder of them; may be repeated"),
-    later(Resources, "", "theme", Value("PATH"), "one more theme"),
-    flag(Resources, "", "hook", Value("PATH"), "one more hooks.json: programs that are told of events; may be repeated"),
-    later(Resources, "", "mcp-config", Value("PATH"), "one more mcp.json"),
-    later(Resources, "e", "extension", Value("PATH"), "one more extension"),
-    flag(Resources, "", "no-skills", Nothing, "load no skill"),
-    flag(Resources, "", "no-prompt-templates", Nothing, "load no prompt template"),
-    flag(Resources, "", "no-rules", Nothing, "load no rule"),
-    already(Resources, "no-themes", "load no theme"),
-    already(Resources, "no-extensions", "load no extension"),
-    already(Resources, "no-mcp", "start no MCP server"),
-    flag(Run, "", "max-turns", Value("N"), "questions to the model at most; 0 is no limit"),
-    flag(Run, "", "max-cost", Value("DOLLARS"), "send no request once so much was spent"),
-    flag(Run, "", "cwd", Value("DIR"), "work in this folder"),
-    flag(Run, "", "offline", Nothing, "no network but for the model"),
-    flag(Run, "", "trust", Nothing, "use what of this project starts programs: hooks, servers, some settings"),
-    flag(Run, "", "no-trust", Nothing, "do not use it, and do not speak of it"),
+    flag(Output, "p", "print", Nothing, Switch(|args| &mut args.output.print), "answer on stdout and leave"),
+    flag(Output, "", "mode", Value("text|json|rpc"), Parsed(mode), "text for people, json: one event per line, rpc: commands on stdin, events on stdout"),
+    flag(Output, "", "output", Value("text|json"), Parsed(output), "json: one object with the answer, session, model, usage, cost and why it ended"),
+    flag(Output, "", "output-schema", Value("FILE"), Text(|args| &mut args.output.schema), "the answer is JSON that fits this schema: checked, with two corrections"),
+    flag(Output, "", "verbose", Nothing, Switch(|args| &mut args.output.verbose), "show tools and thoughts on stderr, and every warning"),
+    flag(Output, "", "export", Value("IN [OUT]"), Text(|args| &mut args.output.export), "write a session, named by its file or id, as one HTML file"),
+    flag(Output, "", "list-models", Optional("FILTER"), Text(|args| &mut args.output.list_models), "list the models and leave"),
+    flag(Output, "h", "help", Nothing, Switch(|args| &mut args.output.help), "show this text"),
+    flag(Output, "V", "version", Nothing, Switch(|args| &mut args.output.version), "show the version"),
+    flag(Sessions, "c", "continue", Nothing, Session(|_| SessionChoice::Continue), "continue the last session of this terminal or folder"),
+    flag(Sessions, "r", "resume", Optional("ID|PATH"), Session(SessionChoice::Resume), "continue a session: the start or end of its id, or its file"),
+    flag(Sessions, "", "session", Value("PATH"), Session(|path| SessionChoice::File(path.unwrap_or_default())), "use this file; a missing one is a new session"),
+    flag(Sessions, "", "fork", Value("ID|PATH"), Session(|source| SessionChoice::Fork(source.unwrap_or_default())), "continue a copy of a session"),
+    flag(Sessions, "", "no-session", Nothing, Session(|_| SessionChoice::InMemory), "write no session file"),
+    flag(Sessions, "", "session-dir", Value("DIR"), Text(|args| &mut args.session.folder), "keep session files in this folder"),
+    flag(Sessions, "", "all", Nothing, Switch(|args| &mut args.session.all), "list sessions of all folders, and empty ones"),
+    flag(Sessions, "", "dry-run", Nothing, Switch(|args| &mut args.session.dry_run), "with `sessions gc`: show what would be removed"),
+    flag(Model, "", "model", Value("PATTERN"), Text(|args| &mut args.model.pattern), "provider/id, or a part of an id; `:high` behind it sets the thinking level"),
+    flag(Model, "", "provider", Value("ID"), Text(|args| &mut args.model.provider), "anthropic, openai, google, ollama, …"),
+    flag(Model, "", "models", Value("GLOBS"), List(|args| &mut args.model.scope), "models to choose from, divided by commas; the first one answers"),
+    flag(Model, "", "thinking", Value("LEVEL"), Parsed(thinking), "off, minimal, low, medium, high or xhigh"),
+    flag(Model, "", "api-key", Value("KEY"), Text(|args| &mut args.model.api_key), "a key for the chosen provider"),
+    flag(Model, "", "fallback-model", Value("PATTERN"), Text(|args| &mut args.model.fallback), "answers where the chosen model cannot: overloaded, refused, gone"),
+    flag(Model, "", "max-tokens", Value("N"), Number(|args| &mut args.model.max_tokens), "tokens of an answer at most"),
+    flag(Model, "", "fast-model", Value("PATTERN"), Text(|args| &mut args.model.fast), "the model of the role `fast`"),
+    flag(Model, "", "slow-model", Value("PATTERN"), Text(|args| &mut args.model.slow), "the model of the role `slow`"),
+    flag(Model, "", "plan-model", Value("PATTERN"), Text(|args| &mut args.model.plan), "the model of the role `plan`"),
+    flag(Model, "", "script", Value("FILE"), Text(|args| &mut args.model.script), "answers come from a script: no model, no network"),
+    flag(Tools, "", "tools", Value("A,B"), List(|args| &mut args.tools.only), "offer only these tools"),
+    flag(Tools, "", "exclude-tools", Value("A,B"), List(|args| &mut args.tools.without), "do not offer these tools"),
+    flag(Tools, "", "no-tools", Nothing, Switch(|args| &mut args.tools.none), "offer no tool"),
+    flag(Tools, "", "no-builtin-tools", Nothing, Switch(|args| &mut args.tools.no_builtin), "offer no built-in tool"),
+    flag(Tools, "", "allow", Value("RULE"), Texts(|args| &mut args.tools.allow), "run what the rule fits without asking: bash(git status*); may be repeated"),
+    flag(Tools, "", "deny", Value("RULE"), Texts(|args| &mut args.tools.deny), "never run what the rule fits: write(/etc/**); may be repeated"),
+    flag(Tools, "", "no-pty", Nothing, Ignored, "never give commands a terminal"),
+    flag(Prompt, "", "system-prompt", Value("TEXT|FILE"), Text(|args| &mut args.prompt.system), "replaces the system prompt"),
+    flag(Prompt, "", "append-system-prompt", Value("TEXT|FILE"), Texts(|args| &mut args.prompt.append), "goes behind the system prompt; may be repeated"),
+    flag(Prompt, "nc", "no-context-files", Nothing, Switch(|args| &mut args.prompt.no_context_files), "do not read AGENTS.md and CLAUDE.md"),
+    flag(Resources, "", "skill", Value("PATH"), Texts(|args| &mut args.resources.skills), "one more skill, or a folder of them; may be repeated"),
+    flag(Resources, "", "prompt-template", Value("PATH"), Texts(|args| &mut args.resources.templates), "one more prompt template, or a folder of them; may be repeated"),
+    flag(Resources, "", "theme", Value("PATH"), Unavailable, ""),
+    flag(Resources, "", "hook", Value("PATH"), Texts(|args| &mut args.resources.hooks), "one more hooks.json: programs that run at events; may be repeated"),
+    flag(Resources, "", "mcp-config", Value("PATH"), Unavailable, ""),
+    flag(Resources, "e", "extension", Value("PATH"), Unavailable, ""),
+    flag(Resources, "", "no-skills", Nothing, Switch(|args| &mut args.resources.no_skills), "load no skill"),
+    flag(Resources, "", "no-prompt-templates", Nothing, Switch(|args| &mut args.resources.no_templates), "load no prompt template"),
+    flag(Resources, "", "no-rules", Nothing, Switch(|args| &mut args.resources.no_rules), "load no rule"),
+    flag(Resources, "", "no-themes", Nothing, Ignored, ""),
+    flag(Resources, "", "no-extensions", Nothing, Ignored, ""),
+    flag(Resources, "", "no-mcp", Nothing, Ignored, ""),
+    flag(Run, "", "max-turns", Value("N"), Number(|args| &mut args.run.max_turns), "requests to the model at most; 0 is no limit"),
+    flag(Run, "", "max-cost", Value("DOLLARS"), Parsed(max_cost), "send no request once so much was spent"),
+    flag(Run, "", "cwd", Value("DIR"), Text(|args| &mut args.run.cwd), "work in this folder"),
+    flag(Run, "", "offline", Nothing, Switch(|args| &mut args.run.offline), "no network but for the model"),
+    flag(Run, "", "trust", Nothing, Trust(true), "use the parts of this project that start programs: hooks, servers, some settings"),
+    flag(Run, "", "no-trust", Nothing, Trust(false), "do not use them, and do not warn about them"),
 ];

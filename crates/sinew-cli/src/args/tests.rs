@@ -1,3 +1,6 @@
+use std::ffi::OsString;
+
+use super::table::{FLAGS, Flag, Takes, Target};
 use super::*;
 
 #[track_caller]
@@ -26,7 +29,10 @@ fn wrong_lines_say_what_is_wrong() {
     refused("--theme a", "--theme is not available yet");
     refused("-e a", "--extension is not available yet");
     refused("--thinking loud", "unknown level");
-    refused("-c --no-session", "exclude each other");
+    refused("-c --no-session", "--continue and --no-session exclude each other");
+    refused("--trust --no-trust", "--trust and --no-trust exclude each other");
+    refused("--session=", "--session needs a value: --session PATH");
+    refused("--tools=,", "--tools names no tool; --no-tools offers none");
     refused("--fork a --session b", "exclude each other");
     refused("--output xml", "--output xml: unknown output; use text or json");
     refused("--output json --mode rpc", "--output json and --mode rpc exclude each other");
@@ -37,17 +43,21 @@ fn wrong_lines_say_what_is_wrong() {
 }
 
 #[test]
-fn values_stand_behind_a_blank_or_an_equals_sign() {
-    assert_eq!(read("--model a --model=b").value("model"), Some("b"));
-    assert_eq!(read("--model=--print").value("model"), Some("--print"));
-    assert_eq!(read("--system-prompt=a=b").value("system-prompt"), Some("a=b"));
-    assert_eq!(read("--max-turns 7").number("max-turns"), Ok(Some(7)));
-    assert_eq!(read("--max-cost $0.5").dollars("max-cost"), Ok(Some(0.5)));
-    assert_eq!(read("--tools a,,b").list("tools"), Some(vec!["a".to_string(), "b".to_string()]));
+fn values_follow_a_blank_or_an_equals_sign() {
+    assert_eq!(read("--model a --model=b").model.pattern.as_deref(), Some("b"));
+    assert_eq!(read("--model=--print").model.pattern.as_deref(), Some("--print"));
+    assert_eq!(read("--model -x").model.pattern.as_deref(), Some("-x"));
+    assert_eq!(read("--system-prompt=a=b").prompt.system.as_deref(), Some("a=b"));
+    assert_eq!(read("--max-turns 7").run.max_turns, Some(7));
+    assert_eq!(read("--max-cost $0.5").run.max_cost, Some(0.5));
+    assert_eq!(read("--tools a,,b").tools.only, Some(vec!["a".to_string(), "b".to_string()]));
+    assert_eq!(read("--allow a --allow b").tools.allow, ["a", "b"]);
+    assert_eq!(read("--list-models").output.list_models.as_deref(), Some(""));
     let args = read("--resume -p");
-    assert!(args.has("resume") && args.has("print") && args.value("resume").is_none());
-    assert_eq!(read("-r ab -p").value("resume"), Some("ab"));
-    assert!(read("-nc").has("no-context-files"));
+    assert!(args.session.choice == SessionChoice::Resume(None) && args.output.print);
+    assert_eq!(read("-r ab -p").session.choice, SessionChoice::Resume(Some("ab".into())));
+    assert!(read("-nc").prompt.no_context_files);
+    assert_eq!((read("--trust --trust").run.trust, read("--no-trust").run.trust), (Some(true), Some(false)));
 }
 
 #[test]
@@ -57,12 +67,33 @@ fn words_are_kept_in_order_and_two_dashes_end_the_flags() {
 }
 
 #[test]
-fn each_flag_stands_once_and_help_names_it() {
+fn each_flag_has_one_row_and_help_names_it() {
     let help = help();
     for (at, flag) in FLAGS.iter().enumerate() {
         assert!(FLAGS[..at].iter().all(|other| other.long != flag.long), "{}", flag.long);
         assert!(flag.short.is_empty() || FLAGS[..at].iter().all(|other| other.short != flag.short), "{}", flag.long);
-        assert_eq!(help.contains(&format!("--{} ", flag.long)), flag.listed, "{}", flag.long);
+        assert_eq!(help.contains(&format!("--{} ", flag.long)), !flag.help.is_empty(), "{}", flag.long);
     }
     assert!(help.lines().all(|line| line.chars().count() <= 130), "{help}");
+}
+
+/// Each flag fills a field of its own, unless it is ignored.
+#[test]
+fn each_flag_changes_the_arguments() {
+    let given = |flag: &Flag| {
+        let value = match flag.takes {
+            Takes::Value(_) if matches!(flag.long, "mode" | "output") => "json",
+            Takes::Value(_) if flag.long == "thinking" => "high",
+            Takes::Value(_) => "7",
+            _ => return read(&format!("--{}", flag.long)),
+        };
+        read(&format!("--{} {value}", flag.long))
+    };
+    let flags = FLAGS.iter().filter(|flag| !matches!(flag.target, Target::Ignored | Target::Unavailable));
+    let mut seen = vec![Args::default()];
+    for flag in flags {
+        let args = given(flag);
+        assert!(!seen.contains(&args), "--{}", flag.long);
+        seen.push(args);
+    }
 }

@@ -3,8 +3,9 @@
 use std::ffi::{OsStr, OsString};
 use std::io::IsTerminal;
 
-use sinew_agent::settings::Settings;
 use sinew_llm::http::Proxies;
+
+use crate::settings::Settings;
 
 /// Variables, and which of the standard streams are terminals.
 #[derive(Clone)]
@@ -55,21 +56,21 @@ impl Environment {
         set.map(|(_, value)| value.clone()).or_else(|| self.get(name).map(OsString::from))
     }
 
-    /// Whether a switch such as `SINEW_OFFLINE` is on.
+    /// Returns true if a switch such as `SINEW_OFFLINE` is on.
     pub(crate) fn is_on(&self, name: &str) -> bool {
         self.get(name).is_some_and(|value| value != "0" && value != "false")
     }
 
-    /// What commands start with.
+    /// The variables that commands start with.
     pub(crate) fn variables(&self) -> &[(OsString, OsString)] {
         &self.variables
     }
 
-    /// Which variables that look like secrets commands get all the same: those of the settings. A key of a provider is
+    /// Lists the variables that look like secrets and are passed to commands: those of the settings. A key of a provider is
     /// among them only where the user has named it.
     pub(crate) fn passed(&self, settings: &Settings) -> Vec<String> {
-        let mut pass = settings.tools().pass_through;
-        if !settings.is_set("env.passThrough") {
+        let mut pass = settings.env.pass_through.clone();
+        if !settings.env.pass_through_is_set {
             pass.retain(|name| !self.keys.contains(name));
         }
         pass
@@ -92,7 +93,7 @@ impl Environment {
         }
     }
 
-    /// Whether a stream that is, or is not, a terminal gets colours.
+    /// Returns true if a stream that is, or is not, a `terminal` gets colours.
     pub(crate) fn colour(&self, terminal: bool) -> bool {
         if self.get("NO_COLOR").is_some() {
             return false;
@@ -103,7 +104,7 @@ impl Environment {
         terminal && self.get("TERM") != Some("dumb")
     }
 
-    /// What names the terminal: its device, else what its program says of itself.
+    /// The name of the terminal: its device, else what its program says of itself.
     pub(crate) fn terminal(&self) -> Option<String> {
         const NAMES: [&str; 5] = ["TMUX_PANE", "KITTY_WINDOW_ID", "WEZTERM_PANE", "TERM_SESSION_ID", "WT_SESSION"];
         let device = rustix::termios::ttyname(std::io::stdin(), Vec::new()).ok();
@@ -121,7 +122,7 @@ mod tests {
         Environment { variables, own: Vec::new(), keys: Vec::new(), stdin: false, stdout: false, stderr: false }
     }
 
-    /// Whether a terminal, and a pipe, gets colours.
+    /// Checks if a terminal, and a pipe, gets colours.
     #[track_caller]
     fn colours(pairs: &[(&str, &str)], terminal: bool, pipe: bool) {
         let environment = environment(pairs);

@@ -1,19 +1,56 @@
-//! Variables that hold keys of providers: which they are, and how they leave the process.
+//! Keys of providers in the environment and the files: finds them, and takes them out of the process.
 
 use std::collections::HashSet;
 use std::ffi::OsString;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
-use sinew_agent::child::Filter;
 use sinew_llm::models::builtin_key_variables;
+use sinew_tools::child::Filter;
 
-use super::{Environment, Paths};
+use super::{Environment, Paths, is_missing};
 use crate::args::Args;
 
 /// A shorter value would be found in every other text.
 const SHORTEST: usize = 8;
 
-/// What is known of keys before any file says what it means.
+/// models.json and auth.json, read once at the start: keys are looked for in their texts before anything is parsed.
+pub(crate) struct KeyFiles {
+    pub(crate) models: KeyFile,
+    pub(crate) auth: KeyFile,
+}
+
+/// A file of the user, as it was read.
+pub(crate) struct KeyFile {
+    pub(crate) path: PathBuf,
+    content: io::Result<String>,
+}
+
+impl KeyFiles {
+    /// Reads both.
+    pub(crate) fn read(paths: &Paths) -> KeyFiles {
+        let read = |name: &str| {
+            let path = paths.agent.join(name);
+            KeyFile { content: std::fs::read_to_string(&path), path }
+        };
+        KeyFiles { models: read("models.json"), auth: read("auth.json") }
+    }
+}
+
+impl KeyFile {
+    /// The text; None where there is no file. One that cannot be read is named in `warnings`.
+    pub(crate) fn text(&self, warnings: &mut Vec<String>) -> Option<&str> {
+        match &self.content {
+            Ok(text) => return Some(text),
+            Err(error) if is_missing(error) => {}
+            Err(error) => warnings.push(format!("failed to read {}: {error}", self.path.display())),
+        }
+        None
+    }
+}
+
+/// The keys that are known before any file is parsed.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Found {
     /// Variables that hold a key of a provider: commands never get them.
@@ -24,12 +61,12 @@ pub(crate) struct Found {
 
 /// Finds the keys in `environment` and on the command line: in the variables of the built-in providers, in those that
 /// models.json and auth.json name, and in those that hold the same value.
-pub(crate) fn find(args: &Args, environment: &Environment, paths: &Paths) -> Found {
-    let files = ["models.json", "auth.json"].map(|name| std::fs::read_to_string(paths.agent.join(name)));
-    let named: HashSet<&str> = files.iter().flatten().flat_map(|text| quoted_values(text)).collect();
+pub(crate) fn find(args: &Args, environment: &Environment, files: &KeyFiles) -> Found {
+    let texts = [&files.models, &files.auth].map(|file| file.content.as_deref().unwrap_or_default());
+    let named: HashSet<&str> = texts.into_iter().flat_map(quoted_values).collect();
     let variables: Vec<(String, String)> = environment.texts();
     let is_key = |name: &str| named.contains(name) || builtin_key_variables().any(|key| key == name);
-    let given = args.value("api-key").map(str::to_string);
+    let given = args.model.api_key.clone();
     let values = variables.iter().filter(|(name, _)| is_key(name)).map(|(_, value)| value.clone()).chain(given);
     let mut values: Vec<String> =
         values.map(|value| value.trim().to_string()).filter(|value| value.len() >= SHORTEST).collect();

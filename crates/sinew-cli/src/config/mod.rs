@@ -1,4 +1,4 @@
-//! What the program finds outside: the environment, folders, settings.
+//! The environment, folders and settings of the program.
 
 pub(crate) mod dotenv;
 mod environment;
@@ -8,22 +8,23 @@ mod trust;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sinew_agent::files::read_text;
 use sinew_agent::resource::Places;
-use sinew_agent::settings::{self, Layer, Settings, Source};
+use sinew_session::files::read_text;
 
 use crate::args::Args;
 use crate::failure::Failure;
+use crate::settings::{self, Layer, Source, Values};
 pub(crate) use environment::Environment;
+pub(crate) use keys::KeyFiles;
 
-/// Where things are.
+/// The folders of the program.
 #[derive(Debug, Clone)]
 pub(crate) struct Paths {
     /// `~/.sinew`, or what `SINEW_HOME` says.
     pub(crate) home: PathBuf,
     /// The user's files below it.
     pub(crate) agent: PathBuf,
-    /// Where the session works.
+    /// The working folder of the session.
     pub(crate) cwd: PathBuf,
     /// The project's files.
     pub(crate) project: PathBuf,
@@ -35,7 +36,7 @@ impl Paths {
     pub(crate) fn find(args: &Args, environment: &Environment) -> Result<Paths, Failure> {
         let here = std::env::current_dir()
             .map_err(|error| Failure::failed(format!("find the current folder: {error}; use --cwd")));
-        let cwd = match args.value("cwd") {
+        let cwd = match &args.run.cwd {
             Some(path) => here.unwrap_or_default().join(path),
             None => here?,
         };
@@ -68,11 +69,11 @@ fn resolved(cwd: &Path, text: &str) -> PathBuf {
     Places { cwd: cwd.to_path_buf(), home: std::env::home_dir(), ..Places::default() }.resolve(text)
 }
 
-/// The settings that hold, and what the user should know about them.
+/// The merged settings, and warnings about them.
 pub(crate) struct Config {
-    pub(crate) settings: Settings,
+    pub(crate) values: Values,
     pub(crate) warnings: Vec<String>,
-    /// Whether files of the project that start programs are used.
+    /// Files of the project that start programs are used.
     pub(crate) trusted: bool,
 }
 
@@ -89,14 +90,6 @@ const VARIABLES: &[(&str, &str)] = &[
     ("SINEW_SHELL_PREFIX", "shellCommandPrefix"),
 ];
 
-/// Settings that flags set.
-const FLAGS: &[(&str, &str)] = &[
-    ("fast-model", "modelRoles.fast"),
-    ("slow-model", "modelRoles.slow"),
-    ("plan-model", "modelRoles.plan"),
-    ("session-dir", "sessionDir"),
-];
-
 /// Merges defaults, the user's file, the project's file, variables and flags, and adds the variables of `.env` files
 /// to the environment. What cannot be used is left out and named.
 pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) -> Config {
@@ -106,7 +99,7 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
     let source = if trust.trusted { Source::User } else { Source::Project };
     let files = [(paths.agent.join("settings.json"), Source::User), (paths.project.join("settings.json"), source)];
     let warnings = [own.warnings, trust.warnings].concat();
-    let mut config = Config { settings: Settings::default(), warnings, trusted: trust.trusted };
+    let mut config = Config { values: Values::default(), warnings, trusted: trust.trusted };
     if trust.trusted {
         environment.add(trust.variables);
     }
@@ -114,7 +107,7 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
     for (path, source) in files {
         match read(&path, source) {
             Ok(layer) => {
-                config.settings.merge(layer.values);
+                config.values.merge(layer.values);
                 config.warnings.extend(layer.warnings);
                 unknown.extend(layer.unknown);
                 // Who has said no knows it.
@@ -128,26 +121,30 @@ pub(crate) fn load(args: &Args, environment: &mut Environment, paths: &Paths) ->
     }
     if environment.get("SINEW_MODEL").is_some() && environment.get("SINEW_PROVIDER").is_none() {
         // A variable for the model alone means that model, not one of that name at the provider of a file.
-        config.settings.set("defaultProvider", Value::Null);
+        config.values.set("defaultProvider", Value::Null);
     }
     for (name, key) in VARIABLES {
         let Some(value) = environment.get(name) else { continue };
-        let mut alone = Settings::default();
+        let mut alone = Values::default();
         alone.set(key, json!(value));
-        let layer = settings::layer(alone.into_values(), name, Source::User);
+        let layer = settings::layer(alone.into_map(), name, Source::User);
         config.warnings.extend(layer.warnings);
-        config.settings.merge(layer.values);
+        config.values.merge(layer.values);
     }
-    for (flag, key) in FLAGS {
-        if let Some(value) = args.value(flag) {
-            config.settings.set(key, json!(value));
-        }
+    let flags = [
+        ("modelRoles.fast", &args.model.fast),
+        ("modelRoles.slow", &args.model.slow),
+        ("modelRoles.plan", &args.model.plan),
+        ("sessionDir", &args.session.folder),
+    ];
+    for (key, value) in flags.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?))) {
+        config.values.set(key, json!(value));
     }
-    if let Ok(Some(turns)) = args.number("max-turns") {
-        config.settings.set("maxTurns", json!(turns));
+    if let Some(turns) = args.run.max_turns {
+        config.values.set("maxTurns", json!(turns));
     }
-    if args.has("verbose") || config.settings.flag("verbose") {
-        config.settings.set("verbose", json!(true));
+    if args.output.verbose || config.values.get("verbose") == true {
+        config.values.set("verbose", json!(true));
         config.warnings.extend(unknown);
     }
     config
@@ -161,7 +158,7 @@ fn read(path: &Path, source: Source) -> Result<Layer, String> {
     }
 }
 
-/// Whether a file is not there, as opposed to unreadable.
+/// Returns true if a file is missing, as opposed to unreadable.
 pub(crate) fn is_missing(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }

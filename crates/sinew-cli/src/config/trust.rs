@@ -1,10 +1,10 @@
-//! Whether the files of this project that start programs are used.
+//! Decides if the files of this project that start programs are used.
 
-use sinew_agent::trust::{Project, SETTINGS, Standing};
 use sinew_llm::models::Registry;
 
 use super::{Environment, Paths, dotenv};
 use crate::args::Args;
+use crate::trust::{Project, SETTINGS, Standing};
 
 /// Variables that a trusted project's `.env` may set beside keys of providers. A base URL of a cloud provider is not
 /// among them, nor anything that names a program.
@@ -20,12 +20,12 @@ const VARIABLES: [&str; 9] = [
     "NO_PROXY",
 ];
 
-/// What was decided.
+/// The decision.
 pub(crate) struct Trust {
     pub(crate) trusted: bool,
     /// The user has said no: nobody needs to hear of it again.
     pub(crate) refused: bool,
-    /// What `.env` of the project may set, were it trusted.
+    /// Variables that `.env` of the project may set once it is trusted.
     pub(crate) variables: Vec<(String, String)>,
     pub(crate) warnings: Vec<String>,
 }
@@ -35,8 +35,12 @@ pub(crate) struct Trust {
 pub(crate) fn decide(args: &Args, environment: &Environment, paths: &Paths) -> Trust {
     let file = dotenv::read(&paths.cwd.join(".env"));
     let variables = allowed(file.pairs, environment);
-    let mut trust =
-        Trust { trusted: args.has("trust"), refused: args.has("no-trust"), variables, warnings: Vec::new() };
+    let mut trust = Trust {
+        trusted: args.run.trust == Some(true),
+        refused: args.run.trust == Some(false),
+        variables,
+        warnings: Vec::new(),
+    };
     if trust.trusted || trust.refused {
         return trust;
     }

@@ -4,12 +4,12 @@ use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use sinew_agent::clock::{Clock, SystemClock};
-use sinew_agent::files::{private, private_folder};
 use sinew_llm::credentials::Credentials;
 use sinew_llm::http::HttpClient;
 use sinew_llm::models::{Discovery, DiscoveryCache, DiscoveryState, ProviderEntry, Registry, discover};
 use sinew_llm::provider::Auth;
+use sinew_session::clock::{Clock, SystemClock};
+use sinew_session::files::{private, private_folder};
 use tokio::task::JoinSet;
 
 /// The answers so far, and the file that keeps them.
@@ -19,7 +19,7 @@ pub(super) struct Answers {
     file: PathBuf,
 }
 
-/// What became of a question, for the user.
+/// The result of asking a server for its models, for the user.
 #[derive(Debug)]
 pub(crate) struct Asked {
     /// The provider's id.
@@ -44,7 +44,7 @@ impl Answers {
         known.collect::<Vec<_>>().iter().for_each(|found| registry.add_discovered(found));
     }
 
-    /// Whether an answer of the provider is not too old.
+    /// Returns true if an answer of the provider is kept and not too old.
     pub(super) fn has(&self, entry: &ProviderEntry) -> bool {
         self.cache.fresh(entry, SystemClock.now()).is_some()
     }

@@ -5,7 +5,7 @@ use std::io::{self, Stdout};
 use serde_json::Value;
 use sinew_agent::event::Event;
 
-use super::{Ending, Show};
+use super::{Ending, Renderer};
 use crate::output::{self, Output, tell};
 
 /// The header of the session, then one event per line.
@@ -48,17 +48,13 @@ pub(super) fn lines(event: &Event, partials: bool) -> io::Result<Vec<Vec<u8>>> {
 
 /// An event as a line, without its end; with `partials` a snapshot of the message stands in each of its updates.
 fn line(event: &Event, partials: bool) -> io::Result<Vec<u8>> {
-    if let (Event::MessageUpdate { .. }, false) = (event, partials) {
-        let mut value = serde_json::to_value(event)?;
-        if let Value::Object(fields) = &mut value {
-            fields.shift_remove("message");
-        }
-        return Ok(serde_json::to_vec(&value)?);
+    if let (Event::MessageUpdate { message: Some(_), step }, false) = (event, partials) {
+        return Ok(serde_json::to_vec(&Event::MessageUpdate { message: None, step: step.clone() })?);
     }
     Ok(serde_json::to_vec(event)?)
 }
 
-impl Show for Lines {
+impl Renderer for Lines {
     fn begin(&mut self, header: &Value) -> io::Result<()> {
         self.line(serde_json::to_vec(header)?)
     }

@@ -1,10 +1,14 @@
-//! Runs prompts one after another and shows their events, until they are done, a signal comes or nobody reads.
+//! The modes: they translate between `control` and a person or a program.
+//!
+//! This file runs the modes that answer one prompt and end: text (`print`), events (`json`), one object (`report`). `rpc`
+//! serves another program until that ends, `interactive` a person.
 
+#[cfg(unix)]
+pub(crate) mod interactive;
 mod json;
 mod print;
 pub(crate) mod report;
 pub(crate) mod rpc;
-pub(crate) mod slash;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,31 +18,38 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use sinew_agent::agent::{AgentSession, Idle, Outcome, Stop};
+use sinew_agent::agent::{AgentSession, Idle, Outcome, Snapshots, Stop};
 use sinew_agent::event::Event;
-use sinew_agent::tools::Host;
+use sinew_agent::resource::Prompt;
 use sinew_llm::error::ErrorKind;
-use sinew_llm::message::{AgentMessage, AssistantMessage, Content, Usage, UserMessage};
+use sinew_llm::message::{AssistantMessage, Content, Usage, UserMessage};
+use sinew_tools::Host;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use crate::assemble::{Assembly, Open};
+use crate::app::{App, OpenSession};
+use crate::args::Mode;
+use crate::control::{Control, commands, prompt};
+use crate::failure::Failure;
+use crate::log::Timing;
 use crate::output::{self, tell};
-use crate::prompt::Prompts;
+use crate::prompt::{PromptInput, Prompts};
 use crate::schema::Schema;
+use crate::signals::signals;
+use crate::startup::Startup;
 
-/// How long a run may take to end after a signal, and its last words to be written.
+/// The longest time that a run may take to end after a signal, and the rest of its output to be written.
 const END: Duration = Duration::from_millis(2_000);
 const LAST_WORDS: Duration = Duration::from_millis(500);
-/// How long the shells of a session have to end after a signal.
+/// The longest time that the shells of a session may take to end after a signal.
 const CLOSE: Duration = Duration::from_millis(150);
-/// What programs that are told of the end have in any case, however long the run took to end.
-const TOLD: Duration = Duration::from_millis(300);
+/// The time that hooks at the end have in any case, however long the run took to end.
+const HOOK_TIME: Duration = Duration::from_millis(300);
 
-/// What is shown.
+/// Options of showing events.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Look {
-    /// What stands on stdout.
+    /// The form of stdout.
     pub(crate) output: Stdout,
     /// Thoughts on stderr.
     pub(crate) verbose: bool,
@@ -52,7 +63,7 @@ pub(crate) struct Look {
     pub(crate) colour: bool,
 }
 
-/// What stands on stdout.
+/// The form of stdout.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Stdout {
     /// The text of the answer.
@@ -65,13 +76,13 @@ pub(crate) enum Stdout {
     Value,
 }
 
-/// How everything ended.
+/// The end of a run, for the last words on stdout and stderr.
 struct Ending {
     code: u8,
     /// One word for programs.
     reason: &'static str,
     error: Option<String>,
-    /// What a command has said, in place of an answer.
+    /// The text of a command, in place of an answer.
     text: Option<String>,
     /// The answer, as a schema asks for it.
     value: Option<Value>,
@@ -82,8 +93,8 @@ struct Ending {
     usage: Usage,
 }
 
-/// Shows events. An error is one of stdout; it ends the run.
-trait Show: Send {
+/// Renders events. An error is one of stdout; it ends the run.
+trait Renderer: Send {
     fn begin(&mut self, header: &Value) -> io::Result<()>;
     fn event(&mut self, event: &Event) -> io::Result<()>;
     fn end(&mut self) -> io::Result<()>;
@@ -93,36 +104,79 @@ trait Show: Send {
     }
 }
 
-/// What is to be done.
-pub(crate) struct Task {
-    pub(crate) prompts: Prompts,
+/// The work of a run.
+struct Task {
+    prompts: Prompts,
     /// The built-in command that the prompt is.
-    pub(crate) command: Option<slash::Command>,
-    /// What the last answer must be.
-    pub(crate) schema: Option<Schema>,
+    command: Option<commands::Command>,
+    /// The form that the last answer must have.
+    schema: Option<Schema>,
 }
 
 /// Corrections that a model is asked for where its answer does not fit a schema.
 const CORRECTIONS: usize = 2;
 
-/// How the work of a [`Task`] ended.
+/// The result of a [`Task`].
 struct Done {
     stop: Stop,
-    /// What a command has said.
+    /// The text of a command.
     text: Option<String>,
     /// The answer as the schema asks for it, or why it does not fit.
     value: Option<Result<Value, String>>,
 }
 
-/// Does the task and gives the exit code.
-pub(crate) async fn run(assembly: &Assembly, open: Open, mut task: Task, warnings: Vec<String>, look: Look) -> u8 {
-    let Open { agent, host } = open;
-    for warning in warnings {
-        tell(&format!("Warning: {warning}"));
+/// Starts an agent, answers the prompt of the command line, and gives the exit code.
+///
+/// # Errors
+/// There is no prompt, or the agent cannot be started.
+pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
+    let input = PromptInput::read(&startup.args, &startup.environment)?;
+    let command = commands::find(&input.text())?;
+    if let Some(name) = &startup.args.output.schema {
+        startup.schema = Some(Schema::load(name, &startup.paths.cwd)?);
     }
+    // Whoever is reminded of a list answers again, and a reader of stdout would have the answer twice.
+    startup.prefer("todo.reminders", false);
+    let (app, open) = App::start(startup, None, &mut warnings).await?;
+    let look = Look::of(&app.startup);
+    let prompts = Prompts::new(input, &app, &open, &mut warnings)?;
+    let task = Task { prompts, command, schema: app.startup.schema.clone() };
+    timing.mark("ready");
+    Ok(answer(Control::new(app, open, None), task, &warnings, look).await)
+}
+
+impl Look {
+    fn of(startup: &Startup) -> Look {
+        let Startup { args, environment, settings, schema, .. } = startup;
+        let verbose = settings.verbose;
+        Look {
+            output: match (args.mode(), args.output.object, schema) {
+                (Mode::Json, ..) => Stdout::Events,
+                (_, true, _) => Stdout::Object,
+                (_, _, Some(_)) => Stdout::Value,
+                _ => Stdout::Text,
+            },
+            verbose,
+            whole: !environment.stdout,
+            partials: environment.get("SINEW_PARTIALS") != Some("0"),
+            tool_lines: environment.stdout || verbose,
+            colour: environment.colour(environment.stderr),
+        }
+    }
+}
+
+/// Does the task and gives the exit code.
+async fn answer(control: Control, mut task: Task, warnings: &[String], look: Look) -> u8 {
+    output::warn(warnings);
+    let open = control.session();
+    let OpenSession { agent, host } = &*open;
     let header = serde_json::to_value(agent.session().header()).unwrap_or_default();
-    let mut listener = agent.subscribe();
-    let mut show: Box<dyn Show> = match look.output {
+    let snapshots = match look.output {
+        Stdout::Events if look.partials => Snapshots::Each,
+        _ => Snapshots::Unread,
+    };
+    let mut listener = agent.subscribe(snapshots);
+    let mut show: Box<dyn Renderer> = match look.output {
         Stdout::Text => Box::new(print::Text::new(look, output::stdout())),
         Stdout::Events => Box::new(json::Lines::new(look.partials)),
         Stdout::Object => Box::new(report::Report::new(look, true)),
@@ -148,27 +202,27 @@ pub(crate) async fn run(assembly: &Assembly, open: Open, mut task: Task, warning
     });
     let stop = AtomicBool::new(false);
     // Heard from here on, beside the work: it may take a while before it first waits.
-    let (canceller, heard) = (task.prompts.canceller(), signals());
+    let (cancel_handle, heard) = (task.prompts.cancel_handle(), signals());
     let signalled = tokio::spawn(async move {
         let code = heard.await;
-        canceller.cancel();
+        cancel_handle.cancel();
         code
     });
     let (done, signal, until) = {
-        let mut work = std::pin::pin!(all(assembly, &agent, &mut task, &stop));
+        let mut work = std::pin::pin!(all(&control, &open, &mut task, &stop));
         tokio::select! {
             // The work first: what was said is in the session before anything can end it.
             biased;
             done = &mut work => (Some(done), 0, Instant::now() + END),
             // What a job has to say waits for the next prompt, or is left when there is none.
-            never = agent.attend(&host, Idle::Wait) => match never {},
+            never = agent.attend(host, Idle::Wait) => match never {},
             Ok(code) = signalled => {
                 let until = Instant::now() + END;
-                halt(&agent, &stop, work).await;
-                (None, code, until.max(Instant::now() + TOLD))
+                halt(agent, &stop, work).await;
+                (None, code, until.max(Instant::now() + HOOK_TIME))
             }
             Ok(()) = &mut gone => {
-                halt(&agent, &stop, work).await;
+                halt(agent, &stop, work).await;
                 (None, 0, Instant::now() + END)
             }
         }
@@ -178,10 +232,14 @@ pub(crate) async fn run(assembly: &Assembly, open: Open, mut task: Task, warning
     if let Err(error) = agent.session().flush() {
         tell(&format!("Warning: {error}"));
     }
-    let ending = ending(assembly, &agent, done, signal);
+    let ending = ending(&control.app, agent, done, signal);
     let open_items = host.open_items();
+    let host = Arc::clone(host);
+    drop(open);
     // The last handle: the listener reads what is left, and ends.
-    agent.leave();
+    if let Some(open) = control.into_session() {
+        open.agent.leave();
+    }
     let code = ending.code;
     let limit = if code >= 128 { LAST_WORDS } else { Duration::MAX };
     let shown = tokio::time::timeout(limit, shown).await;
@@ -213,13 +271,13 @@ pub(crate) async fn run(assembly: &Assembly, open: Open, mut task: Task, warning
     }
 }
 
-/// What there is to say at the end. `done` is none where `signal` or a reader that is gone ended the work.
-fn ending(assembly: &Assembly, agent: &AgentSession, done: Option<Result<Done, String>>, signal: u8) -> Ending {
+/// Collects the facts of the end. `done` is none where `signal` or a reader that is gone ended the work.
+fn ending(app: &App, agent: &AgentSession, done: Option<Result<Done, String>>, signal: u8) -> Ending {
     let (session, file) = {
         let session = agent.session();
         (session.id().to_string(), session.path().map(Path::to_path_buf))
     };
-    let usage = assembly.chooser.meter().map(|meter| meter.usage()).unwrap_or_default();
+    let usage = app.models.meter().map(|meter| meter.usage()).unwrap_or_default();
     let (code, reason, error) = match &done {
         Some(done) => last_word(done),
         None => (signal, "aborted", None),
@@ -239,37 +297,30 @@ async fn close(host: Arc<Host>, code: u8) {
     let _ = tokio::time::timeout(limit, closed).await;
 }
 
-/// The prompt, or the command that it is, and the corrections of an answer that does not fit.
-async fn all(assembly: &Assembly, agent: &AgentSession, task: &mut Task, stop: &AtomicBool) -> Result<Done, String> {
+/// Runs the prompt, or the command that it is, and asks for corrections of an answer that does not fit.
+async fn all(control: &Control, open: &OpenSession, task: &mut Task, stop: &AtomicBool) -> Result<Done, String> {
     let mut done = Done { stop: Stop::Done, text: None, value: None };
     if let Some(command) = &task.command {
-        done.text = Some(command.run(assembly, agent).await?);
+        done.text = Some(command.run(control).await.map_err(|error| error.message)?);
         return Ok(done);
     }
     while let Some(prompt) = task.prompts.next().await {
         if stop.load(Ordering::Relaxed) {
             return Ok(Done { stop: Stop::Aborted, ..done });
         }
-        for warning in &prompt.warnings {
-            tell(&format!("Warning: {warning}"));
-        }
+        output::warn(&prompt.warnings);
         if let Some(info) = &prompt.info {
             tell(info);
         }
         if prompt.quit {
             break;
         }
-        if prompt.messages.is_empty() {
-            continue;
-        }
-        let before = agent.borrow_model(prompt.model.as_deref(), prompt.thinking.as_deref()).await;
-        let outcome = said(agent, prompt.messages).await;
+        let Some(outcome) = ask(open, prompt).await? else { continue };
         let outcome = match &task.schema {
-            Some(schema) => fitted(assembly, agent, schema, outcome, &mut done).await,
+            Some(schema) => fitted(control, open, schema, outcome, &mut done).await?,
             None => outcome,
         };
-        agent.give_back_model(before);
-        done.stop = outcome?.stop;
+        done.stop = outcome.stop;
         if !matches!(done.stop, Stop::Done | Stop::OutputLimit | Stop::Queued) {
             break;
         }
@@ -277,36 +328,41 @@ async fn all(assembly: &Assembly, agent: &AgentSession, task: &mut Task, stop: &
     Ok(done)
 }
 
-async fn said(agent: &AgentSession, messages: Vec<AgentMessage>) -> Result<Outcome, String> {
-    agent.prompt(messages, None).await.map_err(|error| error.message().to_string())
+/// Runs a prompt to its end; None: it says nothing to the model.
+async fn ask(open: &OpenSession, prompt: Prompt) -> Result<Option<Outcome>, String> {
+    let submission = prompt::submit(open, prompt, None).await.map_err(|error| error.message)?;
+    Ok(submission.run().await.outcome)
 }
 
 /// Holds the last answer to a schema, and asks for another one where it does not fit.
 async fn fitted(
-    assembly: &Assembly,
-    agent: &AgentSession,
+    control: &Control,
+    open: &OpenSession,
     schema: &Schema,
-    mut outcome: Result<Outcome, String>,
+    mut outcome: Outcome,
     done: &mut Done,
 ) -> Result<Outcome, String> {
     for round in 0..=CORRECTIONS {
-        let ended = outcome?;
-        if ended.stop != Stop::Done {
-            return Ok(ended);
+        if outcome.stop != Stop::Done {
+            break;
         }
-        let answer = ended.answer.as_ref().map(AssistantMessage::text).unwrap_or_default();
+        let answer = outcome.answer.as_ref().map(AssistantMessage::text).unwrap_or_default();
         let checked = schema.check(&answer);
         let faults = checked.as_ref().err().cloned();
         done.value = Some(checked);
-        let Some(faults) = faults.filter(|_| round < CORRECTIONS) else { return Ok(ended) };
+        let Some(faults) = faults.filter(|_| round < CORRECTIONS) else { break };
         let text = format!(
             "Your last message does not fit the JSON Schema that it must fit:\n{faults}\nAnswer with the whole JSON value \
              and nothing else."
         );
-        let now = assembly.clock.now();
-        outcome = said(agent, vec![UserMessage { content: Content::Text(text), timestamp: now }.into()]).await;
+        let message = UserMessage { content: Content::Text(text), timestamp: control.app.clock.now() };
+        let prompt = Prompt { messages: vec![message.into()], ..Prompt::default() };
+        match ask(open, prompt).await? {
+            Some(next) => outcome = next,
+            None => break,
+        }
     }
-    outcome
+    Ok(outcome)
 }
 
 /// Ends the run and waits for that, but not long.
@@ -347,28 +403,4 @@ fn last_word(done: &Result<Done, String>) -> (u8, &'static str, Option<String>) 
         Err(reason) => (1, "error", format!("Error: {reason}")),
     };
     (code, reason, Some(text))
-}
-
-/// Listens at once; gives the exit code of the first signal that asks for the end.
-pub(crate) fn signals() -> impl Future<Output = u8> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let wait = |kind: SignalKind| {
-        let stream = signal(kind);
-        async move {
-            match stream {
-                Ok(mut stream) => stream.recv().await,
-                // Without a handler the signal ends the process at once.
-                Err(_) => std::future::pending().await,
-            }
-        }
-    };
-    let (interrupt, terminate, hangup) =
-        (wait(SignalKind::interrupt()), wait(SignalKind::terminate()), wait(SignalKind::hangup()));
-    async move {
-        tokio::select! {
-            _ = interrupt => 130,
-            _ = terminate => 143,
-            _ = hangup => 143,
-        }
-    }
 }

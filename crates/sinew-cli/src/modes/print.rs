@@ -8,9 +8,10 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 use sinew_agent::event::Event;
+use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, StopReason, text_of};
 
-use super::{Ending, Look, Show};
+use super::{Ending, Look, Renderer};
 use crate::output::{Output, plain, stderr, tell};
 
 /// Characters of an error that are shown.
@@ -94,12 +95,12 @@ impl<W: Write> Text<W> {
     }
 }
 
-/// Whether a model had nothing to say and nothing to do.
+/// Returns true if an answer has no text and no call.
 fn is_empty(answer: &AssistantMessage) -> bool {
     answer.stop_reason == StopReason::Stop && answer.text().trim().is_empty() && answer.tool_calls().next().is_none()
 }
 
-impl<W: Write + Send> Show for Text<W> {
+impl<W: Write + Send> Renderer for Text<W> {
     fn begin(&mut self, _header: &Value) -> io::Result<()> {
         Ok(())
     }
@@ -110,14 +111,11 @@ impl<W: Write + Send> Show for Text<W> {
                 self.release()?;
                 (self.fresh, self.spoken) = (true, false);
             }
-            Event::MessageUpdate { assistant_message_event: event, .. } => {
-                let delta = event.get("delta").and_then(Value::as_str).unwrap_or_default();
-                match event.get("type").and_then(Value::as_str) {
-                    Some("text_delta") => self.text(delta)?,
-                    Some("thinking_delta") if self.look.verbose => self.thought(delta),
-                    _ => {}
-                }
-            }
+            Event::MessageUpdate { step, .. } => match &step.event {
+                StreamEvent::TextDelta { delta, .. } => self.text(delta)?,
+                StreamEvent::ThinkingDelta { delta, .. } if self.look.verbose => self.thought(delta),
+                _ => {}
+            },
             Event::MessageEnd { message } => {
                 self.close_thoughts();
                 // Whether a failed one is asked for again is not known yet.
@@ -201,7 +199,7 @@ fn style(colour: bool, code: &str, text: &str) -> String {
 mod tests {
     use std::sync::{Arc, Mutex};
 
-    use serde_json::json;
+    use sinew_agent::event::AnswerStep;
     use sinew_llm::error::{ErrorInfo, ErrorKind};
     use sinew_llm::message::AssistantMessage;
 
@@ -226,8 +224,8 @@ mod tests {
         let error = fails.then(|| ErrorInfo::new(ErrorKind::Network, "reset"));
         let message = || AgentMessage::from(AssistantMessage { error: error.clone(), ..Default::default() });
         let update = |delta: &str| Event::MessageUpdate {
-            message: message(),
-            assistant_message_event: json!({"type": "text_delta", "contentIndex": 0, "delta": delta}),
+            message: None,
+            step: AnswerStep { event: StreamEvent::TextDelta { content_index: 0, delta: delta.into() }, content: None },
         };
         let [first, second] = pieces.map(update);
         vec![Event::MessageStart { message: message() }, first, second, Event::MessageEnd { message: message() }]
@@ -237,7 +235,7 @@ mod tests {
         Event::AutoRetryStart { attempt: 1, max_attempts: 3, delay_ms: 1, error_message: "reset".into() }
     }
 
-    /// What stands on stdout after each event, and at the end.
+    /// The text on stdout after each event, and at the end.
     fn shown(whole: bool, events: &[Event]) -> (Vec<String>, String) {
         let look =
             Look { output: Stdout::Text, verbose: false, whole, partials: true, tool_lines: false, colour: false };

@@ -7,7 +7,7 @@ use sinew_agent::event::Event;
 use sinew_llm::message::{AgentMessage, Usage};
 
 use super::print::Text;
-use super::{Ending, Look, Show};
+use super::{Ending, Look, Renderer};
 use crate::failure::Failure;
 use crate::output::{self, Output};
 
@@ -28,7 +28,7 @@ impl Report {
     }
 }
 
-impl Show for Report {
+impl Renderer for Report {
     fn begin(&mut self, header: &Value) -> io::Result<()> {
         self.inner.begin(header)
     }

@@ -8,6 +8,8 @@ mod export;
 #[cfg(target_os = "linux")]
 mod forced;
 mod guards;
+#[cfg(target_os = "linux")]
+mod interactive;
 mod json;
 mod lines;
 mod login;
@@ -23,6 +25,8 @@ mod secrets;
 mod sessions;
 mod signals;
 mod stage;
+#[cfg(target_os = "linux")]
+mod terminal;
 mod tools;
 mod trust;
 mod wire;

@@ -61,7 +61,7 @@ fn each_state_is_told_with_a_hint() {
         (models(&json!([])), "gate: empty: the server has no model; expected {\"data\":[{\"id\":\"…\"}]}\n"),
         (Reply::text(404, "text/plain", ""), "/v1/models; the base URL usually ends in /v1\n"),
         (Reply::json(401, &json!({})), "/v1/models wants a key\n"),
-        (Reply::text(200, "text/html", "<html>"), "/v1/models is no JSON\n"),
+        (Reply::text(200, "text/html", "<html>"), "/v1/models is not JSON\n"),
     ] {
         let server = Server::replies(vec![reply]);
         let ran = gated(&server).run(&["--list-models"]);

@@ -43,7 +43,7 @@ fn continue_goes_on_with_the_session_of_the_terminal() {
 #[test]
 fn a_session_is_found_by_a_part_of_its_id() {
     let stage = answering();
-    let folder = stage.agent().join("sessions").join(sinew_agent::session::folder_name(&stage.project()));
+    let folder = stage.agent().join("sessions").join(sinew_session::folder_name(&stage.project()));
     std::fs::create_dir_all(&folder).unwrap();
     for id in ["abc1", "abd2"] {
         let header = json!({"type": "session", "version": 3, "id": id, "timestamp": "2026-01-01T00:00:00.000Z",

@@ -1,7 +1,7 @@
 //! What a project may do before and after it is trusted.
 
 use serde_json::json;
-use sinew_agent::trust::Project;
+use sinew_cli::trust::Project;
 
 use crate::stage::{Ran, Stage, call, text};
 

@@ -1,10 +1,10 @@
 //! A connection whose every wait has a limit.
 
+use parking_lot::Mutex;
 use std::io::{self, ErrorKind, IoSlice};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -35,16 +35,16 @@ x11rb::atom_manager! {
 
 /// A connection with a window of our own that nobody sees.
 pub(super) struct Connection {
-    pub(super) x: RustConnection<Limited>,
+    pub(super) x: RustConnection<TimedStream>,
     pub(super) atoms: Atoms,
     pub(super) window: Window,
-    pub(super) patience: Duration,
+    pub(super) timeout: Duration,
 }
 
 impl Connection {
     /// # Errors
-    /// When nobody answers at `display` in time.
-    pub(super) fn open(display: &str, patience: Duration) -> Result<Connection> {
+    /// [`ErrorCode::Io`] when no server answers at `display` in time.
+    pub(super) fn open(display: &str, timeout: Duration) -> Result<Connection> {
         let failed = |cause: &dyn std::fmt::Display| {
             Error::new(ErrorCode::Io, format!("clipboard: failed to reach the display {display:?}: {cause}"))
         };
@@ -54,40 +54,40 @@ impl Connection {
             return Err(failed(&"there is no such number"));
         }
         for address in parsed.connect_instruction() {
-            let (stream, (family, peer)) = match reach(&address, patience) {
+            let (stream, (family, peer)) = match reach(&address, timeout) {
                 Ok(reached) => reached,
                 Err(error) => {
                     reason = error;
                     continue;
                 }
             };
-            let stream = Limited { stream, until: Mutex::new(Instant::now() + patience) };
+            let stream = TimedStream { stream, until: Mutex::new(Instant::now() + timeout) };
             // Without a key the server says itself whether it lets us in.
             let (name, key) = get_auth(family, &peer, parsed.display).ok().flatten().unwrap_or_default();
             let screen = usize::from(parsed.screen);
             let x = RustConnection::connect_to_stream_with_auth_info(stream, screen, name, key)
                 .map_err(|error| failed(&error))?;
-            return Connection::prepare(x, screen, patience).map_err(|error| failed(&error));
+            return Connection::prepare(x, screen, timeout).map_err(|error| failed(&error));
         }
         Err(failed(&reason))
     }
 
     fn prepare(
-        x: RustConnection<Limited>,
+        x: RustConnection<TimedStream>,
         screen: usize,
-        patience: Duration,
+        timeout: Duration,
     ) -> Result<Connection, x11rb::errors::ReplyOrIdError> {
         let atoms = Atoms::new(&x)?.reply()?;
         let window = x.generate_id()?;
         let root = x.setup().roots.get(screen).ok_or(x11rb::errors::ConnectionError::UnknownError)?;
         let wanted = CreateWindowAux::new().event_mask(EventMask::PROPERTY_CHANGE);
         x.create_window(0, window, root.root, 0, 0, 1, 1, 0, WindowClass::INPUT_ONLY, 0, &wanted)?.check()?;
-        Ok(Connection { x, atoms, window, patience })
+        Ok(Connection { x, atoms, window, timeout })
     }
 
     /// The other side has shown that it lives: it may be silent for as long again.
-    pub(super) fn be_patient(&self) {
-        self.x.stream().limit(Instant::now() + self.patience);
+    pub(super) fn extend_deadline(&self) {
+        self.x.stream().limit(Instant::now() + self.timeout);
     }
 
     /// Waits until there is something to read, `wake` is readable or `until` has come. Tells whether `wake` is.
@@ -111,20 +111,20 @@ impl std::fmt::Debug for Connection {
 }
 
 /// A stream on which nobody waits beyond a moment.
-pub(super) struct Limited {
+pub(super) struct TimedStream {
     stream: DefaultStream,
     until: Mutex<Instant>,
 }
 
-impl Limited {
+impl TimedStream {
     fn limit(&self, until: Instant) {
-        *self.until.lock().unwrap_or_else(PoisonError::into_inner) = until;
+        *self.until.lock() = until;
     }
 }
 
-impl Stream for Limited {
+impl Stream for TimedStream {
     fn poll(&self, mode: PollMode) -> io::Result<()> {
-        let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
+        let until = *self.until.lock();
         let mut interest = PollFlags::empty();
         interest.set(PollFlags::IN, mode.readable());
         interest.set(PollFlags::OUT, mode.writable());
@@ -153,8 +153,8 @@ impl Stream for Limited {
     }
 }
 
-/// Connects without waiting beyond `patience`. A socket of this machine answers at once or is overrun.
-fn reach(address: &ConnectAddress<'_>, patience: Duration) -> io::Result<(DefaultStream, (Family, Vec<u8>))> {
+/// Connects without waiting beyond `timeout`. A socket of this machine answers at once or is overrun.
+fn reach(address: &ConnectAddress<'_>, timeout: Duration) -> io::Result<(DefaultStream, (Family, Vec<u8>))> {
     match address {
         ConnectAddress::Socket(path) => {
             let abstract_name = SocketAddrUnix::new_abstract_name(path.as_bytes());
@@ -165,7 +165,7 @@ fn reach(address: &ConnectAddress<'_>, patience: Duration) -> io::Result<(Defaul
         ConnectAddress::Hostname(host, port) => {
             let mut reason = io::Error::from(ErrorKind::NotFound);
             for address in (*host, *port).to_socket_addrs()? {
-                match TcpStream::connect_timeout(&address, patience) {
+                match TcpStream::connect_timeout(&address, timeout) {
                     Ok(stream) => return DefaultStream::from_tcp_stream(stream),
                     Err(error) => reason = error,
                 }

@@ -4,7 +4,7 @@ mod connection;
 mod read;
 mod serve;
 
-use std::sync::{Mutex, PoisonError};
+use parking_lot::Mutex;
 
 use sinew_base::{Error, ErrorCode, Result};
 
@@ -26,16 +26,16 @@ impl Clipboard {
 
     pub(crate) fn read_text(&self) -> Result<Option<String>> {
         let Some(display) = self.display() else { return Ok(None) };
-        let connection = Connection::open(display, self.options.patience)?;
+        let connection = Connection::open(display, self.options.timeout)?;
         let old = u32::from(AtomEnum::STRING);
         // Some owners give what they have, whatever was asked for.
         for target in [connection.atoms.UTF8_STRING, old] {
             match read::selection(&connection, target)? {
-                Some(given) if given.kind == connection.atoms.UTF8_STRING => {
-                    return Ok(Some(String::from_utf8_lossy(&given.bytes).into_owned()));
+                Some(data) if data.kind == connection.atoms.UTF8_STRING => {
+                    return Ok(Some(String::from_utf8_lossy(&data.bytes).into_owned()));
                 }
                 // Latin-1, whose bytes are the first characters of Unicode.
-                Some(given) if given.kind == old => return Ok(Some(given.bytes.into_iter().map(char::from).collect())),
+                Some(data) if data.kind == old => return Ok(Some(data.bytes.into_iter().map(char::from).collect())),
                 _ => {}
             }
         }
@@ -44,13 +44,13 @@ impl Clipboard {
 
     pub(crate) fn read_image(&self) -> Result<Option<Vec<u8>>> {
         let Some(display) = self.display() else { return Ok(None) };
-        let connection = Connection::open(display, self.options.patience)?;
+        let connection = Connection::open(display, self.options.timeout)?;
         let image = read::selection(&connection, connection.atoms.PNG)?;
-        match image.filter(|given| given.kind == connection.atoms.PNG) {
-            Some(given) if !given.bytes.starts_with(b"\x89PNG\r\n\x1a\n") => {
+        match image.filter(|data| data.kind == connection.atoms.PNG) {
+            Some(data) if !data.bytes.starts_with(b"\x89PNG\r\n\x1a\n") => {
                 Err(Error::new(ErrorCode::InvalidData, "clipboard: what was offered as image/png is none"))
             }
-            image => Ok(image.map(|given| given.bytes)),
+            image => Ok(image.map(|data| data.bytes)),
         }
     }
 
@@ -58,10 +58,10 @@ impl Clipboard {
         let Some(display) = self.display() else {
             return Err(Error::new(ErrorCode::Unsupported, "clipboard: there is no display; set DISPLAY"));
         };
-        let connection = Connection::open(display, self.options.patience)?;
+        let connection = Connection::open(display, self.options.timeout)?;
         let owner = Owner::start(connection, text.as_bytes().to_vec())?;
         // The one before has lost the selection to this one; its thread ends here.
-        *self.owner.lock().unwrap_or_else(PoisonError::into_inner) = Some(owner);
+        *self.owner.lock() = Some(owner);
         Ok(())
     }
 

@@ -10,24 +10,24 @@ use x11rb::protocol::Event;
 use x11rb::protocol::xproto::{Atom, AtomEnum, ConnectionExt, GetPropertyReply, Property};
 
 use super::connection::Connection;
-use crate::LIMIT;
+use crate::MAX_BYTES;
 
 // How often a silent owner is looked at.
-const LOOK: Duration = Duration::from_millis(250);
+const OWNER_CHECK_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What the owner gave.
-pub(super) struct Given {
+/// The data that the owner of the clipboard sent.
+pub(super) struct SelectionData {
     /// Not always what was asked for.
     pub(super) kind: Atom,
     pub(super) bytes: Vec<u8>,
 }
 
 /// The selection as `target`; `None` when nobody owns it or the owner does not have it so.
-pub(super) fn selection(connection: &Connection, target: Atom) -> Result<Option<Given>> {
+pub(super) fn selection(connection: &Connection, target: Atom) -> Result<Option<SelectionData>> {
     ask(connection, target).map_err(|error| match error {
         Failure::Large => Error::new(
             ErrorCode::LimitExceeded,
-            format!("clipboard: the selection is larger than {} MiB", LIMIT / 1024 / 1024),
+            format!("clipboard: the selection is larger than {} MiB", MAX_BYTES / 1024 / 1024),
         ),
         Failure::Lost(ConnectionError::IoError(error)) if error.kind() == ErrorKind::TimedOut => {
             Error::new(ErrorCode::TimedOut, "clipboard: the program that owns the selection does not answer")
@@ -58,10 +58,10 @@ impl From<ReplyError> for Failure {
     }
 }
 
-fn ask(connection: &Connection, target: Atom) -> Result<Option<Given>, Failure> {
-    let Connection { x, atoms, window, patience } = connection;
-    connection.be_patient();
-    let end = Instant::now() + *patience;
+fn ask(connection: &Connection, target: Atom) -> Result<Option<SelectionData>, Failure> {
+    let Connection { x, atoms, window, timeout } = connection;
+    connection.extend_deadline();
+    let end = Instant::now() + *timeout;
     // An owner that loses the selection just now may answer nobody: then the next one is asked.
     let mut asked = x11rb::NONE;
     loop {
@@ -74,7 +74,7 @@ fn ask(connection: &Connection, target: Atom) -> Result<Option<Given>, Failure> 
             x.convert_selection(*window, atoms.CLIPBOARD, target, atoms.SINEW_DATA, x11rb::CURRENT_TIME)?;
             x.flush()?;
         }
-        let answer = wait_for(connection, end.min(Instant::now() + LOOK), |event| match event {
+        let answer = wait_for(connection, end.min(Instant::now() + OWNER_CHECK_INTERVAL), |event| match event {
             Event::SelectionNotify(answer) if answer.requestor == *window && answer.target == target => {
                 Some(answer.property)
             }
@@ -89,12 +89,12 @@ fn ask(connection: &Connection, target: Atom) -> Result<Option<Given>, Failure> 
     }
     let first = property(connection)?;
     if first.type_ != atoms.INCR {
-        return Ok(Some(Given { kind: first.type_, bytes: first.value }));
+        return Ok(Some(SelectionData { kind: first.type_, bytes: first.value }));
     }
     // In pieces: reading one (and taking it away) asks for the next, an empty one is the end.
     let mut all = Vec::new();
     loop {
-        let new = wait_for(connection, Instant::now() + *patience, |event| match event {
+        let new = wait_for(connection, Instant::now() + *timeout, |event| match event {
             Event::PropertyNotify(change) => {
                 (change.window == *window && change.atom == atoms.SINEW_DATA && change.state == Property::NEW_VALUE)
                     .then_some(())
@@ -102,12 +102,12 @@ fn ask(connection: &Connection, target: Atom) -> Result<Option<Given>, Failure> 
             _ => None,
         })?;
         new.ok_or_else(silent)?;
-        connection.be_patient();
+        connection.extend_deadline();
         let GetPropertyReply { type_: kind, value: piece, .. } = property(connection)?;
         if piece.is_empty() {
-            return Ok(Some(Given { kind, bytes: all }));
+            return Ok(Some(SelectionData { kind, bytes: all }));
         }
-        if all.len() + piece.len() > LIMIT {
+        if all.len() + piece.len() > MAX_BYTES {
             return Err(Failure::Large);
         }
         all.extend_from_slice(&piece);
@@ -141,7 +141,7 @@ fn wait_for<T>(
 fn property(connection: &Connection) -> Result<GetPropertyReply, Failure> {
     let Connection { x, atoms, window, .. } = connection;
     // Counted in units of four bytes.
-    let most = (LIMIT / 4) as u32;
+    let most = (MAX_BYTES / 4) as u32;
     let reply = x.get_property(true, *window, atoms.SINEW_DATA, AtomEnum::ANY, 0, most)?.reply()?;
     if reply.bytes_after > 0 {
         return Err(Failure::Large);

@@ -20,10 +20,10 @@ use x11rb::wrapper::ConnectionExt as _;
 use super::connection::Connection;
 
 // What is larger goes in pieces of this size.
-const PIECE: usize = 256 * 1024;
+const CHUNK_SIZE: usize = 256 * 1024;
 
 // So many readers of a large text at once; the oldest loses.
-const TRANSFERS: usize = 64;
+const MAX_TRANSFERS: usize = 64;
 
 /// The thread that owns the selection. It ends when somebody else owns it, the server is gone or this is dropped.
 #[derive(Debug)]
@@ -66,7 +66,7 @@ impl Drop for Owner {
 
 fn take_over(connection: &Connection) -> Result<(), ReplyOrIdError> {
     let Connection { x, atoms, window, .. } = connection;
-    connection.be_patient();
+    connection.extend_deadline();
     x.set_selection_owner(*window, atoms.CLIPBOARD, x11rb::CURRENT_TIME)?.check()?;
     if x.get_selection_owner(atoms.CLIPBOARD)?.reply()?.owner != *window {
         return Err(ConnectionError::UnknownError.into());
@@ -92,10 +92,10 @@ struct Server {
 impl Server {
     fn serve(mut self, end: &OwnedFd) -> Result<(), ReplyOrIdError> {
         loop {
-            self.connection.be_patient();
+            self.connection.extend_deadline();
             self.connection.x.flush()?;
             while let Some(event) = self.connection.x.poll_for_event()? {
-                self.connection.be_patient();
+                self.connection.extend_deadline();
                 match event {
                     Event::SelectionClear(clear) if clear.selection == self.connection.atoms.CLIPBOARD => return Ok(()),
                     Event::SelectionRequest(request) => self.answer(&request)?,
@@ -143,7 +143,7 @@ impl Server {
             x.change_property32(PropMode::REPLACE, requestor, property, AtomEnum::ATOM, &targets)?;
         } else if !texts.contains(&target) {
             return Ok(false);
-        } else if self.text.len() <= PIECE.min(x.maximum_request_bytes() / 2) {
+        } else if self.text.len() <= CHUNK_SIZE.min(x.maximum_request_bytes() / 2) {
             let kind = if target == atoms.TEXT { atoms.UTF8_STRING } else { target };
             x.change_property8(PropMode::REPLACE, requestor, property, kind, &self.text)?;
         } else {
@@ -151,9 +151,9 @@ impl Server {
             x.change_window_attributes(requestor, &wanted)?;
             let least = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
             x.change_property32(PropMode::REPLACE, requestor, property, atoms.INCR, &[least])?;
-            let until = Instant::now() + self.connection.patience;
+            let until = Instant::now() + self.connection.timeout;
             self.transfers.retain(|other| (other.requestor, other.property) != (requestor, property));
-            if self.transfers.len() == TRANSFERS {
+            if self.transfers.len() == MAX_TRANSFERS {
                 self.transfers.pop_front();
             }
             let target = if target == atoms.TEXT { atoms.UTF8_STRING } else { target };
@@ -166,14 +166,14 @@ impl Server {
     fn go_on(&mut self, window: Window, atom: Atom) -> Result<(), ReplyOrIdError> {
         let at = self.transfers.iter().position(|transfer| (transfer.requestor, transfer.property) == (window, atom));
         let Some(at) = at else { return Ok(()) };
-        let Connection { x, patience, .. } = &self.connection;
-        let piece = PIECE.min(x.maximum_request_bytes() / 2);
+        let Connection { x, timeout, .. } = &self.connection;
+        let piece = CHUNK_SIZE.min(x.maximum_request_bytes() / 2);
         let transfer = &mut self.transfers[at];
         let rest = &self.text[transfer.sent..];
         let part = &rest[..rest.len().min(piece)];
         x.change_property8(PropMode::REPLACE, window, atom, transfer.target, part)?;
         transfer.sent += part.len();
-        transfer.until = Instant::now() + *patience;
+        transfer.until = Instant::now() + *timeout;
         if part.is_empty() {
             self.transfers.remove(at);
         }

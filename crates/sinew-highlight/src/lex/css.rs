@@ -7,11 +7,11 @@ use crate::category::Category::{
     self, Comment, Function, Keyword, Number, Operator, Plain, Punctuation, String, Variable,
 };
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Css {
     comment: bool,
-    /// Open braces, innermost last bit: 1 where declarations stand, 0 where rules do (`@media`).
+    /// Open braces, innermost last bit: 1 where declarations are, 0 where rules do (`@media`).
     blocks: u64,
     /// The next brace begins a block of rules.
     group: bool,
@@ -134,7 +134,7 @@ impl Css {
         line.take(end, Variable);
     }
 
-    /// Whether a nested rule begins in this line rather than a declaration.
+    /// Returns whether a nested rule begins in this line rather than a declaration.
     fn selects(&self, line: &Line<'_, '_, '_>) -> bool {
         let next = memchr2(b'{', b';', &line.text[line.at..]);
         next.is_some_and(|next| line.byte(line.at + next) == b'{')

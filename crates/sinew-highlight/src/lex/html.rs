@@ -1,11 +1,11 @@
 //! HTML and XML.
 
 use super::scan::{Line, is_name};
-use super::{Fast, Lexer};
+use super::{Lexer, NativeLexer};
 use crate::category::Category::{Comment, Keyword, Plain, Punctuation, String, Variable};
 use crate::paint::Paint;
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Html {
     mode: Mode,
@@ -46,8 +46,8 @@ impl Inner {
 
     fn lexer(self) -> Lexer {
         Lexer::new(match self {
-            Self::Script => Fast::JavaScript,
-            Self::Style => Fast::Css,
+            Self::Script => NativeLexer::JavaScript,
+            Self::Style => NativeLexer::Css,
         })
     }
 }

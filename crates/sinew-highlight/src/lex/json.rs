@@ -3,7 +3,7 @@
 use super::scan::{Line, begins_name};
 use crate::category::Category::{Comment, Keyword, Number, Plain, Punctuation, String};
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Json {
     comment: bool,

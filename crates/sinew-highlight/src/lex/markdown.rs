@@ -3,11 +3,11 @@
 use memchr::{memchr, memrchr};
 
 use super::scan::Line;
-use super::{Fast, Lexer};
+use super::{Lexer, NativeLexer};
 use crate::category::Category::{Comment, Keyword, Number, Plain, Punctuation, String, Type, Variable};
 use crate::names;
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Markdown {
     fence: Option<Fence>,
@@ -48,7 +48,7 @@ impl Markdown {
         let tabbed = line.text[..indent].contains(&b'\t');
         if first && line.text == b"---" {
             // Front matter reads as YAML, which ends at the same mark.
-            let lexer = Some(Box::new(Lexer::new(Fast::Yaml)));
+            let lexer = Some(Box::new(Lexer::new(NativeLexer::Yaml)));
             self.fence = Some(Fence { byte: b'-', length: 3, lexer });
             return line.rest(Punctuation);
         }
@@ -162,7 +162,7 @@ impl Markdown {
                         continue;
                     }
                     let end = line.find(b">", at).map_or(last_angle, |end| end + 1);
-                    let mut lexer = Lexer::new(Fast::Html);
+                    let mut lexer = Lexer::new(NativeLexer::Html);
                     line.hand_over(end, |text, paint| lexer.line(text, paint));
                 }
                 b'*' | b'_' if line.byte(at + 1) != b' ' || at > 0 && line.byte(at - 1) != b' ' => {
@@ -206,7 +206,7 @@ impl Fence {
 /// Only lexers of our own: a block of another language is shown as text.
 fn inner_lexer(name: &str) -> Option<Box<Lexer>> {
     // Markdown in Markdown would nest without an end.
-    let language = names::find_lexer(name).filter(|language| !matches!(language, Fast::Markdown))?;
+    let language = names::find_lexer(name).filter(|language| !matches!(language, NativeLexer::Markdown))?;
     Some(Box::new(Lexer::new(language)))
 }
 

@@ -1,8 +1,8 @@
 //! Lexers of our own: one line in, painted pieces out, and a small state between lines.
 
+mod c_family;
+mod c_family_words;
 mod css;
-mod curly;
-mod curly_words;
 mod diff;
 mod html;
 mod json;
@@ -23,9 +23,9 @@ mod words;
 mod yaml;
 
 use crate::paint::Paint;
+use c_family::CFamily;
+use c_family_words::Dialect;
 use css::Css;
-use curly::Curly;
-use curly_words::Dialect;
 use html::Html;
 use json::Json;
 use markdown::Markdown;
@@ -43,7 +43,7 @@ use yaml::Yaml;
 
 /// The languages with a lexer.
 #[derive(Clone, Copy)]
-pub(crate) enum Fast {
+pub(crate) enum NativeLexer {
     C,
     Cpp,
     Java,
@@ -74,10 +74,10 @@ pub(crate) enum Fast {
     Table(&'static Language),
 }
 
-/// A lexer and where in a text it stands.
+/// A lexer and where in a text it is.
 #[derive(Clone)]
 pub(crate) enum Lexer {
-    Curly(Curly),
+    CFamily(CFamily),
     Script(Script),
     Python(Python),
     Json(Json),
@@ -97,33 +97,33 @@ pub(crate) enum Lexer {
 }
 
 impl Lexer {
-    pub(crate) fn new(language: Fast) -> Self {
+    pub(crate) fn new(language: NativeLexer) -> Self {
         match language {
-            Fast::C => Self::Curly(Curly::new(Dialect::C)),
-            Fast::Cpp => Self::Curly(Curly::new(Dialect::Cpp)),
-            Fast::Java => Self::Curly(Curly::new(Dialect::Java)),
-            Fast::CSharp => Self::Curly(Curly::new(Dialect::CSharp)),
-            Fast::Go => Self::Curly(Curly::new(Dialect::Go)),
-            Fast::Rust => Self::Curly(Curly::new(Dialect::Rust)),
-            Fast::JavaScript => Self::Script(Script::new(false, true)),
-            Fast::TypeScript => Self::Script(Script::new(true, false)),
-            Fast::Tsx => Self::Script(Script::new(true, true)),
-            Fast::Python => Self::Python(Python::default()),
-            Fast::Json => Self::Json(Json::default()),
-            Fast::Yaml => Self::Yaml(Yaml::default()),
-            Fast::Toml => Self::Toml(Toml::default()),
-            Fast::Css => Self::Css(Css::default()),
-            Fast::Sql => Self::Sql(Sql::default()),
-            Fast::Diff => Self::Diff,
-            Fast::Text => Self::Text,
-            Fast::Bash => Self::Shell(Shell::default()),
-            Fast::Ruby => Self::Ruby(Ruby::default()),
-            Fast::Php => Self::Php(Php::default()),
-            Fast::Html => Self::Html(Html::default()),
-            Fast::Xml => Self::Html(Html::xml()),
-            Fast::Template(rules) => Self::Template(Template::new(rules)),
-            Fast::Markdown => Self::Markdown(Markdown::default()),
-            Fast::Table(language) => Self::Table(TableLexer::new(language)),
+            NativeLexer::C => Self::CFamily(CFamily::new(Dialect::C)),
+            NativeLexer::Cpp => Self::CFamily(CFamily::new(Dialect::Cpp)),
+            NativeLexer::Java => Self::CFamily(CFamily::new(Dialect::Java)),
+            NativeLexer::CSharp => Self::CFamily(CFamily::new(Dialect::CSharp)),
+            NativeLexer::Go => Self::CFamily(CFamily::new(Dialect::Go)),
+            NativeLexer::Rust => Self::CFamily(CFamily::new(Dialect::Rust)),
+            NativeLexer::JavaScript => Self::Script(Script::new(false, true)),
+            NativeLexer::TypeScript => Self::Script(Script::new(true, false)),
+            NativeLexer::Tsx => Self::Script(Script::new(true, true)),
+            NativeLexer::Python => Self::Python(Python::default()),
+            NativeLexer::Json => Self::Json(Json::default()),
+            NativeLexer::Yaml => Self::Yaml(Yaml::default()),
+            NativeLexer::Toml => Self::Toml(Toml::default()),
+            NativeLexer::Css => Self::Css(Css::default()),
+            NativeLexer::Sql => Self::Sql(Sql::default()),
+            NativeLexer::Diff => Self::Diff,
+            NativeLexer::Text => Self::Text,
+            NativeLexer::Bash => Self::Shell(Shell::default()),
+            NativeLexer::Ruby => Self::Ruby(Ruby::default()),
+            NativeLexer::Php => Self::Php(Php::default()),
+            NativeLexer::Html => Self::Html(Html::default()),
+            NativeLexer::Xml => Self::Html(Html::xml()),
+            NativeLexer::Template(rules) => Self::Template(Template::new(rules)),
+            NativeLexer::Markdown => Self::Markdown(Markdown::default()),
+            NativeLexer::Table(language) => Self::Table(TableLexer::new(language)),
         }
     }
 
@@ -131,7 +131,7 @@ impl Lexer {
     pub(crate) fn line(&mut self, text: &[u8], paint: &mut Paint<'_>) {
         let mut line = Line::new(text, paint);
         match self {
-            Self::Curly(lexer) => lexer.line(&mut line),
+            Self::CFamily(lexer) => lexer.line(&mut line),
             Self::Script(lexer) => lexer.line(&mut line),
             Self::Python(lexer) => lexer.line(&mut line),
             Self::Json(lexer) => lexer.line(&mut line),

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::curly_words::symbols;
+use super::c_family_words::symbols;
 use super::html::Html;
 use super::scan::{Line, begins_name, is_name, is_shouted};
 use super::words::{Then, Words};
@@ -10,7 +10,7 @@ use crate::category::Category::{
     self, Comment, Function, Keyword, Number, Operator, Plain, Punctuation, String, Type, Variable,
 };
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Php {
     html: Html,

@@ -3,7 +3,7 @@
 use crate::category::Category::{Function, Keyword, String, Variable};
 use crate::lex::scan::Line;
 
-/// Paints a directive whose `#` stands at `start`: its name, and what `include` and `define` name. Returns its name; the
+/// Paints a directive whose `#` is at `start`: its name, and what `include` and `define` name. Returns its name; the
 /// rest of the line is left to the language.
 pub(crate) fn directive<'a>(line: &mut Line<'a, '_, '_>, start: usize) -> &'a [u8] {
     line.blanks();

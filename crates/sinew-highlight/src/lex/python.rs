@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::curly_words::symbols;
+use super::c_family_words::symbols;
 use super::scan::{Line, begins_name, is_shouted};
 use super::words::{Then, Words};
 use crate::category::Category::{
@@ -13,7 +13,7 @@ use crate::paint::Paint;
 /// f-strings in f-strings are looked into so deep.
 const DEEPEST: u32 = 4;
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Python {
     /// The string of three quotes that is open.
@@ -253,7 +253,7 @@ fn inner(text: &[u8], paint: &mut Paint<'_>, nested: u32) {
     }
 }
 
-/// Where the parts of a field end, counted from behind its brace.
+/// The ends of the parts of a field, counted from behind its brace.
 struct Field {
     value: usize,
     conversion: bool,

@@ -14,7 +14,7 @@ const DEEPEST: u32 = 4;
 /// Delimiters of here-documents longer than this are not looked for.
 const LONGEST_LABEL: usize = 64;
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Ruby {
     open: Open,
@@ -27,7 +27,7 @@ pub(crate) struct Ruby {
     nested: u32,
 }
 
-/// What the line before left open.
+/// The construct that the line before left open.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 enum Open {
     #[default]

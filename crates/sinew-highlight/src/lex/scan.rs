@@ -77,20 +77,20 @@ impl<'a, 'p, 'c> Line<'a, 'p, 'c> {
         self.text[self.at.min(self.text.len())..].starts_with(prefix)
     }
 
-    /// Where `needle` begins at or after `from`.
+    /// Returns the position of `needle` at or after `from`.
     pub(crate) fn find(&self, needle: &[u8], from: usize) -> Option<usize> {
         let from = from.min(self.text.len());
         memmem::find(&self.text[from..], needle).map(|found| from + found)
     }
 
-    /// Where `needle` begins between two indices; looks no further than that.
+    /// Returns the position of `needle` between two indices; searches no further than that.
     pub(crate) fn find_before(&self, needle: &[u8], from: usize, stop: usize) -> Option<usize> {
         let stop = stop.min(self.text.len());
         let from = from.min(stop);
         memmem::find(&self.text[from..stop], needle).map(|found| from + found)
     }
 
-    /// The index of the first byte at or after `from` that is no blank.
+    /// The index of the first byte at or after `from` that is not a blank.
     #[inline]
     pub(crate) fn after_blanks(&self, from: usize) -> usize {
         let mut index = from;
@@ -173,12 +173,12 @@ static NAME: [bool; 256] = {
     table
 };
 
-/// Whether a name is written like a class: an upper-case letter first, a lower-case one somewhere.
+/// Returns whether a name is written like a class: an upper-case letter first, a lower-case one somewhere.
 pub(crate) fn is_capitalised(name: &[u8]) -> bool {
     name.first().is_some_and(u8::is_ascii_uppercase) && name.iter().any(u8::is_ascii_lowercase)
 }
 
-/// Whether a name is written like a constant: upper case throughout, two bytes at least.
+/// Returns whether a name is written like a constant: upper case throughout, two bytes at least.
 pub(crate) fn is_shouted(name: &[u8]) -> bool {
     name.len() > 1
         && name[0].is_ascii_uppercase()

@@ -14,7 +14,7 @@ const DEEPEST: usize = 48;
 /// So many slashes without an end are tried as regular expressions in one line: each is looked for through the line.
 const MOST_SLASHES: u32 = 8;
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone)]
 pub(crate) struct Script {
     types: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Script {
     slashes: u32,
     /// Names belong to a type.
     typing: bool,
-    /// What stood before, across lines.
+    /// The token before, across lines.
     before: Before,
 }
 
@@ -542,7 +542,7 @@ impl Script {
         if member && !self.types { Plain } else { Variable }
     }
 
-    /// Whether a name is a key of an object or a member of a type: `name:`, `name?:`.
+    /// Returns whether a name is a key of an object or a member of a type: `name:`, `name?:`.
     fn is_key(&self, line: &Line<'_, '_, '_>, last: Before, end: usize) -> bool {
         if self.braces & 1 == 0 || last != Before::Separator {
             return false;
@@ -551,7 +551,7 @@ impl Script {
         line.byte(end) == b':' || self.types && self.bodies & 1 == 1 && line.byte(end) == b';'
     }
 
-    /// Whether a function is what follows `=` or `:` after a name.
+    /// Returns whether a function follows `=` or `:` after a name.
     fn is_function_value(&self, line: &Line<'_, '_, '_>, after: usize) -> bool {
         let sign = line.byte(after);
         if !matches!(sign, b'=' | b':') || line.byte(after + 1) == b'=' || line.byte(after + 1) == b'>' {

@@ -11,7 +11,7 @@ const DEEPEST: usize = 32;
 /// Delimiters of here-documents longer than this are not looked for.
 const LONGEST_LABEL: usize = 64;
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Shell {
     modes: Vec<Mode>,

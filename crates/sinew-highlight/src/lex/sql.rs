@@ -6,7 +6,7 @@ use super::scan::{Line, begins_name};
 use super::words::{Then, Words};
 use crate::category::Category::{Comment, Function, Keyword, Number, Operator, Plain, Punctuation, String, Type};
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Sql {
     comment: bool,

@@ -2,30 +2,31 @@
 
 use super::html::Html;
 use super::scan::Line;
-use super::{Fast, Lexer};
+use super::{Lexer, NativeLexer};
 use crate::category::Category::{Comment, Keyword};
 
 /// A language of templates.
 pub(crate) struct Rules {
-    /// What begins and ends a comment; the beginning is looked for before those of code.
+    /// Start and end of a comment; the start is looked for before those of code.
     comment: (&'static str, &'static str),
-    /// What begins and ends code.
+    /// Starts and ends of code.
     code: &'static [(&'static str, &'static str)],
     /// The language of the code.
-    language: fn() -> Option<Fast>,
+    language: fn() -> Option<NativeLexer>,
 }
 
 /// `{# #}`, `{% %}` and `{{ }}` of Jinja, Twig and Django.
 pub(crate) static BRACES: Rules = Rules {
     comment: ("{#", "#}"),
     code: &[("{%", "%}"), ("{{", "}}")],
-    language: || Some(Fast::Table(super::table::template_code())),
+    language: || Some(NativeLexer::Table(super::table::template_code())),
 };
 
 /// `<% %>` of Ruby.
-pub(crate) static ERB: Rules = Rules { comment: ("<%#", "%>"), code: &[("<%", "%>")], language: || Some(Fast::Ruby) };
+pub(crate) static ERB: Rules =
+    Rules { comment: ("<%#", "%>"), code: &[("<%", "%>")], language: || Some(NativeLexer::Ruby) };
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone)]
 pub(crate) struct Template {
     rules: &'static Rules,

@@ -3,7 +3,7 @@
 use super::scan::{Line, is_name};
 use crate::category::Category::{Comment, Keyword, Number, Plain, Punctuation, String, Type};
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Toml {
     /// The quote of the string of three quotes that is open.
@@ -81,7 +81,7 @@ fn quoted_end(line: &Line<'_, '_, '_>, quote: u8, from: usize) -> usize {
     end.unwrap_or(line.text.len())
 }
 
-/// Whether what ends at `end` is a key: `=` or a dot and more of the key follow.
+/// Returns whether the name that ends at `end` is a key: `=` or a dot and more of the key follow.
 fn is_key(line: &Line<'_, '_, '_>, end: usize, value: bool) -> bool {
     let next = line.byte(line.after_blanks(end));
     next == b'=' || next == b'.' && !value

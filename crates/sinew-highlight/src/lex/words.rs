@@ -2,7 +2,7 @@
 
 use crate::category::Category;
 
-/// What a word says about the name after it.
+/// The kind of name that a word announces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Then {
     /// Nothing.
@@ -18,7 +18,7 @@ pub(crate) enum Then {
     Module,
 }
 
-/// What a word is.
+/// The category of a word, and the kind of name that it announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Word {
     pub(crate) category: Category,
@@ -70,7 +70,7 @@ impl Words {
         self.slots[self.slot(word)].map(|(_, word)| word)
     }
 
-    /// The slot of a word, or the free one where it would stand.
+    /// The slot of a word, or the free one where it would be.
     #[inline]
     fn slot(&self, word: &[u8]) -> usize {
         let mut slot = hash(word) & self.mask;

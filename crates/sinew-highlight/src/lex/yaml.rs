@@ -3,7 +3,7 @@
 use super::scan::Line;
 use crate::category::Category::{Comment, Keyword, Number, Operator, Plain, Punctuation, String, Type, Variable};
 
-/// Where in a text the lexer stands.
+/// The state of the lexer between lines.
 #[derive(Clone, Default)]
 pub(crate) struct Yaml {
     /// The quote of the string that is open.
@@ -47,7 +47,7 @@ impl Yaml {
                 b'#' if at == 0 || matches!(line.byte(at - 1), b' ' | b'\t') => return line.rest(Comment),
                 b'-' if alone && self.flow == 0 => {
                     line.take(at + 1, Punctuation);
-                    // A text that belongs to the item may stand one further in than its dash.
+                    // A text that belongs to the item may be one further in than its dash.
                     parent = at;
                 }
                 b'?' | b':' if alone || self.flow > 0 => line.take(at + 1, Punctuation),

@@ -25,7 +25,7 @@ impl Characters {
 /// The longest name, its semicolon included, has 32 bytes.
 const LONGEST: usize = 32;
 
-/// What follows an ampersand, and how many bytes of it are the reference. `None` where it is none. A name
+/// Decodes the reference behind an ampersand, and tells its length in bytes. `None` where there is none. A name
 /// without a semicolon counts in an attribute only where no letter, digit or equals sign follows.
 pub(super) fn decode(rest: &str, in_attribute: bool) -> Option<(Characters, usize)> {
     let bytes = rest.as_bytes();

@@ -1,9 +1,9 @@
-//! What every element of HTML means to the writer.
+//! The role of every element of HTML for the writer.
 
 use crate::Options;
 use crate::tree::{Data, Tree};
 
-/// What is done at the start and the end of an element.
+/// The action at the start and the end of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
     /// Left out with all that is in it.
@@ -87,7 +87,7 @@ pub(super) fn role(tree: &Tree, id: u32, options: &Options) -> Role {
     }
 }
 
-/// Whether an element surrounds the text of the page instead of being part of it.
+/// Returns whether an element surrounds the text of the page instead of being part of it.
 fn is_chrome(tree: &Tree, id: u32, name: &str) -> bool {
     let named = matches!(
         name,

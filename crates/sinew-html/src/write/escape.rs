@@ -1,4 +1,4 @@
-//! Which characters of a text would be read as Markdown, and how they are kept from it.
+//! Escapes: the characters of a text that would be read as Markdown, and the marks that prevent it.
 
 /// Appends `text`, which has no white space but single spaces, with its Markdown characters escaped.
 /// Linear.
@@ -46,7 +46,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric()
 }
 
-/// Whether what follows an ampersand makes it a character reference.
+/// Returns whether the text behind an ampersand makes it a character reference.
 fn is_entity(rest: &[u8]) -> bool {
     let rest = rest.strip_prefix(b"#").unwrap_or(rest);
     // The longest name has 31 letters.
@@ -54,7 +54,7 @@ fn is_entity(rest: &[u8]) -> bool {
     name > 0 && rest.get(name) == Some(&b';')
 }
 
-/// How many bytes of the beginning of a line stand before the backslash that keeps it from being read as a
+/// Returns the number of bytes at the beginning of a line before the backslash that keeps it from being read as a
 /// heading, a list item, a quote or a rule. `None` where it is read as text anyway.
 pub(super) fn line_start(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();

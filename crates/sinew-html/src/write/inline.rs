@@ -3,7 +3,7 @@
 
 use super::escape;
 
-/// What a span of text is.
+/// The kind of a span of text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Emphasis,
@@ -19,9 +19,9 @@ pub(super) enum Kind {
 #[derive(Debug)]
 struct Span {
     kind: Kind,
-    /// Where it begins in the text; unknown until there is something in it.
+    /// Index in the text at which it begins; unknown until there is something in it.
     start: Option<usize>,
-    /// Whether a part of it was written in an earlier block.
+    /// True when a part of it was written in an earlier block.
     continued: bool,
 }
 
@@ -39,11 +39,11 @@ pub(super) struct Inline {
     /// White space that is written when something follows it.
     space: String,
     open: Vec<Span>,
-    /// What the marks mean; an index into this is a mark's kind.
+    /// The kinds of the marks; an index into this is a mark's kind.
     kinds: Vec<(Kind, bool)>,
     marks: Vec<Mark>,
     pub(super) in_table: bool,
-    /// Where the last link points to.
+    /// The address of the last link.
     last_link: String,
     code: Option<String>,
     code_depth: usize,
@@ -80,7 +80,7 @@ impl Inline {
         }
     }
 
-    /// Something that is written as it stands: a picture, a check box.
+    /// Something that is written as it is: a picture, a check box.
     pub(super) fn raw(&mut self, text: &str) {
         self.end_code();
         self.begin();
@@ -248,7 +248,7 @@ const ENDS_WORD: [bool; 256] = {
     table
 };
 
-/// Where the word ends that `bytes` begin with, or the last of several with single spaces between them.
+/// Returns the end of the word that `bytes` begin with, or of the last of several with single spaces between them.
 fn end_of_words(bytes: &[u8]) -> usize {
     let mut end = 0;
     while let Some(byte) = bytes.get(end) {
@@ -316,12 +316,12 @@ fn choose(text: &str, marks: &[Mark], kinds: &mut [(Kind, bool)]) {
     }
 }
 
-/// Whether a mark is written with asterisks, which join the run of their neighbours.
+/// Returns whether a mark is written with asterisks, which join the run of their neighbours.
 fn is_plain(kinds: &[(Kind, bool)], mark: Mark) -> bool {
     is_delimiter(&kinds[mark.kind].0) && !kinds[mark.kind].1
 }
 
-/// Whether a delimiter between these is one: CommonMark's left- and right-flanking.
+/// Returns whether a delimiter between these is one: CommonMark's left- and right-flanking.
 fn flanks(inner: Option<char>, outer: Option<char>) -> bool {
     let Some(inner) = inner.filter(|c| !c.is_whitespace()) else {
         return false;
@@ -395,7 +395,7 @@ fn end_link(out: &mut String, start: usize, address: &str, title: &str) {
     out.push(')');
 }
 
-/// Whether the address may stand in angle brackets.
+/// Returns whether the address may be written in angle brackets.
 fn is_autolink(address: &str) -> bool {
     let Some((scheme, rest)) = address.split_once(':') else {
         return false;

@@ -1,4 +1,4 @@
-//! The lines of the document: what stands before each of them, and how many stay blank between blocks.
+//! The lines of the document: what is before each of them, and how many stay blank between blocks.
 
 /// The kind of a block, as far as it matters to the next one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,22 +12,22 @@ pub(super) enum Block {
     List {
         ordered: bool,
         other: bool,
-        /// Whether it may follow a paragraph without a blank line: its number is 1, or it has none.
+        /// True when it may follow a paragraph without a blank line: its number is 1, or it has none.
         interrupts: bool,
     },
     Table,
 }
 
-/// How deep containers indent. Beyond that their text goes on where it is.
+/// The depth up to which containers indent. Beyond that their text goes on where it is.
 const DEPTH: usize = 32;
-/// How deep they indent once the document has become much longer than the page.
+/// The same depth once the document has become much longer than the page.
 const DEPTH_OF_LONG: usize = 4;
 
 #[derive(Debug)]
 struct Container {
     /// The length of the prefix outside of it.
     prefix: usize,
-    /// Whether blocks in it stand without blank lines between them.
+    /// True when its blocks follow each other without blank lines.
     tight: bool,
     written: usize,
 }
@@ -35,11 +35,11 @@ struct Container {
 /// The document in the making.
 pub(super) struct Lines {
     out: String,
-    /// What stands before every line of the open containers.
+    /// The prefix of every line of the open containers.
     prefix: String,
-    /// What stands before the next line: markers too.
+    /// The prefix of the next line: markers too.
     head: String,
-    /// Whether the next line is to be begun.
+    /// True when the next line has yet to be begun.
     fresh: bool,
     containers: Vec<Container>,
     pub(super) last: Option<Block>,
@@ -60,7 +60,7 @@ impl Lines {
         }
     }
 
-    /// Whether one more container is indented.
+    /// Returns whether one more container is indented.
     pub(super) fn has_room(&self) -> bool {
         self.containers.len() < if self.out.len() > self.long { DEPTH_OF_LONG } else { DEPTH }
     }
@@ -110,7 +110,7 @@ impl Lines {
         self.fresh = false;
     }
 
-    /// Opens a container: `first` stands before its first line, `rest` before the others.
+    /// Opens a container: `first` is before its first line, `rest` before the others.
     pub(super) fn open(&mut self, first: &str, rest: &str, tight: bool) {
         if self.fresh && self.head.len() < self.prefix.len() {
             self.head.clone_from(&self.prefix);

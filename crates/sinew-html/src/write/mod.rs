@@ -8,7 +8,7 @@ mod table;
 
 use std::collections::HashSet;
 
-use sinew_base::{Cancel, Pace, Result};
+use sinew_base::{CancelTicker, CancelToken, Result};
 
 use self::element::{Role, role};
 use self::inline::{Inline, Kind};
@@ -17,7 +17,7 @@ use crate::tree::{Data, NIL, ROOT, Tree};
 use crate::{Options, guard};
 
 /// The document as Markdown. `page` is the length of the page in bytes. Linear.
-pub(crate) fn markdown(tree: &Tree, page: usize, options: &Options, cancel: &Cancel) -> Result<String> {
+pub(crate) fn markdown(tree: &Tree, page: usize, options: &Options, cancel: &CancelToken) -> Result<String> {
     let mut writer = Writer {
         tree,
         options,
@@ -31,10 +31,10 @@ pub(crate) fn markdown(tree: &Tree, page: usize, options: &Options, cancel: &Can
         heading: None,
         table: None,
     };
-    let mut pace = Pace::new(cancel);
+    let mut ticker = CancelTicker::new(cancel);
     let mut id = ROOT;
     loop {
-        pace.step()?;
+        ticker.step()?;
         let mut role = writer.role(id);
         if writer.enter(id, role) && tree.node(id).first != NIL {
             writer.roles.push(role);
@@ -63,7 +63,7 @@ struct Writer<'a> {
     layouts: HashSet<u32>,
     lines: Lines,
     inline: Inline,
-    /// What the open elements are; none for what is no element.
+    /// The roles of the open elements; none for a node that is not an element.
     roles: Vec<Option<Role>>,
     /// The elements whose spans are open.
     opened: Vec<u32>,
@@ -77,12 +77,12 @@ struct Writer<'a> {
 struct List {
     id: u32,
     ordered: bool,
-    /// Whether it has the second of the two markers.
+    /// True when it has the second of the two markers.
     other: bool,
     number: u64,
     loose: bool,
     begun: bool,
-    /// How far its items indent.
+    /// The indentation of its items.
     indent: usize,
 }
 

@@ -2,14 +2,14 @@
 
 use std::collections::HashSet;
 
-use sinew_base::{Cancel, Pace, Result};
+use sinew_base::{CancelTicker, CancelToken, Result};
 
 use crate::tree::{NIL, ROOT, Tree};
 
 /// Columns that one cell may span: GitHub reads no more, and an attacker writes a million.
 const SPAN: usize = 64;
 
-/// How the text of a column stands.
+/// The alignment of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Align {
     None,
@@ -76,7 +76,7 @@ impl Rows {
     }
 }
 
-/// How many columns a cell spans and how its text stands.
+/// Returns the number of columns that a cell spans, and the alignment of its text.
 pub(super) fn cell_of(tree: &Tree, id: u32) -> (usize, Align) {
     let span = tree.attribute(id, "colspan").and_then(|span| span.trim().parse().ok()).unwrap_or(1);
     let style = tree.attribute(id, "style").and_then(|style| {
@@ -96,13 +96,13 @@ pub(super) fn cell_of(tree: &Tree, id: u32) -> (usize, Align) {
 
 /// The tables whose cells hold more than a line can: a table, a list, code, a quote, a heading. They serve the
 /// layout and are written as what is in them. One walk over the whole tree.
-pub(super) fn layouts(tree: &Tree, cancel: &Cancel) -> Result<HashSet<u32>> {
+pub(super) fn layouts(tree: &Tree, cancel: &CancelToken) -> Result<HashSet<u32>> {
     let mut layouts = HashSet::new();
     let mut tables: Vec<u32> = Vec::new();
-    let mut pace = Pace::new(cancel);
+    let mut ticker = CancelTicker::new(cancel);
     let mut id = ROOT;
     loop {
-        pace.step()?;
+        ticker.step()?;
         if let Some(name) = tree.name(id) {
             let complex = matches!(
                 &**name,

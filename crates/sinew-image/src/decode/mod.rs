@@ -1,56 +1,69 @@
-//! Bytes → pixels.
+//! Bytes → pixels: the decoders of the `image` crate behind our limits, checks and cancellation.
+//!
+//! `image` reads PNG, JPEG, GIF, WebP and BMP. This folder holds what it leaves open, each part with its case:
+//!
+//! | module | case |
+//! |---|---|
+//! | `source` | a decoder that reads from memory cannot be cancelled |
+//! | `complete` | a file that is cut off is decoded as half a picture |
+//! | `scaled_jpeg` | a JPEG at a half, a quarter or an eighth of its size |
+//! | `png`, `webp`, `gif`, `bmp` | EXIF behind the pixels; a first frame that is blended; a background; headers and runs |
+//! | `tiff` | palettes, YCbCr, 2 and 4 bits, floats and wide integers in grey: `image` refuses all of them |
 
 mod bmp;
+mod complete;
 mod gif;
-mod jpeg;
 mod png;
+mod scaled_jpeg;
+mod source;
 mod tiff;
 mod webp;
 
-use sinew_base::{Cancel, Error, ErrorCode, Result};
+use std::borrow::Cow;
+use std::error::Error as _;
 
-use crate::{Channels, Orientation, Picture, SourceFormat, limits, orient};
+use image::{ColorType, ImageDecoder, ImageError, ImageReader};
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
+use source::Source;
+
+use crate::{Channels, MAX_BYTES, Orientation, Picture, SourceFormat, limits, orient};
 
 /// Decodes the picture in `bytes`: PNG, JPEG, GIF, WebP, BMP or TIFF, told by its first bytes. EXIF
 /// orientation is applied; of several frames or pages the first is read. 16-bit samples keep their upper
 /// byte, a gamma value is not applied. Grey pictures stay grey, opaque ones stay without an alpha channel.
 ///
-/// `cancel` is looked at between stages and, where the format allows, between rows.
+/// `cancel` is looked at between stages and, but for JPEG, every 16 KiB of input.
 ///
 /// # Errors
 /// [`ErrorCode::InvalidData`] for a file that is broken, cut off or of no known format,
 /// [`ErrorCode::LimitExceeded`] beyond [`crate::MAX_SIDE`] or [`crate::MAX_BYTES`] (before anything of that
 /// size is allocated), [`ErrorCode::Unsupported`] for a feature of the format that is not read, and
 /// cancellation.
-pub fn decode(bytes: &[u8], cancel: &Cancel) -> Result<Picture> {
+pub fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<Picture> {
     cancel.check()?;
     let (picture, orientation) = match format_of(bytes)? {
-        SourceFormat::Png => png::decode(bytes, cancel)?,
-        SourceFormat::Jpeg => jpeg::decode(bytes)?,
-        SourceFormat::Gif => gif::decode(bytes, cancel)?,
-        SourceFormat::Webp => webp::decode(bytes)?,
-        SourceFormat::Bmp => bmp::decode(bytes, cancel)?,
         SourceFormat::Tiff => tiff::decode(bytes, cancel)?,
+        format => read(format, bytes, cancel)?,
     };
     cancel.check()?;
     orient::apply(picture, orientation, cancel)
 }
 
-/// As [`decode`], but where the format allows the picture may be smaller than it is: it has at least `sides` pixels, after
-/// it was turned, or is whole.
-pub(crate) fn decode_at_least(bytes: &[u8], head: &Probe, sides: (u32, u32), cancel: &Cancel) -> Result<Picture> {
+/// Decodes a picture like [`decode`], at a part of its size where the format allows: the result has at least `sides` pixels
+/// after it was turned, or is whole.
+pub(crate) fn decode_at_least(bytes: &[u8], head: &Probe, sides: (u32, u32), cancel: &CancelToken) -> Result<Picture> {
     cancel.check()?;
     if head.format == SourceFormat::Jpeg {
-        let stored = if head.orientation.swaps_sides() { (sides.1, sides.0) } else { sides };
-        if let Some((picture, orientation)) = jpeg::decode_small(bytes, stored)? {
+        let stored = if orient::swaps_sides(head.orientation) { (sides.1, sides.0) } else { sides };
+        if let Some(picture) = scaled_jpeg::decode(bytes, (head.width, head.height), stored)? {
             cancel.check()?;
-            return orient::apply(picture, orientation, cancel);
+            return orient::apply(picture, head.orientation, cancel);
         }
     }
     decode(bytes, cancel)
 }
 
-/// What the head of a file tells.
+/// The facts in the head of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
     /// The format.
@@ -59,32 +72,140 @@ pub struct Probe {
     pub width: u32,
     /// Rows as stored.
     pub height: u32,
-    /// How the picture has to be turned.
+    /// The turn that shows the picture the right way up.
     pub orientation: Orientation,
 }
 
 impl Probe {
     /// Pixels in a row and rows after the orientation is applied.
-    pub(crate) fn turned(&self) -> (u32, u32) {
-        if self.orientation.swaps_sides() { (self.height, self.width) } else { (self.width, self.height) }
+    #[must_use]
+    pub fn upright_size(&self) -> (u32, u32) {
+        if orient::swaps_sides(self.orientation) { (self.height, self.width) } else { (self.width, self.height) }
     }
 }
 
-/// Reads only the head of a picture: cheap, whatever the size of the picture is.
+/// Reads size and orientation of a picture without its pixels: cheap, whatever the size of the picture is.
 ///
 /// # Errors
 /// As [`decode`], for what the head alone shows.
 pub fn probe(bytes: &[u8]) -> Result<Probe> {
     let format = format_of(bytes)?;
-    let (width, height, orientation) = match format {
-        SourceFormat::Png => png::probe(bytes)?,
-        SourceFormat::Jpeg => jpeg::probe(bytes)?,
-        SourceFormat::Gif => gif::probe(bytes)?,
-        SourceFormat::Webp => webp::probe(bytes)?,
-        SourceFormat::Bmp => bmp::probe(bytes)?,
-        SourceFormat::Tiff => tiff::probe(bytes)?,
+    if format == SourceFormat::Tiff {
+        let (width, height, orientation) = tiff::probe(bytes)?;
+        return Ok(Probe { format, width, height, orientation });
+    }
+    let never = CancelToken::never();
+    let prepared = prepare(format, bytes);
+    let mut decoder = open(format, &prepared, &never)?;
+    let (width, height) = decoder.dimensions();
+    limits::check(width, height, 1)?;
+    Ok(Probe { format, width, height, orientation: orientation(format, bytes, &mut decoder) })
+}
+
+/// Reads a whole picture, as it is stored.
+fn read(format: SourceFormat, bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Orientation)> {
+    complete::check(format, bytes)?;
+    let prepared = prepare(format, bytes);
+    let mut decoder = open(format, &prepared, cancel)?;
+    let (width, height) = decoder.dimensions();
+    let color = decoder.color_type();
+    limits::check(width, height, usize::from(color.bytes_per_pixel()).max(least_memory(format)))?;
+    let mut samples = vec![0; limits::check(width, height, color.bytes_per_pixel().into())?];
+    let orientation = orientation(format, bytes, &mut decoder);
+    decoder.read_image(&mut samples).map_err(|cause| refused(format, &cause, cancel))?;
+    match format {
+        SourceFormat::Gif => gif::paint_background(bytes, (width, height), &mut samples)?,
+        SourceFormat::Bmp => bmp::fill_gaps(&prepared, (width, height), &mut samples, cancel)?,
+        _ => {}
+    }
+    let channels = match color {
+        ColorType::L8 | ColorType::L16 => Channels::Gray,
+        ColorType::La8 | ColorType::La16 => Channels::GrayAlpha,
+        ColorType::Rgb8 | ColorType::Rgb16 => Channels::Rgb,
+        ColorType::Rgba8 | ColorType::Rgba16 => Channels::Rgba,
+        other => return Err(unsupported(format.name(), format!("the colour type {other:?}"))),
     };
-    Ok(Probe { format, width, height, orientation })
+    if matches!(color, ColorType::L16 | ColorType::La16 | ColorType::Rgb16 | ColorType::Rgba16) {
+        keep_upper_bytes(&mut samples);
+    }
+    Ok((Picture::new(width, height, channels, samples)?, orientation))
+}
+
+/// Bytes per pixel that a decoder needs at least while it works.
+fn least_memory(format: SourceFormat) -> usize {
+    match format {
+        // A progressive picture is kept as two-byte coefficients until its last scan, besides its pixels.
+        SourceFormat::Jpeg => 3,
+        // A lossless picture is decoded with alpha and narrowed afterwards.
+        SourceFormat::Webp => 4,
+        _ => 1,
+    }
+}
+
+/// The file as its decoder understands it.
+fn prepare(format: SourceFormat, bytes: &[u8]) -> Cow<'_, [u8]> {
+    match format {
+        SourceFormat::Bmp => bmp::with_known_header(bytes),
+        SourceFormat::Webp => webp::without_blending(bytes),
+        _ => Cow::Borrowed(bytes),
+    }
+}
+
+fn open<'a>(format: SourceFormat, bytes: &'a [u8], cancel: &'a CancelToken) -> Result<impl ImageDecoder + 'a> {
+    if let Some((width, height)) = stated_size(format, bytes) {
+        limits::check(width, height, 1)?;
+    }
+    let mut reader = ImageReader::with_format(
+        Source::new(bytes, cancel),
+        match format {
+            SourceFormat::Png => image::ImageFormat::Png,
+            SourceFormat::Jpeg => image::ImageFormat::Jpeg,
+            SourceFormat::Gif => image::ImageFormat::Gif,
+            SourceFormat::Webp => image::ImageFormat::WebP,
+            SourceFormat::Bmp => image::ImageFormat::Bmp,
+            SourceFormat::Tiff => image::ImageFormat::Tiff,
+        },
+    );
+    let mut limits = image::Limits::no_limits();
+    limits.max_alloc = Some(MAX_BYTES as u64);
+    reader.limits(limits);
+    reader.into_decoder().map_err(|cause| refused(format, &cause, cancel))
+}
+
+/// Width and height, where the format has them at a fixed place: a size beyond the limits is named before a decoder
+/// allocates a row of it, or finds that the rest of the file is missing.
+fn stated_size(format: SourceFormat, bytes: &[u8]) -> Option<(u32, u32)> {
+    match format {
+        SourceFormat::Png => match bytes.get(16..24)? {
+            &[a, b, c, d, e, f, g, h] => Some((u32::from_be_bytes([a, b, c, d]), u32::from_be_bytes([e, f, g, h]))),
+            _ => None,
+        },
+        SourceFormat::Gif => match bytes.get(6..10)? {
+            &[a, b, c, d] => Some((u16::from_le_bytes([a, b]).into(), u16::from_le_bytes([c, d]).into())),
+            _ => None,
+        },
+        SourceFormat::Bmp => bmp::stated_size(bytes),
+        _ => None,
+    }
+}
+
+/// The orientation that EXIF states. Data that cannot be read leaves the picture as it is stored.
+fn orientation(format: SourceFormat, bytes: &[u8], decoder: &mut impl ImageDecoder) -> Orientation {
+    let exif = match format {
+        SourceFormat::Png => png::exif(bytes).map(Cow::Borrowed),
+        _ => decoder.exif_metadata().ok().flatten().map(Cow::Owned),
+    };
+    exif.as_deref().map(orient::of_exif).unwrap_or(Orientation::NoTransforms)
+}
+
+/// Narrows 16-bit samples in place to their upper bytes.
+fn keep_upper_bytes(samples: &mut Vec<u8>) {
+    let count = samples.len() / 2;
+    for at in 0..count {
+        samples[at] = (u16::from_ne_bytes([samples[2 * at], samples[2 * at + 1]]) >> 8) as u8;
+    }
+    samples.truncate(count);
+    samples.shrink_to_fit();
 }
 
 fn format_of(bytes: &[u8]) -> Result<SourceFormat> {
@@ -101,17 +222,35 @@ fn format_of(bytes: &[u8]) -> Result<SourceFormat> {
     })
 }
 
-/// A file that is not what it says it is.
+/// The error for a file that the decoder refused, or for the cancellation that ended it.
+fn refused(format: SourceFormat, cause: &ImageError, cancel: &CancelToken) -> Error {
+    if let Err(aborted) = cancel.check() {
+        return aborted.into();
+    }
+    // The message of the format's own crate, without the one that `image` puts before it.
+    let text = cause.source().map_or_else(|| cause.to_string(), ToString::to_string);
+    match cause {
+        ImageError::Limits(_) => Error::new(
+            ErrorCode::LimitExceeded,
+            format!(
+                "image: failed to decode {}: it needs more than the limit of {} MiB",
+                format.name(),
+                MAX_BYTES >> 20
+            ),
+        ),
+        ImageError::Unsupported(_) => {
+            Error::new(ErrorCode::Unsupported, format!("image: failed to decode {}: {text}", format.name()))
+        }
+        _ => broken(format.name(), text),
+    }
+}
+
+/// The error for a file that contradicts its format.
 fn broken(format: &str, cause: impl std::fmt::Display) -> Error {
     Error::new(ErrorCode::InvalidData, format!("image: failed to decode {format}: {cause}"))
 }
 
-/// A file that may be right and that we do not read.
-fn unsupported(format: &str, what: impl std::fmt::Display) -> Error {
-    Error::new(ErrorCode::Unsupported, format!("image: failed to decode {format}: {what} is not supported"))
-}
-
-/// Memory for `width × height` pixels, once the limits allow it.
-fn canvas(width: u32, height: u32, channels: Channels) -> Result<Vec<u8>> {
-    Ok(vec![0; limits::check(width, height, channels.count())?])
+/// The error for a feature that a format has and that is not read.
+fn unsupported(format: &str, feature: impl std::fmt::Display) -> Error {
+    Error::new(ErrorCode::Unsupported, format!("image: failed to decode {format}: {feature} is not supported"))
 }

@@ -1,18 +1,21 @@
 //! TIFF: the first page; grey, RGB, palette, CMYK and YCbCr, of 1 to 64 bits, also planar and as floats.
+//!
+//! Stands on the `tiff` crate itself, as `image` does: of these `image` takes grey of 1, 8 and 16 bits, RGB and CMYK only,
+//! and refuses scans (YCbCr), faxes and drawings (palettes, 2 and 4 bits), measurements (floats in grey) and planar CMYK.
 
 use std::io::Cursor;
 
-use sinew_base::{Cancel, Error, ErrorCode, Pace, Result};
+use sinew_base::{CancelTicker, CancelToken, Error, ErrorCode, Result};
 use tiff::decoder::{Decoder, DecodingResult, Limits};
 use tiff::tags::Tag;
 use tiff::{ColorType, TiffError};
 
-use super::{broken, canvas, unsupported};
+use super::{broken, unsupported};
 use crate::{Channels, MAX_BYTES, Orientation, Picture, limits};
 
 type Source<'a> = Decoder<Cursor<&'a [u8]>>;
 
-pub(super) fn decode(bytes: &[u8], cancel: &Cancel) -> Result<(Picture, Orientation)> {
+pub(super) fn decode(bytes: &[u8], cancel: &CancelToken) -> Result<(Picture, Orientation)> {
     let mut decoder = open(bytes)?;
     let (width, height) = size(&mut decoder)?;
     let color = decoder.colortype().map_err(refused)?;
@@ -43,11 +46,11 @@ pub(super) fn decode(bytes: &[u8], cancel: &Cancel) -> Result<(Picture, Orientat
         stride: row_stride(&layout, width, stored, bits),
         plane_stride: layout.plane_stride.map_or(data.len(), std::num::NonZeroUsize::get),
     };
-    let mut samples = canvas(width, height, turn.channels())?;
-    let mut pace = Pace::new(cancel);
+    let mut samples = vec![0; limits::check(width, height, turn.channels().count())?];
+    let mut ticker = CancelTicker::new(cancel);
     let mut pixel = [0; 8];
     for (y, to) in samples.chunks_exact_mut(width as usize * turn.channels().count()).enumerate() {
-        pace.step()?;
+        ticker.step()?;
         for (x, to) in to.chunks_exact_mut(turn.channels().count()).enumerate() {
             for (channel, sample) in pixel[..stored].iter_mut().enumerate() {
                 *sample = row.sample(&data, x, y, channel);
@@ -80,8 +83,8 @@ fn size(decoder: &mut Source<'_>) -> Result<(u32, u32)> {
 
 fn orientation(decoder: &mut Source<'_>) -> Orientation {
     // A tag that cannot be read leaves the picture as it is stored.
-    let value = decoder.find_tag_unsigned::<u16>(Tag::Orientation).ok().flatten();
-    value.map(Orientation::from_tag).unwrap_or_default()
+    let value = decoder.find_tag_unsigned::<u8>(Tag::Orientation).ok().flatten();
+    value.and_then(Orientation::from_exif).unwrap_or(Orientation::NoTransforms)
 }
 
 fn refused(cause: TiffError) -> Error {
@@ -123,7 +126,7 @@ fn row_stride(layout: &tiff::decoder::BufferLayoutPreference, width: u32, stored
     if bits < 8 { (count * usize::from(bits)).div_ceil(8) } else { count }
 }
 
-/// Where a sample lies in the decoded bytes.
+/// The layout of the decoded bytes, in which [`Row::sample`] finds a sample.
 struct Row {
     width: usize,
     samples: usize,
@@ -153,7 +156,7 @@ impl Row {
     }
 }
 
-/// How stored samples become a pixel.
+/// The conversion of stored samples to a pixel.
 #[derive(Clone, Copy)]
 enum Turn {
     Copy(Channels),
@@ -203,7 +206,7 @@ impl Turn {
     }
 }
 
-/// How many samples a stored pixel has, and what they mean.
+/// Returns the number of samples in a stored pixel, and their conversion.
 fn reading(color: ColorType) -> Result<(usize, Turn)> {
     if !matches!(color.bit_depth(), 1 | 2 | 4 | 8 | 16 | 32 | 64) {
         return Err(unsupported("TIFF", format!("a depth of {} bits", color.bit_depth())));

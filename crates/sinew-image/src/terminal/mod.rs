@@ -16,7 +16,7 @@ pub use sixel::sixel;
 /// Base64 characters in one escape code of the Kitty protocol: the most that it allows.
 const KITTY_CHUNK: usize = 4096;
 
-/// How many cells a picture covers; `None` leaves it to the terminal.
+/// The number of cells that a picture covers; `None` leaves it to the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cells {
     /// Columns.

@@ -1,6 +1,6 @@
 //! Sixel: six rows of pixels in a character, one colour at a time.
 
-use sinew_base::{Cancel, Pace, Result};
+use sinew_base::{CancelTicker, CancelToken, Result};
 
 use crate::Picture;
 
@@ -13,7 +13,7 @@ const COLORS: usize = 256;
 ///
 /// # Errors
 /// On cancellation only.
-pub fn sixel(picture: &Picture, cancel: &Cancel) -> Result<String> {
+pub fn sixel(picture: &Picture, cancel: &CancelToken) -> Result<String> {
     let pixels = picture.to_rgba();
     let (width, height) = (picture.width() as usize, picture.height() as usize);
     let (palette, indices) = index(&pixels, width, cancel)?;
@@ -38,16 +38,16 @@ const NONE: u16 = u16::MAX;
 /// A palette, and the number of every pixel's colour in it.
 type Indexed = (Vec<[u8; 3]>, Vec<u16>);
 
-fn index(pixels: &[u8], width: usize, cancel: &Cancel) -> Result<Indexed> {
+fn index(pixels: &[u8], width: usize, cancel: &CancelToken) -> Result<Indexed> {
     if let Some(exact) = exact(pixels, cancel)? {
         return Ok(exact);
     }
     let palette = (0..216u8).map(|n| [n / 36, n / 6 % 6, n % 6].map(|step| step * 51)).collect();
-    let mut pace = Pace::new(cancel);
+    let mut ticker = CancelTicker::new(cancel);
     let mut indices = Vec::with_capacity(pixels.len() / 4);
     for (at, &[r, g, b, a]) in pixels.as_chunks::<4>().0.iter().enumerate() {
         if at % width == 0 {
-            pace.step()?;
+            ticker.step()?;
         }
         // Between two steps of 51 the pattern decides which one a pixel takes.
         let threshold = BAYER[at / width % 4][at % width % 4];
@@ -60,14 +60,14 @@ fn index(pixels: &[u8], width: usize, cancel: &Cancel) -> Result<Indexed> {
 const BAYER: [[u16; 4]; 4] = [[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]];
 
 /// The colours themselves, where they are few enough.
-fn exact(pixels: &[u8], cancel: &Cancel) -> Result<Option<Indexed>> {
+fn exact(pixels: &[u8], cancel: &CancelToken) -> Result<Option<Indexed>> {
     let mut palette = Vec::new();
     let mut numbers = std::collections::HashMap::new();
     let mut indices = Vec::with_capacity(pixels.len() / 4);
     let mut last = ([0; 3], NONE);
-    let mut pace = Pace::new(cancel);
+    let mut ticker = CancelTicker::new(cancel);
     for &[r, g, b, a] in pixels.as_chunks::<4>().0 {
-        pace.step()?;
+        ticker.step()?;
         let color = [r, g, b];
         if a < 128 {
             indices.push(NONE);
@@ -95,7 +95,7 @@ struct Band {
     width: usize,
     /// Of every colour in use its six-bit columns; the position in `order` is its place here.
     columns: Vec<Vec<u8>>,
-    /// Where a colour has its columns in this band.
+    /// Index into `columns` of each colour that this band has.
     place: Vec<Option<usize>>,
     order: Vec<u16>,
 }

@@ -1,11 +1,11 @@
 //! Pictures for the tests, made by the encoders and by hand: no file of another project is kept here.
 #![allow(dead_code, reason = "every test file uses some of them")]
 
-use sinew_base::Cancel;
+use sinew_base::CancelToken;
 use sinew_image::{Channels, ImageFormat, Picture};
 
-pub(crate) fn never() -> Cancel {
-    Cancel::never()
+pub(crate) fn never() -> CancelToken {
+    CancelToken::never()
 }
 
 /// A gradient with an edge, so that turns and mirrors all look different.

@@ -4,7 +4,7 @@ use super::*;
 use crate::event::Partial;
 
 thread_local! {
-    /// How often a block was looked at in this thread.
+    /// The number of looks at a block in this thread.
     pub(super) static LOOKS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 

@@ -2,7 +2,7 @@
 //! own machine, and pasting where the browser runs elsewhere) or by code ([`DeviceLogin`]).
 //!
 //! A login only fetches tokens; [`super::Credentials::store_login`] keeps them. Nothing is printed and no
-//! browser is started: what to show stands in the values. Dropping a login's future ends it.
+//! browser is started: what to show is in the values. Dropping a login's future ends it.
 
 mod browser;
 mod device;
@@ -21,7 +21,7 @@ pub enum LoginKind {
     Device,
 }
 
-/// How to log in at `provider`; None where its `oauth` block is missing or names neither address.
+/// Returns the way to log in at `provider`; None where its `oauth` block is missing or names neither address.
 #[must_use]
 pub fn login_kind(provider: &ProviderEntry) -> Option<LoginKind> {
     let has = |key: &str| super::token::setting(provider, key).is_ok();

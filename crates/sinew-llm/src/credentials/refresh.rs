@@ -13,10 +13,10 @@ use crate::http::HttpClient;
 use crate::models::ProviderEntry;
 use crate::provider::Secret;
 
-/// How long another process may hold the lock; after that it is taken for hung.
+/// The longest time for which another process may hold the lock; after that it is taken for hung.
 const LOCK_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often the lock is tried.
+/// The time between two tries of the lock.
 const LOCK_STEP: Duration = Duration::from_millis(50);
 
 /// Renews entry `index` of `provider` in the file at `path`, unless another process has done so meanwhile.

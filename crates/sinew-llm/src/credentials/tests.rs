@@ -92,10 +92,10 @@ async fn several_keys_take_turns() {
     }
     assert_eq!(used.len(), 2);
 
-    assert_eq!(credentials.rest("anthropic", first.index, Some(1000), NOW), (NOW + 1000, true));
+    assert_eq!(credentials.pause("anthropic", first.index, Some(1000), NOW), (NOW + 1000, true));
     let second = credentials.resolve(&provider, "session", NOW).await.unwrap();
     assert_ne!(second.index, first.index);
-    assert_eq!(credentials.rest("anthropic", second.index, None, NOW), (NOW + 300_000, false));
+    assert_eq!(credentials.pause("anthropic", second.index, None, NOW), (NOW + 300_000, false));
     let error = credentials.resolve(&provider, "session", NOW).await.unwrap_err();
     assert_eq!((error.kind, error.retry_after_ms), (ErrorKind::UsageLimit, Some(1000)));
     assert_eq!(
@@ -104,7 +104,7 @@ async fn several_keys_take_turns() {
     );
     assert_eq!(credentials.resolve(&provider, "session", NOW + 1000).await.unwrap(), first);
     // Twice as long each time, an hour at most; from the beginning after a good hour.
-    let minutes = |now: i64| (credentials.rest("anthropic", second.index, None, now).0 - now) / 60_000;
+    let minutes = |now: i64| (credentials.pause("anthropic", second.index, None, now).0 - now) / 60_000;
     assert_eq!([NOW; 5].map(minutes), [10, 20, 40, 60, 60]);
     assert_eq!(minutes(NOW + 2 * 3_600_000 + 1), 5);
 }
@@ -112,7 +112,7 @@ async fn several_keys_take_turns() {
 #[tokio::test]
 async fn the_only_credential_is_always_tried() {
     let only = credentials(&[], r#"{"anthropic": {"type": "api_key", "key": "a"}}"#, None);
-    assert_eq!(only.rest("anthropic", 0, None, NOW), (NOW + 300_000, false));
+    assert_eq!(only.pause("anthropic", 0, None, NOW), (NOW + 300_000, false));
     assert_eq!(only.resolve(&provider(None), "s", NOW).await.unwrap().index, 0);
 }
 
@@ -123,7 +123,7 @@ async fn a_key_comes_before_a_login_and_a_login_steps_in() {
     let both = credentials(&[], file, None);
     let first = both.resolve(&provider(None), "any", NOW).await.unwrap();
     assert_eq!((first.index, first.auth), (1, Auth::ApiKey(Secret::new("k"))));
-    assert!(both.rest("anthropic", 1, None, NOW).1);
+    assert!(both.pause("anthropic", 1, None, NOW).1);
     assert_eq!(both.resolve(&provider(None), "any", NOW).await.unwrap().auth, Auth::Bearer(Secret::new("token")));
 }
 
@@ -132,7 +132,7 @@ async fn a_command_runs_once_when_it_answers_and_again_when_it_failed() {
     let runs = Arc::new(Mutex::new(0));
     let counted = Arc::clone(&runs);
     let runner: CommandRunner = Arc::new(move |_| {
-        let mut runs = counted.lock().unwrap();
+        let mut runs = counted.lock();
         *runs += 1;
         if *runs == 1 { Err("locked: sk-abcdefghijklmnop".to_string()) } else { Ok("key\n".to_string()) }
     });
@@ -143,7 +143,7 @@ async fn a_command_runs_once_when_it_answers_and_again_when_it_failed() {
     for _ in 0..3 {
         assert_eq!(credentials.resolve(&provider, "s", NOW).await.unwrap().auth, Auth::ApiKey(Secret::new("key")));
     }
-    assert_eq!(*runs.lock().unwrap(), 2);
+    assert_eq!(*runs.lock(), 2);
 }
 
 #[test]

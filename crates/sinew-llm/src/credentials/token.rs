@@ -12,7 +12,7 @@ use crate::models::ProviderEntry;
 /// The size of a token server's answer at most.
 const ANSWER_LIMIT: usize = 1024 * 1024;
 
-/// How long a token is good where the server does not say, in seconds.
+/// The lifetime of a token where the server states none, in seconds.
 const USUAL_LIFETIME: i64 = 3600;
 
 /// A value of the provider's `oauth` block.
@@ -30,16 +30,16 @@ pub(super) fn setting<'a>(provider: &'a ProviderEntry, key: &str) -> Result<&'a 
 /// An address of the provider's `oauth` block.
 ///
 /// # Errors
-/// As [`setting`]; or the value is no address.
+/// As [`setting`]; or the value is not an address.
 pub(super) fn address(provider: &ProviderEntry, key: &str) -> Result<Url, ErrorInfo> {
     Url::parse(setting(provider, key)?)
         .map_err(|error| ErrorInfo::new(ErrorKind::Config, format!("models.json: oauth.{key}: {error}")))
 }
 
-/// What a server answered to a form.
+/// A server's answer to a form.
 pub(super) struct Answer {
     pub(super) status: u16,
-    /// Null where the body is no JSON.
+    /// Null where the body is not JSON.
     pub(super) json: Value,
 }
 
@@ -48,12 +48,12 @@ impl Answer {
         self.json.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
-    /// What the refusal says; `secrets` do not stand in it.
+    /// Describes the refusal; `secrets` are masked in it.
     pub(super) fn refusal(&self, secrets: &[&str]) -> ErrorInfo {
         let kind = if self.status < 500 { ErrorKind::Auth } else { ErrorKind::Server };
-        let said: Vec<&str> = ["error", "error_description"].iter().filter_map(|key| self.text(key)).collect();
-        let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(": ")) };
-        let text = mask(&format!("the server answered HTTP {}{said}", self.status), secrets);
+        let details: Vec<&str> = ["error", "error_description"].iter().filter_map(|key| self.text(key)).collect();
+        let details = if details.is_empty() { String::new() } else { format!(": {}", details.join(": ")) };
+        let text = mask(&format!("the server answered HTTP {}{details}", self.status), secrets);
         ErrorInfo { status: Some(self.status), ..ErrorInfo::new(kind, text) }
     }
 
@@ -63,7 +63,7 @@ impl Answer {
             return Err(self.refusal(secrets));
         }
         if self.json.is_null() {
-            return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer is no JSON"));
+            return Err(ErrorInfo::new(ErrorKind::Malformed, "the answer is not JSON"));
         }
         // GitHub and a few others refuse with status 200.
         if self.text("error").is_some() {
@@ -81,7 +81,7 @@ impl Answer {
     }
 }
 
-/// Sends a form. The values of `secrets` do not stand in an error.
+/// Sends a form. The values of `secrets` are not in an error.
 ///
 /// # Errors
 /// The exchange failed; an answer of any status is none.

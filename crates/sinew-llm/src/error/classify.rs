@@ -1,36 +1,36 @@
-//! From what a server said to an [`ErrorInfo`].
+//! Classification of a server's answer or error event as an [`ErrorInfo`].
 
 use serde_json::Value;
 
 use super::{ErrorInfo, ErrorKind, mask, overflow};
 
-/// How many characters of a server's answer an error shows.
+/// Characters of a server's answer that an error shows.
 const BODY_LIMIT: usize = 2000;
 
 /// Whom an error speaks of.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Place<'a> {
+pub(crate) struct RequestContext<'a> {
     /// The provider's name.
     pub(crate) provider: &'a str,
     /// The model's id.
     pub(crate) model: &'a str,
-    /// Where the request went.
+    /// The address to which the request went.
     pub(crate) base_url: &'a str,
-    /// What must not be shown.
+    /// Secrets that must not be shown.
     pub(crate) secrets: Vec<&'a str>,
 }
 
 /// The error of an answer whose status is not 2xx. `now_ms` is the time of day for `Retry-After` dates.
 pub(crate) fn from_response(
-    place: &Place<'_>,
+    context: &RequestContext<'_>,
     status: u16,
     headers: &::http::HeaderMap,
     body: &str,
     now_ms: i64,
 ) -> ErrorInfo {
     let json: Option<Value> = serde_json::from_str(body).ok();
-    let said = json.as_ref().map(Said::read).unwrap_or_default();
-    let text = match &said.message {
+    let fields = json.as_ref().map(ErrorFields::read).unwrap_or_default();
+    let text = match &fields.message {
         Some(text) => text.clone(),
         None if looks_like_html(body) => html_title(body),
         None if body.trim().is_empty() => reason(status).to_string(),
@@ -38,7 +38,7 @@ pub(crate) fn from_response(
     };
     let kind = match status {
         400 if body.trim().is_empty() => overflow::WITHOUT_A_BODY,
-        _ => kind_of_status(status, &said, &text),
+        _ => kind_of_status(status, &fields, &text),
     };
     let mut info = ErrorInfo::new(kind, String::new());
     info.status = Some(status);
@@ -48,61 +48,61 @@ pub(crate) fn from_response(
         .find_map(|name| headers.get(*name))
         .and_then(|value| value.to_str().ok())
         .map(str::to_string)
-        .or(said.request_id)
-        .map(|id| mask(&id, &place.secrets));
+        .or(fields.request_id)
+        .map(|id| mask(&id, &context.secrets));
     let mut text = text;
     if kind == ErrorKind::NotFound {
         text = format!(
             "{text}: model \"{}\" at {} was not found; check the model id and that baseUrl is right (it usually ends in /v1)",
-            place.model, place.base_url
+            context.model, context.base_url
         );
     }
     if (300..400).contains(&status)
         && let Some(target) = headers.get(::http::header::LOCATION).and_then(|value| value.to_str().ok())
     {
-        // What stands behind the question mark is long, and may be a secret.
+        // What is behind the question mark is long, and may be a secret.
         let target = target.split(['?', '#']).next().unwrap_or_default();
         text = format!(
             "{text}: the server at {} redirects to {target}; set baseUrl to the address that answers",
-            place.base_url
+            context.base_url
         );
     }
-    info.message = user_text(place, &text, &info);
+    info.message = user_text(context, &text, &info);
     info
 }
 
 /// The error that a server reports inside a stream that began well.
-pub(crate) fn from_stream(place: &Place<'_>, error: &Value) -> ErrorInfo {
-    let mut said = Said::read(error);
-    if said.message.is_none()
+pub(crate) fn from_stream(context: &RequestContext<'_>, error: &Value) -> ErrorInfo {
+    let mut fields = ErrorFields::read(error);
+    if fields.message.is_none()
         && let Some(text) = error.as_str()
     {
-        said.message = Some(text.to_string());
+        fields.message = Some(text.to_string());
     }
-    let text = said.message.clone().unwrap_or_else(|| "the server reported an error without a message".to_string());
-    let status = said.status;
-    let kind = match said.kind_of_words(&text) {
+    let text = fields.message.clone().unwrap_or_else(|| "the server reported an error without a message".to_string());
+    let status = fields.status;
+    let kind = match fields.kind_of_words(&text) {
         Some(kind) => kind,
-        None => status.map_or(ErrorKind::Server, |status| kind_of_status(status, &said, &text)),
+        None => status.map_or(ErrorKind::Server, |status| kind_of_status(status, &fields, &text)),
     };
     let mut info = ErrorInfo::new(kind, String::new());
     info.status = status;
     info.retry_after_ms = google_retry_delay(error);
-    info.request_id = said.request_id.map(|id| mask(&id, &place.secrets));
-    info.message = user_text(place, &text, &info);
+    info.request_id = fields.request_id.map(|id| mask(&id, &context.secrets));
+    info.message = user_text(context, &text, &info);
     info
 }
 
 /// An error that no server worded: `kind` and our own text.
-pub(crate) fn own(place: &Place<'_>, kind: ErrorKind, text: &str) -> ErrorInfo {
+pub(crate) fn own(context: &RequestContext<'_>, kind: ErrorKind, text: &str) -> ErrorInfo {
     let mut info = ErrorInfo::new(kind, String::new());
-    info.message = user_text(place, text, &info);
+    info.message = user_text(context, text, &info);
     info
 }
 
 /// `<provider>: <text> (HTTP 429, retry after 7s, request r1)`.
-fn user_text(place: &Place<'_>, text: &str, info: &ErrorInfo) -> String {
-    let masked = mask(text, &place.secrets);
+fn user_text(context: &RequestContext<'_>, text: &str, info: &ErrorInfo) -> String {
+    let masked = mask(text, &context.secrets);
     let shown: String = match masked.char_indices().nth(BODY_LIMIT) {
         Some((cut, _)) => format!("{}…", &masked[..cut]),
         None => masked,
@@ -112,12 +112,12 @@ fn user_text(place: &Place<'_>, text: &str, info: &ErrorInfo) -> String {
     facts.extend(info.retry_after_ms.map(|ms| format!("retry after {}s", ms.div_ceil(1000))));
     facts.extend(info.request_id.as_ref().map(|id| format!("request {id}")));
     let facts = if facts.is_empty() { String::new() } else { format!(" ({})", facts.join(", ")) };
-    format!("{}: {shown}{facts}", place.provider)
+    format!("{}: {shown}{facts}", context.provider)
 }
 
-/// What an error object says, in the shapes of all providers.
+/// The fields of an error object, in the shapes of all providers.
 #[derive(Debug, Default)]
-struct Said {
+struct ErrorFields {
     message: Option<String>,
     /// `type`, `code` and `status` words, lower case.
     words: Vec<String>,
@@ -125,35 +125,35 @@ struct Said {
     request_id: Option<String>,
 }
 
-impl Said {
-    fn read(json: &Value) -> Said {
-        let mut said = Said::default();
+impl ErrorFields {
+    fn read(json: &Value) -> ErrorFields {
+        let mut fields = ErrorFields::default();
         // Google wraps errors of a stream in a list.
         let json = json.get(0).unwrap_or(json);
         let inner = json.get("error").filter(|error| !error.is_null()).unwrap_or(json);
         let string = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
-        said.message = string(inner, "message")
+        fields.message = string(inner, "message")
             .or_else(|| inner.as_str().map(str::to_string))
             .or_else(|| string(json, "message"))
             .or_else(|| string(json, "detail"));
         // OpenRouter hides the server's own words one level below.
         if let Some(raw) = inner.pointer("/metadata/raw").and_then(Value::as_str) {
-            said.message = Some(format!("{}: {raw}", said.message.unwrap_or_default()));
+            fields.message = Some(format!("{}: {raw}", fields.message.unwrap_or_default()));
         }
         for key in ["type", "code", "status"] {
             match inner.get(key) {
-                Some(Value::String(word)) => said.words.push(word.to_ascii_lowercase()),
+                Some(Value::String(word)) => fields.words.push(word.to_ascii_lowercase()),
                 Some(Value::Number(number)) => {
                     match number.as_u64().and_then(|n| u16::try_from(n).ok()).filter(|n| (400..600).contains(n)) {
-                        Some(status) => said.status = Some(status),
-                        None => said.words.push(number.to_string()),
+                        Some(status) => fields.status = Some(status),
+                        None => fields.words.push(number.to_string()),
                     }
                 }
                 _ => {}
             }
         }
-        said.request_id = string(json, "request_id");
-        said
+        fields.request_id = string(json, "request_id");
+        fields
     }
 
     /// The kind that the provider's own error type names.
@@ -207,7 +207,7 @@ const WORDS: &[(&str, ErrorKind)] = &[
     ("invalid_argument", ErrorKind::InvalidRequest),
 ];
 
-/// How servers word "the account's quota is used up", lower case.
+/// Phrases of servers for "the account's quota is used up", lower case.
 const USAGE: &[&str] = &[
     "usage limit",
     "exceeded your current quota",
@@ -231,7 +231,7 @@ fn kind_of_text(text: &str, named: Option<ErrorKind>) -> Option<ErrorKind> {
     }
 }
 
-fn kind_of_status(status: u16, said: &Said, text: &str) -> ErrorKind {
+fn kind_of_status(status: u16, fields: &ErrorFields, text: &str) -> ErrorKind {
     match status {
         401 => ErrorKind::Auth,
         402 => ErrorKind::UsageLimit,
@@ -239,19 +239,19 @@ fn kind_of_status(status: u16, said: &Said, text: &str) -> ErrorKind {
         404 => ErrorKind::NotFound,
         408 => ErrorKind::Timeout,
         413 => ErrorKind::ContextOverflow,
-        429 => match said.kind_of_words(text) {
+        429 => match fields.kind_of_words(text) {
             Some(ErrorKind::UsageLimit) => ErrorKind::UsageLimit,
             _ => ErrorKind::RateLimit,
         },
-        503 | 529 => match said.kind_of_words(text) {
+        503 | 529 => match fields.kind_of_words(text) {
             Some(ErrorKind::ContextOverflow) => ErrorKind::ContextOverflow,
             _ => ErrorKind::Overloaded,
         },
-        500.. => match said.kind_of_words(text) {
+        500.. => match fields.kind_of_words(text) {
             Some(kind @ (ErrorKind::Overloaded | ErrorKind::ContextOverflow)) => kind,
             _ => ErrorKind::Server,
         },
-        _ => match said.kind_of_words(text) {
+        _ => match fields.kind_of_words(text) {
             Some(
                 kind @ (ErrorKind::ContextOverflow | ErrorKind::UsageLimit | ErrorKind::Refusal | ErrorKind::Auth),
             ) => kind,
@@ -264,7 +264,7 @@ fn kind_of_status(status: u16, said: &Said, text: &str) -> ErrorKind {
 
 const REQUEST_ID_HEADERS: &[&str] = &["request-id", "x-request-id", "x-goog-request-id", "cf-ray"];
 
-/// How long the server asks to wait.
+/// Returns the wait that the server asks for.
 fn retry_after(status: u16, headers: &::http::HeaderMap, now_ms: i64) -> Option<u64> {
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     if let Some(ms) = text("retry-after-ms").and_then(|value| value.parse::<f64>().ok()) {
@@ -278,7 +278,7 @@ fn retry_after(status: u16, headers: &::http::HeaderMap, now_ms: i64) -> Option<
             return u64::try_from(at.timestamp().as_millisecond().saturating_sub(now_ms).max(0)).ok();
         }
     }
-    // These stand on every answer of some servers; only a limit makes them a reason to wait, and only the
+    // These are on every answer of some servers; only a limit makes them a reason to wait, and only the
     // one of which nothing is left.
     if status != 429 {
         return None;
@@ -334,14 +334,14 @@ fn reason(status: u16) -> &'static str {
     ::http::StatusCode::from_u16(status).ok().and_then(|status| status.canonical_reason()).unwrap_or("no reason given")
 }
 
-/// Whether a server answered with a page for people.
+/// Returns whether a server answered with a page for people.
 pub(crate) fn looks_like_html(body: &str) -> bool {
     let start: String = body.trim_start_matches('\u{FEFF}').trim_start().chars().take(15).collect();
     let start = start.to_ascii_lowercase();
     start.starts_with("<!doctype html") || start.starts_with("<html") || start.starts_with("<head")
 }
 
-/// What a page for people is called.
+/// Returns the title of a page for people.
 pub(crate) fn html_title(body: &str) -> String {
     let lower = body.to_ascii_lowercase();
     let title = lower.find("<title>").and_then(|start| {

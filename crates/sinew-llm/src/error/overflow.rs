@@ -1,12 +1,12 @@
-//! How servers say that a conversation is longer than the model's window.
+//! Phrases of servers for a conversation that is longer than the model's window.
 
 use super::ErrorKind;
 
-/// What a 400 without a body means. Cerebras answers an overflow so; every other fault of a request has a text on
+/// The kind of a 400 without a body. Cerebras answers an overflow so; every other fault of a request has a text on
 /// every server that is known.
 pub(super) const WITHOUT_A_BODY: ErrorKind = ErrorKind::ContextOverflow;
 
-/// Whose words they are, and the words in lower case, `…` for anything between. Servers that share their words stand in
+/// Whose words they are, and the words in lower case, `…` for anything between. Servers that share their words are in
 /// the row of the one that they come from.
 pub(super) const WORDS: &[(&str, &[&str])] = &[
     ("anthropic", &["prompt is too long", "exceed context limit", "request_too_large"]),
@@ -22,7 +22,7 @@ pub(super) const WORDS: &[(&str, &[&str])] = &[
     ("ollama", &["prompt too long", "exceeds the context length"]),
     ("poolside", &["exceeds the maximum allowed input length"]),
     ("dashscope", &["range of input length should be"]),
-    // A gateway that hands on what a server said who said nothing.
+    // A gateway that hands on the empty answer of a server.
     ("cerebras", &["400 status code (no body)", "413 status code (no body)"]),
     (
         "lmstudio",
@@ -44,7 +44,7 @@ pub(super) const WORDS: &[(&str, &[&str])] = &[
     ("cohere", &["total number of tokens in the prompt cannot exceed"]),
 ];
 
-/// Whether `lower`, a text in lower case, says so.
+/// Returns whether `lower`, a text in lower case, reports an overflow.
 pub(super) fn is_worded(lower: &str) -> bool {
     let says = |words: &str| words.split('…').try_fold(lower, |rest, part| Some(rest.split_once(part)?.1)).is_some();
     WORDS.iter().flat_map(|(_, words)| *words).any(|words| says(words))

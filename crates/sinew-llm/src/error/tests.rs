@@ -2,7 +2,7 @@ use ::http::HeaderMap;
 
 use sinew_testkit::provider::overflow::RECORDED;
 
-use super::classify::{Place, from_response, from_stream};
+use super::classify::{RequestContext, from_response, from_stream};
 use super::*;
 
 const NOW: i64 = 1_700_000_000_000;
@@ -11,13 +11,18 @@ fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
     pairs.iter().map(|(name, value)| (::http::HeaderName::from_static(name), value.parse().unwrap())).collect()
 }
 
-fn place() -> Place<'static> {
-    Place { provider: "acme", model: "m1", base_url: "https://api.acme.test/v1", secrets: vec!["topsecretkey"] }
+fn context() -> RequestContext<'static> {
+    RequestContext {
+        provider: "acme",
+        model: "m1",
+        base_url: "https://api.acme.test/v1",
+        secrets: vec!["topsecretkey"],
+    }
 }
 
 #[track_caller]
 fn check(status: u16, body: &str, kind: ErrorKind, retryable: bool) {
-    let info = from_response(&place(), status, &HeaderMap::new(), body, NOW);
+    let info = from_response(&context(), status, &HeaderMap::new(), body, NOW);
     assert_eq!((info.kind, info.retryable, info.status), (kind, retryable, Some(status)), "{body}");
 }
 
@@ -57,8 +62,8 @@ fn every_row_of_the_table_follows_from_status_and_body() {
 fn every_recorded_overflow_is_known_as_one() {
     for recorded in RECORDED {
         let info = match recorded.body.split_once("data: ") {
-            Some((_, data)) => from_stream(&place(), &serde_json::from_str(data).unwrap()),
-            None => from_response(&place(), recorded.status, &HeaderMap::new(), recorded.body, NOW),
+            Some((_, data)) => from_stream(&context(), &serde_json::from_str(data).unwrap()),
+            None => from_response(&context(), recorded.status, &HeaderMap::new(), recorded.body, NOW),
         };
         assert_eq!((info.kind, info.retryable), (ErrorKind::ContextOverflow, false), "{recorded:?}");
     }
@@ -82,7 +87,7 @@ fn words_about_lengths_and_tokens_are_not_all_overflows() {
 
 #[test]
 fn errors_inside_a_stream_are_told_apart_by_their_type() {
-    let kind = |json: serde_json::Value| from_stream(&place(), &json).kind;
+    let kind = |json: serde_json::Value| from_stream(&context(), &json).kind;
     assert_eq!(
         kind(serde_json::json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}})),
         ErrorKind::Overloaded
@@ -98,7 +103,7 @@ fn errors_inside_a_stream_are_told_apart_by_their_type() {
 
 #[track_caller]
 fn waits(name: &'static str, value: &str, ms: Option<u64>) {
-    let info = from_response(&place(), 429, &headers(&[(name, value)]), "{}", NOW);
+    let info = from_response(&context(), 429, &headers(&[(name, value)]), "{}", NOW);
     assert_eq!(info.retry_after_ms, ms, "{name}: {value}");
 }
 
@@ -115,34 +120,34 @@ fn a_server_can_say_how_long_to_wait_in_many_ways() {
     waits("x-ratelimit-reset-tokens", "1m30.5s", Some(90_500));
     waits("x-ratelimit-reset-requests", "120ms", Some(120));
     let body = r#"{"error":{"details":[{"@type":"x"},{"retryDelay":"31s"}]}}"#;
-    assert_eq!(from_response(&place(), 429, &HeaderMap::new(), body, NOW).retry_after_ms, Some(31_000));
+    assert_eq!(from_response(&context(), 429, &HeaderMap::new(), body, NOW).retry_after_ms, Some(31_000));
 }
 
 #[test]
 fn the_text_names_provider_status_wait_and_request() {
     let headers = headers(&[("retry-after", "7"), ("request-id", "req_1")]);
-    let info = from_response(&place(), 429, &headers, r#"{"error":{"message":"slow down"}}"#, NOW);
+    let info = from_response(&context(), 429, &headers, r#"{"error":{"message":"slow down"}}"#, NOW);
     assert_eq!(info.message, "acme: slow down (HTTP 429, retry after 7s, request req_1)");
     let body = r#"{"error":{"message":"slow down"},"request_id":"req_2"}"#;
-    let info = from_response(&place(), 500, &HeaderMap::new(), body, NOW);
+    let info = from_response(&context(), 500, &HeaderMap::new(), body, NOW);
     assert_eq!(
         (info.request_id.as_deref(), info.message.as_str()),
         (Some("req_2"), "acme: slow down (HTTP 500, request req_2)")
     );
-    let info = from_response(&place(), 404, &HeaderMap::new(), "", NOW);
+    let info = from_response(&context(), 404, &HeaderMap::new(), "", NOW);
     assert!(
         info.message.contains("\"m1\" at https://api.acme.test/v1") && info.message.contains("/v1)"),
         "{}",
         info.message
     );
-    let info = from_response(&place(), 502, &HeaderMap::new(), "<!DOCTYPE html><title>Bad\n gateway</title>", NOW);
+    let info = from_response(&context(), 502, &HeaderMap::new(), "<!DOCTYPE html><title>Bad\n gateway</title>", NOW);
     assert_eq!(info.message, "acme: the server answered with a web page: Bad gateway (HTTP 502)");
 }
 
 #[test]
 fn bodies_are_cut_and_hold_no_key() {
     let body = format!("bad key topsecretkey, sk-proj-abcdefghijkl and Bearer abcdefghijkl {}", "x".repeat(5000));
-    let info = from_response(&place(), 401, &HeaderMap::new(), &body, NOW);
+    let info = from_response(&context(), 401, &HeaderMap::new(), &body, NOW);
     assert!(info.message.starts_with("acme: bad key ***, *** and Bearer *** xxx"), "{}", info.message);
     assert!(info.message.chars().count() < 2050);
 }
@@ -171,14 +176,14 @@ fn check_mask(text: &str, secrets: &[&str], expect: &str) {
 #[test]
 fn a_key_that_a_server_echoes_is_shown_nowhere() {
     let key = "top/secret+key";
-    let place = Place { secrets: vec![key], base_url: "https://me:topsecretword@h/v1", ..place() };
+    let context = RequestContext { secrets: vec![key], base_url: "https://me:topsecretword@h/v1", ..context() };
     let encoded: String = url::form_urlencoded::byte_serialize(key.as_bytes()).collect();
     let body =
         serde_json::json!({"error": {"message": format!("bad {key} and {encoded}"), "type": key}, "request_id": key});
     for status in [400, 401, 404, 429, 500, 529] {
         let echoed = headers(&[("x-request-id", key)]);
-        let info = from_response(&place, status, &echoed, &body.to_string(), NOW);
-        let plain = from_response(&place, status, &HeaderMap::new(), &format!("<p>{encoded}"), NOW);
+        let info = from_response(&context, status, &echoed, &body.to_string(), NOW);
+        let plain = from_response(&context, status, &HeaderMap::new(), &format!("<p>{encoded}"), NOW);
         for shown in [format!("{info:?}"), format!("{plain:?}"), serde_json::to_string(&info).unwrap()] {
             for secret in [key, &encoded, "topsecretword"] {
                 assert!(!shown.contains(secret), "{status}: {shown}");
@@ -190,7 +195,7 @@ fn a_key_that_a_server_echoes_is_shown_nowhere() {
 #[test]
 fn a_reset_counts_only_where_nothing_is_left() {
     let wait = |status: u16, pairs: &[(&'static str, &str)]| {
-        from_response(&place(), status, &headers(pairs), "", NOW).retry_after_ms
+        from_response(&context(), status, &headers(pairs), "", NOW).retry_after_ms
     };
     let requests = ("x-ratelimit-reset-requests", "1s");
     let tokens = ("x-ratelimit-reset-tokens", "6m0s");

@@ -3,8 +3,10 @@
 use std::future::Future;
 use std::io;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+
+use parking_lot::Mutex;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -17,13 +19,13 @@ use tokio::time::Instant;
 
 use super::connect::without_number;
 use super::encoding::Gunzip;
-use super::pool::{Place, Pool};
+use super::pool::{Endpoint, Pool};
 use super::{Connection, HttpError, HttpErrorKind, Io, seconds};
 
-/// What a server may send behind the last event of a stream at most.
+/// The most bytes that are read behind the last event of a stream.
 const REST_LIMIT: usize = 64 * 1024;
 
-/// How long it may take to end a stream behind its last event.
+/// The time that a server may take to end a stream behind its last event.
 const REST_TIME: Duration = Duration::from_secs(1);
 
 /// The body of an answer. Read to its end, it frees the connection for the next request; dropped before, it closes
@@ -34,7 +36,7 @@ pub struct Body {
     activity: Activity,
     /// None when the connection was given back.
     connection: Option<Connection>,
-    home: Option<(Pool, Place)>,
+    home: Option<(Pool, Endpoint)>,
 }
 
 impl Body {
@@ -42,7 +44,7 @@ impl Body {
         incoming: Incoming,
         gunzip: Option<Gunzip>,
         connection: Connection,
-        home: Option<(Pool, Place)>,
+        home: Option<(Pool, Endpoint)>,
     ) -> Body {
         Body { incoming, gunzip, activity: connection.activity.clone(), connection: Some(connection), home }
     }
@@ -50,8 +52,8 @@ impl Body {
     /// Ends a body whose remaining bytes say nothing more: reads them in the background, so that the connection can
     /// serve the next request.
     pub(crate) fn finish(mut self) {
-        let Some((pool, place)) = self.home.clone().filter(|_| self.connection.is_some()) else { return };
-        let Some(returning) = pool.announce(&place) else { return };
+        let Some((pool, endpoint)) = self.home.clone().filter(|_| self.connection.is_some()) else { return };
+        let Some(returning) = pool.announce(&endpoint) else { return };
         tokio::spawn(async move {
             let rest = async {
                 let mut length = 0;
@@ -63,7 +65,7 @@ impl Body {
                 }
             };
             if tokio::time::timeout(REST_TIME, rest).await.is_err() {
-                pool.give_up(&place);
+                pool.give_up(&endpoint);
             }
             drop(returning);
         });
@@ -96,8 +98,8 @@ impl Body {
             let frame = self.activity.limit(self.incoming.frame()).await?;
             match frame {
                 None => {
-                    if let (Some((pool, place)), Some(connection)) = (self.home.take(), self.connection.take()) {
-                        pool.put(place, connection);
+                    if let (Some((pool, endpoint)), Some(connection)) = (self.home.take(), self.connection.take()) {
+                        pool.put(endpoint, connection);
                     }
                     return Ok(None);
                 }
@@ -177,7 +179,7 @@ impl Drop for AbortOnDrop {
     }
 }
 
-/// When the last byte came, and how many came.
+/// The time of the last byte, and the number of bytes.
 #[derive(Clone)]
 pub(super) struct Activity {
     last: Arc<Mutex<Instant>>,
@@ -196,11 +198,11 @@ impl Activity {
     }
 
     fn touch(&self) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        *self.last.lock() = Instant::now();
     }
 
     fn last(&self) -> Instant {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.last.lock()
     }
 
     /// `io` with each byte that is read or written counting as activity.

@@ -11,13 +11,13 @@ use url::{Host, Url};
 
 use super::{HttpClient, HttpError, HttpErrorKind, Io, Route, proxy, tls};
 
-/// How long one address may take before the next is tried beside it.
+/// The time that one address may take before the next is tried beside it.
 const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
 
 /// The size of a proxy's answer to CONNECT at most.
 const CONNECT_ANSWER_LIMIT: usize = 16 * 1024;
 
-/// How long the other side may leave bytes unacknowledged, in ms. A network that forgot a kept connection (after a
+/// The time for which the other side may leave bytes unacknowledged, in ms. A network that forgot a kept connection (after a
 /// laptop slept, behind a box that restarted) answers nothing at all, and would be waited for as a slow model is.
 #[cfg(target_os = "linux")]
 const UNACKNOWLEDGED_LIMIT: u32 = 30_000;
@@ -162,7 +162,7 @@ async fn tunnel(io: &mut Box<dyn Io>, host: &Host<String>, port: u16, auth: Opti
         return Ok(());
     }
     if status == "407" {
-        let text = "it wants another user and password (407): they stand in front of the host in its address";
+        let text = "it wants another user and password (407): they are in front of the host in its address";
         return Err(HttpError::new(HttpErrorKind::Request, format!("ask the proxy for {host}:{port}: {text}")));
     }
     Err(HttpError::new(HttpErrorKind::Network, format!("ask the proxy for {host}:{port}: it answered \"{line}\"")))

@@ -11,14 +11,14 @@ use http::header::CONTENT_ENCODING;
 
 use super::{HttpError, HttpErrorKind};
 
-/// How much compressed data is read at once. It grows at most about a thousandfold, so that one step takes
+/// Compressed bytes that are read at once. They grow at most about a thousandfold, so that one step takes
 /// at most some 16 MB.
 const STEP: usize = 16 * 1024;
 
 /// A compressed body on its way.
 pub(super) struct Gunzip {
     decoder: MultiGzDecoder<Vec<u8>>,
-    /// What has come and is not read yet.
+    /// Bytes that have come and are not read yet.
     waiting: VecDeque<Bytes>,
     /// Nothing more comes.
     ended: bool,

@@ -31,7 +31,7 @@ pub use proxy::Proxies;
 pub use tls::Roots;
 
 use body::{AbortOnDrop, Activity};
-use pool::{Place, Pool};
+use pool::{Endpoint, Pool};
 
 /// A connection, whatever it is made of.
 pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
@@ -41,7 +41,7 @@ impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
 /// the caller gets.
 pub type AddressFilter = Arc<dyn Fn(&str, IpAddr) -> Result<(), String> + Send + Sync>;
 
-/// How connections are made.
+/// Settings of the connections.
 #[derive(Clone)]
 pub struct HttpConfig {
     /// Time to resolve, connect and agree on TLS; 30 s. None: no limit.
@@ -50,7 +50,7 @@ pub struct HttpConfig {
     pub idle_timeout: Option<Duration>,
     /// Time without an event that carries content, whatever else comes; 300 s. None: no limit.
     pub stall_timeout: Option<Duration>,
-    /// Which proxy a request takes.
+    /// The proxies that requests take.
     pub proxies: Proxies,
     /// Whom to trust.
     pub roots: Roots,
@@ -95,7 +95,7 @@ pub struct HttpClient {
     pool: Pool,
 }
 
-/// What is sent.
+/// A request.
 #[derive(Clone)]
 pub struct HttpRequest {
     /// `GET`, `POST` and so on.
@@ -122,13 +122,13 @@ pub struct HttpResponse {
 /// A failed exchange: what failed, in words without the request's headers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HttpError {
-    /// What kind of failure it was.
+    /// The kind of failure.
     pub kind: HttpErrorKind,
     /// `connect to api.example.com:443: connection refused`.
     pub message: String,
 }
 
-/// What kind of failure it was.
+/// The kind of a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HttpErrorKind {
     /// The request could not be made: a bad address, header or proxy.
@@ -182,11 +182,11 @@ impl HttpClient {
     /// [`HttpError`] for everything but an answer; an answer of any status is none.
     pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let proxy = self.config.proxies.for_url(&request.url)?;
-        let place = Place::new(&request.url, proxy.as_ref());
-        if let Some(mut connection) = self.pool.take(&place).await {
+        let endpoint = Endpoint::new(&request.url, proxy.as_ref());
+        if let Some(mut connection) = self.pool.take(&endpoint).await {
             let head = head(&self.config, &connection, &request)?;
             match ask(&mut connection, head).await {
-                Ok(answer) => return response(connection, answer, Some((self.pool.clone(), place))),
+                Ok(answer) => return response(connection, answer, Some((self.pool.clone(), endpoint))),
                 Err(failure) if failure.unanswered => {}
                 Err(failure) => return Err(failure.error),
             }
@@ -202,7 +202,7 @@ impl HttpClient {
                 )
             })??,
         };
-        exchange(&self.config, route, request, Some((self.pool.clone(), place))).await
+        exchange(&self.config, route, request, Some((self.pool.clone(), endpoint))).await
     }
 
     pub(crate) fn tls(&self) -> Result<Arc<rustls::ClientConfig>, HttpError> {
@@ -245,7 +245,7 @@ async fn exchange(
     config: &HttpConfig,
     route: Route,
     request: HttpRequest,
-    home: Option<(Pool, Place)>,
+    home: Option<(Pool, Endpoint)>,
 ) -> Result<HttpResponse, HttpError> {
     let activity = Activity::new(config.idle_timeout);
     let io = TokioIo::new(activity.watch(route.io));
@@ -288,7 +288,7 @@ async fn ask(
 fn response(
     connection: Connection,
     answer: http::Response<Incoming>,
-    home: Option<(Pool, Place)>,
+    home: Option<(Pool, Endpoint)>,
 ) -> Result<HttpResponse, HttpError> {
     let (head, incoming) = answer.into_parts();
     let gunzip = encoding::Gunzip::for_head(&head.headers)?;

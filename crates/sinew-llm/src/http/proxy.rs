@@ -1,11 +1,9 @@
-//! Which proxy a request takes.
+//! Proxies: the choice of one for a request, and its password.
 
 use std::fmt;
-use std::net::IpAddr;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use http::HeaderValue;
+use http::{HeaderValue, Uri};
+use hyper_util::client::proxy::matcher::Matcher;
 use url::{Host, Url};
 
 use super::{HttpError, HttpErrorKind};
@@ -41,7 +39,7 @@ impl Proxies {
     /// The proxy for `url`, if it takes one. The own machine is always asked directly.
     ///
     /// # Errors
-    /// The value for this kind of address is no address of an HTTP proxy.
+    /// The value for this kind of address is not an address of an HTTP proxy.
     pub fn for_url(&self, url: &Url) -> Result<Option<Url>, HttpError> {
         let own = if url.scheme() == "https" { &self.https } else { &self.http };
         let value = [own, &self.all].into_iter().flatten().map(|value| value.trim()).find(|value| !value.is_empty());
@@ -58,48 +56,43 @@ impl Proxies {
             Some(proxy) => {
                 Err(refuse(format!("the scheme \"{}\" is not supported; use an http or https proxy", proxy.scheme())))
             }
-            None => Err(refuse("its value is no address".to_string())),
+            None => Err(refuse("its value is not an address".to_string())),
         }
     }
 
     fn is_excluded(&self, url: &Url) -> bool {
+        let entries = self.entries_for(url);
+        let matcher = Matcher::builder().all("http://proxy").no(entries.join(",")).build();
+        let uri = url.host_str().and_then(|host| format!("http://{host}/").parse::<Uri>().ok());
+        // To the matcher a star is every name, but no address.
+        entries.contains(&"*") || uri.is_some_and(|uri| matcher.intercept(&uri).is_none())
+    }
+
+    /// The entries of `NO_PROXY` that count for the port of `url`, in the form that the matcher knows: it takes no port, no
+    /// blank between entries and no star before a name.
+    fn entries_for(&self, url: &Url) -> Vec<&str> {
         let entries = self.none.as_deref().unwrap_or_default().split([',', ' ']);
-        entries.map(str::trim).filter(|entry| !entry.is_empty()).any(|entry| excludes(entry, url))
+        let without_port = |entry| match str::rsplit_once(entry, ':') {
+            // More colons: an IPv6 address without a port.
+            Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
+                let other = port.parse::<u16>().is_ok_and(|port| Some(port) != url.port_or_known_default());
+                (!other).then_some(host)
+            }
+            _ => Some(entry),
+        };
+        entries
+            .filter_map(without_port)
+            .map(|entry| entry.strip_prefix('[').and_then(|entry| entry.strip_suffix(']')).unwrap_or(entry))
+            .map(|entry| if entry.starts_with("*.") { &entry[1..] } else { entry })
+            .filter(|entry| !entry.is_empty())
+            .collect()
     }
 }
 
 /// The value of `Proxy-Authorization` for a proxy with a user in its address.
 pub(super) fn authorization(proxy: &Url) -> Option<HeaderValue> {
-    if proxy.username().is_empty() {
-        return None;
-    }
-    let user = decode(proxy.username());
-    let password = decode(proxy.password().unwrap_or_default());
-    let pair = [user.as_slice(), b":", &password].concat();
-    let mut value = HeaderValue::from_str(&format!("Basic {}", STANDARD.encode(pair))).ok()?;
-    value.set_sensitive(true);
-    Some(value)
-}
-
-/// Percent-decoding.
-fn decode(text: &str) -> Vec<u8> {
-    let bytes = text.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let hex = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
-        match hex.and_then(|hex| u8::from_str_radix(hex, 16).ok()) {
-            Some(byte) => {
-                out.push(byte);
-                at += 3;
-            }
-            None => {
-                out.push(bytes[at]);
-                at += 1;
-            }
-        }
-    }
-    out
+    let matcher = Matcher::builder().all(proxy.as_str()).build();
+    matcher.intercept(&Uri::from_static("http://any"))?.basic_auth().cloned()
 }
 
 fn refuse(cause: String) -> HttpError {
@@ -113,45 +106,4 @@ fn is_loopback(url: &Url) -> bool {
         Some(Host::Ipv6(ip)) => ip.is_loopback(),
         None => false,
     }
-}
-
-fn excludes(entry: &str, url: &Url) -> bool {
-    if entry == "*" {
-        return true;
-    }
-    let (name, port) = match entry.rsplit_once(':') {
-        // More colons: an IPv6 address without a port.
-        Some((name, port)) if !name.contains(':') || name.ends_with(']') => (name, port.parse::<u16>().ok()),
-        _ => (entry, None),
-    };
-    if port.is_some() && port != url.port_or_known_default() {
-        return false;
-    }
-    let name = name.trim_start_matches('[').trim_end_matches(']');
-    match url.host() {
-        Some(Host::Domain(host)) => {
-            let name = name.trim_start_matches("*.").trim_start_matches('.').to_ascii_lowercase();
-            host == name || host.strip_suffix(&name).is_some_and(|before| before.ends_with('.'))
-        }
-        Some(Host::Ipv4(ip)) => in_block(name, IpAddr::V4(ip)),
-        Some(Host::Ipv6(ip)) => in_block(name, IpAddr::V6(ip)),
-        None => false,
-    }
-}
-
-fn in_block(block: &str, ip: IpAddr) -> bool {
-    let (base, bits) = match block.split_once('/') {
-        Some((base, bits)) => (base, bits.parse::<u32>().ok()),
-        None => (block, Some(128)),
-    };
-    let (Ok(base), Some(bits)) = (base.parse::<IpAddr>(), bits) else {
-        return false;
-    };
-    // The first `bits` bits are the same.
-    let (differ, width) = match (base, ip) {
-        (IpAddr::V4(base), IpAddr::V4(ip)) => (u128::from(u32::from(base) ^ u32::from(ip)), 32),
-        (IpAddr::V6(base), IpAddr::V6(ip)) => (u128::from(base) ^ u128::from(ip), 128),
-        _ => return false,
-    };
-    differ.checked_shr(width - bits.min(width)).unwrap_or(0) == 0
 }

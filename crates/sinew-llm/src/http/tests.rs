@@ -141,6 +141,15 @@ fn a_proxy_is_chosen_by_scheme_and_left_out_by_host() {
     check_proxy("10.0.0.0/8", "http://11.9.8.7/", Some("plain.test"));
     check_proxy("10.9.8.7", "http://10.9.8.7:99/", None);
     check_proxy("fd00::/8", "http://[fd12::1]/", None);
+    check_proxy("fd12::1", "http://[fd12::1]/", None);
+    check_proxy("[fd12::1]:81", "http://[fd12::1]/", Some("plain.test"));
+    check_proxy("[fd12::1]:80", "http://[fd12::1]/", None);
+    check_proxy("*.a.test b.test", "https://x.a.test/", None);
+    check_proxy("*.a.test b.test", "https://b.test/", None);
+    check_proxy("A.Test", "https://a.test/", None);
+    check_proxy("a.test:nonsense", "https://a.test/", None);
+    check_proxy("*", "https://10.9.8.7/", None);
+    check_proxy("10.1.2.3/8", "http://10.9.8.7/", None);
     check_proxy("nonsense/99,1.2.3.4/x", "http://1.2.3.4/", Some("plain.test"));
 }
 
@@ -243,7 +252,7 @@ async fn what_is_no_tls_is_a_network_error() {
     assert_eq!(error.kind, HttpErrorKind::Network, "{error}");
 }
 
-/// What `plain` becomes when it is compressed in pieces, each flushed.
+/// Compresses `plain` in pieces, each flushed.
 fn gzip(plain: &[&str]) -> Vec<Vec<u8>> {
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     let mut pieces = Vec::new();

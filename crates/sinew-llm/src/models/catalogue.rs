@@ -88,7 +88,7 @@ pub(super) fn base_url(row: &ProviderRow, value: &str) -> String {
     }
 }
 
-/// Where Ollama listens by the words of its own variable: a host, a port, both, or an address. An address that means
+/// Returns the address of Ollama by the words of its own variable: a host, a port, both, or an address. An address that means
 /// all of the machine's is asked at this machine.
 pub(super) fn ollama_url(value: &str) -> String {
     const PORT: &str = "11434";

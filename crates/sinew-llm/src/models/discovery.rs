@@ -13,13 +13,13 @@ use crate::http::{HttpClient, HttpRequest};
 use crate::model::{Cost, Input, Model};
 use crate::provider::Auth;
 
-/// How long a server may take.
+/// The time that a server may take.
 const LIMIT: Duration = Duration::from_secs(2);
 
 /// The size of an answer at most.
 const BODY_LIMIT: usize = 8 * 1024 * 1024;
 
-/// How long an answer stays good: a day.
+/// The lifetime of an answer: a day.
 pub const CACHE_MS: i64 = 24 * 3600 * 1000;
 
 /// Whom to ask, and how.
@@ -32,7 +32,7 @@ pub enum DiscoveryKind {
     Openai,
 }
 
-/// What a server said. [`DiscoveryCache`] keeps it for [`CACHE_MS`].
+/// A server's list of models. [`DiscoveryCache`] keeps it for [`CACHE_MS`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Discovery {
@@ -40,15 +40,15 @@ pub struct Discovery {
     pub provider: String,
     /// The address that was asked.
     pub address: String,
-    /// When it was asked, in milliseconds since the epoch.
+    /// The time of the question, in milliseconds since the epoch.
     pub asked_at: i64,
-    /// How it went.
+    /// The outcome.
     pub state: DiscoveryState,
     /// The models, where it went well.
     pub models: Vec<DiscoveredModel>,
 }
 
-/// How it went.
+/// The outcome of a question.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase", tag = "is", content = "why")]
 pub enum DiscoveryState {
@@ -235,7 +235,7 @@ async fn ask(
         return Err(lost(format!("the answer from {address} is larger than 8 MB")));
     }
     let json: Value =
-        serde_json::from_slice(&body).map_err(|_| lost(format!("the answer from {address} is no JSON")))?;
+        serde_json::from_slice(&body).map_err(|_| lost(format!("the answer from {address} is not JSON")))?;
     let list = ["data", "models"].iter().find_map(|key| json.get(key)).unwrap_or(&json);
     Ok(list.as_array().into_iter().flatten().filter_map(read).collect())
 }

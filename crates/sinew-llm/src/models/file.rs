@@ -17,7 +17,7 @@ pub struct FileError {
     pub line: usize,
     /// From 1; 0 where the fault has no place.
     pub column: usize,
-    /// What is wrong.
+    /// The fault.
     pub reason: String,
 }
 
@@ -32,7 +32,7 @@ impl std::fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// Providers as they stand in the text, so that a fault inside one has a place.
+/// Providers as they are in the text, so that a fault inside one has a place.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct ModelsFile<'a> {
@@ -195,7 +195,7 @@ fn place(before: &str) -> (usize, usize) {
     (before.matches('\n').count() + 1, line.chars().count())
 }
 
-/// What serde says, without the place inside the part that it read.
+/// The message of serde, without the place inside the part that it read.
 fn without_place(error: &serde_json::Error) -> String {
     error.to_string().split(" at line ").next().unwrap_or_default().to_string()
 }

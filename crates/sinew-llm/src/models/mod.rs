@@ -1,4 +1,4 @@
-//! Which providers and models there are: a built-in table, the user's `models.json`, and what servers say.
+//! Providers and models: a built-in table, the user's `models.json`, and the lists of servers.
 
 mod catalogue;
 mod discovery;
@@ -26,7 +26,7 @@ pub struct ProviderEntry {
     pub alias: Option<String>,
     /// The protocol of its models, unless a model says otherwise.
     pub api: String,
-    /// Where it answers, without a slash at the end.
+    /// The server's address, without a slash at the end.
     pub base_url: String,
     /// Variables that may hold the key, the first first.
     pub env: Vec<String>,
@@ -38,13 +38,13 @@ pub struct ProviderEntry {
     pub auth_header: bool,
     /// Headers of each request; values as [`ProviderEntry::api_key`].
     pub headers: Vec<(String, String)>,
-    /// How to ask it for its models.
+    /// The way to ask it for its models.
     pub discovery: Option<DiscoveryKind>,
     /// `models.json` says that it has to be asked; the others are asked when they are named.
     pub discovery_wanted: bool,
     /// The `oauth` object of `models.json`.
     pub oauth: Option<Value>,
-    /// How its server differs; a model's own `compat` beats it.
+    /// Differences between its server and the protocol; a model's own `compat` beats them.
     pub compat: Compat,
     overrides: Map<String, Value>,
 }
@@ -133,7 +133,7 @@ pub fn builtin_key_variables() -> impl Iterator<Item = &'static str> {
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
     providers: Vec<ProviderEntry>,
-    /// What `models.json` describes and servers tell. One that the table has too stands in its place.
+    /// Models of `models.json` and of servers. One that the table has too replaces the table's.
     own: Vec<OwnModel>,
     /// All models, made when somebody looks at all.
     all: OnceLock<Vec<Model>>,

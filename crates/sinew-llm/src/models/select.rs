@@ -12,14 +12,14 @@ pub struct Selection {
     pub model: Model,
     /// The level behind the colon, where one was named.
     pub level: Option<ThinkingLevel>,
-    /// What the user should know: the model is not in the table, for instance.
+    /// A warning for the user: the model is not in the table, for instance.
     pub warning: Option<String>,
 }
 
 /// `Model not found: gpt-6. Similar: openai/gpt-5`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotFound {
-    /// What was asked for.
+    /// The pattern that was asked for.
     pub pattern: String,
     /// The nearest, best first.
     pub similar: Vec<String>,

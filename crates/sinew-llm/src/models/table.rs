@@ -37,7 +37,7 @@ pub(super) fn row(provider: &str, id: &str) -> Option<Row> {
     parse(section[at + 1..].lines().next()?)
 }
 
-/// Whether any provider has a row of exactly this id.
+/// Returns whether any provider has a row of exactly this id.
 pub(super) fn has(id: &str) -> bool {
     find(TABLE, &format!("\n{id} ")).is_some()
 }
@@ -130,7 +130,7 @@ pub(super) fn relative(provider: &str, id: &str) -> Option<(&'static str, Row)> 
     })
 }
 
-/// Whether two ids name models of one family: `claude-opus-4-6` and `claude-opus-5`.
+/// Returns whether two ids name models of one family: `claude-opus-4-6` and `claude-opus-5`.
 pub(super) fn is_family(one: &str, other: &str) -> bool {
     Name::of(one).words == Name::of(other).words
 }
@@ -157,7 +157,7 @@ impl Name {
             if !word.is_empty() && !NOISE.contains(&word.as_str()) {
                 words.push(word);
             }
-            // What follows a date or a size is no version.
+            // What follows a date or a size is not a version.
             sized |= number.len() > 2 || part.ends_with('b') && !number.is_empty();
             if let Ok(number) = number.parse()
                 && !sized
@@ -168,7 +168,7 @@ impl Name {
         Name { words, version }
     }
 
-    /// How like `self` is what was asked for: more common words, the same version, fewer words of its own, newer.
+    /// Compares `self` with the wanted name: more common words, the same version, fewer words of its own, newer.
     fn likeness(&self, wanted: &Name) -> (usize, bool, Reverse<usize>, Vec<u64>) {
         let common = self.words.iter().filter(|word| wanted.words.contains(word)).count();
         let same = !wanted.version.is_empty() && self.version == wanted.version;

@@ -4,9 +4,9 @@ use serde_json::json;
 use super::*;
 
 thread_local! {
-    /// How often arguments were read in this thread.
+    /// The number of times that arguments were read in this thread.
     pub(crate) static PARSED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
-    /// How many bytes of them, as far as they were read with patience.
+    /// The number of their bytes, as far as they were read by the patient parser.
     pub(crate) static BYTES: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -82,7 +82,7 @@ fn strict_reading_takes_objects_only() {
     assert!(parse_strict("{}{}").is_err());
 }
 
-/// Whether `part` says nothing that `whole` does not say.
+/// Returns whether everything in `part` is in `whole` too.
 fn begins(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),

@@ -1,4 +1,4 @@
-//! What a script expects of a request.
+//! Expectations of a script about a request.
 
 use serde::Deserialize;
 
@@ -29,9 +29,9 @@ struct ExpectedResult {
 }
 
 impl Expect {
-    /// What was expected and what came instead, of the first thing that does not hold.
+    /// Compares a request; the error holds the expected and the actual value of the first field that differs.
     pub(super) fn check(&self, request: &Request) -> Result<(), (String, String)> {
-        let last = request.said().last();
+        let last = request.conversation().last();
         if let Some(role) = &self.last_role {
             let got = last.map_or("no message", LlmMessage::role);
             equal("lastRole", role, got)?;
@@ -65,7 +65,7 @@ impl Expect {
 
 impl ExpectedResult {
     fn check(&self, request: &Request) -> Result<(), (String, String)> {
-        let results = request.said().rev().filter_map(|message| match message {
+        let results = request.conversation().rev().filter_map(|message| match message {
             LlmMessage::ToolResult(result) => Some(result),
             _ => None,
         });

@@ -9,7 +9,9 @@ mod expect;
 mod parse;
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 use std::time::Duration;
 
 use ::http::{HeaderMap, HeaderValue, header};
@@ -17,7 +19,7 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::assembly::{Assembly, Kind, header as message_header};
-use crate::error::classify::{self, Place};
+use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, EventStream};
 use crate::message::{Block, Content, LlmMessage, StopReason, Usage};
@@ -37,14 +39,14 @@ const OWN_LANES: [(&str, &str); 3] = [
     ("handoff", "Handoff of the conversation so far."),
 ];
 
-/// What stands for `${cwd}`, `${sessionId}` and `${env:NAME}` in a script.
+/// Values of `${cwd}`, `${sessionId}` and `${env:NAME}` in a script.
 #[derive(Clone, Default)]
 pub struct Variables {
     /// `${cwd}`.
     pub cwd: String,
     /// `${sessionId}`.
     pub session_id: String,
-    /// `${env:NAME}`; a name that is missing stands for nothing.
+    /// `${env:NAME}`; a name that is missing means nothing.
     pub env: Vec<(String, String)>,
 }
 
@@ -70,7 +72,7 @@ pub struct Script {
 pub struct ScriptError {
     /// The line, from 1.
     pub line: usize,
-    /// What is wrong with it.
+    /// The fault.
     pub reason: String,
 }
 
@@ -86,12 +88,12 @@ impl std::error::Error for ScriptError {}
 #[derive(Debug, Clone)]
 pub struct ScriptedProvider {
     script: Arc<Script>,
-    lanes: Arc<Mutex<HashMap<String, Lane>>>,
+    lanes: Arc<Mutex<HashMap<String, LaneState>>>,
 }
 
-/// How far a lane has come.
+/// The progress of a lane.
 #[derive(Debug, Default)]
-struct Lane {
+struct LaneState {
     next: usize,
     /// Turns that were played.
     turns: usize,
@@ -128,7 +130,7 @@ impl ScriptedProvider {
         self.script.model()
     }
 
-    /// What the next request of `lane` gets.
+    /// Returns the reply to the next request of `lane`.
     fn next(&self, lane: &str) -> Play {
         let has = |name: &str| self.script.lines.iter().any(|line| line.lane == name);
         let lane = match OWN_LANES.iter().find(|(own, _)| *own == lane) {
@@ -140,7 +142,7 @@ impl ScriptedProvider {
                 [name, id].into_iter().find(|lane| has(lane)).unwrap_or(MAIN)
             }
         };
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = self.lanes.lock();
         let state = lanes.entry(lane.to_string()).or_default();
         let mut own = self.script.lines.iter().filter(|line| line.lane == lane);
         let line = own.clone().nth(state.next);
@@ -211,7 +213,7 @@ impl ScriptedProvider {
         sender: &EventSender,
     ) -> Result<StopReason, ErrorInfo> {
         assembly.flush(sender).await;
-        let place = Place { provider: "scripted", model: &request.model.id, ..Place::default() };
+        let context = RequestContext { provider: "scripted", model: &request.model.id, ..RequestContext::default() };
         let lane = request.lane.as_deref().unwrap_or(MAIN);
         let (line, first_call) = match self.next(lane) {
             Play::Line(line, first_call) => (line, first_call),
@@ -225,12 +227,12 @@ impl ScriptedProvider {
             }
         };
         match &line.kind {
-            LineKind::Fault(fault) => Err(fail(fault, &place, request.timestamp).await),
+            LineKind::Fault(fault) => Err(fail(fault, &context, request.timestamp).await),
             LineKind::Turn(turn) => {
                 if let Some(expect) = &turn.expect {
                     check(expect, request, line.number)?;
                 }
-                self.speak(turn, first_call, request, assembly, sender, &place).await
+                self.speak(turn, first_call, request, assembly, sender, &context).await
             }
         }
     }
@@ -242,7 +244,7 @@ impl ScriptedProvider {
         request: &Request,
         assembly: &mut Assembly,
         sender: &EventSender,
-        place: &Place<'_>,
+        context: &RequestContext<'_>,
     ) -> Result<StopReason, ErrorInfo> {
         let setup = &self.script.setup;
         pause(turn.delay_ms.unwrap_or(setup.delay_ms)).await;
@@ -264,7 +266,7 @@ impl ScriptedProvider {
             };
             for chunk in chunks(piece.text(), length) {
                 if let Some((_, fault)) = turn.fault.as_ref().filter(|(after, _)| *after <= sent) {
-                    return Err(fail(fault, place, request.timestamp).await);
+                    return Err(fail(fault, context, request.timestamp).await);
                 }
                 if sent > 0 {
                     pause(between).await;
@@ -281,7 +283,7 @@ impl ScriptedProvider {
         }
         // A fault after more chunks than there are comes at the end.
         if let Some((_, fault)) = &turn.fault {
-            return Err(fail(fault, place, request.timestamp).await);
+            return Err(fail(fault, context, request.timestamp).await);
         }
         Ok(turn.stop.unwrap_or(if calls > 0 { StopReason::ToolUse } else { StopReason::Stop }))
     }
@@ -316,7 +318,7 @@ fn estimate(request: &Request, written: usize) -> Usage {
         Content::Text(text) => text.len(),
         Content::Blocks(list) => blocks(list),
     };
-    let messages = request.said().map(|message| match message {
+    let messages = request.conversation().map(|message| match message {
         LlmMessage::User(message) => content(&message.content),
         LlmMessage::Assistant(message) => blocks(&message.content),
         LlmMessage::ToolResult(message) => blocks(&message.content),
@@ -326,7 +328,7 @@ fn estimate(request: &Request, written: usize) -> Usage {
     Usage { input: read.div_ceil(4) as u64, output: written.div_ceil(4) as u64, ..Usage::default() }
 }
 
-/// How an answer fails, as a real server and a real connection would.
+/// The way in which an answer fails, as a real server and a real connection would.
 #[derive(Debug, Clone, PartialEq)]
 enum Fault {
     Http { status: u16, body: Option<Value>, retry_after: Option<String> },
@@ -343,8 +345,8 @@ enum Fault {
 /// As long as a real connection may be silent.
 const IDLE: Duration = Duration::from_secs(300);
 
-async fn fail(fault: &Fault, place: &Place<'_>, now_ms: i64) -> ErrorInfo {
-    let own = |kind, text: &str| classify::own(place, kind, text);
+async fn fail(fault: &Fault, context: &RequestContext<'_>, now_ms: i64) -> ErrorInfo {
+    let own = |kind, text: &str| classify::own(context, kind, text);
     match fault {
         Fault::Http { status, body, retry_after } => {
             let mut headers = HeaderMap::new();
@@ -356,7 +358,7 @@ async fn fail(fault: &Fault, place: &Place<'_>, now_ms: i64) -> ErrorInfo {
                 Some(Value::String(text)) => text.clone(),
                 Some(json) => json.to_string(),
             };
-            classify::from_response(place, *status, &headers, &body, now_ms)
+            classify::from_response(context, *status, &headers, &body, now_ms)
         }
         Fault::Connect => own(ErrorKind::Network, "connect: connection refused"),
         Fault::Network => own(ErrorKind::Network, "the connection was closed before the answer was complete"),
@@ -364,7 +366,7 @@ async fn fail(fault: &Fault, place: &Place<'_>, now_ms: i64) -> ErrorInfo {
             tokio::time::sleep(IDLE).await;
             own(ErrorKind::Timeout, &format!("the server sent nothing for {} s", IDLE.as_secs()))
         }
-        Fault::Malformed => own(ErrorKind::Malformed, "3 events in a row are no JSON"),
+        Fault::Malformed => own(ErrorKind::Malformed, "3 events in a row are not JSON"),
         Fault::Truncated => own(ErrorKind::Malformed, "the stream ended before the answer was complete"),
         Fault::Overflow => own(ErrorKind::ContextOverflow, "prompt is too long"),
         Fault::Refusal => own(ErrorKind::Refusal, "the model refused to answer"),

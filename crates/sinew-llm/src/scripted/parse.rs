@@ -54,7 +54,7 @@ impl Setup {
     }
 }
 
-/// What a request gets after the last line.
+/// The reply to a request after the last line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Exhausted {

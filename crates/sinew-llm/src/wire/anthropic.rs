@@ -17,8 +17,8 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     path,
     headers,
     body,
-    fold: |_| Box::new(answer::Answer::default()),
-    whole: answer::whole,
+    parser: |_| Box::new(answer::Answer::default()),
+    from_complete: answer::from_complete,
     refuses_thinking: thinking::is_refused,
 };
 
@@ -71,7 +71,7 @@ fn body(request: &Request) -> Vec<u8> {
         json.field("max_tokens", &max_tokens);
         json.field("stream", &true);
         match &thinking {
-            Thinking::Unsaid | Thinking::Disabled => {
+            Thinking::Unset | Thinking::Disabled => {
                 if let Some(temperature) = temperature(request) {
                     json.field("temperature", &temperature);
                 }
@@ -184,7 +184,7 @@ fn messages(request: &Request, turns: &[Turn<'_>], json: &mut Json, put_mark: &i
 
 fn turns(request: &Request) -> Vec<Turn<'_>> {
     let mut turns: Vec<Turn<'_>> = Vec::with_capacity(request.messages.len());
-    for (message, kept) in request.said().zip(thinking::kept(request)) {
+    for (message, kept) in request.conversation().zip(thinking::kept(request)) {
         match message {
             LlmMessage::User(user) => {
                 turns.push(Turn::User(content_parts(request, &user.content)));
@@ -215,7 +215,7 @@ fn turns(request: &Request) -> Vec<Turn<'_>> {
     turns
 }
 
-/// Whether a block of an answer is sent. The server refuses blank texts and thoughts without a signature. `kept`: the
+/// Returns whether a block of an answer is sent. The server refuses blank texts and thoughts without a signature. `kept`: the
 /// thoughts of its turn are.
 fn is_sent(request: &Request, block: &Block, own: bool, kept: bool) -> bool {
     match block {

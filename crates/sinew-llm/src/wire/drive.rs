@@ -9,9 +9,9 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::{Flow, Fold, Protocol};
+use super::{Progress, Protocol, ResponseParser};
 use crate::assembly::Assembly;
-use crate::error::classify::{self, Place};
+use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::event::{EventSender, StreamEvent};
 use crate::http::{Body, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
@@ -20,13 +20,13 @@ use crate::model::ThinkingLevel;
 use crate::provider::{Request, Tap};
 use crate::sse::{EVENT_LIMIT, SseDecoder, SseEvent};
 
-/// How much of an error's body is read.
+/// The bytes of an error's body that are read.
 const ERROR_BODY_LIMIT: usize = 64 * 1024;
 
-/// How much of what is no stream of events an error shows.
+/// The bytes of an answer that is not a stream of events that an error shows.
 const SHOWN_LIMIT: usize = 2 * 1024;
 
-/// So many events in a row that are no JSON are no accident.
+/// So many events in a row that are not JSON are not accident.
 const BROKEN_LIMIT: usize = 3;
 
 /// Answers `request` with events, the last of which is always terminal.
@@ -38,7 +38,7 @@ pub(super) async fn answer(
     sender: EventSender,
 ) {
     let mut assembly = Assembly::new(&request);
-    let place = Place {
+    let context = RequestContext {
         provider: &request.model.provider,
         model: &request.model.id,
         base_url: &request.model.base_url,
@@ -47,7 +47,7 @@ pub(super) async fn answer(
     let outcome = tokio::select! {
         biased;
         () = cancel.cancelled() => Err(ErrorInfo::aborted()),
-        outcome = exchange(protocol, &client, &request, &place, &mut assembly, &sender) => outcome,
+        outcome = exchange(protocol, &client, &request, &context, &mut assembly, &sender) => outcome,
     };
     let rest = match outcome {
         Ok(reason) => assembly.finish(reason),
@@ -64,7 +64,7 @@ async fn send(events: VecDeque<StreamEvent>, sender: &EventSender) {
     }
 }
 
-/// What must not stand in an error: the key, and the values of headers that users add.
+/// Secrets that an error must not show: the key, and the values of headers that users add.
 fn secrets(request: &Request) -> Vec<&str> {
     let headers = request.model.headers.iter().chain(&request.headers);
     let sensitive = headers.filter(|(name, _)| {
@@ -79,12 +79,12 @@ async fn exchange(
     protocol: Protocol,
     client: &HttpClient,
     request: &Request,
-    place: &Place<'_>,
+    context: &RequestContext<'_>,
     assembly: &mut Assembly,
     sender: &EventSender,
 ) -> Result<StopReason, ErrorInfo> {
     assembly.flush(sender).await;
-    let mut wire = http_request(protocol, request, place)?;
+    let mut wire = http_request(protocol, request, context)?;
     let tap = request.tap.as_deref();
     let looking = tap.filter(|tap| tap.looks());
     if let Some(tap) = looking
@@ -93,7 +93,7 @@ async fn exchange(
     {
         wire.body = Bytes::from(changed.to_string());
     }
-    let mut response = client.send(wire).await.map_err(|error| transport(place, &error))?;
+    let mut response = client.send(wire).await.map_err(|error| transport(context, &error))?;
     if let Some(tap) = looking {
         let header = |(name, value): (&::http::HeaderName, &::http::HeaderValue)| {
             (name.as_str().to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
@@ -104,20 +104,20 @@ async fn exchange(
         // A body that breaks off says less, but the status has said enough.
         let (body, _) = response.body.read_limited(ERROR_BODY_LIMIT).await.unwrap_or_default();
         let body = String::from_utf8_lossy(&body);
-        let error = classify::from_response(place, response.status, &response.headers, &body, request.timestamp);
+        let error = classify::from_response(context, response.status, &response.headers, &body, request.timestamp);
         if (protocol.refuses_thinking)(request, &error) {
             let calm = Request { thinking: ThinkingLevel::Off, ..request.clone() };
-            return Box::pin(exchange(protocol, client, &calm, place, assembly, sender)).await;
+            return Box::pin(exchange(protocol, client, &calm, context, assembly, sender)).await;
         }
         return Err(error);
     }
-    let mut reader = Reader { place, tap, fold: (protocol.fold)(request), broken: 0, seen: 0 };
+    let mut reader = Reader { context, tap, parser: (protocol.parser)(request), broken: 0, seen: 0 };
     let stall = client.config().stall_timeout;
     let mut last_content = Instant::now();
-    let mut first = opening(place, &mut response.body, stall).await?;
+    let mut first = opening(context, &mut response.body, stall).await?;
     if let Some(b'{' | b'[' | b'<') = first.as_ref().and_then(|bytes| bytes.first()) {
-        let json = unstreamed(place, &mut response, &first.unwrap_or_default()).await?;
-        return reader.whole(protocol, json, assembly);
+        let json = unstreamed(context, &mut response, &first.unwrap_or_default()).await?;
+        return reader.read_complete(protocol, json, assembly);
     }
     let mut shown = Vec::new();
     let mut size = assembly.size();
@@ -126,7 +126,7 @@ async fn exchange(
     loop {
         let chunk = match first.take() {
             Some(chunk) => Some(chunk),
-            None => next(place, &mut response.body, stall.map(|limit| (last_content, limit))).await?,
+            None => next(context, &mut response.body, stall.map(|limit| (last_content, limit))).await?,
         };
         let Some(chunk) = chunk else { break };
         if reader.seen == 0 && shown.len() < SHOWN_LIMIT {
@@ -142,37 +142,37 @@ async fn exchange(
             if !assembly.flush(sender).await {
                 return Err(ErrorInfo::aborted());
             }
-            if let Flow::Done(reason) = flow {
+            if let Progress::Done(reason) = flow {
                 response.body.finish();
                 return Ok(reason);
             }
         }
-        fed.map_err(|error| malformed(place, &error.to_string()))?;
+        fed.map_err(|error| malformed(context, &error.to_string()))?;
         if stall.is_some_and(|limit| last_content + limit <= Instant::now()) {
-            return Err(stalled(place, stall.unwrap_or_default()));
+            return Err(stalled(context, stall.unwrap_or_default()));
         }
     }
     if let Some(event) = decoder.finish()
         && (event.data.trim() == "[DONE]" || serde_json::from_str::<Value>(&event.data).is_ok())
-        && let Flow::Done(reason) = reader.take(&event, assembly)?
+        && let Progress::Done(reason) = reader.take(&event, assembly)?
     {
         return Ok(reason);
     }
-    if let Some(reason) = reader.fold.end() {
+    if let Some(reason) = reader.parser.end() {
         return Ok(reason);
     }
     let shown = String::from_utf8_lossy(&shown);
     let streamed = ["data:", "event:", "id:", "retry:", ":"].iter().any(|field| shown.starts_with(field));
     Err(match shown.trim() {
-        "" => malformed(place, "the stream ended without any event"),
-        _ if streamed || reader.seen > 0 => malformed(place, "the stream ended before the answer was complete"),
-        shown => malformed(place, &format!("expected a stream of events, but the server answered: {shown}")),
+        "" => malformed(context, "the stream ended without any event"),
+        _ if streamed || reader.seen > 0 => malformed(context, "the stream ended before the answer was complete"),
+        shown => malformed(context, &format!("expected a stream of events, but the server answered: {shown}")),
     })
 }
 
 /// The next bytes. `stall`: when content came last, and how long the next may take.
 async fn next(
-    place: &Place<'_>,
+    context: &RequestContext<'_>,
     body: &mut Body,
     stall: Option<(Instant, Duration)>,
 ) -> Result<Option<Bytes>, ErrorInfo> {
@@ -180,18 +180,22 @@ async fn next(
         None => body.chunk().await,
         Some((last, limit)) => match tokio::time::timeout_at(last + limit, body.chunk()).await {
             Ok(chunk) => chunk,
-            Err(_) => return Err(stalled(place, limit)),
+            Err(_) => return Err(stalled(context, limit)),
         },
     };
-    chunk.map_err(|error| transport(place, &error))
+    chunk.map_err(|error| transport(context, &error))
 }
 
 /// The first bytes that say something, without the blanks and the byte order mark in front, which mean nothing in a
 /// stream of events or in JSON. They tell what the body is: servers and their proxies often name another type in the
 /// head.
-async fn opening(place: &Place<'_>, body: &mut Body, stall: Option<Duration>) -> Result<Option<Bytes>, ErrorInfo> {
+async fn opening(
+    context: &RequestContext<'_>,
+    body: &mut Body,
+    stall: Option<Duration>,
+) -> Result<Option<Bytes>, ErrorInfo> {
     let begun = Instant::now();
-    while let Some(mut chunk) = next(place, body, stall.map(|limit| (begun, limit))).await? {
+    while let Some(mut chunk) = next(context, body, stall.map(|limit| (begun, limit))).await? {
         let blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | b'\n' | 0xEF | 0xBB | 0xBF);
         if let Some(at) = chunk.iter().position(|byte| !blank(byte)) {
             return Ok(Some(chunk.split_off(at)));
@@ -201,9 +205,9 @@ async fn opening(place: &Place<'_>, body: &mut Body, stall: Option<Duration>) ->
 }
 
 struct Reader<'a> {
-    place: &'a Place<'a>,
+    context: &'a RequestContext<'a>,
     tap: Option<&'a dyn Tap>,
-    fold: Box<dyn Fold>,
+    parser: Box<dyn ResponseParser>,
     /// Events in a row that were no JSON.
     broken: usize,
     seen: usize,
@@ -211,44 +215,49 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     /// Reads an answer that came in one piece.
-    fn whole(&mut self, protocol: Protocol, json: Value, assembly: &mut Assembly) -> Result<StopReason, ErrorInfo> {
+    fn read_complete(
+        &mut self,
+        protocol: Protocol,
+        json: Value,
+        assembly: &mut Assembly,
+    ) -> Result<StopReason, ErrorInfo> {
         let shown: String = json.to_string().chars().take(200).collect();
-        let Some(events) = (protocol.whole)(json) else {
+        let Some(events) = (protocol.from_complete)(json) else {
             let text = format!("expected a stream of events, but the server answered {shown}");
-            return Err(malformed(self.place, &text));
+            return Err(malformed(self.context, &text));
         };
         for event in events {
-            if let Flow::Done(reason) = self.fold(&event, assembly)? {
+            if let Progress::Done(reason) = self.parse_event(&event, assembly)? {
                 return Ok(reason);
             }
         }
-        self.fold.end().ok_or_else(|| malformed(self.place, "the answer ended before it was complete"))
+        self.parser.end().ok_or_else(|| malformed(self.context, "the answer ended before it was complete"))
     }
 
-    fn fold(&mut self, event: &Value, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
-        let flow = self.fold.event(event, self.place, assembly)?;
+    fn parse_event(&mut self, event: &Value, assembly: &mut Assembly) -> Result<Progress, ErrorInfo> {
+        let flow = self.parser.event(event, self.context, assembly)?;
         self.check(assembly)?;
         Ok(flow)
     }
 
     /// After each event: one that ends the answer may be the one that made it too large.
     fn check(&self, assembly: &Assembly) -> Result<(), ErrorInfo> {
-        assembly.check_size().map_err(|text| malformed(self.place, &text))
+        assembly.check_size().map_err(|text| malformed(self.context, &text))
     }
 
-    fn take(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+    fn take(&mut self, event: &SseEvent, assembly: &mut Assembly) -> Result<Progress, ErrorInfo> {
         let data = event.data.trim();
         if data == "[DONE]" {
-            return Ok(Flow::Done(self.fold.end().unwrap_or(StopReason::Stop)));
+            return Ok(Progress::Done(self.parser.end().unwrap_or(StopReason::Stop)));
         }
         if data.is_empty() {
-            return Ok(Flow::More);
+            return Ok(Progress::More);
         }
-        if event.event.as_deref() != Some("error") && self.fold.quick(data, assembly) {
+        if event.event.as_deref() != Some("error") && self.parser.parse_delta(data, assembly) {
             self.broken = 0;
             self.seen += 1;
             self.check(assembly)?;
-            return Ok(Flow::More);
+            return Ok(Progress::More);
         }
         match serde_json::from_str::<Value>(data) {
             Ok(json) => {
@@ -256,32 +265,35 @@ impl Reader<'_> {
                 self.seen += 1;
                 if event.event.as_deref() == Some("error") && json.get("type").and_then(Value::as_str) != Some("error")
                 {
-                    return Err(classify::from_stream(self.place, &json));
+                    return Err(classify::from_stream(self.context, &json));
                 }
                 // Gateways report what went wrong behind them in words of their own.
                 if json.get("type").is_none() && json.get("error").is_some_and(|error| !error.is_null()) {
-                    return Err(classify::from_stream(self.place, &json));
+                    return Err(classify::from_stream(self.context, &json));
                 }
-                self.fold(&json, assembly)
+                self.parse_event(&json, assembly)
             }
             Err(_) if event.event.as_deref() == Some("error") => {
-                Err(classify::from_stream(self.place, &Value::from(data)))
+                Err(classify::from_stream(self.context, &Value::from(data)))
             }
             Err(error) => {
                 self.broken += 1;
                 if self.broken >= BROKEN_LIMIT {
-                    return Err(malformed(self.place, &format!("{BROKEN_LIMIT} events in a row are no JSON: {error}")));
+                    return Err(malformed(
+                        self.context,
+                        &format!("{BROKEN_LIMIT} events in a row are not JSON: {error}"),
+                    ));
                 }
                 if let Some(tap) = self.tap {
                     tap.skipped(data);
                 }
-                Ok(Flow::More)
+                Ok(Progress::More)
             }
         }
     }
 }
 
-fn http_request(protocol: Protocol, request: &Request, place: &Place<'_>) -> Result<HttpRequest, ErrorInfo> {
+fn http_request(protocol: Protocol, request: &Request, context: &RequestContext<'_>) -> Result<HttpRequest, ErrorInfo> {
     // Gateways put a version of theirs behind the path: `https://host/openai?api-version=1`.
     let (base, query) = request.model.base_url.split_once('?').unwrap_or((&request.model.base_url, ""));
     let base = base.trim_end_matches('/');
@@ -292,9 +304,9 @@ fn http_request(protocol: Protocol, request: &Request, place: &Place<'_>) -> Res
     }
     let url = Url::parse(&address).map_err(|error| {
         classify::own(
-            place,
+            context,
             ErrorKind::Config,
-            &format!("the base URL \"{base}\" of model \"{}\" is no address: {error}", request.model.id),
+            &format!("the base URL \"{base}\" of model \"{}\" is not an address: {error}", request.model.id),
         )
     })?;
     let mut headers = vec![
@@ -310,12 +322,16 @@ fn http_request(protocol: Protocol, request: &Request, place: &Place<'_>) -> Res
 
 /// The answer of a server that does not stream, of which `first` has come. An error in it, and a page for people,
 /// are refused.
-async fn unstreamed(place: &Place<'_>, response: &mut HttpResponse, first: &[u8]) -> Result<Value, ErrorInfo> {
+async fn unstreamed(
+    context: &RequestContext<'_>,
+    response: &mut HttpResponse,
+    first: &[u8],
+) -> Result<Value, ErrorInfo> {
     let limit = EVENT_LIMIT.saturating_sub(first.len());
-    let (rest, cut) = response.body.read_limited(limit).await.map_err(|error| transport(place, &error))?;
+    let (rest, cut) = response.body.read_limited(limit).await.map_err(|error| transport(context, &error))?;
     let body = [first, &rest].concat();
     let refuse = |text: String| {
-        let mut error = malformed(place, &text);
+        let mut error = malformed(context, &text);
         error.status = Some(response.status);
         error
     };
@@ -323,7 +339,9 @@ async fn unstreamed(place: &Place<'_>, response: &mut HttpResponse, first: &[u8]
         return Err(refuse(format!("the answer is larger than {} MB", EVENT_LIMIT >> 20)));
     }
     match serde_json::from_slice::<Value>(&body) {
-        Ok(json) if json.get("error").is_some_and(|error| !error.is_null()) => Err(classify::from_stream(place, &json)),
+        Ok(json) if json.get("error").is_some_and(|error| !error.is_null()) => {
+            Err(classify::from_stream(context, &json))
+        }
         Ok(json) => Ok(json),
         Err(_) => {
             let body = String::from_utf8_lossy(&body[..body.len().min(ERROR_BODY_LIMIT)]);
@@ -335,23 +353,23 @@ async fn unstreamed(place: &Place<'_>, response: &mut HttpResponse, first: &[u8]
     }
 }
 
-fn malformed(place: &Place<'_>, text: &str) -> ErrorInfo {
-    classify::own(place, ErrorKind::Malformed, text)
+fn malformed(context: &RequestContext<'_>, text: &str) -> ErrorInfo {
+    classify::own(context, ErrorKind::Malformed, text)
 }
 
-fn stalled(place: &Place<'_>, limit: Duration) -> ErrorInfo {
+fn stalled(context: &RequestContext<'_>, limit: Duration) -> ErrorInfo {
     let text = format!("the server sent no content for {} s", limit.as_secs_f64());
-    classify::own(place, ErrorKind::Timeout, &text)
+    classify::own(context, ErrorKind::Timeout, &text)
 }
 
-fn transport(place: &Place<'_>, error: &HttpError) -> ErrorInfo {
+fn transport(context: &RequestContext<'_>, error: &HttpError) -> ErrorInfo {
     let kind = match error.kind {
         HttpErrorKind::Request | HttpErrorKind::Refused => ErrorKind::Config,
         HttpErrorKind::Network | HttpErrorKind::Certificate => ErrorKind::Network,
         HttpErrorKind::Timeout => ErrorKind::Timeout,
         HttpErrorKind::Protocol => ErrorKind::Malformed,
     };
-    let mut info = classify::own(place, kind, &error.message);
+    let mut info = classify::own(context, kind, &error.message);
     // Another try meets the same certificate.
     info.retryable &= error.kind != HttpErrorKind::Certificate;
     info

@@ -6,9 +6,9 @@ use super::json::Json;
 use super::prepare::{
     Part, content_parts, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts, temperature, tool_choice,
 };
-use super::{Flow, Fold, Protocol};
+use super::{Progress, Protocol, ResponseParser};
 use crate::assembly::{Assembly, Kind};
-use crate::error::classify::{self, Place};
+use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::{Block, ImageBlock, LlmMessage, StopReason};
 use crate::model::ThinkingLevel;
@@ -19,9 +19,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     path: |request| format!("/models/{}:streamGenerateContent?alt=sse", request.model.id.trim_start_matches("models/")),
     headers,
     body,
-    fold: |_| Box::new(Answer::default()),
+    parser: |_| Box::new(Answer::default()),
     refuses_thinking: |_, _| false,
-    whole: |answer| match answer {
+    from_complete: |answer| match answer {
         // What the server sends without `alt=sse`.
         Value::Array(list) => Some(list),
         answer => (answer.get("candidates").is_some() || answer.get("promptFeedback").is_some()).then(|| vec![answer]),
@@ -121,7 +121,7 @@ fn put_tool_choice(request: &Request, json: &mut Json) {
 }
 
 fn contents(request: &Request, json: &mut Json) {
-    let messages: Vec<&LlmMessage> = request.said().collect();
+    let messages: Vec<&LlmMessage> = request.conversation().collect();
     let mut rest = messages.as_slice();
     while let Some(message) = rest.first() {
         match message {
@@ -214,7 +214,7 @@ fn is_sent(request: &Request, block: &Block, own: bool) -> bool {
     }
 }
 
-/// What stands for a signature that nobody has: the server's own word for "do not check".
+/// The signature of a thought that has none: the server's own word for "do not check".
 const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 /// The call that must be signed and is not: models from Gemini 3 on refuse an answer whose first call has no
@@ -271,23 +271,28 @@ struct Answer {
     stop: Option<StopReason>,
 }
 
-impl Fold for Answer {
-    fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+impl ResponseParser for Answer {
+    fn event(
+        &mut self,
+        data: &Value,
+        context: &RequestContext<'_>,
+        assembly: &mut Assembly,
+    ) -> Result<Progress, ErrorInfo> {
         if data.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(classify::from_stream(place, data));
+            return Err(classify::from_stream(context, data));
         }
         if let Some(usage) = data.get("usageMetadata") {
             read_usage(usage, assembly);
         }
         if let Some(reason) = data.pointer("/promptFeedback/blockReason").and_then(Value::as_str) {
             return Err(classify::own(
-                place,
+                context,
                 ErrorKind::Refusal,
                 &format!("the provider refused the prompt: {reason}"),
             ));
         }
         let Some(candidate) = data.pointer("/candidates/0") else {
-            return Ok(Flow::More);
+            return Ok(Progress::More);
         };
         let parts = candidate.pointer("/content/parts").and_then(Value::as_array);
         parts.into_iter().flatten().for_each(|part| read_part(part, assembly));
@@ -297,21 +302,21 @@ impl Fold for Answer {
             Some("MAX_TOKENS") => self.stop = Some(StopReason::Length),
             Some(reason @ ("MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "TOO_MANY_TOOL_CALLS")) => {
                 return Err(classify::own(
-                    place,
+                    context,
                     ErrorKind::Malformed,
                     &format!("the model wrote a broken tool call: {reason}"),
                 ));
             }
             Some(reason) => {
-                let said = candidate.get("finishMessage").and_then(Value::as_str).unwrap_or(reason);
+                let reason = candidate.get("finishMessage").and_then(Value::as_str).unwrap_or(reason);
                 return Err(classify::own(
-                    place,
+                    context,
                     ErrorKind::Refusal,
-                    &format!("the provider stopped the answer: {said}"),
+                    &format!("the provider stopped the answer: {reason}"),
                 ));
             }
         }
-        Ok(Flow::More)
+        Ok(Progress::More)
     }
 
     fn end(&mut self) -> Option<StopReason> {

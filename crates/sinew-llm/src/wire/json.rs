@@ -15,7 +15,7 @@ impl Json {
     }
 
     fn separate(&mut self) {
-        // No value ends with one of these, so a value stands before anything else.
+        // No value ends with one of these, so a value is before anything else.
         if !matches!(self.out.last(), None | Some(b'{' | b'[' | b':')) {
             self.out.push(b',');
         }

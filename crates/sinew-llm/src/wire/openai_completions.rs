@@ -20,9 +20,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     path: |_| "/chat/completions".to_string(),
     headers: bearer,
     body,
-    fold: |_| Box::new(answer::Answer::default()),
+    parser: |_| Box::new(answer::Answer::default()),
     refuses_thinking: |_, _| false,
-    whole: |answer| answer.get("choices").is_some_and(Value::is_array).then(|| vec![answer]),
+    from_complete: |answer| answer.get("choices").is_some_and(Value::is_array).then(|| vec![answer]),
 };
 
 /// The key as every server of this family takes it.
@@ -142,7 +142,7 @@ fn messages(request: &Request, quirks: &compat::Quirks, json: &mut Json) {
     // Pictures of a batch of results, for which a tool message has no place.
     let mut pictures: Vec<&ImageBlock> = Vec::new();
     let mut after_result = false;
-    let mut rest = request.said().peekable();
+    let mut rest = request.conversation().peekable();
     while let Some(message) = rest.next() {
         let result = matches!(message, LlmMessage::ToolResult(_));
         if !result {

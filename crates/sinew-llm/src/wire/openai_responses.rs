@@ -22,9 +22,9 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     path: |_| "/responses".to_string(),
     headers: openai_completions::bearer,
     body,
-    fold: |_| Box::new(answer::Answer::default()),
+    parser: |_| Box::new(answer::Answer::default()),
     refuses_thinking: |_, _| false,
-    whole: |answer| {
+    from_complete: |answer| {
         answer.get("output")?.as_array()?;
         Some(vec![json!({"type": "response.done", "response": answer})])
     },
@@ -101,7 +101,7 @@ fn tools(request: &Request, json: &mut Json) {
 
 fn input(request: &Request, json: &mut Json) {
     let mut ids = CallIds::default();
-    for message in request.said() {
+    for message in request.conversation() {
         match message {
             LlmMessage::User(user) => {
                 let parts = content_parts(request, &user.content);

@@ -1,4 +1,4 @@
-//! What every protocol does to a conversation before it is written.
+//! Preparation of a conversation, common to every protocol, before it is written.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use crate::message::{AssistantMessage, Block, Content, ImageBlock, ThinkingBlock
 use crate::provider::{Request, ToolChoice};
 use crate::stable_hash::stable_hash;
 
-/// What stands in place of a picture that the model cannot read.
+/// The text in place of a picture that the model cannot read.
 pub(super) const IMAGE_OMITTED: &str = "[image omitted: the model takes no images]";
 
 /// A piece of a user message or a tool result.
@@ -29,7 +29,7 @@ pub(super) fn parts<'a>(request: &Request, blocks: &'a [Block]) -> Vec<Part<'a>>
     blocks.iter().filter_map(part).collect()
 }
 
-/// What a user said; never nothing, which some servers refuse.
+/// The parts of a user's message; never empty, which some servers refuse.
 pub(super) fn content_parts<'a>(request: &Request, content: &'a Content) -> Vec<Part<'a>> {
     let parts = match content {
         Content::Text(text) if text.trim().is_empty() => Vec::new(),
@@ -68,7 +68,7 @@ pub(super) fn temperature(request: &Request) -> Option<f32> {
     request.temperature.filter(|_| request.model.compat.supports_temperature != Some(false))
 }
 
-/// Which tool the model must call. One that cannot be forced decides by itself.
+/// The tool that the model must call. One that cannot be forced decides by itself.
 pub(super) fn tool_choice(request: &Request) -> &ToolChoice {
     match &request.tool_choice {
         ToolChoice::Required | ToolChoice::Tool(_)
@@ -110,7 +110,7 @@ pub(super) fn system(request: &Request) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("\n\n"))
 }
 
-/// Whether the model that is asked made this answer, so that its signatures still hold.
+/// Returns whether the model that is asked made this answer, so that its signatures still hold.
 pub(super) fn is_own(request: &Request, message: &AssistantMessage) -> bool {
     message.api == request.model.api && message.provider == request.model.provider && message.model == request.model.id
 }

@@ -8,7 +8,7 @@ use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 use rustix::process::{PidfdFlags, kill_process, pidfd_open, pidfd_send_signal, test_kill_process};
-use sinew_base::{Aborted, Cancel};
+use sinew_base::{Aborted, CancelToken};
 
 use super::unix::{known, pid};
 use super::{Entry, current};
@@ -68,7 +68,7 @@ fn is_current(expected: &Entry) -> bool {
     current(expected).is_some()
 }
 
-/// How often a process is looked at that there is no descriptor for.
+/// The interval at which a process without a descriptor is looked at.
 const LOOK: Duration = Duration::from_millis(10);
 
 /// A process that stays the same one whatever becomes of its number.
@@ -117,7 +117,7 @@ pub(crate) fn wait(handles: &[&Handle], until: Option<Instant>) {
 }
 
 /// Sleeps until `handle` is over.
-pub(crate) fn wait_until(handle: &Handle, cancel: &Cancel) -> Result<(), Aborted> {
+pub(crate) fn wait_until(handle: &Handle, cancel: &CancelToken) -> Result<(), Aborted> {
     // Without a descriptor for the wake-up the wait looks every now and then.
     let wake = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok().map(Arc::new);
     let hook = wake.clone().map(|wake| {

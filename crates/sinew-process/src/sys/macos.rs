@@ -4,7 +4,7 @@ use std::mem::{MaybeUninit, size_of};
 use std::time::{Duration, Instant};
 
 use rustix::process::{kill_process, test_kill_process};
-use sinew_base::{Aborted, Cancel};
+use sinew_base::{Aborted, CancelToken};
 
 use super::Entry;
 use super::unix::{known, pid};
@@ -86,7 +86,7 @@ pub(crate) fn wait(handles: &[&Handle], until: Option<Instant>) {
     }
 }
 
-pub(crate) fn wait_until(handle: &Handle, cancel: &Cancel) -> Result<(), Aborted> {
+pub(crate) fn wait_until(handle: &Handle, cancel: &CancelToken) -> Result<(), Aborted> {
     while !handle.is_over() {
         cancel.check()?;
         std::thread::sleep(LOOK);

@@ -1,4 +1,4 @@
-//! What differs between systems: the table, a signal, a handle.
+//! The parts that differ between systems: the table, a signal, a handle.
 //!
 //! Linux is tested. The files for macOS and Windows are written from their documentation and have not been
 //! compiled or run; a release run on those systems has to show that they work.
@@ -40,7 +40,7 @@ pub(crate) fn current(expected: &Entry) -> Option<Entry> {
 }
 
 impl Entry {
-    /// Whether both are the same process, not only the same number.
+    /// Tells whether both are the same process, not only the same number.
     pub(crate) fn same(&self, other: &Entry) -> bool {
         self.pid == other.pid && self.start == other.start
     }

@@ -1,4 +1,4 @@
-//! What Linux and macOS share.
+//! Calls that Linux and macOS share.
 
 use rustix::process::{Pid, Signal};
 

@@ -4,7 +4,7 @@ use std::mem::size_of;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::time::{Duration, Instant};
 
-use sinew_base::{Aborted, Cancel};
+use sinew_base::{Aborted, CancelToken};
 use windows_sys::Win32::Foundation::{FILETIME, INVALID_HANDLE_VALUE, WAIT_OBJECT_0};
 use windows_sys::Win32::System::Diagnostics::ToolHelp::{
     CreateToolhelp32Snapshot, PROCESSENTRY32W, Process32FirstW, Process32NextW, TH32CS_SNAPPROCESS,
@@ -94,7 +94,7 @@ pub(crate) fn wait(handles: &[&Handle], until: Option<Instant>) {
     }
 }
 
-pub(crate) fn wait_until(handle: &Handle, cancel: &Cancel) -> Result<(), Aborted> {
+pub(crate) fn wait_until(handle: &Handle, cancel: &CancelToken) -> Result<(), Aborted> {
     while !handle.is_over() {
         cancel.check()?;
         std::thread::sleep(LOOK);

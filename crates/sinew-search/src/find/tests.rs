@@ -1,5 +1,5 @@
 use super::*;
-use sinew_base::{Canceller, ErrorCode};
+use sinew_base::{CancelHandle, ErrorCode};
 
 fn tree(files: &[&str]) -> tempfile::TempDir {
     let tree = tempfile::tempdir().unwrap();
@@ -12,7 +12,7 @@ fn tree(files: &[&str]) -> tempfile::TempDir {
 }
 
 fn run(options: &FindOptions) -> FindResult {
-    fuzzy_find(options, &ScanCache::default(), &Pool::new("test", 2), &Cancel::never()).unwrap()
+    fuzzy_find(options, &ScanCache::default(), &Pool::new("test", 2), &CancelToken::never()).unwrap()
 }
 
 fn paths(result: &FindResult) -> Vec<&str> {
@@ -54,7 +54,7 @@ fn tracked_before_ignored_before_hidden() {
 }
 
 #[test]
-fn a_slip_is_forgiven_where_nothing_fits_better() {
+fn a_typo_is_forgiven_where_nothing_fits_better() {
     let tree = tree(&["src/main.rs", "mxxixxaxxn"]);
     assert_eq!(paths(&run(&FindOptions::new(tree.path(), "mian"))), ["src/main.rs", "mxxixxaxxn"]);
     assert_eq!(paths(&run(&FindOptions::new(tree.path(), "mainn"))), ["src/main.rs"]);
@@ -89,8 +89,9 @@ fn large_scans_rank_alike_on_any_number_of_threads() {
         }
     }
     let options = FindOptions { max_results: 50, ..FindOptions::new(tree.path(), "g7item9") };
-    let find =
-        |threads| fuzzy_find(&options, &ScanCache::default(), &Pool::new("test", threads), &Cancel::never()).unwrap();
+    let find = |threads| {
+        fuzzy_find(&options, &ScanCache::default(), &Pool::new("test", threads), &CancelToken::never()).unwrap()
+    };
     let one = find(1);
     assert_eq!(one.matches.len(), 50);
     assert_eq!(one.matches[0].path, "group7/item-9.txt");
@@ -102,12 +103,12 @@ fn large_scans_rank_alike_on_any_number_of_threads() {
 #[test]
 fn errors_and_cancelled_calls() {
     let tree = tree(&["a"]);
-    let (canceller, cancel) = Canceller::new();
+    let (cancel_handle, cancel) = CancelHandle::new();
     let (cache, pool) = (ScanCache::default(), Pool::new("test", 1));
     let gone = FindOptions::new(tree.path().join("none"), "a");
     let error = fuzzy_find(&gone, &cache, &pool, &cancel).unwrap_err();
     assert!(error.code() == ErrorCode::NotFound && error.message().starts_with("fuzzyFind: failed to read"), "{error}");
-    canceller.cancel();
+    cancel_handle.cancel();
     let error = fuzzy_find(&FindOptions::new(tree.path(), "a"), &cache, &pool, &cancel).unwrap_err();
     assert_eq!(error.message(), "Aborted: Signal");
 }

@@ -1,5 +1,5 @@
 use super::*;
-use sinew_base::{Canceller, ErrorCode};
+use sinew_base::{CancelHandle, ErrorCode};
 
 const FILES: &[&str] = &[
     ".env",
@@ -27,7 +27,7 @@ fn tree() -> tempfile::TempDir {
 }
 
 fn run(options: &GlobOptions) -> Result<GlobResult> {
-    glob(options, &ScanCache::default(), &Pool::new("test", 2), &Cancel::never(), |_| Ok(()))
+    glob(options, &ScanCache::default(), &Pool::new("test", 2), &CancelToken::never(), |_| Ok(()))
 }
 
 fn paths(result: &GlobResult) -> Vec<String> {
@@ -188,7 +188,7 @@ fn matches_are_given_in_order_and_a_refusal_ends_the_call() {
     let tree = tree();
     let options = GlobOptions::new(tree.path(), "*.ts");
     let mut seen = Vec::new();
-    let result = glob(&options, &ScanCache::default(), &Pool::new("test", 1), &Cancel::never(), |found| {
+    let result = glob(&options, &ScanCache::default(), &Pool::new("test", 1), &CancelToken::never(), |found| {
         seen.push(found.path.into_owned());
         if seen.len() == 2 { Err(sinew_base::Error::invalid("enough")) } else { Ok(()) }
     });
@@ -211,8 +211,8 @@ fn bad_requests_name_the_value() {
 #[test]
 fn a_cancelled_call_says_so() {
     let tree = tree();
-    let (canceller, cancel) = Canceller::new();
-    canceller.cancel();
+    let (cancel_handle, cancel) = CancelHandle::new();
+    cancel_handle.cancel();
     let result =
         glob(&GlobOptions::new(tree.path(), "*"), &ScanCache::default(), &Pool::new("t", 1), &cancel, |_| Ok(()));
     assert_eq!(result.unwrap_err().message(), "Aborted: Signal");
@@ -228,7 +228,7 @@ fn a_new_file_is_found_in_a_kept_scan_that_had_no_match() {
     };
     let (cache, pool) = (ScanCache::new(policy), Pool::new("test", 1));
     let options = GlobOptions { cache: true, ..GlobOptions::new(tree.path(), "*.new") };
-    let count = || glob(&options, &cache, &pool, &Cancel::never(), |_| Ok(())).unwrap().rows.len();
+    let count = || glob(&options, &cache, &pool, &CancelToken::never(), |_| Ok(())).unwrap().rows.len();
     assert_eq!(count(), 0);
     std::fs::write(tree.path().join("a.new"), "").unwrap();
     assert_eq!(count(), 1);
@@ -258,7 +258,7 @@ fn what_was_found_when_the_time_was_up_is_a_part_of_the_whole() {
         let mut some = false;
         for micros in (0..).step_by(50) {
             cache.clear();
-            let cancel = Cancel::never().with_timeout(std::time::Duration::from_micros(micros));
+            let cancel = CancelToken::never().with_timeout(std::time::Duration::from_micros(micros));
             let (found, partial) = glob_so_far(&options, &cache, &pool, &cancel).unwrap();
             let found = paths(&found);
             let mut rest = whole.iter();
@@ -277,8 +277,8 @@ fn what_was_found_when_the_time_was_up_is_a_part_of_the_whole() {
 #[test]
 fn what_was_found_until_a_signal_came_is_an_error_still() {
     let tree = tree();
-    let (canceller, cancel) = Canceller::new();
-    canceller.cancel();
+    let (cancel_handle, cancel) = CancelHandle::new();
+    cancel_handle.cancel();
     let pool = Pool::new("test", 2);
     let refused = glob_so_far(&GlobOptions::new(tree.path(), "*"), &ScanCache::default(), &pool, &cancel);
     assert_eq!(refused.unwrap_err().code(), ErrorCode::Aborted);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
-use sinew_base::Cancel;
+use sinew_base::CancelToken;
 use sinew_pool::Pool;
 use sinew_search::{GrepOptions, grep};
 use sinew_walk::ScanCache;
@@ -29,7 +29,7 @@ impl Tree {
     }
 }
 
-/// What both are asked.
+/// The request to both programs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Case<'a> {
     pub(crate) pattern: &'a str,
@@ -92,7 +92,7 @@ pub(crate) fn named(tree: &Tree, file: &str, case: &Case<'_>) {
 
 struct Answer {
     lines: Lines,
-    /// Where the first match of a row begins, in bytes of the file.
+    /// The start of the first match of each row, in bytes of the file.
     first: BTreeMap<(String, u64), u64>,
 }
 
@@ -121,7 +121,7 @@ fn sinew(path: &Path, case: &Case<'_>) -> (Answer, Vec<String>) {
         file_type: case.file_type.map(str::to_string),
         ..GrepOptions::new(case.pattern, path)
     };
-    let result = grep(&options, &ScanCache::default(), &Pool::new("test", 3), &Cancel::never(), None).unwrap();
+    let result = grep(&options, &ScanCache::default(), &Pool::new("test", 3), &CancelToken::never(), None).unwrap();
     let mut answer = Answer { lines: Lines::new(), first: BTreeMap::new() };
     let mut show = |path: &str, number: u64, matches: bool, line: &str| {
         let twice = answer.lines.insert((path.to_string(), number), (matches, line.to_string()));

@@ -1,4 +1,4 @@
-//! The companion process of a shell: see [`sinew_shell::host`].
+//! The supervisor process of a shell: see [`sinew_shell::host`].
 //!
 //! It begins at C's `main`: a shell waits for it, and Rust's own start would add work for every run.
 #![no_main]

@@ -3,7 +3,7 @@
 //! `brush -c SCRIPT` and `brush long` (the script at [`super::SCRIPT`]) run one script. `brush session REQUEST REPORT
 //! FIRST` runs the script FIRST, then answers the same requests with the same reports as the bash of a session, one for
 //! each byte on its standard input.
-//! What a script does to the interpreter (a stack without end, a list that fills memory) ends this process and
+//! A fault that a script causes in the interpreter (a stack without end, a list that fills memory) ends this process and
 //! nothing else.
 
 use std::ffi::CString;
@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::late;
+use super::deferred_expansion;
 use brush_core::extensions::{ErrorFormatter, ShellExtensionsImpl};
 use brush_core::openfiles::OpenFile;
 use brush_core::traps::TrapSignal;
@@ -50,10 +50,10 @@ const STACK: usize = 1 << 30;
 /// The stack of the threads that run parts of pipelines and background jobs.
 const WORKER_STACK: usize = 128 << 20;
 
-/// How many parts of a script can wait for each other at once.
+/// The number of parts of a script that can wait for each other at once.
 const WORKERS: usize = 24;
 
-/// How deep functions may call each other; an error beyond, as bash with `FUNCNEST`.
+/// The depth to which functions may call each other; an error beyond, as bash with `FUNCNEST`.
 const CALLS: usize = 2_000;
 
 /// The longest text that is tried line by line: each line more is one parse more.
@@ -121,7 +121,7 @@ async fn run_text(
     let source = SourceInfo::from(source);
     let parameters = shell.default_exec_params();
     if !text.contains("extglob") || text.contains("[[") || text.len() > BY_LINES {
-        return late::run_string(shell, text, &source, &parameters).await;
+        return deferred_expansion::run_string(shell, text, &source, &parameters).await;
     }
     if !*chosen {
         shell.options_mut().extended_globbing = false;
@@ -135,7 +135,7 @@ async fn run_text(
         if !last && (part.ends_with("\\\n") || shell.parse_string(part.as_str()).is_err()) {
             continue;
         }
-        result = late::run_string(shell, &std::mem::take(&mut part), &source, &parameters).await?;
+        result = deferred_expansion::run_string(shell, &std::mem::take(&mut part), &source, &parameters).await?;
         if !result.is_normal_flow() {
             break;
         }
@@ -218,7 +218,7 @@ fn one(runtime: &Runtime, shell: &mut Shell, chosen: &mut bool, request: &Path, 
     let mut ended = None;
     // The interpreter takes a text that it cannot parse for the end of the shell.
     if failure.is_none()
-        && let Err(cause) = shell.parse_string(command.as_str())
+        && let Err(cause) = deferred_expansion::parse(shell, &command)
     {
         let _ = writeln!(shell.stderr(), "bash: {cause}");
         shell.set_last_exit_status(2);
@@ -296,7 +296,7 @@ fn start(standard: bool, words: Words) -> Option<(Runtime, Shell)> {
 fn standard_files() -> Option<[File; 3]> {
     // SAFETY: the calls take numbers; the copies are new and owned by nobody else.
     let files = [0, 1, 2].map(|fd| unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 10) });
-    let null = crate::companion::null().ok()?;
+    let null = crate::supervisor::null().ok()?;
     for fd in 0..3 {
         // SAFETY: as above.
         unsafe { libc::dup2(null.as_raw_fd(), fd) };

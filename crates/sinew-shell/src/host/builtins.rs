@@ -2,6 +2,7 @@
 
 mod declare;
 mod printf;
+mod read;
 mod trap;
 mod umask;
 
@@ -22,7 +23,7 @@ use brush_core::{
 };
 
 use super::brush::{Plain, Shell};
-use super::late;
+use super::deferred_expansion;
 
 static THEIRS: LazyLock<HashMap<String, Registration<Plain>>> =
     LazyLock::new(|| default_builtins(BuiltinSet::BashMode));
@@ -53,7 +54,7 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
         ("kill", kill),
         ("eval", eval),
         ("unset", unset),
-        ("read", read),
+        ("read", read::read),
     ];
     for (name, execute) in ours {
         if let Some(builtin) = builtins.get_mut(name) {
@@ -63,13 +64,9 @@ pub(super) fn all() -> HashMap<String, Registration<Plain>> {
     builtins
 }
 
-/// The builtins that only programs with late parts have: no list of builtins shows them otherwise.
+/// Registers the builtins of rewritten programs: no list of builtins shows them otherwise.
 pub(super) fn hidden(shell: &mut Shell) {
-    let ours: [(&str, CommandExecuteFunc<Plain>); 2] = [
-        (late::COMMAND, |context, args| Box::pin(late::command(context, args))),
-        (late::SUBSHELL, |context, args| Box::pin(late::subshell(context, args))),
-    ];
-    for (name, execute) in ours {
+    for (name, execute) in deferred_expansion::builtins() {
         if let Some(colon) = THEIRS.get(":") {
             let mut builtin = colon.clone();
             builtin.execute_func = execute;
@@ -122,7 +119,13 @@ fn test(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
 }
 
 fn formatted(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
-    theirs(context, printf::prepare(args))
+    let zone = context
+        .shell
+        .env_var("TZ")
+        .filter(|zone| zone.is_exported())
+        .map(|zone| zone.value().to_cow_str(context.shell));
+    let args = printf::prepare(args, zone.as_deref());
+    theirs(context, args)
 }
 
 /// The shell ends also where the program cannot be run, and so does a subshell, which theirs goes on with.
@@ -159,7 +162,7 @@ fn leave(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running
     }
 }
 
-/// As theirs, with what is settled late.
+/// As theirs, rewritten first.
 fn eval(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
     let words: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
     if words.is_empty() || words[0].starts_with('-') {
@@ -167,50 +170,14 @@ fn eval(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<
     }
     let text = words.join(" ");
     // The interpreter takes a text that it cannot parse for the end of the shell.
-    if let Err(cause) = context.shell.parse_string(text.as_str()) {
+    if let Err(cause) = deferred_expansion::parse(context.shell, &text) {
         return Box::pin(ready(Ok(fail(&context, &cause.to_string(), 2))));
     }
     Box::pin(async move {
         let source = context.shell.call_stack().current_pos_as_source_info();
         let parameters = context.params.clone();
-        late::run_string(context.shell, &text, &source, &parameters).await
+        deferred_expansion::run_string(context.shell, &text, &source, &parameters).await
     })
-}
-
-/// A variable that cannot be set is a failure of the command and not the end of the script; what was read is UTF-8.
-fn read(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
-    let mut errors = context.stderr();
-    let mut names: Vec<String> = args.iter().skip(1).map(CommandArg::to_string).collect();
-    names.retain(|word| brush_core::env::valid_variable_name(word));
-    names.push("REPLY".into());
-    Box::pin(async move {
-        let ExecutionContext { shell, command_name, params } = context;
-        let result = theirs(ExecutionContext { shell: &mut *shell, command_name, params }, args).await;
-        for name in names {
-            let text = shell.env_str(&name).and_then(|value| from_bytes(&value));
-            if let Some(text) = text
-                && let Some((_, variable)) = shell.env_mut().get_mut(&name)
-                && !variable.value().is_array()
-            {
-                let value = brush_core::variables::ShellValueLiteral::Scalar(text);
-                // One that is read-only was not read either.
-                let _ = variable.assign(value, false);
-            }
-        }
-        match result {
-            Err(cause) if cause.as_io_error().is_none() => {
-                let _ = writeln!(errors, "bash: {cause}");
-                Ok(ExecutionResult::new(1))
-            }
-            result => result,
-        }
-    })
-}
-
-/// The text of bytes that were taken for one character each.
-fn from_bytes(text: &str) -> Option<String> {
-    let bytes: Option<Vec<u8>> = text.chars().map(|c| u8::try_from(c).ok()).collect();
-    bytes.filter(|bytes| !bytes.is_ascii()).and_then(|bytes| String::from_utf8(bytes).ok())
 }
 
 /// `unset -n` removes references, which theirs cannot.
@@ -266,7 +233,7 @@ impl SimpleCommand for Kill {
         };
         let mut result = ExecutionResult::success();
         for arg in rest {
-            if arg == late::SELF {
+            if arg == deferred_expansion::SELF {
                 return Ok(ended_by(signal));
             }
             let target = match arg.starts_with('%') {
@@ -287,7 +254,7 @@ impl SimpleCommand for Kill {
     }
 }
 
-/// How a subshell ends that a signal kills.
+/// Gives the end of a subshell that a signal kills.
 fn ended_by(signal: i32) -> ExecutionResult {
     if matches!(signal, 0 | libc::SIGCHLD | libc::SIGCONT | libc::SIGURG | libc::SIGWINCH) {
         return ExecutionResult::success();

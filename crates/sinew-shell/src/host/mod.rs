@@ -1,26 +1,30 @@
-//! The companion: the process that stands between the host and a script.
+//! The supervisor: the process that stands between the host and a script.
 //!
 //! It is started with its role as first argument. `supervise FOLDER PROGRAM ARGV0 ARGS…` runs the program with the
 //! descriptors 0, 1 and 2 that it was given and speaks records over the packet socket at descriptor 3.
 //! `pty FOLDER PROGRAM ARGV0 ARGS…` does the same with a terminal as descriptor 0, which becomes the program's own.
-//! `brush …` is the embedded interpreter, started by a supervisor like any other shell.
+//! `brush …` is the embedded interpreter, started by a supervisor like any other shell; there only with the feature
+//! `interpreter`.
 //!
 //! Three processes stand in a row: the supervisor, which every orphan of the script comes back to; a middle
 //! process, which is the script's parent, so that a script that kills its parent hits no more than that; and
 //! the shell.
 
+#[cfg(feature = "interpreter")]
 mod brush;
+#[cfg(feature = "interpreter")]
 mod builtins;
-mod late;
+#[cfg(feature = "interpreter")]
+mod deferred_expansion;
 mod supervise;
 mod tree;
 
 use std::ffi::CString;
 
-/// Where the supervisor finds its socket.
+/// The descriptor of the supervisor's socket.
 pub(crate) const SOCKET: i32 = 3;
 
-/// Where a shell finds a script that is too long to be an argument.
+/// The descriptor of a script that is too long to be an argument.
 pub(crate) const SCRIPT: i32 = 4;
 
 /// The real-time signal that asks a session's bash to leave the running command (`RTMAX-2`).
@@ -37,6 +41,7 @@ pub fn main(args: &[CString]) -> i32 {
         Some((role, [cwd, program, argv @ ..])) if role.as_bytes() == b"pty" && !argv.is_empty() => {
             supervise::run(cwd, program, argv, true)
         }
+        #[cfg(feature = "interpreter")]
         Some((role, args)) if role.as_bytes() == b"brush" => brush::run(args),
         _ => 2,
     }

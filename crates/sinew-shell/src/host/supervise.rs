@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use super::{LEAVE, SOCKET, tree};
 use crate::wire::{Ask, MOST, Tell};
 
-/// How often a supervisor that is ending processes looks what is left.
+/// The interval at which a supervisor that is ending processes looks what is left.
 const TICK: Duration = Duration::from_millis(4);
 
-/// How often the shell is asked to leave its command.
+/// The interval at which the shell is asked to leave its command.
 const NUDGE: Duration = Duration::from_millis(20);
 
 /// Starts the shell and serves the host until it goes away. Returns the exit code of the supervisor.
@@ -42,13 +42,20 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], terminal: bool) 
     let mut pointers: Vec<*const libc::c_char> = argv.iter().map(|arg| arg.as_ptr()).collect();
     pointers.push(std::ptr::null());
     let own = own_pid();
-    // SAFETY: the process has one thread, so the child may do what it likes.
-    let middle = match unsafe { libc::fork() } {
+    let shell = Shell { supervisor: own, program, argv: &pointers, terminal };
+    let mut stacks = [vec![0u128; STACK / size_of::<u128>()], vec![0u128; STACK / size_of::<u128>()]];
+    let [first, second] = stacks.each_mut().map(|stack| stack.as_mut_ptr_range().end);
+    let start = MiddleStart { shell: &shell, stack: second };
+    // The middle process shares the memory, which costs less than a copy. It allocates nothing, as the two run at the
+    // same time, and none of its calls fails while calls of the supervisor do: the number of the last error is shared.
+    // SAFETY: the process has one thread. The stacks are long enough, and nothing here goes away before the process.
+    let middle = match unsafe {
+        libc::clone(middle, first.cast(), libc::CLONE_VM | libc::SIGCHLD, (&raw const start).cast_mut().cast())
+    } {
         -1 => {
             tell(&Tell::Failed { errno: last_errno() });
             return 3;
         }
-        0 => middle(own, program, &pointers, terminal),
         pid => pid,
     };
     close_standard();
@@ -56,36 +63,49 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], terminal: bool) 
     0
 }
 
-/// What the shell is started with.
+/// The program that becomes the shell.
 struct Shell<'a> {
-    parent: i32,
+    supervisor: i32,
     program: &'a CStr,
     argv: &'a [*const libc::c_char],
     terminal: bool,
 }
 
-/// Room for the calls of [`become_shell`].
+/// The argument of [`middle`].
+struct MiddleStart<'a> {
+    shell: &'a Shell<'a>,
+    // The end of the stack of [`become_shell`].
+    stack: *mut u128,
+}
+
+/// The argument of [`become_shell`].
+struct ShellStart<'a> {
+    shell: &'a Shell<'a>,
+    parent: i32,
+}
+
+/// Room for the calls of [`middle`], and for those of [`become_shell`]. A stack begins at an address that 16 divides.
 const STACK: usize = 64 * 1024;
 
-/// The parent of the shell. It waits for it and tells how it ended.
-fn middle(supervisor: i32, program: &CStr, argv: &[*const libc::c_char], terminal: bool) -> ! {
-    die_with_parent(supervisor);
-    let shell = Shell { parent: own_pid(), program, argv, terminal };
-    // A stack begins at an address that 16 divides.
-    let mut stack = vec![0u128; STACK / size_of::<u128>()];
-    // As `vfork`, but with a stack of its own: nothing is copied for a process that becomes another program at once.
-    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
-    // SAFETY: the process has one thread, which waits until the child has become the program or is gone; until then
-    // the child uses the stack, which is long enough, and what `shell` holds.
+/// The parent of the shell, in the memory of the supervisor. It waits for the shell and tells how it ended.
+extern "C" fn middle(start: *mut libc::c_void) -> libc::c_int {
+    // SAFETY: `run` passes this and keeps it. The calls take numbers, or what is ours and lives during the call.
     unsafe {
-        let top = stack.as_mut_ptr_range().end;
-        match libc::clone(become_shell, top.cast(), flags, (&raw const shell).cast_mut().cast()) {
-            -1 => tell(&Tell::Failed { errno: last_errno() }),
+        let start = &*start.cast_const().cast::<MiddleStart<'_>>();
+        die_with_parent(start.shell.supervisor);
+        let child = ShellStart { shell: start.shell, parent: own_pid() };
+        // As `vfork`, but with a stack of its own: the child becomes another program at once.
+        let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+        match libc::clone(become_shell, start.stack.cast(), flags, (&raw const child).cast_mut().cast()) {
+            -1 => send(&Tell::failed(last_errno())),
             shell => {
-                close_standard();
+                // Its copies of the descriptors: those of the supervisor are its own.
+                for fd in 0..3 {
+                    libc::close(fd);
+                }
                 let mut status = 0;
                 while libc::waitpid(shell, &mut status, 0) == -1 && last_errno() == libc::EINTR {}
-                tell(&Tell::Exited { status });
+                send(&Tell::exited(status));
             }
         }
         libc::_exit(0)
@@ -93,11 +113,11 @@ fn middle(supervisor: i32, program: &CStr, argv: &[*const libc::c_char], termina
 }
 
 /// The child of [`middle`], in its memory, until it is the shell.
-extern "C" fn become_shell(shell: *mut libc::c_void) -> libc::c_int {
+extern "C" fn become_shell(start: *mut libc::c_void) -> libc::c_int {
     // SAFETY: `middle` passes this, and waits. The strings and the list end with zeros.
     unsafe {
-        let shell = &*shell.cast_const().cast::<Shell<'_>>();
-        die_with_parent(shell.parent);
+        let ShellStart { shell, parent } = &*start.cast_const().cast::<ShellStart<'_>>();
+        die_with_parent(*parent);
         if shell.terminal {
             libc::setsid();
             libc::ioctl(0, libc::TIOCSCTTY, 0);
@@ -109,7 +129,7 @@ extern "C" fn become_shell(shell: *mut libc::c_void) -> libc::c_int {
         libc::sigemptyset(&mut none);
         libc::sigprocmask(libc::SIG_SETMASK, &none, std::ptr::null_mut());
         libc::execv(shell.program.as_ptr(), shell.argv.as_ptr());
-        tell(&Tell::Failed { errno: last_errno() });
+        send(&Tell::failed(last_errno()));
         libc::_exit(127);
     }
 }
@@ -243,7 +263,7 @@ impl Supervisor {
         false
     }
 
-    /// What a stop is meant for: everything, or what is neither the shell nor comes from an older job.
+    /// Lists the processes that a stop is meant for: all, or those that are neither the shell nor come from an older job.
     fn targets(&self, stop: &Stop) -> Vec<tree::Process> {
         let mut spared = Vec::new();
         let mut targets = Vec::new();
@@ -390,6 +410,11 @@ fn receive(record: &mut [u8]) -> Option<(usize, Option<OwnedFd>)> {
 fn tell(tell: &Tell) {
     let record = tell.encode();
     debug_assert!(record.len() <= MOST);
+    send(&record);
+}
+
+/// Sends a record. It allocates nothing.
+fn send(record: &[u8]) {
     // SAFETY: the buffer is as long as said. A host that is gone is noticed where records are read.
     unsafe { libc::send(SOCKET, record.as_ptr().cast(), record.len(), libc::MSG_NOSIGNAL) };
 }

@@ -7,7 +7,7 @@ use super::Decoder;
 /// The least time between two chunks, unless the first of these is full.
 pub const MERGE_INTERVAL: Duration = Duration::from_millis(8);
 
-/// How many bytes of text make a chunk full.
+/// Number of bytes of text that make a chunk full.
 pub const MERGE_BYTES: usize = 64 * 1024;
 
 /// Collects decoded output and tells when a chunk is due: at once after a pause of [`MERGE_INTERVAL`], else when

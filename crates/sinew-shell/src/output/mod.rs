@@ -1,4 +1,4 @@
-//! What a program prints, on its way to whoever reads it: decoded ([`Decoder`]), merged into few and large
+//! The output of a program on its way to a reader: decoded ([`Decoder`]), merged into few and large
 //! chunks ([`Merger`]), carried from a descriptor ([`pump`]), kept within a limit ([`OutputSink`]).
 
 mod decoder;
@@ -6,8 +6,8 @@ mod merger;
 #[cfg(unix)]
 mod pump;
 mod sink;
-#[cfg_attr(windows, path = "wake_windows.rs")]
-mod wake;
+#[cfg_attr(windows, path = "waker_windows.rs")]
+mod waker;
 
 pub use decoder::Decoder;
 pub use merger::{MERGE_BYTES, MERGE_INTERVAL, Merger};
@@ -16,4 +16,4 @@ pub(crate) use pump::timespec;
 #[cfg(unix)]
 pub use pump::{DRAIN_IDLE, DRAIN_MOST, Ending, PumpEnd, pump};
 pub use sink::{OutputDump, OutputSink, SinkOptions, TAIL_BYTES};
-pub(crate) use wake::Wake;
+pub(crate) use waker::Waker;

@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-use super::{Merger, Wake};
+use super::{Merger, Waker};
 
-/// How long a stream is silent before a drain is over.
+/// The silence after which a drain is over.
 pub const DRAIN_IDLE: Duration = Duration::from_millis(250);
 
-/// How long a drain lasts at most.
+/// The longest time that a drain lasts.
 pub const DRAIN_MOST: Duration = Duration::from_secs(2);
 
 // Two fills of a pipe: what was written before `stop` is read, a writer that never ends is not.
@@ -43,7 +43,7 @@ enum Wish {
 /// The other side of a [`pump`]: tells it from any thread that the stream is to end. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Ending {
-    shared: Arc<(Mutex<Wish>, Wake)>,
+    shared: Arc<(Mutex<Wish>, Waker)>,
 }
 
 impl Ending {
@@ -52,7 +52,7 @@ impl Ending {
     /// # Errors
     /// When the process has no descriptor left.
     pub fn new() -> io::Result<Ending> {
-        Ok(Ending { shared: Arc::new((Mutex::new(Wish::Read), Wake::new()?)) })
+        Ok(Ending { shared: Arc::new((Mutex::new(Wish::Read), Waker::new()?)) })
     }
 
     /// The command is over: read on until the stream is silent for `idle` or `most` is over, as
@@ -154,7 +154,7 @@ fn carry(
 }
 
 /// Waits until `source` can be read, somebody wakes us or `until`. Tells whether `source` can be read.
-fn ready(source: &impl AsFd, wake: &Wake, until: Option<Instant>) -> io::Result<bool> {
+fn ready(source: &impl AsFd, wake: &Waker, until: Option<Instant>) -> io::Result<bool> {
     let timeout = until.map(|until| timespec(until.saturating_duration_since(Instant::now())));
     let mut fds = [PollFd::new(source, PollFlags::IN), PollFd::new(wake, PollFlags::IN)];
     match poll(&mut fds, timeout.as_ref()) {

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// How much of the end stays in memory by default: 50 KiB.
+/// The part of the end that stays in memory by default: 50 KiB.
 pub const TAIL_BYTES: usize = 50 * 1024;
 
-/// What an [`OutputSink`] keeps, and where.
+/// Options of an [`OutputSink`]: the part that it keeps, and its file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SinkOptions {
-    /// How many bytes of the end stay in memory. Default [`TAIL_BYTES`].
+    /// Number of bytes of the end that stay in memory. Default [`TAIL_BYTES`].
     pub tail_bytes: usize,
     /// The file that gets everything once there is more than `tail_bytes`; it is created then, readable by its
     /// owner alone, and what stood in it is lost. Default `None`: only the end is kept.
@@ -23,23 +23,23 @@ impl Default for SinkOptions {
     }
 }
 
-/// What [`OutputSink::dump`] tells.
+/// The result of [`OutputSink::dump`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutputDump {
     /// The end of the output; all of it when not `truncated`. Begins with a whole character; what is not UTF-8
     /// is U+FFFD.
     pub text: String,
-    /// Whether `text` lacks the beginning.
+    /// True when `text` lacks the beginning.
     pub truncated: bool,
-    /// Whether `text` begins inside a line.
+    /// True when `text` begins inside a line.
     pub partial_line: bool,
-    /// How many bytes there were in all.
+    /// Number of bytes in all.
     pub total_bytes: u64,
-    /// How many lines there were in all; a last one without a line end counts.
+    /// Number of lines in all; a last one without a line end counts.
     pub total_lines: u64,
-    /// How many bytes of the output `text` stands for.
+    /// Number of bytes of the output that `text` stands for.
     pub shown_bytes: u64,
-    /// How many lines `text` has.
+    /// Number of lines of `text`.
     pub shown_lines: u64,
     /// The file with the whole output, if there is one.
     pub spill_path: Option<PathBuf>,

@@ -1,4 +1,4 @@
-//! What the caller's threads and the session's thread share while a program runs.
+//! The state that the caller's threads and the session's thread share while a program runs.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use sinew_base::{Error, ErrorCode, Result};
 
 use super::INPUT_LIMIT;
-use crate::output::Wake;
+use crate::output::Waker;
 
 /// Ends the program without the session's thread, which may be inside a slow callback.
 type Killer = Box<dyn Fn() + Send>;
@@ -14,7 +14,7 @@ type Killer = Box<dyn Fn() + Send>;
 type Resizer = Box<dyn Fn((u16, u16)) + Send>;
 
 pub(super) struct Live {
-    pub(super) wake: Wake,
+    pub(super) wake: Waker,
     inner: Mutex<Inner>,
 }
 
@@ -29,7 +29,7 @@ struct Inner {
 
 impl Live {
     pub(super) fn new(size: (u16, u16)) -> Result<Arc<Live>> {
-        let wake = Wake::new().map_err(|error| Error::io("failed to start the PTY session", &error))?;
+        let wake = Waker::new().map_err(|error| Error::io("failed to start the PTY session", &error))?;
         let inner = Inner { queue: VecDeque::new(), size, killed: false, killer: None, resizer: None };
         Ok(Arc::new(Live { wake, inner: Mutex::new(inner) }))
     }

@@ -1,9 +1,9 @@
 //! Programs that need a terminal: a pseudo-terminal, what is typed into it and what it prints.
 //!
 //! One thread per running session sleeps until the terminal, the program or the caller does something. The
-//! program runs under the companion process where [`PtyOptions::companion`] names it: the companion is told of
+//! program runs under the supervisor process where [`PtyOptions::supervisor`] names it: the supervisor is told of
 //! the host's end by a closed socket, collects every orphan of the session and leaves none of them behind.
-//! Without a companion the program itself gets a death signal (Linux), and what it started is ended as far as
+//! Without a supervisor the program itself gets a death signal (Linux), and what it started is ended as far as
 //! descent leads.
 
 mod live;
@@ -24,12 +24,12 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use sinew_base::{Cancel, Error, ErrorCode, Result};
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use live::Live;
 pub use options::{PtyEnd, PtyOptions, clamped};
 
-/// How many bytes may wait to be typed: 16 MiB.
+/// Number of bytes that may wait to be typed: 16 MiB.
 pub const INPUT_LIMIT: usize = 16 * 1024 * 1024;
 
 #[derive(Default)]
@@ -67,7 +67,7 @@ impl PtySession {
     pub fn start(
         &self,
         options: PtyOptions,
-        cancel: &Cancel,
+        cancel: &CancelToken,
         on_chunk: impl FnMut(String) -> ControlFlow<()> + Send + 'static,
         on_end: impl FnOnce(Result<PtyEnd>) + Send + 'static,
     ) -> Result<()> {
@@ -102,7 +102,7 @@ impl PtySession {
     pub fn run(
         &self,
         options: PtyOptions,
-        cancel: &Cancel,
+        cancel: &CancelToken,
         on_chunk: impl FnMut(String) -> ControlFlow<()> + Send + 'static,
     ) -> Result<PtyEnd> {
         let (send, receive) = std::sync::mpsc::channel();
@@ -146,7 +146,7 @@ impl PtySession {
         Ok(())
     }
 
-    /// How many bytes wait to be typed; 0 without a program.
+    /// Number of bytes that wait to be typed; 0 without a program.
     #[must_use]
     pub fn pending_bytes(&self) -> usize {
         self.running().map_or(0, |live| live.pending())

@@ -1,11 +1,11 @@
-//! What runs on a pseudo-terminal, and how it ended.
+//! Options and results of a session on a pseudo-terminal.
 
 use std::path::PathBuf;
 
-/// What to run, and on what terminal.
+/// The program of a session, and its terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PtyOptions {
-    /// What the shell runs.
+    /// The command line that the shell runs.
     pub command: String,
     /// The shell, run as `SHELL -lc COMMAND`. Default `sh`.
     pub shell: String,
@@ -17,9 +17,9 @@ pub struct PtyOptions {
     pub cols: u32,
     /// Rows of the terminal, clamped to 5–200. Default 40.
     pub rows: u32,
-    /// The program that supervises the session: the one of [`crate::Companion`]. Used on Linux. Default: none, the
+    /// The program that supervises the session: the one of [`crate::Supervisor`]. Used on Linux. Default: none, the
     /// session is on its own.
-    pub companion: Option<PathBuf>,
+    pub supervisor: Option<PathBuf>,
 }
 
 impl PtyOptions {
@@ -33,20 +33,20 @@ impl PtyOptions {
             env: Vec::new(),
             cols: 120,
             rows: 40,
-            companion: None,
+            supervisor: None,
         }
     }
 }
 
-/// How a session ended.
+/// The end of a session.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct PtyEnd {
     /// The program's exit code, 128 and the signal's number when a signal ended it; `None` when it was killed
     /// by the session.
     pub exit_code: Option<i32>,
-    /// Whether it was killed, by [`super::PtySession::kill`], a signal of the caller's or a broken callback.
+    /// True when it was killed, by [`super::PtySession::kill`], a signal of the caller's or a broken callback.
     pub cancelled: bool,
-    /// Whether the time was up.
+    /// True when the time was up.
     pub timed_out: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The program on a terminal: started by ourselves or by the companion, ended with all that came from it.
+//! The program on a terminal: started by ourselves or by the supervisor, ended with all that came from it.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -11,19 +11,19 @@ use sinew_base::{Error, ErrorCode, Result};
 use sinew_process::kill_tree;
 
 use super::{PtyOptions, terminal};
-use crate::output::Wake;
+use crate::output::Waker;
 
-/// How long programs may take to obey before they are killed.
+/// The time that programs have to obey before they are killed.
 pub(super) const GRACE_MS: u32 = 500;
 
-// How long the companion may take to end what is left.
+// How long the supervisor may take to end what is left.
 #[cfg(target_os = "linux")]
 const PATIENCE: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// A running program.
 pub(super) struct Program {
     kind: Kind,
-    // The program itself, or the companion: what is killed when nothing else helps.
+    // The program itself, or the supervisor: what is killed when nothing else helps.
     root: u32,
 }
 
@@ -33,7 +33,7 @@ enum Kind {
     },
     #[cfg(target_os = "linux")]
     Supervised {
-        companion: libc::pid_t,
+        supervisor: libc::pid_t,
         socket: Arc<OwnedFd>,
     },
 }
@@ -41,14 +41,14 @@ enum Kind {
 /// Set by the thread that waits for the program.
 struct Exit {
     status: Mutex<Option<ExitStatus>>,
-    wake: Wake,
+    wake: Waker,
 }
 
-/// How a program ended.
+/// The end of a program.
 pub(super) enum Ended {
     /// With this code, 128 and more for a signal.
     Code(i32),
-    /// The companion was killed under it.
+    /// The supervisor was killed under it.
     Lost,
     /// It could not be started.
     Failed(io::Error),
@@ -63,8 +63,8 @@ impl Program {
         }
         let failed = |error: io::Error| Error::io(format!("start: failed to run {:?}", options.shell), &error);
         #[cfg(target_os = "linux")]
-        if let Some(companion) = &options.companion {
-            return supervised(options, companion, slave);
+        if let Some(supervisor) = &options.supervisor {
+            return supervised(options, supervisor, slave);
         }
         let mut command = Command::new(&options.shell);
         command.arg("-lc").arg(&options.command);
@@ -74,7 +74,7 @@ impl Program {
         // The command holds the terminal too.
         drop(command);
         let root = child.id();
-        let exit = Arc::new(Exit { status: Mutex::new(None), wake: Wake::new().map_err(failed)? });
+        let exit = Arc::new(Exit { status: Mutex::new(None), wake: Waker::new().map_err(failed)? });
         let shared = Arc::clone(&exit);
         let waiting = std::thread::Builder::new().name("sinew-pty-wait".to_string()).spawn(move || {
             // A child of ours can always be waited for.
@@ -98,7 +98,7 @@ impl Program {
         }
     }
 
-    /// How the program ended, if it has. Does not wait.
+    /// Gives the end of the program, if it has ended. Does not wait.
     pub(super) fn ended(&self) -> Option<Ended> {
         match &self.kind {
             Kind::Alone { exit } => {
@@ -158,14 +158,14 @@ impl Program {
         match self.kind {
             Kind::Alone { .. } => {}
             #[cfg(target_os = "linux")]
-            Kind::Supervised { companion, socket } => {
+            Kind::Supervised { supervisor, socket } => {
                 let end = std::time::Instant::now() + PATIENCE;
                 while super::run::readable(&socket, end) && !matches!(told(&socket), Some(Ended::Lost)) {}
                 if std::time::Instant::now() >= end {
                     // It was stopped, so that it does nothing any more.
-                    kill_tree(companion.cast_unsigned(), libc::SIGKILL);
+                    kill_tree(supervisor.cast_unsigned(), libc::SIGKILL);
                 }
-                crate::companion::wait(companion);
+                crate::supervisor::wait(supervisor);
             }
         }
     }
@@ -194,7 +194,7 @@ fn code(status: ExitStatus) -> i32 {
 }
 
 #[cfg(target_os = "linux")]
-fn supervised(options: &PtyOptions, companion: &Path, slave: &OwnedFd) -> Result<Program> {
+fn supervised(options: &PtyOptions, supervisor: &Path, slave: &OwnedFd) -> Result<Program> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     let path = crate::environment::value(&options.env, "PATH");
     let shell = match options.shell.contains('/') {
@@ -204,7 +204,7 @@ fn supervised(options: &PtyOptions, companion: &Path, slave: &OwnedFd) -> Result
     let Some(shell) = shell else {
         return Err(Error::new(ErrorCode::NotFound, format!("start: no program {:?} on PATH", options.shell)));
     };
-    let failed = |error: io::Error| Error::io(format!("start: failed to run {companion:?}"), &error);
+    let failed = |error: io::Error| Error::io(format!("start: failed to run {supervisor:?}"), &error);
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .map_err(|error| failed(error.into()))?;
     rustix::io::ioctl_fionbio(&ours, true).map_err(|error| failed(error.into()))?;
@@ -213,7 +213,7 @@ fn supervised(options: &PtyOptions, companion: &Path, slave: &OwnedFd) -> Result
     let env: std::collections::BTreeMap<_, _> =
         options.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect();
     let env: Vec<_> = env.into_iter().collect();
-    let start = crate::companion::Start {
+    let start = crate::supervisor::Start {
         program: &shell,
         args: &args,
         env: &env,
@@ -222,11 +222,11 @@ fn supervised(options: &PtyOptions, companion: &Path, slave: &OwnedFd) -> Result
         output: slave.as_fd(),
         script: None,
     };
-    let pid = crate::companion::spawn(companion, c"pty", &start, theirs.as_fd()).map_err(failed)?;
-    Ok(Program { kind: Kind::Supervised { companion: pid, socket: Arc::new(ours) }, root: pid.cast_unsigned() })
+    let pid = crate::supervisor::spawn(supervisor, c"pty", &start, theirs.as_fd()).map_err(failed)?;
+    Ok(Program { kind: Kind::Supervised { supervisor: pid, socket: Arc::new(ours) }, root: pid.cast_unsigned() })
 }
 
-/// What the companion has said about the end.
+/// Reads what the supervisor has reported about the end.
 #[cfg(target_os = "linux")]
 fn told(socket: &OwnedFd) -> Option<Ended> {
     use crate::wire::Tell;
@@ -250,6 +250,6 @@ fn told(socket: &OwnedFd) -> Option<Ended> {
 #[cfg(target_os = "linux")]
 fn close(socket: &OwnedFd, grace_ms: u32) {
     use rustix::net::{SendFlags, send};
-    // A companion that is gone has ended everything already.
+    // A supervisor that is gone has ended everything already.
     let _ = send(socket, &crate::wire::Ask::Close { grace_ms }.encode(), SendFlags::NOSIGNAL);
 }

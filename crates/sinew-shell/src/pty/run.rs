@@ -7,17 +7,17 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use sinew_base::{Aborted, Cancel, Error, ErrorCode, Result};
+use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
 use super::live::Live;
 use super::program::{Ended, GRACE_MS, Program};
 use super::{PtyEnd, PtyOptions, terminal};
 use crate::output::{DRAIN_IDLE, DRAIN_MOST, Merger, timespec};
 
-// A companion kills by itself after the grace; if it does not, it was stopped.
+// A supervisor kills by itself after the grace; if it does not, it was stopped.
 const DESTROY: Duration = Duration::from_millis(GRACE_MS as u64 + 700);
 
-// The leader of the session is gone: how long the companion may take to say so. If it does not, it was killed.
+// The leader of the session is gone: how long the supervisor may take to say so. If it does not, it was killed.
 const LATE: Duration = Duration::from_secs(1);
 
 // So many full reads before the loop looks at everything else again.
@@ -28,7 +28,7 @@ const SMALL: usize = 2048;
 pub(super) fn run(
     live: &Arc<Live>,
     options: &PtyOptions,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     on_chunk: impl FnMut(String) -> ControlFlow<()>,
 ) -> Result<PtyEnd> {
     if let Err(aborted) = cancel.check() {
@@ -76,7 +76,7 @@ pub(super) fn run(
 
 struct Session<'a, F> {
     live: &'a Live,
-    cancel: &'a Cancel,
+    cancel: &'a CancelToken,
     on_chunk: F,
     master: OwnedFd,
     // Held while the program runs: without any holder the terminal would report its end over and over.
@@ -88,7 +88,7 @@ struct Session<'a, F> {
     destroy_at: Option<Instant>,
     // Since when the program is over, and when the last output came.
     drain: Option<(Instant, Instant)>,
-    // When the companion is late.
+    // When the supervisor is late.
     sweep_at: Option<Instant>,
     // The terminal has reported its end.
     closed: bool,
@@ -238,7 +238,7 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
             Ended::Failed(error) => Err(Error::io(format!("start: failed to run {:?}", options.shell), &error)),
             Ended::Lost => Err(Error::new(
                 ErrorCode::Io,
-                "PTY session: its companion process was killed, and the program with it; start it again",
+                "PTY session: its supervisor process was killed, and the program with it; start it again",
             )),
         }
     }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::{Duration, Instant};
 
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-use sinew_base::{Aborted, Cancel, Error, ErrorCode, Result};
+use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
 use super::live::Live;
 use super::{PtyEnd, PtyOptions};
@@ -25,7 +25,7 @@ enum News {
 pub(super) fn run(
     live: &Arc<Live>,
     options: &PtyOptions,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     mut on_chunk: impl FnMut(String) -> ControlFlow<()>,
 ) -> Result<PtyEnd> {
     if let Err(aborted) = cancel.check() {
@@ -108,7 +108,7 @@ pub(super) fn run(
 
 fn serve(
     live: &Live,
-    cancel: &Cancel,
+    cancel: &CancelToken,
     news: &mpsc::Receiver<News>,
     on_chunk: &mut impl FnMut(String) -> ControlFlow<()>,
 ) -> PtyEnd {

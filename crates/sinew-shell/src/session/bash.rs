@@ -13,23 +13,23 @@ use std::time::{Duration, Instant};
 use sinew_base::{Aborted, Error, ErrorCode, Result};
 
 use super::traps;
-use crate::carrier::{Carrier, OnChunk, Watch};
-use crate::companion::{Companion, Link, Start, memory_file, null, pipe, write_at_start};
 use crate::one_shot::{PIPE, ended, is_brush, killed, not_started, stopped};
+use crate::output_relay::{OnChunk, OutputRelay, Watch};
+use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe, write_at_start};
 use crate::wire::{Ask, Tell};
 use crate::{GRACE, Job, RunOptions, RunResult, ShellOptions, environment, request};
 
-/// How long the shell may take to leave a command after everything that the command started is gone.
+/// The time that the shell may take to leave a command after everything that the command started is gone.
 const LEAVE: Duration = Duration::from_millis(400);
 
-/// How long output is read that background jobs may still write.
+/// The time for which output is read that background jobs may still write.
 const LINGER: Duration = Duration::from_millis(80);
 
 const BOOT: &str = include_str!("boot.bash");
 
 const RUNS: &str = include_str!("runs.bash");
 
-/// How many runs one text of lines is good for; its last line reads it again.
+/// The number of runs that one text of lines is good for; its last line reads it again.
 const RUNS_AT_ONCE: usize = 400;
 
 /// A running shell between two commands.
@@ -48,7 +48,7 @@ pub(super) struct Session {
     handlers: traps::Handlers,
     // A function of the script may list all traps.
     lists_traps: bool,
-    // The companion has told that the shell is gone.
+    // The supervisor has told that the shell is gone.
     gone: bool,
     brush: bool,
 }
@@ -56,7 +56,7 @@ pub(super) struct Session {
 impl Session {
     /// Starts a shell. It reads its functions before the first command.
     pub(super) fn start(
-        companion: &Companion,
+        supervisor: &Supervisor,
         options: &ShellOptions,
         (program, mut args): (OsString, Vec<OsString>),
     ) -> Result<Session> {
@@ -84,7 +84,7 @@ impl Session {
             }
             false => args.extend(["-c".into(), format!(". {}\n{again}", name(&boot)).into()]),
         }
-        let link = companion.start(&Start {
+        let link = supervisor.start(&Start {
             program: &program,
             args: &args,
             env: &environment::inherited(&options.env),
@@ -107,7 +107,7 @@ impl Session {
         })
     }
 
-    /// Whether the shell was there when it was last heard of.
+    /// Tells whether the shell was there when it was last heard of.
     pub(super) fn is_alive(&mut self) -> bool {
         while let Some(tell) = self.link.pending() {
             self.gone |= matches!(tell, None | Some(Tell::Exited { .. } | Tell::Failed { .. }));
@@ -134,7 +134,7 @@ impl Session {
         if !self.is_alive() {
             return Ok(Vec::new());
         }
-        Err(Error::new(ErrorCode::Io, "shell: the companion does not answer"))
+        Err(Error::new(ErrorCode::Io, "shell: the supervisor does not answer"))
     }
 
     pub(super) fn close(self, grace: Duration) {
@@ -154,11 +154,11 @@ impl Session {
         self.request(run, &writer, input.as_ref()).map_err(failed)?;
         let since = ticks_since_boot();
         rustix::io::write(&self.wishes, b"\n").map_err(|cause| failed(cause.into()))?;
-        let mut carrier = Carrier::new(reader, on_chunk);
+        let mut relay = OutputRelay::new(reader, on_chunk);
         let mut report = Report::default();
         let end = loop {
             let sources = [self.reports.as_fd(), self.link.as_fd(), watch.fd()];
-            let [reported, told, _] = carrier.step(sources, watch.until()).map_err(failed)?;
+            let [reported, told, _] = relay.step(sources, watch.until()).map_err(failed)?;
             if reported && report.read(&self.reports).map_err(failed)? {
                 break End::Reported;
             }
@@ -170,13 +170,13 @@ impl Session {
                     None => End::Gone(killed()),
                 };
             }
-            if let Some(why) = watch.why().or(carrier.is_broken().then_some(Aborted::Signal)) {
-                break self.stop(why, since, &mut carrier, &mut report).map_err(failed)?;
+            if let Some(why) = watch.why().or(relay.is_broken().then_some(Aborted::Signal)) {
+                break self.stop(why, since, &mut relay, &mut report).map_err(failed)?;
             }
         };
         drop((writer, input));
-        carrier.drain(LINGER, LINGER, watch).map_err(failed)?;
-        let left = carrier.finish();
+        relay.drain(LINGER, LINGER, watch).map_err(failed)?;
+        let left = relay.finish();
         let told = matches!(end, End::Reported);
         let (result, lost) = match end {
             End::Reported => (report.result(run), None),
@@ -205,14 +205,14 @@ impl Session {
     }
 
     /// Ends what the command started and waits until the shell is back, or gives it up.
-    fn stop(&self, why: Aborted, since: u64, carrier: &mut Carrier<'_>, report: &mut Report) -> std::io::Result<End> {
+    fn stop(&self, why: Aborted, since: u64, relay: &mut OutputRelay<'_>, report: &mut Report) -> std::io::Result<End> {
         let grace_ms = GRACE.as_millis() as u32;
         // The embedded interpreter cannot leave a command.
         self.link.ask(if self.brush { Ask::Close { grace_ms } } else { Ask::Stop { since, grace_ms } });
         let until = Instant::now() + GRACE + LEAVE;
         let (mut back, mut clean) = (false, false);
         while !(back && clean) && Instant::now() < until {
-            let [reported, told] = carrier.step([self.reports.as_fd(), self.link.as_fd()], Some(until))?;
+            let [reported, told] = relay.step([self.reports.as_fd(), self.link.as_fd()], Some(until))?;
             if reported && !back && report.read(&self.reports)? {
                 back = true;
                 self.link.ask(Ask::Settled);
@@ -258,7 +258,7 @@ enum End {
     Gone(RunResult),
 }
 
-/// What the shell reports: its traps for ERR and DEBUG, status or failure, options, directory; each ends with NUL.
+/// The report of the shell: its traps for ERR and DEBUG, status or failure, options, directory; each ends with NUL.
 #[derive(Default)]
 struct Report {
     bytes: Vec<u8>,

@@ -1,21 +1,21 @@
 //! A shell that lives on from command to command.
 
 mod bash;
+mod queue;
 mod traps;
-mod turn;
 
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use sinew_base::{Cancel, Error, ErrorCode, Result};
+use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
-use crate::carrier::{OnChunk, Watch};
-use crate::companion::Companion;
 use crate::one_shot::{bash as bash_of, interpreter, stopped};
+use crate::output_relay::{OnChunk, Watch};
+use crate::supervisor::Supervisor;
 use crate::{Engine, GRACE, Job, RunOptions, RunResult, ShellOptions, request};
 use bash::Session;
-pub use turn::Place;
-use turn::Turn;
+use queue::RunQueue;
+pub use queue::Ticket;
 
 /// A shell whose variables, functions, options, directory and background jobs persist from run to run.
 ///
@@ -24,22 +24,22 @@ use turn::Turn;
 /// children (it is, unless it is marked as not dumpable).
 #[derive(Debug)]
 pub struct Shell {
-    companion: Companion,
+    supervisor: Supervisor,
     options: ShellOptions,
     engine: OnceLock<Engine>,
-    turn: Turn,
+    queue: RunQueue,
     session: Mutex<Option<Session>>,
     closed: std::sync::atomic::AtomicBool,
 }
 
 impl Shell {
     /// A shell that is not started yet.
-    pub fn new(companion: Companion, options: ShellOptions) -> Shell {
+    pub fn new(supervisor: Supervisor, options: ShellOptions) -> Shell {
         Shell {
-            companion,
+            supervisor,
             options,
             engine: OnceLock::new(),
-            turn: Turn::default(),
+            queue: RunQueue::default(),
             session: Mutex::default(),
             closed: false.into(),
         }
@@ -50,7 +50,7 @@ impl Shell {
     pub fn engine(&self) -> Engine {
         *self.engine.get_or_init(|| match self.options.engine {
             // A bash that is named and missing is an error, not a reason to take another interpreter.
-            Engine::Auto if self.options.bash.is_some() || bash_of(&self.companion, &self.options).is_some() => {
+            Engine::Auto if self.options.bash.is_some() || bash_of(&self.supervisor, &self.options).is_some() => {
                 Engine::Bash
             }
             Engine::Auto => Engine::Brush,
@@ -68,32 +68,38 @@ impl Shell {
     /// # Errors
     /// A command, variable, directory or snapshot that cannot be used; a shell that cannot be started; a shell that
     /// is closed.
-    pub fn run(&self, run: &RunOptions, cancel: &Cancel, on_chunk: OnChunk<'_>) -> Result<RunResult> {
+    pub fn run(&self, run: &RunOptions, cancel: &CancelToken, on_chunk: OnChunk<'_>) -> Result<RunResult> {
         self.run_at(&self.line_up()?, run, cancel, on_chunk)
     }
 
-    /// A place in the queue of commands, for a caller that runs the command on another thread: runs come in the order
-    /// in which their places were asked for, and [`Shell::abort`] knows them from here on.
+    /// Takes a ticket of the queue of commands, for a caller that runs the command on another thread: runs come in the order
+    /// in which their tickets were taken, and [`Shell::abort`] knows them from here on.
     ///
     /// # Errors
     /// When the process has no descriptor left.
-    pub fn line_up(&self) -> Result<Place> {
-        self.turn.line_up().map_err(|cause| Error::io("shell: failed to prepare a run", &cause))
+    pub fn line_up(&self) -> Result<Ticket> {
+        self.queue.line_up().map_err(|cause| Error::io("shell: failed to prepare a run", &cause))
     }
 
-    /// The same as [`Shell::run`] at a place of the queue. The place is left when it is dropped.
+    /// The same as [`Shell::run`] with a ticket of the queue, which is left when the ticket is dropped.
     ///
     /// # Errors
     /// As [`Shell::run`].
-    pub fn run_at(&self, place: &Place, run: &RunOptions, cancel: &Cancel, on_chunk: OnChunk<'_>) -> Result<RunResult> {
+    pub fn run_at(
+        &self,
+        ticket: &Ticket,
+        run: &RunOptions,
+        cancel: &CancelToken,
+        on_chunk: OnChunk<'_>,
+    ) -> Result<RunResult> {
         request::check(run)?;
-        if let Err(why) = cancel.check().and_then(|()| place.wait(cancel)) {
+        if let Err(why) = cancel.check().and_then(|()| ticket.wait(cancel)) {
             return Ok(stopped(why));
         }
         if self.closed.load(std::sync::atomic::Ordering::Acquire) {
             return Err(Error::new(ErrorCode::InvalidState, "shell: the shell is closed: make a new one"));
         }
-        let watch = Watch::new(cancel, Arc::clone(place.abort()));
+        let watch = Watch::new(cancel, Arc::clone(ticket.abort()));
         if let Some(why) = watch.why() {
             return Ok(stopped(why));
         }
@@ -109,16 +115,16 @@ impl Shell {
     /// The same in two steps: the command that runs now is stopped here, and what this gives waits until it has
     /// settled.
     pub fn aborting(&self) -> impl FnOnce() + Send + 'static {
-        self.turn.abort()
+        self.queue.abort()
     }
 
     /// The processes of earlier runs that still live.
     ///
     /// # Errors
-    /// When the companion does not answer.
+    /// When the supervisor does not answer.
     pub fn jobs(&self) -> Result<Vec<Job>> {
-        let place = self.line_up()?;
-        if place.wait(&Cancel::never()).is_err() {
+        let ticket = self.line_up()?;
+        if ticket.wait(&CancelToken::never()).is_err() {
             return Ok(Vec::new());
         }
         match &mut *lock(&self.session) {
@@ -132,8 +138,8 @@ impl Shell {
     pub fn close(&self) {
         self.closed.store(true, std::sync::atomic::Ordering::Release);
         self.abort();
-        let place = self.line_up();
-        let waited = place.as_ref().is_ok_and(|place| place.wait(&Cancel::never()).is_ok());
+        let ticket = self.line_up();
+        let waited = ticket.as_ref().is_ok_and(|ticket| ticket.wait(&CancelToken::never()).is_ok());
         let session = lock(&self.session).take();
         if let Some(session) = session.filter(|_| waited) {
             session.close(GRACE);
@@ -146,8 +152,8 @@ impl Shell {
         let (session, dead) = match before.take_if(|session| session.is_alive()) {
             Some(session) => (session, false),
             None => {
-                let interpreter = interpreter(&self.companion, &self.options)?;
-                (Session::start(&self.companion, &self.options, interpreter)?, was)
+                let interpreter = interpreter(&self.supervisor, &self.options)?;
+                (Session::start(&self.supervisor, &self.options, interpreter)?, was)
             }
         };
         let (result, kept) = session.run(run, watch, on_chunk)?;
@@ -166,7 +172,7 @@ impl Shell {
     pub fn output(&self, command: &str) -> Result<(RunResult, String)> {
         let mut text = String::new();
         let run = RunOptions { command: command.to_string(), ..RunOptions::default() };
-        let result = self.run(&run, &Cancel::never(), &mut |chunk| {
+        let result = self.run(&run, &CancelToken::never(), &mut |chunk| {
             text.push_str(&chunk);
             ControlFlow::Continue(())
         })?;

@@ -7,7 +7,7 @@
 /// Notes the status and succeeds, without a command that a trap could run for.
 const KEEP_STATUS: &str = r#"$'\n{ __sinew_none() { :; }; } 9<&"${__sinew_x[__sinew_t=$?]--}"'"#;
 
-/// What `trap -p` has printed: names of signals and the text of their handlers.
+/// The handlers that `trap -p` has printed, by the names of their signals.
 pub(super) fn handlers(listing: &str) -> Vec<(&str, String)> {
     let mut found = Vec::new();
     let mut rest = listing;
@@ -26,7 +26,7 @@ pub(super) struct Handlers {
     pub(super) error: Option<String>,
 }
 
-/// What the shell does before it runs `command`, so that it meets its traps and none of ours. `lists` says that the
+/// Gives the lines before `command` by which it meets its own traps and none of ours. `lists` says that the
 /// command may list all traps.
 pub(super) fn before_run(command: &str, set: &Handlers, lists: bool) -> String {
     let mut script = String::new();
@@ -54,7 +54,7 @@ pub(super) fn before_run(command: &str, set: &Handlers, lists: bool) -> String {
     script
 }
 
-/// Whether a script lists all traps: a `trap` without a signal.
+/// Tells whether a script lists all traps: a `trap` without a signal.
 pub(super) fn lists_traps(script: &str) -> bool {
     words(script).any(|(word, after)| {
         let mut rest = after.trim_start_matches([' ', '\t']);
@@ -66,7 +66,7 @@ pub(super) fn lists_traps(script: &str) -> bool {
     })
 }
 
-/// Whether a script may define a function, which later runs can call.
+/// Tells whether a script may define a function, which later runs can call.
 pub(super) fn defines_functions(script: &str) -> bool {
     script.contains("()") || words(script).any(|(word, _)| word == "function")
 }

@@ -1,4 +1,4 @@
-//! What the tests of shells share.
+//! Helpers that the tests of shells share.
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 #![allow(dead_code, reason = "every test file takes what it needs")]
 
@@ -6,11 +6,11 @@ use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
-use sinew_base::Cancel;
-use sinew_shell::{Companion, Engine, Environment, RunOptions, RunResult, Shell, ShellOptions, execute_shell};
+use sinew_base::CancelToken;
+use sinew_shell::{Engine, Environment, RunOptions, RunResult, Shell, ShellOptions, Supervisor, execute_shell};
 
-pub(crate) fn companion() -> Companion {
-    Companion::new(env!("CARGO_BIN_EXE_sinew-shell-host"))
+pub(crate) fn supervisor() -> Supervisor {
+    Supervisor::new(env!("CARGO_BIN_EXE_sinew-shell-host"))
 }
 
 /// An environment that does not depend on who runs the tests.
@@ -25,7 +25,7 @@ pub(crate) fn options(engine: Engine) -> ShellOptions {
 }
 
 pub(crate) fn shell(engine: Engine) -> Shell {
-    Shell::new(companion(), options(engine))
+    Shell::new(supervisor(), options(engine))
 }
 
 pub(crate) fn command(command: impl Into<String>) -> RunOptions {
@@ -33,16 +33,16 @@ pub(crate) fn command(command: impl Into<String>) -> RunOptions {
 }
 
 /// One command in a shell of its own.
-pub(crate) fn once(engine: Engine, run: &RunOptions, cancel: &Cancel) -> (RunResult, String) {
+pub(crate) fn once(engine: Engine, run: &RunOptions, cancel: &CancelToken) -> (RunResult, String) {
     let mut text = String::new();
-    let result = execute_shell(&companion(), &options(engine), run, cancel, &mut |chunk| {
+    let result = execute_shell(&supervisor(), &options(engine), run, cancel, &mut |chunk| {
         text.push_str(&chunk);
         ControlFlow::Continue(())
     });
     (result.unwrap(), text)
 }
 
-pub(crate) fn run(shell: &Shell, run: &RunOptions, cancel: &Cancel) -> (RunResult, String) {
+pub(crate) fn run(shell: &Shell, run: &RunOptions, cancel: &CancelToken) -> (RunResult, String) {
     let mut text = String::new();
     let result = shell.run(run, cancel, &mut |chunk| {
         text.push_str(&chunk);
@@ -53,12 +53,12 @@ pub(crate) fn run(shell: &Shell, run: &RunOptions, cancel: &Cancel) -> (RunResul
 
 /// Runs a command and cancels it as soon as its output ends with `word`.
 pub(crate) fn run_until(shell: &Shell, text: &str, word: &str) -> (RunResult, String) {
-    let (canceller, cancel) = sinew_base::Canceller::new();
+    let (cancel_handle, cancel) = sinew_base::CancelHandle::new();
     let mut seen = String::new();
     let result = shell.run(&command(text), &cancel, &mut |chunk| {
         seen.push_str(&chunk);
         if seen.trim_end().ends_with(word) {
-            canceller.cancel();
+            cancel_handle.cancel();
         }
         ControlFlow::Continue(())
     });

@@ -1,4 +1,4 @@
-//! What follows `ESC [`.
+//! CSI sequences: the bytes behind `ESC [`.
 
 use super::id::{Key, Modifiers};
 use super::table::{CONSOLE, LETTERS, NUMBERS, SMALL_LETTERS, find};
@@ -10,7 +10,7 @@ const ABSENT: u32 = u32::MAX;
 /// Numbers between semicolons, up to six groups, of which the first three numbers between colons are kept.
 pub(super) struct Parameters {
     groups: [[u32; 3]; 6],
-    /// How many groups there are; none at all is 0.
+    /// The number of groups; none at all is 0.
     pub(super) count: usize,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn press(body: &[u8]) -> Option<Press> {
     }
 }
 
-/// `key` with parameters `1;m:e`, `m` or none. Other numbers (a cursor report, say) are no key.
+/// `key` with parameters `1;m:e`, `m` or none. Other numbers (a cursor report, say) are not key.
 pub(super) fn with_modifiers(key: Key, head: &[u8]) -> Option<Press> {
     let parameters = Parameters::parse(head)?;
     let group = match parameters.count {

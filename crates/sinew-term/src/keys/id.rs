@@ -1,4 +1,4 @@
-//! What keys are called.
+//! Names of keys: parsed from and written as `ctrl+shift+x`.
 
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
@@ -19,7 +19,7 @@ impl Modifiers {
     /// Super, command, the Windows key.
     pub const SUPER: Modifiers = Modifiers(8);
 
-    /// Whether all of `other` are held.
+    /// Returns whether all of `other` are held.
     pub fn contains(self, other: Modifiers) -> bool {
         self.0 & other.0 == other.0
     }
@@ -95,14 +95,14 @@ const SHIFTED: &[u8] = b"!@#$%^&*()_+{}|:\"<>?~";
 pub struct Key {
     /// A character (lower case), or beyond U+10FFFF the place of a name in [`key_names`].
     code: u32,
-    /// What is held with it.
+    /// The modifiers that are held with it.
     pub modifiers: Modifiers,
 }
 
-/// Where names start among codes.
+/// The first code that names a key instead of a character.
 const FIRST_NAMED: u32 = 0x11_0000;
 
-/// The names of keys that are no characters, by their number in [`Key::packed`].
+/// The names of keys that are not characters, by their number in [`Key::packed`].
 pub fn key_names() -> &'static [&'static str] {
     NAMES
 }
@@ -126,7 +126,7 @@ impl Key {
         if c == ' ' {
             return Some(Key::SPACE.held(modifiers));
         }
-        // The replacement character stands for input that was no text.
+        // The replacement character means input that was no text.
         if c.is_control() || c == char::REPLACEMENT_CHARACTER {
             return None;
         }
@@ -162,18 +162,24 @@ impl Key {
         self
     }
 
+    /// The key that an id names: modifiers in any order and case, then a character or a name (`ctrl+c`,
+    /// `Shift+Alt+pageUp`, `esc`). `None` for an id that names no key.
+    pub fn parse(id: &str) -> Option<Key> {
+        parse_id(id)
+    }
+
     /// The key as one number: modifiers from bit 24 on, below them the character, or from 0x110000 on the place of
     /// the name in [`key_names`]. Never 0.
     pub fn packed(self) -> u32 {
         u32::from(self.modifiers.0) << 24 | self.code
     }
 
-    /// The character it writes without modifiers, if it is no named key.
+    /// The character it writes without modifiers, if it is not a named key.
     pub fn character(self) -> Option<char> {
         char::from_u32(self.code)
     }
 
-    /// Its name, if it is no character.
+    /// Its name, if it is not a character.
     pub fn name(self) -> Option<&'static str> {
         NAMES.get(self.code.checked_sub(FIRST_NAMED)? as usize).copied()
     }

@@ -10,7 +10,7 @@ pub(super) const LOCKS: u32 = 64 | 128;
 /// Hyper and meta: no key id names them.
 const NAMELESS: u32 = 16 | 32;
 
-/// What happened to the key; the numbers are the protocol's.
+/// The event of a key; the numbers are the protocol's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum KittyEvent {
     /// It went down.
@@ -21,13 +21,13 @@ pub enum KittyEvent {
     Release = 3,
 }
 
-/// The fields of a sequence, as they stand in it.
+/// The fields of a sequence, as they are in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct KittySequence {
     /// The key's code point. Keys that are sent by letter or number have their own: up -1, down -2, right -3,
     /// left -4, delete -10, insert -11, pageUp -12, pageDown -13, home -14, end -15; others those of `CSI u`.
     pub codepoint: i32,
-    /// What shift makes of it.
+    /// The key that shift makes of it.
     pub shifted_key: Option<u32>,
     /// The key at this place of a US keyboard.
     pub base_layout_key: Option<u32>,
@@ -130,7 +130,7 @@ pub(super) fn press(parameters: &Parameters) -> Option<Press> {
 
 /// The key with this code point.
 pub(super) fn coded(code: u32, modifiers: Modifiers) -> Option<Key> {
-    // Most keys are ASCII characters, which stand in no table.
+    // Most keys are ASCII characters, which are in no table.
     if (0x20..0x7F).contains(&code) {
         return Key::with(char::from_u32(code)?, modifiers);
     }
@@ -141,7 +141,7 @@ pub(super) fn coded(code: u32, modifiers: Modifiers) -> Option<Key> {
         return Some(key.held(modifiers));
     }
     if let Some((writes, key)) = code.checked_sub(KEYPAD_FIRST).and_then(|place| KEYPAD.get(place as usize)) {
-        // Digits are text unless a modifier makes them a shortcut; then they are what stands below them.
+        // Digits are text unless a modifier makes them a shortcut; then they are what is below them.
         return match key {
             Some(key) if modifiers != Modifiers::NONE => Some(key.held(modifiers)),
             _ => Key::with(char::from(*writes), modifiers),

@@ -24,7 +24,7 @@ pub(super) fn byte(byte: u8, kitty: bool) -> Option<Press> {
     Some(others.fold(Press::of(*key), Press::with))
 }
 
-/// What follows ESC.
+/// Reads the bytes behind ESC.
 pub(super) fn escaped(rest: &[u8], kitty: bool) -> Option<Press> {
     match rest {
         [] => byte(0x1B, kitty),
@@ -66,7 +66,7 @@ fn alt(rest: &[u8]) -> Option<Press> {
     }
 }
 
-/// What follows `ESC O`: a letter, with older xterms after a modifier.
+/// Reads the bytes behind `ESC O`: a letter, with older xterms after a modifier.
 fn ss3(body: &[u8]) -> Option<Press> {
     let (letter, parameters) = body.split_last()?;
     if let Some(key) = find(LETTERS, *letter) {

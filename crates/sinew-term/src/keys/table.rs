@@ -1,4 +1,4 @@
-//! Which sequence is which key.
+//! The table of sequences and their keys.
 
 use super::id::Key;
 
@@ -85,7 +85,7 @@ pub(super) const KEYPAD_LETTERS: &[(u8, u8)] = &[
     (b'y', b'9'),
 ];
 
-/// Code points of Kitty's protocol (and of modifyOtherKeys) that are no characters.
+/// Code points of Kitty's protocol (and of modifyOtherKeys) that are not characters.
 pub(super) const CODES: &[(u32, Key)] = &[
     (8, Key::BACKSPACE),
     (9, Key::TAB),

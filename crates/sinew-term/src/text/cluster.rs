@@ -5,7 +5,7 @@
 
 use super::class::*;
 
-/// What is known of the cluster under way.
+/// The facts known of the cluster under way.
 #[derive(Clone, Copy)]
 pub(crate) struct Cluster {
     last: u8,
@@ -110,7 +110,7 @@ impl Cluster {
     }
 }
 
-/// Characters that belong to what stands before them.
+/// Characters that belong to what is before them.
 fn is_mark(class: u8) -> bool {
     matches!(class, EXTEND | EXTEND_APART | ZWJ | LINKER | SPACING | MODIFIER | VS16 | KEYCAP)
 }

@@ -5,7 +5,7 @@ use super::style::{Style, push};
 use super::unit::Unit;
 use super::walk::{Item, apply_inner, item, plain_run};
 
-/// What stands at the end of a text that was cut.
+/// The mark at the end of a text that was cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ellipsis {
     /// `…`, one cell.
@@ -49,7 +49,7 @@ pub(crate) fn truncate<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad:
     }
 }
 
-/// What [`truncate`] gives for every text that starts with `start`; `None` when `start` does not decide it.
+/// Returns the result of [`truncate`] for every text that starts with `start`; `None` when `start` does not decide it.
 pub(crate) fn truncate_start<U: Unit>(
     start: &[U],
     max: usize,
@@ -57,7 +57,7 @@ pub(crate) fn truncate_start<U: Unit>(
     pad: bool,
     tab: usize,
 ) -> Option<Vec<U>> {
-    // The cluster that does not fit stands behind all that is kept; more text can only make it wider.
+    // The cluster that does not fit is behind all that is kept; more text can only make it wider.
     match cut(start, max, ellipsis, pad, tab) {
         Cut::Done(out) => Some(out),
         Cut::Fits { .. } => None,
@@ -128,7 +128,7 @@ fn cut<U: Unit>(text: &[U], max: usize, ellipsis: Ellipsis, pad: bool, tab: usiz
     Cut::Done(out)
 }
 
-/// Where the text before `at` ends without the broken sequences that stand there.
+/// Returns the end of the text before `at` without the broken sequences at its end.
 fn whole_end(broken: (usize, usize), at: usize) -> usize {
     if broken.1 == at && at > 0 { broken.0 } else { at }
 }
@@ -145,7 +145,7 @@ pub(crate) fn columns<U: Unit, const N: usize>(
 ) -> ([Part<U>; N], bool) {
     let mut windows = windows.map(|(start, length, strict)| Window::new(start, length, strict));
     collect(text, &mut windows, tab);
-    // A window is done when a cluster stands behind it: nothing that follows can join what it took.
+    // A window is done when a cluster is behind it: nothing that follows can join what it took.
     let sure = windows.iter().all(|window| window.done);
     (windows.map(|window| window.finish(text)), sure)
 }

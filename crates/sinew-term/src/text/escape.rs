@@ -1,11 +1,11 @@
-//! Where an escape sequence ends, and what it does.
+//! Escape sequences: their ends and their effects.
 //!
 //! Every sequence ends: a broken one before the character that breaks it, a control string at its terminator, at
 //! a control that aborts it, and with its line at the latest. So each unit is read once, whatever the text is.
 
 use super::unit::Unit;
 
-/// What a sequence does to the text that follows.
+/// The effect of a sequence on the text that follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Kind {
     /// `CSI … m`, with the range of its parameters.
@@ -65,7 +65,7 @@ fn intermediates<U: Unit>(text: &[U], from: usize) -> (usize, Kind) {
     if last { (at + 1, Kind::Plain) } else { (at, Kind::Broken) }
 }
 
-/// What kind of control string it is.
+/// The kind of a control string.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Control {
     /// May end at a bell, and may hold a link.

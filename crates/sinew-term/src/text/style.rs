@@ -190,7 +190,7 @@ fn part_end<U: Unit>(text: &[U], at: usize, to: usize) -> usize {
     text[at..to].iter().position(|unit| unit.code() == 0x3B).map_or(to, |length| at + length)
 }
 
-/// The number that a parameter starts with (an empty one is 0), and where its first colon stands.
+/// The number that a parameter starts with (an empty one is 0), and where its first colon is.
 fn number<U: Unit>(text: &[U], at: usize, end: usize) -> (u32, Option<usize>) {
     let mut value = 0u32;
     for (offset, unit) in text[at..end].iter().enumerate() {
@@ -202,7 +202,7 @@ fn number<U: Unit>(text: &[U], at: usize, end: usize) -> (u32, Option<usize>) {
     (value, None)
 }
 
-/// Where the colour ends whose introducer (38, 48, 58) ends at `end`, and whether all its parameters are there.
+/// Returns the end of the colour whose introducer (38, 48, 58) ends at `end`, and whether all its parameters are there.
 fn color_end<U: Unit>(text: &[U], end: usize, to: usize) -> (usize, bool) {
     if end >= to {
         return (to, false);

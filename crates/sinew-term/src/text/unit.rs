@@ -106,7 +106,7 @@ fn long(text: &[u8], at: usize) -> (u8, usize) {
     }
 }
 
-/// How many units from `at` on are printable ASCII, U+0020 to U+007E.
+/// Returns the number of units from `at` on that are printable ASCII, U+0020 to U+007E.
 #[inline]
 pub(crate) fn printable_run<U: Unit>(text: &[U], at: usize) -> usize {
     let rest = &text[at..];

@@ -8,7 +8,7 @@ use super::unit::{Unit, printable_run};
 
 /// One thing, and where it ends.
 pub(crate) enum Item {
-    /// A cluster and its cells. `inner`: escape sequences or controls stand between its characters.
+    /// A cluster and its cells. `inner`: escape sequences or controls are between its characters.
     Cluster {
         end: usize,
         width: usize,
@@ -92,7 +92,7 @@ pub(crate) fn is_printable<U: Unit>(unit: U) -> bool {
     unit.code().wrapping_sub(0x20) < 0x5F
 }
 
-/// How many units from `at` on are printable ASCII and clusters of their own for sure: what follows the last one
+/// Returns the number of units from `at` on that are printable ASCII and clusters of their own for sure: what follows the last one
 /// may be a mark on it, so that one is left out.
 #[inline]
 pub(crate) fn plain_run<U: Unit>(text: &[U], at: usize, limit: usize) -> usize {

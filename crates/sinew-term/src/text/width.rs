@@ -1,4 +1,4 @@
-//! How many cells a text takes.
+//! Widths of texts, in cells.
 
 use super::class::*;
 use super::cluster::Cluster;

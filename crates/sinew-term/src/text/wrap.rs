@@ -14,7 +14,7 @@ const REOPEN_FACTOR: usize = 16;
 const REOPEN_FLOOR: usize = 65_536;
 
 /// Wraps `text` at words into lines of at most `width` cells (0 is read as 1). The lines are joined by line feeds, which
-/// stand nowhere else: no item but a line end holds one.
+/// are nowhere else: no item but a line end holds one.
 pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Vec<U> {
     let mut wrapper = Wrapper {
         text,
@@ -39,12 +39,12 @@ pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Vec<U> {
 /// The last gap between words on the line under way.
 #[derive(Clone, Copy)]
 struct Gap {
-    /// Where it starts in the output.
+    /// Index in the output at which it starts.
     start: usize,
-    /// Where the word behind it starts in the output, and its column.
+    /// Index in the output of the word behind it, and its column.
     word: usize,
     word_col: usize,
-    /// Nothing but this gap stands before the word.
+    /// Nothing but this gap is before the word.
     indent: bool,
 }
 
@@ -56,7 +56,7 @@ struct Wrapper<'a, U> {
     style: Style,
     /// Units that re-opening may still write.
     budget: usize,
-    /// Where the line under way starts in the output, and its cells.
+    /// Index in the output of the line under way, and its cells.
     line: usize,
     col: usize,
     gap: Option<Gap>,
@@ -204,7 +204,7 @@ impl<U: Unit> Wrapper<'_, U> {
         moved.clear();
         moved.extend_from_slice(&self.out[gap.word..]);
         if gap.indent && gap.word == gap.start {
-            // No blank of the indent fits: what was there of the line is no line.
+            // No blank of the indent fits: what was there of the line is not a line.
             self.out.truncate(self.line);
         } else {
             let (end, style) = if gap.indent { (gap.word, &self.word_style) } else { (gap.start, &self.gap_style) };
@@ -260,7 +260,7 @@ fn copy_style(to: &mut Style, from: &Style) {
     }
 }
 
-/// How many units from `at` on are graphic ASCII, at most `limit`, each a cluster of its own for sure.
+/// Returns the number of units from `at` on, at most `limit`, that are graphic ASCII and clusters of their own for sure.
 fn word_run<U: Unit>(text: &[U], at: usize, limit: usize) -> usize {
     let near = &text[at..text.len().min(at.saturating_add(limit).saturating_add(1))];
     let run = near.iter().take_while(|unit| matches!(unit.code(), 0x21..=0x7E)).count();

@@ -3,7 +3,7 @@
 /// More alternatives than this are refused: each costs a comparison per path.
 const LIMIT: usize = 1_024;
 
-/// Calls `each` with every byte that stands outside of escapes and classes, and its place, until it says stop.
+/// Calls `each` with every byte outside of escapes and classes, and its position, until it returns false.
 fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -26,7 +26,8 @@ fn scan(text: &str, mut each: impl FnMut(u8, usize) -> bool) {
     }
 }
 
-/// Where the class that begins at `at` ends; where it is not closed in this level of the path, where the level ends.
+/// Finds the end of the class that begins at `at`; `Err` with the end of the path level where the class is not closed
+/// in it.
 fn end_of_class(bytes: &[u8], at: usize) -> Result<usize, usize> {
     let mut end = at + 1;
     end += usize::from(matches!(bytes.get(end), Some(b'!' | b'^')));
@@ -155,7 +156,7 @@ fn first_group(text: &str) -> Option<Group> {
     group
 }
 
-/// The members of `1..3`, `01..10..2`, `a..e`; none where it is no range.
+/// Lists the members of `1..3`, `01..10..2`, `a..e`; none where the text is not a range.
 fn range(body: &str) -> Option<Result<Vec<String>, String>> {
     let parts: Vec<&str> = body.split("..").collect();
     let (from, to, step) = match parts.as_slice() {

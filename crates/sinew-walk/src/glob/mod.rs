@@ -13,12 +13,12 @@ use crate::pattern::{self, Dialect, Form, Piece};
 /// Longer lists are refused: reading one takes up to the square of its length.
 const LONGEST: usize = 16 << 10;
 
-/// How globs are read.
+/// Options for reading globs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GlobSyntax {
-    /// Whether a pattern without `/` matches at any depth (default: true).
+    /// Match a pattern without `/` at any depth (default: true).
     pub any_depth: bool,
-    /// Whether wildcards match names that begin with a dot (default: true). A dot that the pattern itself
+    /// Let wildcards match names that begin with a dot (default: true). A dot that the pattern itself
     /// writes at the start of a name always does.
     pub dot: bool,
 }
@@ -52,7 +52,7 @@ struct Rule {
 }
 
 impl GlobSet {
-    /// Reads a list of globs.
+    /// Compiles a list of globs.
     ///
     /// # Errors
     /// With [`sinew_base::ErrorCode::InvalidArgument`] for a pattern that means nothing (`[a`), leaves the root
@@ -61,9 +61,9 @@ impl GlobSet {
         GlobSet::below(patterns, syntax, &[])
     }
 
-    /// The same for the folder that has one of the absolute paths `roots`: a glob that begins with one of them is from
-    /// there, and any other absolute one is an error, since nothing below the folder can match it. Without `roots` a
-    /// leading `/` means the folder.
+    /// Compiles a list of globs for the folder that has one of the absolute paths `roots`: a glob that begins with one
+    /// of them is from there, and any other absolute one is an error, since nothing below the folder can match it.
+    /// Without `roots` a leading `/` means the folder.
     ///
     /// # Errors
     /// As [`GlobSet::new`], and for an absolute glob outside of `roots`.
@@ -82,7 +82,7 @@ impl GlobSet {
         Ok(GlobSet { keeps_by_default: rules.iter().all(|rule| rule.negated), rules, dot: syntax.dot })
     }
 
-    /// Whether the path (relative to the root, `/` between names) matches.
+    /// Returns true where the path (relative to the root, `/` between names) matches.
     #[must_use]
     pub fn is_match(&self, path: &[u8], is_dir: bool) -> bool {
         for rule in self.rules.iter().rev() {
@@ -93,27 +93,27 @@ impl GlobSet {
         self.keeps_by_default
     }
 
-    /// The same with another answer to whether wildcards match names that begin with a dot ([`GlobSyntax::dot`]).
+    /// Replaces [`GlobSyntax::dot`].
     #[must_use]
     pub fn with_dot(mut self, dot: bool) -> GlobSet {
         self.dot = dot;
         self
     }
 
-    /// Whether a glob is for folders only, so that it matters what a link points to.
+    /// Returns true where a glob is for folders only, so that the target of a link matters.
     #[must_use]
     pub fn asks_for_folders(&self) -> bool {
         self.rules.iter().any(|rule| rule.folders_only)
     }
 
-    /// Whether a glob that is not negated writes a dot at the start of a name (`.github/**`), and so asks for
+    /// Returns true where a glob that is not negated writes a dot at the start of a name (`.github/**`), and so needs
     /// hidden entries.
     #[must_use]
     pub fn names_dot(&self) -> bool {
         self.segments().any(|segment| segment.names_dot())
     }
 
-    /// Whether a glob that is not negated has this name as one of its levels.
+    /// Returns true where a glob that is not negated has this name as one of its levels.
     #[must_use]
     pub fn names(&self, name: &str) -> bool {
         self.segments().any(|segment| matches!(&segment.form, Form::Literal(text) if **text == *name.as_bytes()))
@@ -160,7 +160,7 @@ impl Rule {
             let trimmed = text.trim_end_matches('/');
             rule.folders_only |= trimmed.len() < text.len();
             let mut pieces =
-                pattern::parse(trimmed.as_bytes(), Dialect::Glob).map_err(|flaw| invalid(part, flaw.text()))?;
+                pattern::parse(trimmed.as_bytes(), Dialect::Glob).map_err(|error| invalid(part, error.text()))?;
             pieces.retain(|piece| !is_literal(piece, b"."));
             if pieces.iter().any(|piece| is_literal(piece, b"..")) {
                 return Err(invalid(part, "`..` leaves the searched folder; search that one instead"));
@@ -181,7 +181,7 @@ impl Rule {
         if !self.negated {
             return (is_dir || !self.folders_only) && self.names_one(path, dot);
         }
-        // What takes away reaches everything below, and no wildcard of it shies at a dot.
+        // What takes away reaches everything below, and its wildcards match dots too.
         ((is_dir || !self.folders_only) && self.names_one(path, true))
             || memchr::memchr_iter(b'/', path).any(|cut| self.names_one(&path[..cut], true))
     }

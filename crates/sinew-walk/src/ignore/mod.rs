@@ -1,4 +1,4 @@
-//! Which ignore rules hold where: a chain of folders, nearest first.
+//! Ignore rules per folder: a chain of folders, nearest first.
 //!
 //! `.rgignore` beats `.ignore`, which beats git's rules; of each kind the nearest file that names a path decides.
 //! Both hold everywhere, `.gitignore` only inside of a work tree (a folder with `.git` or `.jj`), and none of them
@@ -26,15 +26,15 @@ const PLAIN: [&str; 2] = [".rgignore", ".ignore"];
 /// Longer ignore files are read up to here.
 const LIMIT: u64 = 8 << 20;
 
-/// What a folder's listing shows that matters to the rules.
+/// The ignore files and repository marks that a folder's listing shows.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Marks {
+pub(crate) struct IgnoreFilesPresent {
     pub(crate) repository: bool,
     pub(crate) gitignore: bool,
     pub(crate) plain: [bool; 2],
 }
 
-impl Marks {
+impl IgnoreFilesPresent {
     /// Notes a name of the folder. A `.gitignore` that is a link does not count, as in git.
     pub(crate) fn note(&mut self, name: &[u8], file_type: FileType) {
         match name {
@@ -51,7 +51,7 @@ impl Marks {
 #[derive(Debug)]
 pub(crate) struct Node {
     above: Option<Arc<Node>>,
-    /// How many bytes of an absolute path come before the part that these rules see.
+    /// The length of the prefix of an absolute path that these rules do not see, in bytes.
     base: usize,
     plain: [Option<Rules>; 2],
     git: Option<Rules>,
@@ -65,7 +65,7 @@ struct WorkTree {
     global: Option<Arc<Rules>>,
 }
 
-/// What all folders of a scan share.
+/// The rules that all folders of a scan share.
 #[derive(Debug, Default)]
 pub(crate) struct Context {
     global: Option<Arc<Rules>>,
@@ -83,33 +83,33 @@ impl Context {
         let mut folders: Vec<&Path> = root.ancestors().skip(1).collect();
         folders.reverse();
         for folder in folders {
-            let mut marks = Marks::default();
+            let mut present = IgnoreFilesPresent::default();
             for name in [".git", ".jj", ".gitignore", ".rgignore", ".ignore"] {
                 let Ok(meta) = std::fs::symlink_metadata(folder.join(name)) else { continue };
                 if meta.is_symlink() {
-                    marks.note(name.as_bytes(), FileType::Symlink);
+                    present.note(name.as_bytes(), FileType::Symlink);
                 } else if meta.is_dir() || meta.is_file() {
-                    marks.note(name.as_bytes(), if meta.is_dir() { FileType::Dir } else { FileType::File });
+                    present.note(name.as_bytes(), if meta.is_dir() { FileType::Dir } else { FileType::File });
                 }
             }
-            node = self.enter(node, marks, folder, |name| open_plain(&folder.join(name)), warnings);
+            node = self.enter(node, present, folder, |name| open_plain(&folder.join(name)), warnings);
         }
         node
     }
 
-    /// The rules that hold in `folder`, whose names left `marks`; `open` opens a file of it.
+    /// The rules that hold in `folder`, whose listing shows the files in `present`; `open` opens a file of it.
     pub(crate) fn enter(
         &self,
         above: Option<Arc<Node>>,
-        marks: Marks,
+        present: IgnoreFilesPresent,
         folder: &Path,
         open: impl Fn(&str) -> io::Result<std::fs::File>,
         warnings: &mut Vec<String>,
     ) -> Option<Arc<Node>> {
-        if marks == Marks::default() {
+        if present == IgnoreFilesPresent::default() {
             return above;
         }
-        let in_work_tree = marks.repository || above.as_ref().is_some_and(|node| node.in_work_tree);
+        let in_work_tree = present.repository || above.as_ref().is_some_and(|node| node.in_work_tree);
         let mut read = |name: &str| match open(name).and_then(read_limited) {
             Ok(text) => Rules::parse(&text),
             // A broken link, or gone since it was listed.
@@ -119,9 +119,9 @@ impl Context {
                 None
             }
         };
-        let plain = [0, 1].map(|kind| if marks.plain[kind] { read(PLAIN[kind]) } else { None });
-        let git = if marks.gitignore && in_work_tree { read(".gitignore") } else { None };
-        let work_tree = marks.repository.then(|| self.work_tree(folder, warnings));
+        let plain = [0, 1].map(|kind| if present.plain[kind] { read(PLAIN[kind]) } else { None });
+        let git = if present.gitignore && in_work_tree { read(".gitignore") } else { None };
+        let work_tree = present.repository.then(|| self.work_tree(folder, warnings));
         let length = folder.as_os_str().len();
         let base = if folder.parent().is_none() { length } else { length + 1 };
         Some(Arc::new(Node { above, base, plain, git, work_tree, in_work_tree }))
@@ -143,13 +143,13 @@ impl Context {
 }
 
 impl Node {
-    /// What the rules say of an absolute path that ends in `name`.
+    /// Returns the decision of the rules about an absolute path that ends in `name`.
     pub(crate) fn verdict(&self, path: &[u8], name: &[u8], is_dir: bool) -> Option<Verdict> {
         let chain = || std::iter::successors(Some(self), |node| node.above.as_deref());
         for kind in 0..PLAIN.len() {
-            let said = chain().find_map(|node| node.plain[kind].as_ref()?.verdict(&path[node.base..], name, is_dir));
-            if said.is_some() {
-                return said;
+            let verdict = chain().find_map(|node| node.plain[kind].as_ref()?.verdict(&path[node.base..], name, is_dir));
+            if verdict.is_some() {
+                return verdict;
             }
         }
         if !self.in_work_tree {
@@ -157,8 +157,8 @@ impl Node {
         }
         for node in chain() {
             let below = &path[node.base..];
-            if let Some(said) = node.git.as_ref().and_then(|rules| rules.verdict(below, name, is_dir)) {
-                return Some(said);
+            if let Some(verdict) = node.git.as_ref().and_then(|rules| rules.verdict(below, name, is_dir)) {
+                return Some(verdict);
             }
             if let Some(tree) = &node.work_tree {
                 let exclude = tree.exclude.as_ref().and_then(|rules| rules.verdict(below, name, is_dir));

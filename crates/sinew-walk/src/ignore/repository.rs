@@ -1,9 +1,9 @@
-//! Where git keeps the rules that are not in the work tree.
+//! Locations of git's rules that are not in the work tree.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where a user's git settings lie; the values are those of the environment variables.
+/// Locations of a user's git settings; the values are those of the environment variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitHome {
     /// `HOME`.

@@ -7,7 +7,7 @@ use crate::pattern::{Dialect, Form, Piece, Segment, matches_path, parse};
 /// A longer line names nothing: no path that the system takes is as long.
 const LONGEST: usize = 4_096;
 
-/// What an ignore file says of a path.
+/// The decision of an ignore file about a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Ignore,
@@ -54,16 +54,21 @@ impl Rules {
 
     fn push(&mut self, rule: Rule) {
         let index = u32::try_from(self.rules.len()).unwrap_or(u32::MAX);
-        let list = match &rule.subject {
-            Subject::Name(name) => match &name.form {
-                Form::Literal(text) => self.by_name.entry(text.clone()).or_default(),
-                Form::Suffix(text) => match extension(text) {
-                    Some(key) => self.by_extension.entry(key.into()).or_default(),
-                    None => &mut self.rest,
-                },
-                _ => &mut self.rest,
+        // The last name of a path has to match the last level of a pattern, whatever comes before.
+        let last = match &rule.subject {
+            Subject::Name(name) => Some(name),
+            Subject::Path(pieces) => match pieces.last() {
+                Some(Piece::Segment(name)) => Some(name),
+                _ => None,
             },
-            Subject::Path(_) => &mut self.rest,
+        };
+        let list = match last.map(|name| &name.form) {
+            Some(Form::Literal(text)) => self.by_name.entry(text.clone()).or_default(),
+            Some(Form::Suffix(text)) => match extension(text) {
+                Some(key) => self.by_extension.entry(key.into()).or_default(),
+                None => &mut self.rest,
+            },
+            _ => &mut self.rest,
         };
         list.push(index);
         self.rules.push(rule);
@@ -112,7 +117,7 @@ impl Rule {
         }
         let from_folder = body.contains(&b'/');
         let body = body.strip_prefix(b"/").unwrap_or(body);
-        // A pattern with a flaw matches nothing, as in git.
+        // A pattern with an error matches nothing, as in git.
         let pieces = parse(body, Dialect::Git).ok()?;
         let subject = match <[Piece; 1]>::try_from(pieces) {
             Ok([Piece::Segment(name)]) if !from_folder => Subject::Name(name),

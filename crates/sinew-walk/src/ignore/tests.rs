@@ -8,8 +8,8 @@ fn check(rules: &str, ignored: &[&str], kept: &[&str]) {
             // A slash at the end marks a folder.
             let (path, is_dir) = path.strip_suffix('/').map_or((*path, false), |path| (path, true));
             let name = path.rsplit('/').next().unwrap_or(path);
-            let said = rules.as_ref().and_then(|rules| rules.verdict(path.as_bytes(), name.as_bytes(), is_dir));
-            assert_eq!(said == Some(Verdict::Ignore), expect, "{path:?}");
+            let verdict = rules.as_ref().and_then(|rules| rules.verdict(path.as_bytes(), name.as_bytes(), is_dir));
+            assert_eq!(verdict == Some(Verdict::Ignore), expect, "{path:?}");
         }
     }
 }

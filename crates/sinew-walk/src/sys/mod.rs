@@ -13,10 +13,10 @@ pub(crate) use unix::{Folder, Root, open_file, path_of, target_type};
 use crate::FileType;
 
 /// One name of a folder; none as type where it is neither file, folder nor link.
-pub(crate) struct Listed<'a> {
+pub(crate) struct DirEntry<'a> {
     pub(crate) name: &'a [u8],
     pub(crate) file_type: Option<FileType>,
 }
 
-/// What tells one folder from another.
-pub(crate) type Identity = (u64, u64);
+/// The numbers that tell one folder from another.
+pub(crate) type FolderId = (u64, u64);

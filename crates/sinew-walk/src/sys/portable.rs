@@ -1,4 +1,5 @@
-//! Everywhere else: the standard library. Names that are no Unicode are shown lossily and cannot be opened again.
+//! Calls of the standard library for other systems. Names that are not Unicode are shown lossily and cannot be opened
+//! again.
 
 use std::borrow::Cow;
 use std::fs::{self, File};
@@ -6,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
-use super::{Identity, Listed};
+use super::{DirEntry, FolderId};
 use crate::FileType;
 
 pub(crate) struct Root(PathBuf);
@@ -21,15 +22,19 @@ impl Root {
     pub(crate) fn folder(&self, path: &[u8], _follow: bool) -> io::Result<Folder> {
         Ok(Folder(self.0.join(path_of(path).as_ref())))
     }
+
+    pub(crate) fn open_file(&self, path: &[u8]) -> io::Result<File> {
+        File::open(self.0.join(path_of(path).as_ref()))
+    }
 }
 
 impl Folder {
-    pub(crate) fn list(&self, _buffer: &mut Vec<u8>, mut each: impl FnMut(Listed<'_>) -> bool) -> io::Result<()> {
+    pub(crate) fn list(&self, _buffer: &mut Vec<u8>, mut each: impl FnMut(DirEntry<'_>) -> bool) -> io::Result<()> {
         for entry in fs::read_dir(&self.0)? {
             let entry = entry?;
             let file_type = entry.file_type().ok().and_then(kind);
             let name = entry.file_name();
-            if !each(Listed { name: name.to_string_lossy().as_bytes(), file_type }) {
+            if !each(DirEntry { name: name.to_string_lossy().as_bytes(), file_type }) {
                 break;
             }
         }
@@ -42,12 +47,16 @@ impl Folder {
         Some((i64::try_from(time.as_nanos()).unwrap_or(i64::MAX), meta.len()))
     }
 
+    pub(crate) fn open_file(&self, name: &[u8]) -> io::Result<File> {
+        File::open(self.0.join(path_of(name).as_ref()))
+    }
+
     pub(crate) fn target_type(&self, name: &[u8]) -> Option<FileType> {
         kind(fs::metadata(self.0.join(path_of(name).as_ref())).ok()?.file_type())
     }
 
-    /// The canonical path stands for the folder: the standard library knows no file numbers here.
-    pub(crate) fn identity(&self) -> io::Result<Identity> {
+    /// The canonical path identifies the folder: the standard library knows no file numbers here.
+    pub(crate) fn folder_id(&self) -> io::Result<FolderId> {
         use std::hash::{DefaultHasher, Hash, Hasher};
         let mut hasher = DefaultHasher::new();
         fs::canonicalize(&self.0)?.hash(&mut hasher);

@@ -11,11 +11,11 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, statat};
 
-use super::{Identity, Listed};
+use super::{DirEntry, FolderId};
 use crate::FileType;
 
-/// Longer paths are opened in steps; the system's limit is 4,096.
-const STEP: usize = 4_000;
+/// The longest path that is opened in one step, in bytes; the system's limit is 4,096.
+const MAX_OPEN_PATH: usize = 4_000;
 
 pub(crate) struct Root(OwnedFd);
 
@@ -32,12 +32,17 @@ impl Root {
         let path = if path.is_empty() { b".".as_slice() } else { path };
         Ok(Folder(open_below(self.0.as_fd(), path, flags)?))
     }
+
+    /// Opens a file below for reading. A pipe that took its place since it was listed does not block.
+    pub(crate) fn open_file(&self, path: &[u8]) -> io::Result<File> {
+        Ok(File::from(open_below(self.0.as_fd(), path, file_flags())?))
+    }
 }
 
 impl Folder {
     /// Calls `each` for every name but `.` and `..`; it stops the listing by returning false.
     #[cfg(target_os = "linux")]
-    pub(crate) fn list(&self, buffer: &mut Vec<u8>, mut each: impl FnMut(Listed<'_>) -> bool) -> io::Result<()> {
+    pub(crate) fn list(&self, buffer: &mut Vec<u8>, mut each: impl FnMut(DirEntry<'_>) -> bool) -> io::Result<()> {
         buffer.clear();
         buffer.reserve(64 << 10);
         let room: &mut [MaybeUninit<u8>] = buffer.spare_capacity_mut();
@@ -53,7 +58,7 @@ impl Folder {
 
     /// Calls `each` for every name but `.` and `..`; it stops the listing by returning false.
     #[cfg(not(target_os = "linux"))]
-    pub(crate) fn list(&self, _buffer: &mut Vec<u8>, mut each: impl FnMut(Listed<'_>) -> bool) -> io::Result<()> {
+    pub(crate) fn list(&self, _buffer: &mut Vec<u8>, mut each: impl FnMut(DirEntry<'_>) -> bool) -> io::Result<()> {
         for entry in rustix::fs::Dir::read_from(&self.0)? {
             let entry = entry?;
             if !self.give(entry.file_name().to_bytes(), entry.file_type(), &mut each) {
@@ -63,7 +68,7 @@ impl Folder {
         Ok(())
     }
 
-    fn give(&self, name: &[u8], file_type: rustix::fs::FileType, each: &mut impl FnMut(Listed<'_>) -> bool) -> bool {
+    fn give(&self, name: &[u8], file_type: rustix::fs::FileType, each: &mut impl FnMut(DirEntry<'_>) -> bool) -> bool {
         if name == b"." || name == b".." {
             return true;
         }
@@ -77,7 +82,7 @@ impl Folder {
             }
             known => kind(known),
         };
-        each(Listed { name, file_type })
+        each(DirEntry { name, file_type })
     }
 
     /// Time in nanoseconds and size of a name; of the link itself where it is one.
@@ -86,16 +91,26 @@ impl Folder {
         Some((nanoseconds(&stat), u64::try_from(stat.st_size).unwrap_or(0)))
     }
 
+    /// Opens a file of the folder as [`Root::open_file`] does.
+    pub(crate) fn open_file(&self, name: &[u8]) -> io::Result<File> {
+        let open = || openat(&self.0, OsStr::from_bytes(name), file_flags(), Mode::empty());
+        Ok(File::from(rustix::io::retry_on_intr(open)?))
+    }
+
     pub(crate) fn target_type(&self, name: &[u8]) -> Option<FileType> {
         let stat = statat(&self.0, OsStr::from_bytes(name), AtFlags::empty()).ok()?;
         kind(rustix::fs::FileType::from_raw_mode(stat.st_mode))
     }
 
-    pub(crate) fn identity(&self) -> io::Result<Identity> {
+    pub(crate) fn folder_id(&self) -> io::Result<FolderId> {
         let stat = rustix::fs::fstat(&self.0)?;
         #[allow(clippy::useless_conversion, clippy::cast_sign_loss, reason = "the types differ between systems")]
         Ok((stat.st_dev as u64, stat.st_ino as u64))
     }
+}
+
+fn file_flags() -> OFlags {
+    OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY
 }
 
 fn folder_flags() -> OFlags {
@@ -119,8 +134,8 @@ fn nanoseconds(stat: &Stat) -> i64 {
 fn open_below(start: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
     let mut step: Option<OwnedFd> = None;
     let mut rest = path;
-    while rest.len() > STEP {
-        let Some(cut) = memchr::memrchr(b'/', &rest[..STEP]) else { break };
+    while rest.len() > MAX_OPEN_PATH {
+        let Some(cut) = memchr::memrchr(b'/', &rest[..MAX_OPEN_PATH]) else { break };
         let from = step.as_ref().map_or(start, OwnedFd::as_fd);
         step = Some(openat(from, OsStr::from_bytes(&rest[..cut]), folder_flags(), Mode::empty())?);
         rest = &rest[cut + 1..];
@@ -134,7 +149,7 @@ pub(crate) fn path_of(bytes: &[u8]) -> Cow<'_, Path> {
 }
 
 pub(crate) fn open_file(root: &Path, path: &[u8]) -> io::Result<File> {
-    if root.as_os_str().len() + path.len() < STEP {
+    if root.as_os_str().len() + path.len() < MAX_OPEN_PATH {
         return File::open(root.join(path_of(path)));
     }
     let root = Root::open(root)?;

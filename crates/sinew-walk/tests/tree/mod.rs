@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sinew_base::Cancel;
+use sinew_base::CancelToken;
 use sinew_pool::Pool;
 use sinew_walk::{Entry, Scan, ScanOptions};
 
@@ -56,7 +56,7 @@ impl Tree {
 }
 
 pub(crate) fn scan(options: &ScanOptions) -> Scan {
-    sinew_walk::scan(options, &Pool::new("test", 3), &Cancel::never()).unwrap()
+    sinew_walk::scan(options, &Pool::new("test", 3), &CancelToken::never()).unwrap()
 }
 
 pub(crate) fn names(scan: &Scan, keep: impl Fn(&Entry<'_>) -> bool) -> Vec<String> {

@@ -22,7 +22,6 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use sinew::walk::{GlobSet, GlobSyntax};
 
 use super::rule::{Bucket, Rule};
-use crate::settings::Settings;
 use condition::Condition;
 pub use scope::{InterruptMode, Scope};
 pub use watcher::Watcher;
@@ -48,22 +47,6 @@ pub struct StreamSettings {
 impl Default for StreamSettings {
     fn default() -> StreamSettings {
         StreamSettings { enabled: true, keep: false, gap: None, interrupt: InterruptMode::Always, disabled: Vec::new() }
-    }
-}
-
-impl StreamSettings {
-    /// What `ttsr` says.
-    #[must_use]
-    pub fn new(settings: &Settings) -> StreamSettings {
-        let is = |key: &str, word: &str| settings.text(key).as_deref() == Some(word);
-        let interrupt = settings.text("ttsr.interruptMode");
-        StreamSettings {
-            enabled: settings.flag("ttsr.enabled"),
-            keep: is("ttsr.contextMode", "keep"),
-            gap: is("ttsr.repeatMode", "after-gap").then(|| settings.number("ttsr.repeatGap")),
-            interrupt: interrupt.and_then(|word| InterruptMode::parse(&word)).unwrap_or(InterruptMode::Always),
-            disabled: settings.texts("ttsr.disabledRules"),
-        }
     }
 }
 

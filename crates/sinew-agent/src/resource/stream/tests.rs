@@ -9,18 +9,18 @@ use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, text_of};
 use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::provider::Auth;
+use sinew_session::clock::FixedClock;
+use sinew_session::{Body, Defaults, Session, SessionOptions, Sync};
+use sinew_tools::tool::ToolOutput;
 
 use super::condition::Condition;
 use super::window::Window;
 use super::*;
-use crate::agent::{AgentSession, AgentSettings, Listener, Models, Outcome, Parts, Reached};
-use crate::clock::FixedClock;
+use crate::agent::{AgentSession, AgentSettings, Models, Outcome, Parts, Reached, Snapshots, Subscriber};
 use crate::core::{Toolset, Watch};
 use crate::event::Event;
 use crate::resource::Origin;
-use crate::session::{Body, Defaults, Session, SessionOptions, Sync};
-use crate::stage::{Played, calls, failed, text, tool, user};
-use crate::tool::ToolOutput;
+use crate::stage::{ScriptedProvider, calls, failed, text, tool, user};
 
 fn rule(name: &str, condition: &str) -> Rule {
     Rule {
@@ -56,8 +56,8 @@ impl Models for Nobody {
 
 struct Stage {
     agent: AgentSession,
-    provider: Arc<Played>,
-    listener: Listener,
+    provider: Arc<ScriptedProvider>,
+    listener: Subscriber,
 }
 
 fn options(folder: &Path) -> SessionOptions {
@@ -72,14 +72,14 @@ fn stage(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRule
     } else {
         Session::create(path, "id".into(), options(folder))
     };
-    let provider = Arc::new(Played::new(answers));
+    let provider = Arc::new(ScriptedProvider::new(answers));
     let model = Model { id: "m".into(), provider: "p".into(), context_window: 100_000, ..Model::default() };
     let echo = tool("echo", |call| {
         Box::pin(async move { Ok(ToolOutput::text(call.arguments["say"].as_str().unwrap_or_default())) })
     });
     let agent = AgentSession::new(Parts {
         session,
-        reached: Reached { provider: Arc::<Played>::clone(&provider), model, auth: Auth::None },
+        reached: Reached { provider: Arc::<ScriptedProvider>::clone(&provider), model, auth: Auth::None },
         models: Arc::new(Nobody),
         thinking: ThinkingLevel::Off,
         system: Vec::new(),
@@ -93,7 +93,7 @@ fn stage(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRule
     })
     .unwrap();
     agent.set_stream_rules(rules);
-    let listener = agent.subscribe();
+    let listener = agent.subscribe(Snapshots::Each);
     Stage { agent, provider, listener }
 }
 
@@ -473,25 +473,4 @@ fn a_condition_that_would_explode_elsewhere_is_linear_here() {
     let rules = rules(&[rule("r", "(a*)*(a|aa)+$x")], StreamSettings::default());
     let now = || 0;
     assert_eq!(feed(&rules.watch(&now), "text", &"a".repeat(300_000)), None);
-}
-
-#[test]
-fn settings_are_read() {
-    let read = |value: Value| {
-        let mut settings = Settings::default();
-        settings.set("ttsr", value);
-        StreamSettings::new(&settings)
-    };
-    assert_eq!(read(json!({})), StreamSettings::default());
-    assert_eq!(read(json!({"repeatMode": "after-gap"})).gap, Some(10));
-    let all = json!({"enabled": false, "contextMode": "keep", "repeatMode": "after-gap", "repeatGap": 3,
-        "interruptMode": "tool-only", "disabledRules": ["a"]});
-    let expect = StreamSettings {
-        enabled: false,
-        keep: true,
-        gap: Some(3),
-        interrupt: InterruptMode::ToolOnly,
-        disabled: vec!["a".into()],
-    };
-    assert_eq!(read(all), expect);
 }

@@ -257,6 +257,6 @@ fn is_match(set: &GlobSet, path: &str) -> bool {
 }
 
 fn framed(rule: &StreamRule, tag: &str) -> String {
-    let path = super::super::escaped(&rule.path.to_string_lossy());
+    let path = super::super::escape::escaped(&rule.path.to_string_lossy());
     format!("<{tag} reason=\"rule_violation\" rule=\"{}\" path=\"{path}\">\n{}\n</{tag}>", rule.name, rule.body)
 }

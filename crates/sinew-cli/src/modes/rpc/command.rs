@@ -2,15 +2,11 @@
 
 use std::sync::Arc;
 
-use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
-use sinew_agent::tool::Boxed;
+use sinew_tools::tool::Boxed;
 
-use super::reply::{Answer, Fault, Reply};
-use super::{Rpc, model, say, session, shell, state, switches, tools};
-
-/// The fields of a command, without `id` and `type`.
-pub(super) type Fields = Map<String, Value>;
+use super::client::{Fields, Rpc};
+use super::reply::{Answer, Reply};
+use super::{model, prompt, session, shell, state, switches, tools};
 
 /// A command.
 pub(super) struct Command {
@@ -18,7 +14,7 @@ pub(super) struct Command {
     pub(super) run: Run,
 }
 
-/// How a command is run.
+/// The order in which a command runs and is answered.
 pub(super) enum Run {
     /// It is answered before the next one is looked at.
     Now(fn(Arc<Rpc>, Fields) -> Boxed<'static, Answer>),
@@ -26,11 +22,6 @@ pub(super) enum Run {
     Beside(fn(Arc<Rpc>, Fields) -> Boxed<'static, Answer>),
     /// The same, and it answers before it is done.
     Own(fn(Arc<Rpc>, Fields, Reply) -> Boxed<'static, ()>),
-}
-
-/// Reads what a command needs of its fields.
-pub(super) fn fields<T: DeserializeOwned>(name: &str, fields: Fields) -> Result<T, Fault> {
-    serde_json::from_value(Value::Object(fields)).map_err(|error| format!("{name}: {error}").into())
 }
 
 macro_rules! row {
@@ -47,12 +38,12 @@ pub(super) fn find(name: &str) -> Option<&'static Command> {
 }
 
 pub(super) static COMMANDS: &[Command] = &[
-    row!("prompt", Own, say::prompt),
-    row!("steer", Own, say::steer),
-    row!("follow_up", Own, say::follow_up),
-    row!("abort", Beside, say::abort),
-    row!("abort_and_prompt", Own, say::abort_and_prompt),
-    row!("clear_queue", Now, say::clear_queue),
+    row!("prompt", Own, prompt::prompt),
+    row!("steer", Own, prompt::steer),
+    row!("follow_up", Own, prompt::follow_up),
+    row!("abort", Beside, prompt::abort),
+    row!("abort_and_prompt", Own, prompt::abort_and_prompt),
+    row!("clear_queue", Now, prompt::clear_queue),
     row!("new_session", Now, session::new),
     row!("get_state", Now, state::state),
     row!("set_model", Now, model::set),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use serde::Serialize;
-use sinew_agent::agent::Listener;
+use sinew_agent::agent::Subscriber;
 use sinew_agent::event::Event;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
@@ -55,7 +55,7 @@ fn next(input: &mut impl BufRead, longest: usize) -> Option<Line> {
                 }
                 break;
             }
-            let end = memchr(chunk);
+            let end = find_newline(chunk);
             let part = &chunk[..end.unwrap_or(chunk.len())];
             long |= line.len() + part.len() > longest;
             if long {
@@ -88,15 +88,15 @@ fn read(input: &mut impl BufRead) -> io::Result<&[u8]> {
     input.fill_buf()
 }
 
-fn memchr(bytes: &[u8]) -> Option<usize> {
+fn find_newline(bytes: &[u8]) -> Option<usize> {
     bytes.iter().position(|byte| *byte == b'\n')
 }
 
-/// What goes to the writer.
+/// A frame for the writer.
 enum Frame {
     Line(Vec<u8>),
     /// Events come from here from now on.
-    Listen(Box<Listener>),
+    Listen(Box<Subscriber>),
     /// Nothing follows.
     End,
 }
@@ -123,8 +123,8 @@ impl Out {
         let handle = tokio::runtime::Handle::current();
         // On a thread of its own: a reader that is slow must not keep signals from being heard.
         let writer = tokio::task::spawn_blocking(move || {
-            let mut pen = Pen { out: output::stdout(), partials, written };
-            let ended = pen.run(&handle, &mut queue);
+            let mut writer = FrameWriter { out: output::stdout(), partials, written };
+            let ended = writer.run(&handle, &mut queue);
             if ended.is_err() {
                 // The mode may be over already.
                 let _ = lost.send(());
@@ -142,7 +142,7 @@ impl Out {
     }
 
     /// Takes events from `listener` from now on; those of the last one that wait are written first.
-    pub(super) async fn listen(&self, listener: Listener) {
+    pub(super) async fn listen(&self, listener: Subscriber) {
         self.pass(Frame::Listen(Box::new(listener))).await;
     }
 
@@ -173,23 +173,23 @@ impl Out {
     }
 }
 
-/// What writes.
-struct Pen<W> {
+/// Writes frames and events to stdout.
+struct FrameWriter<W> {
     out: Output<W>,
     partials: bool,
     /// Bytes so far.
     written: Arc<AtomicU64>,
 }
 
-/// What comes next.
+/// The next thing to write.
 enum Next {
     Frame(Option<Sent>),
     Event(Option<Arc<Event>>),
 }
 
-impl<W: Write> Pen<W> {
+impl<W: Write> FrameWriter<W> {
     fn run(&mut self, handle: &tokio::runtime::Handle, queue: &mut mpsc::Receiver<Sent>) -> io::Result<()> {
-        let mut listener: Option<Box<Listener>> = None;
+        let mut listener: Option<Box<Subscriber>> = None;
         loop {
             let next = handle.block_on(async {
                 let event = async {

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sinew_agent::tool::{Boxed, Call, Tool, ToolError, ToolOutput, Updates};
 use sinew_llm::message::Block;
+use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput, Updates};
 use tokio::sync::{Notify, oneshot};
 
 use super::frames::Out;
@@ -19,7 +19,7 @@ const NAME: usize = 64;
 
 /// A tool as `set_host_tools` describes it.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Described {
+pub(super) struct ToolDescription {
     name: String,
     label: Option<String>,
     description: String,
@@ -93,16 +93,16 @@ fn gone() -> ToolError {
 /// A result as clients write it: `{content: [...], details?}`, a text, or anything else, which is shown as JSON.
 fn output(result: Value, is_error: bool) -> ToolOutput {
     #[derive(Deserialize)]
-    struct Given {
+    struct ClientOutput {
         content: Vec<Block>,
         details: Option<Value>,
     }
     match result {
         Value::Null => ToolOutput { is_error, ..ToolOutput::default() },
         Value::String(text) => ToolOutput { is_error, ..ToolOutput::text(text) },
-        other => match Given::deserialize(&other) {
+        other => match ClientOutput::deserialize(&other) {
             // A model reads texts and pictures of a tool, and nothing else.
-            Ok(Given { content, details })
+            Ok(ClientOutput { content, details })
                 if content.iter().all(|block| matches!(block, Block::Text(_) | Block::Image(_))) =>
             {
                 ToolOutput { content, details, is_error }
@@ -117,7 +117,7 @@ fn output(result: Value, is_error: bool) -> ToolOutput {
 /// # Errors
 /// A name is taken, given twice or none that providers accept; parameters are no schema of an object.
 pub(super) fn tools(
-    described: Vec<Described>,
+    described: Vec<ToolDescription>,
     taken: &[String],
     calls: &Arc<Calls>,
 ) -> Result<Vec<Arc<dyn Tool>>, String> {
@@ -125,7 +125,7 @@ pub(super) fn tools(
         return Err(format!("set_host_tools: {} tools are too many; at most {MOST}", described.len()));
     }
     let mut made: Vec<Arc<dyn Tool>> = Vec::with_capacity(described.len());
-    for Described { name, label, description, parameters } in described {
+    for ToolDescription { name, label, description, parameters } in described {
         let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
         if name.is_empty() || name.len() > NAME || !name.chars().all(letter) {
             return Err(format!("set_host_tools: {name:?} is no name: use 1 to {NAME} letters, digits, _ and -"));
@@ -185,7 +185,7 @@ impl Tool for HostTool {
                 }
                 pending.calls.insert(id.clone(), Waiting { updates: call.updates, result: send });
             }
-            let called = Called { calls, id };
+            let called = PendingCall { calls, id };
             let ended = Arc::new(Notify::new());
             let bell = Arc::clone(&ended);
             let _hook = call.cancel.on_cancel(move || bell.notify_one());
@@ -209,12 +209,12 @@ impl Tool for HostTool {
 }
 
 /// A call that the client is told to end where nobody waits for its result any more.
-struct Called<'a> {
+struct PendingCall<'a> {
     calls: &'a Calls,
     id: String,
 }
 
-impl Drop for Called<'_> {
+impl Drop for PendingCall<'_> {
     fn drop(&mut self) {
         if self.calls.lock().calls.remove(&self.id).is_none() {
             return;

@@ -6,46 +6,10 @@ use serde_json::value::RawValue;
 use sinew_llm::error::ErrorInfo;
 
 use super::frames::Out;
+use crate::control::ControlError;
 
-/// Why a command failed.
-#[derive(Debug)]
-pub(super) struct Fault {
-    pub(super) text: String,
-    pub(super) info: Option<ErrorInfo>,
-}
-
-impl From<String> for Fault {
-    fn from(text: String) -> Fault {
-        Fault { text, info: None }
-    }
-}
-
-impl From<&str> for Fault {
-    fn from(text: &str) -> Fault {
-        text.to_string().into()
-    }
-}
-
-impl From<sinew::base::Error> for Fault {
-    fn from(error: sinew::base::Error) -> Fault {
-        error.message().into()
-    }
-}
-
-impl From<ErrorInfo> for Fault {
-    fn from(info: ErrorInfo) -> Fault {
-        Fault { text: info.message.clone(), info: Some(info) }
-    }
-}
-
-impl From<crate::failure::Failure> for Fault {
-    fn from(failure: crate::failure::Failure) -> Fault {
-        failure.message.into()
-    }
-}
-
-/// What a command gives; none where there is nothing to say.
-pub(super) type Answer = Result<Option<Value>, Fault>;
+/// The result of a command; none where there is nothing to say.
+pub(super) type Answer = Result<Option<Value>, ControlError>;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -86,7 +50,7 @@ impl Reply {
     }
 
     /// The same for data that is JSON already, for instance deeper than a [`Value`] may be.
-    pub(super) async fn send_text(mut self, answer: Result<Box<RawValue>, Fault>) {
+    pub(super) async fn send_text(mut self, answer: Result<Box<RawValue>, ControlError>) {
         self.answered = true;
         write(&self.out, self.id.as_ref(), &self.command, &answer.map(Some)).await;
     }
@@ -108,19 +72,19 @@ impl Drop for Reply {
     }
 }
 
-async fn write<T: Serialize>(out: &Out, id: Option<&Value>, command: &str, answer: &Result<Option<T>, Fault>) {
-    let (data, fault) = match answer {
+async fn write<T: Serialize>(out: &Out, id: Option<&Value>, command: &str, answer: &Result<Option<T>, ControlError>) {
+    let (data, error) = match answer {
         Ok(data) => (data.as_ref(), None),
-        Err(fault) => (None, Some(fault)),
+        Err(error) => (None, Some(error)),
     };
     let response = Response {
         id,
         kind: "response",
         command,
-        success: fault.is_none(),
+        success: error.is_none(),
         data,
-        error: fault.map(|fault| fault.text.as_str()),
-        error_info: fault.and_then(|fault| fault.info.as_ref()),
+        error: error.map(|error| error.message.as_str()),
+        error_info: error.and_then(|error| error.info.as_ref()),
     };
     out.send(&response).await;
 }

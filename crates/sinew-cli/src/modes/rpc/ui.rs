@@ -6,16 +6,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
-use sinew_agent::tool::Boxed;
-use sinew_agent::tools::{Ask, Question};
+use sinew_tools::tool::Boxed;
+use sinew_tools::{Ask, Question};
 use tokio::sync::oneshot;
 
 use super::frames::Out;
 
-/// Who asks, and what has not been answered yet.
+/// Questions to the person behind the client that are not answered yet.
 pub(super) struct Ui {
     out: Out,
-    /// How long a question of the model waits; it is told, the tool itself counts.
+    /// Milliseconds that a question of the model waits; the client is told, the tool itself counts.
     timeout_ms: Option<u64>,
     next: AtomicU64,
     pending: Mutex<Pending>,
@@ -23,7 +23,7 @@ pub(super) struct Ui {
 
 #[derive(Default)]
 struct Pending {
-    requests: HashMap<String, oneshot::Sender<Answered>>,
+    requests: HashMap<String, oneshot::Sender<UiResponse>>,
     /// The client is gone: nobody will answer.
     closed: bool,
 }
@@ -31,7 +31,7 @@ struct Pending {
 /// `extension_ui_response`.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-struct Answered {
+struct UiResponse {
     value: Option<Value>,
     confirmed: Option<bool>,
     cancelled: bool,
@@ -56,9 +56,9 @@ impl Ui {
     pub(super) fn answer(&self, mut fields: Map<String, Value>) {
         let Some(Value::String(id)) = fields.remove("id") else { return };
         let Some(waiting) = self.lock().requests.remove(&id) else { return };
-        let answered = Answered::deserialize(Value::Object(fields));
+        let answered = UiResponse::deserialize(Value::Object(fields));
         // Who asked may have gone meanwhile. What cannot be read is no answer.
-        let _ = waiting.send(answered.unwrap_or_else(|_| Answered { cancelled: true, ..Answered::default() }));
+        let _ = waiting.send(answered.unwrap_or_else(|_| UiResponse { cancelled: true, ..UiResponse::default() }));
     }
 
     /// Nobody will answer any more.
@@ -74,7 +74,7 @@ impl Ui {
     }
 
     /// Asks and waits for the answer; none where nobody will give one.
-    async fn request(&self, method: &str, fields: Value) -> Option<Answered> {
+    async fn request(&self, method: &str, fields: Value) -> Option<UiResponse> {
         let id = self.id();
         let (send, answered) = oneshot::channel();
         {
@@ -84,7 +84,7 @@ impl Ui {
             }
             pending.requests.insert(id.clone(), send);
         }
-        let guard = Asked { ui: self, id };
+        let guard = PendingRequest { ui: self, id };
         self.out.send(&request(&guard.id, method, fields)).await;
         answered.await.ok()
     }
@@ -154,12 +154,12 @@ fn request(id: &str, method: &str, fields: Value) -> Value {
 }
 
 /// A request that is taken back where nobody waits for its answer any more.
-struct Asked<'a> {
+struct PendingRequest<'a> {
     ui: &'a Ui,
     id: String,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
         if self.ui.lock().requests.remove(&self.id).is_none() {
             return;

@@ -10,7 +10,7 @@ use crate::lex::words::Words;
 /// A language whose rules are made ready when it is first used.
 pub(crate) type Language = LazyLock<CompiledRules>;
 
-/// What a byte is where a token begins.
+/// The class of a byte at which a token begins.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Class {
     Name,
@@ -30,7 +30,7 @@ pub(crate) struct CompiledRules {
     pub(crate) letters: [bool; 256],
     /// Bytes after which a statement begins.
     pub(crate) statement_ends: [bool; 256],
-    /// Whether any rule asks how a line begins.
+    /// True when any rule depends on the beginning of a line.
     pub(crate) has_line_rules: bool,
 }
 
@@ -85,7 +85,7 @@ impl CompiledRules {
         end
     }
 
-    /// Whether a mark at the current place counts there.
+    /// Returns whether a mark at the current place counts there.
     pub(crate) fn is_place(&self, line: &Line<'_, '_, '_>, place: Place, before: Before, indent: usize) -> bool {
         let at = line.at;
         let last = if at == 0 { b' ' } else { line.byte(at - 1) };

@@ -82,7 +82,7 @@ const fn heading(begin: &'static str) -> LineRule {
     LineRule { indented: false, ..whole_line(begin, Keyword) }
 }
 
-/// What stands between the marks of a template.
+/// The language between the marks of a template.
 pub(crate) fn template_code() -> &'static super::Language {
     &TEMPLATE_CODE
 }

@@ -1,4 +1,4 @@
-//! The table-driven lexer: one machine for the languages whose rules are a row of data.
+//! The table-driven lexer: one highlighter for the languages whose rules are a row of data.
 
 /// Declares languages by name, other names and rules; what the rules leave out is that of their base, or of `PLAIN`.
 macro_rules! languages {
@@ -15,7 +15,7 @@ macro_rules! languages {
 }
 
 mod compiled;
-mod machine;
+mod lexer;
 mod regions;
 mod rules;
 
@@ -31,7 +31,7 @@ mod script;
 mod shell;
 
 pub(crate) use compiled::Language;
-pub(crate) use machine::TableLexer;
+pub(crate) use lexer::TableLexer;
 pub(crate) use markup::template_code;
 
 /// Every language of the tables: its rules, then its name, aliases and extensions.

@@ -20,7 +20,7 @@ pub(crate) struct Frame {
     region: u8,
     /// Bytes of the level that its beginning had.
     level: u16,
-    /// How often it nests.
+    /// The depth of nesting.
     depth: u32,
     /// The bracket that ends the code in it; 0 outside code.
     interpolation: u8,
@@ -37,7 +37,7 @@ pub(crate) struct Frames {
 }
 
 impl Frames {
-    /// Whether the lexer stands in the text of a region, not in code.
+    /// Returns whether the lexer is in the text of a region, not in code.
     pub(crate) fn in_text(&self) -> bool {
         self.stack.last().is_some_and(|frame| frame.interpolation == 0)
     }
@@ -70,7 +70,7 @@ impl Frames {
         false
     }
 
-    /// Begins region number `index` at the current place, if it stands there, and paints as much as the line holds.
+    /// Begins region number `index` at the current place, if it is there, and paints as much as the line holds.
     pub(crate) fn begin(&mut self, table: &CompiledRules, line: &mut Line<'_, '_, '_>, index: usize) -> bool {
         let region = &table.rules.regions[index];
         let at = line.at;
@@ -187,12 +187,12 @@ impl Frames {
     }
 }
 
-/// Whether code or a name begins here, inside a string.
+/// Returns whether code or a name begins here, inside a string.
 fn begins_interpolation(text: &[u8], begin: &str, end: u8) -> bool {
     text.starts_with(begin.as_bytes()) && (end != 0 || text.get(begin.len()).is_some_and(|&byte| begins_name(byte)))
 }
 
-/// Where a region that begins here has its inside, and its level.
+/// Returns the start of the inside of a region that begins here, and its level.
 fn opening(line: &Line<'_, '_, '_>, region: &Region, at: usize) -> Option<(usize, usize)> {
     let from = at + region.begin.len();
     if !line.text[at..].starts_with(region.begin.as_bytes()) {
@@ -204,7 +204,7 @@ fn opening(line: &Line<'_, '_, '_>, region: &Region, at: usize) -> Option<(usize
     line.text[inside..].starts_with(tail.as_bytes()).then_some((inside + tail.len(), level))
 }
 
-/// Where the end that may stand at `at` is over.
+/// Returns the position behind the end mark that may lie at `at`.
 fn closing(line: &Line<'_, '_, '_>, region: &Region, at: usize, level: u16) -> Option<usize> {
     let stop = at + region.end.len();
     let Some((byte, _, tail)) = region.level else { return Some(stop) };

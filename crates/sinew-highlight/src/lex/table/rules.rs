@@ -1,4 +1,4 @@
-//! What a language is to the table-driven lexer: a row of data.
+//! The row of data that describes a language to the table-driven lexer.
 
 use crate::category::Category::{self, Comment, Plain, Punctuation, String, Variable};
 use crate::lex::words::Row;
@@ -7,19 +7,19 @@ use crate::lex::words::Row;
 pub(crate) struct Rules {
     /// Words with a fixed meaning.
     pub(crate) words: &'static [Row],
-    /// Whether letter case counts for nothing in `words`.
+    /// True when letter case does not count in `words`.
     pub(crate) fold: bool,
-    /// Whether `words` count only where a statement begins.
+    /// True when `words` count only where a statement begins.
     pub(crate) words_at_start: bool,
-    /// Whether `words` count behind a dot.
+    /// True when `words` count behind a dot.
     pub(crate) words_after_dot: bool,
-    /// What begins a comment that ends with the line, and where.
+    /// Starts of a comment that ends with the line, and the places where they count.
     pub(crate) comments: &'static [(&'static str, Place)],
     /// Comments with an end, strings and all else that runs from one text to another; the first that fits decides.
     pub(crate) regions: &'static [Region],
     /// Strings whose delimiter the code chooses: `qw(…)`, `~r/…/`.
     pub(crate) delimited: &'static [Delimited],
-    /// What begins a here-document, before its label.
+    /// Starts of a here-document, before its label.
     pub(crate) heredocs: &'static [&'static str],
     /// Marks before a name: `$x`, `@x`, `:x`.
     pub(crate) sigils: &'static [Sigil],
@@ -35,15 +35,15 @@ pub(crate) struct Rules {
     pub(crate) tails: &'static str,
     /// Bytes that join two halves of a number: `8'hFF`, `16#FF#`.
     pub(crate) number_marks: &'static str,
-    /// What begins a number, before its digits: `$FF`.
+    /// Prefixes of a number, before its digits: `$FF`.
     pub(crate) number_prefixes: &'static [&'static str],
-    /// Whether a sign belongs to a number where no value stands before it.
+    /// True when a sign belongs to a number where no value precedes it.
     pub(crate) signed: bool,
-    /// Whether a number may end with a dot.
+    /// True when a number may end with a dot.
     pub(crate) open_numbers: bool,
-    /// Whether a line that begins with `#` is for a preprocessor.
+    /// True when a line that begins with `#` is for a preprocessor.
     pub(crate) preprocessor: bool,
-    /// What names of functions are told by.
+    /// The way in which names of functions are recognised.
     pub(crate) calls: Calls,
     /// Names that begin with an upper-case letter.
     pub(crate) capitalised: Category,
@@ -57,7 +57,7 @@ pub(crate) struct Rules {
     pub(crate) punctuation: &'static str,
 }
 
-/// What names of functions are told by.
+/// The way in which names of functions are recognised.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
     /// Nothing.
@@ -70,7 +70,7 @@ pub(crate) enum Calls {
     Command,
 }
 
-/// Where a mark counts.
+/// The place at which a mark counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
     /// Everywhere.
@@ -83,33 +83,33 @@ pub(crate) enum Place {
     AfterBlank,
     /// Not right behind a value: what a transposing or an attribute's quote is told from a string by.
     NotAfterValue,
-    /// Where a value is expected, or behind a blank and before none: what a regular expression is told from a division by.
+    /// A place at which a value is expected, or behind a blank and before none: tells a regular expression from a division.
     Operand,
-    /// Where a statement begins.
+    /// The start of a statement.
     Statement,
 }
 
-/// What runs from one text to another.
+/// A stretch of text from one mark to another.
 #[derive(Clone, Copy)]
 pub(crate) struct Region {
     pub(crate) category: Category,
     pub(crate) begin: &'static str,
     pub(crate) end: &'static str,
-    /// Long brackets: a byte, any number of which stands behind `begin` and, as often, behind `end`; then what follows it
+    /// Long brackets: a byte, any number of which is behind `begin` and, as often, behind `end`; then what follows it
     /// in both places.
     pub(crate) level: Option<(u8, &'static str, &'static str)>,
     /// Hides the byte behind it; 0 for none.
     pub(crate) escape: u8,
-    /// Whether a doubled end stands for itself.
+    /// True when a doubled end means the end's own text.
     pub(crate) doubled: bool,
-    /// Whether regions of this kind nest.
+    /// True when regions of this kind nest.
     pub(crate) nests: bool,
-    /// Whether it goes on over the end of a line.
+    /// True when it goes on over the end of a line.
     pub(crate) multiline: bool,
     /// Bytes within which it must end on its line, or it is none; 0 where it need not.
     pub(crate) within: u16,
     pub(crate) place: Place,
-    /// Whether the end counts only at the beginning of a line and takes the whole of it.
+    /// True when the end counts only at the beginning of a line and takes the whole of it.
     pub(crate) ends_as_line: bool,
     /// Letters behind the end belong to it, as the flags of a regular expression do.
     pub(crate) flags: bool,
@@ -129,11 +129,11 @@ pub(crate) struct Delimited {
     pub(crate) begin: &'static str,
     /// Two for `s/…/…/`.
     pub(crate) parts: u8,
-    /// Letters that may stand between the mark and the delimiter, of which there is one: `~r`.
+    /// Letters that may be between the mark and the delimiter, of which there is one: `~r`.
     pub(crate) letter: bool,
-    /// Whether a blank may stand before a bracket.
+    /// True when a blank may precede a bracket.
     pub(crate) spaced: bool,
-    /// Whether only an opening bracket is a delimiter.
+    /// True when only an opening bracket is a delimiter.
     pub(crate) brackets: bool,
 }
 
@@ -141,9 +141,9 @@ pub(crate) struct Delimited {
 pub(crate) struct Sigil {
     pub(crate) mark: &'static str,
     pub(crate) category: Category,
-    /// Brackets that may stand in place of a name: `${…}`.
+    /// Brackets that may be in place of a name: `${…}`.
     pub(crate) braces: &'static str,
-    /// Bytes of which one may stand in place of a name: `$?`.
+    /// Bytes of which one may be in place of a name: `$?`.
     pub(crate) specials: &'static str,
     pub(crate) place: Place,
 }
@@ -152,9 +152,9 @@ pub(crate) struct Sigil {
 pub(crate) struct LineRule {
     pub(crate) begin: &'static str,
     pub(crate) category: Category,
-    /// Whether blanks may stand before it.
+    /// True when blanks may precede it.
     pub(crate) indented: bool,
-    /// Whether the rest of the line goes with it.
+    /// True when the rest of the line goes with it.
     pub(crate) whole: bool,
 }
 
@@ -162,15 +162,15 @@ pub(crate) struct LineRule {
 pub(crate) struct Key {
     pub(crate) mark: &'static str,
     pub(crate) category: Category,
-    /// Whether the name must begin its line.
+    /// True when the name must begin its line.
     pub(crate) first: bool,
-    /// Whether blanks may stand before the mark.
+    /// True when blanks may precede the mark.
     pub(crate) spaced: bool,
-    /// What the rest of the line is.
+    /// The category of the rest of the line.
     pub(crate) value: Option<Category>,
 }
 
-/// What most languages share.
+/// The values that most languages share.
 pub(crate) const PLAIN: Rules = Rules {
     words: &[],
     fold: false,
@@ -253,7 +253,7 @@ impl Region {
         Self { escape: 0, ..self }
     }
 
-    /// A doubled end stands for itself; no other escapes.
+    /// A doubled end means itself; no other escapes.
     pub(crate) const fn doubled(self) -> Self {
         Self { doubled: true, escape: 0, ..self }
     }
@@ -337,7 +337,7 @@ pub(crate) const fn delimited(begin: &'static str, parts: u8) -> Delimited {
     Delimited { begin, parts, letter: false, spaced: false, brackets: false }
 }
 
-/// Whether a list of bytes holds one.
+/// Returns whether a list of bytes holds one.
 pub(crate) const fn is_in(list: &str, byte: u8) -> bool {
     let list = list.as_bytes();
     let mut index = 0;

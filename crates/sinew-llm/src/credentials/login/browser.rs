@@ -16,10 +16,10 @@ use crate::error::{ErrorInfo, ErrorKind, mask};
 use crate::http::HttpClient;
 use crate::models::ProviderEntry;
 
-/// How long the user may take.
+/// The time that the user may take.
 const LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// How long a browser may take to send its request.
+/// The time that a browser may take to send its request.
 const REQUEST_LIMIT: Duration = Duration::from_secs(10);
 
 /// The size of a browser's request at most.
@@ -70,7 +70,7 @@ impl BrowserLogin {
         Ok(BrowserLogin { provider: provider.clone(), listener, redirect, url, verifier, state })
     }
 
-    /// What the user opens.
+    /// The address that the user opens.
     #[must_use]
     pub fn url(&self) -> &str {
         self.url.as_str()
@@ -132,12 +132,12 @@ impl BrowserLogin {
                 answer(&mut socket, "404 Not Found", "There is nothing here.").await;
                 continue;
             };
-            let said = Redirect::read(&url);
-            if said.state.as_deref() != Some(&self.state) {
+            let redirect = Redirect::read(&url);
+            if redirect.state.as_deref() != Some(&self.state) {
                 answer(&mut socket, "400 Bad Request", "This answer belongs to another login. Start again.").await;
                 continue;
             }
-            let outcome = self.outcome(said);
+            let outcome = self.outcome(redirect);
             let (status, text) = match &outcome {
                 Ok(_) => ("200 OK", "You are logged in. You can close this window."),
                 Err(_) => ("400 Bad Request", "The login was refused. The terminal says why."),
@@ -149,25 +149,25 @@ impl BrowserLogin {
 
     fn read_pasted(&self, text: &str) -> Result<String, ErrorInfo> {
         let text = text.trim();
-        let said = match Url::parse(text) {
+        let redirect = match Url::parse(text) {
             Ok(url) if url.has_host() => Redirect::read(&url),
             _ => match text.split_once('#') {
                 Some((code, state)) => Redirect { code: Some(code.into()), state: Some(state.into()), error: None },
                 None => Redirect { code: Some(text.into()), state: None, error: None },
             },
         };
-        if said.state.as_ref().is_some_and(|state| *state != self.state) {
+        if redirect.state.as_ref().is_some_and(|state| *state != self.state) {
             let text = format!("log in at {}: the pasted text belongs to another login", self.provider.id);
             return Err(ErrorInfo::new(ErrorKind::Auth, text));
         }
-        self.outcome(said)
+        self.outcome(redirect)
     }
 
-    fn outcome(&self, said: Redirect) -> Result<String, ErrorInfo> {
+    fn outcome(&self, redirect: Redirect) -> Result<String, ErrorInfo> {
         let refused = |why: &str| {
             ErrorInfo::new(ErrorKind::Auth, format!("log in at {}: {}", self.provider.id, mask(why, &[&self.state])))
         };
-        match (said.error, said.code.filter(|code| !code.is_empty())) {
+        match (redirect.error, redirect.code.filter(|code| !code.is_empty())) {
             (Some(error), _) => Err(refused(&error)),
             (None, Some(code)) => Ok(code),
             (None, None) => Err(refused("the answer holds no code")),
@@ -175,7 +175,7 @@ impl BrowserLogin {
     }
 }
 
-/// What the address says to which the browser was sent.
+/// The parameters of the address to which the browser was sent.
 struct Redirect {
     code: Option<String>,
     state: Option<String>,

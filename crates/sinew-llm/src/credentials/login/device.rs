@@ -12,24 +12,24 @@ use crate::error::{ErrorInfo, ErrorKind};
 use crate::http::HttpClient;
 use crate::models::ProviderEntry;
 
-/// How often the server is asked where it does not say.
+/// Seconds between two questions to a server that states no interval.
 const USUAL_INTERVAL: u64 = 5;
 
-/// What `slow_down` adds to the time between two questions.
+/// The time that `slow_down` adds between two questions.
 const SLOWER: Duration = Duration::from_secs(5);
 
-/// How long a code is good where the server does not say, in seconds.
+/// The lifetime of a code where the server states none, in seconds.
 const USUAL_LIFETIME: u64 = 15 * 60;
 
 /// A login that waits for the user.
 pub struct DeviceLogin {
-    /// Where the user types the code.
+    /// The address at which the user types the code.
     pub verification_uri: String,
     /// The same with the code in it, where the server has such an address.
     pub verification_uri_complete: Option<String>,
-    /// What the user types.
+    /// The code that the user types.
     pub user_code: String,
-    /// How long the code is good.
+    /// The lifetime of the code.
     pub lifetime: Duration,
     provider: ProviderEntry,
     device_code: String,

@@ -45,7 +45,7 @@ fn part(address: &str, key: &str) -> String {
     url.query_pairs().find(|(name, _)| name == key).unwrap().1.into_owned()
 }
 
-/// What a browser gets for `path` at the login's port.
+/// Returns the page that a browser gets for `path` at the login's port.
 async fn visit(redirect: &str, path: &str) -> String {
     let port = url::Url::parse(redirect).unwrap().port().unwrap();
     let mut socket = tokio::net::TcpStream::connect(("127.0.0.1", port)).await.unwrap();

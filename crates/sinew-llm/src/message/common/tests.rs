@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::*;
 
-/// Where the short way reads something, the long one reads the same.
+/// Checks that the long way reads the same as the short one, where that reads anything.
 #[track_caller]
 fn agrees(text: &str) -> Option<AgentMessage> {
     let Common(message) = serde_json::from_str(text).ok()?;

@@ -1,4 +1,4 @@
-//! What a server answers.
+//! Reading of a server's answer.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -7,13 +7,13 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::assembly::{Assembly, Kind};
-use crate::error::classify::{self, Place};
+use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::StopReason;
-use crate::wire::{Flow, Fold};
+use crate::wire::{Progress, ResponseParser};
 
 /// The events of a message that came in one piece.
-pub(super) fn whole(mut message: Value) -> Option<Vec<Value>> {
+pub(super) fn from_complete(mut message: Value) -> Option<Vec<Value>> {
     let blocks = match message.get_mut("content")?.take() {
         Value::Array(blocks) => blocks,
         _ => return None,
@@ -29,7 +29,7 @@ pub(super) fn whole(mut message: Value) -> Option<Vec<Value>> {
     Some(events)
 }
 
-/// What is known of an answer: the server's block numbers as ours, and the reason that it named.
+/// The facts known of an answer: the server's block numbers as ours, and the reason that it named.
 #[derive(Default)]
 pub(super) struct Answer {
     blocks: HashMap<u64, Open>,
@@ -65,8 +65,13 @@ struct Delta<'a> {
     partial_json: Option<Cow<'a, str>>,
 }
 
-impl Fold for Answer {
-    fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+impl ResponseParser for Answer {
+    fn event(
+        &mut self,
+        data: &Value,
+        context: &RequestContext<'_>,
+        assembly: &mut Assembly,
+    ) -> Result<Progress, ErrorInfo> {
         let number = data.get("index").and_then(Value::as_u64).unwrap_or(0);
         match data.get("type").and_then(Value::as_str).unwrap_or_default() {
             "message_start" => usage(data.pointer("/message/usage"), assembly),
@@ -104,7 +109,7 @@ impl Fold for Answer {
                     Some("refusal") => {
                         let said = data.pointer("/delta/stop_details/explanation").and_then(Value::as_str);
                         let text = said.unwrap_or("the model refused to answer");
-                        return Err(classify::own(place, ErrorKind::Refusal, text));
+                        return Err(classify::own(context, ErrorKind::Refusal, text));
                     }
                     Some("max_tokens" | "model_context_window_exceeded") => self.stop = Some(StopReason::Length),
                     Some("tool_use") => self.stop = Some(StopReason::ToolUse),
@@ -113,15 +118,15 @@ impl Fold for Answer {
             }
             "message_stop" => {
                 self.ended = true;
-                return Ok(Flow::Done(self.stop.unwrap_or_default()));
+                return Ok(Progress::Done(self.stop.unwrap_or_default()));
             }
-            "error" => return Err(classify::from_stream(place, data)),
+            "error" => return Err(classify::from_stream(context, data)),
             _ => {}
         }
-        Ok(Flow::More)
+        Ok(Progress::More)
     }
 
-    fn quick(&mut self, data: &str, assembly: &mut Assembly) -> bool {
+    fn parse_delta(&mut self, data: &str, assembly: &mut Assembly) -> bool {
         let Ok(Piece { kind, index, delta }) = serde_json::from_str::<Piece<'_>>(data) else {
             return false;
         };

@@ -1,18 +1,18 @@
-//! How a model thinks: the same for all requests of a tool loop.
+//! Configuration of thinking: the same for all requests of a tool loop.
 //!
 //! To the server, an answer and all that follows from its tool calls is one turn, with one configuration of thinking.
-//! Whether a later answer of a loop thought does not matter; where the model is told a budget, the first one must have.
+//! A later answer of a loop need not have thought; where the model is told a budget, the first one must have.
 
 use crate::error::ErrorInfo;
 use crate::message::{AssistantMessage, Block, LlmMessage};
-use crate::model::{ThinkingLevel, ThinkingMode};
+use crate::model::{HighestEffort, ThinkingLevel, ThinkingMode};
 use crate::provider::{Request, ToolChoice};
 use crate::wire::prepare::{is_own, tool_choice};
 
 /// The default of `max_tokens` at most.
 const MAX_TOKENS: u64 = 32_000;
 
-/// What is left for the answer beside the thoughts.
+/// Tokens that are left for the answer beside the thoughts.
 const ANSWER_TOKENS: u64 = 4096;
 
 /// The smallest budget that the server takes.
@@ -21,11 +21,11 @@ const SMALLEST_BUDGET: u64 = 1024;
 /// The header's value that makes a model with a budget think between tool calls too.
 pub(super) const INTERLEAVED: &str = "interleaved-thinking-2025-05-14";
 
-/// What a request says of thinking.
+/// The thinking part of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Thinking {
     /// Nothing: models of this kind do not think by themselves.
-    Unsaid,
+    Unset,
     /// Not to: newer models think where nothing is said.
     Disabled,
     /// So many tokens.
@@ -47,7 +47,7 @@ pub(super) fn limits(request: &Request) -> (u64, Thinking) {
             // As little as it can.
             Some(true) => Thinking::Effort("low"),
             _ if adaptive => Thinking::Disabled,
-            _ => Thinking::Unsaid,
+            _ => Thinking::Unset,
         };
         return (max_tokens, stopped);
     }
@@ -56,12 +56,13 @@ pub(super) fn limits(request: &Request) -> (u64, Thinking) {
             ThinkingLevel::Off | ThinkingLevel::Minimal | ThinkingLevel::Low => "low",
             ThinkingLevel::Medium => "medium",
             ThinkingLevel::High => "high",
-            ThinkingLevel::XHigh => "max",
+            // Claude 4.6 has no `xhigh` between `high` and `max`: its rows in the table name `max` as the most effort.
+            ThinkingLevel::XHigh => model.compat.highest_effort.unwrap_or(HighestEffort::XHigh).as_str(),
         };
         return (max_tokens, Thinking::Effort(word));
     }
     if begins_without_a_thought(request) {
-        return (max_tokens, Thinking::Unsaid);
+        return (max_tokens, Thinking::Unset);
     }
     let own = request.thinking_budgets.iter().find(|(known, _)| *known == level).map(|(_, budget)| *budget);
     let budget = own.unwrap_or(match level {
@@ -79,11 +80,11 @@ pub(super) fn limits(request: &Request) -> (u64, Thinking) {
     };
     match budget.min(room) {
         budget if budget >= SMALLEST_BUDGET => (max_tokens, Thinking::Budget(budget)),
-        _ => (max_tokens, Thinking::Unsaid),
+        _ => (max_tokens, Thinking::Unset),
     }
 }
 
-/// Whether the request asks for [`INTERLEAVED`]: a model that decides by itself needs no header, and Haiku does not
+/// Returns whether the request asks for [`INTERLEAVED`]: a model that decides by itself needs no header, and Haiku does not
 /// know it.
 pub(super) fn is_interleaved(request: &Request) -> bool {
     let takes = request.model.compat.interleaved_thinking.unwrap_or_else(|| {
@@ -94,7 +95,7 @@ pub(super) fn is_interleaved(request: &Request) -> bool {
     takes && !request.tools.is_empty() && matches!(limits(request).1, Thinking::Budget(_))
 }
 
-/// Whether a refused request is worth another try without thinking: the loop began without a thought, which the
+/// Returns whether a refused request is worth another try without thinking: the loop began without a thought, which the
 /// conversation does not tell apart from a model that had none.
 pub(super) fn is_refused(request: &Request, error: &ErrorInfo) -> bool {
     error.status == Some(400)
@@ -102,10 +103,10 @@ pub(super) fn is_refused(request: &Request, error: &ErrorInfo) -> bool {
         && matches!(limits(request).1, Thinking::Budget(_))
 }
 
-/// Whether the first answer of the loop that goes on was made by another model, or its thoughts have to be left out: the
+/// Returns whether the first answer of the loop that goes on was made by another model, or its thoughts have to be left out: the
 /// server refuses to think on from there with a budget.
 fn begins_without_a_thought(request: &Request) -> bool {
-    let messages: Vec<&LlmMessage> = request.said().collect();
+    let messages: Vec<&LlmMessage> = request.conversation().collect();
     let Some(begin) = loops(request).last().copied() else { return false };
     let answers = messages[begin..].iter().filter_map(|message| match message {
         LlmMessage::Assistant(answer) => Some(&**answer),
@@ -115,7 +116,7 @@ fn begins_without_a_thought(request: &Request) -> bool {
     !is_own(request, first) || answers.filter(|answer| is_own(request, answer)).any(is_changed)
 }
 
-/// Whether an answer has a thought whose signature no longer holds.
+/// Returns whether an answer has a thought whose signature no longer holds.
 fn is_changed(answer: &AssistantMessage) -> bool {
     answer.content.iter().any(|block| match block {
         Block::Thinking(thought) => thought.thinking_signature.as_deref() == Some(""),
@@ -123,12 +124,12 @@ fn is_changed(answer: &AssistantMessage) -> bool {
     })
 }
 
-/// Where each loop begins: with what a user says, but for what he says behind the results of tools, which is part of the
+/// Returns the start of each loop: a message of the user, but for one behind the results of tools, which is part of the
 /// turn.
 fn loops(request: &Request) -> Vec<usize> {
     let mut begins = vec![0];
     let mut behind_results = false;
-    for (at, message) in request.said().enumerate() {
+    for (at, message) in request.conversation().enumerate() {
         match message {
             LlmMessage::ToolResult(_) => behind_results = true,
             LlmMessage::Assistant(_) => behind_results = false,
@@ -141,7 +142,7 @@ fn loops(request: &Request) -> Vec<usize> {
 
 /// For each message, whether its thoughts go back: those of a turn do so whole or not at all.
 pub(super) fn kept(request: &Request) -> Vec<bool> {
-    let messages: Vec<&LlmMessage> = request.said().collect();
+    let messages: Vec<&LlmMessage> = request.conversation().collect();
     let begins = loops(request);
     let ends = begins.iter().skip(1).copied().chain([messages.len()]);
     let whole = begins.iter().zip(ends).map(|(begin, end)| {

@@ -7,9 +7,9 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::super::json::Json;
-use super::super::{Flow, Fold};
+use super::super::{Progress, ResponseParser};
 use crate::assembly::{Assembly, Kind};
-use crate::error::classify::{self, Place};
+use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::{AssistantMessage, Block, StopReason, THOUGHT_FIELDS};
 
@@ -54,10 +54,15 @@ struct Delta<'a> {
     _role: Option<IgnoredAny>,
 }
 
-impl Fold for Answer {
-    fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+impl ResponseParser for Answer {
+    fn event(
+        &mut self,
+        data: &Value,
+        context: &RequestContext<'_>,
+        assembly: &mut Assembly,
+    ) -> Result<Progress, ErrorInfo> {
         if data.get("error").is_some_and(|error| !error.is_null()) {
-            return Err(classify::from_stream(place, data));
+            return Err(classify::from_stream(context, data));
         }
         let choice = data.pointer("/choices/0");
         let usage = data.get("usage").filter(|usage| usage.is_object());
@@ -65,7 +70,7 @@ impl Fold for Answer {
             read_usage(usage, assembly);
         }
         let Some(choice) = choice else {
-            return Ok(Flow::More);
+            return Ok(Progress::More);
         };
         // A server that cannot stream sends the whole message.
         if let Some(delta) = choice.get("delta").or_else(|| choice.get("message")) {
@@ -77,21 +82,21 @@ impl Fold for Answer {
             Some("tool_calls" | "function_call") => self.stop = Some(StopReason::ToolUse),
             Some("content_filter") => {
                 return Err(classify::own(
-                    place,
+                    context,
                     ErrorKind::Refusal,
                     "the provider's content filter stopped the answer",
                 ));
             }
-            Some("error") => return Err(classify::from_stream(place, choice)),
+            Some("error") => return Err(classify::from_stream(context, choice)),
             Some(_) => self.stop = Some(StopReason::Stop),
         }
         if self.stop.is_some() {
             self.end_thought(assembly);
         }
-        Ok(Flow::More)
+        Ok(Progress::More)
     }
 
-    fn quick(&mut self, data: &str, assembly: &mut Assembly) -> bool {
+    fn parse_delta(&mut self, data: &str, assembly: &mut Assembly) -> bool {
         let Ok(Chunk { choices: [choice], usage: None, error: None }) = serde_json::from_str::<Chunk<'_>>(data) else {
             return false;
         };
@@ -185,7 +190,7 @@ impl Answer {
             return;
         };
         if !self.details.is_empty() {
-            // The list stands in place of the field's name: a server that sends it wants it back.
+            // The list replaces the field's name: a server that sends it wants it back.
             let details = std::mem::take(&mut self.details).into_iter().map(Value::Object).collect();
             assembly.replace_signature(index, Value::Array(details).to_string());
         }

@@ -1,4 +1,4 @@
-//! How servers differ, by address; a model's own `compat` beats it.
+//! Differences between servers, by address; a model's own `compat` beats them.
 
 use crate::model::{CacheControlFormat, MaxTokensField, Model, ThinkingFormat};
 
@@ -28,7 +28,7 @@ pub(super) struct Quirks {
 /// Mistral's ids have exactly so many letters and digits.
 const MISTRAL_ID: usize = 9;
 
-/// What a server that nobody knows most likely understands.
+/// The settings that an unknown server most likely understands.
 const USUAL: Quirks = Quirks {
     max_tokens_field: MaxTokensField::MaxTokens,
     store: false,
@@ -65,7 +65,7 @@ const KNOWN: &[(&str, Quirks)] = &[
     ("api.groq.com", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..USUAL }),
     ("api.cerebras.ai", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, ..USUAL }),
     ("api.x.ai", Quirks { max_tokens_field: MaxTokensField::MaxCompletionTokens, reasoning_effort: false, ..USUAL }),
-    // Ids of nine letters and digits; a word of the assistant must stand before the user speaks again.
+    // Ids of nine letters and digits; a word of the assistant must be before the user speaks again.
     (
         "api.mistral.ai",
         Quirks {

@@ -6,13 +6,13 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::{Flow, Fold};
+use super::super::{Progress, ResponseParser};
 use crate::assembly::{Assembly, Kind};
-use crate::error::classify::{self, Place};
+use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::StopReason;
 
-/// What is known of a response: the server's items as our blocks.
+/// The facts known of a response: the server's items as our blocks.
 #[derive(Default)]
 pub(super) struct Answer {
     items: HashMap<u64, Item>,
@@ -37,8 +37,13 @@ struct Piece<'a> {
     delta: Cow<'a, str>,
 }
 
-impl Fold for Answer {
-    fn event(&mut self, data: &Value, place: &Place<'_>, assembly: &mut Assembly) -> Result<Flow, ErrorInfo> {
+impl ResponseParser for Answer {
+    fn event(
+        &mut self,
+        data: &Value,
+        context: &RequestContext<'_>,
+        assembly: &mut Assembly,
+    ) -> Result<Progress, ErrorInfo> {
         let number = data.get("output_index").and_then(Value::as_u64).unwrap_or(0);
         let text = |key: &str| data.get(key).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
@@ -71,15 +76,15 @@ impl Fold for Answer {
             | "response.incomplete"
             | "response.failed"
             | "response.cancelled" => {
-                return self.terminal(data.get("response").unwrap_or(&Value::Null), text("type"), place, assembly);
+                return self.terminal(data.get("response").unwrap_or(&Value::Null), text("type"), context, assembly);
             }
-            "error" => return Err(classify::from_stream(place, data)),
+            "error" => return Err(classify::from_stream(context, data)),
             _ => {}
         }
-        Ok(Flow::More)
+        Ok(Progress::More)
     }
 
-    fn quick(&mut self, data: &str, assembly: &mut Assembly) -> bool {
+    fn parse_delta(&mut self, data: &str, assembly: &mut Assembly) -> bool {
         let Ok(Piece { kind, output_index, delta }) = serde_json::from_str::<Piece<'_>>(data) else {
             return false;
         };
@@ -180,9 +185,9 @@ impl Answer {
         &mut self,
         response: &Value,
         event: &str,
-        place: &Place<'_>,
+        context: &RequestContext<'_>,
         assembly: &mut Assembly,
-    ) -> Result<Flow, ErrorInfo> {
+    ) -> Result<Progress, ErrorInfo> {
         if let Some(usage) = response.get("usage") {
             read_usage(usage, assembly);
         }
@@ -192,21 +197,23 @@ impl Answer {
             "failed" | "cancelled" => {
                 let error = response.get("error").filter(|error| error.is_object());
                 return Err(match error {
-                    Some(error) => classify::from_stream(place, error),
-                    None => {
-                        classify::own(place, ErrorKind::Server, &format!("the response was {status} without a reason"))
-                    }
+                    Some(error) => classify::from_stream(context, error),
+                    None => classify::own(
+                        context,
+                        ErrorKind::Server,
+                        &format!("the response was {status} without a reason"),
+                    ),
                 });
             }
             "incomplete" => {
                 if response.pointer("/incomplete_details/reason").and_then(Value::as_str) == Some("content_filter") {
                     return Err(classify::own(
-                        place,
+                        context,
                         ErrorKind::Refusal,
                         "the provider's content filter stopped the answer",
                     ));
                 }
-                return Ok(Flow::Done(StopReason::Length));
+                return Ok(Progress::Done(StopReason::Length));
             }
             _ => {}
         }
@@ -217,7 +224,7 @@ impl Answer {
                 self.finish(number, item, assembly);
             }
         }
-        Ok(Flow::Done(StopReason::Stop))
+        Ok(Progress::Done(StopReason::Stop))
     }
 }
 

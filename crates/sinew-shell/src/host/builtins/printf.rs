@@ -1,12 +1,13 @@
 //! `printf` whose formats that take no argument end, and that knows times.
 
 use std::ffi::CString;
+use std::sync::{Mutex, PoisonError};
 
 use brush_core::CommandArg;
 
 /// The arguments of theirs that print what bash's `printf` does with `args`: a name joined to `-v` stands alone, a
-/// format without conversions is used once, `%(…)T` is done already.
-pub(super) fn prepare(mut args: Vec<CommandArg>) -> Vec<CommandArg> {
+/// format without conversions is used once, `%(…)T` is done already, in the time zone `zone` (a value of `TZ`).
+pub(super) fn prepare(mut args: Vec<CommandArg>, zone: Option<&str>) -> Vec<CommandArg> {
     let joined = args.get(1).map(CommandArg::to_string);
     if let Some(name) = joined.as_deref().and_then(|word| word.strip_prefix("-v")).filter(|name| !name.is_empty()) {
         args.splice(1..2, [CommandArg::String("-v".into()), CommandArg::String(name.into())]);
@@ -23,7 +24,7 @@ pub(super) fn prepare(mut args: Vec<CommandArg>) -> Vec<CommandArg> {
     if !format.replace("%%", "").contains('%') {
         args.truncate(at + 1);
     } else if format.contains(")T") {
-        let (format, words) = with_times(format, &words[at + 1..], now());
+        let (format, words) = with_times(format, &words[at + 1..], now(), zone);
         args.truncate(at);
         args.extend(std::iter::once(format).chain(words).map(CommandArg::String));
     }
@@ -31,7 +32,7 @@ pub(super) fn prepare(mut args: Vec<CommandArg>) -> Vec<CommandArg> {
 }
 
 /// The format with `%s` for every time, and the arguments with the times in their places.
-fn with_times(format: &str, words: &[String], now: i64) -> (String, Vec<String>) {
+fn with_times(format: &str, words: &[String], now: i64, zone: Option<&str>) -> (String, Vec<String>) {
     let mut done = String::new();
     // For each argument that the format takes: how a time is printed, or that it is none.
     let mut takes: Vec<Option<&str>> = Vec::new();
@@ -62,14 +63,30 @@ fn with_times(format: &str, words: &[String], now: i64) -> (String, Vec<String>)
         // No argument means now, and so does -1; -2 is the start of the shell, which is as near as makes no difference.
         (Some(time), word) => {
             let seconds = word.and_then(|word| word.trim().parse().ok()).filter(|seconds| *seconds >= 0);
-            Some(local(time, seconds.unwrap_or(now)))
+            Some(local(time, seconds.unwrap_or(now), zone))
         }
     });
     (done, filled.collect())
 }
 
-/// A time of the zone of this process.
-fn local(format: &str, seconds: i64) -> String {
+unsafe extern "C" {
+    fn tzset();
+}
+
+/// A time of a zone, or of the system's own.
+fn local(format: &str, seconds: i64, zone: Option<&str>) -> String {
+    // The C library knows one zone at a time.
+    static ZONE: Mutex<()> = Mutex::new(());
+    let _one = ZONE.lock().unwrap_or_else(PoisonError::into_inner);
+    // SAFETY: nothing in this process but the calls below reads the variable through the C library, and they hold the
+    // lock; what reads it through the standard library holds that one's.
+    unsafe {
+        match zone {
+            Some(zone) => std::env::set_var("TZ", zone),
+            None => std::env::remove_var("TZ"),
+        }
+        tzset();
+    }
     let Ok(format) = CString::new(format) else { return String::new() };
     let mut text = vec![0u8; 1024];
     // SAFETY: the structure is filled by the first call before the second reads it, the text is as long as said, and

@@ -8,7 +8,7 @@ use brush_core::{Error, ExecutionContext, ExecutionResult, ShellExtensions};
 
 use super::{content, fail, flags, list};
 
-/// What runs when a signal arrives or the shell ends.
+/// The builtin `trap`: commands for signals and for the end of the shell.
 pub(super) struct Trap;
 
 const USAGE: &str = "trap [-lp] [[arg] signal_spec ...]";
@@ -88,7 +88,7 @@ fn print(context: &ExecutionContext<'_, impl ShellExtensions>, words: &[String])
     result
 }
 
-/// Where bash lists a signal: the end of the shell first, what is no signal last.
+/// Ranks a signal as bash lists it: the end of the shell first, what is no signal last.
 fn rank(signal: TrapSignal) -> i32 {
     match signal {
         TrapSignal::Debug => 65,

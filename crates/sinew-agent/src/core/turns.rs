@@ -1,0 +1,285 @@
+//! The order of a run: turns until the model has nothing more to do and nobody anything more to say.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use sinew_llm::message::{
+    AgentMessage, AssistantMessage, Block, Content, CustomMessage, LlmMessage, StopReason, ToolResultMessage,
+};
+
+use super::batch;
+use super::repair::{Repaired, repair};
+use super::run::{Question, Run, changed};
+use super::stream_events::{self, Answered};
+use super::tap::Tapped;
+use super::watch::Correction;
+use crate::event::Event;
+
+/// The text for calls of an answer that the output limit cut.
+const CUT: &str = "The reply was cut off by the output limit. This call was not run; send it again.";
+
+/// Answers in a row with calls that the output limit cut, after which the model is asked again.
+pub(crate) const CUTS: u32 = 2;
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ended {
+    /// Everything that it added.
+    pub messages: Vec<AgentMessage>,
+    /// The last answer, if there was one.
+    pub answer: Option<AssistantMessage>,
+    /// It had as many turns as it may.
+    pub limited: bool,
+    /// It had cost as much as it may.
+    pub over_budget: bool,
+    /// It stopped between turns, because it was asked to.
+    pub paused: bool,
+    /// Turns of the chain, this run's included.
+    pub turns: u32,
+    /// Answers in a row whose calls the output limit cut. More than two: the run ended for that.
+    pub cuts: u32,
+}
+
+/// What a run knows of its messages without reading all of them in each turn.
+struct Known {
+    repaired: Repaired,
+    /// Those of all calls.
+    ids: HashSet<String>,
+}
+
+impl Run<'_> {
+    /// Says `prompts` to the model and works until it has nothing more to do. `messages` is what the model has seen
+    /// so far; the run adds to it. The transcript is valid at the end, whatever happened.
+    pub async fn run(mut self, messages: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
+        let first = messages.len();
+        let mut known = Known { repaired: Repaired::default(), ids: ids(messages) };
+        let (turns, cuts) = (self.turns, self.cuts);
+        let mut ended = Ended {
+            messages: Vec::new(),
+            answer: None,
+            limited: false,
+            over_budget: false,
+            paused: false,
+            turns,
+            cuts,
+        };
+        self.emit(Event::AgentStart).await;
+        self.add(messages, prompts).await;
+        loop {
+            let max_turns = (self.settings)().max_turns;
+            if max_turns > 0 && self.turns >= max_turns {
+                self.emit(Event::LimitReached { max_turns }).await;
+                ended.limited = true;
+                break;
+            }
+            if (self.over_budget)() {
+                ended.over_budget = true;
+                break;
+            }
+            self.turns += 1;
+            let (answer, corrected, cut) = self.turn(messages, &mut known).await;
+            let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
+            let calls = answer.tool_calls().next().is_some();
+            if !failed {
+                let limited = answer.stop_reason == StopReason::Length && (calls || cut.is_some());
+                self.cuts = if limited { self.cuts + 1 } else { 0 };
+            }
+            ended.answer = Some(answer);
+            if (failed && !corrected) || self.cancel.is_cancelled() || self.cuts > CUTS {
+                break;
+            }
+            if let Some(tool) = &cut {
+                self.add(messages, vec![cut_off(tool, self.clock.now())]).await;
+            }
+            let more = calls || corrected || cut.is_some();
+            if more && !failed && (self.pause)(messages) {
+                ended.paused = true;
+                break;
+            }
+            let steering = self.queues.take_steering();
+            if !steering.is_empty() {
+                self.queue_changed().await;
+                self.add(messages, steering).await;
+            } else if !more {
+                let follow_up = self.queues.take_follow_up();
+                if follow_up.is_empty() {
+                    break;
+                }
+                self.queue_changed().await;
+                self.add(messages, follow_up).await;
+            }
+        }
+        ended.turns = self.turns;
+        ended.cuts = self.cuts;
+        ended.messages = messages[first..].to_vec();
+        self.emit(Event::AgentEnd { messages: ended.messages.clone() }).await;
+        ended
+    }
+
+    async fn queue_changed(&self) {
+        let (steering, follow_up) = self.queues.texts();
+        self.emit(Event::QueueUpdate { steering, follow_up }).await;
+    }
+
+    /// One request and its tools. True: somebody who watched it wants another turn. A name: the tool of a call that the
+    /// output limit cut.
+    async fn turn(
+        &self,
+        messages: &mut Vec<AgentMessage>,
+        known: &mut Known,
+    ) -> (AssistantMessage, bool, Option<String>) {
+        self.emit(Event::TurnStart).await;
+        if let Some(watch) = self.watch {
+            watch.turn_start();
+        }
+        let seen = self.seen(messages, &mut known.repaired).await;
+        let cancel = self.cancel.child_token();
+        let tap = Tapped::new(self.extensions, self.context());
+        let last = messages.iter().rev().find_map(|message| match message {
+            AgentMessage::Assistant(answer) => Some(answer.usage.output),
+            _ => None,
+        });
+        let question = Question { messages: seen, cut_at: last.filter(|_| self.cuts > 0) };
+        let stream = (self.ask)(question, Some(Arc::<Tapped>::clone(&tap)), cancel.clone());
+        let Answered { message: mut answer, interrupted, rejected, cut } =
+            stream_events::answer(self, stream, &cancel).await;
+        for fault in tap.faults() {
+            self.emit(fault).await;
+        }
+        let interrupted = interrupted && !self.cancel.is_cancelled();
+        tell_ids_apart(&mut answer, &mut known.ids);
+        let tools = (self.tools)();
+        for block in &mut answer.content {
+            if let Block::ToolCall(call) = block
+                && let Some(meant) = tools.meant(&call.name)
+            {
+                call.name = meant.into();
+            }
+        }
+        // The calls run as the model sent them, however little of them is kept.
+        let mut message = AgentMessage::from(answer.clone());
+        self.journal.message(&mut message);
+        self.emit(Event::MessageEnd { message: message.clone() }).await;
+        let at = messages.len();
+        messages.push(message.clone());
+        let correction = self.watch.map_or_else(Correction::default, |watch| watch.settle(&answer, interrupted));
+        let calls: Vec<_> = answer.tool_calls().cloned().collect();
+        let results = match answer.stop_reason {
+            _ if calls.is_empty() => Vec::new(),
+            StopReason::Error | StopReason::Aborted => self.unrun(&calls, super::repair::NO_RESULT).await,
+            StopReason::Length => self.unrun(&calls, CUT).await,
+            _ if self.cancel.is_cancelled() => self.unrun(&calls, "Operation aborted").await,
+            _ => {
+                // A call that was ended while it came is the last one.
+                let (run, ended) = calls.split_at(calls.len() - usize::from(rejected.is_some()));
+                let mut results = batch::execute(self, run, &correction).await;
+                results.extend(self.unrun(ended, rejected.as_deref().unwrap_or_default()).await);
+                results
+            }
+        };
+        messages.extend(results.iter().cloned());
+        self.journal.turn_end();
+        self.emit(Event::TurnEnd { message, tool_results: results }).await;
+        let corrected = correct(self, messages, at, correction, interrupted).await;
+        (answer, corrected, cut)
+    }
+
+    /// What the model sees of `messages`: as the extensions change it, in the shape that a provider accepts.
+    async fn seen(&self, messages: &[AgentMessage], repaired: &mut Repaired) -> Vec<Arc<LlmMessage>> {
+        let (changed, faults) = changed(self.extensions, messages, &self.context()).await;
+        for fault in faults {
+            self.emit(fault).await;
+        }
+        match changed {
+            Some(changed) => repair(&changed),
+            None => repaired.grown(messages),
+        }
+    }
+
+    /// Answers calls that must not run.
+    async fn unrun(&self, calls: &[sinew_llm::message::ToolCall], text: &str) -> Vec<AgentMessage> {
+        let mut results = Vec::with_capacity(calls.len());
+        for call in calls {
+            let mut result = AgentMessage::from(ToolResultMessage {
+                tool_call_id: call.id.clone(),
+                tool_name: call.name.clone(),
+                content: vec![Block::text(text)],
+                details: None,
+                is_error: true,
+                timestamp: self.clock.now(),
+            });
+            self.tell(&mut result).await;
+            results.push(result);
+        }
+        results
+    }
+}
+
+/// Does what a watch wants once the turn is over, whose answer is `messages[at]`. True: another turn must follow.
+async fn correct(
+    run: &Run<'_>,
+    messages: &mut Vec<AgentMessage>,
+    at: usize,
+    correction: Correction,
+    interrupted: bool,
+) -> bool {
+    let Correction { discard, injected, messages: new, reminders: _ } = correction;
+    if injected.is_empty() {
+        return false;
+    }
+    if discard {
+        messages.truncate(at);
+        if let Err(error) = run.journal.take_back() {
+            run.emit(Event::Warning { message: format!("A stopped answer stays in the session: {error}") }).await;
+        }
+    }
+    if !interrupted {
+        run.emit(Event::TtsrTriggered { rules: injected.clone() }).await;
+    }
+    let again = !new.is_empty();
+    run.add(messages, new).await;
+    run.journal.injected(&injected);
+    again
+}
+
+/// What the model reads about a call of which only a part came.
+fn cut_off(tool: &str, timestamp: i64) -> AgentMessage {
+    let text = format!(
+        "Your reply was cut off by the output limit inside a call of {tool}, which was not run. Send the call again, and \
+         split it into smaller ones if it is long."
+    );
+    AgentMessage::Custom(CustomMessage {
+        custom_type: "output-limit".into(),
+        content: Content::Text(text),
+        display: false,
+        details: None,
+        attribution: None,
+        timestamp,
+    })
+}
+
+fn ids(messages: &[AgentMessage]) -> HashSet<String> {
+    let calls = messages.iter().filter_map(|message| match message {
+        AgentMessage::Assistant(answer) => Some(answer.tool_calls().map(|call| call.id.clone())),
+        _ => None,
+    });
+    calls.flatten().collect()
+}
+
+/// A model may use an id twice, in one answer or across answers. A result must find its call, so that later ones get
+/// a suffix.
+fn tell_ids_apart(answer: &mut AssistantMessage, taken: &mut HashSet<String>) {
+    for block in &mut answer.content {
+        let Block::ToolCall(call) = block else { continue };
+        if call.id.is_empty() {
+            call.id = "call".into();
+        }
+        let mut id = call.id.clone();
+        let mut next = 2;
+        while !taken.insert(id.clone()) {
+            id = format!("{}_{next}", call.id);
+            next += 1;
+        }
+        call.id = id;
+    }
+}

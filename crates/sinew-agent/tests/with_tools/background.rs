@@ -1,0 +1,97 @@
+//! Jobs that end while the agent is idle.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use sinew::base::{Error, Result};
+use sinew_agent::agent::{AgentSession, AgentSettings, Idle, Models, Parts, Reached, Snapshots};
+use sinew_agent::core::Toolset;
+use sinew_agent::event::Event;
+use sinew_llm::message::{AgentMessage, Content, UserMessage};
+use sinew_llm::model::ThinkingLevel;
+use sinew_llm::provider::Auth;
+use sinew_llm::scripted::{Script, ScriptedProvider, Variables};
+use sinew_session::clock::{Clock, SystemClock};
+use sinew_session::{Defaults, Session, SessionOptions, Sync};
+use sinew_tools::Settings;
+
+use crate::stage::Stage;
+
+pub(crate) const CASES: &[crate::Case] =
+    &[("an_idle_agent_is_woken_by_the_end_of_a_job", an_idle_agent_is_woken_by_the_end_of_a_job)];
+
+/// There is no other model.
+struct Alone;
+
+impl Models for Alone {
+    fn reach(&self, pattern: &str) -> Result<Reached> {
+        Err(Error::invalid(format!("Model not found: {pattern}")))
+    }
+}
+
+fn an_idle_agent_is_woken_by_the_end_of_a_job() {
+    let stage = Stage::with(Settings { jobs: true, ..Settings::default() });
+    let command = "while [ ! -e go ]; do sleep 0.01; done; echo built";
+    let arguments = json!({"command": command, "background": true});
+    let script = [
+        json!({"type": "turn", "content": [{"toolCall": {"name": "bash", "arguments": arguments}}]}),
+        json!({"type": "turn", "content": [{"text": "It runs."}]}),
+        json!({"type": "turn", "expect": {"lastContains": "\nbuilt"}, "content": [{"text": "It is built."}]}),
+    ];
+    let script = script.map(|line| line.to_string()).join("\n");
+    let script = Script::parse(&script, &Variables::default()).unwrap_or_else(|error| panic!("{error:?}"));
+    let provider = ScriptedProvider::new(script);
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let options =
+        SessionOptions { cwd: stage.cwd(), blobs: None, sync: Sync::Never, clock: Arc::clone(&clock), mask: None };
+    let agent = AgentSession::new(Parts {
+        session: Session::in_memory(options),
+        reached: Reached { model: provider.model(), provider: Arc::new(provider), auth: Auth::None },
+        models: Arc::new(Alone),
+        thinking: ThinkingLevel::Off,
+        system: Vec::new(),
+        tools: Toolset::new(stage.tools.iter().cloned()).0,
+        extensions: Vec::new(),
+        settings: AgentSettings::default(),
+        clock,
+        cwd: stage.cwd(),
+        has_ui: true,
+        open_items: None,
+    });
+    let agent = agent.unwrap();
+    let mut listener = agent.subscribe(Snapshots::Unread);
+    let go = stage.cwd().join("go");
+    let mut told = Vec::new();
+    let watch = async {
+        while let Some(event) = listener.recv().await {
+            match &*event {
+                Event::JobUpdate { job_id, state } => told.push(format!("job {job_id} {state}")),
+                Event::AgentSettled {} if go.exists() => break,
+                Event::AgentSettled {} => {
+                    told.push("settled".into());
+                    std::fs::write(&go, "").unwrap();
+                }
+                _ => {}
+            }
+        }
+    };
+    let content = Content::Text("build it".into());
+    let prompt = AgentMessage::from(UserMessage { content, timestamp: 1 });
+    let work = async {
+        agent.prompt(vec![prompt], None).await.unwrap();
+        std::future::pending::<()>().await;
+    };
+    stage.runtime.block_on(async {
+        tokio::select! {
+            () = watch => {}
+            () = work => {}
+            never = agent.attend(&stage.host, Idle::Wake) => match never {},
+        }
+    });
+    // Whether the start of the job is told before or after the run that started it is left open.
+    told[..2].sort();
+    assert_eq!(told, ["job 1 running", "settled", "job 1 done"]);
+    let context = agent.session().context(&Defaults::default()).unwrap().messages;
+    let AgentMessage::Assistant(last) = context.last().unwrap() else { panic!("no answer") };
+    assert_eq!(last.text(), "It is built.");
+}

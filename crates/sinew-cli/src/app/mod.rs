@@ -1,0 +1,244 @@
+//! The steps of a start, and the sessions that an app opens.
+//!
+//! An [`App`] holds everything that the sessions of one program share; an [`OpenSession`] is one of them with the agent
+//! that works on it. An app opens any number of sessions, one after another or side by side.
+
+mod host;
+mod system;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sinew_agent::agent::{AgentSession, Budget, Parts, Reached};
+use sinew_agent::core::Toolset;
+use sinew_agent::extension::{Context, Extension, path_policies};
+use sinew_agent::resource::Commands;
+use sinew_llm::model::ThinkingLevel;
+use sinew_session::clock::{Clock, SystemClock};
+use sinew_session::{Body, Context as Conversation, Defaults, Session};
+use sinew_tools::{Ask, Host, Shells};
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::Failure;
+use crate::log;
+use crate::models::{self, Choice, ModelSelector};
+use crate::resources::{self, Loaded};
+use crate::sessions::{SessionStore, StartedSession};
+use crate::settings::Settings;
+use crate::startup::Startup;
+use crate::{extensions, secrets};
+
+/// Everything that the sessions of one program share.
+pub(crate) struct App {
+    pub(crate) startup: Startup,
+    pub(crate) store: SessionStore,
+    pub(crate) models: Arc<ModelSelector>,
+    pub(crate) extensions: Vec<Arc<dyn Extension>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Answers questions; None: nobody can be asked.
+    ask: Option<Arc<dyn Ask>>,
+    shells: Arc<Shells>,
+    resources: Mutex<Arc<Loaded>>,
+    /// The pattern of `--fallback-model`.
+    fallback: Option<String>,
+}
+
+/// A session that is open, and the agent and tools that work on it.
+pub(crate) struct OpenSession {
+    pub(crate) agent: AgentSession,
+    pub(crate) host: Arc<Host>,
+}
+
+impl App {
+    /// Takes the steps of a start in their order: secrets, session, model, extensions, resources; then opens the session
+    /// that the flags ask for. `ask` answers questions. Warnings are added to `warnings`.
+    ///
+    /// # Errors
+    /// A flag or setting asks for what cannot be had: no model, no such session, a file that cannot be used.
+    pub(crate) async fn start(
+        startup: Startup,
+        ask: Option<Arc<dyn Ask>>,
+        warnings: &mut Vec<String>,
+    ) -> Result<(App, OpenSession), Failure> {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let secrets = secrets::find(&startup, warnings);
+
+        let store = SessionStore::new(&startup, &clock, secrets.mask());
+        let started = store.start(&startup.args.session.choice)?;
+        warnings.extend(started.warnings);
+        let session = started.session;
+        let before = conversation(&session, &startup.settings)?;
+
+        let mut models = ModelSelector::read(&startup, &secrets, session.id())?;
+        warnings.append(&mut models.warnings);
+        let choice = models.choose(&startup.args, &before, warnings).await?;
+        let fallback = models.check_fallback(&startup.args.model).await?;
+
+        let mut extensions = extensions::load_all(&startup, &models.key_names(), ask.clone(), warnings)?;
+        extensions.splice(0..0, log::extension(&startup, &secrets, session.id(), warnings));
+
+        let context = context(&startup, &session, ask.is_some());
+        let resources = resources::load(&startup, &extensions, &context, warnings).await?;
+        warnings.extend(tools::unknown_tools(&startup.settings, &tools::tool_names(&extensions)));
+
+        let app = App {
+            startup,
+            store,
+            models: Arc::new(models),
+            extensions,
+            clock,
+            ask,
+            shells: Arc::default(),
+            resources: Mutex::new(Arc::new(resources)),
+            fallback,
+        };
+        let open = app.assemble(session, before, choice, warnings)?;
+        Ok((app, open))
+    }
+
+    /// Opens another session. The model that answered in it answers again, where it can be reached; else the one that
+    /// answers in `current`.
+    ///
+    /// # Errors
+    /// The session cannot be read, or a file that a flag names cannot be used.
+    pub(crate) async fn open(
+        &self,
+        started: StartedSession,
+        current: &AgentSession,
+        warnings: &mut Vec<String>,
+    ) -> Result<OpenSession, Failure> {
+        warnings.extend(started.warnings);
+        let session = started.session;
+        let before = conversation(&session, &self.startup.settings)?;
+        let mut reached = current.model();
+        if let Some(key) = before.models.get("default").filter(|key| **key != reached.model.key()) {
+            match self.models.again(key).await {
+                Ok(found) => reached = found,
+                Err(reason) => warnings.push(format!("{key}: {reason}; {} answers instead", reached.model.key())),
+            }
+        }
+        let thinking = match session.is_empty() {
+            true => current.thinking(),
+            false => ThinkingLevel::parse(&before.thinking_level).unwrap_or_default(),
+        };
+        self.assemble(session, before, Choice { reached, thinking }, warnings)
+    }
+
+    fn assemble(
+        &self,
+        mut session: Session,
+        before: Conversation,
+        choice: Choice,
+        warnings: &mut Vec<String>,
+    ) -> Result<OpenSession, Failure> {
+        let Startup { args, environment, paths, settings, .. } = &self.startup;
+        let failed = |error: sinew::base::Error| Failure::failed(error.message());
+        let Choice { reached, thinking } = choice;
+        record(&mut session, &before, &reached, thinking);
+
+        let host = self.host(&session);
+        if let Some(list) = session.todo().map_err(failed)? {
+            host.restore_todo(&list);
+        }
+        let toolset = self.toolset(&host)?;
+        let loaded = self.resources();
+        host.set_resources(Arc::clone(&loaded.resources) as _);
+        host.set_path_policies(path_policies(&self.extensions));
+        let system = self.system(&toolset, warnings)?;
+        let mut agent_settings = settings.agent();
+        agent_settings.max_tokens = args.model.max_tokens;
+        agent_settings.http = models::http(environment, settings);
+        agent_settings.fallback = self.fallback.clone();
+        agent_settings.budget =
+            args.run.max_cost.zip(self.models.meter()).map(|(limit, meter)| Budget { limit, meter });
+        // The list of the tools goes with the tool: without it nobody could tick an item off.
+        let todo = toolset.all().iter().any(|tool| tool.name() == "todo").then(|| Arc::clone(&host));
+        let parts = Parts {
+            session,
+            reached,
+            models: Arc::clone(&self.models) as Arc<_>,
+            thinking,
+            system,
+            tools: toolset,
+            extensions: self.extensions.clone(),
+            settings: agent_settings,
+            clock: Arc::clone(&self.clock),
+            cwd: paths.cwd.clone(),
+            has_ui: self.ask.is_some(),
+            open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
+        };
+        let agent = AgentSession::resume(parts, before);
+        agent.set_stream_rules(loaded.rules());
+        Ok(OpenSession { agent, host })
+    }
+
+    /// Skills, commands, templates and rules as they were read last.
+    pub(crate) fn resources(&self) -> Arc<Loaded> {
+        Arc::clone(&self.resources.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Reads them anew.
+    ///
+    /// # Errors
+    /// A flag names a file that is gone; the resources that were read before stay.
+    pub(crate) async fn reload(
+        &self,
+        agent: &AgentSession,
+        warnings: &mut Vec<String>,
+    ) -> Result<Arc<Loaded>, Failure> {
+        let loaded = resources::load(&self.startup, &self.extensions, &self.context(agent), warnings).await?;
+        let loaded = Arc::new(loaded);
+        *self.resources.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
+        Ok(loaded)
+    }
+
+    /// Builds the system prompt for these tools.
+    ///
+    /// # Errors
+    /// A file that a flag names cannot be read.
+    pub(crate) fn system(&self, tools: &Toolset, warnings: &mut Vec<String>) -> Result<Vec<String>, Failure> {
+        system::system(&self.startup, tools, &self.resources().resources, &*self.clock, warnings)
+    }
+
+    /// The commands of extensions, and the names that two of them have.
+    pub(crate) fn commands(&self) -> (Commands, Vec<String>) {
+        Commands::new(&self.extensions)
+    }
+
+    /// The context of a session that commands of extensions get.
+    pub(crate) fn context(&self, agent: &AgentSession) -> Context {
+        context(&self.startup, &agent.session(), self.ask.is_some())
+    }
+}
+
+fn context(startup: &Startup, session: &Session, has_ui: bool) -> Context {
+    Context {
+        cwd: startup.paths.cwd.clone(),
+        session: session.id().to_string(),
+        file: session.path().map(Path::to_path_buf),
+        has_ui,
+        cancel: CancellationToken::new(),
+    }
+}
+
+/// Reads the conversation of a session, and the model and level that were set in it.
+fn conversation(session: &Session, settings: &Settings) -> Result<Conversation, Failure> {
+    let defaults = Defaults { thinking_level: settings.default_thinking_level.as_str().into() };
+    session.context(&defaults).map_err(|error| Failure::failed(error.message()))
+}
+
+/// Records in the session which model answers and how much it thinks, where that is new.
+fn record(session: &mut Session, before: &Conversation, reached: &Reached, thinking: ThinkingLevel) {
+    let (fresh, model) = (session.is_empty(), reached.model.key());
+    if fresh || before.models.get("default") != Some(&model) {
+        let body = Body::ModelChange { model, role: None, provider: None, model_id: None };
+        // A session that cannot be written says so when the prompt is.
+        let _ = session.append(body);
+    }
+    if fresh || before.thinking_level != thinking.as_str() {
+        let _ = session.append(Body::ThinkingLevelChange { thinking_level: thinking.as_str().into() });
+    }
+}

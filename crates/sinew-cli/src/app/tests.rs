@@ -1,0 +1,85 @@
+use std::borrow::Cow;
+use std::ffi::OsString;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
+
+use super::tools::tool_names;
+use super::*;
+use crate::config::{Environment, KeyFiles, Paths};
+use crate::settings::Values;
+
+/// A tool that says who brought it.
+struct Brought(&'static str);
+
+impl Tool for Brought {
+    fn name(&self) -> &str {
+        self.0
+    }
+
+    fn description(&self) -> &str {
+        "Brought by an extension."
+    }
+
+    fn parameters(&self) -> Value {
+        json!({"type": "object", "properties": {}})
+    }
+
+    fn execute(&self, _call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async { Ok(ToolOutput::text("brought")) })
+    }
+}
+
+struct Brings;
+
+impl Extension for Brings {
+    fn name(&self) -> Cow<'static, str> {
+        "brings".into()
+    }
+
+    fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        vec![Arc::new(Brought("mine")), Arc::new(Brought("read"))]
+    }
+}
+
+/// The tools that the model is offered where an extension brings `mine` and another `read`: name, and whether the
+/// extension brought it.
+async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
+    let mut values = Values::default();
+    values.set("excludeTools", json!(excluded));
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    std::fs::write(cwd.join("script.jsonl"), "").unwrap();
+    let line = [&["-p", "--script", "script.jsonl", "--no-session"], flags].concat();
+    let paths = Paths { home: cwd.join("home"), agent: cwd.join("home/agent"), project: cwd.join(".sinew"), cwd };
+    let startup = Startup {
+        args: crate::args::parse(line.iter().map(OsString::from)).unwrap(),
+        environment: Environment::read(),
+        files: KeyFiles::read(&paths),
+        paths,
+        settings: values.typed(),
+        values,
+        trusted: true,
+        schema: None,
+    };
+    let started = App::start(startup, None, &mut Vec::new()).await;
+    let (mut app, open) = started.unwrap_or_else(|failure| panic!("{}", failure.message));
+    app.extensions.push(Arc::new(Brings));
+    let tools = app.toolset(&open.host).unwrap_or_else(|failure| panic!("{}", failure.message));
+    let listed = |tool: &Arc<dyn Tool>| (tool.name().to_string(), tool.description() == "Brought by an extension.");
+    tools.all().iter().map(listed).collect()
+}
+
+#[tokio::test]
+async fn tools_of_extensions_stand_behind_the_built_in_ones() {
+    let mine = |name: &str, brought: bool| (name.to_string(), brought);
+    let all = offered(&[], &[]).await;
+    assert_eq!((all.first(), all.last()), (Some(&mine("read", false)), Some(&mine("mine", true))));
+    assert_eq!(all.iter().filter(|(name, _)| name == "read").count(), 1, "{all:?}");
+    assert_eq!(offered(&["--no-builtin-tools"], &[]).await, [mine("mine", true), mine("read", true)]);
+    assert_eq!(offered(&["--no-tools"], &[]).await, []);
+    assert_eq!(offered(&["--no-builtin-tools"], &["read"]).await, [mine("mine", true)]);
+    // Flags and settings may name them.
+    assert!(tool_names(&[Arc::new(Brings)]).contains(&"mine".to_string()));
+}

@@ -1,0 +1,70 @@
+//! The tools that a session is offered.
+
+use std::sync::Arc;
+
+use sinew_agent::core::Toolset;
+use sinew_agent::extension::Extension;
+use sinew_tools::Host;
+use sinew_tools::tool::Tool;
+
+use super::App;
+use crate::failure::Failure;
+use crate::settings::Settings;
+use crate::startup::Startup;
+
+impl App {
+    /// All tools that there are for a session, switched on or not.
+    pub(crate) fn known_tools(&self, host: &Arc<Host>) -> Vec<Arc<dyn Tool>> {
+        let all = sinew_tools::builtin(host).into_iter().chain(self.extension_tools());
+        // Of two with one name the first counts, here as for the model.
+        Toolset::new(all).0.all().to_vec()
+    }
+
+    fn extension_tools(&self) -> impl Iterator<Item = Arc<dyn Tool>> {
+        self.extensions.iter().flat_map(|extension| extension.tools())
+    }
+
+    /// The tools that the flags and settings leave.
+    ///
+    /// # Errors
+    /// A flag names a tool that does not exist.
+    pub(crate) fn toolset(&self, host: &Arc<Host>) -> Result<Toolset, Failure> {
+        let Startup { args, settings, .. } = &self.startup;
+        let known = tool_names(&self.extensions);
+        for (flag, named) in [("tools", &args.tools.only), ("exclude-tools", &args.tools.without)] {
+            if let Some(unknown) = named.iter().flatten().find(|name| !known.contains(name)) {
+                return Err(Failure::usage(format!("--{flag} {unknown}: unknown tool; known: {}", known.join(", "))));
+            }
+        }
+        if args.tools.none {
+            return Ok(Toolset::default());
+        }
+        let offered = match args.tools.no_builtin {
+            true => self.extension_tools().collect(),
+            false => self.known_tools(host),
+        };
+        let only = args.tools.only.clone().unwrap_or_else(|| settings.tools.clone().unwrap_or_default());
+        let without = args.tools.without.clone().unwrap_or_else(|| settings.exclude_tools.clone());
+        let has = |list: &[String], tool: &Arc<dyn Tool>| list.iter().any(|name| name == tool.name());
+        let kept = offered.into_iter().filter(|tool| {
+            let named = has(&only, tool);
+            (only.is_empty() && !tool.flags().default_inactive || named) && !has(&without, tool)
+        });
+        Ok(Toolset::new(kept).0)
+    }
+}
+
+/// The names of the built-in tools, on or off, and of those that extensions bring.
+pub(super) fn tool_names(extensions: &[Arc<dyn Extension>]) -> Vec<String> {
+    let brought = extensions.iter().flat_map(|extension| extension.tools());
+    sinew_tools::names().map(str::to_string).chain(brought.map(|tool| tool.name().to_string())).collect()
+}
+
+/// Warns of tools that the settings name and nobody has.
+pub(super) fn unknown_tools(settings: &Settings, known: &[String]) -> Vec<String> {
+    let list = known.join(", ");
+    let tools = settings.tools.iter().flatten().map(|name| ("tools", name));
+    let named = tools.chain(settings.exclude_tools.iter().map(|name| ("excludeTools", name)));
+    let unknown = named.filter(|(_, name)| !known.contains(name));
+    unknown.map(|(key, name)| format!("{key}: unknown tool {name}; known: {list}")).collect()
+}

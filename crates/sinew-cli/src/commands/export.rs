@@ -1,0 +1,65 @@
+//! `--export IN [OUT]`: a session as one HTML page.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sinew_export::{Options, export};
+use sinew_session::clock::SystemClock;
+use sinew_session::{Blobs, Session, SessionOptions};
+
+use crate::config::Paths;
+use crate::failure::Failure;
+use crate::models::ModelSelector;
+use crate::output::{print, warn};
+use crate::secrets;
+use crate::sessions::{self, Places};
+use crate::startup::Startup;
+
+/// Writes the page of the session that `source` names.
+///
+/// # Errors
+/// There is no such session, or the page cannot be written.
+pub(super) fn run(startup: &Startup, warnings: &[String], source: &str) -> Result<u8, Failure> {
+    let Startup { args, paths, settings, .. } = startup;
+    let to = match &args.words[..] {
+        [] => None,
+        [to] => Some(Path::new(to)),
+        [_, more, ..] => {
+            let message =
+                format!("--export IN [OUT]: \"{more}\" is one word too many; a path with blanks goes in quotes");
+            return Err(Failure::usage(message));
+        }
+    };
+    let mut warnings = warnings.to_vec();
+    let file = find(source, &Places::find(paths, settings), paths)?;
+    let secrets = secrets::find(startup, &mut warnings);
+    let options = SessionOptions {
+        cwd: paths.cwd.clone(),
+        blobs: Some(Blobs::new(paths.agent.join("blobs"))),
+        sync: settings.sync(),
+        clock: Arc::new(SystemClock),
+        mask: Some(secrets.mask()),
+    };
+    let opened = Session::view(&file, options).map_err(sessions::refused)?;
+    // The models come with their keys, which are hidden in the page.
+    let mut models = ModelSelector::read(startup, &secrets, opened.session.id())?;
+    warnings.append(&mut models.warnings);
+    warnings.extend(opened.warnings);
+    let made_by = concat!("Exported by sinew ", env!("CARGO_PKG_VERSION"));
+    let options = Options { secrets: Some(&secrets), made_by, ..Options::default() };
+    let page = export(&opened.session, &options, &paths.cwd, to).map_err(sessions::refused)?;
+    warn(&warnings);
+    print(&format!("Exported to: {}\n", page.display()))
+}
+
+/// The file that `word` means: a path, else what `--resume` takes.
+fn find(word: &str, places: &Places, paths: &Paths) -> Result<PathBuf, Failure> {
+    let path = paths.cwd.join(word);
+    if path.is_file() {
+        return Ok(path);
+    }
+    if word.contains(['/', '\\']) || word.contains('.') {
+        return Err(Failure::usage(format!("File not found: {word}")));
+    }
+    sessions::resolve_any(places, paths, word)
+}

@@ -1,0 +1,233 @@
+//! `sinew login`, `sinew logout`: keys and logins in auth.json.
+
+mod hidden;
+
+use std::io::Read;
+use std::time::Duration;
+
+use sinew_llm::credentials::login::{BrowserLogin, DeviceLogin, LoginKind, login_kind};
+use sinew_llm::error::{ErrorInfo, ErrorKind};
+use sinew_llm::models::ProviderEntry;
+use sinew_session::clock::{Clock, SystemClock};
+use tokio::sync::oneshot;
+
+use crate::config::Environment;
+use crate::failure::Failure;
+use crate::models::ModelSelector;
+use crate::output::{print, tell, warn};
+use crate::secrets;
+use crate::signals::signals;
+use crate::startup::Startup;
+
+pub(super) const HELP: &str = "\
+sinew login, sinew logout: keys and logins
+
+Usage:
+  sinew login [PROVIDER]      log in where the provider has a login, else store a key that you paste
+  sinew logout [PROVIDER]     remove the stored key or login
+
+Examples:
+  sinew login anthropic               asks for the key; what you type is not shown
+  pass show openai | sinew login openai
+
+Keys and logins are stored in ~/.sinew/agent/auth.json, which only you can read, and count before variables such as
+OPENAI_API_KEY. A provider has a login where models.json says so with an oauth block: authorizeUrl for a browser,
+deviceUrl for a code.
+";
+
+/// Bytes of a key at most.
+const LONGEST: u64 = 16 * 1024;
+
+/// Runs `command`, one of the two, for the provider that the words behind it name.
+///
+/// # Errors
+/// There is no such provider, no key was given, or the provider refuses.
+pub(super) fn run(startup: &Startup, warnings: &[String], command: &str, words: &[&str]) -> Result<u8, Failure> {
+    let provider = match words {
+        [] => None,
+        [provider] => Some(*provider),
+        _ => {
+            return Err(Failure::usage(format!(
+                "sinew {command} takes one provider: sinew {command} PROVIDER. A message goes behind -p"
+            )));
+        }
+    };
+    let Startup { environment, paths, .. } = startup;
+    let models = ModelSelector::read(startup, &secrets::none(), "")?;
+    warn(warnings);
+    warn(&models.warnings);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;
+    let place = paths.agent.join("auth.json").display().to_string();
+    let code = runtime.block_on(async {
+        let signalled = signals();
+        let work = async {
+            match command {
+                "login" => login(&models, environment, provider, &place).await,
+                _ => logout(&models, environment, provider, &place).await,
+            }
+        };
+        tokio::select! {
+            biased;
+            done = work => done,
+            code = signalled => Ok(code),
+        }
+    });
+    // A read of the terminal may still wait.
+    runtime.shutdown_timeout(Duration::ZERO);
+    code
+}
+
+async fn login(
+    models: &ModelSelector,
+    environment: &Environment,
+    named: Option<&str>,
+    place: &str,
+) -> Result<u8, Failure> {
+    let entry = match named {
+        Some(named) => provider(models, named)?,
+        None => asked(models, environment).await?,
+    };
+    let kind = login_kind(entry);
+    let now = SystemClock.now();
+    let (client, id) = (models.client(), &entry.id);
+    let entered = match kind {
+        Some(LoginKind::Browser) => {
+            let login = BrowserLogin::begin(entry).await.map_err(refused)?;
+            tell(&format!("Open this address in a browser to log in at {id}:\n\n  {}\n", login.url()));
+            let pasted = match environment.stdin {
+                true => {
+                    tell("Where the browser runs on another machine, paste the address that it ends at:");
+                    Some(line())
+                }
+                false => None,
+            };
+            let pasted = async {
+                match pasted {
+                    Some(line) => line.await.ok().flatten(),
+                    None => None,
+                }
+            };
+            login.finish(client, pasted, now).await.map_err(refused)?
+        }
+        Some(LoginKind::Device) => {
+            let login = DeviceLogin::begin(client, entry).await.map_err(refused)?;
+            tell(&format!("Open {} and type this code: {}", login.verification_uri, login.user_code));
+            if let Some(whole) = &login.verification_uri_complete {
+                tell(&format!("Or open {whole}"));
+            }
+            login.finish(client, now).await.map_err(refused)?
+        }
+        None if entry.keyless && entry.env.is_empty() => {
+            return Err(Failure::usage(format!("login {id}: the provider needs no key")));
+        }
+        None => {
+            let key = key(environment, id).await?;
+            models.credentials().store_key(id, &key).await.map_err(refused)?;
+            return print(&format!("The key of {id} is kept in {place}\n"));
+        }
+    };
+    models.credentials().store_login(id, &entered).await.map_err(refused)?;
+    print(&format!("Logged in at {id}; the login is kept in {place}\n"))
+}
+
+async fn logout(
+    models: &ModelSelector,
+    environment: &Environment,
+    named: Option<&str>,
+    place: &str,
+) -> Result<u8, Failure> {
+    let stored = models.credentials().stored();
+    let id = match (named, &stored[..]) {
+        (Some(named), _) if stored.iter().any(|id| id == named) => named,
+        (Some(named), _) => &provider(models, named)?.id,
+        (None, [one]) => one,
+        (None, []) => return Err(Failure::failed(format!("logout: {place} holds no key and no login"))),
+        (None, many) => {
+            let text = format!("logout: which one? sinew logout PROVIDER with one of {}", many.join(", "));
+            return Err(Failure::usage(text));
+        }
+    };
+    if !stored.iter().any(|stored| stored == id) || !models.credentials().forget(id).await.map_err(refused)? {
+        return Err(Failure::failed(format!("logout {id}: {place} holds no key and no login of it")));
+    }
+    let entry = models.registry().provider(id);
+    let set = entry.and_then(|entry| entry.env.iter().find(|name| environment.get(name).is_some()));
+    if let Some(name) = set {
+        tell(&format!("Warning: {name} is set in the environment, and counts from now on"));
+    }
+    print(&format!("The keys and logins of {id} are gone from {place}\n"))
+}
+
+fn provider<'a>(models: &'a ModelSelector, named: &str) -> Result<&'a ProviderEntry, Failure> {
+    models.registry().provider(named).ok_or_else(|| {
+        let known: Vec<&str> = models.registry().providers().iter().map(|entry| entry.id.as_str()).collect();
+        Failure::usage(format!("Provider not found: {named}. Known: {}", known.join(", ")))
+    })
+}
+
+/// The provider that the user chooses from a list.
+async fn asked<'a>(models: &'a ModelSelector, environment: &Environment) -> Result<&'a ProviderEntry, Failure> {
+    let all = models.registry().providers();
+    let names: Vec<&str> = all.iter().map(|entry| entry.id.as_str()).collect();
+    if !environment.stdin {
+        return Err(Failure::usage(format!(
+            "login: name a provider: sinew login PROVIDER with one of {}",
+            names.join(", ")
+        )));
+    }
+    for (index, entry) in all.iter().enumerate() {
+        let how = if login_kind(entry).is_some() { "login" } else { "key" };
+        let has = if models.has_key(&entry.id) && !entry.keyless { ", there is one" } else { "" };
+        tell(&format!("{:3}  {} ({how}{has})", index + 1, entry.id));
+    }
+    tell("Which provider? Its number or name:");
+    let answer = line().await.ok().flatten().unwrap_or_default();
+    let answer = answer.trim();
+    match answer.parse::<usize>().ok().and_then(|number| all.get(number.checked_sub(1)?)) {
+        Some(entry) => Ok(entry),
+        None if answer.is_empty() => Err(Failure::usage("login: no provider was chosen")),
+        None => provider(models, answer),
+    }
+}
+
+/// The key that the user types or pastes, unseen; or what another program writes.
+async fn key(environment: &Environment, id: &str) -> Result<String, Failure> {
+    let text = if environment.stdin {
+        hidden::line(&format!("Paste the key of {id} and press Enter; it is not shown:")).await?
+    } else {
+        let mut text = String::new();
+        let read = std::io::stdin().lock().take(LONGEST).read_to_string(&mut text);
+        read.map_err(|error| Failure::usage(format!("login {id}: read standard input: {error}")))?;
+        text
+    };
+    let key = text.trim();
+    let wrong = |why: &str| Failure::usage(format!("login {id}: {why}; nothing was kept"));
+    if key.is_empty() {
+        return Err(wrong("no key was given"));
+    }
+    // What a header can hold, and what auth.json does not take for a command.
+    if !key.bytes().all(|byte| byte.is_ascii_graphic()) || key.starts_with('!') {
+        return Err(wrong("that is no key: a key is one word of letters, digits and signs"));
+    }
+    Ok(key.to_string())
+}
+
+/// A line of the terminal. It is read on a thread of its own: nobody may come to write it.
+fn line() -> oneshot::Receiver<Option<String>> {
+    let (send, line) = oneshot::channel();
+    std::thread::spawn(move || {
+        let mut text = String::new();
+        let read = std::io::stdin().read_line(&mut text);
+        // Whoever waited may have gone.
+        let _ = send.send(read.ok().filter(|count| *count > 0).map(|_| text));
+    });
+    line
+}
+
+fn refused(error: ErrorInfo) -> Failure {
+    match error.kind {
+        ErrorKind::Config => Failure::config(error.message),
+        _ => Failure::failed(error.message),
+    }
+}

@@ -1,0 +1,88 @@
+//! A line of the terminal that is not shown while it is typed.
+
+use std::io::BufRead;
+
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+use tokio::sync::oneshot;
+
+use crate::failure::Failure;
+use crate::output::tell;
+
+/// Characters of a line at most.
+const LONGEST: usize = 16 * 1024;
+
+/// The terminal as it was, put back whatever happens.
+struct Shown(Termios);
+
+impl Drop for Shown {
+    fn drop(&mut self) {
+        // A terminal that is gone has nothing to show.
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
+    }
+}
+
+/// Says `prompt` and reads a line: what is pasted at once is not shown either. The keys that end programs end it too,
+/// so that the terminal is put back first.
+///
+/// # Errors
+/// The terminal cannot be asked, or the user has ended it.
+pub(super) async fn line(prompt: &str) -> Result<String, Failure> {
+    let failed = |error: rustix::io::Errno| Failure::failed(format!("read the terminal: {error}"));
+    let before = tcgetattr(std::io::stdin()).map_err(failed)?;
+    let mut hidden = before.clone();
+    hidden.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
+    let shown = Shown(before);
+    tcsetattr(std::io::stdin(), OptionalActions::Now, &hidden).map_err(failed)?;
+    tell(prompt);
+    let (send, typed) = oneshot::channel();
+    std::thread::spawn(move || {
+        // Whoever waited may have gone.
+        let _ = send.send(typed_line(std::io::stdin().lock()));
+    });
+    let typed = typed.await.ok().flatten();
+    drop(shown);
+    typed.ok_or_else(|| Failure { code: 130, message: "login: ended; nothing was kept".into() })
+}
+
+/// Reads what is typed until Enter; None where it was ended instead.
+fn typed_line(input: impl BufRead) -> Option<String> {
+    let mut line = Vec::new();
+    for byte in input.bytes() {
+        match byte.ok()? {
+            b'\r' | b'\n' => return String::from_utf8(line).ok(),
+            // Ctrl-C, Ctrl-\ and Ctrl-Z.
+            0x03 | 0x1a | 0x1c => return None,
+            0x04 if line.is_empty() => return None,
+            0x04 => return String::from_utf8(line).ok(),
+            // Backspace; Ctrl-U.
+            0x08 | 0x7f => drop(line.pop()),
+            0x15 => line.clear(),
+            other if line.len() < LONGEST => line.push(other),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, expect: Option<&str>) {
+        assert_eq!(typed_line(typed.as_bytes()).as_deref(), expect, "{typed:?}");
+    }
+
+    #[test]
+    fn keys_that_edit_and_end_a_line_do_so() {
+        check("sk-1\rrest", Some("sk-1"));
+        check("sk-12\x7f\x08-\n", Some("sk--"));
+        check("wrong\x15right\r", Some("right"));
+        check("\x7f\x7fa\n", Some("a"));
+        check("a\x04", Some("a"));
+        for ended in ["abc\x03\r", "\x04", "a\x1c", "a\x1a", "never", ""] {
+            check(ended, None);
+        }
+        check(&format!("{}\r", "x".repeat(2 * LONGEST)), Some(&"x".repeat(LONGEST)));
+    }
+}

@@ -1,0 +1,52 @@
+//! Commands that need no agent.
+
+mod config;
+mod export;
+mod login;
+mod models;
+mod sessions;
+
+use crate::args::Args;
+use crate::failure::Failure;
+use crate::startup::Startup;
+
+/// Runs the command that the flags or words name, and gives its exit code; None where the words are a message.
+/// `warnings` of the start are shown by those commands that stand on the settings.
+///
+/// # Errors
+/// The command is used in a wrong way, or fails.
+pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, Failure> {
+    let words: Vec<&str> = startup.args.words.iter().map(String::as_str).collect();
+    let args = &startup.args;
+    if let Some(filter) = &args.output.list_models {
+        return models::list(startup, warnings, filter).map(Some);
+    }
+    if let Some(source) = &args.output.export {
+        return export::run(startup, warnings, source).map(Some);
+    }
+    if args.output.print {
+        return Ok(None);
+    }
+    match words[..] {
+        ["sessions", ref rest @ ..] => sessions::run(startup, rest),
+        ["config", ref rest @ ..] => config::run(startup, warnings, rest),
+        [command @ ("login" | "logout"), ref rest @ ..] => login::run(startup, warnings, command, rest).map(Some),
+        ["mcp", ..] => Err(unavailable("mcp")),
+        ["plugin", "new", ..] => Err(unavailable("plugin")),
+        _ => Ok(None),
+    }
+}
+
+fn unavailable(command: &str) -> Failure {
+    Failure::usage(format!("`sinew {command}` is not available yet in this version"))
+}
+
+/// Gives the text of `--help`: of a command, where one is named.
+pub(crate) fn help(args: &Args) -> String {
+    match args.words.first().map(String::as_str) {
+        Some("sessions") => sessions::HELP.to_string(),
+        Some("config") => config::HELP.to_string(),
+        Some("login" | "logout") => login::HELP.to_string(),
+        _ => crate::args::help(),
+    }
+}

@@ -1,0 +1,83 @@
+//! `--list-models [FILTER]`.
+
+use crate::failure::Failure;
+use crate::models::ModelSelector;
+use crate::output::{self, print};
+use crate::secrets;
+use crate::startup::Startup;
+
+/// Lists the models that the filter fits.
+///
+/// # Errors
+/// A script cannot be used, or stdout cannot be written.
+pub(super) fn list(startup: &Startup, warnings: &[String], filter: &str) -> Result<u8, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;
+    let code = runtime.block_on(show(startup, warnings, &filter.to_lowercase()));
+    runtime.shutdown_background();
+    code
+}
+
+async fn show(startup: &Startup, warnings: &[String], filter: &str) -> Result<u8, Failure> {
+    let mut models = ModelSelector::read(startup, &secrets::none(), "")?;
+    let mut notes: Vec<String> =
+        warnings.iter().chain(&models.warnings).map(|text| format!("Warning: {text}")).collect();
+    let asked = asked(&models, filter);
+    for asked in models.ask(&asked).await {
+        let named = names(filter, &asked.provider);
+        if asked.good && named {
+            // What went well is said only to who asked for this very server.
+            notes.push(asked.text);
+        } else if !asked.good && (named || models.is_configured(&asked.provider)) {
+            // A server that nobody speaks of, Ollama, need not be there.
+            notes.push(format!("Warning: {}", asked.text));
+        }
+    }
+    for note in notes {
+        output::tell(&note);
+    }
+    let fits = |key: &str, name: &str| key.to_lowercase().contains(filter) || name.to_lowercase().contains(filter);
+    let listed = models.registry().models().iter().filter(|model| fits(&model.key(), &model.name));
+    let mut out = String::new();
+    for model in listed {
+        let thinks = if model.reasoning { "thinking" } else { "" };
+        let sees = if model.takes_images() && !model.unknown { "images" } else { "" };
+        let key = if models.has_key(&model.provider) { "" } else { "no key" };
+        let (window, answer) = (tokens(model.context_window), tokens(model.max_tokens));
+        let line = format!("{:44} {window:>6} {answer:>6}  {thinks:8}  {sees:6}  {key}", model.key());
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    if !out.is_empty() {
+        let head = format!("{:44} {:>6} {:>6}", "model", "window", "answer");
+        out.insert_str(0, &format!("{head}\n"));
+    }
+    if out.is_empty() {
+        out = format!("No model matches \"{filter}\"\n");
+    }
+    print(&out)
+}
+
+/// A number of tokens: `200K`, `1.0M`.
+fn tokens(count: u64) -> String {
+    match count {
+        0..10_000 => count.to_string(),
+        10_000..1_000_000 => format!("{}K", count / 1000),
+        _ => format!("{:.1}M", count as f64 / 1e6),
+    }
+}
+
+/// The providers that are asked for their models: those that the filter names, and those that have to be
+/// asked anyway.
+fn asked(models: &ModelSelector, filter: &str) -> Vec<String> {
+    let wanted = models.wanted();
+    let entries = models.registry().providers().iter();
+    let entries =
+        entries.filter(|entry| entry.discovery.is_some() && (names(filter, &entry.id) || wanted.contains(&entry.id)));
+    entries.map(|entry| entry.id.clone()).collect()
+}
+
+/// Returns true if a filter means this very provider.
+fn names(filter: &str, provider: &str) -> bool {
+    !filter.is_empty() && (filter.starts_with(provider) || provider.contains(filter))
+}

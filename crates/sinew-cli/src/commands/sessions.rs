@@ -1,0 +1,82 @@
+//! `sinew sessions list|gc`.
+
+use sinew_session::clock::iso;
+use sinew_session::{Blobs, Scope};
+
+use crate::failure::Failure;
+use crate::output::print;
+use crate::sessions::Places;
+use crate::startup::Startup;
+
+pub(super) const HELP: &str = "\
+sinew sessions: list and tidy up earlier conversations
+
+Usage:
+  sinew sessions list [--all] [--session-dir DIR]      the sessions of this folder, newest first
+  sinew sessions gc [--dry-run] [--session-dir DIR]    remove pictures that no session names
+
+A line of the list is: id, when it was last written, title. With --all it is of every folder, and empty sessions are
+shown too.
+
+To continue a session:
+  sinew -p --continue \"message\"       the last one of this terminal, else of this folder
+  sinew -p --resume 1f9d \"message\"    the one whose id begins or ends so
+  sinew -p --fork 1f9d \"message\"      a copy of it; also of one from another folder, or in use
+
+To read one in a browser, or to share it:
+  sinew --export 1f9d [page.html]     one HTML file without scripts; values of secrets are hidden in it
+
+A session is one file of JSON lines in ~/.sinew/agent/sessions, in a folder named after the one it works in. It is only
+ever added to: a branch that was left is still in it. Large pictures lie beside, in ~/.sinew/agent/blobs; removing a
+session file leaves them there, and gc removes them. gc looks at every folder in which a session was kept.
+--session-dir DIR is a folder whose files are sessions themselves, for one call; the setting sessionDir is the same for
+all.
+";
+
+/// Runs the command that the words behind `sessions` name; None where they are a message.
+///
+/// # Errors
+/// There is no such command, or it fails.
+pub(super) fn run(startup: &Startup, words: &[&str]) -> Result<Option<u8>, Failure> {
+    let Startup { paths, settings, .. } = startup;
+    // Nothing that these commands read needs the user's trust.
+    let places = || Places::find(paths, settings);
+    match words {
+        [] => print(HELP).map(Some),
+        ["list"] => list(startup, &places()).map(Some),
+        ["gc"] => collect(startup, &places()).map(Some),
+        ["list" | "gc", ..] | [_] => {
+            let rest = words.join(" ");
+            Err(Failure::usage(format!("sinew sessions {rest}: use list or gc. A message goes behind -p")))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn list(startup: &Startup, places: &Places) -> Result<u8, Failure> {
+    let is_all = startup.args.session.all;
+    let scope = if is_all { Scope::All } else { Scope::Cwd(&startup.paths.cwd) };
+    let mut out = String::new();
+    for listed in sinew_session::list(&places.all, scope) {
+        if !listed.has_messages && !is_all {
+            continue;
+        }
+        let since = listed.modified.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let when = iso(i64::try_from(since.as_millis()).unwrap_or_default());
+        let place = if is_all { format!("  {}", listed.cwd) } else { String::new() };
+        out.push_str(&format!("{}  {}  {}{place}\n", listed.id, &when[..16], listed.title));
+    }
+    if out.is_empty() {
+        out.push_str("No sessions found\n");
+    }
+    print(&out)
+}
+
+fn collect(startup: &Startup, places: &Places) -> Result<u8, Failure> {
+    let (paths, dry) = (&startup.paths, startup.args.session.dry_run);
+    let blobs = Blobs::new(paths.agent.join("blobs"));
+    let gone = sinew_session::collect(&places.known(paths)?, &blobs, !dry);
+    let gone = gone.map_err(|error| Failure::failed(error.message()))?;
+    let verb = if dry { "would be removed" } else { "removed" };
+    print(&format!("{} unused pictures {verb}\n", gone.len()))
+}

@@ -1,0 +1,82 @@
+//! Commands of the user in the session's shell.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use sinew::base::CancelHandle;
+use sinew_llm::message::{AgentMessage, BashExecution};
+use sinew_tools::tool::{ToolError, Updates};
+
+use super::{Control, ControlError};
+use crate::app::OpenSession;
+
+/// Commands that run, or wait for the shell.
+#[derive(Default)]
+pub(super) struct RunningCommands {
+    next: AtomicU64,
+    running: Mutex<HashMap<u64, CancelHandle>>,
+}
+
+impl RunningCommands {
+    fn lock(&self) -> MutexGuard<'_, HashMap<u64, CancelHandle>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn abort(&self) {
+        self.lock().values().for_each(CancelHandle::cancel);
+    }
+}
+
+/// A command that runs until this is dropped.
+struct Running<'a> {
+    commands: &'a RunningCommands,
+    id: u64,
+}
+
+impl Drop for Running<'_> {
+    fn drop(&mut self) {
+        self.commands.lock().remove(&self.id);
+    }
+}
+
+impl Control {
+    /// Runs a command of the user and keeps it in the session; the model reads of it with the next request, unless it is
+    /// left out of the context. None: it was cancelled before it began, and there is nothing to keep.
+    ///
+    /// # Errors
+    /// The shell cannot run it.
+    pub(crate) async fn bash(
+        &self,
+        command: &str,
+        exclude_from_context: bool,
+    ) -> Result<Option<BashExecution>, ControlError> {
+        let open = self.session();
+        let (cancel_handle, cancel) = CancelHandle::new();
+        let id = self.bash.next.fetch_add(1, Ordering::Relaxed);
+        self.bash.lock().insert(id, cancel_handle);
+        let running = Running { commands: &self.bash, id };
+        if let Some(run) = open.agent.asked_user_bash(command, exclude_from_context).await {
+            return Ok(Some(self.keep(&open, run, exclude_from_context)));
+        }
+        let ended = open.host.user_command(command, &cancel, Updates::none()).await;
+        drop(running);
+        match ended {
+            Ok(run) => Ok(Some(self.keep(&open, run, exclude_from_context))),
+            Err(ToolError::Aborted) => Ok(None),
+            Err(ToolError::Failed(text)) => Err(text.into()),
+        }
+    }
+
+    /// Ends the commands of the user that run or wait.
+    pub(crate) fn abort_bash(&self) {
+        self.bash.abort();
+    }
+
+    fn keep(&self, open: &OpenSession, run: BashExecution, exclude_from_context: bool) -> BashExecution {
+        let timestamp = self.app.clock.now();
+        let run = BashExecution { exclude_from_context: exclude_from_context.then_some(true), timestamp, ..run };
+        open.agent.record(AgentMessage::BashExecution(run.clone()));
+        run
+    }
+}

@@ -1,0 +1,42 @@
+//! Why a verb failed.
+
+use sinew_llm::error::ErrorInfo;
+
+use crate::failure::Failure;
+
+/// An error of a verb: one sentence for the user, and the details where a provider gave some.
+#[derive(Debug)]
+pub(crate) struct ControlError {
+    pub(crate) message: String,
+    pub(crate) info: Option<ErrorInfo>,
+}
+
+impl From<String> for ControlError {
+    fn from(message: String) -> ControlError {
+        ControlError { message, info: None }
+    }
+}
+
+impl From<&str> for ControlError {
+    fn from(message: &str) -> ControlError {
+        message.to_string().into()
+    }
+}
+
+impl From<sinew::base::Error> for ControlError {
+    fn from(error: sinew::base::Error) -> ControlError {
+        error.message().into()
+    }
+}
+
+impl From<ErrorInfo> for ControlError {
+    fn from(info: ErrorInfo) -> ControlError {
+        ControlError { message: info.message.clone(), info: Some(info) }
+    }
+}
+
+impl From<Failure> for ControlError {
+    fn from(failure: Failure) -> ControlError {
+        failure.message.into()
+    }
+}

@@ -1,0 +1,249 @@
+//! Other sessions, and places in the tree of one. A load that fails leaves the session as it was.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sinew_agent::agent::{Leave, Moved, SessionCopy};
+use sinew_session::Listed;
+
+use super::{Control, ControlError};
+use crate::app::OpenSession;
+use crate::sessions::StartedSession;
+
+/// The reason that extensions hear where a session is left for a branch of it.
+const BRANCH: &str = "branch";
+
+/// The text of the user before which a new branch begins, for the editor.
+pub(crate) struct BranchStart {
+    pub(crate) text: String,
+    /// An extension refused it: the session stays as it was.
+    pub(crate) cancelled: bool,
+}
+
+impl Control {
+    /// Changes to a new session. Gives whether an extension refused it.
+    ///
+    /// # Errors
+    /// `parent` names no session.
+    pub(crate) async fn new_session(&self, parent: Option<&str>) -> Result<bool, ControlError> {
+        let parent = parent.map(|parent| self.app.store.id_of(parent)).transpose()?;
+        if self.session().agent.may_switch("new", None).await.cancelled {
+            return Ok(true);
+        }
+        self.replace("new", |control, _| {
+            let mut started = control.app.store.fresh();
+            if let Some(parent) = &parent {
+                started.session.set_parent(parent);
+            }
+            Ok(Some(started))
+        })
+        .await?;
+        Ok(false)
+    }
+
+    /// Changes to the session that `name` means: its path, or the start or end of its id. Gives whether an extension
+    /// refused it.
+    ///
+    /// # Errors
+    /// None or several fit, the file is no session, or another process writes it.
+    pub(crate) async fn switch_session(&self, name: &str) -> Result<bool, ControlError> {
+        // Looked at before anything ends, so that a wrong name costs nothing.
+        let file = self.app.store.find(name)?;
+        if self.session().agent.may_switch("resume", Some(&file)).await.cancelled {
+            return Ok(true);
+        }
+        self.replace("resume", |control, old| {
+            if is_file_of(old, &file) {
+                return Ok(None);
+            }
+            Ok(Some(control.app.store.open(&file)?))
+        })
+        .await?;
+        Ok(false)
+    }
+
+    /// Changes to a copy that ends before a message of the user.
+    ///
+    /// # Errors
+    /// There is no such message.
+    pub(crate) async fn branch(&self, entry: &str) -> Result<BranchStart, ControlError> {
+        let mut text = String::new();
+        let cancelled = self
+            .copied(entry, |old| {
+                let branched = old.agent.branch(entry)?;
+                text = branched.text;
+                Ok(branched.copy)
+            })
+            .await?;
+        Ok(BranchStart { text, cancelled })
+    }
+
+    /// Changes to a copy of the path to the current entry. Gives whether an extension refused it.
+    ///
+    /// # Errors
+    /// The session is empty.
+    pub(crate) async fn clone_branch(&self) -> Result<bool, ControlError> {
+        let Some(leaf) = self.session().agent.session().leaf().map(str::to_string) else {
+            return Err("Cannot clone session: no current entry selected".into());
+        };
+        self.copied(&leaf, |old| Ok(old.agent.clone_branch()?)).await
+    }
+
+    /// Changes to a copy of the whole session, and gives its file; None: an extension refused it.
+    ///
+    /// # Errors
+    /// A run is active, or the session is kept in memory only.
+    pub(crate) async fn fork(&self) -> Result<Option<PathBuf>, ControlError> {
+        // Refused while a run is active: asked before anything ends.
+        if self.session().agent.is_running() {
+            return Err("Agent is already processing: wait until it is done, or abort it".into());
+        }
+        if self.session().agent.may_switch("fork", None).await.cancelled {
+            return Ok(None);
+        }
+        let mut file = PathBuf::new();
+        self.replace("fork", |control, old| {
+            file = old.agent.fork()?;
+            Ok(Some(control.app.store.open(&file)?))
+        })
+        .await?;
+        Ok(Some(file))
+    }
+
+    /// Goes to another entry of the tree. Messages that came meanwhile wait for
+    /// [`take_up`](sinew_agent::agent::AgentSession::take_up).
+    ///
+    /// # Errors
+    /// There is no such entry, a run is active, or the branch that is left cannot be summed up.
+    pub(crate) async fn navigate(
+        &self,
+        open: &OpenSession,
+        target: &str,
+        leave: Leave<'_>,
+    ) -> Result<Moved, ControlError> {
+        Ok(open.agent.navigate_tree(target, leave).await?)
+    }
+
+    /// Gives the session a title.
+    ///
+    /// # Errors
+    /// It is empty.
+    pub(crate) fn set_title(&self, title: &str) -> Result<(), ControlError> {
+        Ok(self.session().agent.set_title(title)?)
+    }
+
+    /// The sessions of this folder that hold a message; with `all` those of every folder, and empty ones.
+    ///
+    /// # Errors
+    /// Listing panicked.
+    pub(crate) async fn list_sessions(&self, all: bool) -> Result<Vec<Listed>, ControlError> {
+        let app = Arc::clone(&self.app);
+        let listed = tokio::task::spawn_blocking(move || app.store.list(all)).await;
+        listed.map_err(|panic| format!("list_sessions: {panic}").into())
+    }
+
+    /// Writes the session as one HTML page, and gives its file. `to` is a file or a folder; None: a name in the working
+    /// folder. With `details` the page shows the system prompt and the tools.
+    ///
+    /// # Errors
+    /// The page cannot be written.
+    pub(crate) async fn export(&self, to: Option<PathBuf>, details: bool) -> Result<PathBuf, ControlError> {
+        let (app, open) = (Arc::clone(&self.app), self.session());
+        // Off the threads that run the agent: a long session takes a while.
+        let written = tokio::task::spawn_blocking(move || {
+            let agent = &open.agent;
+            let system = agent.system().join("\n\n");
+            let tools = agent.tools();
+            let tools: Vec<sinew_export::Tool> = tools
+                .all()
+                .iter()
+                .filter(|tool| details && !tool.flags().hidden)
+                .map(|tool| sinew_export::Tool {
+                    name: tool.name().to_string(),
+                    description: tool.description().to_string(),
+                    parameters: tool.parameters(),
+                })
+                .collect();
+            let secrets = app.models.secrets();
+            let options = sinew_export::Options {
+                secrets: Some(&secrets),
+                system: details.then_some(&*system),
+                tools: &tools,
+                made_by: concat!("Exported by sinew ", env!("CARGO_PKG_VERSION")),
+            };
+            let cwd = &app.startup.paths.cwd;
+            let file = agent.session().path().map(Path::to_path_buf);
+            match file.filter(|file| file.is_file()) {
+                // A reader of its own: a run goes on writing meanwhile.
+                Some(file) => sinew_export::export(&app.store.view(&file)?, &options, cwd, to.as_deref()),
+                None => sinew_export::export(&agent.session(), &options, cwd, to.as_deref()),
+            }
+        });
+        Ok(written.await.map_err(|panic| format!("export_html: {panic}"))??)
+    }
+
+    /// Changes to the session that `make` gives, unless an extension refuses it at `entry`; gives whether one did.
+    async fn copied(
+        &self,
+        entry: &str,
+        make: impl FnOnce(&OpenSession) -> Result<SessionCopy, ControlError>,
+    ) -> Result<bool, ControlError> {
+        let leaving = self.session().agent.may_branch(entry).await;
+        if leaving.cancelled {
+            return Ok(true);
+        }
+        self.replace(BRANCH, |control, old| {
+            let copy = make(old)?;
+            if leaving.skip_restore {
+                // The new session is there for whoever opens it.
+                return Ok(None);
+            }
+            Ok(Some(match copy {
+                SessionCopy::File(file) => control.app.store.open(&file)?,
+                SessionCopy::InMemory(session) => StartedSession { session: *session, warnings: Vec::new() },
+            }))
+        })
+        .await?;
+        Ok(false)
+    }
+
+    /// Ends all work, and changes to the session that `make` gives; None stays. Where it fails the old session stays.
+    /// `reason` is what extensions hear.
+    async fn replace(
+        &self,
+        reason: &str,
+        make: impl FnOnce(&Control, &OpenSession) -> Result<Option<StartedSession>, ControlError>,
+    ) -> Result<(), ControlError> {
+        let old = self.session();
+        self.quiet(&old).await;
+        old.agent.clear_queues().await;
+        // A failure to write was reported when it happened.
+        let _ = old.agent.session().flush();
+        let Some(started) = make(self, &old)? else { return Ok(()) };
+        let mut warnings = Vec::new();
+        let new = self.app.open(started, &old.agent, &mut warnings).await?;
+        let settings = old.agent.settings();
+        new.agent.change_settings(|new| *new = (*settings).clone());
+        self.offer(&new, &mut Vec::new())?;
+        // A job may have woken the model meanwhile.
+        self.quiet(&old).await;
+        self.enter(Arc::new(new)).await;
+        // Its shell and jobs end with it, which may take a moment.
+        tokio::task::block_in_place(|| old.host.close());
+        let agent = &self.session().agent;
+        let previous = old.agent.session().path().map(Path::to_path_buf);
+        match reason {
+            BRANCH => agent.branched(previous.as_deref()).await,
+            reason => agent.switched(reason, previous.as_deref()).await,
+        }
+        for warning in warnings {
+            agent.warn(warning).await;
+        }
+        Ok(())
+    }
+}
+
+fn is_file_of(open: &OpenSession, file: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    open.agent.session().path().is_some_and(|path| real(path) == real(file))
+}

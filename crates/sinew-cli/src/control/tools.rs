@@ -1,0 +1,125 @@
+//! Selection of tools, the list of tasks, and reading files anew.
+
+use std::sync::{Arc, PoisonError};
+
+use sinew_agent::core::Toolset;
+use sinew_tools::Phase;
+use sinew_tools::tool::Tool;
+
+use super::{Control, ControlError};
+use crate::app::OpenSession;
+
+/// The user's selection of tools. It outlives the session.
+#[derive(Default)]
+pub(super) struct ToolSelection {
+    /// The tools that are on; None: those that flags and settings leave, and the client's.
+    names: Option<Vec<String>>,
+    /// Tools that the client of the mode runs itself.
+    client: Vec<Arc<dyn Tool>>,
+}
+
+/// A tool, and whether the model is offered it.
+pub(crate) struct ListedTool {
+    pub(crate) tool: Arc<dyn Tool>,
+    pub(crate) is_active: bool,
+}
+
+impl Control {
+    /// All tools that there are: those of the session, then the client's.
+    pub(crate) fn tools(&self) -> Vec<ListedTool> {
+        let open = self.session();
+        let active = open.agent.tools();
+        let listed = self.known(&open).into_iter();
+        listed.map(|tool| ListedTool { is_active: active.find(tool.name()).is_some(), tool }).collect()
+    }
+
+    /// Offers these tools and no others, from the next turn on.
+    ///
+    /// # Errors
+    /// A name is unknown, or a file of the system prompt cannot be read.
+    pub(crate) fn select_tools(&self, names: Vec<String>) -> Result<(), ControlError> {
+        let open = self.session();
+        let known = self.known(&open);
+        if let Some(unknown) = names.iter().find(|name| known.iter().all(|tool| tool.name() != **name)) {
+            let known: Vec<&str> = known.iter().map(|tool| tool.name()).collect();
+            return Err(format!("set_tools: unknown tool {unknown:?}; known: {}", known.join(", ")).into());
+        }
+        self.selection.lock().unwrap_or_else(PoisonError::into_inner).names = Some(names);
+        self.offer(&open, &mut Vec::new())
+    }
+
+    /// Names that tools of the client may not have.
+    pub(crate) fn taken_names(&self) -> Vec<String> {
+        let own = self.app.known_tools(&self.session().host);
+        let builtin = sinew_tools::names().map(str::to_string);
+        builtin.chain(own.iter().map(|tool| tool.name().to_string())).collect()
+    }
+
+    /// Takes tools of the client in place of those that it brought before, and offers them.
+    ///
+    /// # Errors
+    /// A file of the system prompt cannot be read.
+    pub(crate) fn set_client_tools(&self, tools: Vec<Arc<dyn Tool>>) -> Result<(), ControlError> {
+        {
+            let mut selection = self.selection.lock().unwrap_or_else(PoisonError::into_inner);
+            let names: Vec<String> = tools.iter().map(|tool| tool.name().to_string()).collect();
+            let before = std::mem::replace(&mut selection.client, tools);
+            if let Some(on) = &mut selection.names {
+                on.retain(|name| before.iter().all(|tool| tool.name() != name));
+                on.extend(names);
+            }
+        }
+        self.offer(&self.session(), &mut Vec::new())
+    }
+
+    /// Puts the user's list of tasks in place of the one there is; gives what became of it.
+    ///
+    /// # Errors
+    /// Two phases have one name, or a name is missing.
+    pub(crate) fn set_todo(&self, phases: Vec<Phase>) -> Result<Vec<Phase>, ControlError> {
+        let open = self.session();
+        let phases = open.host.set_todo(phases).map_err(|reason| format!("set_todos: {reason}"))?;
+        open.agent.record_todo(&phases);
+        Ok(phases)
+    }
+
+    /// Reads skills, commands, templates, rules and the files of the system prompt anew; gives the warnings.
+    ///
+    /// # Errors
+    /// A flag names a file that is gone.
+    pub(crate) async fn reload(&self) -> Result<Vec<String>, ControlError> {
+        let open = self.session();
+        let mut warnings = Vec::new();
+        let loaded = self.app.reload(&open.agent, &mut warnings).await?;
+        open.host.set_resources(Arc::clone(&loaded.resources) as _);
+        open.agent.set_stream_rules(loaded.rules());
+        self.offer(&open, &mut warnings)?;
+        Ok(warnings)
+    }
+
+    /// Offers the selected tools, from the next turn on. Faults in files of the prompt go to `warnings`.
+    pub(super) fn offer(&self, open: &OpenSession, warnings: &mut Vec<String>) -> Result<(), ControlError> {
+        let (names, client) = {
+            let selection = self.selection.lock().unwrap_or_else(PoisonError::into_inner);
+            (selection.names.clone(), selection.client.clone())
+        };
+        let tools: Vec<Arc<dyn Tool>> = match names {
+            Some(names) => {
+                let known = self.known(open).into_iter();
+                known.filter(|tool| names.iter().any(|name| name == tool.name())).collect()
+            }
+            None => self.app.toolset(&open.host)?.all().iter().cloned().chain(client).collect(),
+        };
+        let tools = Toolset::new(tools).0;
+        let system = self.app.system(&tools, warnings)?;
+        open.agent.set_tools(tools, system);
+        Ok(())
+    }
+
+    fn known(&self, open: &OpenSession) -> Vec<Arc<dyn Tool>> {
+        let mut known = self.app.known_tools(&open.host);
+        known.retain(|tool| !tool.flags().hidden);
+        known.extend(self.selection.lock().unwrap_or_else(PoisonError::into_inner).client.iter().cloned());
+        known
+    }
+}

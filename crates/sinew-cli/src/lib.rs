@@ -1,0 +1,137 @@
+//! The coding agent for the terminal: the program `sinew`.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `args` | the command line: the table of flags and the typed value of it |
+//! | `config` | the environment, folders, layers of settings |
+//! | `companion` | the roles in which the program starts itself to run shells |
+//! | `settings` | the table of settings, their layers and the typed value |
+//! | `trust` | the answer of the user about files of the project that start programs |
+//! | `startup` | the value of all that: what the program was started with |
+//! | `commands` | commands that need no agent: sessions, config, login, models, export |
+//! | `models` | selection of the model, keys, connections |
+//! | `secrets` | values that are hidden from providers and session files |
+//! | `sessions` | folders and files of sessions |
+//! | `prompt` | the prompt of a command line: words, standard input, files |
+//! | `resources` | skills, commands, templates and rules |
+//! | `extensions` | hooks and permissions, which see each call before it runs |
+//! | `app` | the steps of a start, and the sessions that an app opens |
+//! | `control` | the verbs that every mode offers, as typed functions |
+//! | `modes` | print, json, rpc and interactive: they translate to and from `control` |
+//! | `signals` | signals that end the program |
+//! | `schema` | the JSON Schema of `--output-schema` |
+//! | `log` | `SINEW_LOG` and `SINEW_TIMING` |
+//! | `output` | stdout and stderr, which no key of a provider passes |
+//! | `failure` | an error that ends the program before an agent begins |
+//!
+//! Modules import downwards: modes → control → app → the rest. This crate is the only one that reads the environment,
+//! prints, and ends the process.
+
+mod app;
+mod args;
+mod commands;
+#[cfg(target_os = "linux")]
+mod companion;
+mod config;
+mod control;
+mod extensions;
+mod failure;
+mod log;
+mod models;
+mod modes;
+mod output;
+mod prompt;
+mod resources;
+mod schema;
+mod secrets;
+mod sessions;
+mod settings;
+mod signals;
+mod startup;
+pub mod trust;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use args::{Args, Mode};
+use failure::Failure;
+use startup::Startup;
+
+/// Runs the program with the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let name = arguments.next().unwrap_or_default();
+    let arguments: Vec<OsString> = arguments.collect();
+    #[cfg(target_os = "linux")]
+    if let Some(code) = companion::run(&name, &arguments) {
+        return ExitCode::from(code);
+    }
+    let _ = name;
+    match start(arguments) {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => {
+            output::stderr(&format!("sinew: {}\n", sinew::term::sanitize(&failure.message)));
+            ExitCode::from(failure.code)
+        }
+    }
+}
+
+/// Answers at once what needs neither a runtime nor a file.
+fn start(arguments: Vec<OsString>) -> Result<u8, Failure> {
+    let args = args::parse(arguments).map_err(Failure::usage)?;
+    if args.output.version {
+        return output::print(concat!("sinew ", env!("CARGO_PKG_VERSION"), "\n"));
+    }
+    if args.output.help {
+        return output::print(&commands::help(&args));
+    }
+    let object = args.output.object;
+    run(args).inspect_err(|failure| {
+        if object {
+            modes::report::failed(failure);
+        }
+    })
+}
+
+fn run(args: Args) -> Result<u8, Failure> {
+    let mut timing = log::Timing::begin();
+    let mut environment = config::Environment::read();
+    let paths = config::Paths::find(&args, &environment)?;
+    let files = config::KeyFiles::read(&paths);
+    let keys = config::keys::find(&args, &environment, &files);
+    config::keys::seal(&environment, &keys);
+    environment.keys = keys.names;
+    output::hide(keys.values);
+    let (startup, warnings) = Startup::load(args, environment, paths, files);
+    if let Some(code) = commands::run(&startup, &warnings)? {
+        return Ok(code);
+    }
+    timing.mark("settings");
+    let is_timed = startup.environment.is_on("SINEW_TIMING");
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;
+    let code = runtime.block_on(async {
+        match startup.args.mode() {
+            Mode::Rpc => modes::rpc::run(startup, warnings, &mut timing).await,
+            #[cfg(unix)]
+            Mode::Text if is_interactive(&startup) => modes::interactive::run(startup, warnings, &mut timing).await,
+            Mode::Text | Mode::Json => modes::run(startup, warnings, &mut timing).await,
+        }
+    });
+    // A write to a pipe that nobody reads must not keep the process.
+    runtime.shutdown_background();
+    timing.mark("end");
+    if is_timed {
+        timing.tell();
+    }
+    code
+}
+
+/// Returns true if a person sits at a terminal and asked for no other mode.
+#[cfg(unix)]
+fn is_interactive(startup: &Startup) -> bool {
+    let Startup { args, environment, .. } = startup;
+    let answers = args.is_for_programs() || args.output.print;
+    environment.stdin && environment.stdout && args.mode() == Mode::Text && !answers
+}

@@ -1,0 +1,287 @@
+//! Blocks of the transcript for tools and commands: a header, and as much of the output as a reader wants to see.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use sinew_tui::{AnsiReader, Attrs, Block, Color, Layout, Line, Rendered, Row, Style, WrapMode, wrap};
+
+/// Rows of output while a tool runs, and when it is over.
+const RUNNING: usize = 8;
+const DONE: usize = 20;
+/// Rows of a change.
+const DIFF: usize = 40;
+
+pub(super) const DIM: Style = Style::PLAIN.with(Attrs::DIM);
+pub(super) const BOLD: Style = Style::PLAIN.with(Attrs::BOLD);
+pub(super) const ERROR: Style = Style::fg(Color::Named(1));
+pub(super) const NOTICE: Style = Style::fg(Color::Named(3));
+const ADDED: Style = Style::fg(Color::Named(2));
+const REMOVED: Style = Style::fg(Color::Named(1));
+
+/// A tool, or a command of the user.
+pub(super) struct ToolBlock {
+    name: String,
+    subject: String,
+    output: String,
+    body: Body,
+    state: State,
+    /// A line behind the output: exit code, time, the file of all output.
+    footer: String,
+    version: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Running,
+    Done,
+    Failed,
+}
+
+/// The part of the output that is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Body {
+    /// The last rows.
+    Tail,
+    /// A change of a file.
+    Diff,
+    /// Only how much it was.
+    Count,
+}
+
+impl ToolBlock {
+    pub(super) fn new(name: &str, args: &Value) -> ToolBlock {
+        let body = match name {
+            "edit" | "write" | "hashline" => Body::Diff,
+            "read" | "grep" | "find" | "ls" | "fetch" => Body::Count,
+            _ => Body::Tail,
+        };
+        ToolBlock {
+            name: name.to_string(),
+            subject: subject(args),
+            output: String::new(),
+            body,
+            state: State::Running,
+            footer: String::new(),
+            version: 0,
+        }
+    }
+
+    /// A command that the user runs.
+    pub(super) fn command(command: &str) -> ToolBlock {
+        ToolBlock { name: "!".into(), ..ToolBlock::new("bash", &Value::from(command)) }
+    }
+
+    /// Replaces the output so far.
+    pub(super) fn set_output(&mut self, output: String) {
+        self.output = output;
+        self.version += 1;
+    }
+
+    /// Ends the block. `diff` is the change of a file, where the tool made one.
+    pub(super) fn finish(&mut self, output: String, diff: Option<&str>, is_error: bool, took: Option<Duration>) {
+        if let (Some(diff), false) = (diff, is_error) {
+            self.output = diff.to_string();
+        } else {
+            self.output = output;
+            if self.body == Body::Diff || is_error {
+                self.body = Body::Tail;
+            }
+        }
+        self.state = if is_error { State::Failed } else { State::Done };
+        if let Some(took) = took.filter(|took| took.as_secs() > 0) {
+            self.footer = format!("took {}", duration(took));
+        }
+        self.version += 1;
+    }
+
+    /// Ends a command of the user.
+    pub(super) fn finish_command(&mut self, output: String, exit_code: Option<i32>, file: Option<&str>) {
+        self.finish(output, None, exit_code != Some(0), None);
+        self.footer = match exit_code {
+            Some(0) => String::new(),
+            Some(code) => format!("exit code {code}"),
+            None => "ended before it was done".into(),
+        };
+        if let Some(file) = file {
+            let space = if self.footer.is_empty() { "" } else { " · " };
+            self.footer += &format!("{space}all of it: {file}");
+        }
+    }
+
+    fn header(&self, number: u32, width: usize, rows: &mut Vec<Row>) {
+        let (symbol, style) = match self.state {
+            State::Running => ("◌ ", DIM),
+            State::Done => ("● ", ADDED),
+            State::Failed => ("✗ ", ERROR),
+        };
+        let mut line = Line::styled(symbol, style);
+        line.push(&self.name, BOLD);
+        line.push(" ", BOLD);
+        line.push(&self.subject, Style::PLAIN);
+        if self.body == Body::Count && self.state == State::Done {
+            let count = self.output.lines().filter(|line| !line.trim().is_empty()).count();
+            line.push(&format!(" · {count} {}", if count == 1 { "line" } else { "lines" }), DIM);
+        }
+        let mut header = Vec::new();
+        wrap(&line, width, WrapMode::Words, number, (&Line::new(), &Line::plain("  ")), &mut header);
+        header.truncate(3);
+        rows.append(&mut header);
+    }
+
+    fn body(&self, width: usize, number: u32, rows: &mut Vec<Row>) {
+        let (limit, from_end) = match (self.body, self.state) {
+            (Body::Count, _) => return,
+            (Body::Diff, _) => (DIFF, false),
+            (Body::Tail, State::Running) => (RUNNING, true),
+            (Body::Tail, _) => (DONE, true),
+        };
+        let mut reader = AnsiReader::new();
+        let lines: Vec<&str> = self.output.trim_end().lines().collect();
+        // A line is at least a row: what cannot be shown is not laid out.
+        let skipped = if from_end { lines.len().saturating_sub(limit) } else { 0 };
+        let mut laid = Vec::new();
+        for (at, text) in (0u32..).zip(&lines[skipped..]).take(limit) {
+            let style = match (self.body, text.as_bytes().first()) {
+                (Body::Diff, Some(b'+')) => ADDED,
+                (Body::Diff, Some(b'-')) => REMOVED,
+                _ => DIM,
+            };
+            let indent = Line::plain("  ");
+            wrap(&reader.line(text, style), width, WrapMode::Words, number + at, (&indent, &indent), &mut laid);
+        }
+        let shown = laid.len().min(limit);
+        let hidden = (lines.len() - skipped).saturating_sub(limit) + skipped;
+        let note = |rows: &mut Vec<Row>| {
+            if hidden > 0 {
+                let text = format!("  ⋯ {hidden} more {}", if hidden == 1 { "line" } else { "lines" });
+                wrap(&Line::styled(&text, DIM), width, WrapMode::Words, number, (&Line::new(), &Line::new()), rows);
+            }
+        };
+        if from_end {
+            note(rows);
+            rows.extend(laid.split_off(laid.len() - shown));
+        } else {
+            laid.truncate(shown);
+            rows.append(&mut laid);
+            note(rows);
+        }
+    }
+}
+
+impl Block for ToolBlock {
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn render(&mut self, layout: &Layout<'_>, _restart: bool, out: &mut Rendered) {
+        out.reopen();
+        let mut rows = Vec::new();
+        self.header(1, layout.width, &mut rows);
+        self.body(layout.width, 2, &mut rows);
+        if !self.footer.is_empty() {
+            let indent = Line::plain("  ");
+            let number = 3 + DONE.max(DIFF) as u32;
+            wrap(
+                &Line::styled(&self.footer, DIM),
+                layout.width,
+                WrapMode::Words,
+                number,
+                (&indent, &indent),
+                &mut rows,
+            );
+        }
+        out.extend(rows);
+        if self.state != State::Running {
+            out.finish();
+        }
+    }
+
+    fn plain(&self) -> String {
+        format!("{} {}\n{}", self.name, self.subject, self.output)
+    }
+}
+
+/// Returns what a call is about, in one line: the argument that a reader looks for, else all of them.
+fn subject(args: &Value) -> String {
+    let text = |key: &str| args.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let named = ["command", "pattern", "path", "url", "query", "title"].into_iter().find_map(text);
+    let subject = match (named, text("path"), args) {
+        // A search in a folder.
+        (Some(pattern), Some(path), _) if pattern != path => format!("{pattern} in {path}"),
+        (Some(named), ..) => named.to_string(),
+        (None, _, Value::String(text)) => text.clone(),
+        (None, _, Value::Object(fields)) if fields.is_empty() => String::new(),
+        (None, ..) => args.to_string(),
+    };
+    let mut lines = subject.lines();
+    let first = lines.next().unwrap_or_default().to_string();
+    match lines.count() {
+        0 => first,
+        more => format!("{first} ⋯ {more} more {}", if more == 1 { "line" } else { "lines" }),
+    }
+}
+
+/// Writes a duration for people: `12s`, `3m 05s`, `2h 10m`.
+pub(super) fn duration(duration: Duration) -> String {
+    match duration.as_secs() {
+        seconds @ 0..60 => format!("{seconds}s"),
+        seconds @ 60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
+        seconds => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+    use sinew_tui::theme::Theme;
+    use sinew_tui::{Screen, ScreenOptions, Size};
+
+    use super::*;
+
+    fn shown(block: ToolBlock) -> Vec<String> {
+        let mut screen = Screen::new(Size::new(40, 60), ScreenOptions::default(), Arc::new(Theme::default()));
+        screen.push(block);
+        screen.paint();
+        screen.shown_rows().map(|row| row.text().to_string()).filter(|row| !row.is_empty()).collect()
+    }
+
+    #[test]
+    fn a_command_shows_the_end_of_its_output() {
+        let mut block = ToolBlock::new("bash", &json!({"command": "seq 30"}));
+        block.set_output((1..=30).map(|line| format!("{line}\n")).collect());
+        let rows = shown(block);
+        assert_eq!(rows[..3], ["◌ bash seq 30", "  ⋯ 22 more lines", "  23"]);
+        assert_eq!(rows.len(), 10);
+    }
+
+    #[test]
+    fn a_search_is_one_row() {
+        let mut block = ToolBlock::new("grep", &json!({"pattern": "TODO", "path": "src"}));
+        block.finish("a:1\nb:2\n".into(), None, false, None);
+        assert_eq!(shown(block), ["● grep TODO in src · 2 lines"]);
+    }
+
+    #[test]
+    fn a_change_is_a_diff_and_a_failure_its_reason() {
+        let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
+        block.finish("Edited".into(), Some("-old\n+new"), false, None);
+        assert_eq!(shown(block), ["● edit a.rs", "  -old", "  +new"]);
+        let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
+        block.finish("No such text".into(), None, true, None);
+        assert_eq!(shown(block), ["✗ edit a.rs", "  No such text"]);
+    }
+
+    #[test]
+    fn item_57_output_cannot_send_an_escape() {
+        let mut block = ToolBlock::new("bash", &json!({"command": "printf '\u{1b}]52;c;eA==\u{7}'"}));
+        block.finish("\u{1b}]52;c;eA==\u{7}a\u{1b}[2Jb\u{9b}31m\u{202e}c".into(), None, false, None);
+        let mut screen = Screen::new(Size::new(60, 10), ScreenOptions::default(), Arc::new(Theme::default()));
+        screen.push(block);
+        let bytes = String::from_utf8(screen.paint().bytes).unwrap();
+        for forbidden in ["\u{1b}]52", "\u{1b}[2J", "\u{9b}", "\u{202e}", "\u{7}"] {
+            assert!(!bytes.contains(forbidden), "{forbidden:?} in {bytes:?}");
+        }
+    }
+}

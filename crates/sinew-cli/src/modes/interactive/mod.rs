@@ -1,0 +1,212 @@
+//! The interactive mode: a person in front of a terminal.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `ui` | the thread of the screen: keys, messages, deadlines, paint |
+//! | `tty` | the terminal: raw mode, modes, bytes |
+//! | `mailbox` | messages to that thread |
+//! | `transcript`, `blocks` | events and messages as blocks of the screen |
+//! | `submit` | from a text of the user to the verbs of `control` |
+//! | `panel`, `ask` | questions to the user |
+//! | `status` | the status row |
+//! | `keys` | the keys of the editor |
+//!
+//! The screen has a thread of its own: it never waits for the agent, and keys are answered while the agent works. It
+//! talks to the agent by the verbs of `control`, as the other modes do.
+
+mod ask;
+mod blocks;
+mod keys;
+mod mailbox;
+mod panel;
+mod status;
+mod submit;
+mod transcript;
+mod tty;
+mod ui;
+
+use std::any::Any;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sinew_agent::agent::{Snapshots, Subscriber};
+use sinew_tools::tool::Boxed;
+use sinew_tui::{Depth, Reflow, ScreenOptions};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::END;
+use crate::app::App;
+use crate::config::Environment;
+use crate::control::{Control, View};
+use crate::failure::Failure;
+use crate::log::Timing;
+use crate::output;
+use crate::signals::signals;
+use crate::startup::Startup;
+use mailbox::{Mailbox, Message};
+
+/// Sits a person down in front of an agent until they leave; gives the exit code.
+///
+/// # Errors
+/// The agent cannot be started, or there is no terminal.
+pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
+    let no_terminal = |error: io::Error| Failure::failed(format!("open the terminal: {error}"));
+    let (mailbox, inbox) = mailbox::open().map_err(no_terminal)?;
+    let words: Vec<&str> =
+        startup.args.words.iter().map(String::as_str).filter(|word| !word.trim().is_empty()).collect();
+    let first = (!words.is_empty()).then(|| words.join(" "));
+    let options = screen_options(&startup.environment);
+    let (history, cwd) = (startup.paths.agent.join("history.jsonl"), startup.paths.cwd.display().to_string());
+    let asker = Arc::new(ask::Asker(mailbox.clone()));
+    let (app, open) = App::start(startup, Some(asker), &mut warnings).await?;
+    let events = Arc::new(EventForwarder { mailbox: mailbox.clone(), task: Mutex::default() });
+    let control = Arc::new(Control::new(app, open, Some(events)));
+    control.enter(control.session()).await;
+    timing.mark("ready");
+    let watched = watch_signals(mailbox.clone());
+    let parts = ui::Parts {
+        control: Arc::clone(&control),
+        runtime: Handle::current(),
+        mailbox,
+        inbox,
+        options,
+        history,
+        cwd,
+        warnings,
+        first,
+    };
+    let panics = CaughtPanics::begin();
+    let (send, ended) = oneshot::channel();
+    let thread = std::thread::Builder::new().name("screen".into()).spawn(move || {
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ui::run(parts)));
+        // Whoever waits is below, and stays until this comes.
+        let _ = send.send(ended);
+    });
+    thread.map_err(no_terminal)?;
+    let ended = ended.await;
+    watched.iter().for_each(JoinHandle::abort);
+    let last = panics.end();
+    let code = match ended {
+        Ok(Ok(Ok(code))) => code,
+        Ok(Ok(Err(error))) => return Err(no_terminal(error)),
+        Ok(Err(panic)) => {
+            output::tell(&format!("Error: the screen failed: {}", last.unwrap_or_else(|| text_of(&*panic))));
+            1
+        }
+        Err(_) => 1,
+    };
+    finish(&control, code).await;
+    Ok(code)
+}
+
+/// Ends all work, keeps the session, and says how to go on with it.
+async fn finish(control: &Control, code: u8) {
+    let open = control.session();
+    let quiet = async {
+        control.quiet(&open).await;
+        open.agent.shut_down().await;
+    };
+    // What is not over by then is dropped.
+    let _ = tokio::time::timeout(END, quiet).await;
+    let (flushed, id, is_kept) = {
+        let mut session = open.agent.session();
+        (session.flush(), session.id().to_string(), session.path().is_some_and(|path| path.exists()))
+    };
+    if let Err(error) = flushed {
+        output::tell(&format!("Warning: {error}"));
+    }
+    super::close(Arc::clone(&open.host), code).await;
+    if is_kept && code < 128 {
+        output::tell(&format!("Resume with: sinew -r {}", id.get(..8).unwrap_or(&id)));
+    }
+}
+
+/// Forwards the events of whichever session is current to the screen.
+struct EventForwarder {
+    mailbox: Mailbox,
+    task: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl View for EventForwarder {
+    fn snapshots(&self) -> Snapshots {
+        Snapshots::Unread
+    }
+
+    fn follow(&self, mut events: Subscriber) -> Boxed<'_, ()> {
+        Box::pin(async move {
+            let mailbox = self.mailbox.clone();
+            let task = tokio::spawn(async move {
+                while let Some(event) = events.recv().await {
+                    mailbox.send(Message::Event(event));
+                }
+            });
+            let before = self.task.lock().unwrap_or_else(PoisonError::into_inner).replace(task);
+            if let Some(before) = before {
+                before.abort();
+            }
+        })
+    }
+}
+
+/// Turns signals into messages: a new size, the end of a stop, the end of the program.
+fn watch_signals(mailbox: Mailbox) -> Vec<JoinHandle<()>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    // Heard from here on, not from the first turn of the task.
+    let (to_end, heard) = (mailbox.clone(), signals());
+    let mut tasks = vec![tokio::spawn(async move { to_end.send(Message::End(heard.await)) })];
+    if let Ok(mut resized) = signal(SignalKind::window_change()) {
+        tasks.push(tokio::spawn(async move {
+            while resized.recv().await.is_some() {
+                mailbox.send(Message::Resized);
+            }
+        }));
+    }
+    tasks
+}
+
+/// What the terminal can show, as far as the environment tells.
+fn screen_options(environment: &Environment) -> ScreenOptions {
+    let has = |name: &str, words: &[&str]| {
+        environment.get(name).is_some_and(|value| words.iter().any(|word| value.contains(word)))
+    };
+    let depth = match environment.colour(true) {
+        false => Depth::None,
+        true if has("COLORTERM", &["truecolor", "24bit"]) || environment.get("WT_SESSION").is_some() => Depth::True,
+        true if has("TERM", &["256"]) => Depth::Indexed,
+        true => Depth::Named,
+    };
+    // Terminals that are known by name to cut rows, or to keep the row of the cursor, when they get narrower.
+    let reflow = match () {
+        () if has("TERM", &["linux"]) || environment.get("XTERM_VERSION").is_some() => Some(Reflow::Cut),
+        () if has("TERM_PROGRAM", &["vscode"]) => Some(Reflow::WrapOthers),
+        () => None,
+    };
+    ScreenOptions { depth, marks: true, reflow, ..ScreenOptions::default() }
+}
+
+/// Keeps the texts of panics while the screen is there: written to it, they would be painted over.
+struct CaughtPanics(Arc<Mutex<Option<String>>>);
+
+impl CaughtPanics {
+    fn begin() -> CaughtPanics {
+        let last = Arc::new(Mutex::new(None));
+        let kept = Arc::clone(&last);
+        std::panic::set_hook(Box::new(move |info| {
+            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(info.to_string());
+        }));
+        CaughtPanics(last)
+    }
+
+    /// Gives the last text.
+    fn end(self) -> Option<String> {
+        drop(std::panic::take_hook());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_string());
+    text.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_else(|| "it panicked".into())
+}

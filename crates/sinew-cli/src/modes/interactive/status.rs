@@ -1,0 +1,111 @@
+//! The status row: what goes on at the left, where one is at the right.
+
+use std::time::{Duration, Instant};
+
+use sinew_tui::{Attrs, Color, Line, Row, Style};
+
+use super::blocks::{DIM, NOTICE, duration};
+
+/// How long a notice stands in the place of the state.
+pub(super) const NOTICE_TIME: Duration = Duration::from_secs(3);
+
+/// Facts for the right side, most important first.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) context: Option<u64>,
+    pub(super) model: String,
+    pub(super) cost: String,
+    pub(super) folder: String,
+}
+
+/// The state at the left.
+pub(super) struct Activity<'a> {
+    /// Since when a run goes on; none where nothing runs.
+    pub(super) since: Option<Instant>,
+    /// A word for what it does.
+    pub(super) what: &'a str,
+    pub(super) queued: usize,
+    pub(super) notice: Option<&'a str>,
+}
+
+/// Lays the row out; facts that do not fit are left out, the last first.
+pub(super) fn row(activity: &Activity<'_>, facts: &Facts, width: usize, now: Instant) -> Row {
+    let mut left = Line::new();
+    match (activity.notice, activity.since) {
+        (Some(notice), _) => left.push(notice, NOTICE),
+        (None, Some(since)) => {
+            let time = duration(now.saturating_duration_since(since));
+            left.push(&format!("{} {time}", activity.what), Style::fg(Color::Named(6)))
+        }
+        (None, None) => left.push("ready", DIM),
+    };
+    if activity.queued > 0 {
+        left.push(&format!(" · {} queued", activity.queued), DIM);
+    }
+    let mut right = Line::new();
+    for (text, style) in facts.parts() {
+        let space = if right.width() == 0 { "" } else { " · " };
+        let needed = left.width() + 2 + right.width() + sinew::term::visible_width(&format!("{space}{text}"), 1);
+        if needed > width {
+            break;
+        }
+        right.push(space, DIM);
+        right.push(&text, style);
+    }
+    if right.width() > 0 {
+        let gap = width.saturating_sub(left.width() + right.width());
+        left.push(&" ".repeat(gap), Style::PLAIN);
+        left.append(&right);
+    }
+    left.into_row(width)
+}
+
+impl Facts {
+    fn parts(&self) -> impl Iterator<Item = (String, Style)> {
+        let context = self.context.map(|percent| {
+            let style = match percent {
+                90.. => Style::fg(Color::Named(1)).with(Attrs::BOLD),
+                70.. => NOTICE,
+                _ => DIM,
+            };
+            (format!("{percent} %"), style)
+        });
+        let dim = |text: &String| (!text.is_empty()).then(|| (text.clone(), DIM));
+        [context, dim(&self.model), dim(&self.cost), dim(&self.folder)].into_iter().flatten()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn item_76_the_row_fits_any_width() {
+        let facts = Facts {
+            context: Some(12),
+            model: "anthropic/claude".into(),
+            cost: "$0.12".into(),
+            folder: "~/project".into(),
+        };
+        let now = Instant::now();
+        for width in 20..=300 {
+            for notice in [None, Some("a notice that is longer than many terminals are wide, so that it is cut")] {
+                let activity = Activity { since: Some(now), what: "thinking", queued: 2, notice };
+                let row = row(&activity, &facts, width, now);
+                assert!(row.width() <= width, "{width}: {:?}", row.text());
+            }
+        }
+        let activity = Activity { since: None, what: "", queued: 0, notice: None };
+        for (width, right) in
+            [(60, "12 % · anthropic/claude · $0.12 · ~/project"), (45, "12 % · anthropic/claude · $0.12"), (20, "12 %")]
+        {
+            let row = row(&activity, &facts, width, now);
+            assert_eq!(row.width(), width, "{:?}", row.text());
+            assert!(
+                row.text().starts_with("ready  ") && row.text().ends_with(&format!("  {right}")),
+                "{:?}",
+                row.text()
+            );
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! Events and messages as blocks of the transcript.
+
+use std::collections::HashMap;
+use std::time::Instant;
+
+use serde_json::Value;
+use sinew_agent::event::{Event, ToolResult};
+use sinew_llm::event::StreamEvent;
+use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, StopReason};
+use sinew_tui::{Attrs, BlockId, Line, Mark, MarkdownBlock, Screen, Style, TextBlock};
+
+use super::blocks::{BOLD, DIM, ERROR, NOTICE, ToolBlock};
+
+const THINKING: Style = Style::PLAIN.with(Attrs::DIM).with(Attrs::ITALIC);
+
+/// The blocks that can still change.
+#[derive(Default)]
+pub(super) struct Transcript {
+    /// Parts of the present answer by their place in the message.
+    parts: HashMap<usize, Part>,
+    tools: HashMap<String, (BlockId, Instant)>,
+    /// What the run does, in a word.
+    activity: &'static str,
+    /// Whether the last block is a tool.
+    follows_tool: bool,
+}
+
+/// A part of an answer, and its block.
+#[derive(Clone, Copy)]
+enum Part {
+    Text(BlockId),
+    Thought(BlockId),
+}
+
+impl Transcript {
+    /// Returns what the run does, in a word.
+    pub(super) fn activity(&self) -> &'static str {
+        if self.activity.is_empty() { "working" } else { self.activity }
+    }
+
+    /// Shows an event.
+    pub(super) fn show(&mut self, screen: &mut Screen, event: &Event) {
+        match event {
+            Event::MessageStart { message: AgentMessage::Assistant(_) } => {
+                self.parts.clear();
+                self.activity = "waiting";
+            }
+            Event::MessageStart { message } => {
+                self.follows_tool &= matches!(message, AgentMessage::ToolResult(_));
+                show_message(screen, message);
+            }
+            Event::MessageUpdate { step, .. } => self.grow(screen, &step.event),
+            Event::MessageEnd { message: AgentMessage::Assistant(message) } => self.end_answer(screen, message),
+            Event::ToolExecutionStart { tool_call_id, tool_name, args, .. } => {
+                let block = ToolBlock::new(tool_name, args);
+                // Tools of one answer stand together.
+                let block = if self.follows_tool { screen.push_close(block) } else { screen.push(block) };
+                self.follows_tool = true;
+                self.tools.insert(tool_call_id.clone(), (block, Instant::now()));
+                self.activity = "running tools";
+            }
+            Event::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {
+                if let Some((block, _)) = self.tools.get(tool_call_id)
+                    && let Some(block) = screen.block::<ToolBlock>(*block)
+                {
+                    block.set_output(text_of(&partial_result.content));
+                }
+            }
+            Event::ToolExecutionEnd { tool_call_id, result, is_error, .. } => {
+                if let Some((block, begun)) = self.tools.remove(tool_call_id)
+                    && let Some(block) = screen.block::<ToolBlock>(block)
+                {
+                    let ToolResult { content, details } = result;
+                    block.finish(text_of(content), diff_of(details.as_ref()), *is_error, Some(begun.elapsed()));
+                }
+            }
+            Event::AgentEnd { .. } => self.end_open(screen),
+            other => {
+                if let Some((text, style)) = notice(other) {
+                    line(screen, &text, style);
+                }
+            }
+        }
+    }
+
+    fn grow(&mut self, screen: &mut Screen, event: &StreamEvent) {
+        let (index, delta, is_thought) = match event {
+            StreamEvent::TextDelta { content_index, delta } => (content_index, delta, false),
+            StreamEvent::ThinkingDelta { content_index, delta } => (content_index, delta, true),
+            _ => return,
+        };
+        self.activity = if is_thought { "thinking" } else { "answering" };
+        self.add(screen, *index, delta, is_thought);
+    }
+
+    /// Adds to a part of the answer, which begins with its first text.
+    fn add(&mut self, screen: &mut Screen, index: usize, text: &str, is_thought: bool) {
+        self.follows_tool = false;
+        let part = self.parts.entry(index).or_insert_with(|| match is_thought {
+            true => Part::Thought(screen.push(TextBlock::streaming(THINKING))),
+            false => Part::Text(screen.push(MarkdownBlock::streaming())),
+        });
+        match *part {
+            Part::Thought(block) => {
+                if let Some(block) = screen.block::<TextBlock>(block) {
+                    block.push(text);
+                }
+            }
+            Part::Text(block) => {
+                if let Some(block) = screen.block::<MarkdownBlock>(block) {
+                    block.push(text);
+                }
+            }
+        }
+    }
+
+    fn end_answer(&mut self, screen: &mut Screen, message: &AssistantMessage) {
+        for (index, content) in message.content.iter().enumerate() {
+            let (text, is_thought) = match content {
+                Block::Text(text) => (&text.text, false),
+                Block::Thinking(thinking) => (&thinking.thinking, true),
+                _ => continue,
+            };
+            // A provider that streams nothing gives the whole at its end.
+            if !self.parts.contains_key(&index) && !text.trim().is_empty() {
+                self.add(screen, index, text, is_thought);
+            }
+        }
+        self.end_open(screen);
+        if let Some(text) = ending(message) {
+            line(screen, &text, ERROR);
+        }
+    }
+
+    /// Ends the parts of an answer that are open.
+    fn end_open(&mut self, screen: &mut Screen) {
+        for (_, part) in self.parts.drain() {
+            match part {
+                Part::Thought(block) => {
+                    if let Some(block) = screen.block::<TextBlock>(block) {
+                        block.finish();
+                    }
+                }
+                Part::Text(block) => {
+                    if let Some(block) = screen.block::<MarkdownBlock>(block) {
+                        block.finish();
+                    }
+                }
+            }
+        }
+        self.activity = "";
+    }
+}
+
+/// Returns why an answer ended, where that is worth a line.
+fn ending(message: &AssistantMessage) -> Option<String> {
+    match message.stop_reason {
+        StopReason::Aborted => Some("■ interrupted".into()),
+        StopReason::Error => {
+            let reason = message.error_message.as_deref().unwrap_or("the provider gave no reason");
+            Some(format!("✗ {reason}"))
+        }
+        StopReason::Length => Some("■ the answer reached the output limit".into()),
+        _ => None,
+    }
+}
+
+/// Shows a message that is complete: of the user, or of a session that goes on.
+pub(super) fn show_message(screen: &mut Screen, message: &AgentMessage) {
+    match message {
+        AgentMessage::User(user) => {
+            let prompt = Line::styled("› ", BOLD);
+            let block = TextBlock::new(&user.content.text(), BOLD).with_prefix(prompt, Line::plain("  "));
+            screen.push(block.marked(Mark::Prompt));
+        }
+        AgentMessage::Assistant(answer) => {
+            for content in &answer.content {
+                match content {
+                    Block::Text(text) if !text.text.trim().is_empty() => {
+                        screen.push(MarkdownBlock::new(text.text.trim_end()));
+                    }
+                    Block::ToolCall(call) => {
+                        let mut block = ToolBlock::new(&call.name, &call.arguments);
+                        block.finish(String::new(), None, false, None);
+                        screen.push_close(block);
+                    }
+                    _ => {}
+                }
+            }
+            if let Some(text) = ending(answer) {
+                line(screen, &text, ERROR);
+            }
+        }
+        AgentMessage::BashExecution(run) => {
+            let block = screen.push(ToolBlock::command(&run.command));
+            end_command(screen, block, run);
+        }
+        AgentMessage::CompactionSummary(_) => line(screen, "⋯ what came before was summed up", DIM),
+        AgentMessage::BranchSummary(_) => line(screen, "⋯ a branch that was left was summed up", DIM),
+        AgentMessage::FileMention(mention) => {
+            for file in &mention.files {
+                line(screen, &format!("@ {}", file.path), DIM);
+            }
+        }
+        AgentMessage::ToolResult(_) | AgentMessage::Custom(_) => {}
+    }
+}
+
+/// Shows the end of a command of the user.
+pub(super) fn end_command(screen: &mut Screen, block: BlockId, run: &BashExecution) {
+    if let Some(block) = screen.block::<ToolBlock>(block) {
+        block.finish_command(run.output.clone(), run.exit_code, run.full_output_path.as_deref());
+    }
+}
+
+/// Shows a line of its own.
+pub(super) fn line(screen: &mut Screen, text: &str, style: Style) {
+    screen.push(TextBlock::new(text, style));
+}
+
+fn notice(event: &Event) -> Option<(String, Style)> {
+    Some(match event {
+        Event::AutoCompactionStart { .. } => ("⋯ summing the conversation up".into(), DIM),
+        Event::AutoCompactionEnd { error_message: Some(error), .. } => (format!("✗ summing up failed: {error}"), ERROR),
+        Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } => (
+            format!(
+                "⋯ {error_message}\n  attempt {attempt} of {max_attempts} in {:.1} s · esc gives up",
+                *delay_ms as f64 / 1000.0
+            ),
+            NOTICE,
+        ),
+        Event::ModelPromoted { from, to } => {
+            (format!("⋯ {to} answers instead of {from}: its window is larger"), NOTICE)
+        }
+        Event::ModelFallback { from, to, reason } => (format!("⋯ {to} answers instead of {from}: {reason}"), NOTICE),
+        Event::TtsrTriggered { rules } => (format!("⋯ the answer broke a rule: {}", rules.join(", ")), NOTICE),
+        Event::LimitReached { max_turns } => {
+            (format!("■ stopped after {max_turns} turns: \"continue\" goes on"), NOTICE)
+        }
+        Event::CredentialDisabled { provider, reason, .. } => {
+            (format!("⋯ a key of {provider} is not used for a while: {reason}"), NOTICE)
+        }
+        Event::JobUpdate { job_id, state } => (format!("⋯ job {job_id}: {state}"), DIM),
+        Event::ExtensionError { extension_path, event, error } => {
+            (format!("✗ hook {extension_path} failed at {event}: {error}"), ERROR)
+        }
+        Event::Warning { message } => (format!("! {message}"), NOTICE),
+        _ => return None,
+    })
+}
+
+fn text_of(content: &[Block]) -> String {
+    let texts = content.iter().filter_map(|block| match block {
+        Block::Text(text) => Some(text.text.as_str()),
+        Block::Image(_) => Some("[picture]"),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+fn diff_of(details: Option<&Value>) -> Option<&str> {
+    details?.get("diff")?.as_str().filter(|diff| !diff.is_empty())
+}

@@ -1,0 +1,30 @@
+//! The state that commands work on, and the fields that they read.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+use tokio_util::sync::CancellationToken;
+
+use super::frames::Out;
+use super::host_tools::Calls;
+use super::ui::Ui;
+use crate::control::{Control, ControlError};
+
+/// The one client of the process.
+pub(super) struct Rpc {
+    pub(super) control: Control,
+    pub(super) out: Out,
+    pub(super) ui: Arc<Ui>,
+    pub(super) calls: Arc<Calls>,
+    /// Somebody asked to leave.
+    pub(super) quit: CancellationToken,
+}
+
+/// The fields of a command, without `id` and `type`.
+pub(super) type Fields = Map<String, Value>;
+
+/// Reads the fields that a command needs.
+pub(super) fn fields<T: DeserializeOwned>(name: &str, fields: Fields) -> Result<T, ControlError> {
+    serde_json::from_value(Value::Object(fields)).map_err(|error| format!("{name}: {error}").into())
+}

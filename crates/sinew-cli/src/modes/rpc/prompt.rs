@@ -1,0 +1,96 @@
+//! Prompts, steering, follow-ups, and the end of a run.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+use sinew_agent::agent::Streaming;
+use sinew_llm::message::ImageBlock;
+
+use super::client::{Fields, Rpc, fields};
+use super::reply::{Answer, Reply};
+use crate::control::prompt::{Message, QueuedTexts, Submission};
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Prompt {
+    message: String,
+    #[serde(default)]
+    images: Vec<ImageBlock>,
+    streaming_behavior: Option<Behavior>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Behavior {
+    Steer,
+    FollowUp,
+}
+
+impl From<Behavior> for Streaming {
+    fn from(behavior: Behavior) -> Streaming {
+        match behavior {
+            Behavior::Steer => Streaming::Steer,
+            Behavior::FollowUp => Streaming::FollowUp,
+        }
+    }
+}
+
+pub(super) async fn prompt(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
+    submit(&rpc, "prompt", given, None, reply).await;
+}
+
+pub(super) async fn steer(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
+    submit(&rpc, "steer", given, Some(Streaming::Steer), reply).await;
+}
+
+pub(super) async fn follow_up(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
+    submit(&rpc, "follow_up", given, Some(Streaming::FollowUp), reply).await;
+}
+
+pub(super) async fn abort(rpc: Arc<Rpc>, _: Fields) -> Answer {
+    rpc.control.abort().await;
+    Ok(None)
+}
+
+pub(super) async fn abort_and_prompt(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
+    rpc.control.abort().await;
+    submit(&rpc, "abort_and_prompt", given, None, reply).await;
+}
+
+/// Takes back the messages that wait, and gives their texts.
+pub(super) async fn clear_queue(rpc: Arc<Rpc>, _: Fields) -> Answer {
+    let QueuedTexts { steering, follow_up } = rpc.control.clear_queues().await;
+    Ok(Some(json!({"steering": steering, "followUp": follow_up})))
+}
+
+/// Reads a prompt, answers when it is accepted, and sees its run to the end.
+async fn submit(rpc: &Rpc, name: &str, given: Fields, delivery: Option<Streaming>, reply: Reply) {
+    let Prompt { message, images, streaming_behavior } = match fields(name, given) {
+        Ok(prompt) => prompt,
+        Err(error) => return reply.send(Err(error)).await,
+    };
+    let delivery = delivery.or(streaming_behavior.map(Streaming::from));
+    let open = rpc.control.session();
+    let submission = match rpc.control.submit(&open, Message { text: message, images, delivery }).await {
+        Ok(submission) => submission,
+        Err(error) => return reply.send(Err(error)).await,
+    };
+    // Before the run begins: the answer comes in front of its events.
+    reply.send(Ok(None)).await;
+    notify(rpc, &submission).await;
+    if let Some(title) = submission.run().await.new_title {
+        rpc.ui.tell("setTitle", json!({"title": title})).await;
+    }
+}
+
+/// Shows the warnings and notices of a prompt.
+async fn notify(rpc: &Rpc, submission: &Submission<'_>) {
+    submission.warn().await;
+    if let Some(info) = submission.info() {
+        rpc.ui.tell("notify", json!({"message": info, "notifyType": "info"})).await;
+    }
+    if submission.quits() {
+        rpc.quit.cancel();
+    }
+}

@@ -1,0 +1,25 @@
+//! Settings: a table of keys, layers that are merged, and the typed value that the program reads.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `table` | every key with type, default, scope and help |
+//! | `layer` | one file or variable: wrong types and foreign keys are left out and named |
+//! | `values` | the merged layers |
+//! | `typed` | the value that everything else reads, and what the crates below take of it |
+//! | `edit` | changes one key in the text of a file |
+//! | `page` | the reference of all keys |
+
+mod edit;
+mod layer;
+mod page;
+mod table;
+#[cfg(test)]
+mod tests;
+mod typed;
+mod values;
+
+pub(crate) use layer::{Layer, Source, layer, read, without_effect, write};
+pub(crate) use page::{listing, markdown};
+pub(crate) use table::{KEYS, is_known, nearest};
+pub(crate) use typed::Settings;
+pub(crate) use values::Values;

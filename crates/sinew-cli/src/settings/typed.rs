@@ -1,0 +1,454 @@
+//! The typed settings, and the options that the crates below take of them.
+//!
+//! A key of the table is the path of a field here. There are no defaults: the table has them, and a key without one is an
+//! `Option`. Keys that nothing reads yet have no field.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::Value;
+use sinew::shell::Engine;
+use sinew_agent::agent::{AgentSettings, BranchSummarySettings, CompactionSettings, RetrySettings};
+use sinew_agent::compaction::Limits;
+use sinew_agent::core::{Interrupt, Mode, RunSettings, ToolExecution};
+use sinew_agent::resource::stream::{InterruptMode, StreamSettings};
+use sinew_agent::resource::{Places, ResourceOptions};
+use sinew_llm::http::HttpConfig;
+use sinew_llm::model::ThinkingLevel;
+use sinew_llm::provider::CacheRetention;
+use sinew_session::Sync;
+use sinew_tools::{EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings};
+
+/// All settings that are in force.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Settings {
+    pub(crate) default_provider: Option<String>,
+    pub(crate) default_model: Option<String>,
+    pub(crate) default_thinking_level: ThinkingLevel,
+    pub(crate) model_roles: BTreeMap<String, String>,
+    pub(crate) enabled_models: Vec<String>,
+    thinking_budgets: ThinkingBudgets,
+    provider_timeouts: ProviderTimeouts,
+    #[serde(with = "CacheRetentionWord")]
+    cache_retention: CacheRetention,
+    pub(crate) tools: Option<Vec<String>>,
+    pub(crate) exclude_tools: Vec<String>,
+    #[serde(with = "ToolExecutionWord")]
+    tool_execution: ToolExecution,
+    #[serde(with = "DeliveryWord")]
+    steering_mode: Mode,
+    #[serde(with = "DeliveryWord")]
+    follow_up_mode: Mode,
+    #[serde(with = "InterruptWord")]
+    interrupt_mode: Interrupt,
+    max_turns: u64,
+    retry: Retry,
+    context_promotion: Switch,
+    compaction: Compaction,
+    branch_summary: BranchSummary,
+    sessions: Sessions,
+    edit: Edit,
+    #[serde(with = "FileGuardWord")]
+    file_guard: FileGuard,
+    bash: Bash,
+    #[serde(rename = "async")]
+    jobs: Switch,
+    bash_guard: BashGuard,
+    bash_interceptor: BashInterceptor,
+    shell_path: String,
+    shell_command_prefix: Option<String>,
+    images: Images,
+    fetch: Fetch,
+    pub(crate) ask: Ask,
+    todo: Todo,
+    #[serde(rename = "ttsr")]
+    stream_rules: StreamRuleSection,
+    pub(crate) secrets: Switch,
+    pub(crate) env: Env,
+    skills: Skills,
+    rules: Rules,
+    pub(crate) verbose: bool,
+    /// Rules of calls; null for none. The permissions check the rest of its shape.
+    #[serde(default)]
+    pub(crate) permissions: Value,
+    pub(crate) session_dir: Option<String>,
+}
+
+/// A section with one switch.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct Switch {
+    pub(crate) enabled: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct ThinkingBudgets {
+    minimal: Option<u64>,
+    low: Option<u64>,
+    medium: Option<u64>,
+    high: Option<u64>,
+    xhigh: Option<u64>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ProviderTimeouts {
+    connect_ms: u64,
+    idle_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Retry {
+    enabled: bool,
+    max_retries: u64,
+    base_delay_ms: u64,
+    max_delay_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Compaction {
+    enabled: bool,
+    reserve_tokens: u64,
+    keep_recent_tokens: u64,
+    auto_continue: bool,
+    model: Option<String>,
+    remote_endpoint: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct BranchSummary {
+    enabled: bool,
+    reserve_tokens: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct Sessions {
+    #[serde(with = "SyncWord")]
+    fsync: Sync,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Edit {
+    #[serde(with = "EditModeWord")]
+    mode: EditMode,
+    fuzzy: bool,
+    stream_guard: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Bash {
+    timeout_seconds: u64,
+    auto_background: AutoBackground,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct AutoBackground {
+    threshold_ms: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct BashGuard {
+    enabled: bool,
+    deny: Vec<String>,
+    allow: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+struct BashInterceptor {
+    enabled: bool,
+    /// `[{"pattern": "^cat ", "tool": "read"}]`; others are left out.
+    rules: Vec<Value>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Images {
+    auto_resize: bool,
+    block_images: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Fetch {
+    enabled: bool,
+    allow_private: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Ask {
+    pub(crate) timeout_seconds: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Todo {
+    reminders: bool,
+    auto_clear_seconds: i64,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct StreamRuleSection {
+    enabled: bool,
+    context_mode: ContextMode,
+    repeat_mode: RepeatMode,
+    repeat_gap: u64,
+    #[serde(with = "InterruptModeWord")]
+    interrupt_mode: InterruptMode,
+    disabled_rules: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ContextMode {
+    Discard,
+    Keep,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum RepeatMode {
+    Once,
+    AfterGap,
+}
+
+/// Variables of commands.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Env {
+    pub(crate) pass_through: Vec<String>,
+    /// Somebody has set the list: it is not the default.
+    #[serde(skip)]
+    pub(crate) pass_through_is_set: bool,
+    #[serde(flatten)]
+    variables: BTreeMap<String, String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Skills {
+    enabled: bool,
+    enable_commands: bool,
+    directories: Vec<String>,
+    include: Vec<String>,
+    ignore: Vec<String>,
+    enable_claude: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Rules {
+    enable_foreign: bool,
+}
+
+// The words of types that belong to other crates.
+
+#[derive(Deserialize)]
+#[serde(remote = "CacheRetention", rename_all = "kebab-case")]
+enum CacheRetentionWord {
+    None,
+    Short,
+    Long,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "ToolExecution", rename_all = "kebab-case")]
+enum ToolExecutionWord {
+    Parallel,
+    Sequential,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "Mode", rename_all = "kebab-case")]
+enum DeliveryWord {
+    All,
+    OneAtATime,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "Interrupt", rename_all = "kebab-case")]
+enum InterruptWord {
+    Immediate,
+    Wait,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "FileGuard", rename_all = "kebab-case")]
+enum FileGuardWord {
+    On,
+    Warn,
+    Off,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "EditMode", rename_all = "kebab-case")]
+enum EditModeWord {
+    Replace,
+    Hashline,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "Sync", rename_all = "kebab-case")]
+enum SyncWord {
+    Turn,
+    Always,
+    Never,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "InterruptMode", rename_all = "kebab-case")]
+enum InterruptModeWord {
+    Always,
+    ProseOnly,
+    ToolOnly,
+    Never,
+}
+
+impl Settings {
+    /// The settings of the agent. Options of the command line are not among them.
+    pub(crate) fn agent(&self) -> AgentSettings {
+        let small = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+        let Settings { retry, compaction, branch_summary, thinking_budgets: budgets, .. } = self;
+        let budgets = [
+            (ThinkingLevel::Minimal, budgets.minimal),
+            (ThinkingLevel::Low, budgets.low),
+            (ThinkingLevel::Medium, budgets.medium),
+            (ThinkingLevel::High, budgets.high),
+            (ThinkingLevel::XHigh, budgets.xhigh),
+        ];
+        AgentSettings {
+            run: RunSettings {
+                max_turns: small(self.max_turns),
+                execution: self.tool_execution,
+                interrupt: self.interrupt_mode,
+            },
+            retry: RetrySettings {
+                enabled: retry.enabled,
+                max_retries: small(retry.max_retries),
+                base_delay_ms: retry.base_delay_ms,
+                max_delay_ms: retry.max_delay_ms,
+            },
+            compaction: CompactionSettings {
+                enabled: compaction.enabled,
+                limits: Limits { reserve: compaction.reserve_tokens, keep_recent: compaction.keep_recent_tokens },
+                auto_continue: compaction.auto_continue,
+                model: compaction.model.clone(),
+                remote_endpoint: compaction.remote_endpoint.clone(),
+            },
+            http: HttpConfig::default(),
+            branch_summary: BranchSummarySettings {
+                enabled: branch_summary.enabled,
+                reserve: branch_summary.reserve_tokens,
+            },
+            titles: false,
+            promotion: self.context_promotion.enabled,
+            todo_reminders: self.todo.reminders,
+            steering_mode: self.steering_mode,
+            follow_up_mode: self.follow_up_mode,
+            cache: self.cache_retention,
+            thinking_budgets: budgets.into_iter().filter_map(|(level, tokens)| Some((level, tokens?))).collect(),
+            max_tokens: None,
+            budget: None,
+            fallback: None,
+        }
+    }
+
+    /// The settings of the tools. The app adds what is no setting: keys of providers, active tools, `CI`.
+    pub(crate) fn tools(&self) -> sinew_tools::Settings {
+        let shell = Engine::from_name(&self.shell_path);
+        sinew_tools::Settings {
+            file_guard: self.file_guard,
+            images: self.images(),
+            edit: EditSettings { mode: self.edit.mode, fuzzy: self.edit.fuzzy, stream_guard: self.edit.stream_guard },
+            bash_guard: GuardSettings {
+                enabled: self.bash_guard.enabled,
+                deny: self.bash_guard.deny.clone(),
+                allow: self.bash_guard.allow.clone(),
+            },
+            bash_interceptor: InterceptorSettings {
+                enabled: self.bash_interceptor.enabled,
+                patterns: self.bash_interceptor.patterns(),
+            },
+            bash_timeout_seconds: self.bash.timeout_seconds,
+            // `auto`, `bash` and `brush` are names, everything else is the path of a bash.
+            engine: shell.unwrap_or_default(),
+            bash: shell.is_none().then(|| self.shell_path.clone().into()),
+            jobs: self.jobs.enabled,
+            auto_background_ms: self.bash.auto_background.threshold_ms,
+            todo_auto_clear_seconds: self.todo.auto_clear_seconds,
+            shell_command_prefix: self.shell_command_prefix.clone(),
+            pass_through: self.env.pass_through.clone(),
+            env: self.env.variables.clone().into_iter().collect(),
+            fetch: self.fetch.enabled,
+            fetch_allow_private: self.fetch.allow_private.clone(),
+            ask_timeout_seconds: self.ask.timeout_seconds,
+            ..sinew_tools::Settings::default()
+        }
+    }
+
+    /// The settings of pictures.
+    pub(crate) fn images(&self) -> ImageSettings {
+        ImageSettings { auto_resize: self.images.auto_resize, block_images: self.images.block_images }
+    }
+
+    /// The options of skills, commands, templates and rules in `places`. Flags are not among them.
+    pub(crate) fn resources(&self, places: Places) -> ResourceOptions {
+        let skills = &self.skills;
+        ResourceOptions {
+            skills: skills.enabled,
+            skill_commands: skills.enable_commands,
+            skill_directories: skills.directories.iter().map(|path| places.resolve(path)).collect(),
+            skill_include: skills.include.clone(),
+            skill_ignore: skills.ignore.clone(),
+            claude_skills: skills.enable_claude,
+            foreign_rules: self.rules.enable_foreign,
+            ..ResourceOptions::new(places)
+        }
+    }
+
+    /// The settings of rules on a stream.
+    pub(crate) fn stream_rules(&self) -> StreamSettings {
+        let rules = &self.stream_rules;
+        StreamSettings {
+            enabled: rules.enabled,
+            keep: rules.context_mode == ContextMode::Keep,
+            gap: (rules.repeat_mode == RepeatMode::AfterGap).then_some(rules.repeat_gap),
+            interrupt: rules.interrupt_mode,
+            disabled: rules.disabled_rules.clone(),
+        }
+    }
+
+    /// The moments at which session files are forced to the disk.
+    pub(crate) fn sync(&self) -> Sync {
+        self.sessions.fsync
+    }
+
+    /// The longest time that a connection may take; None: no limit.
+    pub(crate) fn connect_timeout(&self) -> Option<Duration> {
+        limit(self.provider_timeouts.connect_ms)
+    }
+
+    /// The longest pause of an answer; None: no limit.
+    pub(crate) fn idle_timeout(&self) -> Option<Duration> {
+        limit(self.provider_timeouts.idle_ms)
+    }
+}
+
+fn limit(ms: u64) -> Option<Duration> {
+    (ms > 0).then(|| Duration::from_millis(ms))
+}
+
+impl BashInterceptor {
+    fn patterns(&self) -> Vec<(String, String)> {
+        let text = |rule: &Value, key: &str| rule.get(key)?.as_str().map(str::to_string);
+        self.rules.iter().filter_map(|rule| Some((text(rule, "pattern")?, text(rule, "tool")?))).collect()
+    }
+}

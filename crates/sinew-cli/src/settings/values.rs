@@ -1,0 +1,107 @@
+//! The merged layers of settings.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::table;
+use super::typed::Settings;
+
+/// Layers on top of each other, without the defaults.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Values {
+    values: Map<String, Value>,
+}
+
+impl Values {
+    /// Puts a layer on top: objects merge deeply, everything else replaces.
+    pub(crate) fn merge(&mut self, layer: Map<String, Value>) {
+        merge(&mut self.values, layer);
+    }
+
+    /// Sets one key by its path, `retry.enabled`; null takes back what the layers below set.
+    pub(crate) fn set(&mut self, path: &str, value: Value) {
+        let mut layer = Map::new();
+        insert(&mut layer, path, value);
+        self.merge(layer);
+    }
+
+    /// The values that were set, as an object.
+    pub(crate) fn into_map(self) -> Map<String, Value> {
+        self.values
+    }
+
+    /// The value of a key: the one that was set, else the default. Null where there is neither.
+    pub(crate) fn get(&self, path: &str) -> Value {
+        match find(&self.values, path) {
+            Some(value) => value.clone(),
+            None => table::find(path).map(table::Key::default_value).unwrap_or_default(),
+        }
+    }
+
+    /// Returns true if a layer has set `path`.
+    pub(crate) fn is_set(&self, path: &str) -> bool {
+        find(&self.values, path).is_some()
+    }
+
+    /// The typed settings: defaults, and over them everything that was set and that the table knows.
+    pub(crate) fn typed(&self) -> Settings {
+        self.parse().expect("a layer holds no value of another type than the table's, and tests parse every default")
+    }
+
+    pub(super) fn parse(&self) -> serde_json::Result<Settings> {
+        let mut all = table::defaults();
+        overlay(&mut all, &self.values, "");
+        let mut settings = Settings::deserialize(Value::Object(all))?;
+        settings.env.pass_through_is_set = self.is_set("env.passThrough");
+        Ok(settings)
+    }
+}
+
+/// Finds a value that is not null.
+pub(super) fn find<'a>(values: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let mut words = path.split('.');
+    let first = words.next().and_then(|word| values.get(word));
+    words.fold(first, |value, word| value?.get(word)).filter(|value| !value.is_null())
+}
+
+/// Puts a value at a path of which no part is there, or only objects are.
+pub(super) fn insert(values: &mut Map<String, Value>, path: &str, value: Value) {
+    let mut words = path.rsplit('.');
+    let mut layer = Map::new();
+    layer.insert(words.next().unwrap_or_default().into(), value);
+    for word in words {
+        layer = Map::from_iter([(word.to_string(), Value::Object(layer))]);
+    }
+    merge(values, layer);
+}
+
+fn merge(below: &mut Map<String, Value>, above: Map<String, Value>) {
+    for (key, value) in above {
+        match (below.get_mut(&key), value) {
+            (Some(Value::Object(place)), Value::Object(value)) => merge(place, value),
+            (_, value) => {
+                below.insert(key, value);
+            }
+        }
+    }
+}
+
+/// Puts the keys of `above` that the table knows over defaults. Null changes nothing: it took back the layers below it.
+fn overlay(below: &mut Map<String, Value>, above: &Map<String, Value>, prefix: &str) {
+    for (key, value) in above.iter().filter(|(_, value)| !value.is_null()) {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            Value::Object(inner) if table::has_entries(&path) => {
+                let place = below.entry(key.clone()).or_insert_with(|| Value::Object(Map::new()));
+                if let Value::Object(place) = place {
+                    overlay(place, inner, &path);
+                }
+            }
+            // Nobody has checked the type of an unknown key.
+            _ if table::find(&path).is_some() => {
+                below.insert(key.clone(), value.clone());
+            }
+            _ => {}
+        }
+    }
+}

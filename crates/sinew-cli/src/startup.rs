@@ -1,0 +1,60 @@
+//! The value that the program starts from: arguments, environment, folders and settings, read once.
+
+use serde_json::Value;
+
+use crate::args::Args;
+use crate::config::{self, Environment, KeyFiles, Paths};
+use crate::schema::Schema;
+use crate::settings::{Settings, Values};
+
+/// Everything that the program was started with.
+pub(crate) struct Startup {
+    pub(crate) args: Args,
+    pub(crate) environment: Environment,
+    pub(crate) paths: Paths,
+    /// The settings in force.
+    pub(crate) settings: Settings,
+    /// The layers that they were made of.
+    pub(crate) values: Values,
+    /// Files of the project that start programs are used.
+    pub(crate) trusted: bool,
+    /// models.json and auth.json, as they were read at the start.
+    pub(crate) files: KeyFiles,
+    /// The form that the last answer must have.
+    pub(crate) schema: Option<Schema>,
+}
+
+impl Startup {
+    /// Reads the settings. Warnings come back: keys that cannot be used, files that are not trusted.
+    pub(crate) fn load(
+        args: Args,
+        mut environment: Environment,
+        paths: Paths,
+        files: KeyFiles,
+    ) -> (Startup, Vec<String>) {
+        let config::Config { values, warnings, trusted } = config::load(&args, &mut environment, &paths);
+        let settings = values.typed();
+        (Startup { args, environment, paths, settings, values, trusted, files, schema: None }, warnings)
+    }
+
+    /// Sets a setting that nobody has set.
+    pub(crate) fn prefer(&mut self, key: &str, value: impl Into<Value>) {
+        if !self.values.is_set(key) {
+            self.values.set(key, value.into());
+            self.settings = self.values.typed();
+        }
+    }
+
+    /// Takes settings back to their defaults.
+    pub(crate) fn reset(&mut self, keys: &[&str]) {
+        for key in keys {
+            self.values.set(key, Value::Null);
+        }
+        self.settings = self.values.typed();
+    }
+
+    /// Returns true if only the model may be reached over the network.
+    pub(crate) fn is_offline(&self) -> bool {
+        self.args.run.offline || self.environment.is_on("SINEW_OFFLINE")
+    }
+}

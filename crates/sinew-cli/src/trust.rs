@@ -1,0 +1,335 @@
+//! The trust of the user in a project: its files that start programs, and the answer that was given about them.
+//!
+//! The answer is kept by the project's real path together with a digest of those files, so that it is asked for
+//! again when one of them changes. What counts:
+//!
+//! | file | what of it |
+//! |---|---|
+//! | `.sinew/hooks.json`, `.sinew/mcp.json`, `.mcp.json`, `.sinew/secrets.json` | the whole file |
+//! | `.sinew/extensions/` | every file in it |
+//! | `.sinew/settings.json` | the keys that only a trusted project may set |
+//! | `AGENTS.md`, skills, commands, rules and their like that are links out of the project | where they lead |
+//! | `.env` | the variables that a trusted project may set; the caller says which |
+//!
+//! Scripts that a hook names are no part of the digest: who trusts a project trusts what its hooks start.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+use sinew::base::{Error, ErrorCode, Result};
+use sinew_session::files::{self, open_plain, read_text};
+use sinew_session::links;
+
+use crate::settings::{self, Source};
+
+/// Whole files that count.
+const FILES: [&str; 4] = [".sinew/hooks.json", ".sinew/mcp.json", ".mcp.json", ".sinew/secrets.json"];
+/// The project's settings, of which only some keys count.
+pub const SETTINGS: &str = ".sinew/settings.json";
+const EXTENSIONS: &str = ".sinew/extensions";
+/// Files of extensions at most, and bytes of them together; a project with more, or with files
+/// that cannot be read, is never trusted.
+const MOST_FILES: usize = 1_000;
+const MOST_BYTES: u64 = 256 << 20;
+
+/// The files of a project that need trust.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Project {
+    folder: PathBuf,
+    names: Vec<String>,
+    digest: Option<String>,
+}
+
+/// The answer that is known of a project.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It has nothing that needs trust.
+    Harmless,
+    /// The user trusts these files as they are.
+    Trusted,
+    /// The user does not.
+    Refused,
+    /// Nobody was asked.
+    Unknown,
+    /// Somebody was asked, about other files than these.
+    Changed,
+}
+
+impl Project {
+    /// Looks at the files below `cwd`. `variables` are those that its `.env` may set once it is trusted. Reads files,
+    /// starts nothing; what cannot be read counts too, and is never trusted.
+    #[must_use]
+    pub fn look(cwd: &Path, variables: &[(String, String)]) -> Project {
+        let folder = fs::canonicalize(cwd).unwrap_or_else(|_| cwd.to_path_buf());
+        let mut scan = Scan { names: Vec::new(), hash: Sha256::new(), left: MOST_BYTES, whole: true };
+        for name in FILES {
+            scan.file(&folder, name);
+        }
+        if let Ok(text) = read_text(&folder.join(SETTINGS))
+            && let Ok(layer) = settings::read(&text, SETTINGS, Source::Project)
+            && !layer.refused.is_empty()
+        {
+            scan.text(SETTINGS, &Value::Object(layer.refused).to_string());
+        }
+        scan.folder(&folder, EXTENSIONS);
+        for (link, real) in links::all(&folder) {
+            let name = link.strip_prefix(&folder).unwrap_or(&link).display().to_string();
+            scan.text(&format!("{name} (a link to {})", real.display()), "");
+        }
+        if !variables.is_empty() {
+            scan.text(".env", &json!(variables).to_string());
+        }
+        let digest = scan.whole.then(|| hex(&scan.hash.finalize()));
+        Project { folder, names: scan.names, digest }
+    }
+
+    /// The files that need trust, relative to the project.
+    #[must_use]
+    pub fn files(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Reads the answer of `trust.json` about this project. A missing file says nothing.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn standing(&self, file: &Path) -> Result<Standing> {
+        if self.names.is_empty() {
+            return Ok(Standing::Harmless);
+        }
+        let answers = match fs::read_to_string(file) {
+            Ok(text) => parse(&text, file)?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Standing::Unknown),
+            Err(error) => return Err(Error::io(format!("failed to read {}", file.display()), &error)),
+        };
+        let Some(answer) = answers.get(&self.key()) else { return Ok(Standing::Unknown) };
+        let same = self.digest.is_some() && answer.get("hash").and_then(Value::as_str) == self.digest.as_deref();
+        Ok(match answer.get("trusted").and_then(Value::as_bool) {
+            _ if !same => Standing::Changed,
+            Some(true) => Standing::Trusted,
+            _ => Standing::Refused,
+        })
+    }
+
+    /// Keeps the user's answer about the files as they were when the project was looked at. Answers about other
+    /// projects stay; the file is the owner's alone.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or files of the project cannot be read or are too many.
+    pub fn remember(&self, file: &Path, trusted: bool) -> Result<()> {
+        let Some(digest) = &self.digest else {
+            let files = self.names.join(", ");
+            let text = format!("trust {}: {files} cannot be read or hold too much", self.folder.display());
+            return Err(Error::new(ErrorCode::LimitExceeded, text));
+        };
+        files::update(file, |old| {
+            let mut answers = old.map(|text| parse(text, file)).transpose()?.unwrap_or_default();
+            answers.insert(self.key(), json!({"hash": digest, "trusted": trusted}));
+            Ok(format!("{:#}\n", Value::Object(answers)))
+        })
+    }
+
+    fn key(&self) -> String {
+        self.folder.to_string_lossy().into_owned()
+    }
+}
+
+fn parse(text: &str, file: &Path) -> Result<Map<String, Value>> {
+    if text.trim().is_empty() {
+        return Ok(Map::new());
+    }
+    serde_json::from_str(text)
+        .map_err(|error| Error::new(ErrorCode::InvalidData, format!("failed to read {}: {error}", file.display())))
+}
+
+/// The files that were found so far.
+struct Scan {
+    names: Vec<String>,
+    hash: Sha256,
+    left: u64,
+    whole: bool,
+}
+
+impl Scan {
+    /// Lengths stand before the texts, so that no two sets of files give the same bytes.
+    fn add(&mut self, name: &str, content: &[u8]) {
+        for part in [name.as_bytes(), content] {
+            self.hash.update((part.len() as u64).to_le_bytes());
+            self.hash.update(part);
+        }
+    }
+
+    fn text(&mut self, name: &str, text: &str) {
+        self.names.push(name.into());
+        self.add(name, text.as_bytes());
+    }
+
+    fn file(&mut self, folder: &Path, name: &str) {
+        let path = folder.join(name);
+        // A link that leads nowhere may lead somewhere later.
+        if path.symlink_metadata().is_err() {
+            return;
+        }
+        self.names.push(name.into());
+        self.content(&path, name);
+    }
+
+    fn content(&mut self, path: &Path, name: &str) {
+        let mut bytes = Vec::new();
+        let read = open_plain(path).and_then(|file| file.take(self.left + 1).read_to_end(&mut bytes));
+        match read {
+            Ok(length) if length as u64 <= self.left => self.left -= length as u64,
+            // Nobody could have looked at what cannot be read.
+            Ok(_) | Err(_) => self.whole = false,
+        }
+        self.add(name, &bytes);
+    }
+
+    fn folder(&mut self, folder: &Path, name: &str) {
+        if !folder.join(name).exists() {
+            return;
+        }
+        let mut found = Vec::new();
+        let mut waiting = vec![PathBuf::from(name)];
+        while let Some(next) = waiting.pop() {
+            for entry in fs::read_dir(folder.join(&next)).into_iter().flatten().flatten() {
+                let path = next.join(entry.file_name());
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => waiting.push(path),
+                    _ => found.push(path),
+                }
+                if found.len() + waiting.len() > MOST_FILES {
+                    self.whole = false;
+                    waiting.clear();
+                    break;
+                }
+            }
+        }
+        if found.is_empty() {
+            return;
+        }
+        self.names.push(format!("{name}/"));
+        found.sort();
+        for path in found {
+            self.content(&folder.join(&path), &path.to_string_lossy());
+        }
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Stage(tempfile::TempDir);
+
+    impl Stage {
+        fn new() -> Stage {
+            Stage(tempfile::tempdir().unwrap())
+        }
+
+        fn write(&self, name: &str, text: &str) {
+            let path = self.0.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+
+        fn look(&self) -> Project {
+            Project::look(&self.0.path().join("p"), &[])
+        }
+
+        fn file(&self) -> PathBuf {
+            self.0.path().join("home/trust.json")
+        }
+
+        #[track_caller]
+        fn is(&self, expect: Standing) {
+            assert_eq!(self.look().standing(&self.file()).unwrap(), expect);
+        }
+    }
+
+    #[test]
+    fn texts_and_plain_settings_need_no_trust() {
+        let stage = Stage::new();
+        stage.write("p/AGENTS.md", "x");
+        stage.write("p/.sinew/skills/a/SKILL.md", "x");
+        stage.write("p/.sinew/settings.json", r#"{"maxTurns": 3}"#);
+        stage.is(Standing::Harmless);
+    }
+
+    #[test]
+    fn an_answer_holds_until_a_file_changes() {
+        let stage = Stage::new();
+        stage.write("p/.sinew/hooks.json", "{}");
+        stage.is(Standing::Unknown);
+        stage.look().remember(&stage.file(), true).unwrap();
+        stage.is(Standing::Trusted);
+        stage.write("p/.sinew/skills/a/SKILL.md", "x");
+        stage.write("p/.sinew/settings.json", r#"{"maxTurns": 3}"#);
+        stage.is(Standing::Trusted);
+        let changes = [
+            ("p/.sinew/hooks.json", "{ }"),
+            ("p/.sinew/mcp.json", "{}"),
+            ("p/.mcp.json", "{}"),
+            ("p/.sinew/extensions/deep/a.wasm", "code"),
+            ("p/.sinew/extensions/deep/a.wasm", "other"),
+            ("p/.sinew/settings.json", r#"{"shellCommandPrefix": "evil"}"#),
+            ("p/.sinew/settings.json", r#"{"defaultModel": "!evil"}"#),
+        ];
+        for (file, text) in changes {
+            stage.write(file, text);
+            stage.is(Standing::Changed);
+            stage.look().remember(&stage.file(), false).unwrap();
+            stage.is(Standing::Refused);
+        }
+        fs::remove_file(stage.0.path().join("p/.mcp.json")).unwrap();
+        stage.is(Standing::Changed);
+        let variables = [("OPENAI_API_KEY".to_string(), "k".to_string())];
+        let with = Project::look(&stage.0.path().join("p"), &variables);
+        assert_ne!(with.digest, stage.look().digest);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn answers_are_private_and_kept_by_the_real_path() {
+        use std::os::unix::fs::PermissionsExt;
+        let stage = Stage::new();
+        stage.write("p/.mcp.json", "{}");
+        stage.write("q/.mcp.json", "{}");
+        std::os::unix::fs::symlink(stage.0.path().join("p"), stage.0.path().join("link")).unwrap();
+        let at = |name: &str| Project::look(&stage.0.path().join(name), &[]);
+        at("link").remember(&stage.file(), true).unwrap();
+        stage.is(Standing::Trusted);
+        assert_eq!(at("q").standing(&stage.file()).unwrap(), Standing::Unknown);
+        at("q").remember(&stage.file(), false).unwrap();
+        stage.is(Standing::Trusted);
+        assert_eq!(fs::metadata(stage.file()).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_trusted() {
+        let stage = Stage::new();
+        stage.write("p/.sinew/hooks.json/x", "a folder");
+        assert_eq!(stage.look().files(), [".sinew/hooks.json"]);
+        stage.write("home/trust.json", "{oops");
+        assert!(stage.look().standing(&stage.file()).unwrap_err().message().contains("trust.json"));
+        assert!(stage.look().remember(&stage.file(), true).is_err());
+        assert_eq!(fs::read_to_string(stage.file()).unwrap(), "{oops");
+    }
+
+    #[test]
+    fn too_much_is_never_trusted() {
+        let stage = Stage::new();
+        for n in 0..=MOST_FILES {
+            stage.write(&format!("p/.sinew/extensions/{n}"), "");
+        }
+        stage.is(Standing::Unknown);
+        assert!(stage.look().remember(&stage.file(), true).is_err());
+    }
+}

@@ -1,0 +1,207 @@
+//! The interactive mode, as a person at a terminal has it.
+
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+use crate::terminal::Terminal;
+
+const SIZE: (u16, u16) = (80, 24);
+
+fn scripted(turns: &[Value]) -> Stage {
+    let mut lines = vec![json!({"type": "script", "version": 1})];
+    lines.extend_from_slice(turns);
+    Stage::scripted(&lines)
+}
+
+fn answer(text: &str) -> Value {
+    json!({"type": "turn", "content": [{"text": text}]})
+}
+
+fn call(name: &str, arguments: Value) -> Value {
+    json!({"type": "turn", "content": [{"toolCall": {"name": name, "arguments": arguments}}]})
+}
+
+fn start(stage: &Stage, args: &[&str]) -> Terminal {
+    let mut terminal = Terminal::start(stage, &[&["--script", "script.jsonl"], args].concat(), SIZE);
+    terminal.until_shown("ready");
+    terminal
+}
+
+/// Leaves by ctrl+d, and gives the rows that stay.
+#[track_caller]
+fn left(mut terminal: Terminal) -> Vec<String> {
+    terminal.send("\x04");
+    let (status, rows) = terminal.ended();
+    assert_eq!(status.code(), Some(0), "{rows:#?}");
+    rows
+}
+
+#[test]
+fn a_prompt_is_answered_and_the_session_goes_on_later() {
+    let stage = scripted(&[answer("It is a parser.")]);
+    let mut terminal = start(&stage, &[]);
+    terminal.send("What is it?\r");
+    let rows = terminal.until(|rows| {
+        rows.iter().any(|row| row == "It is a parser.") && rows.iter().any(|row| row.starts_with("ready"))
+    });
+    assert!(rows.contains(&"› What is it?".to_string()), "{rows:#?}");
+    let rows = left(terminal);
+    let resume = rows.iter().find_map(|row| row.strip_prefix("Resume with: sinew -r ")).expect("how to go on");
+    let terminal = start(&stage, &["-r", resume]);
+    let rows = left(terminal);
+    assert!(rows.contains(&"› What is it?".to_string()) && rows.contains(&"It is a parser.".to_string()), "{rows:#?}");
+}
+
+#[test]
+fn tools_show_what_they_do() {
+    let stage = scripted(&[
+        call("bash", json!({"command": "seq 30"})),
+        call("edit", json!({"path": "a.txt", "edits": [{"oldText": "one", "newText": "two"}]})),
+        answer("Done."),
+    ]);
+    stage.write("project/a.txt", "one\n");
+    let mut terminal = start(&stage, &[]);
+    terminal.send("go\r");
+    let rows =
+        terminal.until(|rows| rows.iter().any(|row| row == "Done.") && rows.iter().any(|row| row.starts_with("ready")));
+    for row in ["  30", "● edit a.txt", "  -one", "  +two"] {
+        assert!(rows.iter().any(|shown| shown == row), "{row:?} in {rows:#?}");
+    }
+    left(terminal);
+}
+
+#[test]
+fn item_66_an_interrupt_gives_queued_messages_back_in_order() {
+    let stage = scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer("never")]);
+    let fifo = stage.path("project/wait");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let mut terminal = start(&stage, &[]);
+    terminal.send("go\r");
+    terminal.until_shown("  begun");
+    terminal.send("first\r");
+    terminal.until_shown("steer first");
+    terminal.send("second\x11");
+    terminal.until_shown("then  second");
+    terminal.send("draft");
+    terminal.until_shown("› draft");
+    terminal.send("\x1b");
+    let rows = terminal.until(|rows| {
+        rows.iter().any(|row| row.contains("draft")) && rows.iter().any(|row| row.starts_with("› first"))
+    });
+    let from = rows.iter().position(|row| row.starts_with("› first")).unwrap();
+    let texts: Vec<&str> = rows[from..].iter().map(|row| row.trim()).filter(|row| !row.is_empty()).collect();
+    assert!(texts[0] == "› first" && texts[1] == "second" && texts[2].ends_with("draft"), "{texts:?}");
+    terminal.until(|rows| rows.iter().any(|row| row.starts_with("ready")));
+    // The text is kept: ctrl+c clears it, ctrl+d leaves.
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}
+
+#[test]
+fn a_command_of_the_user_runs_in_the_shell() {
+    let stage = scripted(&[answer("ok")]);
+    let mut terminal = start(&stage, &[]);
+    terminal.send("!echo $((6 * 7)); exit 3\r");
+    let rows = terminal.until_shown("exit code 3");
+    assert!(rows.iter().any(|row| row == "  42"), "{rows:#?}");
+    left(terminal);
+}
+
+#[test]
+fn item_67_a_slash_command_that_cannot_run_says_why_and_stays() {
+    let stage = scripted(&[answer("ok")]);
+    let mut terminal = start(&stage, &[]);
+    terminal.send("/model nosuch\r");
+    let rows = terminal.until_shown("Model not found: nosuch");
+    assert!(rows.iter().any(|row| row == "› /model nosuch"), "{rows:#?}");
+    terminal.send("\x03/hotkeys\r");
+    terminal.until_shown("interrupt; queued messages come back");
+    left(terminal);
+}
+
+#[test]
+fn a_permission_is_asked_for_and_refused_by_escape() {
+    let stage = scripted(&[call("bash", json!({"command": "touch made"})), answer("never")]);
+    stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
+    let mut terminal = start(&stage, &[]);
+    terminal.send("go\r");
+    let rows = terminal.until_shown("1 yes, once");
+    assert!(rows.iter().any(|row| row.contains("touch made")), "{rows:#?}");
+    // Keys within the gate answer nothing and begin it anew: the last one comes long after the one before only where
+    // the screen has shown something meanwhile. ctrl+c is heard at once.
+    terminal.send("\x03");
+    terminal.until(|rows| rows.iter().any(|row| row.starts_with("ready")));
+    assert!(!stage.path("project/made").exists());
+    left(terminal);
+}
+
+#[test]
+fn a_panel_without_the_focus_stays_whatever_is_typed() {
+    let wait = call("bash", json!({"command": "echo begun; read -r line < wait"}));
+    let stage = scripted(&[wait, call("bash", json!({"command": "touch made"})), answer("never")]);
+    stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(touch *)"]}}"#);
+    let fifo = stage.path("project/wait");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let mut terminal = start(&stage, &[]);
+    terminal.send("go\r");
+    terminal.until_shown("  begun");
+    terminal.send("x");
+    terminal.until_shown("› x");
+    std::fs::write(&fifo, "\n").unwrap();
+    terminal.until_shown("tab: answer");
+    terminal.send("\x15");
+    terminal.until(|rows| !rows.iter().any(|row| row.starts_with("› x")));
+    // An empty editor has nothing to send.
+    terminal.send("\r");
+    terminal.send("y");
+    let rows = terminal.until_shown("› y");
+    assert!(rows.iter().any(|row| row.contains("tab: answer")), "{rows:#?}");
+    assert!(!stage.path("project/made").exists());
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    terminal.send("\x03");
+    terminal.until(|rows| rows.iter().any(|row| row.starts_with("ready")));
+    left(terminal);
+}
+
+#[test]
+fn item_19_a_new_size_in_the_middle_of_an_answer_loses_nothing() {
+    let text: String = (1..=40).map(|number| format!("word{number} ")).collect();
+    let stage = scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer(text.trim())]);
+    let fifo = stage.path("project/wait");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let mut terminal = start(&stage, &[]);
+    terminal.send("go\r");
+    terminal.until_shown("  begun");
+    terminal.resize(40, 30);
+    std::fs::write(&fifo, "\n").unwrap();
+    let rows = terminal.until(|rows| {
+        rows.iter().any(|row| row.ends_with("word40")) && rows.iter().any(|row| row.starts_with("ready"))
+    });
+    let words: Vec<&str> =
+        rows.iter().flat_map(|row| row.split_whitespace()).filter(|word| word.starts_with("word")).collect();
+    let expect: Vec<&str> = text.split_whitespace().collect();
+    assert_eq!(words, expect, "{rows:#?}");
+    assert!(rows.iter().all(|row| row.chars().count() <= 40), "{rows:#?}");
+    left(terminal);
+}
+
+#[test]
+fn item_24_a_signal_gives_the_terminal_back() {
+    let stage = scripted(&[answer("ok")]);
+    let terminal = start(&stage, &[]);
+    kill_process(terminal.pid(), Signal::TERM).unwrap();
+    let (status, _) = terminal.ended();
+    assert_eq!(status.code(), Some(143));
+}
+
+#[test]
+fn a_prompt_of_the_command_line_is_sent_at_once() {
+    let stage = scripted(&[answer("It is fine.")]);
+    let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl", "is", "it", "fine?"], SIZE);
+    terminal
+        .until(|rows| rows.iter().any(|row| row == "It is fine.") && rows.iter().any(|row| row.starts_with("ready")));
+    left(terminal);
+}

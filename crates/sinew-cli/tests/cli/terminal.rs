@@ -1,0 +1,140 @@
+//! The program on a pseudo-terminal, and the screen that a person would see.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::num::NonZero;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ExitStatus};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Termios, Winsize, tcgetattr, tcsetwinsize};
+
+use crate::stage::Stage;
+
+/// A terminal with the program in it. Every wait is for something on the screen; a program that never shows it ends, or the
+/// test is stopped by its runner.
+pub(crate) struct Terminal {
+    master: File,
+    slave: OwnedFd,
+    found: Termios,
+    child: Child,
+    emulator: vt100::Parser,
+    /// All bytes that the program has sent.
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Terminal {
+    pub(crate) fn start(stage: &Stage, args: &[&str], (columns, rows): (u16, u16)) -> Terminal {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap();
+        let slave: OwnedFd = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap().into();
+        set_size(&slave, columns, rows);
+        let found = tcgetattr(&slave).unwrap();
+        let mut command = stage.command(args);
+        let end = || slave.try_clone().unwrap();
+        command.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm-256color");
+        // SAFETY: both calls are allowed between fork and exec: they allocate nothing.
+        unsafe {
+            command.pre_exec(|| {
+                rustix::process::setsid()?;
+                rustix::process::ioctl_tiocsctty(rustix::stdio::stdin())?;
+                Ok(())
+            });
+        }
+        let child = command.spawn().unwrap();
+        let emulator = vt100::Parser::new(nonzero(rows), nonzero(columns), 10_000);
+        Terminal { master: master.into(), slave, found, child, emulator, bytes: Vec::new() }
+    }
+
+    pub(crate) fn send(&mut self, keys: &str) {
+        self.master.write_all(keys.as_bytes()).unwrap();
+    }
+
+    /// Reads until the screen fits; gives its rows without blanks at their ends.
+    #[track_caller]
+    pub(crate) fn until(&mut self, fits: impl Fn(&[String]) -> bool) -> Vec<String> {
+        loop {
+            let rows = self.rows();
+            if fits(&rows) {
+                return rows;
+            }
+            let mut buffer = [0; 8192];
+            match self.master.read(&mut buffer) {
+                Ok(count @ 1..) => self.take(&buffer[..count]),
+                _ => panic!("the program has ended before it showed that:\n{}", rows.join("\n")),
+            }
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn until_shown(&mut self, text: &str) -> Vec<String> {
+        self.until(|rows| rows.iter().any(|row| row.contains(text)))
+    }
+
+    pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
+        self.emulator.screen_mut().set_size(nonzero(rows), nonzero(columns));
+        set_size(&self.slave, columns, rows);
+    }
+
+    pub(crate) fn pid(&self) -> rustix::process::Pid {
+        rustix::process::Pid::from_child(&self.child)
+    }
+
+    /// Waits for the end of the program, and checks that the terminal is as it was found.
+    #[track_caller]
+    pub(crate) fn ended(mut self) -> (ExitStatus, Vec<String>) {
+        let status = self.child.wait().unwrap();
+        let now = tcgetattr(&self.slave).unwrap();
+        assert_eq!((now.local_modes, now.input_modes), (self.found.local_modes, self.found.input_modes));
+        // What is left is there already: nobody writes any more.
+        let mut left = [rustix::event::PollFd::from_borrowed_fd(self.master.as_fd(), rustix::event::PollFlags::IN)];
+        while rustix::event::poll(&mut left, Some(&rustix::event::Timespec::default())).unwrap() > 0 {
+            let mut buffer = [0; 8192];
+            match (&self.master).read(&mut buffer) {
+                Ok(count @ 1..) => {
+                    self.bytes.extend_from_slice(&buffer[..count]);
+                    self.emulator.process(&buffer[..count]);
+                }
+                _ => break,
+            }
+        }
+        let text = String::from_utf8_lossy(&self.bytes);
+        for (set, unset) in [("\x1b[?2004h", "\x1b[?2004l"), ("\x1b[?1004h", "\x1b[?1004l"), ("\x1b[?7l", "\x1b[?7h")] {
+            assert!(text.rfind(unset) > text.rfind(set), "{set:?} was never taken back");
+        }
+        assert!(!text.contains("\x1b[2J") && !text.contains("\x1b[3J") && !text.contains("\x1b[?1049h"));
+        let rows = self.rows();
+        (status, rows)
+    }
+
+    fn rows(&self) -> Vec<String> {
+        let screen = self.emulator.screen();
+        screen.rows(0, screen.size().1.into()).map(|row| row.trim_end().to_string()).collect()
+    }
+
+    fn take(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        self.emulator.process(bytes);
+        // Answers of a terminal that knows little: where the cursor is, and that it is a terminal.
+        let text = String::from_utf8_lossy(bytes);
+        if text.contains("\x1b[6n") {
+            let (row, column) = self.emulator.screen().cursor_position();
+            self.send(&format!("\x1b[{};{}R", row + 1, column + 1));
+        }
+        if text.contains("\x1b[c") {
+            self.send("\x1b[?62;c");
+        }
+    }
+}
+
+fn nonzero(cells: u16) -> NonZero<u16> {
+    NonZero::new(cells).expect("a terminal has cells")
+}
+
+fn set_size(slave: &OwnedFd, columns: u16, rows: u16) {
+    let size = Winsize { ws_col: columns, ws_row: rows, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(slave, size).unwrap();
+}

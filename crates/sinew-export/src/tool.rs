@@ -1,0 +1,195 @@
+//! Calls of tools with what they answered.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+use sinew_llm::message::{Block, ToolCall, ToolResultMessage};
+
+use super::block::block;
+use super::code::{self, Fold};
+use super::pen::Pen;
+
+/// Which argument says what a call of a tool is about.
+const SUBJECTS: [(&str, &str); 10] = [
+    ("bash", "command"),
+    ("edit", "path"),
+    ("fetch", "url"),
+    ("find", "pattern"),
+    ("glob", "pattern"),
+    ("grep", "pattern"),
+    ("ls", "path"),
+    ("read", "path"),
+    ("task", "agent"),
+    ("write", "path"),
+];
+/// Arguments up to this many characters stand beside the subject.
+const SHORT: usize = 60;
+
+/// What a call is about, in a few words.
+pub(super) fn subject(call: &ToolCall) -> String {
+    let subject = subject_key(&call.name).and_then(|key| call.arguments.get(key)?.as_str());
+    subject.unwrap_or_default().to_string()
+}
+
+fn subject_key(tool: &str) -> Option<&'static str> {
+    SUBJECTS.iter().find(|(name, _)| *name == tool).map(|(_, key)| *key)
+}
+
+/// A result, and the anchor of its entry.
+pub(super) struct Answer {
+    pub(super) anchor: String,
+    pub(super) result: Arc<ToolResultMessage>,
+}
+
+/// Writes a call whose result is not known.
+pub(super) fn lone_card(pen: &mut Pen<'_>, call: &ToolCall) {
+    card(pen, call, None);
+}
+
+/// Writes a call and what came of it.
+pub(super) fn card(pen: &mut Pen<'_>, call: &ToolCall, answer: Option<&Answer>) {
+    let failed = answer.is_some_and(|answer| answer.result.is_error);
+    pen.tag(if failed { "<section class=\"tool bad\">" } else { "<section class=\"tool\">" });
+    let no_arguments = Map::new();
+    let arguments = call.arguments.as_object().unwrap_or(&no_arguments);
+    let key = subject_key(&call.name);
+    let subject = key.and_then(|key| arguments.get(key)?.as_str()).unwrap_or_default();
+    let shell = call.name == "bash";
+    // A script of several lines gets a block of its own.
+    let script = shell && subject.trim_end().contains('\n');
+    pen.tag("<header><b>").text(&call.name).tag("</b>");
+    if !subject.is_empty() && !script {
+        pen.tag(" <code>");
+        if shell {
+            pen.tag("<span class=\"sign\">$ </span>");
+            code::inline(pen, subject.trim_end(), "bash");
+        } else {
+            pen.text(subject);
+        }
+        pen.tag("</code>");
+    }
+    let used = shown_apart(&call.name);
+    let rest: Map<String, Value> = arguments
+        .iter()
+        .filter(|(name, value)| !((Some(name.as_str()) == key && value.is_string()) || used.contains(&name.as_str())))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let beside = rest.values().all(is_short);
+    if beside {
+        for (name, value) in &rest {
+            pen.tag(" <span class=\"option\">").text(name).tag(" ");
+            match value {
+                Value::String(text) => pen.text(text),
+                value => pen.text(&value.to_string()),
+            };
+            pen.tag("</span>");
+        }
+    }
+    match answer {
+        Some(_) if failed => pen.tag(" <strong class=\"state\">failed</strong>"),
+        Some(_) => pen,
+        None => pen.tag(" <span class=\"state\">no result</span>"),
+    };
+    pen.tag("</header>\n");
+    if script {
+        code::block(pen, subject, "bash", Fold::Long);
+    }
+    body(pen, call, arguments, answer);
+    if !beside {
+        json(pen, &Value::Object(rest));
+    } else if !call.arguments.is_object() {
+        json(pen, &call.arguments);
+    }
+    if let Some(answer) = answer {
+        // A file that was read is shown as what it is.
+        let language = (call.name == "read").then(|| code::extension(subject));
+        outcome(pen, answer, language);
+    }
+    pen.tag("</section>\n");
+}
+
+/// Arguments that [`body`] shows.
+fn shown_apart(tool: &str) -> &'static [&'static str] {
+    match tool {
+        "edit" => &["oldText", "newText", "edits", "input"],
+        "write" => &["content"],
+        _ => &[],
+    }
+}
+
+fn is_short(value: &Value) -> bool {
+    match value {
+        Value::String(text) => text.chars().take(SHORT + 1).count() <= SHORT && !text.contains('\n'),
+        Value::Array(_) | Value::Object(_) => false,
+        _ => true,
+    }
+}
+
+/// What a call changes.
+fn body(pen: &mut Pen<'_>, call: &ToolCall, arguments: &Map<String, Value>, answer: Option<&Answer>) {
+    let text = |name: &str| arguments.get(name).and_then(Value::as_str);
+    match call.name.as_str() {
+        "write" => match (text("content"), arguments.get("content")) {
+            (Some(content), _) => {
+                code::block(pen, content, code::extension(text("path").unwrap_or_default()), Fold::Long);
+            }
+            (None, Some(other)) => json(pen, other),
+            (None, None) => {}
+        },
+        "edit" => {
+            // What the tool says it has changed has context and the place in the file.
+            let details = answer.and_then(|answer| answer.result.details.as_ref());
+            if let Some(diff) = details.and_then(|details| details.get("diff")?.as_str()) {
+                code::diff(pen, diff);
+                return;
+            }
+            if let (Some(old), Some(new)) = (text("oldText"), text("newText")) {
+                code::replaced(pen, old, new);
+            }
+            if let Some(input) = text("input") {
+                code::block(pen, input, "", Fold::Long);
+            }
+            match arguments.get("edits") {
+                Some(Value::Array(edits)) => edits.iter().for_each(|edit| one_edit(pen, edit)),
+                Some(other) => json(pen, other),
+                None => {}
+            }
+        }
+        _ => {}
+    }
+}
+
+fn one_edit(pen: &mut Pen<'_>, edit: &Value) {
+    let text = |name: &str| edit.get(name).and_then(Value::as_str);
+    match (text("oldText"), text("newText")) {
+        (Some(old), Some(new)) => code::replaced(pen, old, new),
+        _ => json(pen, edit),
+    }
+}
+
+fn json(pen: &mut Pen<'_>, value: &Value) {
+    code::block(pen, &pen.json(value), "json", Fold::Long);
+}
+
+/// A result whose call is not beside it.
+pub(super) fn alone(pen: &mut Pen<'_>, answer: &Answer) {
+    pen.tag(if answer.result.is_error { "<section class=\"tool bad\">" } else { "<section class=\"tool\">" });
+    pen.tag("<header><b>").text(&answer.result.tool_name).tag("</b> <span class=\"state\">result</span></header>\n");
+    outcome(pen, answer, None);
+    pen.tag("</section>\n");
+}
+
+fn outcome(pen: &mut Pen<'_>, answer: &Answer, numbered: Option<&str>) {
+    pen.tag("<div class=\"outcome\" id=\"").text(&answer.anchor).tag("\">");
+    for part in &answer.result.content {
+        match part {
+            Block::Text(text) if text.text.trim().is_empty() => {}
+            Block::Text(text) => match numbered.filter(|_| !answer.result.is_error) {
+                Some(language) => code::numbered(pen, &text.text, language, Fold::Long),
+                None => code::block(pen, &text.text, "", Fold::Long),
+            },
+            other => block(pen, other, lone_card),
+        }
+    }
+    pen.tag("</div>\n");
+}

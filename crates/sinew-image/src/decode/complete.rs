@@ -1,0 +1,51 @@
+//! Files that are cut off. A decoder that has all rows, or fills what is missing with grey, is content; half a picture is
+//! an error here.
+
+use sinew_base::Result;
+
+use super::{broken, png};
+use crate::SourceFormat;
+
+/// Checks that a file runs to the end that its format states. Linear at most; no pixel is decoded.
+pub(super) fn check(format: SourceFormat, bytes: &[u8]) -> Result<()> {
+    match format {
+        SourceFormat::Png if !png::has_end(bytes) => Err(broken("PNG", "the file is cut off: it has no end chunk")),
+        SourceFormat::Jpeg => check_jpeg(bytes),
+        SourceFormat::Webp => check_webp(bytes),
+        _ => Ok(()),
+    }
+}
+
+fn check_webp(bytes: &[u8]) -> Result<()> {
+    let Some(&[a, b, c, d]) = bytes.get(4..8) else { return Ok(()) };
+    let stated = u64::from(u32::from_le_bytes([a, b, c, d])) + 8;
+    if stated > bytes.len() as u64 {
+        let size = bytes.len();
+        return Err(broken("WebP", format!("the file is cut off: it states {stated} bytes and has {size}")));
+    }
+    Ok(())
+}
+
+/// Walks the segments, so that the end mark of a thumbnail inside the metadata does not count. Linear.
+pub(super) fn check_jpeg(bytes: &[u8]) -> Result<()> {
+    let cut = || broken("JPEG", "the file is cut off: it has no end mark");
+    let mut at = 2;
+    let mut scans = 0;
+    loop {
+        at += memchr::memchr(0xff, bytes.get(at..).ok_or_else(cut)?).ok_or_else(cut)?;
+        let marker = *bytes.get(at + 1).ok_or_else(cut)?;
+        match marker {
+            0xd9 if scans > 0 => return Ok(()),
+            // A filler, a stuffed byte of the scan, a restart mark, or a mark without a length.
+            0xff => at += 1,
+            0x00 | 0x01 | 0xd0..=0xd9 => at += 2,
+            _ => {
+                if marker == 0xda {
+                    scans += 1;
+                }
+                let length = bytes.get(at + 2..at + 4).ok_or_else(cut)?;
+                at += 2 + usize::from(u16::from_be_bytes([length[0], length[1]])).max(2);
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! JPEG at a half, a quarter or an eighth of its size, which the decoder behind `image` cannot.
+
+use sinew_base::Result;
+
+use super::complete;
+use crate::{Channels, MAX_BYTES, Picture, limits};
+
+/// The shortest side of a picture that is decoded at a part of its size; smaller ones take little time anyway.
+const SMALLEST: u32 = 512;
+
+/// Decodes the picture of `width × height` pixels at the smallest part of its size that has at least `wanted` pixels on both
+/// sides, before it is turned. `None` where only the whole can be had, and for what this decoder does not read: the other
+/// decides what is broken.
+///
+/// A block of 8 × 8 pixels is decoded as one of 4 × 4, 2 × 2 or 1: half the time of decoding and shrinking the whole.
+pub(super) fn decode(bytes: &[u8], (width, height): (u32, u32), wanted: (u32, u32)) -> Result<Option<Picture>> {
+    complete::check_jpeg(bytes)?;
+    limits::check(width, height, 3)?;
+    // Blocks reach beyond the last column and row: on a small picture the part of a block that is too much would be seen.
+    if width.min(height) < SMALLEST {
+        return Ok(None);
+    }
+    let eighths = |side: u32, count: u32| (side * count).div_ceil(8) as u16;
+    let small = [1, 2, 4].map(|count| (eighths(width, count), eighths(height, count)));
+    let enough = |(width, height): &(u16, u16)| u32::from(*width) >= wanted.0 && u32::from(*height) >= wanted.1;
+    let Some(small) = small.into_iter().find(enough) else { return Ok(None) };
+    let mut decoder = jpeg_decoder::Decoder::new(bytes);
+    decoder.set_max_decoding_buffer_size(MAX_BYTES);
+    let Ok((small_width, small_height)) = decoder.scale(small.0, small.1) else { return Ok(None) };
+    let Ok(samples) = decoder.decode() else { return Ok(None) };
+    let channels = match decoder.info().map(|info| info.pixel_format) {
+        Some(jpeg_decoder::PixelFormat::L8) => Channels::Gray,
+        Some(jpeg_decoder::PixelFormat::RGB24) => Channels::Rgb,
+        _ => return Ok(None),
+    };
+    Ok(Some(Picture::new(small_width.into(), small_height.into(), channels, samples)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use sinew_base::CancelToken;
+
+    use super::*;
+    use crate::ImageFormat;
+
+    #[test]
+    fn a_part_is_decoded_where_it_has_enough_pixels() {
+        let samples = (0..1_001 * 802 * 3).map(|n| (n / 7 % 251) as u8).collect();
+        let picture = Picture::new(1_001, 802, Channels::Rgb, samples).unwrap();
+        let file = picture.encode(ImageFormat::Jpeg, 90, &CancelToken::never()).unwrap();
+        for (wanted, part) in [
+            ((501, 401), Some((501, 401))),
+            ((500, 300), Some((501, 401))),
+            ((251, 201), Some((251, 201))),
+            ((126, 101), Some((126, 101))),
+            ((1, 1), Some((126, 101))),
+            ((127, 1), Some((251, 201))),
+            ((1, 102), Some((251, 201))),
+            ((502, 1), None),
+            ((1, 402), None),
+            ((1_001, 802), None),
+        ] {
+            let decoded = decode(&file, (1_001, 802), wanted).unwrap();
+            assert_eq!(decoded.map(|picture| (picture.width(), picture.height())), part, "{wanted:?}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Grams: three bytes that follow each other, A–Z made small, and the set of those that a document holds.
+
+use std::fmt;
+
+/// Three bytes that follow each other in a text, A–Z made small; the first byte is the most significant of the 24 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Gram(u32);
+
+impl Gram {
+    /// The gram that every document carries which holds U+212A (Kelvin sign) or U+017F (long s), the two characters outside
+    /// ASCII that fold into it. No text has it otherwise: its bytes are capitals.
+    pub const FOLDS_TO_ASCII: Gram = Gram::raw(*b"AAA");
+
+    /// Number of possible grams.
+    pub const COUNT: usize = 1 << 24;
+
+    const fn raw(bytes: [u8; 3]) -> Gram {
+        Gram((bytes[0] as u32) << 16 | (bytes[1] as u32) << 8 | bytes[2] as u32)
+    }
+
+    /// Makes the gram of three bytes, folded.
+    pub const fn of(bytes: [u8; 3]) -> Gram {
+        Gram::raw([fold(bytes[0]), fold(bytes[1]), fold(bytes[2])])
+    }
+
+    /// Returns the gram with this number, if there is one; see [`Gram::number`].
+    pub const fn from_number(number: u32) -> Option<Gram> {
+        if number < Gram::COUNT as u32 { Some(Gram(number)) } else { None }
+    }
+
+    /// Returns the gram as a number below [`Gram::COUNT`], ordered as its bytes are.
+    pub const fn number(self) -> u32 {
+        self.0
+    }
+
+    /// Returns the three bytes.
+    pub const fn bytes(self) -> [u8; 3] {
+        [(self.0 >> 16) as u8, (self.0 >> 8) as u8, self.0 as u8]
+    }
+}
+
+impl fmt::Display for Gram {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{}\"", self.bytes().escape_ascii())
+    }
+}
+
+/// Makes A–Z small and leaves every other byte.
+pub(crate) const fn fold(byte: u8) -> u8 {
+    byte.to_ascii_lowercase()
+}
+
+/// Collects the grams of one text after the other, with one table of 2 MiB that is reused.
+pub struct Grams {
+    seen: Box<[u64]>,
+    found: Vec<Gram>,
+}
+
+impl Default for Grams {
+    fn default() -> Grams {
+        Grams::new()
+    }
+}
+
+impl Grams {
+    /// Allocates the table.
+    pub fn new() -> Grams {
+        Grams { seen: vec![0; Gram::COUNT / 64].into_boxed_slice(), found: Vec::new() }
+    }
+
+    /// Returns the set of the grams of `text` with a line end behind its last byte. Time is linear in `text`.
+    pub fn of(&mut self, text: &[u8]) -> GramSet<'_> {
+        self.with_next(text, b"")
+    }
+
+    /// Returns the grams of `text` where `next` follows it: those that begin in `text` and end in `next` are counted to `text`.
+    /// Behind the end of both stands a line end.
+    pub fn with_next(&mut self, text: &[u8], next: &[u8]) -> GramSet<'_> {
+        self.clear();
+        let mut window = 0u32;
+        for (at, &byte) in text.iter().chain(next.iter().take(2)).chain(b"\n\n".iter()).take(text.len() + 2).enumerate()
+        {
+            window = (window << 8 | u32::from(fold(byte))) & 0xFF_FFFF;
+            if at >= 2 {
+                self.add(Gram(window));
+            }
+        }
+        if folds_to_ascii(text) {
+            self.add(Gram::FOLDS_TO_ASCII);
+        }
+        self.found.sort_unstable();
+        GramSet { seen: &self.seen, sorted: &self.found }
+    }
+
+    fn add(&mut self, gram: Gram) {
+        let (word, bit) = place(gram);
+        if self.seen[word] & bit == 0 {
+            self.seen[word] |= bit;
+            self.found.push(gram);
+        }
+    }
+
+    fn clear(&mut self) {
+        for &gram in &self.found {
+            self.seen[place(gram).0] = 0;
+        }
+        self.found.clear();
+    }
+}
+
+fn place(gram: Gram) -> (usize, u64) {
+    (gram.0 as usize / 64, 1 << (gram.0 % 64))
+}
+
+/// Tells whether the text holds U+212A or U+017F.
+fn folds_to_ascii(text: &[u8]) -> bool {
+    memchr::memmem::find(text, "\u{212A}".as_bytes()).is_some()
+        || memchr::memmem::find(text, "\u{17F}".as_bytes()).is_some()
+}
+
+/// The grams of one text, valid until the next text is read.
+#[derive(Clone, Copy)]
+pub struct GramSet<'a> {
+    seen: &'a [u64],
+    sorted: &'a [Gram],
+}
+
+impl<'a> GramSet<'a> {
+    /// Tells whether the text holds `gram`. Constant time.
+    pub fn contains(self, gram: Gram) -> bool {
+        let (word, bit) = place(gram);
+        self.seen[word] & bit != 0
+    }
+
+    /// Tells whether the text holds a gram that begins with these two bytes, which are folded already. At most five words are read.
+    pub fn contains_pair(self, pair: [u8; 2]) -> bool {
+        let first = Gram::raw([pair[0], pair[1], 0]).0 as usize / 64;
+        self.seen[first..first + 4].iter().any(|&word| word != 0)
+    }
+
+    /// Returns the grams in rising order.
+    pub fn sorted(self) -> &'a [Gram] {
+        self.sorted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &[u8], next: &[u8], expect: &[&[u8; 3]]) {
+        let mut grams = Grams::new();
+        let found: Vec<[u8; 3]> = grams.with_next(text, next).sorted().iter().map(|gram| gram.bytes()).collect();
+        let mut expect: Vec<[u8; 3]> = expect.iter().map(|gram| **gram).collect();
+        expect.sort_unstable();
+        assert_eq!(found, expect, "{text:?} before {next:?}");
+    }
+
+    #[test]
+    fn every_byte_begins_one_gram() {
+        check(b"", b"", &[]);
+        check(b"a", b"", &[b"a\n\n"]);
+        check(b"aB", b"", &[b"ab\n", b"b\n\n"]);
+        check(b"abab", b"", &[b"aba", b"bab", b"ab\n", b"b\n\n"]);
+        check(b"ab", b"CDE", &[b"abc", b"bcd"]);
+        check(b"ab", b"c", &[b"abc", b"bc\n"]);
+        check(b"\xFF\x00\xFF", b"", &[b"\xFF\x00\xFF", b"\x00\xFF\n", b"\xFF\n\n"]);
+    }
+
+    #[test]
+    fn characters_that_fold_into_ascii_leave_a_mark() {
+        let mut grams = Grams::new();
+        for (text, expect) in [("5 \u{212A}", true), ("Mi\u{17F}t", true), ("AAA kelvin", false)] {
+            assert_eq!(grams.of(text.as_bytes()).contains(Gram::FOLDS_TO_ASCII), expect, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_text_leaves_nothing_for_the_next() {
+        let mut grams = Grams::new();
+        assert!(grams.of(b"abc").contains(Gram::of(*b"ABC")));
+        let next = grams.of(b"xyz");
+        assert!(!next.contains(Gram::of(*b"abc")) && !next.contains_pair(*b"ab"));
+        assert!(next.contains_pair(*b"xy") && next.contains_pair(*b"yz") && next.contains_pair(*b"z\n"));
+    }
+}

@@ -1,0 +1,196 @@
+//! Lists of documents: gaps or one bit each, whichever is shorter, and the sets that they are joined in.
+
+use crate::rice;
+
+/// A set of numbers below a limit, one bit each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdSet {
+    words: Box<[u64]>,
+    limit: u32,
+}
+
+impl IdSet {
+    /// Makes the set of no number.
+    pub fn empty(limit: u32) -> IdSet {
+        IdSet { words: vec![0; (limit as usize).div_ceil(64)].into_boxed_slice(), limit }
+    }
+
+    /// Makes the set of every number below `limit`.
+    pub fn full(limit: u32) -> IdSet {
+        let mut set = IdSet { words: vec![u64::MAX; (limit as usize).div_ceil(64)].into_boxed_slice(), limit };
+        if let (Some(last), used @ 1..) = (set.words.last_mut(), limit % 64) {
+            *last = (1 << used) - 1;
+        }
+        set
+    }
+
+    /// Makes a set from its words as little-endian bytes; bits at or above the limit are left out.
+    pub(crate) fn from_bytes(bytes: &[u8], limit: u32) -> IdSet {
+        let mut set = IdSet::empty(limit);
+        for (word, bytes) in set.words.iter_mut().zip(bytes.as_chunks().0) {
+            *word = u64::from_le_bytes(*bytes);
+        }
+        set.intersect(&IdSet::full(limit));
+        set
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Returns the number that every member is below.
+    pub fn limit(&self) -> u32 {
+        self.limit
+    }
+
+    /// Adds a number; one at or above the limit changes nothing.
+    pub fn insert(&mut self, id: u32) {
+        if id < self.limit {
+            self.words[id as usize / 64] |= 1 << (id % 64);
+        }
+    }
+
+    /// Tells whether a number is in the set.
+    pub fn contains(&self, id: u32) -> bool {
+        id < self.limit && self.words[id as usize / 64] >> (id % 64) & 1 == 1
+    }
+
+    /// Returns how many numbers are in the set. Time is linear in the limit.
+    pub fn len(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Tells whether no number is in the set.
+    pub fn is_empty(&self) -> bool {
+        self.words.iter().all(|&word| word == 0)
+    }
+
+    /// Keeps the numbers that are in the other set too; both have one limit.
+    pub fn intersect(&mut self, other: &IdSet) {
+        debug_assert_eq!(self.limit, other.limit);
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
+    }
+
+    /// Adds the numbers of the other set; both have one limit.
+    pub fn unite(&mut self, other: &IdSet) {
+        debug_assert_eq!(self.limit, other.limit);
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
+    }
+
+    /// Returns the numbers in rising order.
+    pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().enumerate().flat_map(|(at, &word)| {
+            let mut left = word;
+            std::iter::from_fn(move || {
+                let bit = (left != 0).then(|| left.trailing_zeros())?;
+                left &= left - 1;
+                Some((at * 64) as u32 + bit)
+            })
+        })
+    }
+}
+
+/// The documents that hold one gram.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum List {
+    /// So many documents hold it that a list would rule out too few.
+    All,
+    /// Rising numbers as gaps in Rice code.
+    Gaps { count: u32, width: u8, code: Box<[u8]> },
+    /// One bit for each document.
+    Bits(IdSet),
+}
+
+impl List {
+    /// Makes the list of rising numbers below `limit`.
+    pub(crate) fn of(numbers: &[u32], limit: u32) -> List {
+        // Over three in five: see chapter 8 of the contract of the workspace.
+        if numbers.len() as u64 * 5 > u64::from(limit) * 3 && limit >= 64 {
+            return List::All;
+        }
+        let width = rice::width_for(numbers.len(), limit);
+        let code = rice::encode(numbers, width);
+        if code.len() <= (limit as usize).div_ceil(8) {
+            return List::Gaps { count: numbers.len() as u32, width, code };
+        }
+        let mut bits = IdSet::empty(limit);
+        numbers.iter().for_each(|&number| bits.insert(number));
+        List::Bits(bits)
+    }
+
+    /// Returns how many documents it names at most.
+    pub(crate) fn len(&self, limit: u32) -> usize {
+        match self {
+            List::All => limit as usize,
+            List::Gaps { count, .. } => *count as usize,
+            List::Bits(bits) => bits.len(),
+        }
+    }
+
+    /// Returns how many bytes the list takes, its fields aside.
+    pub(crate) fn bytes(&self) -> usize {
+        match self {
+            List::All => 0,
+            List::Gaps { code, .. } => code.len(),
+            List::Bits(bits) => bits.words.len() * 8,
+        }
+    }
+
+    /// Returns its documents; of a list that names all of them, none.
+    pub(crate) fn numbers(&self) -> Box<dyn Iterator<Item = u32> + '_> {
+        match self {
+            List::All => Box::new(std::iter::empty()),
+            List::Gaps { count, width, code } => Box::new(rice::decode(code, *width, *count as usize)),
+            List::Bits(bits) => Box::new(bits.iter()),
+        }
+    }
+
+    /// Adds its documents to a set.
+    pub(crate) fn unite_into(&self, set: &mut IdSet) {
+        match self {
+            List::All => *set = IdSet::full(set.limit),
+            List::Gaps { count, width, code } => {
+                rice::decode(code, *width, *count as usize).for_each(|number| set.insert(number));
+            }
+            List::Bits(bits) => set.unite(bits),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_list_names_its_documents_or_all(limit in 1u32..3_000, seeds in prop::collection::vec(any::<u32>(), 0..3_000)) {
+            let mut expect = IdSet::empty(limit);
+            seeds.iter().for_each(|seed| expect.insert(seed % limit));
+            let numbers: Vec<u32> = expect.iter().collect();
+            prop_assert_eq!(numbers.len(), expect.len());
+            let list = List::of(&numbers, limit);
+            let mut found = IdSet::empty(limit);
+            list.unite_into(&mut found);
+            match list {
+                List::All => prop_assert!(found == IdSet::full(limit) && numbers.len() * 5 > limit as usize * 3),
+                _ => prop_assert_eq!(found, expect),
+            }
+            prop_assert!(list.bytes() <= (limit as usize).div_ceil(64) * 8);
+        }
+    }
+
+    #[test]
+    fn a_full_set_ends_at_its_limit() {
+        for limit in [0, 1, 63, 64, 65, 200] {
+            let set = IdSet::full(limit);
+            assert_eq!(set.iter().collect::<Vec<_>>(), (0..limit).collect::<Vec<_>>());
+            assert_eq!(set.len(), limit as usize);
+            assert!(!set.contains(limit));
+        }
+    }
+}

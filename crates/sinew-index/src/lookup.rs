@@ -1,0 +1,149 @@
+//! From a plan to the files that could hold a match, over lists in memory or on disk.
+
+use std::ops::RangeInclusive;
+
+use crate::gram::Gram;
+use crate::list::IdSet;
+use crate::plan::Plan;
+
+/// How few documents may be left before the remaining lists of an *and* are not read any more: opening that many files costs
+/// less than reading on.
+const FEW: usize = 64;
+
+/// How far one match may reach.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Over one line, so one document must satisfy the plan.
+    Line,
+    /// Over several lines: each gram may come from any document of the file.
+    File,
+}
+
+/// The files of an index and the documents that they were cut into, both numbered from 0.
+#[derive(Debug)]
+pub(crate) struct FileTable {
+    /// The file of each document; rising.
+    pub(crate) file_of: Box<[u32]>,
+    pub(crate) files: u32,
+    /// Files with a line that a cut goes through.
+    pub(crate) cut: IdSet,
+}
+
+impl FileTable {
+    pub(crate) fn documents(&self) -> u32 {
+        self.file_of.len() as u32
+    }
+
+    fn files_of(&self, documents: &IdSet) -> IdSet {
+        let mut files = IdSet::empty(self.files);
+        documents.iter().for_each(|document| files.insert(self.file_of[document as usize]));
+        files
+    }
+}
+
+/// Lists of documents by gram.
+pub(crate) trait Lists {
+    /// What can go wrong when a list is read.
+    type Error;
+
+    /// Returns how many documents the lists of these grams name together at most.
+    fn at_most(&self, grams: RangeInclusive<Gram>) -> Result<usize, Self::Error>;
+
+    /// Adds the documents of these grams to a set.
+    fn unite_into(&self, grams: RangeInclusive<Gram>, documents: &mut IdSet) -> Result<(), Self::Error>;
+}
+
+/// Returns the files whose grams satisfy the plan.
+pub(crate) fn candidates<L: Lists>(lists: &L, table: &FileTable, plan: &Plan, reach: Reach) -> Result<IdSet, L::Error> {
+    if reach == Reach::File {
+        return files_satisfying(lists, table, plan);
+    }
+    let mut files = table.files_of(&documents_satisfying(lists, table, plan)?);
+    if !table.cut.is_empty() {
+        let mut across = files_satisfying(lists, table, plan)?;
+        across.intersect(&table.cut);
+        files.unite(&across);
+    }
+    Ok(files)
+}
+
+fn documents_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<IdSet, L::Error> {
+    let whole = table.documents();
+    match plan {
+        Plan::All => Ok(IdSet::full(whole)),
+        Plan::Nothing => Ok(IdSet::empty(whole)),
+        Plan::Gram(_) | Plan::Pair(_) => documents_with(lists, table, plan),
+        Plan::And(parts) => {
+            let counts = parts.iter().map(|part| at_most(lists, table, part)).collect::<Result<Vec<_>, _>>()?;
+            let mut order: Vec<usize> = (0..parts.len()).collect();
+            order.sort_by_key(|&at| counts[at]);
+            let mut left = IdSet::full(whole);
+            for at in order {
+                left.intersect(&documents_satisfying(lists, table, &parts[at])?);
+                if left.len() <= FEW {
+                    break;
+                }
+            }
+            Ok(left)
+        }
+        Plan::Or(parts) => {
+            let mut any = IdSet::empty(whole);
+            for part in parts {
+                any.unite(&documents_satisfying(lists, table, part)?);
+            }
+            Ok(any)
+        }
+    }
+}
+
+fn files_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<IdSet, L::Error> {
+    match plan {
+        // A file without documents is in no list, and the empty pattern is found in it.
+        Plan::All => Ok(IdSet::full(table.files)),
+        Plan::Nothing => Ok(IdSet::empty(table.files)),
+        Plan::Gram(_) | Plan::Pair(_) => Ok(table.files_of(&documents_with(lists, table, plan)?)),
+        Plan::And(parts) => {
+            let mut left = IdSet::full(table.files);
+            for part in parts {
+                left.intersect(&files_satisfying(lists, table, part)?);
+            }
+            Ok(left)
+        }
+        Plan::Or(parts) => {
+            let mut any = IdSet::empty(table.files);
+            for part in parts {
+                any.unite(&files_satisfying(lists, table, part)?);
+            }
+            Ok(any)
+        }
+    }
+}
+
+fn documents_with<L: Lists>(lists: &L, table: &FileTable, leaf: &Plan) -> Result<IdSet, L::Error> {
+    let mut documents = IdSet::empty(table.documents());
+    if let Some(grams) = grams_of(leaf) {
+        lists.unite_into(grams, &mut documents)?;
+    }
+    Ok(documents)
+}
+
+/// Returns the grams of which a text must hold one.
+fn grams_of(leaf: &Plan) -> Option<RangeInclusive<Gram>> {
+    match *leaf {
+        Plan::Gram(gram) => Some(gram..=gram),
+        Plan::Pair([first, second]) => Some(Gram::of([first, second, 0])..=Gram::of([first, second, u8::MAX])),
+        _ => None,
+    }
+}
+
+/// Returns how many documents satisfy a part at most.
+fn at_most<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<usize, L::Error> {
+    let counts = |parts: &[Plan]| parts.iter().map(|part| at_most(lists, table, part)).collect::<Result<Vec<_>, _>>();
+    Ok(match plan {
+        Plan::All => table.documents() as usize,
+        Plan::Nothing => 0,
+        Plan::Gram(_) | Plan::Pair(_) => grams_of(plan).map_or(Ok(0), |grams| lists.at_most(grams))?,
+        Plan::And(parts) => counts(parts)?.into_iter().min().unwrap_or(0),
+        Plan::Or(parts) => counts(parts)?.into_iter().sum(),
+    })
+}

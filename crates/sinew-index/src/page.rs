@@ -1,0 +1,210 @@
+//! Pages with checksums: what was torn or flipped on disk is found before it is used.
+//!
+//! A file is a row of pages of 4,096 bytes: 4,092 of content and the CRC-32 of the content, the number of the file and the number
+//! of the page, so that a page of another file or at another place is found too. The last page is filled with zeros.
+
+use std::io::{self, Write};
+
+/// Length of a page on disk, in bytes.
+const PAGE: usize = 4_096;
+/// Length of its content.
+const CONTENT: usize = PAGE - 4;
+
+/// Bytes that can be read at an offset without moving a position: a file, or memory.
+pub trait ReadAt {
+    /// Fills the buffer with the bytes from `offset` on.
+    ///
+    /// # Errors
+    /// `UnexpectedEof` where the bytes end before the buffer is full, and whatever the system answers.
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+}
+
+impl ReadAt for [u8] {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        let from = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)?.get(..buffer.len()));
+        buffer.copy_from_slice(from.ok_or(io::ErrorKind::UnexpectedEof)?);
+        Ok(())
+    }
+}
+
+impl ReadAt for Vec<u8> {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.as_slice().read_exact_at(buffer, offset)
+    }
+}
+
+impl ReadAt for std::fs::File {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        #[cfg(unix)]
+        return std::os::unix::fs::FileExt::read_exact_at(self, buffer, offset);
+        #[cfg(windows)]
+        {
+            let mut filled = 0;
+            while filled < buffer.len() {
+                match std::os::windows::fs::FileExt::seek_read(self, &mut buffer[filled..], offset + filled as u64) {
+                    Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    Ok(read) => filled += read,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Writes content as pages; offsets count content alone.
+pub(crate) struct PageWriter<W> {
+    to: W,
+    file: u32,
+    page: u32,
+    content: Vec<u8>,
+}
+
+impl<W: Write> PageWriter<W> {
+    pub(crate) fn new(to: W, file: u32) -> PageWriter<W> {
+        PageWriter { to, file, page: 0, content: Vec::with_capacity(CONTENT) }
+    }
+
+    /// Returns the offset at which the next page begins once the present one has content.
+    pub(crate) fn after_page(&self) -> u64 {
+        u64::from(self.page + 1) * CONTENT as u64
+    }
+
+    pub(crate) fn write(&mut self, mut content: &[u8]) -> io::Result<()> {
+        while !content.is_empty() {
+            let (taken, rest) = content.split_at(content.len().min(CONTENT - self.content.len()));
+            self.content.extend_from_slice(taken);
+            content = rest;
+            if self.content.len() == CONTENT {
+                self.flush_page()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills the page with zeros, so that what follows begins on a page of its own.
+    pub(crate) fn end_page(&mut self) -> io::Result<()> {
+        if !self.content.is_empty() {
+            self.content.resize(CONTENT, 0);
+            self.flush_page()?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<W> {
+        self.end_page()?;
+        Ok(self.to)
+    }
+
+    fn flush_page(&mut self) -> io::Result<()> {
+        let sum = checksum(&self.content, self.file, self.page);
+        self.to.write_all(&self.content)?;
+        self.to.write_all(&sum.to_le_bytes())?;
+        self.content.clear();
+        self.page += 1;
+        Ok(())
+    }
+}
+
+/// Reads content from pages and checks each page that it reads.
+pub(crate) struct PageReader<R> {
+    from: R,
+    file: u32,
+}
+
+impl<R: ReadAt> PageReader<R> {
+    pub(crate) fn new(from: R, file: u32) -> PageReader<R> {
+        PageReader { from, file }
+    }
+
+    /// Reads `length` bytes of content from `offset` on, in one call to the system.
+    ///
+    /// # Errors
+    /// `InvalidData` where a page is damaged, `UnexpectedEof` where there are not so many.
+    pub(crate) fn read(&self, offset: u64, length: usize) -> io::Result<Vec<u8>> {
+        if length == 0 {
+            return Ok(Vec::new());
+        }
+        let first = offset / CONTENT as u64;
+        let skip = (offset % CONTENT as u64) as usize;
+        let count = (skip + length).div_ceil(CONTENT);
+        let mut pages = vec![0; count * PAGE];
+        self.from.read_exact_at(&mut pages, first * PAGE as u64)?;
+        let mut content = Vec::with_capacity(count * CONTENT);
+        for (at, page) in pages.chunks_exact(PAGE).enumerate() {
+            let (text, sum) = page.split_at(CONTENT);
+            let number = u32::try_from(first + at as u64).map_err(|_| damaged("a page number"))?;
+            if sum != checksum(text, self.file, number).to_le_bytes() {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    format!("page {number} of file {} is damaged: its checksum differs", self.file),
+                ));
+            }
+            content.extend_from_slice(text);
+        }
+        content.drain(..skip);
+        content.truncate(length);
+        Ok(content)
+    }
+}
+
+/// The error for foreign bytes that cannot be what `part` should be.
+pub(crate) fn damaged(part: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("the index is damaged: {part} is out of its range"))
+}
+
+fn checksum(content: &[u8], file: u32, page: u32) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(content);
+    hasher.update(&file.to_le_bytes());
+    hasher.update(&page.to_le_bytes());
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pages(content: &[u8], file: u32) -> Vec<u8> {
+        let mut writer = PageWriter::new(Vec::new(), file);
+        writer.write(content).unwrap();
+        writer.finish().unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_read_from_any_offset() {
+        let content: Vec<u8> = (0..3 * CONTENT + 100).map(|at| (at % 251) as u8).collect();
+        let written = pages(&content, 7);
+        assert_eq!(written.len(), 4 * PAGE);
+        let reader = PageReader::new(written, 7);
+        for (offset, length) in
+            [(0, 1), (0, content.len()), (CONTENT - 1, 2), (CONTENT, CONTENT), (3 * CONTENT, 100), (5, 0)]
+        {
+            assert_eq!(
+                reader.read(offset as u64, length).unwrap(),
+                content[offset..offset + length],
+                "{offset} {length}"
+            );
+        }
+        assert_eq!(reader.read(4 * CONTENT as u64, 1).unwrap_err().kind(), io::ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn every_flipped_bit_is_found() {
+        let written = pages(b"some content", 1);
+        for at in 0..written.len() {
+            let mut flipped = written.clone();
+            flipped[at] ^= 1 << (at % 8);
+            assert_eq!(PageReader::new(flipped, 1).read(0, 12).unwrap_err().kind(), io::ErrorKind::InvalidData, "{at}");
+        }
+    }
+
+    #[test]
+    fn a_page_of_another_file_or_place_is_found() {
+        let written = pages(&vec![3; 2 * CONTENT], 1);
+        assert!(PageReader::new(written.clone(), 2).read(0, 1).is_err());
+        let exchanged = [&written[PAGE..], &written[..PAGE]].concat();
+        assert!(PageReader::new(exchanged, 1).read(0, 1).is_err());
+    }
+}

@@ -1,0 +1,256 @@
+//! Reads a segment. Its bytes are foreign: every offset, count and gap is checked against its section.
+
+use std::io;
+use std::ops::RangeInclusive;
+
+use super::{BLOCK, FORMAT, FileKind, FileRecord, HEAD, MAGIC, SCHEME, SECTIONS, SegmentId, form};
+use crate::gram::Gram;
+use crate::list::{IdSet, List};
+use crate::lookup::{self, FileTable, Lists, Reach};
+use crate::page::{PageReader, ReadAt, damaged};
+use crate::plan::Plan;
+use crate::rice;
+use crate::varint::Bytes;
+
+/// How many documents one segment holds at most.
+const DOCUMENTS: u32 = 1 << 18;
+/// How many files one segment holds at most; those that are not indexed have no document.
+const FILES: u32 = 1 << 24;
+
+/// An open segment: files and the first gram of each block in memory, dictionary and lists read when they are asked for.
+pub struct Segment<R> {
+    pages: PageReader<R>,
+    files: Vec<FileRecord>,
+    table: FileTable,
+    blocks: Vec<(Gram, u32)>,
+    dictionary: Section,
+    lists: Section,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Section {
+    offset: u64,
+    length: u64,
+}
+
+/// One gram of the dictionary.
+struct Entry {
+    gram: Gram,
+    list: Listed,
+}
+
+enum Listed {
+    Here(List),
+    Elsewhere { at: u64, length: usize, count: u32, width: Option<u8> },
+}
+
+impl<R: ReadAt> Segment<R> {
+    /// Opens a segment and reads its files.
+    ///
+    /// # Errors
+    /// `InvalidData` where a page is damaged or the segment is of another index, format or number; errors of the source.
+    pub fn open(from: R, id: SegmentId) -> io::Result<Segment<R>> {
+        let pages = PageReader::new(from, id.number);
+        let head = pages.read(0, HEAD)?;
+        let mut head = Bytes::new(&head);
+        if head.array()? != MAGIC
+            || u32::from_le_bytes(head.array()?) != FORMAT
+            || u32::from_le_bytes(head.array()?) != SCHEME
+            || head.array()? != id.index
+        {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the file is no segment of this index and format"));
+        }
+        let files = u32::from_le_bytes(head.array()?);
+        let documents = u32::from_le_bytes(head.array()?);
+        if files > FILES || documents > DOCUMENTS {
+            return Err(damaged("the number of files"));
+        }
+        let mut sections = [Section { offset: 0, length: 0 }; SECTIONS];
+        for section in &mut sections {
+            *section = Section { offset: u64::from_le_bytes(head.array()?), length: u64::from_le_bytes(head.array()?) };
+        }
+        let [file_section, block_section, dictionary, lists] = sections;
+        let (files, table) = read_files(&file_section.read(&pages)?, files, documents)?;
+        let blocks = read_blocks(&block_section.read(&pages)?, dictionary)?;
+        Ok(Segment { pages, files, table, blocks, dictionary, lists })
+    }
+
+    /// Returns the files, in the order of their numbers.
+    pub fn files(&self) -> &[FileRecord] {
+        &self.files
+    }
+
+    /// Returns the files that could hold a match; those that are not text are not among them.
+    ///
+    /// # Errors
+    /// `InvalidData` where a page is damaged or says what cannot be; errors of the source.
+    pub fn candidates(&self, plan: &Plan, reach: Reach) -> io::Result<IdSet> {
+        lookup::candidates(self, &self.table, plan, reach)
+    }
+
+    /// Returns the entries of these grams, reading the blocks that could hold them.
+    fn entries(&self, grams: &RangeInclusive<Gram>) -> io::Result<Vec<Entry>> {
+        let first = self.blocks.partition_point(|(gram, _)| gram <= grams.start()).saturating_sub(1);
+        let end = self.blocks.partition_point(|(gram, _)| gram <= grams.end());
+        let mut entries = Vec::new();
+        for block in first..end {
+            let (gram, at) = self.blocks[block];
+            let until = self.blocks.get(block + 1).map_or(self.dictionary.length, |(_, next)| u64::from(*next));
+            let bytes = self.dictionary.part(&self.pages, at.into(), (until - u64::from(at)) as usize)?;
+            self.read_block(gram, &bytes, grams, &mut entries)?;
+        }
+        Ok(entries)
+    }
+
+    fn read_block(
+        &self,
+        first: Gram,
+        block: &[u8],
+        grams: &RangeInclusive<Gram>,
+        entries: &mut Vec<Entry>,
+    ) -> io::Result<()> {
+        let documents = u64::from(self.table.documents());
+        let mut bytes = Bytes::new(block);
+        let mut at = bytes.at_most(self.lists.length)?;
+        let mut number = first.number();
+        for _ in 0..BLOCK {
+            if bytes.is_empty() {
+                break;
+            }
+            number += bytes.at_most((Gram::COUNT as u32 - 1 - number).into())? as u32;
+            let gram = Gram::from_number(number).ok_or_else(|| damaged("a gram"))?;
+            let list = match bytes.byte()? {
+                form::ALL => Listed::Here(List::All),
+                form::ONE => Listed::Here(List::of(&[bytes.at_most(documents)? as u32], self.table.documents())),
+                form::TWO => {
+                    let pair = [bytes.at_most(documents)? as u32, bytes.at_most(documents)? as u32];
+                    if pair[0] >= pair[1] {
+                        return Err(damaged("a document"));
+                    }
+                    Listed::Here(List::of(&pair, self.table.documents()))
+                }
+                form::GAPS => {
+                    let width = bytes.byte()?;
+                    let count = bytes.at_most(documents)? as u32;
+                    let length = bytes.at_most(self.lists.length - at)? as usize;
+                    Listed::Elsewhere { at, length, count, width: Some(width) }
+                }
+                form::BITS => {
+                    let count = bytes.at_most(documents)? as u32;
+                    let length = documents.div_ceil(64) as usize * 8;
+                    Listed::Elsewhere { at, length, count, width: None }
+                }
+                _ => return Err(damaged("the form of a list")),
+            };
+            if let Listed::Elsewhere { length, .. } = list {
+                at += length as u64;
+                if at > self.lists.length {
+                    return Err(damaged("a list"));
+                }
+            }
+            if grams.contains(&gram) {
+                entries.push(Entry { gram, list });
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<R: ReadAt> Lists for Segment<R> {
+    type Error = io::Error;
+
+    fn at_most(&self, grams: RangeInclusive<Gram>) -> io::Result<usize> {
+        Ok(self
+            .entries(&grams)?
+            .iter()
+            .map(|entry| match &entry.list {
+                Listed::Here(list) => list.len(self.table.documents()),
+                Listed::Elsewhere { count, .. } => *count as usize,
+            })
+            .sum())
+    }
+
+    fn unite_into(&self, grams: RangeInclusive<Gram>, documents: &mut IdSet) -> io::Result<()> {
+        for entry in self.entries(&grams)? {
+            match entry.list {
+                Listed::Here(list) => list.unite_into(documents),
+                Listed::Elsewhere { at, length, count, width: Some(width) } => {
+                    let code = self.lists.part(&self.pages, at, length)?;
+                    let limit = documents.limit();
+                    let mut found = 0;
+                    for number in rice::decode(&code, width, count as usize).take_while(|number| *number < limit) {
+                        documents.insert(number);
+                        found += 1;
+                    }
+                    if found != count {
+                        return Err(damaged(&format!("the list of {}", entry.gram)));
+                    }
+                }
+                Listed::Elsewhere { at, length, width: None, .. } => {
+                    let bits = self.lists.part(&self.pages, at, length)?;
+                    documents.unite(&IdSet::from_bytes(&bits, documents.limit()));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Section {
+    fn read<R: ReadAt>(self, pages: &PageReader<R>) -> io::Result<Vec<u8>> {
+        let length = usize::try_from(self.length)
+            .ok()
+            .filter(|length| *length <= 1 << 30)
+            .ok_or_else(|| damaged("a section"))?;
+        pages.read(self.offset, length)
+    }
+
+    fn part<R: ReadAt>(self, pages: &PageReader<R>, at: u64, length: usize) -> io::Result<Vec<u8>> {
+        if at + length as u64 > self.length {
+            return Err(damaged("an offset"));
+        }
+        pages.read(self.offset + at, length)
+    }
+}
+
+fn read_files(section: &[u8], files: u32, documents: u32) -> io::Result<(Vec<FileRecord>, FileTable)> {
+    let mut bytes = Bytes::new(section);
+    let mut records: Vec<FileRecord> = Vec::new();
+    let mut file_of = Vec::new();
+    let mut cut = IdSet::empty(files);
+    for number in 0..files {
+        let flags = bytes.byte()?;
+        let kind = *FileKind::ALL.get(usize::from(flags & 0x7F)).ok_or_else(|| damaged("the kind of a file"))?;
+        if flags & 0x80 != 0 {
+            cut.insert(number);
+        }
+        let stamp = u64::from_le_bytes(bytes.array()?);
+        let own = bytes.at_most(u64::from(documents) - file_of.len() as u64)? as usize;
+        file_of.extend(std::iter::repeat_n(number, own));
+        let before = records.last().map_or(&b""[..], |record| &record.path);
+        let shared = bytes.at_most(before.len() as u64)? as usize;
+        let rest = bytes.varint()?;
+        let rest = bytes.take(usize::try_from(rest).map_err(|_| damaged("a path"))?)?;
+        let path = [&before[..shared], rest].concat();
+        records.push(FileRecord { path, kind, stamp });
+    }
+    if file_of.len() != documents as usize || !bytes.is_empty() {
+        return Err(damaged("the number of documents"));
+    }
+    Ok((records, FileTable { file_of: file_of.into_boxed_slice(), files, cut }))
+}
+
+fn read_blocks(section: &[u8], dictionary: Section) -> io::Result<Vec<(Gram, u32)>> {
+    let mut bytes = Bytes::new(section);
+    let mut blocks = Vec::with_capacity(section.len() / 8);
+    while !bytes.is_empty() {
+        let gram = Gram::from_number(u32::from_le_bytes(bytes.array()?)).ok_or_else(|| damaged("a gram"))?;
+        let at = u32::from_le_bytes(bytes.array()?);
+        let rising = blocks.last().is_none_or(|&(before, last)| before < gram && last < at);
+        if !rising || u64::from(at) >= dictionary.length {
+            return Err(damaged("a block"));
+        }
+        blocks.push((gram, at));
+    }
+    Ok(blocks)
+}

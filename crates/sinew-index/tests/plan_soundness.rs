@@ -1,0 +1,158 @@
+//! The law of plans: where the engine finds a match, the grams of the text satisfy the plan, and the index names the file.
+
+use std::cell::RefCell;
+
+use grep_matcher::Matcher;
+use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use proptest::prelude::*;
+use regex_syntax::hir::Hir;
+use sinew_index::{Grams, Plan, PostingsBuilder, Reach};
+
+/// The settings of a search that change what a pattern means.
+#[derive(Debug, Clone, Copy)]
+struct Syntax {
+    ignore_case: bool,
+    literal: bool,
+    multiline: bool,
+}
+
+fn matcher(pattern: &str, syntax: Syntax) -> Option<RegexMatcher> {
+    let mut builder = RegexMatcherBuilder::new();
+    builder.multi_line(true).crlf(true).octal(false).case_insensitive(syntax.ignore_case).fixed_strings(syntax.literal);
+    if syntax.multiline {
+        builder.line_terminator(None);
+    }
+    builder.build(pattern).ok()
+}
+
+fn form(pattern: &str, syntax: Syntax) -> Hir {
+    let pattern = if syntax.literal { regex_syntax::escape(pattern) } else { pattern.to_string() };
+    regex_syntax::ParserBuilder::new()
+        .utf8(false)
+        .multi_line(true)
+        .crlf(true)
+        .case_insensitive(syntax.ignore_case)
+        .build()
+        .parse(&pattern)
+        .expect("the engine took it")
+}
+
+/// Small pieces, so that texts and patterns meet often: letters in both cases, the two that fold into ASCII, long characters,
+/// bytes that are no text, line ends.
+const LETTERS: &[&str] =
+    &["a", "B", "k", "K", "s", "S", "\u{212A}", "\u{17F}", "ß", "ẞ", "é", "É", "€", "_", "1", " ", "\t"];
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop_oneof![
+        12 => prop::sample::select(LETTERS).prop_map(|letter| letter.as_bytes().to_vec()),
+        1 => Just(b"\n".to_vec()),
+        1 => Just(b"\r\n".to_vec()),
+        1 => prop::collection::vec(any::<u8>(), 1..3),
+    ];
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+fn pattern() -> impl Strategy<Value = String> {
+    let leaf = prop_oneof![
+        8 => prop::collection::vec(prop::sample::select(LETTERS), 1..5).prop_map(|letters| letters.concat()),
+        2 => prop::sample::select(&[
+            ".", "\\w", "\\s", "\\d", "[^a]", "[a-k]", "[ks]", "[K-S]", "^", "$", "\\b", "\\B", "\\A", "\\z", "(?-u:\\xE2)", "(?-u:[\\x80-\\xFF])",
+            "(?s:.)", "\\n", "\\PL", "\\p{Lu}", "[\u{212A}x]", "(?i:k)", "(?i:sS)", "(?-i:K)", "[a&&b]", "\\x{17F}", "",
+        ][..]).prop_map(str::to_string),
+    ];
+    leaf.prop_recursive(4, 24, 5, |inner| {
+        prop_oneof![
+            4 => prop::collection::vec(inner.clone(), 1..5).prop_map(|parts| parts.concat()),
+            2 => prop::collection::vec(inner.clone(), 1..4).prop_map(|parts| format!("(?:{})", parts.join("|"))),
+            2 => (inner.clone(), prop::sample::select(&["*", "+", "?", "{2}", "{0}", "{1,3}", "{3,}", "{6}", "*?", "+?"][..]))
+                .prop_map(|(part, times)| format!("(?:{part}){times}")),
+            1 => inner.prop_map(|part| format!("({part})")),
+        ]
+    })
+}
+
+/// A piece of the text as a pattern, so that many cases match.
+fn piece(text: &[u8], from: usize, length: usize) -> String {
+    let text = String::from_utf8_lossy(text);
+    text.chars().skip(from).take(length).filter(|character| *character != '\u{FFFD}').collect()
+}
+
+/// Tells whether the engine finds the pattern in the text, as a search would ask it; none where the pattern does not compile.
+fn is_found(text: &[u8], pattern: &str, syntax: Syntax) -> Option<bool> {
+    let matcher = matcher(pattern, syntax)?;
+    let holds = |text: &[u8]| matcher.is_match(text).expect("the engine has no limit");
+    Some(match syntax.multiline {
+        true => holds(text),
+        false => text.split_inclusive(|&byte| byte == b'\n').any(|line| holds(without_end(line))),
+    })
+}
+
+/// Returns the line without what ends it.
+fn without_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+thread_local! {
+    static GRAMS: RefCell<Grams> = RefCell::new(Grams::new());
+}
+
+fn plan_holds(text: &[u8], pattern: &str, syntax: Syntax) -> Result<(), TestCaseError> {
+    if is_found(text, pattern, syntax) == Some(true) {
+        let plan = Plan::of(&form(pattern, syntax));
+        let admitted = GRAMS.with_borrow_mut(|grams| plan.admits(grams.of(text)));
+        prop_assert!(admitted, "{:?} {:?} {:?}: {}", pattern, syntax, text, plan);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(2_500))]
+
+    /// Four patterns a case.
+    #[test]
+    fn item_6_a_match_satisfies_the_plan(
+        text in text(), pattern in pattern(), (from, length) in (0usize..20, 1usize..12),
+        ignore_case: bool, multiline: bool,
+    ) {
+        let syntax = Syntax { ignore_case, literal: false, multiline };
+        plan_holds(&text, &pattern, syntax)?;
+        let piece = piece(&text, from, length);
+        plan_holds(&text, &piece, Syntax { ignore_case, literal: true, multiline })?;
+        let escaped = regex_syntax::escape(&piece);
+        plan_holds(&text, &format!("{escaped}(?:{pattern})?"), syntax)?;
+        plan_holds(&text, &format!("(?:{pattern})*{escaped}"), syntax)?;
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Long lines and many documents, with one line of the first text planted somewhere.
+    #[test]
+    fn item_4_a_file_with_a_match_is_a_candidate(
+        text in text(), pattern in pattern(), before in 0usize..40_000, after in 0usize..40_000, breaks: bool,
+        (from, length) in (0usize..20, 1usize..12), ignore_case: bool, multiline: bool,
+    ) {
+        let filler = |length: usize| if breaks { b"filler of a line\n".repeat(length / 17) } else { b"one long line ".repeat(length / 14) };
+        let text = [filler(before), text, filler(after)].concat();
+        let syntax = Syntax { ignore_case, literal: false, multiline };
+        let files = [b"another file\n".as_slice(), &text, b""];
+        let mut builder = PostingsBuilder::new();
+        for file in files {
+            builder.add(file);
+        }
+        let index = builder.build();
+        let reach = if multiline { Reach::File } else { Reach::Line };
+        let piece = regex_syntax::escape(&piece(&text, before + from, length));
+        for pattern in [pattern, piece] {
+            for (number, file) in files.iter().enumerate() {
+                if is_found(file, &pattern, syntax) == Some(true) {
+                    let plan = Plan::of(&form(&pattern, syntax));
+                    let candidates = index.candidates(&plan, reach);
+                    prop_assert!(candidates.contains(number as u32), "{:?} {:?}: {}", pattern, syntax, plan);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! A segment answers what the index in memory answers, and damage to it is found or harmless.
+
+use std::io::ErrorKind;
+
+use proptest::prelude::*;
+use sinew_index::{FileKind, FileRecord, Plan, Postings, PostingsBuilder, Reach, Segment, SegmentId};
+
+const ID: SegmentId = SegmentId { index: *b"0123456789abcdef", number: 3 };
+
+fn plan(pattern: &str) -> Plan {
+    Plan::of(&regex_syntax::parse(pattern).expect("a pattern of the tests"))
+}
+
+fn index(texts: &[Vec<u8>]) -> (Postings, Vec<FileRecord>) {
+    let mut builder = PostingsBuilder::new();
+    let mut files = Vec::new();
+    for (number, text) in texts.iter().enumerate() {
+        let kind = if text.contains(&0) { FileKind::Binary } else { FileKind::Text };
+        match kind {
+            FileKind::Text => builder.add(text),
+            _ => builder.add_without_grams(),
+        };
+        files.push(FileRecord {
+            path: format!("src/{}/file{number}", number / 3).into_bytes(),
+            kind,
+            stamp: number as u64 * 977,
+        });
+    }
+    (builder.build(), files)
+}
+
+fn written(texts: &[Vec<u8>]) -> (Postings, Vec<FileRecord>, Vec<u8>) {
+    let (postings, files) = index(texts);
+    let bytes = postings.write_segment(&files, ID, Vec::new()).expect("memory takes it");
+    (postings, files, bytes)
+}
+
+const PATTERNS: &[&str] =
+    &["abc", "ab", "a", "(?i)main|line", "one.*two", "xyz[0-9]+q", "[a&&b]", "filler of", "zz|ab"];
+
+fn text() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        4 => prop::collection::vec(prop::sample::select(&["abc", "ab", "zz", "one ", "two\n", "main", "\0", "xyz1q", "\n"][..]), 0..12)
+            .prop_map(|words| words.concat().into_bytes()),
+        1 => (1usize..3_000).prop_map(|lines| b"filler of a line\n".repeat(lines)),
+        1 => (1usize..3_000).prop_map(|words| b"filler without an end ".repeat(words)),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn a_segment_answers_as_the_index_in_memory(texts in prop::collection::vec(text(), 0..40)) {
+        let (postings, files, bytes) = written(&texts);
+        let segment = Segment::open(bytes, ID).unwrap();
+        prop_assert_eq!(segment.files(), files);
+        for pattern in PATTERNS {
+            for reach in [Reach::Line, Reach::File] {
+                let plan = plan(pattern);
+                prop_assert_eq!(segment.candidates(&plan, reach).unwrap(), postings.candidates(&plan, reach), "{}", pattern);
+            }
+        }
+    }
+
+    #[test]
+    fn any_bytes_are_refused_without_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..9_000)) {
+        prop_assert!(Segment::open(bytes, ID).is_err());
+    }
+}
+
+fn sample() -> (Postings, Vec<u8>) {
+    let texts: Vec<Vec<u8>> =
+        (0..40).map(|at| format!("abc one two {at} main xyz{at}q\n").repeat(at * 40 + 1).into_bytes()).collect();
+    let (postings, _, bytes) = written(&texts);
+    (postings, bytes)
+}
+
+/// Opens damaged bytes and asks: an error, or the right answer.
+#[track_caller]
+fn is_found_or_harmless(bytes: Vec<u8>, postings: &Postings, plans: &[Plan]) {
+    let Ok(segment) = Segment::open(bytes, ID) else { return };
+    for plan in plans {
+        if let Ok(found) = segment.candidates(plan, Reach::Line) {
+            assert_eq!(found, postings.candidates(plan, Reach::Line), "{plan}");
+        }
+    }
+}
+
+#[test]
+fn item_26_each_flipped_byte_is_found_or_harmless() {
+    let (postings, bytes) = sample();
+    let plans: Vec<Plan> = PATTERNS.iter().map(|pattern| plan(pattern)).collect();
+    // Each page, and in it places that share no factor with its length.
+    for at in (0..bytes.len()).step_by(61) {
+        let mut flipped = bytes.clone();
+        flipped[at] ^= 0x10;
+        is_found_or_harmless(flipped, &postings, &plans);
+    }
+}
+
+#[test]
+fn item_26_each_torn_end_is_found_or_harmless() {
+    let (postings, bytes) = sample();
+    let plans: Vec<Plan> = PATTERNS.iter().map(|pattern| plan(pattern)).collect();
+    for end in (0..bytes.len()).step_by(127) {
+        is_found_or_harmless(bytes[..end].to_vec(), &postings, &plans);
+    }
+}
+
+#[test]
+fn a_segment_of_another_place_is_refused() {
+    let (_, bytes) = sample();
+    for id in [SegmentId { number: 4, ..ID }, SegmentId { index: [0; 16], ..ID }] {
+        assert_eq!(Segment::open(bytes.clone(), id).map(drop).unwrap_err().kind(), ErrorKind::InvalidData);
+    }
+}
+
+#[test]
+fn records_must_be_those_of_the_files() {
+    let (postings, mut files) = index(&[b"one\n".to_vec(), b"two\n".to_vec()]);
+    files.pop();
+    let error = postings.write_segment(&files, ID, Vec::new()).unwrap_err();
+    assert_eq!(error.to_string(), "a segment of 2 files cannot be written with 1 records");
+}

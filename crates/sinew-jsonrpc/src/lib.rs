@@ -1,0 +1,23 @@
+//! JSON-RPC 2.0 without I/O: bytes go in, events come out, and whoever owns the pipes moves them.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`frame`] | messages in a stream of bytes, by line (MCP, ACP) and by `Content-Length` (LSP) |
+//! | [`message`] | requests, notifications and answers; parsing and encoding |
+//! | [`peer`] | ids, the table of calls that wait for an answer, what a connection forgives |
+//! | [`limits`] | how large, how deep, how many |
+//!
+//! Parameters and results stay JSON text ([`serde_json::value::RawValue`]): a message of megabytes is not built as a
+//! tree to be looked at once, and what a peer sent can be kept byte for byte.
+//!
+//! Nothing a peer sends makes memory grow beyond [`limits::Limits`]: a line without an end is skipped while it comes.
+
+pub mod frame;
+pub mod limits;
+pub mod message;
+pub mod peer;
+
+pub use frame::{Frame, HeaderDecoder, LineDecoder};
+pub use limits::Limits;
+pub use message::{Id, Message, Outcome, RpcError};
+pub use peer::{Event, Peer};

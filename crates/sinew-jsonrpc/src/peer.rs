@@ -1,0 +1,215 @@
+//! The table of calls that wait for an answer, and what a connection forgives.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use crate::frame::Skipped;
+use crate::limits::Limits;
+use crate::message::{self, Id, Message, Outcome, RpcError};
+
+/// Our side of a connection: gives out ids, and finds for each answer the call that waits for it.
+///
+/// `W` is whatever the owner keeps for a waiting call, for instance the sender of a channel. Every `W` that was handed
+/// in comes out once: with its answer, when its call is given up, or when the connection closes.
+#[derive(Debug)]
+pub struct Peer<W> {
+    limits: Limits,
+    next: i64,
+    waiting: HashMap<i64, W>,
+    bad_in_a_row: usize,
+}
+
+/// What a message of the other side means.
+#[derive(Debug)]
+pub enum Event<W> {
+    /// The answer to a call of ours.
+    Answer {
+        /// The id of the call.
+        id: i64,
+        /// What was kept for it.
+        waiter: W,
+        /// Its result or error.
+        outcome: Outcome,
+    },
+    /// The other side wants an answer.
+    Request {
+        /// Whose answer is wanted.
+        id: Id,
+        /// The method.
+        method: String,
+        /// Its parameters, where there are some.
+        params: Option<Box<RawValue>>,
+    },
+    /// The other side tells something.
+    Notification {
+        /// The method.
+        method: String,
+        /// Its parameters, where there are some.
+        params: Option<Box<RawValue>>,
+    },
+    /// An answer that nobody waits for: late, sent twice, or made up. To be dropped.
+    Unclaimed {
+        /// The id it carries.
+        id: Option<Id>,
+        /// Its error, where it is one: an error without an id tells what the other side could not read.
+        error: Option<RpcError>,
+    },
+    /// A message that is no JSON-RPC, or too large. To be logged.
+    Bad {
+        /// What is wrong with it.
+        reason: String,
+        /// Its first 200 bytes.
+        preview: String,
+        /// So many came in a row that the connection is to be closed.
+        fatal: bool,
+    },
+}
+
+/// The error of a call that finds the table full.
+#[derive(Debug)]
+pub struct TooManyCalls<W> {
+    /// What was to be kept for the call.
+    pub waiter: W,
+    /// How many wait.
+    pub waiting: usize,
+}
+
+/// Bytes of a bad message that are shown.
+const PREVIEW: usize = 200;
+
+impl<W> Peer<W> {
+    /// A side without calls.
+    #[must_use]
+    pub fn new(limits: Limits) -> Peer<W> {
+        Peer { limits, next: 1, waiting: HashMap::new(), bad_in_a_row: 0 }
+    }
+
+    /// The limits that hold.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Takes a call into the table. Returns its id, to be sent with [`message::encode_request`]. Ids begin at 1 and
+    /// are never used again.
+    ///
+    /// # Errors
+    /// [`TooManyCalls`] when as many calls wait as the limits allow.
+    pub fn register(&mut self, waiter: W) -> Result<i64, TooManyCalls<W>> {
+        if self.waiting.len() >= self.limits.waiting_calls {
+            return Err(TooManyCalls { waiter, waiting: self.waiting.len() });
+        }
+        let id = self.next;
+        self.next += 1;
+        self.waiting.insert(id, waiter);
+        Ok(id)
+    }
+
+    /// Takes a call into the table and encodes its request, without a frame.
+    ///
+    /// # Errors
+    /// As [`Peer::register`].
+    pub fn call(
+        &mut self,
+        method: &str,
+        params: Option<&impl Serialize>,
+        waiter: W,
+    ) -> Result<(i64, Vec<u8>), TooManyCalls<W>> {
+        let id = self.register(waiter)?;
+        Ok((id, message::encode_request(&Id::Number(id), method, params)))
+    }
+
+    /// What is kept for a waiting call.
+    #[must_use]
+    pub fn waiter(&self, id: i64) -> Option<&W> {
+        self.waiting.get(&id)
+    }
+
+    /// How many calls wait.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Waits no longer for a call; a late answer is [`Event::Unclaimed`]. None when it was answered or given up.
+    pub fn give_up(&mut self, id: i64) -> Option<W> {
+        self.waiting.remove(&id)
+    }
+
+    /// Ends the connection: everything that waits, oldest first.
+    pub fn close(&mut self) -> Vec<(i64, W)> {
+        let mut all: Vec<(i64, W)> = self.waiting.drain().collect();
+        all.sort_by_key(|(id, _)| *id);
+        all
+    }
+
+    /// Reads the bytes of one frame and calls `emit` for each message in it.
+    pub fn receive(&mut self, bytes: &[u8], mut emit: impl FnMut(Event<W>)) {
+        match message::parse(bytes, self.limits.depth) {
+            Ok(messages) => {
+                self.bad_in_a_row = 0;
+                for message in messages {
+                    emit(self.event(message));
+                }
+            }
+            Err(reason) => emit(self.bad(reason, bytes)),
+        }
+    }
+
+    /// Judges a message that was too large to keep: the error for the call that it answers, where its ends tell
+    /// which one that is.
+    pub fn receive_skipped(&mut self, skipped: &Skipped) -> Event<W> {
+        let Limits { message_bytes, .. } = self.limits;
+        let reason = format!("a message of {} bytes, more than {message_bytes}", skipped.bytes);
+        if let Some(id) = answered_call(skipped)
+            && let Some(waiter) = self.waiting.remove(&id)
+        {
+            let error = RpcError::new(RpcError::INTERNAL_ERROR, format!("The answer was {reason}, and was not read."));
+            return Event::Answer { id, waiter, outcome: Err(error) };
+        }
+        self.bad(reason, &skipped.head)
+    }
+
+    fn event(&mut self, message: Message) -> Event<W> {
+        match message {
+            Message::Request { id, method, params } => Event::Request { id, method, params },
+            Message::Notification { method, params } => Event::Notification { method, params },
+            Message::Response { id: Some(Id::Number(id)), outcome } => match self.waiting.remove(&id) {
+                Some(waiter) => Event::Answer { id, waiter, outcome },
+                None => Event::Unclaimed { id: Some(Id::Number(id)), error: outcome.err() },
+            },
+            Message::Response { id, outcome } => Event::Unclaimed { id, error: outcome.err() },
+        }
+    }
+
+    fn bad(&mut self, reason: String, bytes: &[u8]) -> Event<W> {
+        self.bad_in_a_row += 1;
+        let preview = String::from_utf8_lossy(&bytes[..bytes.len().min(PREVIEW)]).into_owned();
+        Event::Bad { reason, preview, fatal: self.bad_in_a_row >= self.limits.bad_in_a_row }
+    }
+}
+
+/// The id of the call that a skipped message answers. Writers put it right behind the version or right behind the
+/// result; anything else is not guessed at.
+fn answered_call(skipped: &Skipped) -> Option<i64> {
+    let head: Vec<u8> = skipped.head.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let digits = |bytes: &[u8]| -> Option<i64> {
+        let end = bytes.iter().position(|byte| !byte.is_ascii_digit())?;
+        std::str::from_utf8(&bytes[..end]).ok()?.parse().ok()
+    };
+    for front in [&br#"{"jsonrpc":"2.0","id":"#[..], br#"{"id":"#] {
+        if let Some(rest) = head.strip_prefix(front) {
+            return digits(rest);
+        }
+    }
+    let tail: Vec<u8> = skipped.tail.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+    let tail = tail.strip_suffix(b"}")?;
+    let (tail, mark) = match tail.strip_suffix(br#","jsonrpc":"2.0""#) {
+        Some(tail) => (tail, &br#","id":"#[..]),
+        None => (tail, &br#","jsonrpc":"2.0","id":"#[..]),
+    };
+    let from = tail.iter().rposition(|byte| !byte.is_ascii_digit())? + 1;
+    tail[..from].ends_with(mark).then(|| std::str::from_utf8(&tail[from..]).ok()?.parse().ok()).flatten()
+}

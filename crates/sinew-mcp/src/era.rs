@@ -1,0 +1,158 @@
+//! The two eras of the protocol: with a handshake up to 2025-11-25, and without one since 2026-07-28.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use sinew_jsonrpc::RpcError;
+
+/// The revisions without a handshake, the preferred one first.
+pub const MODERN: &[&str] = &["2026-07-28"];
+
+/// The revisions with a handshake, the preferred one first.
+pub const LEGACY: &[&str] = &["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"];
+
+/// Keys of `_meta` in every modern request.
+pub const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// See [`META_VERSION`].
+pub const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
+/// See [`META_VERSION`].
+pub const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+/// Key of `_meta` in results: name and version of the server.
+pub const META_SERVER: &str = "io.modelcontextprotocol/serverInfo";
+/// Key of `_meta` in notifications: which `subscriptions/listen` they belong to.
+pub const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+/// Modern errors: the version is not spoken; a capability is missing; header and body differ.
+pub const UNSUPPORTED_VERSION: i64 = -32022;
+/// See [`UNSUPPORTED_VERSION`].
+pub const MISSING_CAPABILITY: i64 = -32021;
+/// See [`UNSUPPORTED_VERSION`].
+pub const HEADER_MISMATCH: i64 = -32020;
+
+/// How a server wants to be spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Era {
+    /// Every request stands for itself.
+    Modern,
+    /// `initialize` comes first.
+    Legacy,
+}
+
+/// The answer to `server/discover`.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Discovered {
+    pub(crate) supported_versions: Vec<String>,
+    #[serde(default)]
+    pub(crate) capabilities: serde_json::Map<String, serde_json::Value>,
+    #[serde(default)]
+    pub(crate) instructions: Option<String>,
+    #[serde(rename = "_meta", default)]
+    pub(crate) meta: serde_json::Map<String, serde_json::Value>,
+}
+
+/// What an answer to `server/discover` decides.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// Modern, in this version.
+    Modern(&'static str, Box<Discovered>),
+    /// Modern, but the version was refused: ask again in this one.
+    AskAgain(&'static str),
+    /// Modern, and there is no version for both. What the server speaks.
+    NoCommon(Vec<String>),
+    /// Modern, and the server refuses for another reason.
+    Refused(RpcError),
+    /// From before: shake hands.
+    Legacy,
+}
+
+/// Judges the answer to a `server/discover` that asked in version `asked`.
+pub(crate) fn judge(asked: &str, outcome: &Result<Box<RawValue>, RpcError>) -> Verdict {
+    match outcome {
+        Ok(result) => match serde_json::from_str::<Discovered>(result.get()) {
+            Ok(discovered) => match common(&discovered.supported_versions) {
+                Some(version) => Verdict::Modern(version, Box::new(discovered)),
+                None => Verdict::NoCommon(discovered.supported_versions),
+            },
+            Err(_) => Verdict::Legacy,
+        },
+        Err(error) if error.code == UNSUPPORTED_VERSION => {
+            #[derive(Deserialize)]
+            struct Data {
+                supported: Vec<String>,
+            }
+            let data = error.data.as_ref().and_then(|data| serde_json::from_str::<Data>(data.get()).ok());
+            let supported = data.map(|data| data.supported).unwrap_or_default();
+            match common(&supported).filter(|version| *version != asked) {
+                Some(version) => Verdict::AskAgain(version),
+                None => Verdict::NoCommon(supported),
+            }
+        }
+        Err(error) if matches!(error.code, MISSING_CAPABILITY | HEADER_MISMATCH) => Verdict::Refused(error.clone()),
+        Err(_) => Verdict::Legacy,
+    }
+}
+
+fn common(theirs: &[String]) -> Option<&'static str> {
+    MODERN.iter().copied().find(|ours| theirs.iter().any(|version| version == ours))
+}
+
+/// The legacy revision that a server chose, if it is one of ours.
+pub(crate) fn legacy_version(chosen: &str) -> Option<&'static str> {
+    LEGACY.iter().copied().find(|ours| *ours == chosen)
+}
+
+/// Everything we speak.
+pub(crate) fn all_versions() -> Vec<String> {
+    MODERN.iter().chain(LEGACY).map(ToString::to_string).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json, value::to_raw_value};
+
+    fn show(verdict: Verdict) -> String {
+        match verdict {
+            Verdict::Modern(version, found) => format!("modern {version} {:?}", found.instructions),
+            Verdict::AskAgain(version) => format!("again {version}"),
+            Verdict::NoCommon(theirs) => format!("none of {theirs:?}"),
+            Verdict::Refused(error) => format!("refused {error}"),
+            Verdict::Legacy => "legacy".to_string(),
+        }
+    }
+
+    #[track_caller]
+    fn check_result(result: Value, expect: &str) {
+        assert_eq!(show(judge("2026-07-28", &Ok(to_raw_value(&result).unwrap()))), expect);
+    }
+
+    #[track_caller]
+    fn check_error(asked: &str, code: i64, data: Option<Value>, expect: &str) {
+        let data = data.map(|data| to_raw_value(&data).unwrap());
+        assert_eq!(show(judge(asked, &Err(RpcError { code, message: "m".into(), data }))), expect);
+    }
+
+    #[test]
+    fn an_answer_decides_the_era_009() {
+        let result = json!({"supportedVersions": ["2027-01-01", "2026-07-28"], "instructions": "hi", "future": 1});
+        check_result(result, r#"modern 2026-07-28 Some("hi")"#);
+        check_result(json!({"supportedVersions": []}), "none of []");
+        for garbage in [json!({}), json!(null), json!([]), json!({"supportedVersions": "2026-07-28"})] {
+            check_result(garbage, "legacy");
+        }
+        for code in [-32601, -32602, -32600, -32000, -32603, 0, i64::MAX] {
+            check_error("2026-07-28", code, None, "legacy");
+        }
+    }
+
+    #[test]
+    fn a_modern_error_does_not_fall_back_010() {
+        let supported = |versions: Value| Some(json!({ "supported": versions }));
+        check_error("2099-01-01", -32022, supported(json!(["2026-07-28"])), "again 2026-07-28");
+        check_error("2026-07-28", -32022, supported(json!(["2026-07-28"])), r#"none of ["2026-07-28"]"#);
+        check_error("2026-07-28", -32022, supported(json!(["2030-01-01"])), r#"none of ["2030-01-01"]"#);
+        check_error("2026-07-28", -32022, None, "none of []");
+        check_error("2026-07-28", -32021, None, "refused -32021: m");
+        check_error("2026-07-28", -32020, None, "refused -32020: m");
+    }
+}

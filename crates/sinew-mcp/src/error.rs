@@ -1,0 +1,100 @@
+//! How an exchange with a server fails. The texts are those that the model and the user read.
+
+use std::fmt;
+use std::time::Duration;
+
+use sinew_jsonrpc::RpcError;
+
+/// A failed exchange.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum McpError {
+    /// The server answered with an error.
+    Rpc(RpcError),
+    /// Neither answer nor progress came for this long. The server was told and goes on running.
+    Silence(Duration),
+    /// The answer was not there after this long in all, progress or not.
+    TotalTime(Duration),
+    /// The connection ended before the answer; the reason is for the log and the user.
+    Closed(String),
+    /// The server wants a login; its `WWW-Authenticate` header, where it sent one.
+    NeedsAuth(Option<String>),
+    /// No protocol version is known to both.
+    NoCommonVersion {
+        /// What we speak.
+        ours: Vec<String>,
+        /// What the server says it speaks.
+        theirs: Vec<String>,
+    },
+    /// An answer that is none in this protocol.
+    Protocol(String),
+    /// An HTTP status that is no answer of the protocol, with the beginning of its body.
+    Http {
+        /// The status.
+        status: u16,
+        /// At most 200 characters of the body.
+        body: String,
+    },
+    /// The server asked a person, and there is none. Its question.
+    NobodyToAsk(String),
+    /// As many calls wait for this server as may.
+    TooManyCalls(usize),
+    /// The server could not be started or reached.
+    Start(String),
+}
+
+impl McpError {
+    /// Whether the connection is of no further use.
+    #[must_use]
+    pub fn ends_connection(&self) -> bool {
+        matches!(self, McpError::Closed(_) | McpError::Start(_))
+    }
+
+    /// Whether it is unknown if the server did what it was asked to.
+    #[must_use]
+    pub fn effect_unknown(&self) -> bool {
+        matches!(self, McpError::Closed(_) | McpError::Silence(_) | McpError::TotalTime(_))
+    }
+}
+
+impl fmt::Display for McpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            McpError::Rpc(error) => write!(f, "MCP error {error}"),
+            McpError::Silence(limit) => {
+                write!(f, "MCP error: no answer for {} s. The server may still be working on it.", limit.as_secs_f64())
+            }
+            McpError::TotalTime(limit) => write!(
+                f,
+                "MCP error: no answer within {} s in all. The server may still be working on it.",
+                limit.as_secs_f64()
+            ),
+            McpError::Closed(_) => f.write_str("MCP error: Transport closed"),
+            McpError::NeedsAuth(_) => f.write_str("MCP error: the server needs a login"),
+            McpError::NoCommonVersion { ours, theirs } => write!(
+                f,
+                "MCP error: no common protocol version: sinew speaks {}; the server speaks {}",
+                ours.join(", "),
+                if theirs.is_empty() { "none that it names".to_string() } else { theirs.join(", ") }
+            ),
+            McpError::Protocol(what) => write!(f, "MCP error: {what}"),
+            McpError::Http { status, body } if body.is_empty() => write!(f, "MCP error: HTTP status {status}"),
+            McpError::Http { status, body } => write!(f, "MCP error: HTTP status {status}: {body}"),
+            McpError::NobodyToAsk(message) => {
+                write!(f, "The server asked for input that nobody can give: {message}")
+            }
+            McpError::TooManyCalls(waiting) => {
+                write!(f, "MCP error: {waiting} calls of this server wait for an answer; wait for some of them")
+            }
+            McpError::Start(reason) => write!(f, "MCP error: {reason}"),
+        }
+    }
+}
+
+impl std::error::Error for McpError {}
+
+impl From<RpcError> for McpError {
+    fn from(error: RpcError) -> McpError {
+        McpError::Rpc(error)
+    }
+}

@@ -1,0 +1,103 @@
+//! The two transports behind one face.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use sinew_jsonrpc::message;
+
+use crate::core::{Core, Watcher};
+use crate::era::Era;
+use crate::error::McpError;
+use crate::http::HttpLink;
+use crate::model::Listing;
+#[cfg(unix)]
+use crate::stdio::Program;
+
+pub(crate) enum Link {
+    #[cfg(unix)]
+    Pipe(Program),
+    Http(HttpLink),
+}
+
+impl Link {
+    pub(crate) async fn request(
+        &self,
+        core: &Arc<Core>,
+        method: &str,
+        params: Map<String, Value>,
+        watcher: Option<Watcher>,
+        cancellable: bool,
+    ) -> Result<Box<RawValue>, McpError> {
+        match self {
+            #[cfg(unix)]
+            Link::Pipe(program) => program.pipe().request(method, params, watcher, cancellable).await,
+            Link::Http(link) => link.request(core, method, params, watcher, cancellable).await,
+        }
+    }
+
+    pub(crate) async fn notify(&self, method: &str, params: &Value) -> Result<(), McpError> {
+        match self {
+            #[cfg(unix)]
+            Link::Pipe(program) => program.pipe().notify(method, params).await,
+            Link::Http(link) => link.notify(method, params).await,
+        }
+    }
+
+    pub(crate) fn closed_reason(&self) -> Option<String> {
+        match self {
+            #[cfg(unix)]
+            Link::Pipe(program) => program.pipe().closed_reason(),
+            Link::Http(_) => None,
+        }
+    }
+
+    /// Whether a handshake may be sent behind a request that is not answered yet.
+    pub(crate) fn is_pipe(&self) -> bool {
+        !matches!(self, Link::Http(_))
+    }
+
+    /// The handshake chose a version.
+    pub(crate) fn shook_hands(&self, version: &'static str) {
+        if let Link::Http(link) = self {
+            link.shook_hands(version);
+        }
+    }
+
+    /// The connection is complete.
+    pub(crate) fn connected(&self, core: &Arc<Core>) {
+        if let Link::Http(link) = self {
+            link.connected(core);
+        }
+    }
+
+    /// The tools that can be called over this transport.
+    pub(crate) fn usable_tools(&self, era: Era, listing: Listing) -> Listing {
+        match self {
+            Link::Http(link) if era == Era::Modern => link.usable_tools(listing),
+            _ => listing,
+        }
+    }
+
+    pub(crate) async fn close(&self) {
+        match self {
+            #[cfg(unix)]
+            Link::Pipe(program) => program.close().await,
+            Link::Http(link) => link.close().await,
+        }
+    }
+}
+
+/// Asks for reports of progress under the id of the request, which no other call of the connection has.
+pub(crate) fn set_progress_token(params: &mut Map<String, Value>, id: i64) {
+    let meta = params.entry("_meta").or_insert_with(|| json!({}));
+    if let Some(meta) = meta.as_object_mut() {
+        meta.insert("progressToken".to_string(), id.into());
+    }
+}
+
+/// The message that tells a server that a call is given up.
+pub(crate) fn cancelled(id: i64) -> Vec<u8> {
+    let params = json!({"requestId": id, "reason": "the caller waits no longer"});
+    message::encode_notification("notifications/cancelled", Some(&params))
+}

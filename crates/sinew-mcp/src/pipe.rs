@@ -1,0 +1,215 @@
+//! The transport over the standard streams of a kept program: one message a line.
+
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use sinew_jsonrpc::frame::into_line;
+use sinew_jsonrpc::{Event, Frame, Id, LineDecoder, Outcome, Peer, message};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::unix::pipe;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::core::{Core, Watcher};
+use crate::error::McpError;
+use crate::link::{cancelled, set_progress_token};
+
+/// What is read at a time.
+const READ_BYTES: usize = 64 * 1024;
+
+struct Waiter {
+    answer: oneshot::Sender<Outcome>,
+    watcher: Watcher,
+}
+
+/// The calls that wait, or why no more can.
+struct Table {
+    peer: Peer<Waiter>,
+    closed: Option<String>,
+}
+
+/// A connection over two pipes. Dropping it stops its tasks and closes both.
+pub(crate) struct PipeLink {
+    table: Arc<Mutex<Table>>,
+    outbox: mpsc::Sender<Vec<u8>>,
+    reader: JoinHandle<()>,
+    writer: JoinHandle<()>,
+}
+
+impl PipeLink {
+    /// Begins to read and write. To be called within a runtime.
+    pub(crate) fn open(core: &Arc<Core>, input: OwnedFd, output: OwnedFd) -> std::io::Result<PipeLink> {
+        let writer = pipe::Sender::from_owned_fd(input)?;
+        let reader = pipe::Receiver::from_owned_fd(output)?;
+        let table = Arc::new(Mutex::new(Table { peer: Peer::new(core.limits), closed: None }));
+        let (outbox, queue) = mpsc::channel(core.limits.queued_messages);
+        let reader = tokio::spawn(read(reader, Arc::clone(core), Arc::clone(&table), outbox.clone()));
+        let writer = tokio::spawn(write(writer, queue));
+        Ok(PipeLink { table, outbox, reader, writer })
+    }
+
+    /// Sends a request and waits for its answer, without a clock. Dropping the future gives the call up and tells the
+    /// server so where `cancellable`.
+    pub(crate) async fn request(
+        &self,
+        method: &str,
+        mut params: Map<String, Value>,
+        watcher: Option<Watcher>,
+        cancellable: bool,
+    ) -> Result<Box<RawValue>, McpError> {
+        let (answer, answered) = oneshot::channel();
+        let reports = watcher.is_some();
+        let watcher = watcher.unwrap_or_else(|| Watcher { touched: Arc::default(), sink: None });
+        let (id, request) = {
+            let mut table = lock(&self.table);
+            if let Some(reason) = &table.closed {
+                return Err(McpError::Closed(reason.clone()));
+            }
+            let id = table
+                .peer
+                .register(Waiter { answer, watcher })
+                .map_err(|refused| McpError::TooManyCalls(refused.waiting))?;
+            if reports {
+                set_progress_token(&mut params, id);
+            }
+            (id, message::encode_request(&Id::Number(id), method, Some(&params)))
+        };
+        let mut pending = Pending { link: self, id, cancellable, sent: false };
+        if self.outbox.send(request).await.is_err() {
+            return Err(self.closed());
+        }
+        pending.sent = true;
+        match answered.await {
+            Ok(outcome) => outcome.map_err(McpError::from),
+            Err(_) => Err(self.closed()),
+        }
+    }
+
+    /// Sends a notification.
+    pub(crate) async fn notify(&self, method: &str, params: &Value) -> Result<(), McpError> {
+        let notification = message::encode_notification(method, Some(params));
+        self.outbox.send(notification).await.map_err(|_| self.closed())
+    }
+
+    /// Writes no more: the server sees the end of its input.
+    pub(crate) fn close(&self) {
+        self.writer.abort();
+    }
+
+    /// Why the connection ended, if it has.
+    pub(crate) fn closed_reason(&self) -> Option<String> {
+        lock(&self.table).closed.clone()
+    }
+
+    fn closed(&self) -> McpError {
+        McpError::Closed(self.closed_reason().unwrap_or_else(|| "the server reads no more".to_string()))
+    }
+}
+
+impl Drop for PipeLink {
+    fn drop(&mut self) {
+        self.reader.abort();
+        self.writer.abort();
+    }
+}
+
+/// A call that was sent. Dropped before its answer it is given up.
+struct Pending<'a> {
+    link: &'a PipeLink,
+    id: i64,
+    cancellable: bool,
+    sent: bool,
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        let waits = lock(&self.link.table).peer.give_up(self.id).is_some();
+        if waits && self.sent && self.cancellable {
+            // A server that does not read does not learn it; it is not worth waiting for.
+            let _ = self.link.outbox.try_send(cancelled(self.id));
+        }
+    }
+}
+
+fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
+    table.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn write(mut pipe: pipe::Sender, mut queue: mpsc::Receiver<Vec<u8>>) {
+    while let Some(message) = queue.recv().await {
+        // The reader notices the end of a server; whatever waits for an answer learns it from there.
+        if pipe.write_all(&into_line(message)).await.is_err() {
+            return;
+        }
+    }
+}
+
+async fn read(mut pipe: pipe::Receiver, core: Arc<Core>, table: Arc<Mutex<Table>>, outbox: mpsc::Sender<Vec<u8>>) {
+    let mut decoder = LineDecoder::new(core.limits.message_bytes);
+    let mut bytes = Vec::with_capacity(READ_BYTES);
+    let mut fatal = None;
+    let reason = loop {
+        bytes.clear();
+        match pipe.read_buf(&mut bytes).await {
+            Ok(0) => break "the server closed its output".to_string(),
+            Err(cause) => break format!("reading from the server failed: {cause}"),
+            Ok(_) => decoder.push(&bytes, |frame| receive(frame, &core, &table, &outbox, &mut fatal)),
+        }
+        if let Some(reason) = fatal.take() {
+            break reason;
+        }
+        // A flood does not keep the runtime's other tasks waiting.
+        tokio::task::consume_budget().await;
+    };
+    decoder.finish(|frame| receive(frame, &core, &table, &outbox, &mut fatal));
+    let waiting = {
+        let mut table = lock(&table);
+        table.closed = Some(reason);
+        table.peer.close()
+    };
+    // Whoever waits learns it by the end of its channel.
+    drop(waiting);
+}
+
+fn receive(
+    frame: Frame<'_>,
+    core: &Arc<Core>,
+    table: &Mutex<Table>,
+    outbox: &mpsc::Sender<Vec<u8>>,
+    fatal: &mut Option<String>,
+) {
+    let mut events = Vec::new();
+    match frame {
+        Frame::Message(bytes) => lock(table).peer.receive(bytes, |event| events.push(event)),
+        Frame::TooLarge(skipped) => events.push(lock(table).peer.receive_skipped(skipped)),
+        Frame::Broken(reason) => *fatal = Some(reason.to_string()),
+    }
+    for event in events {
+        match event {
+            Event::Answer { waiter, outcome, .. } => {
+                // A caller that has just left needs no answer.
+                let _ = waiter.answer.send(outcome);
+            }
+            Event::Notification { method, params } => {
+                let watcher = |id| lock(table).peer.waiter(id).map(|waiter| waiter.watcher.clone());
+                core.notified(&method, params.as_deref(), watcher);
+            }
+            Event::Request { id, method, params } => {
+                core.requested(id, &method, params.as_deref(), outbox);
+            }
+            Event::Unclaimed { id, error } => {
+                if let (None, Some(error)) = (id, error) {
+                    core.host.log(&format!("the server could not read a message: {error}"));
+                }
+            }
+            Event::Bad { reason, preview, fatal: last } => {
+                core.host.log(&format!("not a message of the protocol ({reason}): {preview}"));
+                if last {
+                    *fatal = Some("the server writes text that is not the protocol".to_string());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The clocks of a call: silence, which progress restarts, and the time in all. Both stand still while a person is
+//! asked.
+
+use std::future::Future;
+use std::pin::pin;
+use std::time::Duration;
+
+use tokio::sync::{Notify, watch};
+use tokio::time::Instant;
+
+/// How long a call may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CallTimes {
+    /// Without answer and progress. Default 60 s.
+    pub silence: Duration,
+    /// In all. Default 30 min.
+    pub total: Duration,
+}
+
+impl Default for CallTimes {
+    fn default() -> CallTimes {
+        CallTimes { silence: Duration::from_secs(60), total: Duration::from_secs(30 * 60) }
+    }
+}
+
+/// Which clock ran out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expired {
+    Silence,
+    Total,
+}
+
+/// Waits for `answer`. `progress` restarts the clock of silence; while the number behind `asking` is not 0 neither
+/// clock runs. One timer is armed at a time, so a waiting call costs no wake-up.
+pub(crate) async fn wait<T>(
+    times: CallTimes,
+    progress: &Notify,
+    mut asking: watch::Receiver<usize>,
+    answer: impl Future<Output = T>,
+) -> Result<T, Expired> {
+    let mut answer = pin!(answer);
+    let begun = Instant::now();
+    let (mut silence, mut total) = (later(begun, times.silence), later(begun, times.total));
+    loop {
+        if *asking.borrow_and_update() > 0 {
+            let paused = Instant::now();
+            tokio::select! {
+                biased;
+                answer = &mut answer => return Ok(answer),
+                // An error says that the sender is gone, and with it the connection: the answer ends as well.
+                _ = asking.wait_for(|count| *count == 0) => {}
+            }
+            silence += paused.elapsed();
+            total += paused.elapsed();
+            continue;
+        }
+        tokio::select! {
+            biased;
+            answer = &mut answer => return Ok(answer),
+            () = progress.notified() => silence = later(Instant::now(), times.silence),
+            changed = asking.changed() => if changed.is_err() {
+                return Ok(answer.await);
+            },
+            () = tokio::time::sleep_until(silence.min(total)) => {
+                return Err(if total <= silence { Expired::Total } else { Expired::Silence });
+            }
+        }
+    }
+}
+
+/// `from` plus a time that may be beyond what the clock can hold.
+fn later(from: Instant, time: Duration) -> Instant {
+    const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+    from + time.min(YEAR)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    const TIMES: CallTimes = CallTimes { silence: Duration::from_secs(60), total: Duration::from_secs(1800) };
+
+    /// Runs `wait` for an answer after `answer` seconds, with progress at these seconds and a person asked between
+    /// those; under a clock that is moved by hand. Returns the outcome and the second at which it came.
+    async fn run(answer: u64, progress: &[u64], asked: &[(u64, u64)]) -> (Result<(), Expired>, u64) {
+        let begun = Instant::now();
+        let at = move |second: u64| tokio::time::sleep_until(begun + Duration::from_secs(second));
+        let touched = Arc::new(Notify::new());
+        let (asking, listener) = watch::channel(0);
+        let toucher = Arc::clone(&touched);
+        let progress = progress.to_vec();
+        let toucher = tokio::spawn(async move {
+            for second in progress {
+                at(second).await;
+                toucher.notify_one();
+            }
+        });
+        let asked = asked.to_vec();
+        let asker = tokio::spawn(async move {
+            for (from, to) in asked {
+                at(from).await;
+                asking.send_replace(1);
+                at(to).await;
+                asking.send_replace(0);
+            }
+            std::future::pending::<()>().await;
+        });
+        let outcome = wait(TIMES, &touched, listener, at(answer)).await;
+        toucher.abort();
+        asker.abort();
+        (outcome, begun.elapsed().as_secs())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn silence_ends_a_call_024() {
+        assert_eq!(run(59, &[], &[]).await, (Ok(()), 59));
+        assert_eq!(run(61, &[], &[]).await, (Err(Expired::Silence), 60));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn progress_keeps_a_long_call_alive_up_to_the_total_025() {
+        let every_20: Vec<u64> = (1..200).map(|round| round * 20).collect();
+        assert_eq!(run(300, &every_20, &[]).await, (Ok(()), 300));
+        assert_eq!(run(4000, &every_20, &[]).await, (Err(Expired::Total), 1800));
+        assert_eq!(run(300, &[30, 60], &[]).await, (Err(Expired::Silence), 120));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn waiting_for_a_person_does_not_count_025() {
+        assert_eq!(run(5000, &[], &[(10, 4000)]).await, (Err(Expired::Silence), 4050));
+        assert_eq!(run(4020, &[], &[(10, 4000)]).await, (Ok(()), 4020));
+        assert_eq!(run(500, &[], &[(10, 400), (420, 480)]).await, (Ok(()), 500));
+        assert_eq!(run(600, &[], &[(10, 400), (420, 480)]).await, (Err(Expired::Silence), 510));
+    }
+}

@@ -1,0 +1,98 @@
+//! Servers from the registries, and the keeper that starts them.
+#![allow(dead_code, reason = "each test program uses a part")]
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use serde_json::{Map, Value};
+use sinew_mcp::stdio::StdioServer;
+use sinew_process::kept::KeptProgram;
+
+pub(crate) const KEEPER: &str = env!("CARGO_BIN_EXE_mcp-probe");
+
+/// A server as a program, with the environment of this process.
+pub(crate) fn server(program: impl Into<OsString>, args: impl IntoIterator<Item = impl Into<OsString>>) -> StdioServer {
+    let program = KeptProgram {
+        program: program.into(),
+        args: args.into_iter().map(Into::into).collect(),
+        env: std::env::vars_os().collect(),
+        cwd: None,
+    };
+    StdioServer { keeper: KEEPER.into(), program }
+}
+
+/// The script of a server of npm, installed by `scripts/lib/tools.mjs`. None, with a word, where it is not.
+pub(crate) fn npm_server(package: &str) -> Option<PathBuf> {
+    npm_folder(package).map(|folder| folder.join("dist/index.js"))
+}
+
+/// The folder of a package of npm. None, with a word, where it is not installed.
+pub(crate) fn npm_folder(package: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("SINEW_MCP_SERVERS").map(PathBuf::from);
+    let found = folder.map(|folder| folder.join("node_modules").join(package)).filter(|folder| folder.exists());
+    if found.is_none() {
+        skipped(package);
+    }
+    found
+}
+
+/// The Python with the package `mcp`. None, with a word, where it is not.
+pub(crate) fn python() -> Option<PathBuf> {
+    let folder = std::env::var_os("SINEW_MCP_SERVERS").map(PathBuf::from);
+    let found = folder.map(|folder| folder.join("python/bin/python")).filter(|python| python.exists());
+    if found.is_none() {
+        skipped("mcp of PyPI");
+    }
+    found
+}
+
+/// Tells that a test has nothing to run against. `npm test` counts these lines.
+fn skipped(what: &str) {
+    let name = std::thread::current().name().unwrap_or_default().to_string();
+    let line = format!("skipped: {name}: {what} is not installed (SINEW_MCP_SERVERS)\n");
+    // Past the harness, which keeps what a test that passes prints.
+    std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).unwrap();
+}
+
+pub(crate) fn arguments(value: Value) -> Map<String, Value> {
+    value.as_object().cloned().unwrap_or_default()
+}
+
+/// A server that listens on a port of this machine, ended with the value by its keeper.
+pub(crate) struct HttpProgram {
+    port: u16,
+    _kept: sinew_process::kept::Kept,
+    _pipes: Vec<std::os::fd::OwnedFd>,
+}
+
+impl HttpProgram {
+    /// Starts a program that takes its port from `PORT` and writes a line with `ready` in it.
+    pub(crate) fn start(
+        program: impl Into<OsString>,
+        args: impl IntoIterator<Item = impl Into<OsString>>,
+        ready: &str,
+    ) -> HttpProgram {
+        use std::io::BufRead;
+        // Free at this moment. Another program may take it before ours does; then ours ends and the test says so.
+        let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let mut server = server(program, args);
+        server.program.env.push(("PORT".into(), port.to_string().into()));
+        let (kept, pipes) = sinew_process::kept::start(&server.keeper, &server.program).unwrap();
+        let mut lines = std::io::BufReader::new(std::fs::File::from(pipes.stderr)).lines();
+        let told = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(ready)));
+        assert!(told.is_some(), "the server ended before it was ready");
+        // It may write on; nobody reads, and its pipe holds enough for a test.
+        std::thread::spawn(move || lines.for_each(drop));
+        HttpProgram { port, _kept: kept, _pipes: vec![pipes.stdin, pipes.stdout] }
+    }
+
+    pub(crate) fn server(&self, path: &str) -> sinew_mcp::http::HttpServer {
+        use sinew_llm::http::{HttpClient, HttpConfig};
+        sinew_mcp::http::HttpServer {
+            url: format!("http://127.0.0.1:{}{path}", self.port).parse().unwrap(),
+            headers: Vec::new(),
+            http: HttpClient::new(sinew_mcp::http::http_config(HttpConfig::default())),
+        }
+    }
+}

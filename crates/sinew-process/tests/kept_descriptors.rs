@@ -1,0 +1,29 @@
+//! Tests that starts under a keeper leave nothing behind in this process. Alone in its program, where nobody else opens
+//! files or starts children meanwhile.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+use std::path::Path;
+
+use sinew_process::descendants;
+use sinew_process::kept::{self, KeptProgram};
+
+#[test]
+fn starts_leave_no_descriptor_and_no_process_078() {
+    let keeper = Path::new(env!("CARGO_BIN_EXE_sinew-keeper"));
+    let descriptors = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = descriptors();
+    for round in 0..100 {
+        let name = if round % 4 == 3 { "/nowhere" } else { "/bin/true" };
+        if let Ok((kept, pipes)) = kept::start(keeper, &KeptProgram { program: name.into(), ..KeptProgram::default() })
+        {
+            drop(pipes);
+            kept.close();
+        }
+    }
+    assert_eq!(descriptors(), before);
+    // A start that failed leaves its end to a thread.
+    while !descendants(std::process::id()).is_empty() {
+        std::thread::yield_now();
+    }
+}

@@ -1,0 +1,354 @@
+//! Parallel search with ordered results: each thread takes the next files, their results wait until all before them are
+//! known, and the limits apply to the ordered whole.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::Duration;
+
+use sinew_base::{Aborted, Result};
+use sinew_pool::Pool;
+use sinew_walk::WalkWarnings;
+
+use crate::GrepResult;
+use crate::collector::Mode;
+use crate::file::{FileSearch, Job, Outcome};
+use crate::grep::OnMatch;
+use crate::rows::{Rows, clamp};
+
+/// The most files that a thread takes at once.
+const MAX_BATCH: usize = 16;
+/// The distance that threads may be ahead of the settled files, in bytes of rows.
+const MAX_AHEAD_BYTES: usize = 32 << 20;
+/// The distance in files, where a limit may end the search at any file.
+const MAX_AHEAD_FILES: usize = 64;
+/// A piece of the result is closed when it has this size.
+const PIECE_SIZE: usize = 1 << 20;
+/// The time that a thread which is too far ahead waits between two checks of the cancellation.
+const CANCEL_POLL: Duration = Duration::from_millis(5);
+
+/// The wanted part of the ordered rows.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) skip: usize,
+    pub(crate) most: usize,
+}
+
+impl Limits {
+    fn any(self) -> bool {
+        self.skip > 0 || self.most < usize::MAX
+    }
+
+    /// The rows that settle the answer: one more than wanted tells whether there is more.
+    fn wanted(self) -> usize {
+        self.skip.saturating_add(self.most).saturating_add(1)
+    }
+}
+
+/// The results of one or more files that follow each other.
+#[derive(Default)]
+pub(crate) struct FileResults {
+    rows: Rows,
+    searched: u32,
+    skipped: crate::Skipped,
+    files: u32,
+    warnings: Vec<String>,
+    /// Those of the folders before the files.
+    pub(crate) walk_warnings: WalkWarnings,
+}
+
+impl FileResults {
+    /// Adds what `search` finds in the next file.
+    pub(crate) fn visit(&mut self, search: impl FnOnce(&mut Rows, &mut Vec<String>) -> Outcome) -> Outcome {
+        let before = self.rows.len();
+        let outcome = search(&mut self.rows, &mut self.warnings);
+        let found = self.rows.len() > before;
+        self.files += u32::from(found);
+        self.searched += u32::from(found || outcome == Outcome::Searched);
+        match outcome {
+            Outcome::Searched | Outcome::Gone => {}
+            Outcome::Binary => self.skipped.binary += 1,
+            Outcome::TooLarge => self.skipped.too_large += 1,
+            Outcome::Unreadable => self.skipped.unreadable += 1,
+        }
+        outcome
+    }
+
+    fn size(&self) -> usize {
+        self.rows.size() + self.warnings.iter().map(String::len).sum::<usize>()
+    }
+}
+
+/// The whole result and its warnings.
+#[derive(Default)]
+pub(crate) struct SearchOutput {
+    pub(crate) result: GrepResult,
+    pub(crate) warnings: Vec<String>,
+    /// Those of the folders that were passed.
+    pub(crate) walk_warnings: WalkWarnings,
+    /// Every file is in the result.
+    pub(crate) complete: bool,
+}
+
+/// Files in the order of the result, handed out to many threads.
+pub(crate) trait FileSource: Sync {
+    /// Files that follow each other.
+    type Batch;
+    /// Work to do before more files are known.
+    type Folder;
+
+    /// The number of threads that are of use beside the calling one.
+    fn helpers(&self, pool: &Pool) -> usize;
+
+    /// Returns the next step, at most `most` files. Called under the lock of the search: batches come in order.
+    fn next(&self, most: usize, threads: usize) -> Step<Self::Batch, Self::Folder>;
+
+    /// Does the work of a folder.
+    fn read(&self, folder: Self::Folder, buffer: &mut Vec<u8>) -> Result<(), Aborted>;
+
+    /// Searches the files of a batch one after the other, each for at most `limit()` rows, until `limit` gives none.
+    fn search(
+        &self,
+        batch: &Self::Batch,
+        search: &mut FileSearch<'_>,
+        limit: &dyn Fn() -> Option<usize>,
+        results: &mut FileResults,
+    );
+}
+
+/// The next step of a [`FileSource`].
+pub(crate) enum Step<B, F> {
+    Files(B),
+    Folder(F),
+    /// Another thread has to finish a folder first.
+    Wait,
+    End,
+}
+
+/// Searches the files of `source` on all threads of `pool` and puts the results in order.
+///
+/// # Errors
+/// The abort of `job.cancel`, unless the answer was complete by then.
+pub(crate) fn search_in_order<S: FileSource>(
+    job: &Job<'_>,
+    source: &S,
+    limits: Limits,
+    pool: &Pool,
+    on_match: Option<OnMatch<'_>>,
+) -> Result<SearchOutput> {
+    let helpers = source.helpers(pool).min(pool.size().saturating_sub(1));
+    let order = OrderedSearch {
+        job,
+        source,
+        threads: helpers + 1,
+        limited: limits.any(),
+        wanted: AtomicUsize::new(limits.wanted()),
+        state: Mutex::new(State {
+            next: 0,
+            settled: 0,
+            ended: false,
+            waiting: BTreeMap::new(),
+            ahead: 0,
+            idle: 0,
+            limits,
+            answer: SearchOutput::default(),
+            on_match,
+        }),
+        turn: Condvar::new(),
+    };
+    pool.broadcast(helpers, |_| order.work());
+    let OrderedSearch { state, .. } = order;
+    let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let complete = state.ended && state.settled == state.next;
+    if !complete && !job.stop.load(Ordering::Relaxed) {
+        job.cancel.check()?;
+    }
+    Ok(SearchOutput { complete, ..state.answer })
+}
+
+struct OrderedSearch<'j, 's, S> {
+    job: &'j Job<'j>,
+    source: &'j S,
+    threads: usize,
+    limited: bool,
+    /// The number of rows that are still wanted, an upper limit for one file.
+    wanted: AtomicUsize,
+    state: Mutex<State<'s>>,
+    turn: Condvar,
+}
+
+struct State<'a> {
+    /// The number of the next batch.
+    next: usize,
+    /// The number of the first batch whose results are not in the answer.
+    settled: usize,
+    /// No batch is left.
+    ended: bool,
+    /// Results that wait for those before them, by the number of their batch.
+    waiting: BTreeMap<usize, FileResults>,
+    /// The bytes of the results that wait.
+    ahead: usize,
+    /// The number of threads that wait for their turn.
+    idle: usize,
+    limits: Limits,
+    answer: SearchOutput,
+    on_match: Option<OnMatch<'a>>,
+}
+
+impl<S: FileSource> OrderedSearch<'_, '_, S> {
+    fn work(&self) {
+        let _stop_on_panic = StopOnPanic(self);
+        let mut search = FileSearch::new(self.job);
+        let mut buffer = Vec::new();
+        let limit = || (!self.is_over()).then(|| self.wanted.load(Ordering::Relaxed));
+        while let Some(step) = self.next_step() {
+            match step {
+                Ok((number, batch)) => {
+                    let mut results = FileResults::default();
+                    self.source.search(&batch, &mut search, &limit, &mut results);
+                    // A file that the end of the search cut off has no result.
+                    if self.is_over() {
+                        return;
+                    }
+                    self.submit(number, results);
+                }
+                // An abort ends the next look for a step.
+                Err(folder) => drop(self.source.read(folder, &mut buffer)),
+            }
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.job.stop.load(Ordering::Relaxed) || self.job.cancel.is_cancelled()
+    }
+
+    /// The next files with their number, or a folder to read, as soon as this thread is not too far ahead.
+    #[allow(clippy::type_complexity, reason = "either of two kinds of work, used once")]
+    fn next_step(&self) -> Option<std::result::Result<(usize, S::Batch), S::Folder>> {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // This thread may have read the folder that another one waits for.
+        if state.idle > 0 {
+            self.turn.notify_all();
+        }
+        loop {
+            if self.is_over() || state.ended {
+                return None;
+            }
+            let number = state.next;
+            let room = state.ahead < MAX_AHEAD_BYTES && !(self.limited && number - state.settled >= MAX_AHEAD_FILES);
+            if room || number == state.settled {
+                match self.source.next(if self.limited { 1 } else { MAX_BATCH }, 2 * self.threads) {
+                    Step::Files(batch) => {
+                        state.next += 1;
+                        return Some(Ok((number, batch)));
+                    }
+                    Step::Folder(folder) => return Some(Err(folder)),
+                    Step::End => {
+                        state.ended = true;
+                        self.turn.notify_all();
+                        return None;
+                    }
+                    Step::Wait => {}
+                }
+            }
+            state.idle += 1;
+            state = self.turn.wait_timeout(state, CANCEL_POLL).unwrap_or_else(PoisonError::into_inner).0;
+            state.idle -= 1;
+        }
+    }
+
+    fn submit(&self, number: usize, results: FileResults) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        // The answer may have become complete while this thread waited for the lock: nothing counts any more.
+        if self.is_over() {
+            return;
+        }
+        if number != state.settled {
+            state.ahead += results.size();
+            state.waiting.insert(number, results);
+            return;
+        }
+        let mut next = Some(results);
+        while let Some(results) = next {
+            // Whoever takes the rows may have kept this thread waiting.
+            if self.job.cancel.is_cancelled() {
+                break;
+            }
+            let goes_on = state.settle(results, self.job.collect.mode);
+            state.settled += 1;
+            self.wanted.store(state.limits.wanted(), Ordering::Relaxed);
+            if goes_on.is_break() {
+                self.job.stop.store(true, Ordering::Relaxed);
+                break;
+            }
+            let number = state.settled;
+            next = state.waiting.remove(&number);
+            if let Some(results) = &next {
+                state.ahead -= results.size();
+            }
+        }
+        if state.idle > 0 {
+            self.turn.notify_all();
+        }
+    }
+}
+
+impl State<'_> {
+    /// Adds the next files to the answer; `Break` when it is complete.
+    fn settle(&mut self, found: FileResults, mode: Mode) -> ControlFlow<()> {
+        let answer = &mut self.answer;
+        let result = &mut answer.result;
+        result.files_searched = result.files_searched.saturating_add(found.searched);
+        result.skipped.binary = result.skipped.binary.saturating_add(found.skipped.binary);
+        result.skipped.too_large = result.skipped.too_large.saturating_add(found.skipped.too_large);
+        result.skipped.unreadable = result.skipped.unreadable.saturating_add(found.skipped.unreadable);
+        answer.warnings.extend(found.warnings);
+        answer.walk_warnings.append(found.walk_warnings);
+        let Limits { skip, most } = self.limits;
+        let rest = found.rows.len().saturating_sub(skip);
+        self.limits.skip = skip.saturating_sub(found.rows.len());
+        result.limit_reached = rest > most;
+        let cut;
+        let rows = if skip == 0 && rest <= most {
+            &found.rows
+        } else {
+            cut = found.rows.cut(skip, most);
+            &cut
+        };
+        if most < usize::MAX {
+            self.limits.most = most - rows.len();
+        }
+        if !rows.is_empty() {
+            // With limits each answer is one file; without, none of its files is cut away.
+            result.files_with_matches = result.files_with_matches.saturating_add(found.files);
+            let total = match mode {
+                Mode::Count => rows.iter().filter_map(|row| row.match_count).map(u64::from).sum(),
+                Mode::Content | Mode::FilesWithMatches => rows.len() as u64,
+            };
+            result.total_matches = result.total_matches.saturating_add(clamp(total));
+            match result.matches.last_mut().filter(|piece| piece.size() < PIECE_SIZE) {
+                Some(piece) => piece.append(rows),
+                None => result.matches.push(rows.clone()),
+            }
+            if let Some(on_match) = &mut self.on_match
+                && on_match(rows).is_break()
+            {
+                return ControlFlow::Break(());
+            }
+        }
+        if result.limit_reached { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Ends the search when a thread panics, so that no other waits for its answer.
+struct StopOnPanic<'a, 'j, 's, S>(&'a OrderedSearch<'j, 's, S>);
+
+impl<S> Drop for StopOnPanic<'_, '_, '_, S> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.job.stop.store(true, Ordering::Relaxed);
+            self.0.turn.notify_all();
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Files beside a session that hold what was too long for the model.
+//!
+//! `<n>.<tool>.log` is the whole output of a call; `n` counts from 0 and goes on after a resume. The model reads
+//! one as `artifact://<n>`. As in the session file, no secret value stands in them.
+
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::files::private_folder;
+use crate::secrets::{Secrets, Written};
+
+/// The artifacts of one session. Touches no file before the first one is asked for.
+#[derive(Debug)]
+pub struct Artifacts {
+    state: Mutex<State>,
+    secrets: Option<Arc<Secrets>>,
+}
+
+/// The file of an artifact that is being written.
+pub struct ArtifactFile(Target);
+
+enum Target {
+    Plain(BufWriter<File>),
+    Hiding(Written<BufWriter<File>>),
+}
+
+impl ArtifactFile {
+    /// Adds text, cut between any two characters.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn push(&mut self, text: &[u8]) -> std::io::Result<()> {
+        match &mut self.0 {
+            Target::Plain(file) => file.write_all(text),
+            Target::Hiding(file) => file.push(&String::from_utf8_lossy(text)),
+        }
+    }
+
+    /// Writes what is still held in memory.
+    ///
+    /// # Errors
+    /// The disk refuses.
+    pub fn finish(&mut self) -> std::io::Result<()> {
+        match &mut self.0 {
+            Target::Plain(file) => file.flush(),
+            Target::Hiding(file) => file.finish(),
+        }
+    }
+}
+
+#[derive(Debug)]
+struct State {
+    place: Place,
+    next: Option<u64>,
+}
+
+#[derive(Debug)]
+enum Place {
+    Kept(PathBuf),
+    /// Made when it is needed, removed with its owner.
+    Temporary(Option<tempfile::TempDir>),
+}
+
+impl Artifacts {
+    /// Artifacts in `folder`, which is made when it is needed.
+    #[must_use]
+    pub fn in_folder(folder: PathBuf) -> Artifacts {
+        Artifacts { state: Mutex::new(State { place: Place::Kept(folder), next: None }), secrets: None }
+    }
+
+    /// Artifacts that are gone when this value is dropped, for a session without a file.
+    #[must_use]
+    pub fn temporary() -> Artifacts {
+        Artifacts { state: Mutex::new(State { place: Place::Temporary(None), next: None }), secrets: None }
+    }
+
+    /// The folder, made if it was not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn folder(&self) -> std::io::Result<PathBuf> {
+        self.state().folder()
+    }
+
+    /// The folder for files of the model's own, `local://`; made if it was not there.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn scratch(&self) -> std::io::Result<PathBuf> {
+        let folder = self.folder()?.join("local");
+        private_folder(&folder)?;
+        Ok(folder)
+    }
+
+    /// Nothing of them is kept: the session has no file.
+    #[must_use]
+    pub fn is_temporary(&self) -> bool {
+        matches!(self.state().place, Place::Temporary(_))
+    }
+
+    /// The id and the file of a new artifact of `tool`. The file is not made; the id is never given again.
+    ///
+    /// # Errors
+    /// The folder cannot be made or read.
+    pub fn next(&self, tool: &str) -> std::io::Result<(u64, PathBuf)> {
+        let mut state = self.state();
+        let folder = state.folder()?;
+        let id = match state.next {
+            Some(id) => id,
+            None => ids(&folder)?.last().map_or(0, |last| last + 1),
+        };
+        state.next = Some(id + 1);
+        Ok((id, folder.join(format!("{id}.{tool}.log"))))
+    }
+
+    /// Keeps values of `secrets` out of what is written from now on: their marks stand in their place, for the model as
+    /// for commands.
+    #[must_use]
+    pub fn hiding(self, secrets: Arc<Secrets>) -> Artifacts {
+        Artifacts { secrets: Some(secrets), ..self }
+    }
+
+    /// A new artifact of `tool`: its id and its file, for the user alone.
+    ///
+    /// # Errors
+    /// The folder or the file cannot be made.
+    pub fn begin(&self, tool: &str) -> std::io::Result<(u64, ArtifactFile)> {
+        let (id, path) = self.next(tool)?;
+        let mut options = File::options();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = BufWriter::with_capacity(64 * 1024, options.open(path)?);
+        Ok((
+            id,
+            match &self.secrets {
+                Some(secrets) => ArtifactFile(Target::Hiding(Written::new(file, Arc::clone(secrets)))),
+                None => ArtifactFile(Target::Plain(file)),
+            },
+        ))
+    }
+
+    /// The file of an artifact that exists.
+    ///
+    /// # Errors
+    /// `No artifacts directory found`, or an id that is unknown; the text lists the known ones.
+    pub fn find(&self, id: u64) -> Result<PathBuf, String> {
+        let folder = self.existing().ok_or("No artifacts directory found")?;
+        let known = ids(&folder).map_err(|_| "No artifacts directory found")?;
+        named(&folder).find(|(number, _)| *number == id).map(|(_, path)| path).ok_or_else(|| {
+            let known: Vec<String> = known.iter().map(u64::to_string).collect();
+            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+            format!("Artifact {id} not found. Known: {known}")
+        })
+    }
+
+    fn existing(&self) -> Option<PathBuf> {
+        match &self.state().place {
+            Place::Kept(folder) => folder.is_dir().then(|| folder.clone()),
+            Place::Temporary(folder) => folder.as_ref().map(|folder| folder.path().to_path_buf()),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn folder(&mut self) -> std::io::Result<PathBuf> {
+        match &mut self.place {
+            Place::Kept(folder) => {
+                private_folder(folder)?;
+                Ok(folder.clone())
+            }
+            Place::Temporary(Some(folder)) => Ok(folder.path().to_path_buf()),
+            Place::Temporary(none) => {
+                let folder = tempfile::Builder::new().prefix("sinew-").tempdir()?;
+                Ok(none.insert(folder).path().to_path_buf())
+            }
+        }
+    }
+}
+
+fn named(folder: &Path) -> impl Iterator<Item = (u64, PathBuf)> {
+    fs::read_dir(folder).into_iter().flatten().flatten().filter_map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let (id, rest) = name.split_once('.')?;
+        (rest.ends_with(".log")).then_some(())?;
+        Some((id.parse().ok()?, entry.path()))
+    })
+}
+
+fn ids(folder: &Path) -> std::io::Result<Vec<u64>> {
+    fs::read_dir(folder)?;
+    let mut ids: Vec<u64> = named(folder).map(|(id, _)| id).collect();
+    ids.sort_unstable();
+    Ok(ids)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_go_on_where_a_folder_ends() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("of-a-session");
+        let artifacts = Artifacts::in_folder(folder.clone());
+        assert_eq!(artifacts.find(0).unwrap_err(), "No artifacts directory found");
+        let (id, path) = artifacts.next("bash").unwrap();
+        assert_eq!((id, &path), (0, &folder.join("0.bash.log")));
+        fs::write(&path, "x").unwrap();
+        assert_eq!(artifacts.next("eval").unwrap().0, 1);
+        fs::write(folder.join("9.bash.log"), "y").unwrap();
+        fs::write(folder.join("77.md"), "y").unwrap();
+        let resumed = Artifacts::in_folder(folder.clone());
+        assert_eq!(resumed.next("bash").unwrap(), (10, folder.join("10.bash.log")));
+        assert_eq!(resumed.find(9).unwrap(), folder.join("9.bash.log"));
+        assert_eq!(resumed.find(5).unwrap_err(), "Artifact 5 not found. Known: 0, 9");
+    }
+
+    #[test]
+    fn temporary_ones_are_gone_with_their_owner() {
+        let artifacts = Artifacts::temporary();
+        assert!(artifacts.find(0).is_err());
+        let folder = artifacts.folder().unwrap();
+        fs::write(artifacts.next("bash").unwrap().1, "x").unwrap();
+        assert!(artifacts.find(0).is_ok());
+        drop(artifacts);
+        assert!(!folder.exists());
+    }
+}

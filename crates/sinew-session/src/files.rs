@@ -1,0 +1,232 @@
+//! Files whose content nobody vouches for are read so that they can neither wait nor fill the memory; small files of
+//! the user that several processes may change are read again under a lock and written whole.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+
+use sinew_base::{Error, ErrorCode, Result};
+
+/// Opens a regular file for reading. Neither the opening nor the reading waits: some files of the system, such as
+/// `/proc/kmsg`, look regular and have no end.
+///
+/// # Errors
+/// The system's; `IsADirectory` for a folder, `InvalidInput` for a pipe, a socket or a device.
+pub fn open_plain(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, i32::try_from(NO_WAIT.bits()).unwrap_or_default());
+    // A device may do something when it is opened, and a socket cannot be.
+    plain(&fs::metadata(path)?)?;
+    let file = options.open(path)?;
+    plain(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// The path of an open file or folder, without links. `path` is how it was opened, for systems that do not say.
+///
+/// # Errors
+/// The system's; `NotFound` where `path` leads to something else by now.
+pub fn opened_path(file: &File, path: &Path) -> io::Result<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        use std::os::unix::ffi::{OsStrExt, OsStringExt};
+        if let Ok(found) = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())) {
+            let removed = || std::os::unix::fs::MetadataExt::nlink(&file.metadata().ok()?).eq(&0).then_some(());
+            let bare = found.as_os_str().as_bytes().strip_suffix(b" (deleted)").map(<[u8]>::to_vec);
+            return Ok(match bare.filter(|_| removed().is_some()) {
+                Some(bare) => PathBuf::from(std::ffi::OsString::from_vec(bare)),
+                None => found,
+            });
+        }
+    }
+    let found = fs::canonicalize(path)?;
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        let (one, other) = (file.metadata()?, fs::metadata(&found)?);
+        if (one.dev(), one.ino()) != (other.dev(), other.ino()) {
+            return Err(io::Error::new(io::ErrorKind::NotFound, "its path leads elsewhere by now"));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = file;
+    Ok(found)
+}
+
+#[cfg(unix)]
+const NO_WAIT: rustix::fs::OFlags = rustix::fs::OFlags::NONBLOCK.union(rustix::fs::OFlags::NOCTTY);
+
+/// Whether something is a regular file.
+///
+/// # Errors
+/// `IsADirectory` for a folder, `InvalidInput` for a pipe, a socket or a device.
+pub fn plain(facts: &fs::Metadata) -> io::Result<()> {
+    match facts.file_type() {
+        kind if kind.is_file() => Ok(()),
+        kind if kind.is_dir() => Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a directory")),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a pipe, a socket or a device")),
+    }
+}
+
+/// All of a regular file of at most `most` bytes. Never waits.
+///
+/// # Errors
+/// As of [`open_plain`]; `FileTooLarge` for more.
+pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open_plain(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let text = format!("it is larger than {}", size_text(most));
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
+    }
+    Ok(bytes)
+}
+
+/// The text of a regular file that somebody wrote by hand, of at most 1 MB. Never waits.
+///
+/// # Errors
+/// As of [`read_plain`]; `InvalidData` where it is not UTF-8.
+pub fn read_text(path: &Path) -> io::Result<String> {
+    const MOST: u64 = 1 << 20;
+    String::from_utf8(read_plain(path, MOST)?)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidData, "it is not valid UTF-8"))
+}
+
+/// Changes a text file: `change` gets what it holds now (none where it is missing) and gives the new text. Other
+/// processes wait meanwhile; a reader sees the old text or the new one. A link stays a link. New files and folders
+/// are the owner's alone.
+///
+/// # Errors
+/// The system's, or what `change` says; then the file is as it was.
+pub fn update(path: &Path, change: impl FnOnce(Option<&str>) -> Result<String>) -> Result<()> {
+    let path = target(path);
+    let fail = |error: io::Error| Error::io(format!("failed to write {}", path.display()), &error);
+    let folder = path.parent().unwrap_or(Path::new("."));
+    private_folder(folder).map_err(fail)?;
+    let lock = private(OpenOptions::new().create(true).truncate(false), &beside(&path, ".lock")).map_err(fail)?;
+    lock.lock().map_err(fail)?;
+    let old = match fs::read_to_string(&path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+            return Err(Error::new(ErrorCode::InvalidData, format!("failed to read {}: not UTF-8", path.display())));
+        }
+        Err(error) => return Err(Error::io(format!("failed to read {}", path.display()), &error)),
+    };
+    let new = change(old.as_deref())?;
+    let mut temporary = tempfile::Builder::new().prefix(".sinew-").tempfile_in(folder).map_err(fail)?;
+    temporary.write_all(new.as_bytes()).and_then(|()| temporary.as_file().sync_all()).map_err(fail)?;
+    if let Ok(facts) = fs::metadata(&path) {
+        temporary.as_file().set_permissions(facts.permissions()).map_err(fail)?;
+    }
+    temporary.persist(&path).map_err(|error| fail(error.error))?;
+    Ok(())
+}
+
+/// Makes a folder with its parents, for its owner alone.
+///
+/// # Errors
+/// The system's.
+pub fn private_folder(path: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path)
+}
+
+/// Opens a file for writing; a new one is its owner's alone.
+///
+/// # Errors
+/// The system's.
+pub fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options.write(true).open(path)
+}
+
+/// Where a link leads, so that renaming replaces the file and not the link.
+fn target(path: &Path) -> PathBuf {
+    fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
+}
+
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_os_string();
+    name.push(end);
+    path.with_file_name(name)
+}
+
+/// A number of bytes for people: `512 B`, `1.2 KB`, `3.4 MB`.
+#[must_use]
+pub fn size_text(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    #[allow(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
+    let mut value = bytes as f64 / 1024.0;
+    let mut unit = 0;
+    while value >= 1023.95 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let text = format!("{value:.1}");
+    format!("{} {}", text.strip_suffix(".0").unwrap_or(&text), UNITS[unit])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_of_many_threads_are_all_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("deep/count");
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        update(&path, |old| Ok(format!("{}x", old.unwrap_or_default()))).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_to_string(&path).unwrap(), "x".repeat(80));
+        let names = fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
+        assert_eq!(names.count(), 2, "the file and its lock");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_stays_a_link_and_a_new_file_is_private() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let (real, link) = (folder.path().join("real"), folder.path().join("link"));
+        update(&real, |old| Ok(old.map_or("one", |_| "other").into())).unwrap();
+        assert_eq!(fs::metadata(&real).unwrap().permissions().mode() & 0o777, 0o600);
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        update(&link, |old| Ok(format!("{} two", old.unwrap()))).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read_to_string(&real).unwrap(), "one two");
+        let refused = update(&real, |_| Err(Error::new(ErrorCode::InvalidArgument, "no")));
+        assert_eq!(refused.unwrap_err().message(), "no");
+        assert_eq!(fs::read_to_string(&real).unwrap(), "one two");
+    }
+
+    #[test]
+    fn sizes_are_short() {
+        for (bytes, text) in [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1 KB"),
+            (1_258_291, "1.2 MB"),
+            (1_048_575, "1 MB"),
+            (5 << 30, "5 GB"),
+        ] {
+            assert_eq!(size_text(bytes), text);
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Sessions: one conversation, one append-only file of JSON lines that holds a tree.
+//!
+//! | module | knows |
+//! |---|---|
+//! | `entry` | the lines: header and entries, as read and as written |
+//! | `index` | which entries a file has and where; reads no more of them than their heads |
+//! | `scan` | the head of a line without a parser |
+//! | `parts` | work that a few threads share |
+//! | `at` | reading a file at an offset |
+//! | `tree` | parents, children, leaf, path; no file |
+//! | `migrate` | older versions and foreign shapes, to version 3 |
+//! | `writer` | appending: lock, torn lines, fsync |
+//! | `blob` | what is too large for a line: pictures beside the sessions, long strings cut |
+//! | `context` | what the model sees from a leaf |
+//! | `told` | which rules a branch has told the model, and how long ago |
+//! | `store` | a session: all of the above |
+//! | `open` | files as they are found: locked, older, foreign, read-only |
+//! | `copy` | branch, fork, move: sessions made from sessions |
+//! | `place` | names of folders and files |
+//! | `gc` | pictures that no session names |
+//! | `list` | the sessions of a folder, and which one a user means |
+//! | `artifacts` | files beside a session that hold long output |
+//! | `history` | the prompts of the user, of all sessions |
+//! | `secrets` | values that neither a provider nor a session file gets to see |
+//! | `files` | plain files that are read without waiting and replaced whole |
+//! | `links` | texts of a project that are links out of it |
+//! | `clock` | times and random ids, fixed in tests |
+//!
+//! The entries stay on disk: the tree holds a few words for each and reads an entry by its offset when it is
+//! asked for, so that a session of a gigabyte opens in the memory of its live context.
+
+pub mod artifacts;
+mod at;
+mod blob;
+pub mod clock;
+mod context;
+mod copy;
+mod custom;
+mod entry;
+pub mod files;
+mod gc;
+pub mod history;
+mod index;
+pub mod links;
+mod list;
+mod migrate;
+mod open;
+mod parts;
+mod place;
+mod scan;
+pub mod secrets;
+mod store;
+mod told;
+mod tree;
+mod view;
+mod writer;
+
+#[cfg(test)]
+mod pi_tests;
+#[cfg(test)]
+mod tests;
+
+pub use blob::{Blobs, LARGEST_STRING};
+pub use context::{Context, Defaults};
+pub use copy::{PathEnd, Target};
+pub use custom::MENTION;
+pub use entry::{Body, Entry, Header};
+pub use gc::collect;
+pub use list::{Found, Listed, Scope, latest, list, resolve};
+pub use open::Opened;
+pub use place::{breadcrumb_file, file_name, folder_name};
+pub use store::{Mask, Session, SessionOptions, USER_TODO};
+pub use writer::Sync;

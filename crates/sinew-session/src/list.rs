@@ -1,0 +1,230 @@
+//! The sessions of a folder, and which one a user means.
+
+use std::fs;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use memchr::{memchr, memmem, memrchr};
+use serde::Deserialize;
+use serde_json::Value;
+use sinew_base::{Error, ErrorCode, Result};
+
+use super::entry::Header;
+use super::place::folder_name;
+use crate::files::open_plain;
+
+const HEAD: u64 = 4 * 1024;
+const TAIL: u64 = 32 * 1024;
+/// So many files are not worth a thread.
+const FEW: usize = 64;
+const READERS: usize = 4;
+/// Cells of a title that is taken from a message.
+const TITLE: usize = 40;
+
+/// A session as a list shows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listed {
+    /// The file.
+    pub path: PathBuf,
+    /// The header's id.
+    pub id: String,
+    /// The folder in which it works.
+    pub cwd: String,
+    /// The last title given, else the header's, else the first words of the user, else the id.
+    pub title: String,
+    /// When it was last written.
+    pub modified: SystemTime,
+    /// Whether it holds a message.
+    pub has_messages: bool,
+}
+
+/// Which sessions a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope<'a> {
+    /// Those of one working directory.
+    Cwd(&'a Path),
+    /// All below the sessions' folder.
+    All,
+}
+
+/// Lists sessions, newest first: those in the folders of working directories below `sessions`, and those that lie in
+/// `sessions` itself, where a user has put them by `--session-dir`. Reads at most 4 KB and 32 KB of each file; what is
+/// no session is left out.
+#[must_use]
+pub fn list(sessions: &Path, scope: Scope<'_>) -> Vec<Listed> {
+    let mut folders = vec![sessions.to_path_buf()];
+    match scope {
+        Scope::Cwd(cwd) => folders.push(sessions.join(folder_name(cwd))),
+        Scope::All => folders.extend(subfolders(sessions)),
+    }
+    let paths: Vec<PathBuf> = folders.iter().flat_map(|folder| files(folder)).collect();
+    let mut found = read_all(&paths);
+    if let Scope::Cwd(cwd) = scope {
+        // Directories may share a folder: the header decides.
+        found.retain(|session| Path::new(&session.cwd) == cwd);
+    }
+    found.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.path.cmp(&a.path)));
+    found
+}
+
+/// The newest session of a working directory that holds a message.
+#[must_use]
+pub fn latest(sessions: &Path, cwd: &Path) -> Option<Listed> {
+    list(sessions, Scope::Cwd(cwd)).into_iter().find(|session| session.has_messages)
+}
+
+/// What [`resolve`] found.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Found {
+    /// A session of this working directory, or one that was named by its path.
+    Here(PathBuf),
+    /// A session of another directory.
+    Elsewhere(Listed),
+}
+
+/// The session that `word` means: a path (it has a separator or ends in `.jsonl`), else the start of an id or of a file
+/// name, or the end of an id, in any case; this working directory first.
+///
+/// # Errors
+/// None or several fit: `Session "ab" not found.`, `Session "ab" is ambiguous: <ids>`.
+pub fn resolve(sessions: &Path, cwd: &Path, word: &str) -> Result<Found> {
+    let not_found = || Error::new(ErrorCode::NotFound, format!("Session \"{word}\" not found."));
+    if word.contains(['/', '\\']) || word.ends_with(".jsonl") {
+        let path = cwd.join(word);
+        return if path.exists() { Ok(Found::Here(path)) } else { Err(not_found()) };
+    }
+    if word.trim().is_empty() {
+        return Err(Error::invalid("The id of a session is empty; `sinew sessions list` shows them."));
+    }
+    let wanted = word.to_lowercase();
+    let fits = |session: &Listed| {
+        let id = session.id.to_lowercase();
+        let name = session.path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        id.starts_with(&wanted) || id.ends_with(&wanted) || name.starts_with(&wanted)
+    };
+    for scope in [Scope::Cwd(cwd), Scope::All] {
+        let mut matches: Vec<Listed> = list(sessions, scope).into_iter().filter(fits).collect();
+        if matches.len() > 1 {
+            let ids: Vec<&str> = matches.iter().map(|session| session.id.as_str()).collect();
+            return Err(Error::invalid(format!("Session \"{word}\" is ambiguous: {}", ids.join(", "))));
+        }
+        if let Some(session) = matches.pop() {
+            let here = scope == Scope::Cwd(cwd) || Path::new(&session.cwd) == cwd;
+            return Ok(if here { Found::Here(session.path) } else { Found::Elsewhere(session) });
+        }
+    }
+    Err(not_found())
+}
+
+fn subfolders(sessions: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(sessions) else { return Vec::new() };
+    entries.flatten().map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let paths = entries.flatten().map(|entry| entry.path());
+    paths.filter(|path| path.extension().is_some_and(|end| end == "jsonl")).collect()
+}
+
+/// Reads files side by side: most of the time goes to waiting for the disk.
+fn read_all(paths: &[PathBuf]) -> Vec<Listed> {
+    if paths.len() <= FEW {
+        return paths.iter().filter_map(|path| read(path)).collect();
+    }
+    std::thread::scope(|scope| {
+        let parts = paths.chunks(paths.len().div_ceil(READERS));
+        let readers: Vec<_> =
+            parts.map(|part| scope.spawn(|| part.iter().filter_map(|path| read(path)).collect::<Vec<_>>())).collect();
+        // A thread that panicked would have panicked here as well.
+        readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
+    })
+}
+
+fn read(path: &Path) -> Option<Listed> {
+    let mut file = open_plain(path).ok()?;
+    let facts = file.metadata().ok()?;
+    let size = facts.len();
+    let mut head = Vec::with_capacity(usize::try_from(size.min(HEAD)).unwrap_or_default() + 1);
+    (&file).take(HEAD).read_to_end(&mut head).ok()?;
+    let mut lines = head.split(|byte| *byte == b'\n');
+    let header: Header = serde_json::from_slice(lines.next()?).ok()?;
+    if header.kind != "session" {
+        return None;
+    }
+    let mut tail = Vec::new();
+    if size > HEAD {
+        file.seek(SeekFrom::Start(size.saturating_sub(TAIL).max(HEAD))).ok()?;
+        file.read_to_end(&mut tail).ok()?;
+    }
+    let title = last_title(&tail)
+        .or_else(|| last_title(&head))
+        .or(header.title)
+        // An empty one takes it away.
+        .filter(|title| !title.is_empty())
+        .or_else(|| lines.find_map(user_text))
+        .unwrap_or_else(|| header.id.clone());
+    Some(Listed {
+        path: path.to_path_buf(),
+        title: one_line(&title),
+        id: header.id,
+        cwd: header.cwd,
+        modified: facts.modified().ok()?,
+        // A line longer than the head is one of a message.
+        has_messages: size > HEAD || memmem::find(&head, b"\"message\"").is_some(),
+    })
+}
+
+/// The title that the last `session_info` of some lines gives. Looks closely only at lines that may be one.
+fn last_title(lines: &[u8]) -> Option<String> {
+    let mut end = lines.len();
+    while let Some(at) = memmem::rfind(&lines[..end], b"session_info") {
+        let start = memrchr(b'\n', &lines[..at]).map_or(0, |line| line + 1);
+        let stop = memchr(b'\n', &lines[at..]).map_or(lines.len(), |line| at + line);
+        if let Ok(SessionInfo { kind, title, name }) = serde_json::from_slice(&lines[start..stop])
+            && kind == "session_info"
+        {
+            return Some(title.or(name).unwrap_or_default());
+        }
+        end = start;
+    }
+    None
+}
+
+#[derive(Deserialize)]
+struct SessionInfo {
+    #[serde(rename = "type")]
+    kind: String,
+    title: Option<String>,
+    /// How another program writes it.
+    name: Option<String>,
+}
+
+/// The words of the user in a line, which may be cut at its end.
+fn user_text(line: &[u8]) -> Option<String> {
+    memmem::find(line, b"\"user\"")?;
+    if let Ok(entry) = serde_json::from_slice(line) {
+        return words_of_user(&entry);
+    }
+    words_of_user(&sinew_llm::partial_json::parse(&String::from_utf8_lossy(line)))
+}
+
+/// The words of a message of the user.
+fn words_of_user(entry: &Value) -> Option<String> {
+    let message = entry.get("message")?;
+    if message.get("role")?.as_str()? != "user" {
+        return None;
+    }
+    match message.get("content")? {
+        Value::String(text) => Some(text.clone()),
+        Value::Array(blocks) => blocks.iter().find_map(|block| block.get("text")?.as_str().map(str::to_string)),
+        _ => None,
+    }
+}
+
+fn one_line(text: &str) -> String {
+    // A title is what somebody wrote, and is shown on terminals.
+    let line = sinew_term::sanitize(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    sinew_term::truncate(&line, TITLE, sinew_term::Ellipsis::Unicode, false, sinew_term::TAB_WIDTH).into_owned()
+}

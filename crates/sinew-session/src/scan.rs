@@ -1,0 +1,262 @@
+//! The head of a line without a parser: most of a line is text that the tree has no use for, and most lines are
+//! written in one plain shape.
+//!
+//! What is accepted here is accepted by `serde_json` and means the same there; a test holds both against each other.
+//! What is not accepted, an escape in a key for instance or a tab between two values, is left to `serde_json`.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+
+/// Objects and arrays inside of each other at most.
+const DEPTH: u32 = 60;
+
+/// What every line has: enough for the tree.
+#[derive(Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Head<'a> {
+    #[serde(rename = "type", borrow)]
+    pub(super) kind: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(super) id: Cow<'a, str>,
+    #[serde(default, borrow)]
+    pub(super) parent_id: Option<Cow<'a, str>>,
+    #[serde(default, borrow)]
+    pub(super) timestamp: Option<Cow<'a, str>>,
+}
+
+impl<'a> Head<'a> {
+    /// Reads the head of a line, and sees to it that the rest is JSON.
+    pub(super) fn parse(line: &'a [u8]) -> Result<Head<'a>, serde_json::Error> {
+        head(line).map_or_else(|| serde_json::from_slice(line), Ok)
+    }
+}
+
+/// The head of a line, if the line is JSON in a plain shape. Reads each byte twice at most.
+pub(super) fn head(line: &[u8]) -> Option<Head<'_>> {
+    if has_control(line) {
+        return None;
+    }
+    let mut scan = Scan { line, at: 0 };
+    let (mut kind, mut id, mut parent, mut time) = (None, None, None, None);
+    scan.expect(b'{')?;
+    loop {
+        match scan.key()? {
+            b"type" => once(&mut kind, scan.text()?)?,
+            b"id" => once(&mut id, scan.text()?)?,
+            b"parentId" => once(&mut parent, scan.text_or_null()?)?,
+            b"timestamp" => once(&mut time, scan.text_or_null()?)?,
+            other if other.is_ascii() => scan.value()?,
+            _ => return None,
+        }
+        scan.blanks();
+        match scan.next()? {
+            b',' => {}
+            b'}' => break,
+            _ => return None,
+        }
+    }
+    (scan.at == line.len()).then_some(())?;
+    Some(Head { kind: kind?, id: id?, parent_id: parent.flatten(), timestamp: time.flatten() })
+}
+
+/// JSON allows some between values and none in strings; no writer of ours makes one.
+fn has_control(line: &[u8]) -> bool {
+    line.chunks(64).any(|chunk| chunk.iter().fold(false, |any, byte| any | (*byte < b' ')))
+}
+
+fn once<T>(slot: &mut Option<T>, value: T) -> Option<()> {
+    slot.replace(value).is_none().then_some(())
+}
+
+/// A place in a line that has no control characters.
+struct Scan<'a> {
+    line: &'a [u8],
+    at: usize,
+}
+
+impl<'a> Scan<'a> {
+    fn peek(&self) -> Option<u8> {
+        self.line.get(self.at).copied()
+    }
+
+    fn next(&mut self) -> Option<u8> {
+        let byte = self.peek()?;
+        self.at += 1;
+        Some(byte)
+    }
+
+    fn expect(&mut self, byte: u8) -> Option<()> {
+        (self.next()? == byte).then_some(())
+    }
+
+    fn blanks(&mut self) {
+        while self.peek() == Some(b' ') {
+            self.at += 1;
+        }
+    }
+
+    /// A key and its colon; what was written of the key, which has no escape.
+    fn key(&mut self) -> Option<&'a [u8]> {
+        self.blanks();
+        let key = self.plain()?;
+        self.colon()?;
+        Some(key)
+    }
+
+    fn colon(&mut self) -> Option<()> {
+        self.blanks();
+        self.expect(b':')?;
+        self.blanks();
+        Some(())
+    }
+
+    /// A string without escapes.
+    fn plain(&mut self) -> Option<&'a [u8]> {
+        self.expect(b'"')?;
+        let start = self.at;
+        self.at = stop(self.line, start);
+        let text = &self.line[start..self.at];
+        self.expect(b'"')?;
+        Some(text)
+    }
+
+    fn text(&mut self) -> Option<Cow<'a, str>> {
+        str::from_utf8(self.plain()?).ok().map(Cow::Borrowed)
+    }
+
+    fn text_or_null(&mut self) -> Option<Option<Cow<'a, str>>> {
+        if self.peek() == Some(b'n') { self.word(b"null").map(|()| None) } else { self.text().map(Some) }
+    }
+
+    fn word(&mut self, word: &[u8]) -> Option<()> {
+        self.line[self.at..].starts_with(word).then(|| self.at += word.len())
+    }
+
+    /// Any string.
+    fn string(&mut self) -> Option<()> {
+        self.expect(b'"')?;
+        loop {
+            self.at = stop(self.line, self.at);
+            if self.next()? == b'"' {
+                return Some(());
+            }
+            match self.next()? {
+                b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => {}
+                b'u' => {
+                    let digits = self.line.get(self.at..self.at + 4)?;
+                    digits.iter().all(u8::is_ascii_hexdigit).then_some(())?;
+                    self.at += 4;
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn digits(&mut self) -> Option<()> {
+        let start = self.at;
+        while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
+            self.at += 1;
+        }
+        (self.at > start).then_some(())
+    }
+
+    fn number(&mut self) -> Option<()> {
+        if self.peek() == Some(b'-') {
+            self.at += 1;
+        }
+        let first = self.at;
+        self.digits()?;
+        if self.line[first] == b'0' && self.at > first + 1 {
+            return None;
+        }
+        if self.peek() == Some(b'.') {
+            self.at += 1;
+            self.digits()?;
+        }
+        if matches!(self.peek(), Some(b'e' | b'E')) {
+            self.at += 1;
+            if matches!(self.peek(), Some(b'+' | b'-')) {
+                self.at += 1;
+            }
+            self.digits()?;
+        }
+        Some(())
+    }
+
+    /// Any value.
+    fn value(&mut self) -> Option<()> {
+        // One bit for each open bracket, set where it is an array's.
+        let (mut depth, mut arrays) = (0, 0_u64);
+        loop {
+            match self.peek()? {
+                b'"' => self.string()?,
+                open @ (b'{' | b'[') => {
+                    self.at += 1;
+                    self.blanks();
+                    if self.peek()? == open + 2 {
+                        self.at += 1;
+                    } else {
+                        depth += 1;
+                        if depth > DEPTH {
+                            return None;
+                        }
+                        arrays = arrays << 1 | u64::from(open == b'[');
+                        if open == b'{' {
+                            self.string()?;
+                            self.colon()?;
+                        }
+                        continue;
+                    }
+                }
+                b't' => self.word(b"true")?,
+                b'f' => self.word(b"false")?,
+                b'n' => self.word(b"null")?,
+                _ => self.number()?,
+            }
+            loop {
+                if depth == 0 {
+                    return Some(());
+                }
+                self.blanks();
+                let array = arrays & 1 == 1;
+                match self.next()? {
+                    b',' => {
+                        self.blanks();
+                        if !array {
+                            self.string()?;
+                            self.colon()?;
+                        }
+                        break;
+                    }
+                    b']' if array => {}
+                    b'}' if !array => {}
+                    _ => return None,
+                }
+                depth -= 1;
+                arrays >>= 1;
+            }
+        }
+    }
+}
+
+/// Where the next quote or backslash stands, else the end. Eight bytes at a time: the way is short, too short for a
+/// call of a search.
+fn stop(line: &[u8], from: usize) -> usize {
+    const LOW: u64 = u64::MAX / 255;
+    // The lowest bit that is set is that of the first byte that is zero.
+    let zeros = |word: u64| word.wrapping_sub(LOW) & !word & LOW << 7;
+    let mut at = from;
+    while let Some(chunk) = line.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*chunk);
+        let found = zeros(word ^ (LOW * u64::from(b'"'))) | zeros(word ^ (LOW * u64::from(b'\\')));
+        if found != 0 {
+            return at + found.trailing_zeros() as usize / 8;
+        }
+        at += 8;
+    }
+    line[at..].iter().position(|byte| matches!(byte, b'"' | b'\\')).map_or(line.len(), |more| at + more)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,583 @@
+//! A session: a tree and, unless it lives in memory, the file that it grows in.
+
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::Value;
+use sinew_base::{Error, ErrorCode, Result};
+use sinew_llm::message::{AgentMessage, CustomMessage};
+
+use super::at;
+use super::blob::{Blobs, fit, put_away};
+use super::context::{self, Context, Defaults};
+use super::custom;
+use super::entry::{Body, Entry, Header, VERSION};
+use super::migrate;
+use super::parts::in_order;
+use super::place::{artifacts, beside};
+use super::tree::{Id, Place, Tree};
+use super::writer::{Refused, Sync, Writer};
+use crate::clock::{self, Clock};
+
+/// Bytes of a file that are read in one piece.
+const PIECE: u64 = 512 * 1024;
+/// Bytes between two lines that are read rather than skipped.
+const GAP: u64 = 4 * 1024;
+
+/// What a session needs of its host.
+#[derive(Clone)]
+pub struct SessionOptions {
+    /// The folder in which the session works; it stands in the header of a new file.
+    pub cwd: PathBuf,
+    /// Where large pictures are kept; none keeps them in the lines.
+    pub blobs: Option<Blobs>,
+    /// When the file is forced to the disk.
+    pub sync: Sync,
+    /// Times and ids.
+    pub clock: Arc<dyn Clock>,
+    /// Changes every entry before it is kept; see [`Session::options`] for sessions that are made from one.
+    pub mask: Option<Mask>,
+}
+
+/// One conversation.
+pub struct Session {
+    pub(super) header: Header,
+    pub(super) tree: Tree,
+    pub(super) options: SessionOptions,
+    /// Where the file is, or will be with the first message of the user.
+    pub(super) path: Option<PathBuf>,
+    /// The file, for entries that are on disk.
+    pub(super) reader: Option<File>,
+    pub(super) writer: Option<Writer>,
+    /// Where the last whole line of an opened file ends, until its first append.
+    pub(super) whole: Option<u64>,
+    /// The file has its header.
+    pub(super) begun: bool,
+    pub(super) read_only: bool,
+    failure: Option<Error>,
+}
+
+/// The type of an entry in which the user changed the list of tasks; its data has `phases`.
+pub const USER_TODO: &str = "user_todo_edit";
+
+/// Changes what is kept of an entry.
+pub type Mask = Arc<dyn Fn(Body) -> Body + Send + std::marker::Sync>;
+
+impl Session {
+    /// Changes every entry from now on before it is kept.
+    pub fn set_mask(&mut self, mask: Mask) {
+        self.options.mask = Some(mask);
+    }
+
+    /// What this session was made with: a session made from it, and opened with this, hides what this one hides.
+    #[must_use]
+    pub fn options(&self) -> &SessionOptions {
+        &self.options
+    }
+
+    /// What is kept of a body.
+    pub(super) fn masked(&self, body: Body) -> Body {
+        match &self.options.mask {
+            Some(mask) => mask(body),
+            None => body,
+        }
+    }
+
+    /// A session without a file.
+    #[must_use]
+    pub fn in_memory(options: SessionOptions) -> Session {
+        let id = format!("{:016x}", options.clock.random());
+        Session::new(id, None, options)
+    }
+
+    /// A new session at `path`, named `id`. The file is made with the first message of the user.
+    #[must_use]
+    pub fn create(path: PathBuf, id: String, options: SessionOptions) -> Session {
+        Session::new(id, Some(path), options)
+    }
+
+    pub(super) fn new(id: String, path: Option<PathBuf>, options: SessionOptions) -> Session {
+        let header = Header {
+            kind: "session".into(),
+            version: VERSION,
+            id,
+            timestamp: clock::iso(options.clock.now()),
+            cwd: options.cwd.to_string_lossy().into_owned(),
+            title: None,
+            title_source: None,
+            parent_session: None,
+        };
+        Session {
+            header,
+            tree: Tree::default(),
+            options,
+            path,
+            reader: None,
+            writer: None,
+            whole: None,
+            begun: false,
+            read_only: false,
+            failure: None,
+        }
+    }
+
+    /// The id that the header has.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.header.id
+    }
+
+    /// Line 1.
+    #[must_use]
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The file, if the session has or will have one.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        self.path.as_deref()
+    }
+
+    /// The folder of the session's artifacts; none in memory.
+    #[must_use]
+    pub fn artifacts(&self) -> Option<PathBuf> {
+        self.path.as_deref().map(artifacts)
+    }
+
+    /// The first failure to write, which later appends give again. The session goes on in memory.
+    #[must_use]
+    pub fn failure(&self) -> Option<&Error> {
+        self.failure.as_ref()
+    }
+
+    /// How many entries there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tree.nodes.len()
+    }
+
+    /// Whether there is no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.tree.nodes.is_empty()
+    }
+
+    /// The entry that the next one follows.
+    #[must_use]
+    pub fn leaf(&self) -> Option<&str> {
+        self.tree.leaf().map(|at| &*self.tree.nodes[at].id)
+    }
+
+    /// Moves the leaf to `id`, or before the first entry.
+    ///
+    /// # Errors
+    /// No entry has the id.
+    pub fn set_leaf(&mut self, id: Option<&str>) -> Result<()> {
+        let leaf = id.map(|id| self.position(id)).transpose()?;
+        self.tree.set_leaf(leaf);
+        Ok(())
+    }
+
+    /// Adds an entry behind the leaf, makes it the leaf and gives its id. It is in the file when this returns; the
+    /// file itself is made with the first message of the user. Strings beyond [`LARGEST_STRING`](super::LARGEST_STRING)
+    /// are cut, in memory as in the file.
+    ///
+    /// # Errors
+    /// The first failure to write, from then on always. The entry is in memory all the same.
+    pub fn append(&mut self, body: Body) -> Result<String> {
+        self.add(body).0
+    }
+
+    /// Adds a message as [`Session::append`] does, and makes it what a later reader of the session will find.
+    ///
+    /// # Errors
+    /// As for [`Session::append`].
+    pub fn append_message(&mut self, message: &mut AgentMessage) -> Result<String> {
+        let (id, kept) = self.add(custom::to_body(message.clone()));
+        match kept {
+            Some(Body::Message { message: kept }) => *message = kept,
+            Some(Body::CustomMessage { custom_type, content, display, details, attribution }) => {
+                let custom = CustomMessage { custom_type, content, display, details, attribution, timestamp: 0 };
+                *message = custom::to_message(custom);
+            }
+            _ => {}
+        }
+        if let Some(node) = self.tree.nodes.last() {
+            // Such an entry has no other time than its own.
+            match message {
+                AgentMessage::Custom(custom) => custom.timestamp = node.time,
+                AgentMessage::FileMention(mention) => mention.timestamp = node.time,
+                _ => {}
+            }
+        }
+        id
+    }
+
+    /// Adds an entry; gives its body too, where it is kept otherwise than it came.
+    fn add(&mut self, body: Body) -> (Result<String>, Option<Body>) {
+        let body = self.masked(body);
+        let id = migrate::new_id(&*self.options.clock, |id| self.tree.find(id).is_some());
+        let now = self.options.clock.now();
+        let mut entry =
+            Entry { id: id.clone(), parent_id: self.leaf().map(str::to_string), timestamp: clock::iso(now), body };
+        let mut value = entry.to_value();
+        let mut kept = None;
+        if fit(&mut value)
+            && let Ok(body) = Body::deserialize(&value).map(Body::folded)
+        {
+            entry.body = body.clone();
+            kept = Some(body);
+        }
+        let user = matches!(&entry.body, Body::Message { message: AgentMessage::User(_) });
+        let written = self.write(value, user);
+        let (kind, parent) = (entry.body.kind(), entry.parent_id.clone());
+        let place = match &written {
+            Ok(Some(place)) => place.clone(),
+            _ => Place::Memory(Box::new(entry)),
+        };
+        self.tree.push(id.as_str().into(), parent.as_deref().map(Id::from), now, kind, place);
+        if let (Err(error), None) = (&written, &self.failure) {
+            self.failure = Some(error.clone());
+            self.mark_incomplete();
+        }
+        (written.map(|_| id), kept)
+    }
+
+    /// Writes an entry where there is a file to write to; before the first message of the user there is none.
+    fn write(&mut self, entry: Value, user: bool) -> Result<Option<Place>> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let Some(path) = self.path.clone() else { return Ok(None) };
+        if self.read_only {
+            let message = format!("the session {} is open for reading only", path.display());
+            return Err(Error::new(ErrorCode::InvalidState, message));
+        }
+        if !self.begun && !user {
+            return Ok(None);
+        }
+        let failed =
+            |cause: &std::io::Error| Error::io(format!("failed to write the session {}", path.display()), cause);
+        let writer = match &mut self.writer {
+            Some(writer) => writer,
+            none => none.insert(Writer::create(&path, self.options.sync).map_err(|why| explain(&path, why))?),
+        };
+        if let Some(whole) = self.whole.take() {
+            writer.mend(&path, whole).map_err(|cause| failed(&cause))?;
+        }
+        let blobs = self.options.blobs.as_ref();
+        if !self.begun {
+            let header = serde_json::to_value(&self.header).unwrap_or_default();
+            line(writer, header, None).map_err(|cause| failed(&cause))?;
+            self.reader = Some(writer.reader().map_err(|cause| failed(&cause))?);
+            self.begun = true;
+            // What came before the first message, the model for instance, goes in front of it.
+            for node in &mut self.tree.nodes {
+                if let Place::Memory(early) = &node.place {
+                    node.place = line(writer, early.to_value(), blobs).map_err(|cause| failed(&cause))?;
+                }
+            }
+        }
+        line(writer, entry, blobs).map(Some).map_err(|cause| failed(&cause))
+    }
+
+    /// Says beside the file that its end is missing, as far as the disk still takes an empty file.
+    fn mark_incomplete(&self) {
+        if let (true, false, Some(path)) = (self.begun, self.read_only, self.path.as_ref().filter(|path| path.exists()))
+        {
+            // The user is told of the failure itself; the mark is for whoever opens the file later.
+            let _ = File::create(beside(path, INCOMPLETE));
+        }
+    }
+
+    /// Lets every later write fail, as a full disk does.
+    #[cfg(test)]
+    pub(super) fn refuse_writes(&mut self) {
+        if let Some(writer) = &mut self.writer {
+            writer.refuse();
+        }
+    }
+
+    /// Forces what was appended to the disk, as the policy says.
+    ///
+    /// # Errors
+    /// The disk refused.
+    pub fn flush(&mut self) -> Result<()> {
+        let Some(writer) = &mut self.writer else { return Ok(()) };
+        writer.flush().map_err(|cause| Error::io("failed to write the session to the disk", &cause))
+    }
+
+    /// Reads an entry. Large pictures are as the file has them; [`Session::context`] puts them back.
+    ///
+    /// # Errors
+    /// No entry has the id, or the file can no longer be read.
+    pub fn entry(&self, id: &str) -> Result<Entry> {
+        self.read(self.position(id)?)
+    }
+
+    /// What the model sees from the leaf.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn context(&self, defaults: &Defaults) -> Result<Context> {
+        context::build(&self.tree, self.tree.leaf(), defaults, self.options.blobs.as_ref(), |at| self.read_all(at))
+    }
+
+    /// Puts the pictures that a message names back in their places; a text says where one is gone. Gives the references
+    /// of those.
+    pub fn restore_images(&self, message: &mut AgentMessage) -> Vec<String> {
+        context::images(message, self.options.blobs.as_ref())
+    }
+
+    /// The ids from the root to the leaf.
+    #[must_use]
+    pub fn path_ids(&self) -> Vec<&str> {
+        self.tree.path(self.tree.leaf()).into_iter().map(|at| &*self.tree.nodes[at].id).collect()
+    }
+
+    /// The ids of all entries, in file order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.tree.nodes.iter().map(|node| &*node.id)
+    }
+
+    /// How many messages [`Session::context`] has. Reads one entry at most.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn context_len(&self) -> Result<usize> {
+        let path = self.tree.path(self.tree.leaf());
+        let kind = |at: usize| self.tree.nodes[at].kind;
+        let compaction = path.iter().rposition(|&at| kind(at) == super::entry::Kind::Compaction);
+        let (mut kept, mut summaries) = (0, 0);
+        if let Some(at) = compaction
+            && let Body::Compaction { first_kept_entry_id, .. } = self.read(path[at])?.body
+        {
+            kept = path[..at].iter().position(|&at| *self.tree.nodes[at].id == *first_kept_entry_id).unwrap_or(at + 1);
+            summaries = 1;
+        }
+        Ok(summaries + path[kept..].iter().filter(|&&at| kind(at).speaks()).count())
+    }
+
+    /// The list of tasks that the branch ends with: what the tool `todo` gave last, or what the user made of it since.
+    /// The value has `phases`. Reads the branch backwards as far as it must.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn todo(&self) -> Result<Option<Value>> {
+        for at in self.tree.path(self.tree.leaf()).into_iter().rev() {
+            if let Place::Disk { offset, length } = &self.tree.nodes[at].place
+                && memchr::memmem::find(&self.line(*offset, *length as usize)?, b"todo").is_none()
+            {
+                continue;
+            }
+            match self.read(at)?.body {
+                Body::Message { message: AgentMessage::ToolResult(result) }
+                    if result.tool_name == "todo" && result.details.is_some() =>
+                {
+                    return Ok(result.details.clone());
+                }
+                Body::Custom { custom_type, data } if custom_type == USER_TODO => return Ok(Some(data)),
+                _ => {}
+            }
+        }
+        Ok(None)
+    }
+
+    /// The mode that the branch has set last: `plan` or `none`; `none` where it has set none. Reads entries that set
+    /// something, and no others.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn mode(&self) -> Result<String> {
+        let path = self.tree.path(self.tree.leaf());
+        for at in path.into_iter().rev().filter(|&at| self.tree.nodes[at].kind == super::entry::Kind::State) {
+            if let Body::ModeChange { mode, .. } = self.read(at)?.body {
+                return Ok(mode);
+            }
+        }
+        Ok("none".into())
+    }
+
+    /// Makes a session that has no file yet name another one as the one that it was made from.
+    pub fn set_parent(&mut self, id: &str) {
+        if !self.begun {
+            self.header.parent_session = Some(id.to_string());
+        }
+    }
+
+    /// The ids of the children of an entry, or of the roots, by time.
+    ///
+    /// # Errors
+    /// No entry has the id.
+    pub fn children(&self, of: Option<&str>) -> Result<Vec<&str>> {
+        let of = of.map(|id| self.position(id)).transpose()?;
+        Ok(self.tree.children(of).into_iter().map(|at| &*self.tree.nodes[at].id).collect())
+    }
+
+    /// The last entry that the paths of two leaves share.
+    ///
+    /// # Errors
+    /// No entry has one of the ids.
+    pub fn common_ancestor(&self, a: &str, b: &str) -> Result<Option<&str>> {
+        let common = self.tree.common(Some(self.position(a)?), Some(self.position(b)?));
+        Ok(common.map(|at| &*self.tree.nodes[at].id))
+    }
+
+    /// The entries that are no longer on the path when the leaf moves to `place`, oldest first.
+    ///
+    /// # Errors
+    /// No entry has the id, or the file can no longer be read.
+    pub fn left_behind(&self, place: Option<&str>) -> Result<Vec<Entry>> {
+        let place = place.map(|id| self.position(id)).transpose()?;
+        let shared = self.tree.common(self.tree.leaf(), place);
+        let path = self.tree.path(self.tree.leaf());
+        let from = shared.and_then(|at| path.iter().position(|&on| on == at)).map_or(0, |at| at + 1);
+        path[from..].iter().map(|&at| self.read(at)).collect()
+    }
+
+    /// The newest title that an entry gives, else the header's; none where the newest entry takes it away.
+    #[must_use]
+    pub fn title(&self) -> Option<String> {
+        let asides =
+            (0..self.tree.nodes.len()).rev().filter(|&at| self.tree.nodes[at].kind == super::entry::Kind::Aside);
+        for at in asides {
+            if let Ok(Entry { body: Body::SessionInfo { title, .. }, .. }) = self.read(at) {
+                return Some(title).filter(|title| !title.is_empty());
+            }
+        }
+        self.header.title.clone()
+    }
+
+    fn position(&self, id: &str) -> Result<usize> {
+        self.tree.find(id).ok_or_else(|| Error::new(ErrorCode::NotFound, format!("no entry {id:?} in this session")))
+    }
+
+    pub(super) fn read(&self, at: usize) -> Result<Entry> {
+        match &self.tree.nodes[at].place {
+            Place::Memory(entry) => Ok((**entry).clone()),
+            Place::Disk { offset, length } => self.parsed(at, &self.line(*offset, *length as usize)?),
+        }
+    }
+
+    fn parsed(&self, at: usize, line: &[u8]) -> Result<Entry> {
+        Entry::parse(line).or_else(|_| Entry::parse_unknown(line)).map_err(|cause| {
+            let id = &*self.tree.nodes[at].id;
+            Error::new(ErrorCode::InvalidData, format!("failed to read the entry {id}: {cause}"))
+        })
+    }
+
+    /// Reads entries, in their order: lines that stand close together in one piece, pieces side by side.
+    pub(super) fn read_all(&self, wanted: &[usize]) -> Result<impl Iterator<Item = Entry> + use<>> {
+        let pieces = pieces(&self.tree, wanted);
+        let read = in_order(pieces.len(), |buffer: &mut Vec<u8>, number| {
+            let Piece { nodes, bytes } = &pieces[number];
+            let length = usize::try_from(bytes.end - bytes.start).unwrap_or(usize::MAX);
+            if buffer.len() < length {
+                buffer.resize(length, 0);
+            }
+            self.fill(&mut buffer[..length], bytes.start)?;
+            let entries = wanted[nodes.clone()].iter().map(|&at| match &self.tree.nodes[at].place {
+                Place::Memory(entry) => Ok((**entry).clone()),
+                Place::Disk { offset, length } => {
+                    let from = usize::try_from(offset - bytes.start).unwrap_or(usize::MAX);
+                    self.parsed(at, &buffer[from..from + *length as usize])
+                }
+            });
+            entries.collect::<Result<Vec<Entry>>>()
+        });
+        // As they were read: a long conversation is not moved once more.
+        Ok(read.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten())
+    }
+
+    /// The bytes of a line of the file.
+    pub(super) fn line(&self, offset: u64, length: usize) -> Result<Vec<u8>> {
+        let mut bytes = vec![0; length];
+        self.fill(&mut bytes, offset)?;
+        Ok(bytes)
+    }
+
+    fn fill(&self, bytes: &mut [u8], offset: u64) -> Result<()> {
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        let Some(file) = &self.reader else {
+            return Err(Error::new(ErrorCode::InvalidState, "the session has no file to read"));
+        };
+        at::exactly(file, bytes, offset).map_err(|cause| Error::io("failed to read the session", &cause))
+    }
+}
+
+/// Entries that are read in one piece.
+struct Piece {
+    /// Which of those that are wanted.
+    nodes: Range<usize>,
+    /// From the first line to the end of the last.
+    bytes: Range<u64>,
+}
+
+/// Cuts what is wanted into pieces. Only one that is a single line is longer than [`PIECE`].
+fn pieces(tree: &Tree, wanted: &[usize]) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (number, &at) in wanted.iter().enumerate() {
+        // What is in memory is read with whatever stands before it.
+        let place = match &tree.nodes[at].place {
+            Place::Disk { offset, length } => Some(*offset..offset + u64::from(*length)),
+            Place::Memory(_) => None,
+        };
+        match (pieces.last_mut(), place) {
+            (Some(piece), None) => piece.nodes.end = number + 1,
+            (Some(piece), Some(line))
+                if line.start >= piece.bytes.end
+                    && line.start - piece.bytes.end <= GAP
+                    && line.end - piece.bytes.start <= PIECE =>
+            {
+                piece.nodes.end = number + 1;
+                piece.bytes.end = line.end;
+            }
+            (_, place) => pieces.push(Piece { nodes: number..number + 1, bytes: place.unwrap_or(0..0) }),
+        }
+    }
+    pieces
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // The last chance: who wants to know of a failure calls `flush`.
+        let _ = self.flush();
+    }
+}
+
+/// Behind the name of a file whose end is missing.
+pub(super) const INCOMPLETE: &str = ".incomplete";
+
+/// Appends an entry as a line.
+fn line(writer: &mut Writer, entry: Value, blobs: Option<&Blobs>) -> std::io::Result<Place> {
+    let mut bytes = to_line(entry, blobs)?;
+    let length = u32::try_from(bytes.len()).map_err(|_| std::io::Error::other("an entry is larger than 4 GB"))?;
+    bytes.push(b'\n');
+    Ok(Place::Disk { offset: writer.append(&bytes)?, length })
+}
+
+/// An entry as it stands in a file, without its line feed.
+pub(super) fn to_line(mut entry: Value, blobs: Option<&Blobs>) -> std::io::Result<Vec<u8>> {
+    if let Some(blobs) = blobs {
+        put_away(&mut entry, blobs);
+    }
+    Ok(serde_json::to_vec(&entry)?)
+}
+
+/// What a user is told who cannot write a session.
+pub(super) fn explain(path: &Path, refused: Refused) -> Error {
+    match refused {
+        Refused::InUse(owner) => {
+            let who = owner.map_or_else(|| "another process".to_string(), |pid| format!("process {pid}"));
+            let message = format!("Session is in use by {who}. Open a copy? [fork]");
+            Error::new(ErrorCode::InvalidState, message)
+        }
+        Refused::Io(cause) => Error::io(format!("failed to open the session {} for writing", path.display()), &cause),
+    }
+}

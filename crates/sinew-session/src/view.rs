@@ -1,0 +1,105 @@
+//! A session as clients read it: its entries as JSON, in file order or as a tree.
+
+use std::collections::HashMap;
+use std::io;
+
+use serde_json::{Map, Value, json};
+use sinew_base::{Error, ErrorCode, Result};
+
+use super::blob::bring_back;
+use super::entry::{Body, Kind, name_twice};
+use super::store::Session;
+use super::tree::Place;
+
+impl Session {
+    /// The entries behind `since`, or all, in file order, as a JSON array. Each is as its line has it, with pictures in
+    /// their places.
+    ///
+    /// # Errors
+    /// No entry has the id, or the file can no longer be read.
+    pub fn entries_json(&self, since: Option<&str>) -> Result<String> {
+        let first = match since {
+            None => 0,
+            Some(id) => match self.tree.find(id) {
+                Some(at) => at + 1,
+                None => return Err(Error::new(ErrorCode::NotFound, format!("Entry not found: {id}"))),
+            },
+        };
+        let mut out = String::from("[");
+        for at in first..self.tree.nodes.len() {
+            if at > first {
+                out.push(',');
+            }
+            out.push_str(&self.object(at)?.to_string());
+        }
+        out.push(']');
+        Ok(out)
+    }
+
+    /// The tree as a JSON array of its roots: `{"entry", "children", "label"?, "labelTimestamp"?}`, children by time.
+    /// Entries are as for [`Session::entries_json`]. Written without recursion: a conversation is as deep as it is long.
+    ///
+    /// # Errors
+    /// The file can no longer be read.
+    pub fn tree_json(&self) -> Result<String> {
+        let labels = self.labels()?;
+        let mut out = String::from("[");
+        // The nodes that are still to be written at each depth.
+        let mut depths = vec![self.tree.children(None).into_iter()];
+        let mut first = true;
+        while let Some(depth) = depths.last_mut() {
+            let Some(at) = depth.next() else {
+                depths.pop();
+                // The end of the children, and of the node that has them.
+                out.push_str(if depths.is_empty() { "]" } else { "]}" });
+                first = false;
+                continue;
+            };
+            if !first {
+                out.push(',');
+            }
+            out.push_str("{\"entry\":");
+            out.push_str(&self.object(at)?.to_string());
+            if let Some((label, time)) = labels.get(&*self.tree.nodes[at].id) {
+                out.push_str(&format!(",\"label\":{},\"labelTimestamp\":{}", json!(label), json!(time)));
+            }
+            out.push_str(",\"children\":[");
+            depths.push(self.tree.children(Some(at)).into_iter());
+            first = true;
+        }
+        Ok(out)
+    }
+
+    /// The labels of entries, each with the time at which it was given.
+    fn labels(&self) -> Result<HashMap<String, (String, String)>> {
+        let mut labels = HashMap::new();
+        for at in (0..self.tree.nodes.len()).filter(|&at| self.tree.nodes[at].kind == Kind::Aside) {
+            let entry = self.read(at)?;
+            if let Body::Label { target_id, label } = entry.body {
+                match label.filter(|label| !label.is_empty()) {
+                    Some(label) => labels.insert(target_id, (label, entry.timestamp)),
+                    None => labels.remove(&target_id),
+                };
+            }
+        }
+        Ok(labels)
+    }
+
+    /// An entry with every field that its line has, those of other programs too.
+    fn object(&self, at: usize) -> Result<Value> {
+        let mut value = match &self.tree.nodes[at].place {
+            Place::Memory(entry) => entry.to_value(),
+            Place::Disk { offset, length } => {
+                let line = self.line(*offset, *length as usize)?;
+                let mut fields: Map<String, Value> = serde_json::from_slice(&line)
+                    .map_err(|cause| Error::io("failed to read the session", &io::Error::from(cause)))?;
+                name_twice(&mut fields);
+                Value::Object(fields)
+            }
+        };
+        if let Some(blobs) = &self.options.blobs {
+            bring_back(&mut value, blobs);
+        }
+        Ok(value)
+    }
+}

@@ -1,0 +1,128 @@
+//! What opening a session costs, counted and not timed: allocations, memory that stays, and bytes that are read. One
+//! test alone in its process, so that nothing else is counted.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::fmt::Write;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use sinew_session::clock::FixedClock;
+use sinew_session::{Defaults, Session, SessionOptions, Sync};
+
+static CALLS: AtomicUsize = AtomicUsize::new(0);
+static HELD: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: every call goes to the system's allocator as it came; the counters are beside it.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.fetch_add(1, Ordering::Relaxed);
+        HELD.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promises are those that the system's allocator asks for.
+        unsafe { System.alloc(layout) }
+    }
+
+    /// Growth is no allocation of its own: how often a buffer grows is the library's business.
+    unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        HELD.fetch_add(size, Ordering::Relaxed);
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.realloc(pointer, layout, size) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// So many bytes this process has read; none where the system does not count.
+fn bytes_read() -> Option<u64> {
+    let table = std::fs::read_to_string("/proc/self/io").ok()?;
+    table.lines().find_map(|line| line.strip_prefix("rchar: "))?.parse().ok()
+}
+
+/// What something has cost.
+#[derive(Debug)]
+struct Cost {
+    calls: usize,
+    held: usize,
+    read: Option<u64>,
+}
+
+fn cost<T>(work: impl FnOnce() -> T) -> (T, Cost) {
+    let (calls, held, read) = (CALLS.load(Ordering::Relaxed), HELD.load(Ordering::Relaxed), bytes_read());
+    let done = work();
+    let cost = Cost {
+        calls: CALLS.load(Ordering::Relaxed) - calls,
+        held: HELD.load(Ordering::Relaxed).saturating_sub(held),
+        read: bytes_read().zip(read).map(|(after, before)| after - before),
+    };
+    (done, cost)
+}
+
+/// Questions and answers of about 1 KB each; with `compacted` only the last ten are live.
+fn session(entries: usize, compacted: bool) -> String {
+    let mut text = "{\"type\":\"session\",\"version\":3,\"id\":\"s\",\"cwd\":\"/\"}\n".to_string();
+    let said = "so it goes \\\"on\\\"\\n".repeat(50);
+    let line = |at: usize, body: &str| {
+        let parent = if at == 0 { "null".to_string() } else { format!("\"{:08x}\"", at - 1) };
+        format!("{{\"id\":\"{at:08x}\",\"parentId\":{parent},\"timestamp\":\"2026-01-31T09:30:00.000Z\",{body}}}\n")
+    };
+    for at in 0..entries {
+        let answer = "\"role\":\"assistant\",\"api\":\"a\",\"provider\":\"p\",\"model\":\"m\",\"stopReason\":\"stop\"";
+        let role = if at % 2 == 0 { "\"role\":\"user\"" } else { answer };
+        let message = format!("{{{role},\"content\":[{{\"type\":\"text\",\"text\":\"{said}\"}}],\"timestamp\":1}}");
+        text.push_str(&line(at, &format!("\"type\":\"message\",\"message\":{message}")));
+    }
+    if compacted {
+        let kept = entries - 10;
+        let body = format!("\"type\":\"compaction\",\"summary\":\"s\",\"firstKeptEntryId\":\"{kept:08x}\"");
+        write!(text, "{}", line(entries, &body)).unwrap();
+    }
+    text
+}
+
+fn open(path: &Path) -> Session {
+    let cwd = path.parent().unwrap().to_path_buf();
+    let options =
+        SessionOptions { cwd, blobs: None, sync: Sync::Never, clock: Arc::new(FixedClock::at(1)), mask: None };
+    let opened = Session::open(path, options).unwrap();
+    assert_eq!(opened.warnings, Vec::<String>::new());
+    opened.session
+}
+
+#[test]
+fn a_session_opens_in_one_pass_and_its_messages_are_read_in_another() {
+    const ENTRIES: usize = 6_000;
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("s.jsonl");
+    for compacted in [false, true] {
+        let text = session(ENTRIES, compacted);
+        let size = text.len() as u64;
+        std::fs::write(&path, text).unwrap();
+        let (session, opened) = cost(|| open(&path));
+        // The head of an entry needs no allocation; what stays of it is its place in the tree.
+        assert!(opened.calls < ENTRIES / 10, "{opened:?}");
+        assert!(opened.held < ENTRIES * 160, "{opened:?}");
+        // A little more: the lines at the edges of the blocks, and tables of the system.
+        assert!(opened.read.is_none_or(|read| (size..size + size / 10 + 64_000).contains(&read)), "{opened:?} {size}");
+        let (context, built) = cost(|| session.context(&Defaults::default()).unwrap());
+        let live = if compacted { 11 } else { ENTRIES };
+        assert_eq!(context.messages.len(), live);
+        // The words of the entry and of the message, each once.
+        assert!(built.calls < live * 10 + 200, "{built:?}");
+        let of_live = if compacted { 0 } else { size };
+        assert!(
+            built.read.is_none_or(|read| (of_live..of_live + size / 20 + 64_000).contains(&read)),
+            "{built:?} {size}"
+        );
+    }
+}

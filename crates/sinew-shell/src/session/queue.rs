@@ -1,0 +1,175 @@
+//! The queue of a shell: one run at a time, in the order of asking.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+use sinew_base::{Aborted, CancelToken};
+
+use crate::output_relay::Abort;
+
+#[derive(Debug, Default)]
+pub(super) struct RunQueue {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    next: u64,
+    // The first one has the turn.
+    waiting: VecDeque<(u64, Arc<Abort>)>,
+}
+
+/// A ticket of the queue of a shell. Dropping it leaves the queue.
+#[derive(Debug)]
+pub struct Ticket {
+    shared: Arc<Shared>,
+    number: u64,
+    abort: Arc<Abort>,
+}
+
+impl Drop for Ticket {
+    fn drop(&mut self) {
+        let mut queue = self.shared.lock();
+        queue.waiting.retain(|(number, _)| *number != self.number);
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl RunQueue {
+    /// A ticket behind all others.
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub(super) fn line_up(&self) -> std::io::Result<Ticket> {
+        let abort = Arc::new(Abort::new()?);
+        let mut queue = self.shared.lock();
+        let number = queue.next;
+        queue.next += 1;
+        queue.waiting.push_back((number, Arc::clone(&abort)));
+        Ok(Ticket { shared: Arc::clone(&self.shared), number, abort })
+    }
+
+    /// Aborts who has the turn, if anybody has. What it gives waits until the ticket is given up.
+    pub(super) fn abort(&self) -> impl FnOnce() + Send + 'static {
+        let shared = Arc::clone(&self.shared);
+        let first = self.shared.lock().waiting.front().cloned();
+        if let Some((_, abort)) = &first {
+            abort.set();
+        }
+        move || {
+            let Some((number, _)) = first else { return };
+            let mut queue = shared.lock();
+            while queue.waiting.iter().any(|(waiting, _)| *waiting == number) {
+                queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+}
+
+impl Ticket {
+    /// The switch that aborts the run of this ticket.
+    pub(super) fn abort(&self) -> &Arc<Abort> {
+        &self.abort
+    }
+
+    /// Waits for the turn.
+    ///
+    /// # Errors
+    /// [`Aborted`] when `cancel` comes first.
+    pub(super) fn wait(&self, cancel: &CancelToken) -> Result<(), Aborted> {
+        let waker = Arc::clone(&self.shared);
+        // The lock makes sure that the waiter is either before its check or already waiting.
+        let hook = cancel.on_cancel(move || {
+            drop(waker.lock());
+            waker.changed.notify_all();
+        });
+        let mut queue = self.shared.lock();
+        let result = loop {
+            if queue.waiting.front().is_some_and(|(number, _)| *number == self.number) {
+                break Ok(());
+            }
+            if let Err(why) = cancel.check() {
+                break Err(why);
+            }
+            queue = match cancel.deadline() {
+                Some(until) => {
+                    let left = until.saturating_duration_since(Instant::now());
+                    self.shared.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner),
+            };
+        };
+        drop(queue);
+        drop(hook);
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sinew_base::CancelHandle;
+    use std::sync::mpsc;
+
+    #[test]
+    fn turns_come_in_the_order_of_asking_and_a_cancelled_one_is_left_out() {
+        let queue = RunQueue::default();
+        let first = queue.line_up().unwrap();
+        first.wait(&CancelToken::never()).unwrap();
+        let (cancel_handle, cancel) = CancelHandle::new();
+        let (out, order) = mpsc::channel();
+        let mut threads = Vec::new();
+        for (name, cancel) in [(1, CancelToken::never()), (2, cancel), (3, CancelToken::never())] {
+            let (ticket, out) = (queue.line_up().unwrap(), out.clone());
+            threads.push(std::thread::spawn(move || {
+                let taken = ticket.wait(&cancel);
+                out.send((name, taken.is_ok())).unwrap();
+            }));
+        }
+        cancel_handle.cancel();
+        assert_eq!(order.recv().unwrap(), (2, false));
+        drop(first);
+        assert_eq!((order.recv().unwrap(), order.recv().unwrap()), ((1, true), (3, true)));
+        for thread in threads {
+            thread.join().unwrap();
+        }
+    }
+
+    #[test]
+    fn a_deadline_ends_the_wait() {
+        let queue = RunQueue::default();
+        let _first = queue.line_up().unwrap();
+        let cancel = CancelToken::never().with_timeout(std::time::Duration::from_millis(5));
+        assert_eq!(queue.line_up().unwrap().wait(&cancel).err(), Some(Aborted::Timeout));
+    }
+
+    #[test]
+    fn an_abort_is_for_the_first_one_and_waits_for_it() {
+        let queue = RunQueue::default();
+        queue.abort()();
+        let (first, second) = (queue.line_up().unwrap(), queue.line_up().unwrap());
+        std::thread::scope(|scope| {
+            let aborting = scope.spawn(|| queue.abort()());
+            while !first.abort().is_set() {
+                std::thread::yield_now();
+            }
+            assert!(!aborting.is_finished());
+            drop(first);
+            aborting.join().unwrap();
+        });
+        assert!(!second.abort().is_set());
+    }
+}

@@ -1,0 +1,335 @@
+//! The host's side of a supervisor: starting one, speaking to it, waiting for its end.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString, OsStr, OsString};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime};
+
+use rustix::net::{
+    AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+use sinew_base::{Error, ErrorCode, Result};
+
+use crate::output_relay::timespec;
+use crate::wire::{Ask, MOST, Tell};
+use crate::{environment, host};
+
+/// The time that a supervisor may take to be gone after everything under it was killed.
+const GONE: Duration = Duration::from_secs(2);
+
+/// The supervisor program, and what was learned about the shells of this machine. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Supervisor {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    path: PathBuf,
+    bashes: Mutex<HashMap<(OsString, SystemTime), bool>>,
+}
+
+impl Supervisor {
+    /// The supervisor at `path`: `sinew-shell-host`, or a program that calls [`crate::host::main`] with its
+    /// arguments when its first argument is `supervise` or `brush`. Nothing is started yet.
+    pub fn new(path: impl Into<PathBuf>) -> Supervisor {
+        Supervisor { inner: Arc::new(Inner { path: path.into(), bashes: Mutex::default() }) }
+    }
+
+    /// The path of the program.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.inner.path
+    }
+
+    /// The bash at `path`, a name of it along the `PATH` of `env`, if it is of version 4.4 or later. The answer is kept
+    /// until the file changes; finding it out the first time runs it once.
+    pub(crate) fn bash(&self, env: &crate::Environment, path: &Path) -> Option<OsString> {
+        let file = environment::find_program(environment::value(env, "PATH"), path)?;
+        let changed = std::fs::metadata(&file).and_then(|facts| facts.modified()).ok()?;
+        let key = (file, changed);
+        let known = self.bashes().get(&key).copied();
+        let fits = known.unwrap_or_else(|| {
+            let fits = self.fits(&key.0);
+            self.bashes().insert(key.clone(), fits);
+            fits
+        });
+        fits.then_some(key.0)
+    }
+
+    fn bashes(&self) -> std::sync::MutexGuard<'_, HashMap<(OsString, SystemTime), bool>> {
+        self.inner.bashes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells whether a program calls itself a bash that has what a session needs.
+    fn fits(&self, bash: &OsStr) -> bool {
+        const QUESTION: &str = r#"[[ ${BASH_VERSINFO[0]}${BASH_VERSINFO[1]} -ge 44 || ${BASH_VERSINFO[0]} -ge 10 ]]"#;
+        let args = ["bash", "--noprofile", "--norc", "-c", QUESTION].map(OsString::from);
+        let Ok(null) = null() else { return false };
+        let start = Start {
+            program: bash,
+            args: &args,
+            env: &[],
+            cwd: None,
+            input: null.as_fd(),
+            output: null.as_fd(),
+            script: None,
+        };
+        let Ok(link) = self.start(&start) else { return false };
+        let answer = link.receive_until(Instant::now() + Duration::from_secs(2));
+        matches!(answer, Ok(Some(Tell::Exited { status: 0 })))
+    }
+
+    /// Starts a supervisor that runs one shell.
+    ///
+    /// # Errors
+    /// When the system cannot start it.
+    pub(crate) fn start(&self, start: &Start<'_>) -> Result<Link> {
+        let failed = |cause: io::Error| {
+            Error::io(format!("Failed to initialize shell: cannot start {:?}", self.inner.path), &cause)
+        };
+        let (ours, theirs) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .map_err(|cause| failed(cause.into()))?;
+        let pid = spawn(&self.inner.path, c"supervise", start, theirs.as_fd()).map_err(failed)?;
+        Ok(Link { socket: ours, pid: Some(pid) })
+    }
+}
+
+/// The shell that a supervisor starts.
+pub(crate) struct Start<'a> {
+    pub(crate) program: &'a OsStr,
+    /// With the name that the program shall see first.
+    pub(crate) args: &'a [OsString],
+    pub(crate) env: &'a [(&'a OsStr, &'a OsStr)],
+    pub(crate) cwd: Option<&'a Path>,
+    pub(crate) input: BorrowedFd<'a>,
+    /// Standard output and standard error.
+    pub(crate) output: BorrowedFd<'a>,
+    /// Becomes [`host::SCRIPT`].
+    pub(crate) script: Option<BorrowedFd<'a>>,
+}
+
+/// A running supervisor. Dropping it ends everything under it and waits for that.
+#[derive(Debug)]
+pub(crate) struct Link {
+    socket: OwnedFd,
+    pid: Option<libc::pid_t>,
+}
+
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+}
+
+impl Link {
+    /// Sends a request. A supervisor that is gone is noticed where its answers are read.
+    pub(crate) fn ask(&self, ask: Ask) {
+        let _ = rustix::net::send(&self.socket, &ask.encode(), SendFlags::NOSIGNAL);
+    }
+
+    /// Leaves a pipe that background jobs still write to with the supervisor, which reads it from now on.
+    pub(crate) fn adopt(&self, pipe: BorrowedFd<'_>) {
+        let fds = [pipe];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        control.push(SendAncillaryMessage::ScmRights(&fds));
+        let record = Ask::Adopt.encode();
+        let _ = rustix::net::sendmsg(&self.socket, &[IoSlice::new(&record)], &mut control, SendFlags::NOSIGNAL);
+    }
+
+    /// One answer; waits for it. `None` when the supervisor is gone.
+    ///
+    /// # Errors
+    /// An answer of another version.
+    pub(crate) fn receive(&self) -> Result<Option<Tell>> {
+        let mut record = vec![0; MOST];
+        loop {
+            let received = rustix::net::recvmsg(
+                &self.socket,
+                &mut [IoSliceMut::new(&mut record)],
+                &mut Default::default(),
+                RecvFlags::empty(),
+            );
+            return match received {
+                Ok(message) if message.bytes > 0 => match Tell::decode(&record[..message.bytes]) {
+                    Some(tell) => Ok(Some(tell)),
+                    None => Err(Error::new(
+                        ErrorCode::Internal,
+                        "shell: the supervisor is of another version: install both together",
+                    )),
+                },
+                Err(rustix::io::Errno::INTR) => continue,
+                _ => Ok(None),
+            };
+        }
+    }
+
+    /// The same, at most until `until`; `Ok(None)` then too.
+    pub(crate) fn receive_until(&self, until: Instant) -> Result<Option<Tell>> {
+        match self.readable_until(until) {
+            true => self.receive(),
+            false => Ok(None),
+        }
+    }
+
+    /// An answer that is there already: `Some(None)` when the supervisor is gone.
+    pub(crate) fn pending(&self) -> Option<Option<Tell>> {
+        self.readable_until(Instant::now()).then(|| self.receive().ok().flatten())
+    }
+
+    fn readable_until(&self, until: Instant) -> bool {
+        use rustix::event::{PollFd, PollFlags, poll};
+        loop {
+            let left = timespec(until.saturating_duration_since(Instant::now()));
+            match poll(&mut [PollFd::new(&self.socket, PollFlags::IN)], Some(&left)) {
+                Err(rustix::io::Errno::INTR) => {}
+                other => return other.is_ok_and(|count| count > 0),
+            }
+        }
+    }
+
+    /// Ends everything: TERM, and KILL after `grace`. Returns when it is gone.
+    pub(crate) fn close(mut self, grace: Duration) {
+        self.ask(Ask::Close { grace_ms: u32::try_from(grace.as_millis()).unwrap_or(u32::MAX) });
+        let until = Instant::now() + grace + GONE;
+        while self.readable_until(until) && matches!(self.receive(), Ok(Some(_))) {}
+        self.end();
+    }
+
+    fn end(&mut self) {
+        let Some(pid) = self.pid.take() else { return };
+        // Our end of the socket closes for both directions: the supervisor sees that and ends everything.
+        let _ = rustix::net::shutdown(&self.socket, rustix::net::Shutdown::Both);
+        wait(pid);
+    }
+}
+
+/// Waits for a supervisor that was started with [`spawn`]. Only once: its number may be another's then.
+pub(crate) fn wait(pid: libc::pid_t) {
+    let mut status = 0;
+    // SAFETY: the number is that of our child, which nobody else waits for.
+    while unsafe { libc::waitpid(pid, &mut status, 0) } == -1
+        && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+    {}
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+/// `/dev/null`, for reading and writing.
+pub(crate) fn null() -> io::Result<OwnedFd> {
+    use rustix::fs::{Mode, OFlags, open};
+    Ok(open("/dev/null", OFlags::RDWR | OFlags::CLOEXEC, Mode::empty())?)
+}
+
+/// A pipe whose ends children do not inherit, with room for `size` bytes where the system grants it.
+pub(crate) fn pipe(size: usize) -> io::Result<(OwnedFd, OwnedFd)> {
+    let (reader, writer) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let _ = rustix::pipe::fcntl_setpipe_size(&writer, size);
+    Ok((reader, writer))
+}
+
+/// `bytes` as a file that needs no name and no disk.
+pub(crate) fn memory_file(bytes: &[u8]) -> io::Result<OwnedFd> {
+    let file = rustix::fs::memfd_create("sinew", rustix::fs::MemfdFlags::CLOEXEC)?;
+    write_at_start(&file, bytes)?;
+    Ok(file)
+}
+
+/// Replaces the contents of a file, and reads begin at its start again.
+pub(crate) fn write_at_start(file: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
+    rustix::fs::ftruncate(file, 0)?;
+    let mut at = 0;
+    while !bytes.is_empty() {
+        let count = rustix::io::pwrite(file, bytes, at)?;
+        at += count as u64;
+        bytes = &bytes[count..];
+    }
+    Ok(())
+}
+
+/// Starts the supervisor in a role, without copying the host: one with gigabytes of memory would pay for a fork.
+pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: BorrowedFd<'_>) -> io::Result<libc::pid_t> {
+    let text = |value: &OsStr| CString::new(value.as_bytes()).map_err(io::Error::from);
+    let path = text(path.as_os_str())?;
+    // The supervisor changes the folder itself: to have it done while starting asks for glibc 2.29.
+    let cwd = text(start.cwd.map_or(OsStr::new(""), |cwd| cwd.as_os_str()))?;
+    let mut args = vec![path.clone(), role.to_owned(), cwd, text(start.program)?];
+    for arg in start.args {
+        args.push(text(arg)?);
+    }
+    let mut env = Vec::with_capacity(start.env.len());
+    for (name, value) in start.env {
+        let mut entry = name.to_os_string();
+        entry.push("=");
+        entry.push(value);
+        env.push(text(&entry)?);
+    }
+    // Copies above the numbers that are set below, so that none of them is overwritten before it is used.
+    let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, host::SCRIPT + 1);
+    let mut moves = vec![
+        (lift(start.input)?, 0),
+        (lift(start.output)?, 1),
+        (lift(start.output)?, 2),
+        (lift(socket)?, host::SOCKET),
+    ];
+    if let Some(script) = start.script {
+        moves.push((lift(script)?, host::SCRIPT));
+    }
+    let pointers = |list: &[CString]| -> Vec<*mut libc::c_char> {
+        list.iter().map(|item| item.as_ptr().cast_mut()).chain([std::ptr::null_mut()]).collect()
+    };
+    let check = |code: libc::c_int| if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) };
+    // SAFETY: the two objects are initialised by their first call and destroyed once; all strings and lists live
+    // until the end of the block and end with zeros; the descriptors are open.
+    unsafe {
+        let mut actions = MaybeUninit::<libc::posix_spawn_file_actions_t>::uninit();
+        check(libc::posix_spawn_file_actions_init(actions.as_mut_ptr()))?;
+        let mut attributes = MaybeUninit::<libc::posix_spawnattr_t>::uninit();
+        let mut pid = 0;
+        let result = check(libc::posix_spawnattr_init(attributes.as_mut_ptr())).and_then(|()| {
+            let mut signals = std::mem::zeroed::<libc::sigset_t>();
+            libc::sigemptyset(&mut signals);
+            let done = check(libc::posix_spawnattr_setsigmask(attributes.as_mut_ptr(), &signals))
+                .and_then(|()| {
+                    libc::sigfillset(&mut signals);
+                    check(libc::posix_spawnattr_setsigdefault(attributes.as_mut_ptr(), &signals))
+                })
+                .and_then(|()| {
+                    let flags = libc::POSIX_SPAWN_SETSIGMASK as libc::c_int
+                        | libc::POSIX_SPAWN_SETSIGDEF as libc::c_int
+                        | libc::POSIX_SPAWN_SETSID as libc::c_int;
+                    check(libc::posix_spawnattr_setflags(attributes.as_mut_ptr(), flags as libc::c_short))
+                })
+                .and_then(|()| {
+                    moves.iter().try_for_each(|(from, to)| {
+                        check(libc::posix_spawn_file_actions_adddup2(actions.as_mut_ptr(), from.as_raw_fd(), *to))
+                    })
+                })
+                .and_then(|()| {
+                    check(libc::posix_spawn(
+                        &mut pid,
+                        path.as_ptr(),
+                        actions.as_ptr(),
+                        attributes.as_ptr(),
+                        pointers(&args).as_ptr(),
+                        pointers(&env).as_ptr(),
+                    ))
+                });
+            libc::posix_spawnattr_destroy(attributes.as_mut_ptr());
+            done
+        });
+        libc::posix_spawn_file_actions_destroy(actions.as_mut_ptr());
+        result.map(|()| pid)
+    }
+}

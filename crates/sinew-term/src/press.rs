@@ -1,0 +1,51 @@
+//! A key press as one value: what a binding matches, and what typing it inserts.
+
+use crate::keys::{self, Key, KittyEvent, Modifiers};
+
+/// A key that was pressed or is held down.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct KeyPress {
+    /// The key.
+    pub key: Key,
+    /// Other meanings of the same sequence: another key with the same byte, the shifted symbol, the key of the base
+    /// layout.
+    pub others: [Option<Key>; 3],
+    /// The text that it types; empty for a key that types nothing.
+    pub text: String,
+    /// True while the key is held down (known with event types of Kitty's protocol only).
+    pub repeat: bool,
+}
+
+/// Decodes one whole sequence into a key press. `None` for a release and for all that
+/// [`parse_key`](crate::parse_key) takes for no key; text of several characters is a press of its first.
+pub fn decode_key(data: &str, kitty: bool) -> Option<KeyPress> {
+    let press = keys::press(data, kitty).filter(|press| !press.released)?;
+    let event = keys::parse_kitty_sequence(data).and_then(|sequence| sequence.event);
+    let text = typed(data, press.key, &press.others);
+    Some(KeyPress { key: press.key, others: press.others, text, repeat: event == Some(KittyEvent::Repeat) })
+}
+
+impl KeyPress {
+    /// Returns whether the press is `key`, by its name or by one of its other meanings.
+    pub fn is(&self, key: Key) -> bool {
+        self.key == key || self.others.contains(&Some(key))
+    }
+}
+
+fn typed(data: &str, key: Key, others: &[Option<Key>; 3]) -> String {
+    if !data.starts_with('\x1b') {
+        return if data.chars().any(char::is_control) { String::new() } else { data.to_owned() };
+    }
+    // A sequence of a protocol types what its key writes, unless a modifier makes it a shortcut.
+    if !Modifiers::SHIFT.contains(key.modifiers) {
+        return String::new();
+    }
+    let symbol =
+        others.iter().flatten().find(|other| other.modifiers == Modifiers::NONE).and_then(|key| key.character());
+    match (key.character(), key.name()) {
+        (Some(c), _) if key.modifiers == Modifiers::NONE => c.to_string(),
+        (Some(c), _) => symbol.map_or_else(|| c.to_uppercase().to_string(), |c| c.to_string()),
+        (None, Some("space")) => " ".to_owned(),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,283 @@
+//! `bash`: commands in the session's own shell, on a terminal, or as jobs in the background.
+
+mod guard;
+mod intercept;
+mod user;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+use sinew::shell::{RunOptions, execute_shell};
+
+use super::spec::{Outcome, PLAIN, Run, Spec, always};
+use super::{Host, HostOptions, arguments, paths};
+use crate::shell::command::{Command, End, Start, Work};
+use crate::shell::output::Output;
+use crate::shell::session::State;
+use crate::shell::{environment, session, terminal};
+use crate::shells::Rest;
+use crate::tool::cancelled;
+use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "bash",
+    description: "Run a command in the session's bash: variables and directory carry over, stdin is empty. Shows the \
+                  last 2,000 lines or 50 KB; all of it is kept as an artifact.",
+    parameters,
+    guidelines: &["Use bash for programs: builds, tests, git."],
+    // What it writes, the calls behind it see; what it would write, the calls before it do not.
+    concurrency: Concurrency::Exclusive,
+    flags: PLAIN,
+    intent: "command",
+    offered: always,
+    reject_early: None,
+    run: Run::Future(|host, call| Box::pin(run(host, call))),
+};
+
+/// The range of the seconds that a command may take.
+const RANGE: (f64, f64) = (1.0, 3_600.0);
+
+fn parameters(options: &HostOptions) -> Value {
+    let timeout = format!("seconds, default: {}, at most 3600", options.settings.bash_timeout_seconds);
+    let mut schema = json!({
+        "type": "object",
+        "properties": {
+            "command": {"type": "string"},
+            "timeout": {"type": "number", "description": timeout},
+            "cwd": {"type": "string", "description": "for this command alone"},
+            "env": {"type": "object", "additionalProperties": {"type": "string"}},
+            "head": {"type": "integer", "minimum": 1, "description": "show the first lines only"},
+            "tail": {"type": "integer", "minimum": 1, "description": "show the last lines only"},
+            "pty": {"type": "boolean", "description": "on a terminal where the user can type, if there is one"},
+        },
+        "required": ["command"],
+        "additionalProperties": false,
+    });
+    if options.settings.jobs {
+        let text = "start a job (tool job) and return at once. It runs in a copy of the shell: it has its variables \
+                    and directory, and changes none. No timeout but a given one; jobs end with the session";
+        schema["properties"]["background"] = json!({"type": "boolean", "description": text});
+    }
+    schema
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    command: String,
+    timeout: Option<f64>,
+    cwd: Option<String>,
+    #[serde(default)]
+    env: Map<String, Value>,
+    head: Option<usize>,
+    tail: Option<usize>,
+    #[serde(default)]
+    pty: bool,
+    #[serde(default)]
+    background: bool,
+}
+
+async fn run(host: Arc<Host>, call: Call) -> Outcome {
+    let arguments: Arguments = arguments::parse(&call)?;
+    let options = &host.options;
+    let settings = &options.settings;
+    let env = variables(&arguments.env)?;
+    let verdict = guard::check(&settings.bash_guard, &arguments.command);
+    if let Some(rule) = verdict.rule {
+        let command = &arguments.command;
+        return Err(ToolError::Failed(format!(
+            "Blocked by the command guard ({rule}): {command}. Ask the user to run it, or to allow it in settings."
+        )));
+    }
+    let active = |tool: &str| match &settings.active {
+        Some(active) => active.iter().any(|name| name == tool),
+        None => super::names().any(|name| name == tool),
+    };
+    let (better, warnings) = intercept::better(&settings.bash_interceptor, &arguments.command, active);
+    if let Some(tool) = better {
+        let text = format!("Blocked: use the {tool} tool instead.\nOriginal command: {}", arguments.command);
+        return Ok(ToolOutput::error(text).with_details(json!({"suggestedTool": tool})));
+    }
+    let mut notes: Vec<String> = verdict.warnings.into_iter().chain(warnings).collect();
+    // Calls of one answer come here in their order.
+    let turn = tokio::select! {
+        biased;
+        () = cancelled(&call.cancel) => return Err(ToolError::Aborted),
+        turn = host.shell.turn() => turn,
+    };
+    let cwd = arguments.cwd.as_deref().map(|given| paths::resolve(&host, &call, given)).transpose()?;
+    if let Some(cwd) = &cwd {
+        check_folder(cwd)?;
+    }
+    let command = match &settings.shell_command_prefix {
+        Some(prefix) => format!("{prefix} {}", arguments.command),
+        None => arguments.command.clone(),
+    };
+    let run = RunOptions { command, cwd: cwd.clone(), env, stdin: None };
+    let background = arguments.background && settings.jobs;
+    let seconds = seconds(arguments.timeout, settings.bash_timeout_seconds, background, &mut notes);
+    let console = options.console.clone().filter(|_| arguments.pty && !background);
+    let threshold = (settings.jobs && settings.auto_background_ms > 0 && console.is_none() && !background)
+        .then(|| Duration::from_millis(settings.auto_background_ms));
+    if background {
+        host.jobs.admits()?;
+    }
+    let state = match background || threshold.is_some() || console.is_some() {
+        true => saved(&host).await?,
+        false => None,
+    };
+    let in_session = !background && console.is_none();
+    let work = if let Some(console) = console {
+        terminal::work(options, console, run.clone(), host.shell.folder(), state.clone())
+    } else if background {
+        of_its_own(&host, run.clone(), state.clone())
+    } else {
+        in_shell(&host, run.clone())?
+    };
+    let running = Command::start(Start {
+        command: arguments.command.clone(),
+        seconds,
+        head: arguments.head,
+        tail: arguments.tail,
+        output: Output::new(Arc::clone(&options.artifacts), SPEC.name),
+        updates: call.updates.clone(),
+        after: invalidation(&host, &run),
+        work,
+    })?;
+    if background {
+        let id = host.jobs.add(&running)?;
+        let text = std::iter::once(format!("Started job {id}.")).chain(notes.iter().map(|note| format!("[{note}]")));
+        let text: Vec<String> = text.collect();
+        return Ok(ToolOutput::text(text.join("\n")).with_details(json!({"jobId": id})));
+    }
+    let cancel_handle = running.cancel_handle();
+    let hook = call.cancel.on_cancel(move || cancel_handle.cancel());
+    if let Some(threshold) = threshold
+        && tokio::time::timeout(threshold, running.ended()).await.is_err()
+        && let Ok(id) = host.jobs.add(&running)
+    {
+        // From here on the run of the agent does not end it.
+        drop(hook);
+        host.shell.give_away(state);
+        let seconds = threshold.as_secs_f64();
+        let text =
+            format!("[Still running after {seconds} s: it goes on as job {id}. The next command has a new shell.]");
+        return Ok(ToolOutput::text(joined(running.glance(), &[text])).with_details(json!({"jobId": id})));
+    }
+    let end = running.ended().await;
+    if in_session && let Some(why) = settle(&host, end, &run) {
+        notes.push(format!("A new shell begins with the next command, without variables and directory: {why}"));
+    }
+    drop(turn);
+    if let Err(error) = &end.result {
+        return Err(error.clone());
+    }
+    let ending = running.ending();
+    let mut text = end.shown.text.clone();
+    if text.trim().is_empty() && ending.is_none() {
+        text = "(no output)".into();
+    }
+    let lines: Vec<String> = ending.iter().cloned().chain(notes.iter().map(|note| format!("[{note}]"))).collect();
+    let output = ToolOutput::text(joined(text, &lines)).with_details(running.details());
+    Ok(ToolOutput { is_error: ending.is_some(), ..output })
+}
+
+/// A command for the shell of the session. The caller has the turn.
+fn in_shell(host: &Host, run: RunOptions) -> Result<Work, ToolError> {
+    host.options.shells.used(&owner(host));
+    let shell = host.shell.open()?;
+    Ok(Box::new(move |running, cancel| Ok(shell.run(&run, cancel, &mut |chunk| running.push(&chunk))?)))
+}
+
+/// Notes how a command left the shell of the session. Says why its state is lost, if it is.
+fn settle(host: &Host, end: &End, run: &RunOptions) -> Option<&'static str> {
+    host.options.shells.used(&owner(host));
+    let result = end.result.as_ref().ok()?;
+    // A folder for one command does not move the shell.
+    host.shell.ended(result, run.cwd.is_none());
+    if let Some(folder) = result.working_dir.as_deref().filter(|_| !environment::only_reads(&run.command)) {
+        // The command may have gone there before it wrote.
+        host.options.sinew.cache.invalidate(folder);
+    }
+    result.state_lost
+}
+
+fn owner(host: &Host) -> Arc<dyn Rest> {
+    Arc::clone(&host.shell) as Arc<dyn Rest>
+}
+
+/// A text and lines below it.
+fn joined(mut text: String, lines: &[String]) -> String {
+    for line in lines {
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(line);
+    }
+    text
+}
+
+/// How long a command may take. Says where it is not what was asked for.
+fn seconds(asked: Option<f64>, default: u64, background: bool, notes: &mut Vec<String>) -> Option<f64> {
+    let asked = asked.filter(|seconds| seconds.is_finite());
+    if background && asked.is_none() {
+        return None;
+    }
+    let asked = asked.unwrap_or_else(|| f64::from(u32::try_from(default).unwrap_or(u32::MAX)));
+    let seconds = asked.clamp(RANGE.0, RANGE.1);
+    if (seconds - asked).abs() > f64::EPSILON {
+        notes.push(format!("The timeout of {asked} s was set to {seconds} s"));
+    }
+    Some(seconds)
+}
+
+/// The state of the shell, so that another process can go on from it.
+async fn saved(host: &Arc<Host>) -> Result<Option<State>, ToolError> {
+    let host = Arc::clone(host);
+    let saved = tokio::task::spawn_blocking(move || host.shell.save()).await;
+    saved.map_err(|lost| ToolError::Failed(format!("Failed to save the state of the shell: {lost}")))
+}
+
+/// A command in a shell of its own; everything that it starts ends with it.
+fn of_its_own(host: &Host, mut run: RunOptions, state: Option<State>) -> Work {
+    run.command = session::carried(state.as_ref(), &run.env, &run.command);
+    let set = session::setup(&host.options, host.shell.folder().as_deref(), None);
+    let companion = host.options.companion.clone();
+    Box::new(move |running, cancel| {
+        // The file is there until it was read.
+        let _state = state;
+        Ok(execute_shell(&companion, &set, &run, cancel, &mut |chunk| running.push(&chunk))?)
+    })
+}
+
+/// Makes later searches look again at the folders that a command may have changed.
+fn invalidation(host: &Host, run: &RunOptions) -> Box<dyn FnOnce() + Send> {
+    if environment::only_reads(&run.command) {
+        return Box::new(|| {});
+    }
+    let (sinew, shell) = (Arc::clone(&host.options.sinew), Arc::clone(&host.shell));
+    let folders = [Some(host.options.cwd.clone()), run.cwd.clone()];
+    Box::new(move || {
+        for folder in folders.into_iter().chain([shell.folder()]).flatten() {
+            sinew.cache.invalidate(&folder);
+        }
+    })
+}
+
+fn variables(env: &Map<String, Value>) -> Result<Vec<(String, String)>, ToolError> {
+    let pairs = env.iter().map(|(name, value)| match environment::is_variable(name) {
+        true => Ok((name.clone(), value.as_str().map_or_else(|| value.to_string(), String::from))),
+        false => Err(ToolError::Failed(format!("Invalid environment variable name: {name}"))),
+    });
+    pairs.collect()
+}
+
+fn check_folder(folder: &Path) -> Result<(), ToolError> {
+    match std::fs::metadata(folder) {
+        Ok(facts) if facts.is_dir() => Ok(()),
+        Ok(_) => Err(ToolError::Failed(format!("Working directory is not a directory: {}", folder.display()))),
+        Err(_) => Err(ToolError::Failed(format!("Working directory does not exist: {}", folder.display()))),
+    }
+}

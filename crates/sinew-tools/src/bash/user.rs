@@ -1,0 +1,67 @@
+//! Commands of the user: `!command`.
+
+use std::sync::Arc;
+
+use sinew::base::CancelToken;
+use sinew::shell::RunOptions;
+use sinew_llm::message::BashExecution;
+
+use super::{SPEC, in_shell, invalidation, settle};
+use crate::Host;
+use crate::shell::command::{Command, Start};
+use crate::shell::environment;
+use crate::shell::output::Output;
+use crate::tool::cancelled;
+use crate::tool::{ToolError, Updates};
+
+impl Host {
+    /// Runs what the user wrote: in the session's shell, behind commands that run there, with all variables of the user,
+    /// without guard, interceptor and time limit. How it ended is data; the time of the message is left to the caller.
+    ///
+    /// # Errors
+    /// The shell cannot be started, or `cancel` was set before the command began.
+    pub async fn user_command(
+        &self,
+        command: &str,
+        cancel: &CancelToken,
+        updates: Updates,
+    ) -> Result<BashExecution, ToolError> {
+        let _turn = tokio::select! {
+            biased;
+            () = cancelled(cancel) => return Err(ToolError::Aborted),
+            turn = self.shell.turn() => turn,
+        };
+        let settings = &self.options.settings;
+        let text = match &settings.shell_command_prefix {
+            Some(prefix) => format!("{prefix} {command}"),
+            None => command.to_string(),
+        };
+        let env = environment::withheld(&self.options);
+        let run = RunOptions { command: text, cwd: None, env, stdin: None };
+        let running = Command::start(Start {
+            command: command.to_string(),
+            seconds: None,
+            head: None,
+            tail: None,
+            output: Output::new(Arc::clone(&self.options.artifacts), SPEC.name),
+            updates,
+            after: invalidation(self, &run),
+            work: in_shell(self, run.clone())?,
+        })?;
+        let cancel_handle = running.cancel_handle();
+        let _hook = cancel.on_cancel(move || cancel_handle.cancel());
+        let end = running.ended().await;
+        settle(self, end, &run);
+        let result = end.result.as_ref().map_err(Clone::clone)?;
+        let artifact = end.shown.artifact().and_then(|id| self.options.artifacts.find(id).ok());
+        Ok(BashExecution {
+            command: command.to_string(),
+            output: end.shown.text.clone(),
+            exit_code: result.exit_code,
+            cancelled: result.cancelled,
+            truncated: end.shown.meta.is_some(),
+            full_output_path: artifact.map(|path| path.display().to_string()),
+            ..BashExecution::default()
+        })
+    }
+}

@@ -1,0 +1,164 @@
+//! A text as a stage of the match sees it, and the way back to its bytes.
+
+/// How much of the differences a stage overlooks. Each one overlooks what the ones before do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Stage {
+    /// Line ends only.
+    Exact,
+    /// White space at the ends of lines.
+    TrailingSpace,
+    /// Typographic quotes, dashes and spaces.
+    Typography,
+    /// The depth of whole lines.
+    Indentation,
+}
+
+impl Stage {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Stage::Exact => "exact",
+            Stage::TrailingSpace => "trailing white space ignored",
+            Stage::Typography => "quotes, dashes and spaces normalised",
+            Stage::Indentation => "indentation shifted",
+        }
+    }
+}
+
+/// Bytes and where they come from.
+pub(super) struct View {
+    pub(super) bytes: Vec<u8>,
+    /// In order; each holds up to the next one.
+    runs: Vec<Run>,
+}
+
+/// Bytes of the view from `at`, which stand for `from..to` of the text.
+struct Run {
+    at: usize,
+    from: usize,
+    to: usize,
+}
+
+impl View {
+    pub(super) fn new(text: &[u8], stage: Stage) -> View {
+        let mut view = View { bytes: Vec::with_capacity(text.len()), runs: Vec::new() };
+        let mut at = 0;
+        for line in text.split_inclusive(|byte| *byte == b'\n') {
+            let body = super::super::read_tracker::bare(line);
+            // A lone carriage return at the very end of the text is content, not a line end.
+            let body = if line.ends_with(b"\n") { body } else { line };
+            let mut shown = body;
+            let mut start = at;
+            if stage >= Stage::TrailingSpace {
+                shown = trim_end(shown, stage);
+            }
+            if stage == Stage::Indentation {
+                let depth = indent(shown);
+                (shown, start) = (&shown[depth..], start + depth);
+            }
+            view.push(shown, start, stage);
+            if line.ends_with(b"\n") {
+                view.run(b"\n", at + body.len(), at + line.len());
+            }
+            at += line.len();
+        }
+        view
+    }
+
+    /// The bytes of the text that `start..end` of the view stand for; `None` where one of them lies inside a
+    /// character that stands for another.
+    pub(super) fn source(&self, start: usize, end: usize) -> Option<(usize, usize)> {
+        if start == end {
+            return None;
+        }
+        let run = |at: usize| {
+            let index = self.runs.partition_point(|run| run.at <= at) - 1;
+            let next = self.runs.get(index + 1).map_or(self.bytes.len(), |run| run.at);
+            (&self.runs[index], next)
+        };
+        let (first, first_end) = run(start);
+        let (last, last_end) = run(end - 1);
+        let same = |run: &Run, end: usize| run.to - run.from == end - run.at;
+        let from = match same(first, first_end) {
+            true => first.from + (start - first.at),
+            false => (start == first.at).then_some(first.from)?,
+        };
+        let to = match same(last, last_end) {
+            true => last.from + (end - last.at),
+            false => (end == last_end).then_some(last.to)?,
+        };
+        Some((from, to))
+    }
+
+    fn push(&mut self, line: &[u8], from: usize, stage: Stage) {
+        if stage < Stage::Typography || line.is_ascii() {
+            self.run(line, from, from + line.len());
+            return;
+        }
+        let mut at = from;
+        for chunk in line.utf8_chunks() {
+            let mut plain = 0;
+            for (index, character) in chunk.valid().char_indices() {
+                if let Some(ascii) = plain_form(character) {
+                    let valid = chunk.valid().as_bytes();
+                    self.run(&valid[plain..index], at + plain, at + index);
+                    plain = index + character.len_utf8();
+                    self.run(&[ascii], at + index, at + plain);
+                }
+            }
+            let valid = chunk.valid().as_bytes();
+            self.run(&valid[plain..], at + plain, at + valid.len());
+            at += valid.len();
+            self.run(chunk.invalid(), at, at + chunk.invalid().len());
+            at += chunk.invalid().len();
+        }
+    }
+
+    fn run(&mut self, bytes: &[u8], from: usize, to: usize) {
+        if bytes.is_empty() {
+            return;
+        }
+        let at = self.bytes.len();
+        // Runs that go on where the last one ended, byte for byte, are one.
+        let same = bytes.len() == to - from;
+        let goes_on = self.runs.last().is_some_and(|last| last.to == from && last.to - last.from == at - last.at);
+        match self.runs.last_mut() {
+            Some(last) if same && goes_on => last.to = to,
+            _ => self.runs.push(Run { at, from, to }),
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+/// Blanks at the start of a line.
+pub(super) fn indent(line: &[u8]) -> usize {
+    line.iter().take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+}
+
+fn trim_end(line: &[u8], stage: Stage) -> &[u8] {
+    let mut line = line;
+    loop {
+        let before = line.len();
+        line = line.trim_ascii_end();
+        if stage >= Stage::Typography {
+            for space in SPACES {
+                line = line.strip_suffix(space.as_bytes()).unwrap_or(line);
+            }
+        }
+        if line.len() == before {
+            return line;
+        }
+    }
+}
+
+const SPACES: [&str; 6] = ["\u{a0}", "\u{2007}", "\u{2009}", "\u{200a}", "\u{202f}", "\u{3000}"];
+
+/// The ASCII form of a character that typography puts in its place.
+fn plain_form(character: char) -> Option<u8> {
+    Some(match character {
+        '\u{2018}'..='\u{201b}' | '\u{2032}' => b'\'',
+        '\u{201c}'..='\u{201f}' | '\u{2033}' => b'"',
+        '\u{2010}'..='\u{2015}' | '\u{2212}' => b'-',
+        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => b' ',
+        _ => return None,
+    })
+}

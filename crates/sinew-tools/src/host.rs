@@ -1,0 +1,139 @@
+//! The state that the tools of a session share, and what it tells whoever runs them.
+
+use std::collections::HashSet;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use sinew_llm::http::HttpClient;
+
+use crate::access::{Access, PathPolicy};
+use crate::options::HostOptions;
+use crate::pages::{self, Pages};
+use crate::read_tracker;
+use crate::shell::jobs::{Jobs, Told};
+use crate::shell::session::SessionShell;
+use crate::snapshots::Snapshots;
+use crate::tasks::TaskList;
+use crate::undo_log::UndoLog;
+
+/// The state that the tools of one session share.
+pub struct Host {
+    pub(crate) options: Arc<HostOptions>,
+    pub(crate) seen: read_tracker::Seen,
+    pub(crate) snapshots: Snapshots,
+    pub(crate) undo: UndoLog,
+    warned: Mutex<HashSet<read_tracker::Hash>>,
+    pub(crate) shell: Arc<SessionShell>,
+    pub(crate) jobs: Jobs,
+    pub(crate) todo: TaskList,
+    pub(crate) http: HttpClient,
+    pub(crate) pages: Pages,
+    resources: Mutex<Option<Arc<dyn ResourceLookup>>>,
+    policies: Mutex<Vec<Arc<dyn PathPolicy>>>,
+}
+
+impl Host {
+    /// Starts nothing and touches no file.
+    #[must_use]
+    pub fn new(options: HostOptions) -> Arc<Host> {
+        let options = Arc::new(options);
+        Arc::new(Host {
+            http: pages::client(&options),
+            shell: Arc::new(SessionShell::new(Arc::clone(&options))),
+            jobs: Jobs::default(),
+            options,
+            seen: read_tracker::Seen::default(),
+            snapshots: Snapshots::default(),
+            undo: UndoLog::default(),
+            warned: Mutex::default(),
+            todo: TaskList::default(),
+            pages: Pages::default(),
+            resources: Mutex::default(),
+            policies: Mutex::default(),
+        })
+    }
+
+    /// Sets what `skill://` and `rule://` mean from now on. Before the first call there is nothing behind them.
+    pub fn set_resources(&self, resources: Arc<dyn ResourceLookup>) {
+        *self.resources.lock().unwrap_or_else(PoisonError::into_inner) = Some(resources);
+    }
+
+    /// Sets who is asked about the files that tools open, from now on. Default: nobody.
+    pub fn set_path_policies(&self, policies: Vec<Arc<dyn PathPolicy>>) {
+        *self.policies.lock().unwrap_or_else(PoisonError::into_inner) = policies;
+    }
+
+    /// The checks of the files that one of `tools` opens in a call; `call` is none where the user attaches them.
+    #[must_use]
+    pub fn access(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Access {
+        let policies = self.policies.lock().unwrap_or_else(PoisonError::into_inner);
+        Access { checks: policies.iter().filter_map(|policy| policy.path_check(tools, call, cwd)).collect() }
+    }
+
+    pub(crate) fn resources(&self) -> Option<Arc<dyn ResourceLookup>> {
+        self.resources.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A file went with a message of the user: `lines`, the first ones as it has them, count as read, also where they
+    /// are `whole`. `hash` is that of the content, `path` that of the file without links.
+    pub fn mentioned(&self, path: &Path, hash: Option<[u8; 32]>, whole: bool, lines: &[u8]) {
+        self.seen.showed(path, hash, whole, 1, read_tracker::lines(lines));
+    }
+
+    /// Whether this is the first time that something, named by a digest, is asked about.
+    pub(crate) fn first_time(&self, what: read_tracker::Hash) -> bool {
+        self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(what)
+    }
+
+    /// Waits for the next thing that the session is to be told between and during its runs. Dropping it loses nothing.
+    pub async fn notice(&self) -> Notice {
+        tokio::select! {
+            Told { id, state, follow_up } = self.jobs.next() => Notice::Job { id, state, follow_up },
+            () = self.todo.cleared() => Notice::TodoCleared,
+        }
+    }
+
+    /// Ends the shell of the session, its jobs and everything that they started; returns when they are gone. Later
+    /// commands are errors.
+    pub fn close(&self) {
+        self.jobs.close();
+        self.shell.close();
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+/// Resolves the addresses `skill://` and `rule://` for the tool `read`.
+pub trait ResourceLookup: Send + Sync {
+    /// The file behind `skill://<name>[/<rel>]`; `rest` is what stands behind the two slashes.
+    ///
+    /// # Errors
+    /// No skill has the name, or the path leaves its folder; a text for the model.
+    fn skill_file(&self, rest: &str) -> Result<PathBuf, String>;
+
+    /// The text of `rule://<name>`.
+    ///
+    /// # Errors
+    /// No rule has the name; a text for the model.
+    fn rule_text(&self, name: &str) -> Result<String, String>;
+}
+
+/// What happens beside the calls of a session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// A job changed its state.
+    Job {
+        /// Which.
+        id: String,
+        /// `running`, `done`, `failed` or `cancelled`.
+        state: &'static str,
+        /// What the model is to be told, where it has not seen the end itself.
+        follow_up: Option<String>,
+    },
+    /// A finished list of tasks was put away.
+    TodoCleared,
+}

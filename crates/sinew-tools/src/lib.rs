@@ -1,0 +1,92 @@
+//! The built-in tools: what a model can do to files, the shell and the web.
+//!
+//! Each tool is one `Spec`: a name, a schema and a function. What they share lives in [`Host`]; whoever draws a
+//! call looks at the `details` of its output, the model sees only the text.
+
+mod access;
+mod arguments;
+mod ask;
+mod bash;
+pub mod child;
+mod console;
+mod edit;
+mod fetch;
+mod find;
+mod grep;
+mod hashline;
+mod host;
+mod job;
+mod ls;
+mod options;
+mod pages;
+mod paths;
+#[cfg(unix)]
+mod place;
+#[cfg(not(unix))]
+#[path = "place_by_path.rs"]
+mod place;
+mod question;
+mod read;
+mod read_tracker;
+mod save;
+pub mod schema;
+mod settings;
+mod shell;
+mod shells;
+mod snapshots;
+mod spec;
+mod tasks;
+mod todo;
+pub mod tool;
+mod truncate;
+mod undo;
+mod undo_log;
+mod write;
+
+use std::sync::Arc;
+
+pub use access::{Access, PathCheck, PathPolicy};
+pub use console::Console;
+pub use host::{Host, Notice, ResourceLookup};
+pub use ls::list as folder_listing;
+pub use options::HostOptions;
+pub use paths::spelled;
+pub use question::{Ask, Choice, Question};
+pub use read::picture_block;
+pub use settings::{EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, Settings};
+pub use shells::Shells;
+use spec::{Builtin, Spec};
+pub use tasks::{Phase, Status, Task};
+use tool::Tool;
+
+/// The built-in tools in the order in which models see them. Those that the settings switch off are left out.
+#[must_use]
+pub fn builtin(host: &Arc<Host>) -> Vec<Arc<dyn Tool>> {
+    SPECS
+        .iter()
+        .filter(|spec| (spec.offered)(&host.options))
+        .map(|spec| Arc::new(Builtin { host: Arc::clone(host), spec }) as Arc<dyn Tool>)
+        .collect()
+}
+
+/// The names of all built-in tools, for a flag that lists some of them.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    // The two ways to edit share a name, and stand side by side.
+    SPECS.iter().filter(|spec| !std::ptr::eq(**spec, &raw const hashline::SPEC)).map(|spec| spec.name)
+}
+
+static SPECS: &[&Spec] = &[
+    &read::SPEC,
+    &write::SPEC,
+    &edit::SPEC,
+    &hashline::SPEC,
+    &undo::SPEC,
+    &bash::SPEC,
+    &job::SPEC,
+    &grep::SPEC,
+    &find::SPEC,
+    &ls::SPEC,
+    &fetch::SPEC,
+    &todo::SPEC,
+    &ask::SPEC,
+];

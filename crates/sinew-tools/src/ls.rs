@@ -1,0 +1,141 @@
+//! `ls`: what is in a folder.
+
+use std::fs;
+use std::path::Path;
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sinew_session::files::size_text;
+
+use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
+use super::{Access, Host, HostOptions, arguments, paths, truncate};
+use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "ls",
+    description: "List a folder: names sorted, / after folders, @ after links, sizes of files.",
+    parameters,
+    guidelines: &[],
+    concurrency: Concurrency::Shared,
+    flags: READ_ONLY,
+    intent: "path",
+    offered: always,
+    reject_early: None,
+    run: Run::Blocking(run),
+};
+
+/// Entries that are shown where no limit is given.
+const LIMIT: usize = 500;
+
+fn parameters(_: &HostOptions) -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "path": {"type": "string", "description": "default: ."},
+            "limit": {"type": "integer", "minimum": 1, "description": "default: 500"},
+        },
+        "additionalProperties": false,
+    })
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: Option<String>,
+    limit: Option<usize>,
+}
+
+fn run(host: &Host, call: &Call) -> Outcome {
+    let Arguments { path, limit } = arguments::parse(call)?;
+    let given = path.as_deref().unwrap_or(".");
+    let access = host.access(&["ls"], Some(&call.id), &call.cwd);
+    list(&paths::resolve(host, call, given)?, given, limit.unwrap_or(LIMIT), call, &access)
+}
+
+/// Lists at most `limit` entries of the folder `path`, which the model called `given`.
+///
+/// # Errors
+/// A check refuses the folder, or it cannot be read.
+pub fn list(path: &Path, given: &str, limit: usize, call: &Call, access: &Access) -> Result<ToolOutput, ToolError> {
+    let failed = |what: String| ToolError::Failed(what);
+    let opened = access.is_limited().then(|| fs::File::open(path)).and_then(Result::ok);
+    if let Some(opened) = &opened {
+        access.check_opened(opened, path).map_err(failed)?;
+    }
+    // Where the system can name it, the folder that was asked about is the one that is listed.
+    let (named, path) = (path, opened.as_ref().and_then(by_descriptor));
+    let path = path.as_deref().unwrap_or(named);
+    let facts = match fs::symlink_metadata(path) {
+        Ok(facts) if facts.is_symlink() => fs::metadata(path).unwrap_or(facts),
+        Ok(facts) => facts,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            return Err(failed(format!("Path not found: {given}")));
+        }
+        Err(error) => return Err(failed(format!("Cannot read {given}: {error}"))),
+    };
+    if !facts.is_dir() {
+        return Ok(ToolOutput::text(line(&paths::shown(&call.cwd, named), &facts)));
+    }
+    let folder = fs::read_dir(path).map_err(|error| failed(format!("Cannot read {given}: {error}")))?;
+    let mut names: Vec<(String, std::ffi::OsString)> = Vec::new();
+    for (index, entry) in folder.enumerate() {
+        if index % 1_024 == 0 && call.cancel.is_cancelled() {
+            return Err(ToolError::Aborted);
+        }
+        let name = entry.map_err(|error| failed(format!("Cannot read {given}: {error}")))?.file_name();
+        names.push((name.to_string_lossy().to_lowercase(), name));
+    }
+    if names.is_empty() {
+        return Ok(ToolOutput::text("(empty directory)"));
+    }
+    names.sort();
+    let total = names.len();
+    let mut text = String::new();
+    let mut shown = 0;
+    for (_, name) in names.into_iter().take(limit) {
+        let line = match fs::symlink_metadata(path.join(&name)) {
+            Ok(facts) => line(&name.to_string_lossy(), &facts),
+            // Gone since the folder was read: it was there.
+            Err(_) => name.to_string_lossy().into_owned(),
+        };
+        if text.len() + line.len() > truncate::BYTES {
+            break;
+        }
+        text.push_str(&line);
+        text.push('\n');
+        shown += 1;
+    }
+    if shown < total {
+        text.push_str(&format!("[{shown} of {total} entries shown.]"));
+        return Ok(ToolOutput::text(text).with_details(json!({"entryLimitReached": shown, "total": total})));
+    }
+    text.pop();
+    Ok(ToolOutput::text(text))
+}
+
+/// A path to a file or folder that is open, whatever becomes of its own.
+fn by_descriptor(file: &fs::File) -> Option<std::path::PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        let path = format!("/proc/self/fd/{}/.", std::os::fd::AsRawFd::as_raw_fd(file));
+        Path::new(&path).exists().then(|| path.into())
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        None
+    }
+}
+
+fn line(name: &str, facts: &fs::Metadata) -> String {
+    // A name may hold a line end or an escape sequence; the list must stay one line per entry.
+    let name = paths::one_line(name.to_string());
+    if facts.is_dir() {
+        format!("{name}/")
+    } else if facts.is_symlink() {
+        format!("{name}@")
+    } else if facts.is_file() {
+        format!("{name} ({})", size_text(facts.len()))
+    } else {
+        name
+    }
+}

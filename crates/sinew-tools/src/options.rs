@@ -1,0 +1,39 @@
+//! Everything that the tools of a session are given.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sinew::shell::{Environment, Supervisor};
+use sinew_session::artifacts::Artifacts;
+
+use crate::console::Console;
+use crate::question::Ask;
+use crate::settings::Settings;
+use crate::shells::Shells;
+
+/// What the tools of one session stand on. Values only: the tools read no environment variable and no settings file.
+pub struct HostOptions {
+    /// The folder in which the session works.
+    pub cwd: PathBuf,
+    /// What `~` stands for. `None`: a path with `~` is taken as it is.
+    pub home: Option<PathBuf>,
+    /// Search, scans and threads.
+    pub sinew: Arc<sinew::Sinew>,
+    /// The program that keeps shells.
+    pub companion: Supervisor,
+    /// The user's environment, whole. Commands get it without secrets.
+    pub environment: Environment,
+    /// Where long output goes.
+    pub artifacts: Arc<Artifacts>,
+    /// How pages are got; the address filter is set by the tool.
+    pub http: sinew_llm::http::HttpConfig,
+    /// Who answers questions. `None`: there is no user interface and no tool `ask`.
+    pub ask: Option<Arc<dyn Ask>>,
+    /// Who shows commands that need a terminal. `None`: there is no user interface, or it is not to be used
+    /// (`SINEW_NO_PTY`), and they run without one.
+    pub console: Option<Arc<dyn Console>>,
+    /// The open shells of all sessions of the process.
+    pub shells: Arc<Shells>,
+    /// What the user chose.
+    pub settings: Settings,
+}

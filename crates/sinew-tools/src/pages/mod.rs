@@ -1,0 +1,54 @@
+//! Pages of the web: the client that gets them, and those of the last minutes.
+
+mod address;
+
+use std::collections::VecDeque;
+use std::net::IpAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use sinew_llm::fetch::Fetched;
+use sinew_llm::http::{AddressFilter, HttpClient, HttpConfig};
+
+use crate::options::HostOptions;
+
+/// How long a page is kept for the next part of it.
+const KEPT: Duration = Duration::from_secs(600);
+const MOST_KEPT: usize = 16;
+
+/// Pages of the last minutes.
+#[derive(Default)]
+pub(crate) struct Pages {
+    pages: Mutex<VecDeque<(String, Instant, Arc<Fetched>)>>,
+}
+
+impl Pages {
+    pub(crate) fn get(&self, url: &str) -> Option<Arc<Fetched>> {
+        let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let page = pages.iter().find(|(other, at, _)| other == url && at.elapsed() < KEPT);
+        page.map(|(_, _, page)| Arc::clone(page))
+    }
+
+    pub(crate) fn put(&self, url: &str, page: &Arc<Fetched>) {
+        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        pages.retain(|(other, at, _)| other != url && at.elapsed() < KEPT);
+        pages.push_back((url.to_string(), Instant::now(), Arc::clone(page)));
+        while pages.len() > MOST_KEPT {
+            pages.pop_front();
+        }
+    }
+}
+
+/// A client that connects to no private address but those of hosts that the user named. The address is looked at
+/// when it is connected to: a name that resolves to another one later gains nothing.
+pub(crate) fn client(options: &HostOptions) -> HttpClient {
+    let allowed = options.settings.fetch_allow_private.clone();
+    let filter: AddressFilter = Arc::new(move |host: &str, address: IpAddr| {
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        if !address::is_private(address) || allowed.iter().any(|name| name.eq_ignore_ascii_case(host)) {
+            return Ok(());
+        }
+        Err(format!("Refused: {host} resolves to a private address. Allow it with fetch.allowPrivate."))
+    });
+    HttpClient::new(HttpConfig { address_filter: Some(filter), ..options.http.clone() })
+}

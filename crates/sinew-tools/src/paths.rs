@@ -1,0 +1,172 @@
+//! From what a model writes to a path, and back.
+
+use std::path::{Component, Path, PathBuf};
+
+use icu_normalizer::DecomposingNormalizerBorrowed as DecomposingNormalizer;
+
+use super::Host;
+use crate::tool::{Call, ToolError};
+
+/// The file that `text` names: relative to the folder of the session, `~` expanded, without a leading `@` or
+/// `file://`. Where nothing is there, the spellings that macOS gives to the same name are tried.
+///
+/// # Errors
+/// `local://` with a path that leads out of the scratch folder of the session, or that folder cannot be made; an
+/// address that names no file.
+pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> Result<PathBuf, ToolError> {
+    let bare = text.strip_prefix("@").unwrap_or(text);
+    if let Some(rest) = bare.strip_prefix("local://") {
+        return local(host, text, rest);
+    }
+    match scheme(bare) {
+        None | Some("file") => Ok(resolve_from(host, &call.cwd, text)),
+        Some("http" | "https") => Err(ToolError::Failed(format!("{text} is no file: use fetch for pages."))),
+        Some("artifact" | "skill" | "rule") => {
+            Err(ToolError::Failed(format!("{text} can be read with the tool read, and no more.")))
+        }
+        Some(other) => Err(ToolError::Failed(format!("{text} is no file: {other}:// is not known here."))),
+    }
+}
+
+/// `http` of `http://host`.
+fn scheme(text: &str) -> Option<&str> {
+    let (scheme, _) = text.split_once("://")?;
+    let letters = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    (letters && scheme.starts_with(|first: char| first.is_ascii_alphabetic())).then_some(scheme)
+}
+
+/// The same relative to another folder, for paths on the disk alone.
+pub(super) fn resolve_from(host: &Host, cwd: &Path, text: &str) -> PathBuf {
+    let mut paths = spelled(host.options.home.as_deref(), cwd, text);
+    let exists = |path: &PathBuf| path.symlink_metadata().is_ok();
+    let found = paths.iter().position(exists).unwrap_or_else(|| {
+        // A new file in a folder whose own name begins with the sign.
+        let below_sign = text.starts_with('@') && !paths[0].parent().is_some_and(Path::exists);
+        below_sign
+            .then(|| paths.iter().rposition(|path| path.parent().is_some_and(Path::exists)))
+            .flatten()
+            .unwrap_or(0)
+    });
+    paths.swap_remove(found)
+}
+
+/// A file of the scratch folder, which a session shares with its subagents.
+fn local(host: &Host, text: &str, rest: &str) -> Result<PathBuf, ToolError> {
+    let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot use {text}: {error}"));
+    let folder = host.options.artifacts.scratch().and_then(|folder| folder.canonicalize()).map_err(failed)?;
+    let inside = Path::new(rest).components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let path = folder.join(rest);
+    // A link may lead elsewhere.
+    let there = path.ancestors().find(|path| path.symlink_metadata().is_ok()).unwrap_or(&folder);
+    if !inside || !there.canonicalize().map_err(failed)?.starts_with(&folder) {
+        return Err(ToolError::Failed(format!("{text} leads out of local://: use a path below it.")));
+    }
+    Ok(path)
+}
+
+/// Every path that `text` may mean, the one as it is written first.
+#[must_use]
+pub fn spelled(home: Option<&Path>, cwd: &Path, text: &str) -> Vec<PathBuf> {
+    let others = spellings(text).map(|text| named(home, cwd, &text));
+    // The sign may be a part of the name: `@types`.
+    let sign = text.starts_with('@').then(|| clean(&cwd.join(text)));
+    std::iter::once(named(home, cwd, text)).chain(others).chain(sign).collect()
+}
+
+fn named(home: Option<&Path>, cwd: &Path, text: &str) -> PathBuf {
+    let text = text.strip_prefix('@').unwrap_or(text);
+    let text = text.strip_prefix("file://").unwrap_or(text);
+    let rest = text.strip_prefix('~').filter(|rest| rest.is_empty() || rest.starts_with('/'));
+    match (rest, home) {
+        (Some(rest), Some(home)) => clean(&home.join(rest.trim_start_matches('/'))),
+        _ => clean(&cwd.join(text)),
+    }
+}
+
+/// Without `.` and, where the folders before them are no links that could lead elsewhere, without `..`.
+pub(super) fn clean(path: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            // Above the root is the root.
+            Component::ParentDir if !out.is_symlink() && (out.has_root() || out.file_name().is_some()) => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The name as macOS may have written it: letters and their accents apart, a narrow no-break space before AM and PM, a
+/// curly quote.
+fn spellings(text: &str) -> impl Iterator<Item = String> {
+    let narrow = [" AM", " PM"]
+        .iter()
+        .fold(text.to_string(), |text, from| text.replace(from, &format!("\u{202f}{}", &from[1..])));
+    let quote = text.replace('\'', "\u{2019}");
+    let both = narrow.replace('\'', "\u{2019}");
+    let plain = text.replace('\u{202f}', " ").replace('\u{2019}', "'");
+    let given = text.to_string();
+    let apart = |text: &String| DecomposingNormalizer::new_nfd().normalize(text).into_owned();
+    let decomposed = [&given, &narrow, &quote, &both].map(apart);
+    [narrow, quote, both, plain].into_iter().chain(decomposed).filter(move |other| *other != given)
+}
+
+/// A path for the model: relative to `cwd` when inside it, with `/`.
+pub(super) fn shown(cwd: &Path, path: &Path) -> String {
+    let short = path.strip_prefix(cwd).unwrap_or(path);
+    let text = short.to_string_lossy();
+    let text = if text.is_empty() { ".".into() } else { text };
+    if cfg!(windows) { text.replace('\\', "/") } else { one_line(text.into_owned()) }
+}
+
+/// A name as one line without control characters, which a file may have in its name.
+pub(super) fn one_line(name: String) -> String {
+    match name.contains(char::is_control) {
+        true => name.replace(char::is_control, "\u{fffd}"),
+        false => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_to_the_folder_of_the_session() {
+        let check = |text: &str, expect: &str| {
+            assert_eq!(named(Some(Path::new("/home/me")), Path::new("/w/p"), text), Path::new(expect), "{text}");
+        };
+        check("a.rs", "/w/p/a.rs");
+        check("./a/../b.rs", "/w/p/b.rs");
+        check("../b.rs", "/w/b.rs");
+        check("/../b", "/b");
+        check("~", "/home/me");
+        check("~/x", "/home/me/x");
+        check("~x", "/w/p/~x");
+        check("@src/a.rs", "/w/p/src/a.rs");
+        check("file:///etc/hosts", "/etc/hosts");
+        check(".", "/w/p");
+    }
+
+    #[test]
+    fn paths_are_shown_short_inside_the_folder() {
+        let check = |path: &str, expect: &str| assert_eq!(shown(Path::new("/w/p"), Path::new(path)), expect);
+        check("/w/p/a/b", "a/b");
+        check("/w/p", ".");
+        check("/w/pp/a", "/w/pp/a");
+    }
+
+    #[test]
+    fn names_are_tried_as_macos_writes_them() {
+        let all: Vec<String> = spellings("Caf\u{e9} at 9.41 AM's").collect();
+        for other in
+            ["Cafe\u{301} at 9.41 AM's", "Caf\u{e9} at 9.41\u{202f}AM's", "Cafe\u{301} at 9.41\u{202f}AM\u{2019}s"]
+        {
+            assert!(all.iter().any(|spelling| spelling == other), "{other}: {all:?}");
+        }
+        assert_eq!(spellings("plain").count(), 0);
+    }
+}

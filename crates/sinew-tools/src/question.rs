@@ -1,0 +1,52 @@
+//! Questions to the user.
+
+use crate::tool::Boxed;
+
+/// Shows questions to the user and waits for the answers.
+pub trait Ask: Send + Sync {
+    /// One answer per question, in their order. `None`: the user cancelled.
+    fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>>;
+
+    /// Whether the user says yes. A question with two answers where nothing shows it better.
+    fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> Boxed<'a, bool> {
+        const YES: &str = "Yes";
+        Box::pin(async move {
+            let choice = |label: &str| Choice { label: label.into(), description: None };
+            let question = Question {
+                id: None,
+                question: format!("{title}\n{message}"),
+                options: vec![choice(YES), choice("No")],
+                multi: false,
+                recommended: None,
+            };
+            matches!(self.ask(&[question]).await.as_deref(), Some([answer]) if answer == YES)
+        })
+    }
+}
+
+/// A question of the model.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Question {
+    /// Names the answer; the number of the question where there is none.
+    pub id: Option<String>,
+    /// The question.
+    pub question: String,
+    /// Answers to choose from; the user may write another one.
+    #[serde(default)]
+    pub options: Vec<Choice>,
+    /// Whether more than one may be chosen. Default: `false`.
+    #[serde(default)]
+    pub multi: bool,
+    /// The index of the option that the model would take.
+    pub recommended: Option<usize>,
+}
+
+/// An answer to choose.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
+pub struct Choice {
+    /// What it is called.
+    pub label: String,
+    /// What it means.
+    pub description: Option<String>,
+}

@@ -1,0 +1,155 @@
+//! The bytes of a file as text: streamed where they are UTF-8, converted where they are something else.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek};
+
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::read_tracker::Hash;
+
+/// Bytes that tell what a file is.
+const HEAD: usize = 8 * 1024;
+/// A file that has to be converted may be this large.
+const CONVERTED: u64 = 64 << 20;
+
+/// The first bytes and the size of a file, which stands at its start again.
+pub(super) fn head(mut file: &File) -> io::Result<(Vec<u8>, u64)> {
+    let size = file.metadata()?.len();
+    let mut head = Vec::with_capacity(HEAD);
+    file.take(HEAD as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    Ok((head, size))
+}
+
+/// Text to read from its start.
+pub(super) struct Source {
+    input: Box<dyn Read + Send>,
+    digest: Option<Sha256>,
+    at_end: bool,
+    binary: bool,
+    /// The lines are those of the file.
+    plain: bool,
+}
+
+impl Source {
+    /// Reads a file whose first bytes are `head`.
+    pub(super) fn new(mut file: File, head: &[u8]) -> io::Result<Source> {
+        let order = match head {
+            [0xff, 0xfe, ..] => Some(u16::from_le_bytes as fn([u8; 2]) -> u16),
+            [0xfe, 0xff, ..] => Some(u16::from_be_bytes as fn([u8; 2]) -> u16),
+            _ => None,
+        };
+        let Some(order) = order else {
+            return Ok(Source {
+                input: Box::new(file),
+                digest: Some(Sha256::new()),
+                at_end: false,
+                binary: head.contains(&0),
+                plain: true,
+            });
+        };
+        let bytes = whole(&mut file)?;
+        let units: Vec<u16> = bytes[2..].chunks_exact(2).map(|pair| order([pair[0], pair[1]])).collect();
+        Ok(Source::converted(String::from_utf16_lossy(&units), &bytes))
+    }
+
+    fn converted(text: String, bytes: &[u8]) -> Source {
+        Source {
+            input: Box::new(Cursor::new(text.into_bytes())),
+            digest: Some(Sha256::new_with_prefix(bytes)),
+            at_end: false,
+            binary: false,
+            plain: false,
+        }
+    }
+
+    /// Shows the cells of a notebook instead of its JSON. What is no notebook stays as it is.
+    pub(super) fn as_notebook(&mut self) -> io::Result<()> {
+        let bytes = whole(&mut self.input)?;
+        let cells = serde_json::from_slice::<Value>(&bytes).ok().and_then(|book| cells(&book));
+        match cells {
+            Some(text) => *self = Source::converted(text, &bytes),
+            None => self.input = Box::new(Cursor::new(bytes)),
+        }
+        Ok(())
+    }
+
+    /// The first 8 KB hold a NUL.
+    pub(super) fn is_binary(&self) -> bool {
+        self.binary
+    }
+
+    /// The lines that come are those of the file, byte for byte.
+    pub(super) fn is_plain(&self) -> bool {
+        self.plain
+    }
+
+    /// The next bytes; 0 at the end.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = loop {
+            match self.input.read(buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                other => break other?,
+            }
+        };
+        self.at_end |= count == 0;
+        if let (true, Some(digest)) = (self.plain, &mut self.digest) {
+            digest.update(&buffer[..count]);
+        }
+        Ok(count)
+    }
+
+    /// Of the whole content on disk, once all of it was read.
+    pub(super) fn hash(&mut self) -> Option<Hash> {
+        if self.plain && !self.at_end {
+            return None;
+        }
+        self.digest.clone().map(|digest| digest.finalize().into())
+    }
+}
+
+/// All bytes, within a limit.
+fn whole(input: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    input.take(CONVERTED + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > CONVERTED {
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has to be converted and is larger than 64 MB"));
+    }
+    Ok(bytes)
+}
+
+/// The cells of a notebook as text, each below a line `# %% [code] cell:3`.
+fn cells(book: &Value) -> Option<String> {
+    let mut text = String::new();
+    for (index, cell) in book.get("cells")?.as_array()?.iter().enumerate() {
+        let kind = cell["cell_type"].as_str().unwrap_or("raw");
+        text.push_str(&format!("# %% [{kind}] cell:{index}\n"));
+        match &cell["source"] {
+            Value::String(source) => text.push_str(source),
+            Value::Array(lines) => lines.iter().filter_map(Value::as_str).for_each(|line| text.push_str(line)),
+            _ => {}
+        }
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+    }
+    Some(text)
+}
+
+/// What the first bytes of a binary file say about it.
+pub(super) fn mime_type(head: &[u8]) -> &'static str {
+    const MARKS: &[(&[u8], &str)] = &[
+        (b"\x7fELF", "application/x-elf"),
+        (b"%PDF-", "application/pdf"),
+        (b"PK\x03\x04", "application/zip"),
+        (b"\x1f\x8b", "application/gzip"),
+        (b"SQLite format 3\0", "application/vnd.sqlite3"),
+        (b"\0asm", "application/wasm"),
+        (b"\xfd7zXZ\0", "application/x-xz"),
+        (b"(\xb5/\xfd", "application/zstd"),
+        (b"OggS", "audio/ogg"),
+        (b"ID3", "audio/mpeg"),
+    ];
+    MARKS.iter().find(|(mark, _)| head.starts_with(mark)).map_or("application/octet-stream", |(_, name)| name)
+}

@@ -1,0 +1,200 @@
+//! The one way in which tools write files.
+
+use std::cell::RefCell;
+use std::fs::{self, File, Metadata};
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use sinew_session::files::size_text;
+
+use super::place::Place;
+use super::settings::FileGuard;
+use super::{Access, Host};
+use crate::read_tracker::Standing;
+use crate::tool::ToolError;
+
+/// A larger file is not replaced or edited: its old content has to be compared.
+const LARGEST: u64 = 256 << 20;
+
+/// What is at a path before it is written.
+pub(super) struct Target {
+    /// The file itself, behind links.
+    pub(super) path: PathBuf,
+    /// What stands there now; `None`: nothing.
+    pub(super) content: Option<Vec<u8>>,
+    /// The file as it was read, and its facts.
+    old: Option<(File, Metadata)>,
+    /// Where it is, whatever becomes of its path.
+    place: RefCell<Place>,
+}
+
+/// Looks at the file that `path` names, `name` for the model. Asks about where it really is before anything is read.
+///
+/// # Errors
+/// It must not be used, is no plain file, is too large, or cannot be read.
+pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, ToolError> {
+    let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot write {name}: {error}"));
+    let place = Place::open(path).map_err(failed)?;
+    access.check(place.path(), None).map_err(ToolError::Failed)?;
+    let (path, mut old) = (place.path().to_path_buf(), place.read().map_err(failed)?);
+    let place = RefCell::new(place);
+    let Some((file, facts)) = &mut old else { return Ok(Target { path, content: None, old, place }) };
+    let too_large = |bytes: u64| {
+        let size = size_text(bytes);
+        ToolError::Failed(format!("Cannot write {name}: it has {size}. Use bash for files above 256 MB."))
+    };
+    if facts.len() > LARGEST {
+        return Err(too_large(facts.len()));
+    }
+    let mut content = Vec::new();
+    file.take(LARGEST + 1).read_to_end(&mut content).map_err(failed)?;
+    if content.len() as u64 > LARGEST {
+        return Err(too_large(content.len() as u64));
+    }
+    Ok(Target { path, content: Some(content), old, place })
+}
+
+impl Target {
+    /// Replaces the content in one step: whoever reads the file sees the old or the new content, also after a crash.
+    /// Missing folders are made; mode and owner stay. Tells the scans and what is known of the file.
+    ///
+    /// # Errors
+    /// Something of it failed; the old content stands.
+    pub(super) fn write(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {
+        self.put(host, name, content, executable)?;
+        host.undo.wrote(&self.path, self.content.as_deref(), content);
+        Ok(())
+    }
+
+    /// As [`Target::write`], but nothing that could be undone.
+    pub(super) fn restore(&self, host: &Host, name: &str, content: &[u8]) -> Result<(), ToolError> {
+        self.put(host, name, content, false)
+    }
+
+    /// Removes the file.
+    pub(super) fn remove(&self, host: &Host, name: &str) -> Result<(), ToolError> {
+        let result = self.place.borrow().remove();
+        host.options.sinew.cache.invalidate(&self.path);
+        result.map_err(|error| ToolError::Failed(format!("Cannot remove {name}: {error}")))
+    }
+
+    /// What there is to say of a file with several names, once it was written.
+    pub(super) fn parted(&self) -> Option<String> {
+        #[cfg(unix)]
+        let names = self.old.as_ref().map_or(1, |(_, facts)| std::os::unix::fs::MetadataExt::nlink(facts));
+        #[cfg(not(unix))]
+        let names = 1;
+        (names > 1).then(|| format!("[The file had {names} names (hard links): the others keep the old content.]"))
+    }
+
+    fn put(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {
+        let result = self.replace(content, executable);
+        // Folders may have been made even where the rest failed.
+        host.options.sinew.cache.invalidate(&self.path);
+        result.map_err(|error| ToolError::Failed(format!("Cannot write {name}: {error}")))?;
+        host.seen.wrote(&self.path, content);
+        Ok(())
+    }
+
+    /// Why no file can be made beside this one.
+    fn no_part(&self, error: &std::io::Error) -> std::io::Error {
+        let way_out = if self.old.is_some() { "; bash can write the file itself, in place" } else { "" };
+        std::io::Error::new(error.kind(), format!("its folder cannot be written: {}{way_out}", error.kind()))
+    }
+
+    fn replace(&self, content: &[u8], executable: bool) -> std::io::Result<()> {
+        let mut place = self.place.borrow_mut();
+        place.make_folders()?;
+        #[cfg(unix)]
+        if self.old.is_some() {
+            // A rename would also replace a file that its mode protects.
+            place.check_writable()?;
+        }
+        // Nobody who may not read the old content sees the new one for a moment.
+        let mode = if self.old.is_some() { 0o600 } else { 0o666 };
+        let mut part = place.create_beside(mode).map_err(|error| self.no_part(&error))?;
+        part.file.write_all(content)?;
+        keep_facts(&part.file, self.old.as_ref().map(|(_, facts)| facts), executable)?;
+        #[cfg(any(target_os = "linux", target_os = "macos"))]
+        if let Some((old, _)) = &self.old {
+            keep_attributes(old, &part.file);
+        }
+        part.file.sync_all()?;
+        part.put()
+    }
+}
+
+/// Takes over what stands beside the mode: access lists, labels, attributes of the user.
+#[cfg(any(target_os = "linux", target_os = "macos"))]
+fn keep_attributes(old: &File, new: &File) {
+    use rustix::fs::{XattrFlags, fgetxattr, flistxattr, fsetxattr};
+    const LARGEST: usize = 64 * 1024;
+    let mut names = vec![0_u8; LARGEST];
+    // A file system without attributes has none to keep.
+    let Ok(length) = flistxattr(old, names.as_mut_slice()) else { return };
+    let mut value = vec![0_u8; LARGEST];
+    for name in names[..length].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
+        if let Ok(length) = fgetxattr(old, name, value.as_mut_slice()) {
+            // What only root may set is the system's own, and it has set it again.
+            let _ = fsetxattr(new, name, &value[..length], XattrFlags::empty());
+        }
+    }
+}
+
+#[cfg(unix)]
+fn keep_facts(file: &File, old: Option<&Metadata>, executable: bool) -> std::io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let now = file.metadata()?;
+    if let Some(old) = old
+        && (old.uid(), old.gid()) != (now.uid(), now.gid())
+    {
+        let owner = (rustix::fs::Uid::from_raw(old.uid()), rustix::fs::Gid::from_raw(old.gid()));
+        // Only root may give a file away. Who may write it but not own it still gets the content written.
+        let _ = rustix::fs::fchown(file, Some(owner.0), Some(owner.1));
+    }
+    let mut mode = old.map_or(now.mode(), Metadata::mode) & 0o7777;
+    if executable {
+        // Whoever may read it may run it.
+        mode |= (mode & 0o444) >> 2;
+    }
+    file.set_permissions(fs::Permissions::from_mode(mode))
+}
+
+#[cfg(not(unix))]
+fn keep_facts(_: &File, _: Option<&Metadata>, _: bool) -> std::io::Result<()> {
+    Ok(())
+}
+
+/// What the guard says about replacing a whole file.
+pub(super) fn guard_write(host: &Host, target: &Target, name: &str) -> Result<Option<String>, ToolError> {
+    let Some(content) = &target.content else { return Ok(None) };
+    if host.options.settings.file_guard == FileGuard::Off {
+        return Ok(None);
+    }
+    let standing = match host.seen.was_read(&target.path) {
+        true => host.seen.standing(&target.path, content),
+        // Lines that a search showed are not the file.
+        false => Standing::Unseen,
+    };
+    let fault = match standing {
+        Standing::Same => return Ok(None),
+        Standing::ChangedElsewhere => {
+            return Ok(Some(
+                "[The file changed on disk since it was read, but not in the lines that were shown.]".into(),
+            ));
+        }
+        Standing::Unseen => {
+            format!("File exists and was not read in this session: {name}. Read it first, or use edit.")
+        }
+        Standing::Changed => changed(name),
+    };
+    match host.options.settings.file_guard {
+        FileGuard::On => Err(ToolError::Failed(fault)),
+        FileGuard::Warn | FileGuard::Off => Ok(Some(format!("[Warning: {fault}]"))),
+    }
+}
+
+/// The text about a file that is not as it was seen.
+pub(super) fn changed(name: &str) -> String {
+    format!("File changed on disk since it was last read: {name}. Read it again.")
+}

@@ -1,0 +1,237 @@
+//! One command at work, on a thread of its own: whoever waits for it may stop waiting.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sinew::base::{CancelHandle, CancelToken};
+use sinew::shell::RunResult;
+use tokio::sync::{Notify, watch};
+
+use super::output::{Output, Shown};
+use crate::tool::{ToolError, ToolOutput, Updates, panic_text};
+
+/// Output up to this size is reported at once, more of it at most this often.
+const SMALL: u64 = 4 * 1024;
+const UPDATE_EVERY: Duration = Duration::from_millis(100);
+
+/// What runs: it hands its output to [`Command::push`] and ends soon after the flag is set.
+pub(crate) type Work = Box<dyn FnOnce(&Arc<Command>, &CancelToken) -> Result<RunResult, ToolError> + Send>;
+
+/// How a command is run.
+pub(crate) struct Start {
+    /// As the model wrote it.
+    pub(crate) command: String,
+    /// `None`: as long as it takes.
+    pub(crate) seconds: Option<f64>,
+    pub(crate) head: Option<usize>,
+    pub(crate) tail: Option<usize>,
+    pub(crate) output: Output,
+    pub(crate) updates: Updates,
+    /// Called at the end, before anybody is told.
+    pub(crate) after: Box<dyn FnOnce() + Send>,
+    pub(crate) work: Work,
+}
+
+/// A command that was started.
+pub(crate) struct Command {
+    pub(crate) command: String,
+    seconds: Option<f64>,
+    began: Instant,
+    cancel_handle: CancelHandle,
+    live: Mutex<Live>,
+    end: OnceLock<End>,
+    over: watch::Sender<bool>,
+    bell: OnceLock<Arc<Notify>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What changes while it runs.
+struct Live {
+    /// `None` once it is over.
+    output: Option<Output>,
+    updates: Updates,
+    reported: Option<Instant>,
+}
+
+/// How a command ended.
+pub(crate) struct End {
+    pub(crate) result: Result<RunResult, ToolError>,
+    pub(crate) shown: Shown,
+    pub(crate) took: Duration,
+}
+
+impl Command {
+    /// Runs it.
+    pub(crate) fn start(start: Start) -> Result<Arc<Command>, ToolError> {
+        let Start { command, seconds, head, tail, output, updates, after, work } = start;
+        let (cancel_handle, cancel) = CancelHandle::new();
+        let cancel = match seconds {
+            Some(seconds) => cancel.with_timeout(Duration::from_secs_f64(seconds)),
+            None => cancel,
+        };
+        let this = Arc::new(Command {
+            command,
+            seconds,
+            began: Instant::now(),
+            cancel_handle,
+            live: Mutex::new(Live { output: Some(output), updates, reported: None }),
+            end: OnceLock::new(),
+            over: watch::Sender::new(false),
+            bell: OnceLock::new(),
+            thread: Mutex::default(),
+        });
+        let running = Arc::clone(&this);
+        let thread = std::thread::Builder::new().name("sinew-command".into()).spawn(move || {
+            let result = catch_unwind(AssertUnwindSafe(|| work(&running, &cancel)));
+            let crashed = |panic: Box<dyn std::any::Any + Send>| format!("crashed: {}", panic_text(&*panic));
+            let result = result.unwrap_or_else(|panic| Err(ToolError::Failed(crashed(panic))));
+            after();
+            let output = running.live().output.take();
+            let shown = output.map(|output| output.finish(head, tail)).unwrap_or_default();
+            let _ = running.end.set(End { result, shown, took: running.began.elapsed() });
+            running.over.send_replace(true);
+            running.bell.get().inspect(|bell| bell.notify_one());
+        });
+        let thread = thread.map_err(|error| ToolError::Failed(format!("Failed to start a thread: {error}")))?;
+        *this.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        Ok(this)
+    }
+
+    /// Takes in a piece of the output, cut anywhere.
+    pub(crate) fn push(&self, chunk: &str) -> ControlFlow<()> {
+        let mut live = self.live();
+        let Live { output: Some(output), updates, reported } = &mut *live else { return ControlFlow::Break(()) };
+        output.push(chunk);
+        if output.total() < SMALL || reported.is_none_or(|last| last.elapsed() >= UPDATE_EVERY) {
+            *reported = Some(Instant::now());
+            updates.send(ToolOutput::text(output.glance()));
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Asks it to end.
+    pub(crate) fn cancel(&self) {
+        self.cancel_handle.cancel();
+    }
+
+    /// What cancels it.
+    pub(crate) fn cancel_handle(&self) -> CancelHandle {
+        self.cancel_handle.clone()
+    }
+
+    /// Its output is reported no more, and `bell` rings at its end.
+    pub(crate) fn detach(&self, bell: Arc<Notify>) {
+        self.live().updates = Updates::none();
+        let _ = self.bell.set(bell);
+    }
+
+    /// Resolves when it is over.
+    pub(crate) async fn ended(&self) -> &End {
+        loop {
+            if let Some(end) = self.end() {
+                return end;
+            }
+            // The sender lives as long as this command.
+            let _ = self.over.subscribe().wait_for(|over| *over).await;
+        }
+    }
+
+    /// How it ended, once it is over.
+    pub(crate) fn end(&self) -> Option<&End> {
+        self.end.get()
+    }
+
+    /// Waits until its thread is gone. Blocks.
+    pub(crate) fn join(&self) {
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread {
+            // A panic of the work is its result; nothing else can be wrong with the thread.
+            let _ = thread.join();
+        }
+    }
+
+    /// The end of its output so far.
+    pub(crate) fn glance(&self) -> String {
+        match self.end() {
+            Some(end) => end.shown.text.clone(),
+            None => self.live().output.as_mut().map(Output::glance).unwrap_or_default(),
+        }
+    }
+
+    /// How long it runs or ran.
+    pub(crate) fn took(&self) -> Duration {
+        self.end().map_or_else(|| self.began.elapsed(), |end| end.took)
+    }
+
+    /// How it ended in words, unless it ended well.
+    pub(crate) fn ending(&self) -> Option<String> {
+        match &self.end()?.result {
+            Ok(result) => ending(result, self.seconds),
+            Err(ToolError::Failed(text)) => Some(text.clone()),
+            Err(ToolError::Aborted) => Some("Command aborted".into()),
+        }
+    }
+
+    /// Its facts, once it is over.
+    pub(crate) fn details(&self) -> Value {
+        let Some(end) = self.end() else { return json!({}) };
+        let millis = u64::try_from(end.took.as_millis()).unwrap_or(u64::MAX);
+        let result = end.result.as_ref().ok();
+        let mut details = json!({
+            "cancelled": result.is_some_and(|result| result.cancelled),
+            "timedOut": result.is_some_and(|result| result.timed_out),
+            "durationMs": millis,
+        });
+        if let Some(code) = result.and_then(|result| result.exit_code) {
+            details["exitCode"] = json!(code);
+        }
+        if let Some(truncation) = &end.shown.meta {
+            details["meta"] = json!({"truncation": truncation});
+        }
+        details
+    }
+
+    fn live(&self) -> MutexGuard<'_, Live> {
+        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// How a command ended, unless it ended well.
+fn ending(result: &RunResult, seconds: Option<f64>) -> Option<String> {
+    if result.timed_out {
+        return Some(format!("Command timed out after {} seconds", seconds.unwrap_or_default()));
+    }
+    if result.cancelled {
+        return Some("Command aborted".into());
+    }
+    match (result.exit_code, result.signal) {
+        (Some(0), _) => None,
+        (Some(code), _) => Some(format!("Command exited with code {code}")),
+        (None, Some(signal)) => Some(format!("Command killed by signal {}", number(signal))),
+        (None, None) => Some("Command ended without an exit status".into()),
+    }
+}
+
+/// The number of a signal and its name.
+fn number(signal: &str) -> String {
+    const SIGNALS: [(&str, u8); 12] = [
+        ("SIGHUP", 1),
+        ("SIGINT", 2),
+        ("SIGQUIT", 3),
+        ("SIGILL", 4),
+        ("SIGABRT", 6),
+        ("SIGBUS", 7),
+        ("SIGFPE", 8),
+        ("SIGKILL", 9),
+        ("SIGSEGV", 11),
+        ("SIGPIPE", 13),
+        ("SIGALRM", 14),
+        ("SIGTERM", 15),
+    ];
+    let known = SIGNALS.iter().find(|(name, _)| *name == signal);
+    known.map_or_else(|| signal.to_string(), |(name, number)| format!("{number} ({name})"))
+}

@@ -1,0 +1,73 @@
+//! What commands get to know, and which of them change nothing.
+
+use sinew::shell::Environment;
+
+use crate::child::Filter;
+use crate::options::HostOptions;
+
+/// Programs that change no file, however they are called.
+const READERS: [&str; 17] = [
+    "ls", "cat", "head", "tail", "rg", "grep", "wc", "pwd", "which", "true", "date", "echo", "printf", "stat", "file",
+    "du", "uname",
+];
+/// The same for commands of git.
+const GIT_READERS: [&str; 5] = ["status", "log", "diff", "show", "blame"];
+
+/// The user's environment without secrets, with what tells programs where they run.
+pub(crate) fn of_commands(options: &HostOptions) -> Environment {
+    let settings = &options.settings;
+    let filter = Filter { pass: &settings.pass_through, keys: &settings.provider_keys };
+    let mut env: Environment = filter.apply(&options.environment);
+    if settings.ci {
+        env.push(("CI".into(), "true".into()));
+    }
+    env.extend(settings.env.iter().map(|(name, value)| (name.into(), value.into())));
+    if let Ok(folder) = options.artifacts.folder() {
+        env.push(("ARTIFACTS".into(), folder.into()));
+    }
+    env
+}
+
+/// What [`of_commands`] keeps back of the user's variables, as far as a shell can take it.
+pub(crate) fn withheld(options: &HostOptions) -> Vec<(String, String)> {
+    let given = of_commands(options);
+    let kept_back = options.environment.iter().filter(|(name, _)| !given.iter().any(|(other, _)| other == name));
+    let texts = kept_back.filter_map(|(name, value)| Some((name.to_str()?.to_string(), value.to_str()?.to_string())));
+    texts.filter(|(name, _)| is_variable(name)).collect()
+}
+
+/// Whether a shell takes a variable of this name.
+pub(crate) fn is_variable(name: &str) -> bool {
+    let letter = |byte: u8| byte == b'_' || byte.is_ascii_alphabetic();
+    name.bytes().next().is_some_and(letter) && name.bytes().all(|byte| letter(byte) || byte.is_ascii_digit())
+}
+
+/// Whether `command` certainly changes no file.
+pub(crate) fn only_reads(command: &str) -> bool {
+    if command.contains(['>', '`', '(', '\n']) {
+        return false;
+    }
+    command.split(['|', ';', '&']).map(str::trim).filter(|simple| !simple.is_empty()).all(|simple| {
+        let mut words = simple.split_whitespace();
+        match words.next() {
+            Some("git") => words.next().is_some_and(|word| GIT_READERS.contains(&word)),
+            Some(program) => READERS.contains(&program),
+            None => true,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn readers_are_known() {
+        for command in ["ls -l", "git status", "cat a | grep b", "rg x; ls"] {
+            assert!(only_reads(command), "{command}");
+        }
+        for command in ["touch a", "ls > a", "git checkout b", "cat $(touch a)", "ls && rm a", "ls\nrm a"] {
+            assert!(!only_reads(command), "{command}");
+        }
+    }
+}

@@ -1,0 +1,217 @@
+//! The commands of a session that run in the background.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::Notify;
+
+use super::command::Command;
+use crate::tool::ToolError;
+use crate::truncate;
+
+/// Jobs that run at once at most, and finished ones that are kept.
+const MOST: usize = 16;
+/// What the model is told by itself of the output of a job that ended.
+const TAIL: (usize, usize) = (40, 4 * 1024);
+
+/// The jobs of a session.
+#[derive(Default)]
+pub(crate) struct Jobs {
+    list: Mutex<List>,
+    changed: Arc<Notify>,
+}
+
+#[derive(Default)]
+struct List {
+    entries: Vec<Entry>,
+    count: u64,
+    closed: bool,
+}
+
+/// A job.
+#[derive(Clone)]
+pub(crate) struct Entry {
+    pub(crate) id: String,
+    pub(crate) command: Arc<Command>,
+    /// The state that listeners know.
+    told: Option<&'static str>,
+    /// The model has seen how it ended.
+    read: bool,
+    /// Calls that will show how it ended.
+    watched: usize,
+}
+
+/// A call that shows how jobs end: while it is there, nobody else is told of their ends.
+pub(crate) struct Watch<'a> {
+    jobs: &'a Jobs,
+    ids: Vec<String>,
+}
+
+impl Drop for Watch<'_> {
+    fn drop(&mut self) {
+        self.jobs.each(&self.ids, |entry| entry.watched -= 1);
+        self.jobs.changed.notify_one();
+    }
+}
+
+impl Entry {
+    /// `running`, `done`, `failed` or `cancelled`.
+    pub(crate) fn state(&self) -> &'static str {
+        match self.command.end().map(|end| &end.result) {
+            None => "running",
+            Some(Ok(result)) if result.cancelled => "cancelled",
+            Some(_) if self.command.ending().is_none() => "done",
+            Some(_) => "failed",
+        }
+    }
+
+    /// `Job 1 is running for 3 s: make`, and how it ended.
+    pub(crate) fn summary(&self) -> String {
+        let seconds = self.command.took().as_secs();
+        let command = self.command.command.lines().next().unwrap_or_default();
+        let command = truncate_line(command);
+        let id = &self.id;
+        match self.state() {
+            "running" => format!("Job {id} has been running for {seconds} s: {command}"),
+            "done" => format!("Job {id} is done after {seconds} s: {command}"),
+            "cancelled" => format!("Job {id} was cancelled after {seconds} s: {command}"),
+            _ => {
+                let why = self.command.ending().unwrap_or_default();
+                format!("Job {id} failed after {seconds} s ({why}): {command}")
+            }
+        }
+    }
+
+    /// What the model is told when it ended and nobody looked.
+    fn follow_up(&self) -> String {
+        let output = self.command.glance();
+        let tail = truncate::tail(&output, TAIL.0, TAIL.1);
+        let mut text = self.summary();
+        if !tail.text.is_empty() {
+            text.push_str(if tail.by.is_some() { "\nThe end of its output:\n" } else { "\n" });
+            text.push_str(tail.text);
+        }
+        text
+    }
+}
+
+/// A command on one short line.
+fn truncate_line(line: &str) -> String {
+    const COLUMNS: usize = 80;
+    let mut short: String = line.chars().take(COLUMNS).collect();
+    if short.len() < line.len() {
+        short.push('…');
+    }
+    short
+}
+
+/// What a session is told of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) id: String,
+    pub(crate) state: &'static str,
+    pub(crate) follow_up: Option<String>,
+}
+
+impl Jobs {
+    /// Whether one more may run.
+    pub(crate) fn admits(&self) -> Result<(), ToolError> {
+        self.list().admits()
+    }
+
+    /// Makes a command a job and gives its id. One too many is ended.
+    pub(crate) fn add(&self, command: &Arc<Command>) -> Result<String, ToolError> {
+        let mut list = self.list();
+        list.admits()?;
+        command.detach(Arc::clone(&self.changed));
+        list.count += 1;
+        let id = list.count.to_string();
+        list.entries.push(Entry { id: id.clone(), command: Arc::clone(command), told: None, read: false, watched: 0 });
+        drop(list);
+        self.changed.notify_one();
+        Ok(id)
+    }
+
+    /// All that are known, in the order of their start.
+    pub(crate) fn all(&self) -> Vec<Entry> {
+        self.list().entries.clone()
+    }
+
+    /// Looks after jobs for the time of a call.
+    pub(crate) fn watch(&self, ids: Vec<String>) -> Watch<'_> {
+        self.each(&ids, |entry| entry.watched += 1);
+        Watch { jobs: self, ids }
+    }
+
+    /// The model has seen how a job ended: it is not told again.
+    pub(crate) fn mark_read(&self, id: &str) {
+        self.each(&[id.to_string()], |entry| entry.read = true);
+    }
+
+    fn each(&self, ids: &[String], change: impl FnMut(&mut Entry)) {
+        self.list().entries.iter_mut().filter(|entry| ids.contains(&entry.id)).for_each(change);
+    }
+
+    /// Whether a job may change files right now.
+    pub(crate) fn are_running(&self) -> bool {
+        self.list().entries.iter().any(|entry| entry.command.end().is_none())
+    }
+
+    /// Waits for the next change of a state.
+    pub(crate) async fn next(&self) -> Told {
+        loop {
+            let changed = self.changed.notified();
+            if let Some(told) = self.untold() {
+                return told;
+            }
+            changed.await;
+        }
+    }
+
+    /// A change that nobody was told of. A job is told to run before it is told to be over.
+    fn untold(&self) -> Option<Told> {
+        let mut list = self.list();
+        let entry = list.entries.iter_mut().find(|entry| match entry.told {
+            None => true,
+            Some(told) => told != entry.state() && entry.watched == 0,
+        })?;
+        let state = if entry.told.is_none() { "running" } else { entry.state() };
+        entry.told = Some(state);
+        let follow_up = (state != "running" && !entry.read).then(|| entry.follow_up());
+        Some(Told { id: entry.id.clone(), state, follow_up })
+    }
+
+    /// Ends all jobs and waits until nothing of them is left. Later ones are errors. Blocks.
+    pub(crate) fn close(&self) {
+        let entries = {
+            let mut list = self.list();
+            list.closed = true;
+            list.entries.clone()
+        };
+        entries.iter().for_each(|entry| entry.command.cancel());
+        entries.iter().for_each(|entry| entry.command.join());
+    }
+
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl List {
+    /// Forgets finished jobs that are too many.
+    fn admits(&mut self) -> Result<(), ToolError> {
+        if self.closed {
+            return Err(ToolError::Failed("The session is over: no job can be started.".into()));
+        }
+        let running = self.entries.iter().filter(|entry| entry.command.end().is_none()).count();
+        if running >= MOST {
+            let text =
+                format!("Cannot start a job: {MOST} are running. Wait for one, or cancel one with the job tool.");
+            return Err(ToolError::Failed(text));
+        }
+        while self.entries.len() - running >= MOST {
+            let oldest = self.entries.iter().position(|entry| entry.command.end().is_some());
+            oldest.map(|at| self.entries.remove(at));
+        }
+        Ok(())
+    }
+}

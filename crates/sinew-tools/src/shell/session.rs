@@ -1,0 +1,175 @@
+//! The shell of a session: whose turn it is, where it stands, and its state when it has to go on in another process.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use sinew::base::CancelToken;
+use sinew::shell::{Environment, RunOptions, RunResult, Shell, ShellOptions};
+use tempfile::TempPath;
+use tokio::sync::OwnedMutexGuard;
+
+use super::environment;
+use crate::options::HostOptions;
+use crate::shells::Rest;
+use crate::tool::ToolError;
+
+/// How long a shell may take to write its state down.
+const SAVE: Duration = Duration::from_secs(5);
+/// The last line of a state that is whole.
+const WHOLE: &str = "# whole";
+const SAVE_SCRIPT: &str = include_str!("save.bash");
+
+/// A script that gives another shell the state of this one: variables, functions, aliases, options. The file is gone
+/// with its last owner.
+pub(crate) type State = Arc<TempPath>;
+
+/// The right to use the shell; others wait in the order in which they asked.
+pub(crate) type Turn = OwnedMutexGuard<()>;
+
+/// The shell of a session. Nothing is started before its first command.
+pub(crate) struct SessionShell {
+    options: Arc<HostOptions>,
+    turn: Arc<tokio::sync::Mutex<()>>,
+    now: Mutex<Now>,
+}
+
+#[derive(Default)]
+struct Now {
+    shell: Option<Arc<Shell>>,
+    folder: Option<PathBuf>,
+    /// What the next shell begins with, where there was one before.
+    state: Option<State>,
+    closed: bool,
+}
+
+impl SessionShell {
+    pub(crate) fn new(options: Arc<HostOptions>) -> SessionShell {
+        SessionShell { options, turn: Arc::default(), now: Mutex::default() }
+    }
+
+    /// Waits until every command that was asked for before is over.
+    pub(crate) async fn turn(&self) -> Turn {
+        Arc::clone(&self.turn).lock_owned().await
+    }
+
+    /// The shell, opened if there is none.
+    pub(crate) fn open(&self) -> Result<Arc<Shell>, ToolError> {
+        let mut now = self.now();
+        if now.closed {
+            return Err(ToolError::Failed("The session is over: no command can be run.".into()));
+        }
+        if let Some(shell) = &now.shell {
+            return Ok(Arc::clone(shell));
+        }
+        let set = setup(&self.options, now.folder.as_deref(), now.state.as_ref());
+        let shell = Arc::new(Shell::new(self.options.companion.clone(), set));
+        now.shell = Some(Arc::clone(&shell));
+        Ok(shell)
+    }
+
+    /// Where the last command left the shell, if it ever moved.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.now().folder.clone()
+    }
+
+    /// Notes how a command left the shell; `moves` is false for a command with a folder of its own.
+    pub(crate) fn ended(&self, result: &RunResult, moves: bool) {
+        let mut now = self.now();
+        if result.state_lost.is_some() {
+            (now.shell, now.folder, now.state) = (None, None, None);
+        } else if moves {
+            now.folder.clone_from(&result.working_dir);
+        }
+    }
+
+    /// Writes the state down: of the shell, or what the next one will begin with. `None` where there is nothing or it
+    /// cannot be told. Blocks; the caller has the turn.
+    pub(crate) fn save(&self) -> Option<State> {
+        let (shell, state) = {
+            let now = self.now();
+            (now.shell.clone(), now.state.clone())
+        };
+        match shell {
+            Some(shell) => save(&shell, &self.options.environment),
+            None => state,
+        }
+    }
+
+    /// Gives the shell to somebody else; the next command gets a new one with `state`.
+    pub(crate) fn give_away(&self, state: Option<State>) {
+        let mut now = self.now();
+        (now.shell, now.state) = (None, state);
+    }
+
+    /// Ends the shell and everything that it started. Later commands are errors.
+    pub(crate) fn close(&self) {
+        let shell = {
+            let mut now = self.now();
+            now.closed = true;
+            now.shell.take()
+        };
+        if let Some(shell) = shell {
+            shell.close();
+        }
+    }
+
+    fn now(&self) -> MutexGuard<'_, Now> {
+        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Rest for SessionShell {
+    fn rest(&self) -> bool {
+        let Ok(_turn) = self.turn.try_lock() else { return false };
+        let Some(shell) = self.now().shell.clone() else { return true };
+        // Whoever starts `server &` wants it to stay.
+        if shell.jobs().is_ok_and(|jobs| !jobs.is_empty()) {
+            return false;
+        }
+        let state = save(&shell, &self.options.environment);
+        self.give_away(state);
+        shell.close();
+        true
+    }
+}
+
+/// How a shell of the session is set up.
+pub(crate) fn setup(options: &HostOptions, folder: Option<&Path>, state: Option<&State>) -> ShellOptions {
+    let settings = &options.settings;
+    // The folder may be gone since.
+    let folder = folder.filter(|folder| folder.is_dir()).unwrap_or(&options.cwd);
+    ShellOptions {
+        env: environment::of_commands(options),
+        cwd: Some(folder.to_path_buf()),
+        snapshot: state.map(|state| state.to_path_buf()).or_else(|| settings.shell_snapshot.clone()),
+        engine: settings.engine,
+        bash: settings.bash.clone(),
+    }
+}
+
+/// `command` for another shell: it begins with `state`, and `env` on top of it.
+pub(crate) fn carried(state: Option<&State>, env: &[(String, String)], command: &str) -> String {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', r"'\''"));
+    let Some(state) = state else { return command.to_string() };
+    let mut script = format!(". {} >/dev/null 2>&1\n", quoted(&state.to_string_lossy()));
+    for (name, value) in env {
+        script.push_str(&format!("export {name}={}\n", quoted(value)));
+    }
+    script + command
+}
+
+fn save(shell: &Shell, environment: &Environment) -> Option<State> {
+    let file = tempfile::Builder::new().prefix("sinew-state-").tempfile().ok()?.into_temp_path();
+    let plain = |name: &&str| name.bytes().all(|byte| byte == b'_' || byte.is_ascii_alphanumeric());
+    let names: Vec<&str> = environment.iter().filter_map(|(name, _)| name.to_str()).filter(plain).collect();
+    let command = SAVE_SCRIPT
+        .replace("@FILE@", &file.to_str()?.replace('\'', r"'\''"))
+        .replace("@NAMES@", &names.join(" "))
+        .replace("@WHOLE@", WHOLE);
+    let cancel = CancelToken::never().with_timeout(SAVE);
+    let run = RunOptions { command, ..RunOptions::default() };
+    shell.run(&run, &cancel, &mut |_| std::ops::ControlFlow::Continue(())).ok()?;
+    let written = std::fs::read(&file).ok()?;
+    written.trim_ascii_end().ends_with(WHOLE.as_bytes()).then(|| Arc::new(file))
+}

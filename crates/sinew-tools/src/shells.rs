@@ -1,0 +1,141 @@
+//! How many shells a process keeps, and for how long.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// Shells that are open at once at most.
+const MOST: usize = 8;
+/// How long a shell stays that nobody uses.
+const IDLE: Duration = Duration::from_secs(30 * 60);
+
+/// The open shells of all sessions of a process. One that was not used for 30 minutes is closed, and where more than 8
+/// are open the one that was not used for longest; its session gets another with the same state when it needs one. A
+/// shell that runs a command, or a job that a command left behind, stays.
+pub struct Shells {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    most: usize,
+    idle: Duration,
+    list: Mutex<List>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct List {
+    open: Vec<Open>,
+    /// A thread waits for shells to become idle.
+    watched: bool,
+    over: bool,
+}
+
+struct Open {
+    owner: Weak<dyn Rest>,
+    used: Instant,
+}
+
+/// What owns a shell.
+pub(crate) trait Rest: Send + Sync {
+    /// Ends the shell if nothing needs it. Says whether there is none any more.
+    fn rest(&self) -> bool;
+}
+
+impl Default for Shells {
+    fn default() -> Shells {
+        Shells::limited(MOST, IDLE)
+    }
+}
+
+impl Drop for Shells {
+    fn drop(&mut self) {
+        self.shared.list().over = true;
+        self.shared.changed.notify_all();
+    }
+}
+
+impl Shells {
+    /// At most `most` shells, each for `idle` after its last command.
+    #[must_use]
+    pub fn limited(most: usize, idle: Duration) -> Shells {
+        let shared = Shared { most, idle, list: Mutex::default(), changed: Condvar::new() };
+        Shells { shared: Arc::new(shared) }
+    }
+
+    /// The shell of `owner` is used now.
+    pub(crate) fn used(&self, owner: &Arc<dyn Rest>) {
+        let shared = &self.shared;
+        let mut list = shared.list();
+        let now = Instant::now();
+        let owner = Arc::downgrade(owner);
+        list.open.retain(|open| open.owner.strong_count() > 0);
+        match list.open.iter_mut().find(|open| open.owner.ptr_eq(&owner)) {
+            Some(open) => open.used = now,
+            None => list.open.push(Open { owner: Weak::clone(&owner), used: now }),
+        }
+        if !list.watched {
+            let watcher = Arc::clone(shared);
+            let thread = std::thread::Builder::new().name("sinew-shells".into());
+            // Without the thread shells stay until their session ends.
+            list.watched = thread.spawn(move || watcher.watch()).is_ok();
+        }
+        let mut others: Vec<(Instant, Weak<dyn Rest>)> = list
+            .open
+            .iter()
+            .filter(|open| !open.owner.ptr_eq(&owner))
+            .map(|open| (open.used, Weak::clone(&open.owner)))
+            .collect();
+        let surplus = list.open.len().saturating_sub(shared.most);
+        drop(list);
+        if surplus > 0 {
+            others.sort_by_key(|(used, _)| *used);
+            let mut closed = 0;
+            for (_, other) in others {
+                closed += usize::from(shared.rest(&other));
+                if closed == surplus {
+                    break;
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// Closes what became idle, until no shell is open.
+    fn watch(&self) {
+        loop {
+            let mut list = self.list();
+            let Some(first) = list.open.iter().map(|open| open.used).min().filter(|_| !list.over) else {
+                list.watched = false;
+                return;
+            };
+            let wait = (first + self.idle).saturating_duration_since(Instant::now());
+            if !wait.is_zero() {
+                drop(self.changed.wait_timeout(list, wait).unwrap_or_else(PoisonError::into_inner));
+                continue;
+            }
+            let due: Vec<Weak<dyn Rest>> =
+                list.open.iter().filter(|open| open.used == first).map(|open| Weak::clone(&open.owner)).collect();
+            drop(list);
+            for owner in due {
+                if !self.rest(&owner) {
+                    let mut list = self.list();
+                    let open = list.open.iter_mut().find(|open| open.owner.ptr_eq(&owner));
+                    open.into_iter().for_each(|open| open.used = Instant::now());
+                }
+            }
+        }
+    }
+
+    fn rest(&self, owner: &Weak<dyn Rest>) -> bool {
+        let rests = owner.upgrade().is_none_or(|owner| owner.rest());
+        if rests {
+            self.list().open.retain(|open| !open.owner.ptr_eq(owner));
+        }
+        rests
+    }
+
+    fn list(&self) -> MutexGuard<'_, List> {
+        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,81 @@
+//! Contents of files by their tags: what numbers of a patch refer to.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::read_tracker::hash;
+
+/// Snapshots that are kept; the oldest goes first.
+const MOST: usize = 100;
+/// A larger content is not kept: a patch of it applies only while its tag fits.
+const LARGEST: usize = 4 << 20;
+/// Bytes of all contents.
+const TOTAL: usize = 32 << 20;
+
+/// What a file was when it was shown or written.
+#[derive(Debug, Clone)]
+pub(crate) struct Snapshot {
+    /// `None`: too large to be kept.
+    pub(crate) content: Option<Arc<[u8]>>,
+    /// Lines that the model knows, from 0, in order and apart.
+    pub(crate) known: Vec<Range<usize>>,
+}
+
+/// A snapshot below its path and tag.
+type Kept = (PathBuf, String, Snapshot);
+
+/// The last snapshots of a session.
+#[derive(Default)]
+pub(crate) struct Snapshots {
+    kept: Mutex<VecDeque<Kept>>,
+}
+
+/// The first eight hex digits of the SHA-256 of `content`.
+pub(crate) fn tag(content: &[u8]) -> String {
+    hash(content)[..4].iter().fold(String::new(), |tag, byte| tag + &format!("{byte:02x}"))
+}
+
+impl Snapshots {
+    /// Lines of `content` were shown, numbers from 0. Gives the tag.
+    pub(crate) fn showed(&self, path: &Path, content: &[u8], lines: &[Range<usize>]) -> String {
+        let tag = tag(content);
+        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let old = all.iter().position(|(known, other, _)| known == path && *other == tag);
+        let mut known = old.and_then(|index| all.remove(index)).map_or_else(Vec::new, |(_, _, old)| old.known);
+        known.extend(lines.iter().filter(|range| !range.is_empty()).cloned());
+        known.sort_by_key(|range| range.start);
+        let content = (content.len() <= LARGEST).then(|| Arc::from(content));
+        all.push_back((path.to_path_buf(), tag.clone(), Snapshot { content, known: joined(known) }));
+        let size = |kept: &Kept| kept.2.content.as_ref().map_or(0, |content| content.len());
+        while all.len() > MOST || all.iter().map(size).sum::<usize>() > TOTAL {
+            all.pop_front();
+        }
+        tag
+    }
+
+    pub(crate) fn get(&self, path: &Path, tag: &str) -> Option<Snapshot> {
+        let all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().find(|(known, other, _)| known == path && other == tag).map(|(_, _, snapshot)| snapshot.clone())
+    }
+}
+
+impl Snapshot {
+    /// Whether all of these lines were shown.
+    pub(crate) fn knows(&self, lines: &Range<usize>) -> bool {
+        lines.is_empty() || self.known.iter().any(|known| known.start <= lines.start && lines.end <= known.end)
+    }
+}
+
+/// Sorted ranges without those that touch.
+fn joined(ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    let mut out: Vec<Range<usize>> = Vec::new();
+    for range in ranges {
+        match out.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => out.push(range),
+        }
+    }
+    out
+}

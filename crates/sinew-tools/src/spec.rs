@@ -1,0 +1,110 @@
+//! A tool as data.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::{Host, HostOptions, arguments};
+use crate::tool::{Boxed, Call, Concurrency, Tool, ToolError, ToolFlags, ToolOutput, panic_text};
+
+pub(super) type Outcome = Result<ToolOutput, ToolError>;
+
+/// What distinguishes one built-in tool from another.
+pub(super) struct Spec {
+    pub(super) name: &'static str,
+    pub(super) description: &'static str,
+    pub(super) parameters: fn(&HostOptions) -> Value,
+    pub(super) guidelines: &'static [&'static str],
+    pub(super) concurrency: Concurrency,
+    pub(super) flags: ToolFlags,
+    /// The argument that says most about a call.
+    pub(super) intent: &'static str,
+    /// Whether this session has the tool at all.
+    pub(super) offered: fn(&HostOptions) -> bool,
+    /// Why a call can only fail, from arguments that still stream.
+    pub(super) reject_early: Option<fn(&Host, &Value) -> Option<String>>,
+    pub(super) run: Run,
+}
+
+/// How a tool does its work.
+pub(super) enum Run {
+    /// On a thread that may block.
+    Blocking(fn(&Host, &Call) -> Outcome),
+    /// As a future.
+    Future(fn(Arc<Host>, Call) -> Boxed<'static, Outcome>),
+}
+
+/// Neither hidden, nor exclusive, nor read-only, and always offered.
+pub(super) const PLAIN: ToolFlags =
+    ToolFlags { hidden: false, non_abortable: false, default_inactive: false, deferrable: false, read_only: false };
+pub(super) const READ_ONLY: ToolFlags = ToolFlags { read_only: true, ..PLAIN };
+
+pub(super) fn always(_: &HostOptions) -> bool {
+    true
+}
+
+/// A tool with its host.
+pub(super) struct Builtin {
+    pub(super) host: Arc<Host>,
+    pub(super) spec: &'static Spec,
+}
+
+impl Tool for Builtin {
+    fn name(&self) -> &str {
+        self.spec.name
+    }
+
+    fn description(&self) -> &str {
+        self.spec.description
+    }
+
+    fn parameters(&self) -> Value {
+        (self.spec.parameters)(&self.host.options)
+    }
+
+    fn guidelines(&self) -> Vec<String> {
+        self.spec.guidelines.iter().map(|line| (*line).to_string()).collect()
+    }
+
+    fn concurrency(&self) -> Concurrency {
+        self.spec.concurrency
+    }
+
+    fn flags(&self) -> ToolFlags {
+        self.spec.flags
+    }
+
+    fn intent(&self, partial: &Value) -> Option<String> {
+        let text = partial.get(self.spec.intent)?.as_str()?;
+        let line = text.lines().next().unwrap_or_default();
+        Some(format!("{} {}", self.spec.name, sinew::term::sanitize(line)))
+    }
+
+    fn can_reject_early(&self) -> bool {
+        self.spec.reject_early.is_some() && self.host.options.settings.edit.stream_guard
+    }
+
+    fn reject_early(&self, whole: &Value) -> Option<String> {
+        self.spec.reject_early?(&self.host, &self.prepare(whole.clone()))
+    }
+
+    fn prepare(&self, arguments: Value) -> Value {
+        arguments::mend(&self.parameters(), arguments)
+    }
+
+    fn execute(&self, call: Call) -> Boxed<'_, Outcome> {
+        match self.spec.run {
+            Run::Future(run) => run(Arc::clone(&self.host), call),
+            Run::Blocking(run) => {
+                let host = Arc::clone(&self.host);
+                Box::pin(async move {
+                    let work = tokio::task::spawn_blocking(move || run(&host, &call));
+                    work.await.unwrap_or_else(|lost| match lost.try_into_panic() {
+                        Ok(panic) => Err(ToolError::Failed(format!("crashed: {}", panic_text(panic.as_ref())))),
+                        Err(_) => Err(ToolError::Aborted),
+                    })
+                })
+            }
+        }
+    }
+}

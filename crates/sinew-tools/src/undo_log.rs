@@ -1,0 +1,51 @@
+//! The last writes of a session, so that they can be taken back.
+
+use std::collections::VecDeque;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use crate::read_tracker::{Hash, hash};
+
+/// Writes that can be taken back.
+pub(crate) const LEVELS: usize = 20;
+/// A larger content is not kept.
+const LARGEST: usize = 16 << 20;
+
+/// The last writes of a session.
+#[derive(Default)]
+pub(crate) struct UndoLog {
+    levels: Mutex<VecDeque<Level>>,
+}
+
+/// A write.
+pub(crate) struct Level {
+    pub(crate) path: PathBuf,
+    /// `None`: the write created the file.
+    pub(crate) before: Option<Vec<u8>>,
+    pub(crate) after: Hash,
+}
+
+impl UndoLog {
+    /// A tool replaced `before` by `after`.
+    pub(crate) fn wrote(&self, path: &Path, before: Option<&[u8]>, after: &[u8]) {
+        if before.is_some_and(|content| content.len() > LARGEST) {
+            return;
+        }
+        let level = Level { path: path.to_path_buf(), before: before.map(<[u8]>::to_vec), after: hash(after) };
+        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        levels.push_back(level);
+        if levels.len() > LEVELS {
+            levels.pop_front();
+        }
+    }
+
+    pub(crate) fn take(&self, path: &Path) -> Option<Level> {
+        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        let index = levels.iter().rposition(|level| level.path == path)?;
+        levels.remove(index)
+    }
+
+    pub(crate) fn put_back(&self, level: Level) {
+        self.levels.lock().unwrap_or_else(PoisonError::into_inner).push_back(level);
+    }
+}

@@ -1,0 +1,110 @@
+//! `write`: creates or replaces a file.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::settings::EditMode;
+use super::spec::{Outcome, PLAIN, Run, Spec, always};
+use super::{Host, HostOptions, arguments, paths, save};
+use crate::read_tracker;
+use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
+
+pub(super) static SPEC: Spec = Spec {
+    name: "write",
+    description: "Create a file or replace all of it. Missing folders are made. An existing file must have been read before.",
+    parameters,
+    guidelines: &["Use write for new files and complete rewrites, edit for changes."],
+    concurrency: Concurrency::Exclusive,
+    flags: ToolFlags { non_abortable: true, ..PLAIN },
+    intent: "path",
+    offered: always,
+    reject_early: None,
+    run: Run::Blocking(run),
+};
+
+/// Where a mark of generated files is looked for.
+const MARKED_LINES: usize = 40;
+const MARKED_BYTES: usize = 1_024;
+
+fn parameters(_: &HostOptions) -> Value {
+    json!({
+        "type": "object",
+        "properties": {"path": {"type": "string"}, "content": {"type": "string"}},
+        "required": ["path", "content"],
+        "additionalProperties": false,
+    })
+}
+
+#[derive(Deserialize)]
+struct Arguments {
+    path: String,
+    content: String,
+}
+
+fn run(host: &Host, call: &Call) -> Outcome {
+    let Arguments { path: given, content } = arguments::parse(call)?;
+    if given.is_empty() || given.ends_with('/') {
+        return Err(ToolError::Failed(format!("Cannot write \"{given}\": it names no file")));
+    }
+    let path = paths::resolve(host, call, &given)?;
+    let name = paths::shown(&call.cwd, &path);
+    let target = save::look(&path, &name, &host.access(&["write"], Some(&call.id), &call.cwd))?;
+    let note = save::guard_write(host, &target, &name)?;
+    if let Some(mark) = target.content.as_deref().and_then(generated)
+        && host.first_time(read_tracker::hash(format!("{}\0{content}", path.display()).as_bytes()))
+    {
+        return Err(ToolError::Failed(format!(
+            "{name} is generated (\"{mark}\"): change what it is made from. To write it anyway, repeat the call."
+        )));
+    }
+    let hashline = host.options.settings.edit.mode == EditMode::Hashline;
+    let bare = if hashline { without_numbers(&content) } else { None };
+    let stripped = bare.is_some();
+    let content = bare.unwrap_or(content);
+    let executable = content.starts_with("#!");
+    target.write(host, &name, content.as_bytes(), executable)?;
+    let mut text = format!("Successfully wrote {} bytes to {name}", content.len());
+    if hashline {
+        let all = 0..read_tracker::lines(content.as_bytes()).count();
+        let tag = host.snapshots.showed(&target.path, content.as_bytes(), &[all]);
+        text.insert_str(0, &format!("@{name}#{tag}\n"));
+    }
+    if stripped {
+        text.push_str("\n[The header and the line numbers of a read were taken off the content.]");
+    }
+    for note in note.into_iter().chain(target.parted()) {
+        text.push_str(&format!("\n{note}"));
+    }
+    let output = ToolOutput::text(text);
+    Ok(if executable { output.with_details(json!({"madeExecutable": true})) } else { output })
+}
+
+/// Content that was copied from a read, without the header and the `<n>:` that each of its lines has. The numbers must
+/// follow one another.
+fn without_numbers(content: &str) -> Option<String> {
+    let (header, lines) = content.split_once('\n')?;
+    let (_, tag) = header.strip_prefix('@')?.rsplit_once('#')?;
+    if tag.len() != 8 || !tag.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
+    }
+    let mut out = String::new();
+    let mut expected = None;
+    for line in lines.split_inclusive('\n') {
+        let (number, rest) = line.split_once(':')?;
+        let number: usize = number.parse().ok()?;
+        if expected.is_some_and(|expected| expected != number) {
+            return None;
+        }
+        expected = number.checked_add(1);
+        out.push_str(rest);
+    }
+    (!out.is_empty()).then_some(out)
+}
+
+/// The mark by which a file says that it is generated.
+fn generated(content: &[u8]) -> Option<&'static str> {
+    let head = &content[..content.len().min(MARKED_BYTES)];
+    let head = head.split(|byte| *byte == b'\n').take(MARKED_LINES).collect::<Vec<_>>().join(&b'\n');
+    let head = String::from_utf8_lossy(&head);
+    ["@generated", "DO NOT EDIT"].into_iter().find(|mark| head.contains(mark))
+}

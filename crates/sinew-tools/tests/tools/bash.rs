@@ -1,0 +1,207 @@
+//! bash in its real shell.
+
+use std::path::PathBuf;
+use std::thread::JoinHandle;
+
+use serde_json::json;
+use sinew::base::{CancelHandle, CancelToken};
+use sinew_llm::message::text_of;
+use sinew_tools::tool::Updates;
+use sinew_tools::{InterceptorSettings, Settings};
+
+use crate::Case;
+use crate::stage::Stage;
+
+pub(crate) const CASES: &[Case] = &[
+    ("the_shell_keeps_its_state", the_shell_keeps_its_state),
+    ("every_ending_has_its_text", every_ending_has_its_text),
+    ("long_output_is_cut_and_kept", long_output_is_cut_and_kept),
+    ("head_and_tail_choose_lines", head_and_tail_choose_lines),
+    (
+        "a_cut_falls_between_characters_and_the_artifact_is_the_whole_stream",
+        a_cut_falls_between_characters_and_the_artifact_is_the_whole_stream,
+    ),
+    ("nothing_of_a_command_survives_a_kill", nothing_of_a_command_survives_a_kill),
+    ("commands_get_no_secrets", commands_get_no_secrets),
+    ("commands_of_the_user_get_everything", commands_of_the_user_get_everything),
+    ("guard_and_interceptor_refuse", guard_and_interceptor_refuse),
+    ("an_abort_keeps_what_was_printed", an_abort_keeps_what_was_printed),
+];
+
+fn the_shell_keeps_its_state() {
+    let stage = Stage::new();
+    stage.put("d/x", "");
+    stage.ok("bash", json!({"cmd": "a=1; cd d"}), "(no output)");
+    stage.ok("bash", json!({"command": "echo $a; ls"}), "1\nx");
+    stage.ok("bash", json!({"command": "pwd", "cwd": "."}), &stage.cwd().display().to_string());
+    stage.ok("bash", json!({"command": "ls; echo $V", "env": {"V": "v"}}), "x\nv");
+    // Every way to a folder carries over, and a folder for one command does not.
+    for (command, shown, next) in [
+        ("cd .. && ls", "d", "d"),
+        ("cd d && ls", "x", "x"),
+        ("cd ..; ls", "d", "d"),
+        ("cd d && cd .. && ls", "d", "d"),
+        ("cd none || ls", "d", "d"),
+        ("(cd d && ls)", "x", "d"),
+        ("false && cd d || ls", "d", "d"),
+    ] {
+        let (text, error) = stage.call("bash", json!({"command": command}));
+        assert!(!error && text.ends_with(shown), "{command}: {text}");
+        stage.ok("bash", json!({"command": "ls"}), next);
+    }
+    stage.ok("bash", json!({"command": "ls", "cwd": "d"}), "x");
+    stage.ok("bash", json!({"command": "ls"}), "d");
+    stage.ok("bash", json!({"command": "echo 1%; printf '5%%\\r9%%\\n'"}), "1%\n9%");
+    let other = Stage::new();
+    other.ok("bash", json!({"command": "echo ${a-none}"}), "none");
+}
+
+fn every_ending_has_its_text() {
+    let stage = Stage::new();
+    stage.fails("bash", json!({"command": "echo out; (exit 3)"}), "out\nCommand exited with code 3");
+    let (text, error) = stage.call("bash", json!({"command": "echo part; sleep 100", "timeout": 1}));
+    assert!(error && text.starts_with("part\n") && text.ends_with("\nCommand timed out after 1 seconds"), "{text}");
+    let (text, error) = stage.call("bash", json!({"command": "kill -9 $$"}));
+    assert!(error && text.starts_with("Command killed by signal 9 (SIGKILL)"), "{text}");
+    stage.ok("bash", json!({"command": "echo again"}), "again");
+    // A shell that is lost takes its folder along.
+    stage.put("sub/x", "");
+    let lost = "Command exited with code 3\n[A new shell begins with the next command, without variables and directory: \
+                the command ended the shell (exit, exec or set -e)]";
+    stage.fails("bash", json!({"command": "cd sub; exit 3"}), lost);
+    stage.ok("bash", json!({"command": "pwd"}), &stage.cwd().display().to_string());
+    stage.fails("bash", json!({"command": "x", "env": {"1A": "x"}}), "Invalid environment variable name: 1A");
+    let no = format!("Working directory does not exist: {}/no", stage.cwd().display());
+    stage.fails("bash", json!({"command": "ls", "cwd": "no"}), &no);
+    let (text, error) = stage.call("bash", json!({"command": "cd no && ls"}));
+    assert!(error && text.contains("cd: no: No such file") && text.ends_with("exited with code 1"), "{text}");
+    stage.put("f", "");
+    let file = format!("Working directory is not a directory: {}/f", stage.cwd().display());
+    stage.fails("bash", json!({"command": "ls", "cwd": "f"}), &file);
+    stage.ok("bash", json!({"command": "true", "timeout": 0}), "(no output)\n[The timeout of 0 s was set to 1 s]");
+    stage.ok("bash", json!({"command": "yes | head -2"}), "y\ny");
+}
+
+fn long_output_is_cut_and_kept() {
+    let stage = Stage::new();
+    let (text, _) = stage.call("bash", json!({"command": "seq 1 100000"}));
+    assert!(text.ends_with(" (50 KB limit). Full: artifact://0]") || text.contains("2,000 line limit"), "{text}");
+    assert!(text.contains("\n100000\n[Showing lines 98001-100000 of 100000"), "{}", &text[text.len() - 200..]);
+    let kept = std::fs::read_to_string(stage.artifacts.find(0).unwrap()).unwrap();
+    let all: String = (1..=100_000).map(|i| format!("{i}\n")).collect();
+    assert!(kept == all);
+    let (text, _) = stage.call("read", json!({"path": "artifact://0", "offset": 50_000, "limit": 1}));
+    assert!(text.contains("50000:50000\n"), "{text}");
+    let (text, _) = stage.call("bash", json!({"command": "for i in $(seq 3000); do echo; done; echo end"}));
+    assert!(text.ends_with("end\n[Showing lines 1002-3001 of 3001 (2,000 line limit). Full: artifact://1]"), "{text}");
+    let stage = Stage::new();
+    stage.put("../artifacts", "in the way");
+    let (text, error) = stage.call("bash", json!({"command": "seq 1 100000"}));
+    assert!(!error && text.contains("The full output could not be kept: "), "{}", &text[text.len() - 200..]);
+}
+
+fn a_cut_falls_between_characters_and_the_artifact_is_the_whole_stream() {
+    let stage = Stage::new();
+    // 50 KB and one byte, in one line; then lines with sequences for terminals between characters of every length.
+    stage.put("line", format!("{}a", "\u{6f22}".repeat(50 * 1024 / 3)));
+    stage.put("wide", format!("x{}", "\u{6f22}".repeat(50 * 1024 / 3 + 1)));
+    let row = "é\u{6f22}😀\u{1b}[31mred\u{1b}[0m\u{1b}]0;title\u{7}\tend\u{8}";
+    stage.put("rows", format!("{row}\r\n").repeat(5_000));
+    let whole = std::fs::read_to_string(stage.cwd().join("line")).unwrap();
+    stage.ok("bash", json!({"command": "cat line"}), &whole);
+    let (text, _) = stage.call("bash", json!({"command": "cat wide"}));
+    let (shown, note) = text.split_once('\n').unwrap();
+    assert!(shown.chars().all(|c| c == '\u{6f22}') && shown.len() > 50 * 1024 - 3, "{}", shown.len());
+    assert_eq!(note, "[Showing lines 1-1 of 1 (50 KB limit). Full: artifact://0]");
+    let wide = std::fs::read_to_string(stage.cwd().join("wide")).unwrap();
+    assert!(std::fs::read_to_string(stage.artifacts.find(0).unwrap()).unwrap() == wide);
+    stage.call("bash", json!({"command": "cat rows"}));
+    let kept = std::fs::read_to_string(stage.artifacts.find(1).unwrap()).unwrap();
+    assert!(kept == "é\u{6f22}😀red\tend\n".repeat(5_000), "{}", &kept[..100]);
+}
+
+fn nothing_of_a_command_survives_a_kill() {
+    let stage = Stage::new();
+    let script = "sleep 1000 & echo $! > a; setsid sleep 1000 & echo $! > b; nohup sleep 1000 > /dev/null 2>&1 & echo $! > c; \
+                  (trap '' TERM INT HUP; sleep 1000) & echo $! > d; touch begun; wait";
+    let gone = |how: &str| {
+        for name in ["a", "b", "c", "d"] {
+            let id = stage.get(name).trim().parse().unwrap();
+            let process = rustix::process::Pid::from_raw(id).unwrap();
+            assert!(rustix::process::test_kill_process(process).is_err(), "{how}: {name}, {id}, still runs");
+        }
+    };
+    let (text, _) = stage.call("bash", json!({"command": script, "timeout": 1}));
+    assert!(text.ends_with("Command timed out after 1 seconds"), "{text}");
+    gone("timeout");
+    std::fs::remove_file(stage.cwd().join("begun")).unwrap();
+    let (cancel, watch) = cancelled_at(stage.cwd().join("begun"));
+    stage.output("bash", json!({"command": script}), cancel);
+    watch.join().unwrap();
+    gone("abort");
+}
+
+fn head_and_tail_choose_lines() {
+    let stage = Stage::new();
+    stage.ok("bash", json!({"command": "seq 1 1000000", "head": 2}), "1\n2");
+    stage.ok("bash", json!({"command": "seq 1 1000000", "head": 5, "tail": 2}), "4\n5");
+    let (text, _) = stage.call("bash", json!({"command": "seq 1 9", "tail": 2}));
+    assert!(text.starts_with("8\n9"), "{text}");
+}
+
+fn commands_get_no_secrets() {
+    let stage = Stage::new();
+    stage.ok("bash", json!({"command": "echo ${MY_API_KEY-none} $GITHUB_TOKEN $CI"}), "none passed true");
+    stage.ok("bash", json!({"command": "cd \"$ARTIFACTS\"; basename \"$PWD\""}), "artifacts");
+}
+
+fn commands_of_the_user_get_everything() {
+    let stage = Stage::new();
+    let run = |command: &str| {
+        let never = CancelToken::never();
+        stage.runtime.block_on(stage.host.user_command(command, &never, Updates::none())).unwrap()
+    };
+    let ran = run("v=1; echo $MY_API_KEY; git push --force --help >/dev/null 2>&1; (exit 3)");
+    assert_eq!((ran.output.as_str(), ran.exit_code, ran.truncated), ("secret", Some(3), false));
+    stage.ok("bash", json!({"command": "echo $v ${MY_API_KEY-none}"}), "1 none");
+    let ran = run("seq 1 100000");
+    assert!(ran.truncated && ran.output.contains("\n100000\n["), "{}", ran.output.len());
+    assert_eq!(std::fs::read_to_string(ran.full_output_path.unwrap()).unwrap().lines().count(), 100_000);
+    let (cancel, watch) = cancelled_at(stage.cwd().join("begun"));
+    let ran = stage.host.user_command("touch begun; sleep 1000", &cancel, Updates::none());
+    let ran = stage.runtime.block_on(ran).unwrap();
+    watch.join().unwrap();
+    assert_eq!((ran.cancelled, ran.exit_code), (true, None));
+}
+
+fn guard_and_interceptor_refuse() {
+    let stage = Stage::new();
+    let text = "Blocked by the command guard (rm -rf of everything): rm -fr /. Ask the user to run it, or to allow it in settings.";
+    stage.fails("bash", json!({"command": "rm -fr /"}), text);
+    let bash_interceptor = InterceptorSettings { enabled: true, ..InterceptorSettings::default() };
+    let stage = Stage::with(Settings { bash_interceptor, ..Settings::default() });
+    stage.fails("bash", json!({"command": "cat a"}), "Blocked: use the read tool instead.\nOriginal command: cat a");
+}
+
+fn an_abort_keeps_what_was_printed() {
+    let stage = Stage::new();
+    let (cancel, watch) = cancelled_at(stage.cwd().join("begun"));
+    let command = json!({"command": "echo part; touch begun; sleep 1000"});
+    let output = stage.output("bash", command, cancel);
+    watch.join().unwrap();
+    assert!(output.is_error);
+    let text = text_of(&output.content);
+    assert!(text.starts_with("part\n") && text.contains("\nCommand aborted"), "{text}");
+}
+
+/// Is cancelled once the file is there, by the thread.
+fn cancelled_at(file: PathBuf) -> (CancelToken, JoinHandle<()>) {
+    let (cancel_handle, cancel) = CancelHandle::new();
+    let watch = std::thread::spawn(move || {
+        while !file.exists() {
+            std::thread::yield_now();
+        }
+        cancel_handle.cancel();
+    });
+    (cancel, watch)
+}

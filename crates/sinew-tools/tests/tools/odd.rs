@@ -1,0 +1,234 @@
+//! Names and files that few have, as tables: what a model asks for, and what it is told.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+
+use serde_json::json;
+use sinew_tools::{FileGuard, Settings};
+
+use crate::Case;
+use crate::stage::Stage;
+
+pub(crate) const CASES: &[Case] = &[
+    ("addresses_are_no_files", addresses_are_no_files),
+    ("a_sign_may_be_a_part_of_a_name", a_sign_may_be_a_part_of_a_name),
+    ("files_without_an_end_are_not_waited_for", files_without_an_end_are_not_waited_for),
+    ("lines_that_were_asked_for_come_before_those_around", lines_that_were_asked_for_come_before_those_around),
+    ("names_stay_on_one_line", names_stay_on_one_line),
+    ("one_file_that_cannot_be_shown_hides_no_other", one_file_that_cannot_be_shown_hides_no_other),
+    ("patterns_may_lead_elsewhere", patterns_may_lead_elsewhere),
+    ("what_stands_there_twice_is_not_edited", what_stands_there_twice_is_not_edited),
+    ("an_edit_of_utf16_says_what_to_do", an_edit_of_utf16_says_what_to_do),
+    ("a_write_keeps_attributes_and_tells_of_other_names", a_write_keeps_attributes_and_tells_of_other_names),
+    ("a_folder_that_cannot_be_written_is_named", a_folder_that_cannot_be_written_is_named),
+];
+
+fn addresses_are_no_files() {
+    let stage = Stage::new();
+    for (path, text) in [
+        ("http://host/a", "http://host/a is no file: use fetch for pages."),
+        ("@https://host", "@https://host is no file: use fetch for pages."),
+        ("ftp://host/a", "ftp://host/a is no file: ftp:// is not known here."),
+    ] {
+        stage.fails("read", json!({"path": path}), text);
+        stage.fails("write", json!({"path": path, "content": "x"}), text);
+        stage.fails("edit", json!({"path": path, "oldText": "", "newText": "x"}), text);
+        stage.fails("ls", json!({"path": path}), text);
+        stage.fails("find", json!({"path": path, "pattern": "*"}), text);
+        stage.fails("bash", json!({"command": "pwd", "cwd": path}), text);
+    }
+    for path in ["artifact://0", "skill://a", "rule://a"] {
+        let text = format!("{path} can be read with the tool read, and no more.");
+        stage.fails("write", json!({"path": path, "content": "x"}), &text);
+    }
+    stage.ok("ls", json!({}), "(empty directory)");
+    let file = format!("file://{}/a b", stage.cwd().display());
+    stage.ok("write", json!({"path": file, "content": "x"}), "Successfully wrote 1 bytes to a b");
+    stage.put("x:/y", "z");
+    stage.ok("read", json!({"path": "x:/y"}), "1:z");
+}
+
+fn a_sign_may_be_a_part_of_a_name() {
+    let stage = Stage::new();
+    stage.put("@types/a", "1");
+    stage.ok("read", json!({"path": "@types/a"}), "1:1");
+    stage.ok("ls", json!({"path": "@types"}), "a (1 B)");
+    stage.ok("write", json!({"path": "@types/new", "content": "x"}), "Successfully wrote 1 bytes to @types/new");
+    stage.put("types/a", "2");
+    // What is there without the sign is what was meant.
+    stage.ok("read", json!({"path": "@types/a"}), "1:2");
+    stage.ok("write", json!({"path": "@other/new", "content": "x"}), "Successfully wrote 1 bytes to other/new");
+    stage.ok("write", json!({"path": "@new", "content": "x"}), "Successfully wrote 1 bytes to new");
+}
+
+fn files_without_an_end_are_not_waited_for() {
+    let stage = Stage::new();
+    // It looks like a file; a read of it waits for the next message of the kernel, or is refused.
+    let (text, error) = stage.call("read", json!({"path": "/proc/kmsg"}));
+    assert!(error && text.starts_with("Cannot read /proc/kmsg: "), "{text}");
+    let (text, error) = stage.call("edit", json!({"path": "/proc/kmsg", "oldText": "a", "newText": "b"}));
+    assert!(error && text.starts_with("Cannot write /proc/kmsg: "), "{text}");
+    let (text, error) = stage.call("grep", json!({"path": "/proc/kmsg", "pattern": "x"}));
+    assert!(!error && text.contains("1 unreadable"), "{text}");
+    let (text, error) = stage.call("read", json!({"path": "/proc/self/status", "limit": 1}));
+    assert!(!error && text.starts_with("1:Name:"), "{text}");
+}
+
+fn lines_that_were_asked_for_come_before_those_around() {
+    let stage = Stage::new();
+    let wide = "w".repeat(60_000);
+    let check = |offset: usize, limit: usize, expect: &str| {
+        let (text, _) = stage.call("read", json!({"path": "a", "offset": offset, "limit": limit}));
+        assert_eq!(text, expect, "{offset} {limit}");
+    };
+    stage.put("a", format!("{wide}\n2\n3\n4\n5\n6\n7\n"));
+    check(2, 1, "2:2\n3:3\n4:4\n5:5\n[Showing lines 2-5 of 7. Use offset=6 to continue.]");
+    stage.put("a", format!("1\n2\n{wide}\n4\n5\n"));
+    check(4, 2, "4:4\n5:5");
+    check(2, 1, "1:1\n2:2\n[Showing lines 1-2 of 5. Use offset=3 to continue.]");
+    // Lines that fit alone and not together: those around give way, the farthest first.
+    let long = "l".repeat(20_000);
+    stage.put("a", format!("{long}\n{long}\nx\n{long}\n{long}\nend\n"));
+    let shown = |from: usize, lines: &[&str]| -> String {
+        let lines = (from..).zip(lines).map(|(number, line)| format!("{number}:{line}"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    check(4, 1, &format!("{}\n[Showing lines 2-4 of 6. Use offset=5 to continue.]", shown(2, &[&long, "x", &long])));
+    check(4, 3, &shown(3, &["x", &long, &long, "end"]));
+    stage.put("a", format!("1\n{wide}\n3\n"));
+    let (text, _) = stage.call("read", json!({"path": "a", "offset": 2}));
+    assert!(text.starts_with("2:www"), "{}", &text[..20]);
+    assert!(text.ends_with("[Line 2 is 58.6 KB. Use bash: sed -n 2p 'a' | cut -c1-2000]"), "{}", &text[2_000..]);
+    stage.put("a", &wide);
+    let (text, _) = stage.call("read", json!({"path": "a:raw"}));
+    assert!(text.starts_with("www"), "{}", &text[..20]);
+    // More than is looked at for the count: the end of the line is not known.
+    let huge = std::fs::File::create(stage.cwd().join("huge")).unwrap();
+    std::os::unix::fs::FileExt::write_all_at(&huge, &[b'x'; 9_000], 0).unwrap();
+    huge.set_len(80 << 20).unwrap();
+    let (text, _) = stage.call("read", json!({"path": "huge"}));
+    assert!(text.contains("[Line 1 is at least 64 MB. "), "{}", &text[text.len() - 90..]);
+    let beyond = "Line 2 is beyond end of file (1 lines total). Use offset=1 to read from the start, or offset=1 to \
+                  read the last line.";
+    stage.ok("read", json!({"path": "huge", "offset": 2}), beyond);
+    stage.ok("read", json!({"path": "huge", "offset": 2.0}), beyond);
+}
+
+fn names_stay_on_one_line() {
+    let stage = Stage::new();
+    stage.put("a\n1:b\u{1b}[31m", "hit\n");
+    let name = "a\u{fffd}1:b\u{fffd}[31m";
+    stage.ok("ls", json!({}), &format!("{name} (4 B)"));
+    stage.ok("find", json!({"pattern": "*"}), name);
+    stage.ok("grep", json!({"pattern": "hit"}), &format!("{name}\n1:hit"));
+    stage.ok("grep", json!({"pattern": "hit", "mode": "files"}), name);
+    stage.ok("read", json!({"path": "a\n1:b\u{1b}[31m"}), "1:hit");
+}
+
+fn one_file_that_cannot_be_shown_hides_no_other() {
+    use std::os::unix::ffi::OsStrExt;
+    let stage = Stage::new();
+    stage.put("good", "hit\nhit\nhit\n");
+    let name = std::ffi::OsStr::from_bytes(b"bad\xff");
+    std::fs::write(stage.cwd().join(name), "hit\nhit\n").unwrap();
+    let expect = "good\n1:hit\n[2 matches shown. Use offset=2 for more, or refine the pattern.]\n[bad\u{fffd}: \
+                  matches that cannot be shown: use bash for this file]";
+    // More matches than the limit: each file gives one in turn, and is opened by its name for that.
+    let (text, error) = stage.call("grep", json!({"pattern": "hit", "limit": 2}));
+    assert_eq!(
+        (text.replace("[1 matches shown. Use offset=1", "[2 matches shown. Use offset=2"), error),
+        (expect.into(), false)
+    );
+    let (text, _) = stage.call("grep", json!({"pattern": "hit"}));
+    assert_eq!(text, "bad\u{fffd}\n1:hit\n2:hit\n\ngood\n1:hit\n2:hit\n3:hit");
+}
+
+fn patterns_may_lead_elsewhere() {
+    let stage = Stage::new();
+    stage.put("a.rs", "");
+    stage.put("d/b.rs", "");
+    std::fs::create_dir(stage.cwd().join("e")).unwrap();
+    let cwd = stage.cwd();
+    let find = |pattern: &str, path: &str, expect: &str| {
+        let arguments = json!({"pattern": pattern, "path": path, "sort": "path"});
+        assert_eq!(stage.call("find", arguments), (expect.to_string(), false), "{pattern} in {path}");
+    };
+    find(&format!("{}/*.rs", cwd.display()), ".", "a.rs");
+    find(&format!("{}/**/*.rs", cwd.display()), "e", "a.rs\nd/b.rs");
+    find("../*.rs", "e", "a.rs");
+    find("../d/*", "e", "d/b.rs");
+    find("~/work/*.rs", "e", "a.rs");
+    find("../none*", "e", "No files found matching pattern");
+    let none = format!("Path not found: {}", cwd.parent().unwrap().join("none").display());
+    stage.fails("find", json!({"pattern": "../none/*.rs"}), &none);
+    stage.fails("find", json!({"pattern": "/*"}), "Searching / is refused: name a folder below it.");
+}
+
+fn what_stands_there_twice_is_not_edited() {
+    let stage = Stage::new();
+    let found = |count: usize| {
+        format!(
+            "Found {count} occurrences of the text in a. Add surrounding lines to make it unique, or set replaceAll to \
+             true."
+        )
+    };
+    for (content, old) in [
+        ("}\n}\n}\n", "}\n}\n"),
+        ("x  \nx\t\nx \n", "x\nx\n"),
+        ("“q”“q”“q”\n", "\"q\"\"q\""),
+        ("  {\n  {\n  {\n", "{\n{"),
+    ] {
+        stage.put("a", content);
+        stage.fails("edit", json!({"path": "a", "oldText": old, "newText": "y"}), &found(2));
+        assert_eq!(stage.get("a"), content);
+    }
+    // So many lines that might be meant are not looked at.
+    stage.put("a", "  }x\n".repeat(2_000) + "  }\n");
+    let (text, error) = stage.call("edit", json!({"path": "a", "oldText": "    }\n", "newText": "y\n"}));
+    assert!(error && text.starts_with("Could not find the text in a."), "{text}");
+    // A file that changed since it was read, and has the text twice now, is another matter.
+    stage.put("a", "one\n");
+    stage.call("read", json!({"path": "a"}));
+    stage.put("a", "one\none\n");
+    let changed = "File changed on disk since it was last read: a. Read it again.";
+    stage.fails("edit", json!({"path": "a", "oldText": "one", "newText": "y"}), changed);
+}
+
+fn an_edit_of_utf16_says_what_to_do() {
+    let stage = Stage::new();
+    let wide: Vec<u8> = "\u{feff}one\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
+    stage.put("a", &wide);
+    stage.call("read", json!({"path": "a"}));
+    let text = "Cannot edit a: it is UTF-16. Convert it with bash first: iconv -f UTF-16 -t UTF-8";
+    stage.fails("edit", json!({"path": "a", "oldText": "one", "newText": "two"}), text);
+    assert_eq!(std::fs::read(stage.cwd().join("a")).unwrap(), wide);
+}
+
+fn a_write_keeps_attributes_and_tells_of_other_names() {
+    let stage = Stage::with(Settings { file_guard: FileGuard::Off, ..Settings::default() });
+    stage.put("a", "one\n");
+    let path = stage.cwd().join("a");
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o600)).unwrap();
+    std::fs::hard_link(&path, stage.cwd().join("b")).unwrap();
+    // Not every file system has attributes; where it has them they stay.
+    let flags = rustix::fs::XattrFlags::empty();
+    let kept = rustix::fs::setxattr(&path, "user.sinew", b"kept", flags).is_ok();
+    let note = "[The file had 2 names (hard links): the others keep the old content.]";
+    let edit = json!({"path": "a", "oldText": "one", "newText": "two"});
+    stage.ok("edit", edit, &format!("Applied 1 edit to a.\n{note}"));
+    stage.ok("write", json!({"path": "a", "content": "x"}), "Successfully wrote 1 bytes to a");
+    assert_eq!((stage.get("a"), stage.get("b")), ("x".into(), "one\n".into()));
+    assert_eq!(path.metadata().unwrap().mode() & 0o777, 0o600);
+    if kept {
+        let mut value = [0_u8; 8];
+        let length = rustix::fs::getxattr(&path, "user.sinew", &mut value).unwrap();
+        assert_eq!(&value[..length], b"kept");
+    }
+}
+
+fn a_folder_that_cannot_be_written_is_named() {
+    let stage = Stage::new();
+    // Nobody can make a file there, root included.
+    let (text, error) = stage.call("write", json!({"path": "/proc/self/none", "content": "x"}));
+    assert!(error && text.starts_with("Cannot write /proc/self/none: its folder cannot be written: "), "{text}");
+    assert!(!text.contains(".tmp"), "{text}");
+}

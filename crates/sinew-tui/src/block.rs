@@ -1,0 +1,12 @@
+//! Blocks of the transcript.
+
+mod code;
+mod diff;
+mod markdown;
+mod output;
+mod text;
+
+pub use diff::{DiffBlock, DiffOptions, diff_lines};
+pub use markdown::MarkdownBlock;
+pub use output::OutputBlock;
+pub use text::TextBlock;

@@ -1,0 +1,236 @@
+//! The difference of two texts, line by line, changed words marked.
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+use super::code::CodeLines;
+use crate::screen::{Block, Layout, Rendered};
+use crate::text::row::{Line, Row};
+use crate::text::style::{Attrs, Color, Style};
+use crate::text::wrap::{WrapMode, wrap};
+use crate::theme::{Theme, Token};
+
+/// How a difference is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct DiffOptions {
+    /// Unchanged lines around a change.
+    pub context: usize,
+    /// Rows at most.
+    pub rows: usize,
+}
+
+impl Default for DiffOptions {
+    fn default() -> DiffOptions {
+        DiffOptions { context: 2, rows: 40 }
+    }
+}
+
+/// Below this width there are no line numbers.
+const NUMBERS: usize = 60;
+/// Lines of a pair are compared by words where at least this share of them is equal.
+const SIMILAR: f32 = 0.4;
+
+/// A header and a difference. It is complete from the start.
+#[derive(Debug)]
+pub struct DiffBlock {
+    header: Line,
+    old: String,
+    new: String,
+    lang: String,
+    options: DiffOptions,
+}
+
+impl DiffBlock {
+    /// A block of the difference between two texts in a language (`""`: none).
+    #[must_use]
+    pub fn new(header: Line, old: &str, new: &str, lang: &str, options: DiffOptions) -> DiffBlock {
+        DiffBlock { header, old: old.to_owned(), new: new.to_owned(), lang: lang.to_owned(), options }
+    }
+}
+
+impl Block for DiffBlock {
+    fn version(&self) -> u64 {
+        0
+    }
+
+    fn render(&mut self, layout: &Layout<'_>, _: bool, out: &mut Rendered) {
+        out.reopen();
+        let none = Line::new();
+        let mut rows = Vec::new();
+        wrap(&self.header, layout.width, WrapMode::Words, 1, (&none, &none), &mut rows);
+        rows.extend(diff_lines(&self.old, &self.new, &self.lang, layout.width, layout.theme, self.options));
+        for row in &mut rows {
+            row.line = 1;
+        }
+        out.extend(rows);
+        out.finish();
+    }
+
+    fn plain(&self) -> String {
+        format!("{}\n{}", self.header.text(), self.new)
+    }
+}
+
+/// One line of the difference.
+struct Change {
+    mark: char,
+    number: usize,
+    line: Line,
+}
+
+/// The rows of a difference: `-` removed, `+` added, unchanged ones around them; `⋯ 18 unchanged` for the rest.
+#[must_use]
+pub fn diff_lines(old: &str, new: &str, lang: &str, width: usize, theme: &Theme, options: DiffOptions) -> Vec<Row> {
+    let old_lines: Vec<&str> = old.lines().collect();
+    let new_lines: Vec<&str> = new.lines().collect();
+    let colored = |lines: &[&str]| {
+        let mut code = CodeLines::new(lang);
+        lines.iter().map(|line| code.line(line, theme, Color::Default)).collect::<Vec<_>>()
+    };
+    let (old_code, new_code) = (colored(&old_lines), colored(&new_lines));
+    let ops = capture_diff_slices(Algorithm::Myers, &old_lines, &new_lines);
+    let mut rows = Vec::new();
+    let digits = old_lines.len().max(new_lines.len()).max(1).to_string().len();
+    let last = ops.len().saturating_sub(1);
+    for (index, op) in ops.iter().enumerate() {
+        let mut changes = Vec::new();
+        match *op {
+            DiffOp::Equal { new_index, len, .. } => {
+                let head = if index == 0 { 0 } else { options.context.min(len) };
+                let tail = if index == last { 0 } else { options.context.min(len - head) };
+                let change = |at: usize| Change { mark: ' ', number: at + 1, line: new_code[at].clone() };
+                changes.extend((new_index..new_index + head).map(change));
+                push(&changes, digits, width, theme, &mut rows);
+                changes.clear();
+                let hidden = len - head - tail;
+                if hidden > 0 {
+                    let text = format!("⋯ {hidden} unchanged");
+                    rows.push(Line::styled(&text, theme.style(Token::Dim)).into_row(width));
+                }
+                changes.extend((new_index + len - tail..new_index + len).map(change));
+            }
+            DiffOp::Delete { old_index, old_len, .. } => {
+                changes.extend((old_index..old_index + old_len).map(|at| Change {
+                    mark: '-',
+                    number: at + 1,
+                    line: old_code[at].clone(),
+                }))
+            }
+            DiffOp::Insert { new_index, new_len, .. } => {
+                changes.extend((new_index..new_index + new_len).map(|at| Change {
+                    mark: '+',
+                    number: at + 1,
+                    line: new_code[at].clone(),
+                }))
+            }
+            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
+                let pairs = old_len.min(new_len);
+                let words: Vec<_> =
+                    (0..pairs).map(|at| changed_words(old_lines[old_index + at], new_lines[new_index + at])).collect();
+                for at in 0..old_len {
+                    let marks = words.get(at).map_or(&[][..], |(old, _)| old);
+                    let line = emphasised(&old_code[old_index + at], old_lines[old_index + at], marks);
+                    changes.push(Change { mark: '-', number: old_index + at + 1, line });
+                }
+                for at in 0..new_len {
+                    let marks = words.get(at).map_or(&[][..], |(_, new)| new);
+                    let line = emphasised(&new_code[new_index + at], new_lines[new_index + at], marks);
+                    changes.push(Change { mark: '+', number: new_index + at + 1, line });
+                }
+            }
+        }
+        push(&changes, digits, width, theme, &mut rows);
+    }
+    if rows.len() > options.rows {
+        let hidden = rows.len() - options.rows + 1;
+        rows.truncate(options.rows - 1);
+        rows.push(Line::styled(&format!("⋯ {hidden} rows more"), theme.style(Token::Dim)).into_row(width));
+    }
+    rows
+}
+
+fn push(changes: &[Change], digits: usize, width: usize, theme: &Theme, rows: &mut Vec<Row>) {
+    for change in changes {
+        let style = match change.mark {
+            '+' => theme.style(Token::ToolDiffAdded),
+            '-' => theme.style(Token::ToolDiffRemoved),
+            _ => theme.style(Token::ToolDiffContext),
+        };
+        let mut first = Line::new();
+        if width >= NUMBERS {
+            first.push(&format!("{:>digits$} ", change.number), theme.style(Token::Dim));
+        }
+        first.push(&format!("{} ", change.mark), style.with(Attrs::BOLD));
+        let rest = Line::plain(&" ".repeat(first.width()));
+        wrap(&change.line, width, WrapMode::Cells, 1, (&first, &rest), rows);
+    }
+}
+
+/// Byte ranges of one line.
+type Ranges = Vec<(usize, usize)>;
+
+/// The byte ranges that differ between two lines; none where the lines have little in common.
+fn changed_words(old: &str, new: &str) -> (Ranges, Ranges) {
+    let (old_words, new_words) = (words(old), words(new));
+    let text = |line: &str, words: &[(usize, usize)]| -> Vec<String> {
+        words.iter().map(|(from, to)| line[*from..*to].to_owned()).collect()
+    };
+    let (a, b) = (text(old, &old_words), text(new, &new_words));
+    let ops = capture_diff_slices(Algorithm::Myers, &a, &b);
+    let (mut from_old, mut from_new, mut equal) = (Vec::new(), Vec::new(), 0);
+    for op in &ops {
+        let (range_old, range_new) = (op.old_range(), op.new_range());
+        if let DiffOp::Equal { .. } = op {
+            equal += range_old.map(|at| a[at].len()).sum::<usize>();
+            continue;
+        }
+        if let (Some(first), Some(last)) = (old_words.get(range_old.start), range_old.clone().last()) {
+            from_old.push((first.0, old_words[last].1));
+        }
+        if let (Some(first), Some(last)) = (new_words.get(range_new.start), range_new.clone().last()) {
+            from_new.push((first.0, new_words[last].1));
+        }
+    }
+    let most = old.len().max(new.len()).max(1);
+    if (equal as f32) < SIMILAR * most as f32 { (Vec::new(), Vec::new()) } else { (from_old, from_new) }
+}
+
+/// Words, and everything else character by character.
+fn words(line: &str) -> Ranges {
+    let mut out: Ranges = Vec::new();
+    let mut word = false;
+    for (at, c) in line.char_indices() {
+        let is_word = c.is_alphanumeric() || c == '_';
+        let end = at + c.len_utf8();
+        match out.last_mut() {
+            Some(last) if word && is_word => last.1 = end,
+            _ => out.push((at, end)),
+        }
+        word = is_word;
+    }
+    out
+}
+
+/// The line with ranges of its source bold and underlined, which is seen without colour too.
+fn emphasised(line: &Line, source: &str, ranges: &[(usize, usize)]) -> Line {
+    // Tabs and controls are shown otherwise than they are written; such a line goes without.
+    if ranges.is_empty() || line.text() != source {
+        return line.clone();
+    }
+    let mut out = Line::new();
+    let mut at = 0;
+    for run in line.runs() {
+        while at < run.end {
+            let inside = ranges.iter().find(|(from, to)| *from <= at && at < *to);
+            let next = inside.map_or_else(
+                || ranges.iter().map(|(from, _)| *from).filter(|from| *from > at).min().unwrap_or(run.end),
+                |(_, to)| *to,
+            );
+            let end = next.min(run.end);
+            let extra = Attrs::BOLD.with(Attrs::UNDERLINE);
+            let style: Style = if inside.is_some() { run.style.with(extra) } else { run.style };
+            out.push_linked(&line.text()[at..end], style, run.link.as_ref());
+            at = end;
+        }
+    }
+    out
+}

@@ -1,0 +1,247 @@
+//! Markdown that may still grow.
+//!
+//! The causal law: whatever text follows, rows that are settled stay as they are. A top-level block of Markdown settles
+//! when a complete line has begun the next one; lines of fenced code settle one by one. Only the open block is parsed
+//! again. Links by reference work where the definition stands in the same block.
+
+mod flow;
+
+use std::ops::Range;
+
+use pulldown_cmark::{Options, Parser};
+
+use super::code::{CodeLines, code_rows};
+use crate::screen::{Block, Layout, Rendered};
+use crate::text::row::{Line, Row};
+use crate::text::style::Color;
+use crate::theme::Token;
+
+/// Markdown, as the text of an answer comes in.
+#[derive(Default)]
+pub struct MarkdownBlock {
+    text: String,
+    finished: bool,
+    version: u64,
+    state: State,
+}
+
+/// What is settled.
+#[derive(Clone, Default)]
+struct State {
+    /// The byte behind it.
+    at: usize,
+    /// Its logical lines.
+    lines: u32,
+    /// Fenced code is open.
+    fence: Option<Fence>,
+}
+
+#[derive(Clone)]
+struct Fence {
+    mark: char,
+    length: usize,
+    indent: usize,
+    code: CodeLines,
+}
+
+impl MarkdownBlock {
+    /// A block that grows.
+    #[must_use]
+    pub fn streaming() -> MarkdownBlock {
+        MarkdownBlock::default()
+    }
+
+    /// A block that is complete.
+    #[must_use]
+    pub fn new(text: &str) -> MarkdownBlock {
+        MarkdownBlock { text: text.to_owned(), finished: true, ..MarkdownBlock::default() }
+    }
+
+    /// Appends text.
+    pub fn push(&mut self, text: &str) {
+        self.text.push_str(text);
+        self.version += 1;
+    }
+
+    /// The text so far.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Ends the block: all of it is final.
+    pub fn finish(&mut self) {
+        self.finished = true;
+        self.version += 1;
+    }
+}
+
+impl Block for MarkdownBlock {
+    fn version(&self) -> u64 {
+        self.version
+    }
+
+    fn render(&mut self, layout: &Layout<'_>, restart: bool, out: &mut Rendered) {
+        if restart {
+            self.state = State::default();
+        }
+        out.reopen();
+        let mut rows = Vec::new();
+        // What complete lines decide settles; with the end of the text everything does.
+        let complete = if self.finished { self.text.len() } else { self.text.rfind('\n').map_or(0, |at| at + 1) };
+        while self.state.step(&self.text[..complete], self.finished, layout, &mut rows) {}
+        out.extend(rows.drain(..));
+        out.settle();
+        // The rest is shown as it will be, as far as it is known.
+        let mut rest = self.state.clone();
+        while rest.step(&self.text, true, layout, &mut rows) {}
+        out.extend(rows);
+        if self.finished {
+            out.finish();
+        }
+    }
+
+    fn plain(&self) -> String {
+        self.text.clone()
+    }
+}
+
+impl State {
+    /// Takes the next block, or line of code, that is complete in `text`. Gives false where there is none.
+    fn step(&mut self, text: &str, ended: bool, layout: &Layout<'_>, rows: &mut Vec<Row>) -> bool {
+        if self.fence.is_some() {
+            return self.code_line(text, ended, layout, rows);
+        }
+        let rest = &text[self.at..];
+        let blank = rest.len() - rest.trim_start_matches(['\n', '\r']).len();
+        if blank == rest.len() {
+            return false;
+        }
+        self.at += blank;
+        let rest = &text[self.at..];
+        if let Some((fence, lang, end)) = open_fence(rest, ended) {
+            self.space(rows);
+            if !lang.is_empty() {
+                self.push(Line::styled(&lang, layout.theme.style(Token::Dim)).into_row(layout.width), rows);
+            }
+            self.fence = Some(fence);
+            self.at += end;
+            return true;
+        }
+        let Some(end) = first_block(rest).filter(|end| ended || *end < rest.len()) else { return false };
+        // Two blocks may begin in one line; it is taken whole, so that every step moves on.
+        let end = if end == 0 { rest.find('\n').map_or(rest.len(), |at| at + 1) } else { end };
+        let lines = flow::lines(&rest[..end], layout);
+        if !lines.is_empty() {
+            self.space(rows);
+        }
+        for line in lines {
+            self.lines += 1;
+            line.rows(layout.width, self.lines, rows);
+        }
+        self.at += end;
+        true
+    }
+
+    fn code_line(&mut self, text: &str, ended: bool, layout: &Layout<'_>, rows: &mut Vec<Row>) -> bool {
+        let rest = &text[self.at..];
+        let (line, next) = match rest.find('\n') {
+            Some(end) => (&rest[..end], end + 1),
+            None if ended && !rest.is_empty() => (rest, rest.len()),
+            None => return false,
+        };
+        let line = line.strip_suffix('\r').unwrap_or(line);
+        self.at += next;
+        let Some(fence) = self.fence.as_mut() else { return false };
+        let trimmed = line.trim();
+        let closes = trimmed.len() >= fence.length
+            && trimmed.chars().all(|c| c == fence.mark)
+            && line.len() - line.trim_start().len() < 4;
+        // A line that may still become the end of the code is not shown.
+        let may_close = next == rest.len()
+            && !rest.ends_with('\n')
+            && !trimmed.is_empty()
+            && trimmed.chars().all(|c| c == fence.mark);
+        if closes {
+            self.fence = None;
+            return true;
+        }
+        if may_close {
+            return true;
+        }
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let line = fence.code.line(&line[indent.min(fence.indent)..], layout.theme, Color::Default);
+        self.lines += 1;
+        code_rows(&line, layout.width, self.lines, rows);
+        true
+    }
+
+    /// A blank row between blocks.
+    fn space(&mut self, rows: &mut Vec<Row>) {
+        if self.lines > 0 {
+            self.push(Row::default(), rows);
+        }
+    }
+
+    fn push(&mut self, mut row: Row, rows: &mut Vec<Row>) {
+        self.lines += 1;
+        row.line = self.lines;
+        rows.push(row);
+    }
+}
+
+fn options() -> Options {
+    Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+/// Where the first top-level block ends: the next one begins, or the text is over.
+fn first_block(text: &str) -> Option<usize> {
+    let mut depth = 0usize;
+    let mut blocks = 0;
+    for (event, range) in Parser::new_ext(text, options()).into_offset_iter() {
+        use pulldown_cmark::Event;
+        match event {
+            Event::Start(_) => {
+                if depth == 0 {
+                    blocks += 1;
+                    if blocks == 2 {
+                        return Some(line_start(text, range));
+                    }
+                }
+                depth += 1;
+            }
+            Event::End(_) => depth -= 1,
+            _ if depth == 0 => {
+                blocks += 1;
+                if blocks == 2 {
+                    return Some(line_start(text, range));
+                }
+            }
+            _ => {}
+        }
+    }
+    Some(text.len())
+}
+
+fn line_start(text: &str, range: Range<usize>) -> usize {
+    text[..range.start].rfind('\n').map_or(0, |at| at + 1)
+}
+
+/// The fence that the text begins with, its language, and where its line ends. An unfinished line counts with `ended`.
+fn open_fence(text: &str, ended: bool) -> Option<(Fence, String, usize)> {
+    let (line, end) = match text.find('\n') {
+        Some(end) => (&text[..end], end + 1),
+        None if ended => (text, text.len()),
+        None => return None,
+    };
+    let body = line.trim_start_matches(' ');
+    let indent = line.len() - body.len();
+    let mark = body.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = body.len() - body.trim_start_matches(mark).len();
+    let info = body[length..].trim();
+    if indent > 3 || length < 3 || (mark == '`' && info.contains('`')) {
+        return None;
+    }
+    let lang: String = info.split([' ', ',', '{']).next().unwrap_or("").to_owned();
+    Some((Fence { mark, length, indent, code: CodeLines::new(&lang) }, lang, end))
+}

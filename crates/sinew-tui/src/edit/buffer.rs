@@ -1,0 +1,39 @@
+//! Changes of the text: all of them go through one function.
+
+use super::undo::Change;
+use super::{Editor, Last};
+
+impl Editor {
+    /// Replaces the bytes `from..to`; the cursor goes behind the new text. `joins`: one undo takes it back together with
+    /// the change before.
+    pub(super) fn replace(&mut self, from: usize, to: usize, text: &str, joins: bool) {
+        if from == to && text.is_empty() {
+            return;
+        }
+        let removed = self.text[from..to].to_owned();
+        self.text.replace_range(from..to, text);
+        let before = self.cursor;
+        self.cursor = from + text.len();
+        self.sticky = None;
+        self.history.leave();
+        self.undo.add(Change { at: from, removed, inserted: text.to_owned(), cursor: before }, joins);
+    }
+
+    pub(super) fn undo_one(&mut self) -> bool {
+        let Some(change) = self.undo.back() else { return false };
+        let end = change.at + change.inserted.len();
+        self.text.replace_range(change.at..end, &change.removed);
+        self.cursor = change.cursor;
+        self.last = Last::Other;
+        true
+    }
+
+    pub(super) fn redo_one(&mut self) -> bool {
+        let Some(change) = self.undo.forward() else { return false };
+        let end = change.at + change.removed.len();
+        self.text.replace_range(change.at..end, &change.inserted);
+        self.cursor = change.at + change.inserted.len();
+        self.last = Last::Other;
+        true
+    }
+}

@@ -1,0 +1,37 @@
+//! Killed text.
+
+/// The last kills, newest last.
+#[derive(Debug, Default)]
+pub(super) struct KillRing {
+    kills: Vec<String>,
+}
+
+const KILLS: usize = 60;
+
+impl KillRing {
+    /// Keeps a kill. `joins`: it belongs to the kill before, in front of it if it was made backwards.
+    pub(super) fn add(&mut self, text: &str, backwards: bool, joins: bool) {
+        match self.kills.last_mut().filter(|_| joins) {
+            Some(last) if backwards => last.insert_str(0, text),
+            Some(last) => last.push_str(text),
+            None => {
+                if self.kills.len() == KILLS {
+                    self.kills.remove(0);
+                }
+                self.kills.push(text.to_owned());
+            }
+        }
+    }
+
+    pub(super) fn newest(&self) -> Option<&str> {
+        self.kills.last().map(String::as_str)
+    }
+
+    /// Puts the newest kill behind all others, and gives the one that is newest then.
+    pub(super) fn rotate(&mut self) -> Option<&str> {
+        if self.kills.len() > 1 {
+            self.kills.rotate_right(1);
+        }
+        self.newest()
+    }
+}

@@ -1,0 +1,175 @@
+//! The rows of the editor.
+
+use sinew_term::clusters;
+
+use super::{Editor, Marker, marker_index};
+use crate::text::row::{Line, Row};
+use crate::text::style::{Attrs, Style};
+
+/// The looks of an editor.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EditorStyle {
+    /// What stands in front of the first row.
+    pub prompt: String,
+    /// The look of the prompt.
+    pub prompt_style: Style,
+    /// The look of the text.
+    pub text: Style,
+    /// The look of markers.
+    pub marker: Style,
+    /// Dim text behind the cursor at the end of the text: what a completion would add.
+    pub ghost: String,
+}
+
+impl Default for EditorStyle {
+    fn default() -> EditorStyle {
+        EditorStyle {
+            prompt: "› ".to_owned(),
+            prompt_style: Style::PLAIN.with(Attrs::BOLD),
+            text: Style::PLAIN,
+            marker: Style::PLAIN.with(Attrs::DIM),
+            ghost: String::new(),
+        }
+    }
+}
+
+/// The rows that show the text, and where the cursor is in them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct EditorRows {
+    /// The rows.
+    pub rows: Vec<Row>,
+    /// Row and column of the cursor.
+    pub caret: (usize, usize),
+}
+
+/// Bytes of the text that one row shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Place {
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// The row ends its line: the cursor can be behind it.
+    last: bool,
+}
+
+fn cells_of(text: &str, markers: &[Marker]) -> usize {
+    match text.chars().next().and_then(marker_index).and_then(|index| markers.get(index)) {
+        Some(marker) => sinew_term::visible_width(&marker.label, 1),
+        None if text == "\t" => 4,
+        None => sinew_term::visible_width(text, 1),
+    }
+}
+
+impl Place {
+    /// The byte at a column, at most the last place of the row.
+    pub(super) fn at_column(&self, text: &str, markers: &[Marker], column: usize) -> usize {
+        let mut used = 0;
+        let mut before = self.start;
+        for cluster in units(&text[self.start..self.end]) {
+            let width = cells_of(cluster.1, markers);
+            if used + width > column {
+                return self.start + cluster.0;
+            }
+            used += width;
+            before = self.start + cluster.0;
+        }
+        if self.last { self.end } else { before }
+    }
+}
+
+/// Clusters with their places; those without cells belong to the one before.
+fn units(text: &str) -> Vec<(usize, &str)> {
+    let mut out: Vec<(usize, &str)> = Vec::new();
+    for cluster in clusters(text, 1) {
+        if cluster.width > 0 || out.is_empty() {
+            out.push((cluster.start, cluster.text));
+        }
+    }
+    out
+}
+
+/// The rows at `width` cells: broken at words; the last column stays free for the cursor.
+pub(super) fn places(editor: &Editor, width: usize) -> Vec<Place> {
+    let room = width.saturating_sub(1).max(1);
+    let mut out = Vec::new();
+    let mut start = 0;
+    for line in editor.text.split('\n') {
+        let end = start + line.len();
+        let (mut row, mut used) = (start, 0);
+        let mut word = None;
+        for (at, unit) in units(line) {
+            let cells = cells_of(unit, &editor.markers);
+            let here = start + at;
+            if used + cells > room && here > row && unit != " " {
+                let (cut, kept) = match word.take() {
+                    Some((cut, before)) if cut > row && used - before + cells <= room => (cut, used - before),
+                    _ => (here, 0),
+                };
+                out.push(Place { start: row, end: cut, last: false });
+                (row, used) = (cut, kept);
+            }
+            used += cells;
+            if unit == " " {
+                word = Some((here + 1, used));
+            }
+        }
+        out.push(Place { start: row, end, last: true });
+        start = end + 1;
+    }
+    out
+}
+
+/// The row of a byte.
+pub(super) fn locate(places: &[Place], cursor: usize) -> usize {
+    places.iter().rposition(|place| place.start <= cursor).unwrap_or(0)
+}
+
+impl Place {
+    /// The column of a byte of the row.
+    pub(super) fn column(&self, text: &str, markers: &[Marker], cursor: usize) -> usize {
+        let before = units(&text[self.start..self.end]);
+        before.iter().take_while(|(at, _)| self.start + at < cursor).map(|(_, unit)| cells_of(unit, markers)).sum()
+    }
+}
+
+impl Editor {
+    /// The rows at `width` columns, at most `height` of them around the cursor. Linear in the text.
+    pub fn rows(&mut self, width: usize, height: usize, style: &EditorStyle) -> EditorRows {
+        let prompt = Line::styled(&style.prompt, style.prompt_style);
+        let lead = prompt.width();
+        let room = width.saturating_sub(lead).max(2);
+        self.width = room;
+        let places = places(self, room);
+        let caret_row = locate(&places, self.cursor);
+        let height = height.max(1);
+        // The rows around the cursor that fit.
+        let first = caret_row.saturating_sub(height - 1).max(caret_row.min(places.len().saturating_sub(height)));
+        let first = first.min(caret_row);
+        let mut rows = Vec::new();
+        let mut caret = (0, 0);
+        for (index, place) in places.iter().enumerate().skip(first).take(height) {
+            let mut line = if index == 0 { prompt.clone() } else { Line::styled(&" ".repeat(lead), Style::PLAIN) };
+            let mut column = lead;
+            for (at, unit) in units(&self.text[place.start..place.end]) {
+                if index == caret_row && place.start + at <= self.cursor {
+                    caret = (index - first, column);
+                }
+                match unit.chars().next().and_then(marker_index).and_then(|index| self.markers.get(index)) {
+                    Some(marker) => line.push(&marker.label, style.marker),
+                    None if unit == "\t" => line.push("    ", style.text),
+                    None => line.push(unit, style.text),
+                };
+                column += cells_of(unit, &self.markers);
+            }
+            if index == caret_row && self.cursor == place.end {
+                caret = (index - first, column);
+            }
+            if index == caret_row && self.cursor == self.text.len() && !style.ghost.is_empty() {
+                line.push(&style.ghost, Style::PLAIN.with(Attrs::DIM));
+            }
+            let row = if line.width() > width { line.into_row(width) } else { Row::new(line, 0) };
+            rows.push(row);
+        }
+        caret.1 = caret.1.min(width.saturating_sub(1));
+        EditorRows { rows, caret }
+    }
+}

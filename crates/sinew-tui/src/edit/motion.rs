@@ -1,0 +1,136 @@
+//! Where the cursor goes.
+
+use sinew_term::clusters;
+
+use super::Editor;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Direction {
+    Back,
+    Forward,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Unit {
+    Cluster,
+    /// Letters, digits and `_`.
+    Word,
+    /// Anything between blanks and slashes.
+    Path,
+    /// To the edge of the line.
+    Line,
+}
+
+impl Editor {
+    pub(super) fn target(&self, direction: Direction, unit: Unit) -> usize {
+        target(&self.text, self.cursor, direction, unit)
+    }
+
+    /// One row up or down; at the edge through the history.
+    pub(super) fn vertical(&mut self, step: isize, sticky: Option<usize>) -> bool {
+        let places = super::layout::places(self, if self.width == 0 { usize::MAX } else { self.width });
+        let row = super::layout::locate(&places, self.cursor);
+        let column = sticky.unwrap_or_else(|| places[row].column(&self.text, &self.markers, self.cursor));
+        match row.checked_add_signed(step).filter(|row| *row < places.len()) {
+            Some(row) => {
+                self.cursor = places[row].at_column(&self.text, &self.markers, column);
+                self.sticky = Some(column);
+                true
+            }
+            None => self.recall(step),
+        }
+    }
+
+    /// Shows an older or newer text of the history.
+    fn recall(&mut self, step: isize) -> bool {
+        let draft = self.text.clone();
+        let text = if step < 0 { self.history.older(&draft) } else { self.history.newer() };
+        let Some(text) = text else { return false };
+        // The change itself must not end the way through the history.
+        let place = self.history.take_place();
+        self.replace(0, self.text.len(), &text, false);
+        self.history.set_place(place);
+        if step < 0 {
+            // At its beginning, so that the next key goes on to the one before.
+            self.cursor = self.text.len();
+        }
+        true
+    }
+}
+
+pub(super) fn target(text: &str, cursor: usize, direction: Direction, unit: Unit) -> usize {
+    let line_start = text[..cursor].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = text[cursor..].find('\n').map_or(text.len(), |at| cursor + at);
+    match (unit, direction) {
+        (Unit::Line, Direction::Back) => line_start,
+        (Unit::Line, Direction::Forward) => line_end,
+        (Unit::Cluster, Direction::Back) => {
+            if cursor == line_start {
+                return cursor.saturating_sub(1);
+            }
+            boundaries(text, line_start, cursor).next_back().unwrap_or(line_start)
+        }
+        (Unit::Cluster, Direction::Forward) => {
+            if cursor == line_end {
+                return (cursor + 1).min(text.len());
+            }
+            // Not from inside: a cluster is known from the beginning of its line.
+            boundaries(text, line_start, line_end).find(|at| *at > cursor).unwrap_or(line_end)
+        }
+        (_, Direction::Back) => {
+            let class = |c: char| class(c, unit);
+            let head = text[..cursor].trim_end_matches(|c| class(c) == 0);
+            let last = head.chars().next_back().map_or(0, class);
+            snap(text, head.trim_end_matches(|c| class(c) == last).len(), false)
+        }
+        (_, Direction::Forward) => {
+            let class = |c: char| class(c, unit);
+            let rest = text[cursor..].trim_start_matches(|c| class(c) == 0);
+            let first = rest.chars().next().map_or(0, class);
+            snap(text, text.len() - rest.trim_start_matches(|c| class(c) == first).len(), true)
+        }
+    }
+}
+
+/// The nearest boundary of a cluster at or beyond `at`.
+fn snap(text: &str, at: usize, forward: bool) -> usize {
+    let line_start = text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let line_end = text[at..].find('\n').map_or(text.len(), |end| at + end);
+    if at == line_start || at == line_end {
+        return at;
+    }
+    let mut before = line_start;
+    for place in boundaries(text, line_start, line_end) {
+        if place == at {
+            return at;
+        }
+        if place > at {
+            return if forward { place } else { before };
+        }
+        before = place;
+    }
+    if forward { line_end } else { before }
+}
+
+/// Where clusters begin in a part of a line. Clusters without cells belong to the one before.
+fn boundaries(text: &str, from: usize, to: usize) -> std::vec::IntoIter<usize> {
+    let mut places: Vec<usize> = Vec::new();
+    for cluster in clusters(&text[from..to], 1) {
+        if cluster.width > 0 || places.is_empty() {
+            places.push(from + cluster.start);
+        }
+    }
+    places.into_iter()
+}
+
+/// Blanks, words, all else; markers stand alone.
+fn class(c: char, unit: Unit) -> u32 {
+    match c {
+        c if super::marker_index(c).is_some() => 10 + u32::from(c),
+        c if c.is_whitespace() => 0,
+        '/' if unit == Unit::Path => 0,
+        _ if unit == Unit::Path => 1,
+        c if c.is_alphanumeric() || c == '_' => 1,
+        _ => 2,
+    }
+}

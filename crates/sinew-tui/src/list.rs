@@ -1,0 +1,73 @@
+//! A list of which a filter shows a part, for panels and popups.
+
+use sinew_fuzzy::{Matcher, Query};
+
+use crate::text::row::{Line, Row};
+use crate::text::style::Attrs;
+use crate::theme::{Theme, Token};
+
+/// Entries with a name and a description, the filter, and the chosen one.
+#[derive(Debug, Default)]
+pub struct List {
+    entries: Vec<(String, String)>,
+    filter: String,
+    /// The entries that the filter leaves, best first.
+    shown: Vec<usize>,
+    chosen: usize,
+}
+
+impl List {
+    /// A list of names and descriptions.
+    #[must_use]
+    pub fn new(entries: Vec<(String, String)>) -> List {
+        let shown = (0..entries.len()).collect();
+        List { entries, filter: String::new(), shown, chosen: 0 }
+    }
+
+    /// Filters by the names; the first entry is chosen. An empty filter shows all in their order.
+    pub fn set_filter(&mut self, filter: &str) {
+        self.filter = filter.to_owned();
+        let query = Query::new(filter);
+        let mut matcher = Matcher::new(&query);
+        let mut scored: Vec<_> = self
+            .entries
+            .iter()
+            .enumerate()
+            .filter_map(|(index, (name, _))| matcher.score(name).map(|score| (score, index)))
+            .collect();
+        if !query.is_empty() {
+            scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+        }
+        self.shown = scored.into_iter().map(|(_, index)| index).collect();
+        self.chosen = 0;
+    }
+
+    /// Moves the choice by so many entries; it stops at the ends.
+    pub fn step(&mut self, by: isize) {
+        self.chosen = self.chosen.saturating_add_signed(by).min(self.shown.len().saturating_sub(1));
+    }
+
+    /// The place of the chosen entry in the list that was given.
+    #[must_use]
+    pub fn chosen(&self) -> Option<usize> {
+        self.shown.get(self.chosen).copied()
+    }
+
+    /// At most `height` rows around the chosen entry, and which of them it is.
+    #[must_use]
+    pub fn rows(&self, width: usize, height: usize, theme: &Theme) -> (Vec<Row>, usize) {
+        let first = self.chosen.saturating_sub(height.saturating_sub(1));
+        let rows = self.shown.iter().enumerate().skip(first).take(height).map(|(at, index)| {
+            let (name, text) = &self.entries[*index];
+            let chosen = at == self.chosen;
+            let style = if chosen { theme.style(Token::Accent).with(Attrs::BOLD) } else { theme.style(Token::Text) };
+            let mut line = Line::styled(if chosen { "→ " } else { "  " }, style);
+            line.push(name, style);
+            if !text.is_empty() {
+                line.push("  ", style).push(text, theme.style(Token::Muted));
+            }
+            line.into_row(width)
+        });
+        (rows.collect(), self.chosen - first)
+    }
+}

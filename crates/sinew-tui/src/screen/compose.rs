@@ -1,0 +1,228 @@
+//! From the document and the chrome to the rows of the window.
+
+use std::sync::Arc;
+
+use super::document::{Document, hidden_row};
+use super::{CaretPlace, Chrome, Size};
+use crate::text::row::Row;
+use crate::text::style::{Attrs, Style};
+
+/// A row of the window, and whether the terminal takes the next one as its continuation.
+#[derive(Clone, Debug)]
+pub(super) struct Shown {
+    pub(super) row: Arc<Row>,
+    /// The next row goes on with the same line of the terminal.
+    pub(super) joined: bool,
+}
+
+/// What the next frame shows.
+#[derive(Debug)]
+pub(super) struct Plan {
+    /// All rows from the first of the present window on: those that scroll out, then those of the next window.
+    pub(super) rows: Vec<Shown>,
+    /// How many of them scroll out.
+    pub(super) retire: usize,
+    /// How many rows at the top of the next window are final and next to scroll out.
+    pub(super) settled: usize,
+    /// Row of the next window and column.
+    pub(super) caret: (usize, usize),
+    pub(super) more: bool,
+}
+
+/// The bytes of text that scroll out with one frame at most.
+const BURST: usize = 48 << 10;
+
+/// Rows of a block that can be shown.
+struct Segment<'a> {
+    rows: &'a [Arc<Row>],
+}
+
+/// `floor`: the height of the present window, below which the next one does not fall.
+pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: usize) -> Plan {
+    let (settled, live) = split(document);
+    let parts = fit_chrome(chrome, size.rows);
+    let chrome_rows = parts.above.len() + parts.status.len() + parts.editor.len();
+    let room = size.rows - chrome_rows;
+    let cover = &chrome.cover[..chrome.cover.len().min(size.rows - parts.status.len() - parts.editor.len())];
+    let total: usize = settled.iter().chain(&live).map(|segment| segment.rows.len()).sum();
+    let ready: usize = settled.iter().map(|segment| segment.rows.len()).sum();
+
+    let covered = !cover.is_empty();
+    let wanted = if covered { 0 } else { total.saturating_sub(room).min(ready) };
+    let (retire, more) = limit_burst(&settled, wanted);
+
+    let mut rows = Vec::new();
+    let mut shown = 0;
+    for segment in &settled {
+        for (index, row) in segment.rows.iter().enumerate() {
+            if shown == retire + room {
+                break;
+            }
+            let next = segment.rows.get(index + 1);
+            let joined = row.soft && next.is_some_and(|next| next.line == row.line);
+            rows.push(Shown { row: Arc::clone(row), joined });
+            shown += 1;
+        }
+    }
+    // The last row that is shown is followed by something else.
+    if let Some(last) = rows.last_mut() {
+        last.joined = false;
+    }
+    let mut settled_shown = shown - retire;
+    if room > settled_shown {
+        rows.extend(clip(&live, room - settled_shown, size.columns));
+    }
+
+    let visible = rows.len() - retire;
+    let height = floor.min(size.rows).max((visible + chrome_rows).min(size.rows));
+    let height = height.max((cover.len() + parts.status.len() + parts.editor.len()).min(size.rows));
+    let plain = |row: Row| Shown { row: Arc::new(row.cut(size.columns)), joined: false };
+    rows.resize_with(retire + height - chrome_rows, || plain(Row::default()));
+    rows.extend(parts.above.iter().cloned().map(plain));
+    let bottom = rows.len();
+    if covered {
+        let top = bottom - cover.len();
+        rows.truncate(top);
+        if let Some(last) = rows.last_mut() {
+            last.joined = false;
+        }
+        rows.extend(cover.iter().cloned().map(plain));
+        settled_shown = settled_shown.min(top.saturating_sub(retire));
+    }
+    rows.extend(parts.status.iter().cloned().map(plain));
+    let editor_top = rows.len() - retire;
+    rows.extend(parts.editor.iter().cloned().map(plain));
+
+    // A row that ends here ends without blanks, also where it is the part of a line that may go on.
+    for shown in &mut rows {
+        if !shown.joined && shown.row.soft && shown.row.text().ends_with(' ') {
+            shown.row = Arc::new(Row::new(shown.row.to_line(), shown.row.line));
+        }
+    }
+    let caret = &chrome.caret;
+    let row = match caret.place {
+        CaretPlace::Editor => editor_top + caret.row.saturating_sub(parts.skipped).min(parts.editor.len().max(1) - 1),
+        CaretPlace::Cover => bottom - retire - cover.len() + caret.row.min(cover.len().max(1) - 1),
+    };
+    let caret = (row.min(height.max(1) - 1), caret.column.min(size.columns - 1));
+    if rows.is_empty() {
+        rows.push(plain(Row::default()));
+    }
+    Plan { rows, retire, settled: settled_shown, caret, more }
+}
+
+/// The final rows that nothing holds back, and what may still change or waits behind it.
+fn split(document: &Document) -> (Vec<Segment<'_>>, Vec<Segment<'_>>) {
+    let (mut settled, mut live) = (Vec::new(), Vec::new());
+    let mut open = false;
+    for entry in document.entries() {
+        let rendered = &entry.rendered;
+        let end = if open { entry.retired } else { rendered.settled };
+        let segment = |from, to| Segment { rows: &rendered.rows[from..to] };
+        if end > entry.retired {
+            settled.push(segment(entry.retired, end));
+        }
+        if rendered.rows.len() > end {
+            live.push(segment(end, rendered.rows.len()));
+        }
+        open |= !rendered.finished || rendered.rows.len() > end;
+    }
+    (settled, live)
+}
+
+/// Of `wanted` rows those that one frame carries, and whether some remain.
+fn limit_burst(settled: &[Segment<'_>], wanted: usize) -> (usize, bool) {
+    let mut bytes = 0;
+    let rows = settled.iter().flat_map(|segment| segment.rows).take(wanted);
+    let count = rows
+        .take_while(|row| {
+            let before = bytes;
+            bytes += row.text().len() + 16 * row.run_count() + 8;
+            before < BURST
+        })
+        .count();
+    (count, count < wanted)
+}
+
+struct Parts<'a> {
+    above: &'a [Row],
+    status: &'a [Row],
+    editor: &'a [Row],
+    /// Rows of the editor above those that are shown.
+    skipped: usize,
+}
+
+/// What of the chrome fits: the editor around its cursor first, then the status, then what stands above it.
+fn fit_chrome(chrome: &Chrome, height: usize) -> Parts<'_> {
+    let count = chrome.editor.len().min(height);
+    let caret = if chrome.caret.place == CaretPlace::Editor { chrome.caret.row } else { 0 };
+    let skipped = (caret + 1).saturating_sub(count).min(chrome.editor.len() - count);
+    let left = height - count;
+    let status = chrome.status.len().min(left.saturating_sub(usize::from(height <= 5) * 5));
+    let above = chrome.above.len().min((left - status) / 2);
+    Parts {
+        above: &chrome.above[..above],
+        status: &chrome.status[..status],
+        editor: &chrome.editor[skipped..skipped + count],
+        skipped,
+    }
+}
+
+/// Rows that can still change, in the room that is left: each block keeps its first row and as many of its last ones
+/// as its share allows; the oldest become one row where not even that fits.
+fn clip(live: &[Segment<'_>], room: usize, width: usize) -> Vec<Shown> {
+    let dim = Style::PLAIN.with(Attrs::DIM);
+    let plain = |row| Shown { row, joined: false };
+    let mut out = Vec::new();
+    let mut live = live;
+    let mut room = room;
+    if room == 0 {
+        return out;
+    }
+    if live.len() > room {
+        let hidden = live.len() - (room - 1);
+        out.push(plain(hidden_row(&format!("⋯ {hidden} more running"), width, dim)));
+        live = &live[hidden..];
+        room -= 1;
+    }
+    for (segment, share) in live.iter().zip(shares(live, room)) {
+        let rows = segment.rows;
+        if rows.len() <= share {
+            out.extend(rows.iter().cloned().map(plain));
+            continue;
+        }
+        // A blank row in front is the first to go.
+        let rows = if rows[0].text().is_empty() && rows.len() > 1 { &rows[1..] } else { rows };
+        if rows.len() <= share {
+            out.extend(rows.iter().cloned().map(plain));
+            continue;
+        }
+        let tail = share.saturating_sub(2);
+        out.push(plain(Arc::clone(&rows[0])));
+        if share > 1 {
+            let hidden = rows.len() - 1 - tail;
+            out.push(plain(hidden_row(&format!("⋯ {hidden} rows, shown when done"), width, dim)));
+        }
+        out.extend(rows[rows.len() - tail..].iter().cloned().map(plain));
+    }
+    out
+}
+
+/// How many rows each block gets: equal shares, of which small blocks leave the rest to the others.
+fn shares(live: &[Segment<'_>], room: usize) -> Vec<usize> {
+    let mut shares = vec![0; live.len()];
+    let mut left = room;
+    let mut open = live.len();
+    while left > 0 && open > 0 {
+        let each = (left / open).max(1);
+        open = 0;
+        // The newest first: with a row too few it is the oldest that goes without.
+        for (share, segment) in shares.iter_mut().zip(live).rev() {
+            let more = each.min(segment.rows.len() - *share).min(left);
+            *share += more;
+            left -= more;
+            open += usize::from(*share < segment.rows.len());
+        }
+    }
+    shares
+}

@@ -1,0 +1,209 @@
+//! A new size: finding our rows again after the terminal has laid them out anew.
+//!
+//! Terminals treat rows that are wider than the new width in three ways. Which one is seen by where the cursor is
+//! afterwards; from that follows how many rows of the terminal each row of the window has become, and which of them are
+//! still on the screen. Rows that were pushed out count as scrolled out, the rest is erased and painted anew.
+
+use std::sync::Arc;
+
+use super::compose::Shown;
+use super::{Frame, Screen, Size};
+use crate::text::row::Row;
+
+/// A way to treat rows that are wider than a new width.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reflow {
+    /// They wrap; rows that the terminal wrapped itself join again.
+    Wrap,
+    /// The same, but the line of the cursor is cut.
+    WrapOthers,
+    /// They are cut.
+    Cut,
+}
+
+/// Where rows are after a resize.
+#[derive(Debug, PartialEq, Eq)]
+struct Placement {
+    /// The first row of the terminal of each row, relative to that of the cursor; the last entry is what follows them.
+    tops: Vec<isize>,
+    /// The column of the cursor.
+    column: usize,
+}
+
+impl Screen {
+    /// The terminal has another size. Painting waits until the place of the cursor is known or given up: the caller
+    /// writes [`Screen::ask_place`] when the size has not changed for 30 ms, and calls [`Screen::give_up_place`] when no
+    /// reply came within 150 ms. A size that changes again meanwhile comes here again, and is asked for again.
+    pub fn resize(&mut self, size: Size) {
+        self.painted.get_or_insert(self.size);
+        self.size = size;
+    }
+
+    /// Whether a resize waits for the place of the cursor.
+    #[must_use]
+    pub fn is_resizing(&self) -> bool {
+        self.painted.is_some()
+    }
+
+    /// The question for the place of the cursor. Its reply goes to [`Screen::place`].
+    pub fn ask_place(&mut self) -> &'static [u8] {
+        self.questions += 1;
+        b"\x1b[6n"
+    }
+
+    /// Takes the row and column of the cursor as the terminal reported them, counted from 1. Ends the resize and gives
+    /// its frame if it is the reply to the last question; replies to earlier ones, and late ones, give an empty frame.
+    pub fn place(&mut self, row: usize, column: usize) -> Frame {
+        let Some(left) = self.questions.checked_sub(1) else { return Frame::default() };
+        self.questions = left;
+        match self.painted {
+            Some(before) if left == 0 => self.finish_resize(before, Some((row, column))),
+            _ => Frame::default(),
+        }
+    }
+
+    /// Ends a resize without a reply: nothing above the cursor is touched, and rows that were not final may remain there
+    /// once.
+    pub fn give_up_place(&mut self) -> Frame {
+        match self.painted {
+            Some(before) => self.finish_resize(before, None),
+            None => Frame::default(),
+        }
+    }
+
+    fn finish_resize(&mut self, before: Size, cursor: Option<(usize, usize)>) -> Frame {
+        let mut bytes = b"\x1b[m".to_vec();
+        let found = cursor.and_then(|cursor| self.find_window(before, cursor));
+        let (up, first, floor) = found.unwrap_or((0, self.window.cursor.0, 0));
+        let gone = first.min(self.window.abandon());
+        self.window.floor = floor.min(self.size.rows);
+        self.document.retire(gone);
+        self.document.rewidth(self.size.columns);
+        self.painted = None;
+        if up > 0 {
+            bytes.extend_from_slice(format!("\x1b[{up}A").as_bytes());
+        }
+        bytes.extend_from_slice(b"\r\x1b[J");
+        let frame = self.paint();
+        bytes.extend_from_slice(&frame.bytes);
+        Frame { bytes, more: frame.more }
+    }
+
+    /// How many rows above the cursor the new window begins, the row of the present one that it begins with, and the
+    /// rows from there to the end of the present one.
+    fn find_window(&self, before: Size, (row, column): (usize, usize)) -> Option<(usize, usize, usize)> {
+        let rows = &self.window.rows;
+        let caret = (self.window.cursor.0, self.window.cursor.1.unwrap_or(before.columns - 1));
+        let (above, column) = (row.checked_sub(1)?, column.checked_sub(1)?);
+        if above >= self.size.rows || rows.is_empty() {
+            return None;
+        }
+        // Some terminals (tmux) forget the blanks between the end of a row and the cursor, and put it behind the text.
+        let behind_text = (caret.0, caret.1.min(rows.get(caret.0).map_or(0, |shown| shown.row.width())));
+        let placed = [caret, behind_text].into_iter().find_map(|caret| self.fitting(caret, column))?;
+        // The first row that is whole on the screen and begins a line of the terminal.
+        let starts = |index: usize| match index.checked_sub(1) {
+            None => self.window.head.is_empty(),
+            Some(before) => !rows[before].joined,
+        };
+        let first = (0..rows.len()).find(|&index| placed.tops[index] + above as isize >= 0 && starts(index))?;
+        let up = usize::try_from(-placed.tops[first]).ok()?;
+        let floor = usize::try_from(placed.tops[rows.len()] - placed.tops[first]).ok()?;
+        Some((up, first, floor))
+    }
+}
+
+impl Screen {
+    /// Places the rows by the first model that puts the cursor into the reported column.
+    fn fitting(&self, caret: (usize, usize), column: usize) -> Option<Placement> {
+        let models = self.options.reflow.into_iter().chain([Reflow::Wrap, Reflow::WrapOthers, Reflow::Cut]);
+        let (head, rows, width) = (&self.window.head, &self.window.rows, self.size.columns);
+        // Of two that fit the one that reaches less far up: a ghost is better than a loss.
+        models
+            .flat_map(|model| {
+                [false, true]
+                    .map(|counted| place_rows(head, rows, caret, width, model, counted))
+                    .into_iter()
+                    .filter(|placement| placement.column == column)
+                    .max_by_key(|placement| placement.tops[0])
+            })
+            .next()
+    }
+}
+
+/// Where each row goes at `width`, and the cursor, which is at row and column `caret`. `head`: rows above the first,
+/// of the same line of the terminal. `counted`: the terminal finds the cursor by counting cells, without those that a
+/// wide cluster leaves free at an edge.
+fn place_rows(
+    head: &[Arc<Row>],
+    rows: &[Shown],
+    caret: (usize, usize),
+    width: usize,
+    model: Reflow,
+    counted: bool,
+) -> Placement {
+    let mut tops = Vec::with_capacity(rows.len() + 1);
+    let mut cursor = (0, caret.1.min(width - 1));
+    let mut top = 0;
+    let mut at = 0;
+    while at < rows.len() {
+        let length = rows[at..].iter().take_while(|row| row.joined).count() + 1;
+        let line = &rows[at..rows.len().min(at + length)];
+        let head = if at == 0 { head } else { &[] };
+        let holds_caret = (at..at + line.len()).contains(&caret.0);
+        if model == Reflow::Cut || (model == Reflow::WrapOthers && holds_caret) {
+            tops.extend((0..line.len()).map(|index| top + index as isize));
+            if holds_caret {
+                cursor.0 = top + (caret.0 - at) as isize;
+            }
+            top += line.len() as isize;
+            at += line.len();
+            continue;
+        }
+        let (mut row, mut column) = (0, 0);
+        let mut advance = |cells: usize| {
+            if column + cells > width {
+                (row, column) = (row + 1, 0);
+            }
+            let place = (row, column);
+            column += cells;
+            place
+        };
+        for cell in head.iter().flat_map(|row| row.cells()) {
+            advance(cell.width);
+        }
+        for (index, shown) in line.iter().enumerate() {
+            let mut used = 0;
+            let mut begin = None;
+            for cell in shown.row.cells() {
+                let place = advance(cell.width);
+                begin.get_or_insert(place.0);
+                if at + index == caret.0 && (used..used + cell.width).contains(&caret.1) {
+                    cursor = (top + place.0, place.1);
+                }
+                used += cell.width;
+            }
+            if at + index == caret.0 && caret.1 >= used {
+                // Behind the text: the blanks up to the cursor count as text, a cursor behind the edge stays at it.
+                for _ in used..caret.1 {
+                    let place = advance(1);
+                    begin.get_or_insert(place.0);
+                }
+                let (row, column) = advance(0);
+                cursor = (top + row, column.min(width - 1));
+            }
+            tops.push(top + begin.unwrap_or_else(|| advance(0).0));
+        }
+        if counted && holds_caret {
+            let before = head.iter().map(|row| row.width()).sum::<usize>()
+                + line[..caret.0 - at].iter().map(|shown| shown.row.width()).sum::<usize>();
+            let cells = before + caret.1;
+            cursor = (top + (cells / width) as isize, cells % width);
+        }
+        top += advance(0).0 + 1;
+        at += line.len();
+    }
+    tops.push(top);
+    tops.iter_mut().for_each(|top| *top -= cursor.0);
+    Placement { tops, column: cursor.1 }
+}

@@ -1,0 +1,178 @@
+//! The ledger: what the terminal shows of the window, row by row, and the frames that change it.
+
+use std::sync::Arc;
+
+use super::compose::{Plan, Shown};
+use super::paint::{Columns, Pen};
+use super::{ScreenOptions, Size};
+use crate::text::row::Row;
+use crate::text::style::Depth;
+
+/// The rows of the window as the terminal shows them, and where the cursor is.
+///
+/// Rows are counted from the first of the window; where on the screen that is, nobody needs to know. A frame is
+/// thought of as a tape: the rows that scroll out and the rows of the next window follow one another from the first
+/// row of the present window on. Rows that stand there already are changed in place, the others are appended by line
+/// feeds, and the terminal scrolls by itself.
+#[derive(Debug)]
+pub(super) struct Window {
+    pub(super) rows: Vec<Shown>,
+    /// Rows that have scrolled out and make one line of the terminal with the first of `rows`.
+    pub(super) head: Vec<Arc<Row>>,
+    /// How many rows at the top are final and next to scroll out.
+    pub(super) settled: usize,
+    /// Row and column of the cursor; the column is unknown behind a cell of the last column.
+    pub(super) cursor: (usize, Option<usize>),
+    /// The height below which the window does not fall.
+    pub(super) floor: usize,
+    /// The colours and options of what is shown.
+    options: ScreenOptions,
+}
+
+impl Window {
+    pub(super) fn new() -> Window {
+        Window {
+            rows: Vec::new(),
+            head: Vec::new(),
+            settled: 0,
+            cursor: (0, Some(0)),
+            floor: 0,
+            options: ScreenOptions::default(),
+        }
+    }
+
+    pub(super) fn height(&self) -> usize {
+        self.floor.max(self.rows.len())
+    }
+
+    /// The bytes of a frame. `fresh`: what stands below the cursor may be of others and is erased.
+    pub(super) fn paint(&mut self, plan: &Plan, size: Size, options: ScreenOptions, fresh: bool) -> Vec<u8> {
+        let mut pen = Pen::new(size.columns, options, self.cursor);
+        if fresh {
+            pen.erase_below();
+        }
+        let old_rows = self.rows.len();
+        let caret_row = self.cursor.0;
+        let mut touched_others = false;
+        for (index, next) in plan.rows.iter().enumerate() {
+            let before = self.rows.get(index);
+            let above = index.checked_sub(1).map(|above| (&plan.rows[above], self.rows.get(above)));
+            let moves = pen.writes();
+            // The joint to the row above: the terminal wraps by itself between the two, or must be told that it ended.
+            let continues = above.is_some_and(|(above, _)| above.joined);
+            let was = above.is_some_and(|(_, old)| old.is_some_and(|old| old.joined)) && before.is_some();
+            let kept = was && above.is_some_and(|(_, _)| !pen.touched_end(index - 1));
+            if continues && !kept {
+                let (above, _) = above.unwrap_or((next, None));
+                pen.join(index - 1, &above.row, &next.row);
+            } else if !continues && index >= old_rows && index > 0 {
+                pen.feed(index - 1);
+            } else if was && !continues {
+                let (above, _) = above.unwrap_or((next, None));
+                pen.part(index - 1, &above.row);
+            }
+            let old = before.map(|old| (old, self.options.depth));
+            paint_row(&mut pen, index, &next.row, old, continues && !kept, next.joined);
+            touched_others |= pen.writes() != moves && index != caret_row;
+        }
+        let appended = plan.rows.len() > old_rows;
+        let caret = (plan.retire + plan.caret.0, plan.caret.1);
+        pen.flush_style();
+        pen.autowrap(false);
+        pen.go(caret.0, caret.1);
+        let bare = !appended && !touched_others && pen.spans() <= 1 && !fresh;
+        self.follow_line(&plan.rows[..plan.retire.min(plan.rows.len())]);
+        self.rows = plan.rows[plan.retire.min(plan.rows.len())..].to_vec();
+        self.settled = plan.settled;
+        self.cursor = (plan.caret.0, Some(plan.caret.1));
+        self.options = options;
+        pen.into_bytes(bare)
+    }
+
+    /// Keeps the rows of the line that the window begins within, of which `gone` have just scrolled out.
+    fn follow_line(&mut self, gone: &[Shown]) {
+        let open = gone.iter().rev().take_while(|row| row.joined).count();
+        if open < gone.len() {
+            self.head.clear();
+        }
+        self.head.extend(gone[gone.len() - open..].iter().map(|shown| Arc::clone(&shown.row)));
+    }
+
+    /// Goes to the first row of the window and erases it and what is below: the next frame paints all of it.
+    pub(super) fn restart(&mut self, size: Size) -> Vec<u8> {
+        let mut out = b"\x1b[m".to_vec();
+        if self.rows.len() >= size.rows {
+            out.extend_from_slice(b"\x1b[H");
+        } else {
+            if self.cursor.0 > 0 {
+                out.extend_from_slice(format!("\x1b[{}A", self.cursor.0).as_bytes());
+            }
+            out.push(b'\r');
+        }
+        out.extend_from_slice(b"\x1b[J");
+        self.floor = self.height();
+        self.rows.clear();
+        self.head.clear();
+        self.settled = 0;
+        self.cursor = (0, Some(0));
+        out
+    }
+
+    /// Erases what is not final and goes behind the final rows. Gives the bytes, and how many rows those are. `lost`:
+    /// the terminal was resized and where the rows are is not known, so only what is below the cursor is erased.
+    pub(super) fn leave(&mut self, lost: bool) -> (Vec<u8>, usize) {
+        let mut out = Vec::new();
+        let settled = self.settled;
+        if !self.rows.is_empty() {
+            if lost {
+                out.extend_from_slice(b"\r\x1b[J");
+            } else {
+                let (row, _) = self.cursor;
+                if settled == self.rows.len() {
+                    // The window holds nothing else: a new row is needed below it.
+                    if settled - 1 > row {
+                        out.extend_from_slice(format!("\x1b[{}B", settled - 1 - row).as_bytes());
+                    }
+                    out.extend_from_slice(b"\r\n");
+                } else {
+                    if row > settled {
+                        out.extend_from_slice(format!("\x1b[{}A", row - settled).as_bytes());
+                    } else if settled > row {
+                        out.extend_from_slice(format!("\x1b[{}B", settled - row).as_bytes());
+                    }
+                    out.push(b'\r');
+                }
+                out.extend_from_slice(b"\x1b[J");
+            }
+        }
+        (out, self.abandon())
+    }
+
+    /// Forgets the window. Gives how many of its rows are final: they stay where they are.
+    pub(super) fn abandon(&mut self) -> usize {
+        let settled = self.settled;
+        *self = Window { options: self.options, ..Window::new() };
+        settled
+    }
+}
+
+/// Brings one row up to date. `old`: what stands there. `begun`: the first cluster was written with the row above.
+/// `joined`: the row is as wide as the screen and goes on in the next.
+fn paint_row(pen: &mut Pen, index: usize, row: &Arc<Row>, old: Option<(&Shown, Depth)>, begun: bool, joined: bool) {
+    let depth = pen.depth();
+    let same = old.is_some_and(|(old, old_depth)| {
+        old_depth == depth && (Arc::ptr_eq(&old.row, row) || old.row == *row) && !begun
+    });
+    if same {
+        return;
+    }
+    let columns = pen.columns();
+    let next = Columns::new(row, depth, columns);
+    let empty = Row::default();
+    let before = old.map_or((&empty, depth), |(old, depth)| (&*old.row, depth));
+    let before = Columns::new(before.0, before.1, columns);
+    if pen.differ(&before, &next) {
+        pen.autowrap(joined);
+    }
+    pen.row(index, &before, &next, begun, row.mark.filter(|_| old.is_none_or(|(old, _)| old.row.mark != row.mark)));
+}

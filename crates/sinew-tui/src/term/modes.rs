@@ -1,0 +1,100 @@
+//! What was set in the terminal, and the bytes that take it back.
+
+/// The modes that were set, in order, each with its undo.
+///
+/// [`Modes::undo_all`] gives at any time the bytes that leave the terminal as it was found: a signal handler or a panic
+/// hook keeps them ready and writes them with one call.
+#[derive(Clone, Debug, Default)]
+pub struct Modes {
+    set: Vec<Mode>,
+}
+
+/// A mode of the terminal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Pastes come between marks.
+    BracketedPaste,
+    /// Focus is reported.
+    FocusReports,
+    /// Rows are not wrapped by the terminal.
+    NoAutowrap,
+    /// Kitty's keyboard protocol: keys are told apart, and the layout is told (flags 1 and 4).
+    KittyKeys,
+    /// Keys with modifiers are told apart, as xterm does it.
+    ModifyOtherKeys,
+    /// Clusters have the width of their glyph.
+    GraphemeClusters,
+    /// Changes of the colour scheme are reported.
+    SchemeReports,
+    /// The title of before is kept.
+    Title,
+    /// The other screen, for viewers.
+    AlternateScreen,
+}
+
+impl Mode {
+    fn codes(self) -> (&'static str, &'static str) {
+        match self {
+            Mode::BracketedPaste => ("\x1b[?2004h", "\x1b[?2004l"),
+            Mode::FocusReports => ("\x1b[?1004h", "\x1b[?1004l"),
+            Mode::NoAutowrap => ("\x1b[?7l", "\x1b[?7h"),
+            Mode::KittyKeys => ("\x1b[>5u", "\x1b[<u"),
+            Mode::ModifyOtherKeys => ("\x1b[>4;2m", "\x1b[>4;0m"),
+            Mode::GraphemeClusters => ("\x1b[?2027h", "\x1b[?2027l"),
+            Mode::SchemeReports => ("\x1b[?2031h", "\x1b[?2031l"),
+            Mode::Title => ("\x1b[22;2t", "\x1b[23;2t"),
+            Mode::AlternateScreen => ("\x1b[?1049h", "\x1b[?1049l"),
+        }
+    }
+}
+
+impl Modes {
+    /// Nothing set.
+    #[must_use]
+    pub fn new() -> Modes {
+        Modes::default()
+    }
+
+    /// Sets a mode and gives its bytes; none where it is set already.
+    pub fn set(&mut self, mode: Mode) -> &'static str {
+        if self.set.contains(&mode) {
+            return "";
+        }
+        self.set.push(mode);
+        mode.codes().0
+    }
+
+    /// Takes a mode back and gives its bytes; none where it is not set.
+    pub fn unset(&mut self, mode: Mode) -> &'static str {
+        match self.set.iter().position(|set| *set == mode) {
+            Some(at) => {
+                self.set.remove(at);
+                mode.codes().1
+            }
+            None => "",
+        }
+    }
+
+    /// Whether a mode is set.
+    #[must_use]
+    pub fn is_set(&self, mode: Mode) -> bool {
+        self.set.contains(&mode)
+    }
+
+    /// The bytes that take everything back, last first, and show the cursor.
+    #[must_use]
+    pub fn undo_all(&self) -> Vec<u8> {
+        let mut out = String::from("\x1b[?2026l\x1b[m\x1b]8;;\x1b\\\x1b[?25h");
+        for mode in self.set.iter().rev() {
+            out.push_str(mode.codes().1);
+        }
+        out.into_bytes()
+    }
+
+    /// [`Modes::undo_all`], after which nothing is set.
+    pub fn take_all(&mut self) -> Vec<u8> {
+        let out = self.undo_all();
+        self.set.clear();
+        out
+    }
+}

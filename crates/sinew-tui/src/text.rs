@@ -1,0 +1,7 @@
+//! Text of the screen: looks, lines, rows.
+
+pub(crate) mod ansi;
+pub(crate) mod row;
+pub(crate) mod style;
+pub(crate) mod width;
+pub(crate) mod wrap;

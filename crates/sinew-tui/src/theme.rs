@@ -1,0 +1,122 @@
+//! Looks by name.
+
+mod builtin;
+mod contrast;
+
+pub use contrast::contrast;
+pub(crate) use contrast::distance;
+
+use crate::text::style::{Color, Style};
+
+macro_rules! tokens {
+    ($($variant:ident $name:literal),* $(,)?) => {
+        /// A place that has a colour of its own.
+        #[allow(missing_docs, reason = "each is named by what it colours")]
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+        pub enum Token { $($variant),* }
+
+        impl Token {
+            /// All of them.
+            pub const ALL: &[Token] = &[$(Token::$variant),*];
+
+            /// The name that theme files use.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self { $(Token::$variant => $name),* }
+            }
+        }
+    };
+}
+
+tokens! {
+    Accent "accent", Border "border", Success "success", Error "error", Warning "warning", Muted "muted", Dim "dim",
+    Text "text", ThinkingText "thinkingText", SelectedBg "selectedBg", UserMessageBg "userMessageBg",
+    UserMessageText "userMessageText", ToolTitle "toolTitle", ToolOutput "toolOutput", MdHeading "mdHeading",
+    MdLink "mdLink", MdLinkUrl "mdLinkUrl", MdCode "mdCode", MdCodeBlock "mdCodeBlock", MdQuote "mdQuote", MdQuoteBorder "mdQuoteBorder",
+    MdHr "mdHr", MdListBullet "mdListBullet", ToolDiffAdded "toolDiffAdded", ToolDiffRemoved "toolDiffRemoved",
+    ToolDiffContext "toolDiffContext", SyntaxComment "syntaxComment", SyntaxKeyword "syntaxKeyword",
+    SyntaxFunction "syntaxFunction", SyntaxVariable "syntaxVariable", SyntaxString "syntaxString",
+    SyntaxNumber "syntaxNumber", SyntaxType "syntaxType", SyntaxOperator "syntaxOperator",
+    SyntaxPunctuation "syntaxPunctuation", BashMode "bashMode",
+}
+
+impl Token {
+    /// Whether it colours what stands behind text.
+    #[must_use]
+    pub fn is_background(self) -> bool {
+        matches!(self, Token::SelectedBg | Token::UserMessageBg)
+    }
+}
+
+/// A colour for each token.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Theme {
+    /// The name.
+    pub name: String,
+    colors: Vec<Color>,
+}
+
+impl Default for Theme {
+    /// [`Theme::ansi`]: what fits every terminal.
+    fn default() -> Theme {
+        Theme::ansi()
+    }
+}
+
+impl Theme {
+    /// The colour of a token.
+    #[must_use]
+    pub fn color(&self, token: Token) -> Color {
+        self.colors[token as usize]
+    }
+
+    /// The colour of a token as a look.
+    #[must_use]
+    pub fn style(&self, token: Token) -> Style {
+        let color = self.color(token);
+        if token.is_background() { Style::PLAIN.on(color) } else { Style::fg(color) }
+    }
+
+    /// Changes colours by the names and values of a theme file: `#rrggbb`, 0–255, or nothing for the terminal's own.
+    /// What is not understood keeps its value; the answer names it.
+    pub fn apply<'a>(&mut self, values: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<String> {
+        let mut problems = Vec::new();
+        for (name, value) in values {
+            let token = Token::ALL.iter().find(|token| token.name() == name);
+            match (token, parse_color(value)) {
+                (Some(token), Some(color)) => self.colors[*token as usize] = color,
+                (None, _) => problems.push(format!("`{name}` is no colour of a theme")),
+                (_, None) => problems.push(format!("`{value}` for `{name}` is none of `#rrggbb`, 0 to 255, or empty")),
+            }
+        }
+        problems
+    }
+
+    /// Added and removed lines in blue and orange, for eyes that do not tell green from red.
+    #[must_use]
+    pub fn color_blind(mut self) -> Theme {
+        let light = self.name == "light";
+        let (added, removed) = match (self.name.as_str(), light) {
+            ("ansi", _) => (Color::Named(4), Color::Named(3)),
+            (_, true) => (Color::Rgb(0, 83, 165), Color::Rgb(150, 70, 0)),
+            _ => (Color::Rgb(110, 180, 255), Color::Rgb(255, 170, 80)),
+        };
+        self.colors[Token::ToolDiffAdded as usize] = added;
+        self.colors[Token::ToolDiffRemoved as usize] = removed;
+        self
+    }
+}
+
+/// A colour as theme files write it.
+#[must_use]
+pub fn parse_color(text: &str) -> Option<Color> {
+    if text.is_empty() {
+        return Some(Color::Default);
+    }
+    if let Some(hex) = text.strip_prefix('#') {
+        let value = u32::from_str_radix(hex, 16).ok().filter(|_| hex.len() == 6)?;
+        let [_, r, g, b] = value.to_be_bytes();
+        return Some(Color::Rgb(r, g, b));
+    }
+    text.parse().ok().map(|n: u8| if n < 16 { Color::Named(n) } else { Color::Indexed(n) })
+}

@@ -1,0 +1,169 @@
+//! Laws of the screen without resize (items 2–4, 6–8, 10–12, 15), on three emulators and the strict screen.
+
+mod support;
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use sinew_tui::theme::Theme;
+use sinew_tui::{Depth, Screen, ScreenOptions, Size, Style};
+use support::emulators::{Alacritty, Avt, Vt100};
+use support::model::{Op, Session, op};
+use support::strict::Strict;
+use support::{Terminal, View, seen, text_of, view_row};
+
+const SHELL: &str = "$ sinew\r\n";
+
+fn screen(columns: usize, rows: usize, options: ScreenOptions) -> Screen {
+    Screen::new(Size::new(columns, rows), options, Arc::new(Theme::default()))
+}
+
+/// Plays operations on a session and terminals; after each frame all of them show the ledger and, above it, every row
+/// that has scrolled out, once and in order.
+#[track_caller]
+fn play(columns: usize, rows: usize, options: ScreenOptions, ops: &[Op], others: &mut [Box<dyn Terminal>]) {
+    let mut session = Session::new(screen(columns, rows, options));
+    let mut strict = Strict::new(columns, rows);
+    strict.feed(SHELL.as_bytes());
+    strict.feed(b"\x1b[?7l");
+    let mut base = strict.tape_row();
+    for terminal in others.iter_mut() {
+        terminal.feed(SHELL.as_bytes());
+        terminal.feed(b"\x1b[?7l");
+    }
+    let mut before = 0;
+    for op in ops {
+        session.apply(op);
+        let mut stay = false;
+        match op {
+            Op::LeaveAndReturn => {
+                let bytes = session.screen.leave();
+                strict.begin_frame();
+                strict.feed(&bytes);
+                others.iter_mut().for_each(|terminal| terminal.feed(&bytes));
+                // What others write meanwhile.
+                strict.feed(b"$\r\n");
+                others.iter_mut().for_each(|terminal| terminal.feed(b"$\r\n"));
+                let gone = session.settled_rows(columns).len();
+                let above: Vec<String> = strict.tape[..strict.tape_row()].iter().map(|row| text_of(row)).collect();
+                let expected = session.settled_rows(columns);
+                check_rows(&expected[before..gone], &above[above.len() - 1 - (gone - before)..above.len() - 1]);
+                before = gone;
+                base = strict.tape_row();
+                session.screen.begin_epoch(Size::new(columns, rows));
+            }
+            Op::Reset => {
+                strict.begin_frame();
+                let frame = session.screen.reset();
+                strict.feed(&frame.bytes);
+                others.iter_mut().for_each(|terminal| terminal.feed(&frame.bytes));
+                stay = true;
+            }
+            _ => {}
+        }
+        loop {
+            let frame = session.screen.paint();
+            if !stay {
+                strict.begin_frame();
+            }
+            strict.feed(&frame.bytes);
+            if !stay {
+                strict.end_frame();
+            }
+            others.iter_mut().for_each(|terminal| terminal.feed(&frame.bytes));
+            if !frame.more {
+                break;
+            }
+        }
+        assert!(session.screen.paint().bytes.is_empty(), "a frame that changes nothing is empty");
+        check(&session, &mut strict, base, before, columns, options);
+        for terminal in others.iter_mut() {
+            compare(terminal.as_mut(), &strict, columns);
+        }
+    }
+}
+
+/// The strict screen holds, below `base` rows of others, the rows that have scrolled out since `before`, then the
+/// window.
+#[track_caller]
+fn check(session: &Session, strict: &mut Strict, base: usize, before: usize, columns: usize, options: ScreenOptions) {
+    let (caret_row, caret_column) = session.screen.shown_caret();
+    let top = strict.tape_row() - caret_row;
+    assert_eq!(strict.cursor().1, caret_column, "the cursor is at the caret");
+    let window: Vec<_> = session.screen.shown_rows().collect();
+    for (index, row) in window.iter().enumerate() {
+        assert!(row.width() <= columns || row.line == 0, "no row of the document is wider than the screen");
+        let mut expected = view_row(row, columns);
+        expected.iter_mut().for_each(|view| view.style = seen(view.style.reduced(options.depth), &view.text));
+        assert_eq!(strict.tape[top + index], expected, "row {index} of the window");
+    }
+    for row in &strict.tape[top + window.len()..] {
+        assert_eq!(text_of(row), "", "nothing stands below the window");
+    }
+    let settled = session.settled_rows(columns);
+    let gone = top - base;
+    let shown = session.screen.shown_settled();
+    let above: Vec<String> = strict.tape[base..top + shown].iter().map(|row| text_of(row)).collect();
+    check_rows(&settled[before..(before + gone + shown).min(settled.len())], &above);
+}
+
+#[track_caller]
+fn check_rows(expected: &[sinew_tui::Row], above: &[String]) {
+    let expected: Vec<&str> = expected.iter().map(|row| row.text().trim_end()).collect();
+    assert_eq!(above, expected, "final rows stand above the window once, in order");
+}
+
+/// An emulator shows what the strict screen shows.
+#[track_caller]
+fn compare(terminal: &mut dyn Terminal, strict: &Strict, columns: usize) {
+    assert_eq!(terminal.cursor(), strict.cursor(), "the cursor of {}", terminal.name());
+    let mut lines = terminal.lines();
+    // Rows that were never reached.
+    let blank = vec![View::blank(Style::PLAIN); columns];
+    lines.resize(lines.len().max(strict.tape.len()), blank);
+    for (index, (line, expected)) in lines.iter().zip(&strict.tape).enumerate() {
+        if terminal.knows_styles() {
+            assert_eq!(line, expected, "row {index} of {}", terminal.name());
+        } else {
+            assert_eq!(text_of(line), text_of(expected), "row {index} of {}", terminal.name());
+        }
+    }
+}
+
+fn emulators(columns: usize, rows: usize) -> Vec<Box<dyn Terminal>> {
+    vec![
+        Box::new(Alacritty::new(columns, rows)),
+        Box::new(Avt::new(columns, rows)),
+        Box::new(Vt100::new(columns, rows)),
+    ]
+}
+
+fn run(cases: u32, test: impl Fn(usize, usize, ScreenOptions, Vec<Op>)) {
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let depth = prop::sample::select(vec![Depth::True, Depth::Indexed, Depth::Named, Depth::None]);
+    let options = (depth, any::<bool>(), any::<bool>()).prop_map(|(depth, synchronized, links)| ScreenOptions {
+        depth,
+        synchronized,
+        links,
+        ..ScreenOptions::default()
+    });
+    let ops = prop::collection::vec(op(), 1..24);
+    let result = runner.run(&(2..40usize, 2..14usize, options, ops), |(columns, rows, options, ops)| {
+        test(columns, rows, options, ops);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn items_2_to_12_hold_on_the_strict_screen_for_10_000_random_sessions() {
+    run(10_000, |columns, rows, options, ops| play(columns, rows, options, &ops, &mut []));
+}
+
+#[test]
+fn item_11_emulators_agree_with_the_strict_screen() {
+    run(300, |columns, rows, options, ops| play(columns, rows, options, &ops, &mut emulators(columns, rows)));
+}

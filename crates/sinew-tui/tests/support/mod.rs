@@ -1,0 +1,69 @@
+//! Terminals to paint on: three emulators behind one trait, and a strict screen of our own.
+#![allow(dead_code, unreachable_pub, reason = "each test binary uses a part of a shared module")]
+
+pub mod emulators;
+pub mod model;
+pub mod strict;
+
+use sinew_tui::{Attrs, Row, Style};
+
+/// What one column of a terminal shows; the second one of a wide cluster is empty.
+#[derive(Clone, PartialEq, Debug)]
+pub struct View {
+    pub text: String,
+    pub style: Style,
+}
+
+impl View {
+    pub fn blank(style: Style) -> View {
+        View { text: " ".into(), style }
+    }
+}
+
+/// What a row of ours looks like in a terminal of `columns`.
+pub fn view_row(row: &Row, columns: usize) -> Vec<View> {
+    let mut views = Vec::new();
+    for cell in row.cells() {
+        if views.len() + cell.width > columns {
+            break;
+        }
+        views.push(View { text: cell.text.into(), style: seen(cell.style, cell.text) });
+        views.extend((1..cell.width).map(|_| View { text: String::new(), style: seen(cell.style, "x") }));
+    }
+    views.resize(columns, View::blank(Style::PLAIN.on(row.fill)));
+    views
+}
+
+/// A blank shows its background and lines only.
+pub fn seen(style: Style, text: &str) -> Style {
+    if text != " " {
+        return style;
+    }
+    let attrs = Attrs(style.attrs.0 & (Attrs::UNDERLINE.0 | Attrs::REVERSE.0 | Attrs::STRIKE.0));
+    let fg = if attrs == Attrs::NONE { sinew_tui::Color::Default } else { style.fg };
+    Style { fg, bg: style.bg, attrs }
+}
+
+/// A terminal.
+pub trait Terminal {
+    fn name(&self) -> &'static str;
+    fn feed(&mut self, bytes: &[u8]);
+    fn resize(&mut self, columns: usize, rows: usize);
+    /// Row and column of the cursor on the screen.
+    fn cursor(&self) -> (usize, usize);
+    /// Scrollback and screen.
+    fn lines(&mut self) -> Vec<Vec<View>>;
+    /// Rows of the screen.
+    fn height(&self) -> usize;
+    /// Whether attributes and colours can be read in full.
+    fn knows_styles(&self) -> bool {
+        true
+    }
+    /// Scrollback and screen as text; rows that the terminal wrapped itself are one line.
+    fn text(&mut self) -> Vec<String>;
+}
+
+pub fn text_of(views: &[View]) -> String {
+    let text: String = views.iter().map(|view| view.text.as_str()).collect();
+    text.trim_end().to_owned()
+}

@@ -1,0 +1,250 @@
+//! Reading of one folder of a walk: its listing, sorted, without what options and ignore rules leave out.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use sinew_base::{Aborted, CancelTicker, Error, Result};
+
+use super::worker_output::{WorkerOutput, name_of};
+use crate::entry::{IGNORED, bits_of};
+use crate::ignore::{Context, IgnoreFilesPresent, Node, Verdict};
+use crate::sys::{self, Folder, FolderId};
+use crate::{Detail, FileType, ScanOptions};
+
+/// The longest path of a folder that is entered: a path is held once per entry below it.
+const MAX_FOLDER_PATH: usize = 32 << 10;
+
+/// A folder to read.
+pub(super) struct Task {
+    pub(super) id: u32,
+    path: Vec<u8>,
+    rules: Option<Arc<Node>>,
+    ignored: bool,
+    /// The folders it lies in, kept only where links are followed.
+    ancestors: Option<Arc<Ancestor>>,
+}
+
+struct Ancestor {
+    folder_id: FolderId,
+    above: Option<Arc<Ancestor>>,
+}
+
+/// The open root of a walk, and the options and rules that hold below it.
+pub(super) struct FolderReader {
+    pub(super) options: ScanOptions,
+    pub(super) handle: sys::Root,
+    context: Context,
+    /// The number of the next folder that is found.
+    next: AtomicU32,
+}
+
+impl FolderReader {
+    /// Opens the folder `options.root`, a canonical path. Returns the task to read it and the warnings of the rules above.
+    ///
+    /// # Errors
+    /// The root cannot be listed.
+    pub(super) fn open(options: ScanOptions) -> Result<(FolderReader, Task, Vec<String>)> {
+        let mut warnings = Vec::new();
+        let context = Context::new(options.global_excludes.as_deref(), &mut warnings);
+        let rules = context.above(&options.root, &mut warnings);
+        let open = || {
+            let handle = sys::Root::open(&options.root)?;
+            handle.folder(b"", false)?.list(&mut Vec::new(), |_| false)?;
+            Ok(handle)
+        };
+        let handle = open().map_err(|cause| root_error(&options, &cause))?;
+        let first = Task { id: 0, path: Vec::new(), rules, ignored: false, ancestors: None };
+        Ok((FolderReader { options, handle, context, next: AtomicU32::new(1) }, first, warnings))
+    }
+
+    /// Reads a folder into `output` and pushes the tasks of the folders in it, in path order, to `tasks`. Returns the open
+    /// folder, or none where it could not be read, which is a warning.
+    ///
+    /// # Errors
+    /// The walk is cancelled.
+    pub(super) fn read(
+        &self,
+        task: Task,
+        tasks: &mut Vec<Task>,
+        output: &mut WorkerOutput,
+        buffer: &mut Vec<u8>,
+        ticker: &mut CancelTicker<'_>,
+    ) -> Result<Option<Folder>, Aborted> {
+        ticker.check()?;
+        let folder = match self.handle.folder(&task.path, self.options.follow_links) {
+            Ok(folder) => folder,
+            Err(cause) => {
+                output.record_failure(&task.path, &cause);
+                return Ok(None);
+            }
+        };
+        let ancestors = match self.ancestors(&folder, &task) {
+            Ok(ancestors) => ancestors,
+            Err(()) => return Ok(None),
+        };
+        let first = output.items.len();
+        let mut present = IgnoreFilesPresent::default();
+        let mut aborted = None;
+        let listed = folder.list(buffer, |listed| {
+            if let Err(now) = ticker.step() {
+                aborted = Some(now);
+                return false;
+            }
+            if let Some(file_type) = listed.file_type {
+                if listed.name.first() == Some(&b'.') {
+                    present.note(listed.name, file_type);
+                }
+                if listed.name != b".git" {
+                    output.push(listed.name, file_type);
+                }
+            }
+            true
+        });
+        if let Some(aborted) = aborted {
+            return Err(aborted);
+        }
+        if let Err(cause) = listed {
+            output.record_failure(&task.path, &cause);
+        }
+        let absolute = self.absolute(&task.path);
+        let rules = self.rules(&task, present, &absolute, &folder, output);
+        self.filter_entries(&task, first, rules.as_deref(), absolute, &folder, output, ticker)?;
+        output.items[first..].sort_unstable_by(|a, b| {
+            a.key.cmp(&b.key).then_with(|| name_of(&output.names, a).cmp(name_of(&output.names, b)))
+        });
+        for index in first..output.items.len() {
+            if output.items[index].child == 0 {
+                continue;
+            }
+            let id = self.next.fetch_add(1, Ordering::Relaxed);
+            let item = &mut output.items[index];
+            item.child = id + 1;
+            let ignored = item.bits & IGNORED != 0;
+            let mut path = Vec::with_capacity(task.path.len() + 1 + item.length as usize);
+            path.extend_from_slice(&task.path);
+            if !path.is_empty() {
+                path.push(b'/');
+            }
+            path.extend_from_slice(name_of(&output.names, &output.items[index]));
+            tasks.push(Task { id, path, rules: rules.clone(), ignored, ancestors: ancestors.clone() });
+        }
+        output.order(first, task.id, task.path);
+        Ok(Some(folder))
+    }
+
+    /// Returns the folders that `folder` lies in and itself; an error when it is one of them.
+    fn ancestors(&self, folder: &Folder, task: &Task) -> Result<Option<Arc<Ancestor>>, ()> {
+        if !self.options.follow_links {
+            return Ok(None);
+        }
+        let folder_id = folder.folder_id().map_err(|_| ())?;
+        let mut above = task.ancestors.as_ref();
+        while let Some(ancestor) = above {
+            if ancestor.folder_id == folder_id {
+                return Err(());
+            }
+            above = ancestor.above.as_ref();
+        }
+        Ok(Some(Arc::new(Ancestor { folder_id, above: task.ancestors.clone() })))
+    }
+
+    fn absolute(&self, path: &[u8]) -> Vec<u8> {
+        let mut absolute = self.options.root.as_os_str().as_encoded_bytes().to_vec();
+        for part in [path, b""] {
+            if absolute.last() != Some(&b'/') {
+                absolute.push(b'/');
+            }
+            absolute.extend_from_slice(part);
+        }
+        absolute
+    }
+
+    fn rules(
+        &self,
+        task: &Task,
+        present: IgnoreFilesPresent,
+        absolute: &[u8],
+        folder: &Folder,
+        output: &mut WorkerOutput,
+    ) -> Option<Arc<Node>> {
+        if present == IgnoreFilesPresent::default() {
+            return task.rules.clone();
+        }
+        // Only a regular file is opened: a pipe of that name would block.
+        let open = |name: &str| match folder.target_type(name.as_bytes()) {
+            Some(FileType::File) => folder.open_file(name.as_bytes()),
+            _ => Err(io::ErrorKind::NotFound.into()),
+        };
+        let path = sys::path_of(&absolute[..absolute.len() - usize::from(absolute.len() > 1)]).into_owned();
+        let mut warnings = Vec::new();
+        let rules = self.context.enter(task.rules.clone(), present, &path, open, &mut warnings);
+        warnings.into_iter().for_each(|warning| output.warn(warning));
+        rules
+    }
+
+    /// Drops what the options leave out, marks what is ignored, and asks for the details of the rest.
+    #[allow(clippy::too_many_arguments, reason = "the parts of one folder's state, borrowed apart")]
+    fn filter_entries(
+        &self,
+        task: &Task,
+        first: usize,
+        rules: Option<&Node>,
+        mut absolute: Vec<u8>,
+        folder: &Folder,
+        output: &mut WorkerOutput,
+        ticker: &mut CancelTicker<'_>,
+    ) -> Result<(), Aborted> {
+        let options = &self.options;
+        let stem = absolute.len();
+        let mut kept = first;
+        for index in first..output.items.len() {
+            ticker.step()?;
+            let item = &mut output.items[index];
+            let name = &output.names[item.start..item.start + item.length as usize];
+            let is_dir = item.bits == bits_of(FileType::Dir);
+            let mut verdict = None;
+            if let Some(rules) = rules {
+                absolute.truncate(stem);
+                absolute.extend_from_slice(name);
+                verdict = rules.verdict(&absolute, name, is_dir);
+            }
+            let ignored = task.ignored || verdict == Some(Verdict::Ignore);
+            let kept_by_rule = options.gitignore && verdict == Some(Verdict::Keep);
+            if (ignored && options.gitignore)
+                || (!options.hidden && name[0] == b'.' && !kept_by_rule)
+                || (is_dir && options.skip_node_modules && name == b"node_modules")
+            {
+                continue;
+            }
+            if options.detail == Detail::Full {
+                match folder.detail(name) {
+                    Some(detail) => item.detail = detail,
+                    // It is gone by now.
+                    None => continue,
+                }
+            }
+            let link = item.bits == bits_of(FileType::Symlink);
+            let enter = is_dir || (link && options.follow_links && folder.target_type(name) == Some(FileType::Dir));
+            if enter {
+                if task.path.len() + name.len() < MAX_FOLDER_PATH {
+                    item.child = 1;
+                } else {
+                    let shown = String::from_utf8_lossy(&task.path[..100.min(task.path.len())]).into_owned();
+                    output.warn(format!("failed to read a folder below {shown:?}…: its path is longer than 32 KiB"));
+                }
+            }
+            let item = &mut output.items[index];
+            item.bits |= if ignored { IGNORED } else { 0 };
+            output.items.swap(kept, index);
+            kept += 1;
+        }
+        output.items.truncate(kept);
+        Ok(())
+    }
+}
+
+/// The error of a root that cannot be read.
+pub(super) fn root_error(options: &ScanOptions, cause: &io::Error) -> Error {
+    Error::io(format_args!("failed to read {:?}", options.root.to_string_lossy()), cause)
+}

@@ -1,0 +1,138 @@
+// Builds the addon, the shells' supervisor program and the agent with cargo, and puts them where they are looked for.
+import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { zig } from "../zig.mjs";
+import { cargoBuild } from "./cargo.mjs";
+import { compareVersions, readElf } from "./elf.mjs";
+import { ROOT, ask, dim } from "./steps.mjs";
+
+const LEVEL = { modern: "x86-64-v3", baseline: "x86-64-v2" };
+const TAGS = {
+  "x86_64-unknown-linux-gnu": "linux-x64",
+  "aarch64-unknown-linux-gnu": "linux-arm64",
+  "x86_64-apple-darwin": "darwin-x64",
+  "aarch64-apple-darwin": "darwin-arm64",
+  "x86_64-pc-windows-msvc": "win32-x64",
+};
+
+/** The folder of the addons and the supervisor programs. */
+export const BUILD = join(ROOT, "native", "build");
+/** The profile that each file of `BUILD` was built with, by its name. */
+const PROFILES = join(BUILD, "profiles.json");
+
+/** Tells whether an addon of the folder was built without optimising the crates of the project (profile dev). */
+export function isDevBuild() {
+  const profiles = existsSync(PROFILES) ? JSON.parse(readFileSync(PROFILES, "utf8")) : {};
+  return Object.entries(profiles).some(([file, profile]) => file.endsWith(".node") && profile === "dev");
+}
+
+/** The package of each part, and the words that choose its target. */
+const PARTS = {
+  addon: { name: "sinew-node", target: ["--lib"] },
+  supervisor: { name: "sinew-shell", target: ["--bin", "sinew-shell-host"] },
+  agent: { name: "sinew-cli", target: ["--bin", "sinew"] },
+};
+
+/** Replaces a file in one step: whoever loads it meanwhile sees the old or the new one, never half. */
+function place(from, to) {
+  mkdirSync(dirname(to), { recursive: true });
+  const part = `${to}.${process.pid}.part`;
+  copyFileSync(from, part);
+  renameSync(part, to);
+}
+
+function library(tag) {
+  return tag.startsWith("win32") ? "sinew_natives.dll" : tag.startsWith("darwin") ? "libsinew_natives.dylib" : "libsinew_natives.so";
+}
+
+/** The Rust target of this machine. */
+export async function hostTarget() {
+  const triple = /host: (\S+)/.exec((await ask("rustc", ["-vV"])) ?? "")?.[1];
+  if (!triple) throw new Error("rustc -vV names no host: install Rust (https://rustup.rs)");
+  return triple;
+}
+
+/** The tag of a target's packages; an error where there is no addon for it. */
+export function tagOf(triple) {
+  const tag = TAGS[triple];
+  if (!tag) throw new Error(`no addon for the target ${triple}; known are ${Object.keys(TAGS).join(", ")}`);
+  return tag;
+}
+
+/** The variant to build of a target: the wanted one, else what this machine runs. Undefined where a target has none. */
+function variantOf(triple, tag, host, wanted) {
+  if (wanted && !LEVEL[wanted]) throw new Error(`unknown variant "${wanted}": use modern or baseline`);
+  if (wanted && !tag.endsWith("x64")) throw new Error(`the target ${triple} has no variants: leave out "${wanted}"`);
+  if (!tag.endsWith("x64") || wanted) return wanted;
+  if (triple !== host) throw new Error(`building for ${triple} needs --variant modern or --variant baseline`);
+  const cpu = existsSync("/proc/cpuinfo") ? readFileSync("/proc/cpuinfo", "latin1") : "";
+  return /\bavx2\b.*\bbmi2\b/.test(cpu) ? "modern" : "baseline";
+}
+
+/** The profile that a file of `BUILD` was built with; undefined where nobody wrote it down. */
+export function profileOf(name) {
+  return existsSync(PROFILES) ? JSON.parse(readFileSync(PROFILES, "utf8"))[name] : undefined;
+}
+
+function rememberProfile(name, profile) {
+  const known = existsSync(PROFILES) ? JSON.parse(readFileSync(PROFILES, "utf8")) : {};
+  const part = `${PROFILES}.${process.pid}.part`;
+  writeFileSync(part, `${JSON.stringify({ ...known, [name]: profile }, null, 2)}\n`);
+  renameSync(part, PROFILES);
+}
+
+/**
+ * Builds `parts` (`addon`, `supervisor`, `agent`) with a profile and puts them into `native/build` and `dist`. `what` and
+ * `seconds`: see `cargoBuild`. The addon alone is compiled in half the time: without the embedded interpreter of the supervisor.
+ */
+export async function buildNatives({ parts, profile, variant: wanted, target: triple, glibc, dev = false, verbose = false, what, seconds }) {
+  const host = await hostTarget();
+  triple ??= host;
+  const tag = tagOf(triple);
+  const variant = variantOf(triple, tag, host, wanted);
+  if (glibc && !tag.startsWith("linux")) throw new Error(`--glibc is for Linux, not for ${triple}`);
+  if (glibc && !/^2\.\d+$/.test(glibc)) throw new Error(`--glibc "${glibc}" is not a version: use 2.28`);
+  const old = glibc && (await zig());
+  if (glibc && !old) console.log("cargo-zigbuild cannot be installed: the build asks for the glibc of this machine");
+
+  // What the tests compile is shared only by a build of the whole workspace for no processor in particular.
+  const shared = profile === "dev" && triple === host;
+  const env = { ...old };
+  const flags = [];
+  if (variant && !shared) flags.push(`-C target-cpu=${LEVEL[variant]}`);
+  // Without it the addon asks for a runtime library that a fresh Windows does not have.
+  if (tag.startsWith("win32")) flags.push("-C target-feature=+crt-static");
+  if (flags.length && !process.env.RUSTFLAGS) env.RUSTFLAGS = flags.join(" ");
+  const metadata = JSON.parse(await ask("cargo", ["metadata", "--format-version", "1", "--no-deps"]));
+  // Flags differ per variant: a folder each keeps cargo from building everything again at every change.
+  const folder = shared ? metadata.target_directory : join(metadata.target_directory, variant ?? "plain");
+  env.CARGO_TARGET_DIR = folder;
+
+  const selected = shared ? ["--workspace"] : parts.flatMap((part) => ["--package", PARTS[part].name]);
+  const targeted = triple !== host || Boolean(old);
+  const args = [old ? "zigbuild" : "build", "--profile", profile, ...selected, ...parts.flatMap((part) => PARTS[part].target)];
+  if (targeted) args.push("--target", old ? `${triple}.${glibc}` : triple);
+  await cargoBuild(args, { what: what ?? parts.join(", "), seconds, env, verbose });
+
+  const built = join(folder, targeted ? triple : "", profile === "dev" ? "debug" : profile);
+  const program = (name) => (tag.startsWith("win32") ? `${name}.exe` : name);
+  const placed = {
+    addon: () => [[library(tag), dev ? "sinew_natives.dev.node" : `sinew_natives.${tag}${variant ? `-${variant}` : ""}.node`]],
+    supervisor: () => {
+      const name = program("sinew-shell-host");
+      // A package has one supervisor for both variants: each build keeps its own beside the one that the checkout uses.
+      const kept = join(`${tag}${variant ? `-${variant}` : ""}`, name);
+      return triple === host ? [[name, kept], [name, name]] : [[name, kept]];
+    },
+    agent: () => [[program("sinew"), join("..", "..", "dist", program("sinew"))]],
+  };
+  for (const [from, to] of parts.flatMap((part) => placed[part]())) {
+    const path = join(built, from);
+    if (!existsSync(path)) throw new Error(`cargo built no ${from}; looked in ${built}`);
+    const asks = old ? readElf(path).glibc : undefined;
+    if (asks && compareVersions(asks, glibc) > 0) throw new Error(`${from} asks for glibc ${asks}, wanted was ${glibc}`);
+    place(path, join(BUILD, to));
+    rememberProfile(relative(BUILD, join(BUILD, to)), profile);
+    console.log(dim(relative(ROOT, join(BUILD, to))));
+  }
+}

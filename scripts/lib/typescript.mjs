@@ -1,0 +1,29 @@
+// Compiles the TypeScript of @sinew/natives and writes the module that gives `import` the same names.
+import { cpSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { bundle } from "./bundle.mjs";
+import { ROOT, ask, dim, run } from "./steps.mjs";
+
+/** Writes `packages/natives/dist`. Needs the addon, whose exports it lists. What was there works until the end. */
+export async function buildTypescript() {
+  const folder = join(ROOT, "packages", "natives");
+  const dist = join(folder, "dist");
+  // Beside the old one, and named so that no other build writes to it.
+  const next = `${dist}.${process.pid}.part`;
+  try {
+    await run("npx", ["--no-install", "tsc", "--project", folder, "--outDir", next], { quiet: true });
+    cpSync(join(folder, "src", "native.d.ts"), join(next, "native.d.ts"));
+    bundle(next);
+    const names = await ask("node", ["-p", `Object.keys(require(${JSON.stringify(next)})).join(',')`]);
+    if (!names) throw new Error(`the package does not load; run: npx tsc --project ${folder} && node -e "require('${folder}')"`);
+    const list = names.split(",").filter((name) => name !== "__esModule").sort();
+    const lines = list.map((name) => `  ${name},\n`).join("");
+    writeFileSync(join(next, "index.mjs"), `// Written by scripts/build.mjs: the same objects for import as for require.\nimport natives from "./index.js";\nexport const {\n${lines}} = natives;\n`);
+    writeFileSync(join(next, "index.d.mts"), `// Written by scripts/build.mjs.\nexport * from "./index.js";\n`);
+    rmSync(dist, { recursive: true, force: true });
+    renameSync(next, dist);
+  } finally {
+    rmSync(next, { recursive: true, force: true });
+  }
+  console.log(dim("packages/natives/dist"));
+}
