@@ -9,6 +9,7 @@
 //! | `trust` | the answer of the user about files of the project that start programs |
 //! | `startup` | the value of all that: what the program was started with |
 //! | `commands` | commands that need no agent: sessions, config, login, models, export |
+//! | `mcp` | `sinew mcp …`, and how the servers of a session are wired |
 //! | `models` | selection of the model, keys, connections |
 //! | `secrets` | values that are hidden from providers and session files |
 //! | `sessions` | folders and files of sessions |
@@ -37,6 +38,7 @@ mod control;
 mod extensions;
 mod failure;
 mod log;
+mod mcp;
 mod models;
 mod modes;
 mod output;

@@ -4,6 +4,7 @@
 //! what `--help` says of it. `clap` was measured beside it (see `parse`) and not taken.
 
 mod help;
+mod mcp;
 mod parse;
 mod table;
 
@@ -13,6 +14,7 @@ mod tests;
 use sinew_llm::model::ThinkingLevel;
 
 pub(crate) use help::help;
+pub(crate) use mcp::McpArgs;
 pub(crate) use parse::parse;
 
 /// The command line.
@@ -25,6 +27,7 @@ pub(crate) struct Args {
     pub(crate) prompt: PromptArgs,
     pub(crate) resources: ResourceArgs,
     pub(crate) run: RunArgs,
+    pub(crate) mcp: McpArgs,
     /// Everything that is no flag, in order.
     pub(crate) words: Vec<String>,
 }

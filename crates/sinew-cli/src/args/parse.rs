@@ -8,7 +8,7 @@
 use std::ffi::OsString;
 
 use super::table::{FLAGS, Flag, Takes, Target, find};
-use super::{Args, Mode, SessionChoice};
+use super::{Args, Mode, SessionChoice, mcp};
 
 /// Reads the arguments behind the program's name.
 ///
@@ -23,6 +23,13 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
     }
     let mut rest = rest.into_iter().peekable();
     while let Some(word) = rest.next() {
+        // Behind `sinew mcp` its own flags count too, and `--` stands before the program of a server.
+        let in_mcp = !args.output.print && args.words.first().is_some_and(|word| word == "mcp");
+        let more = if in_mcp { mcp::FLAGS } else { &[] };
+        if word == "--" && in_mcp {
+            args.mcp.command = Some(rest.collect());
+            break;
+        }
         if word == "--" {
             args.words.extend(rest);
             break;
@@ -35,7 +42,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
             Some((name, value)) if name.starts_with("--") => (name, Some(value.to_string())),
             _ => (word.as_str(), None),
         };
-        let flag = find(name).ok_or_else(|| unknown(name))?;
+        let flag = find(name, more).ok_or_else(|| unknown(name, more))?;
         let long = flag.long;
         match flag.takes {
             _ if matches!(flag.target, Target::Unavailable) => {}
@@ -44,7 +51,7 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Arg
             Takes::Value(shape) => {
                 if value.is_none() {
                     // What is a flag itself was not meant as a value; `--flag=--other` passes it all the same.
-                    value = rest.next_if(|next| find(next).is_none());
+                    value = rest.next_if(|next| find(next, more).is_none());
                 }
                 if value.is_none() {
                     return Err(format!("--{long} needs a value: --{long} {shape}"));
@@ -128,10 +135,10 @@ fn check(args: &Args) -> Result<(), String> {
     }
 }
 
-fn unknown(name: &str) -> String {
+fn unknown(name: &str, more: &'static [Flag]) -> String {
     let bare = name.trim_start_matches('-');
     let away = |flag: &Flag| (strsim::osa_distance(bare, flag.long), flag.long.len().abs_diff(bare.len()), flag.long);
-    match FLAGS.iter().map(away).min() {
+    match more.iter().chain(FLAGS).map(away).min() {
         // More edits than half of the word are a different word.
         Some((edits, _, long)) if edits <= bare.len().max(2) / 2 => {
             format!("unknown flag {name}; did you mean --{long}?")

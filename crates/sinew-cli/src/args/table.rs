@@ -43,6 +43,8 @@ pub(crate) enum Group {
     Prompt,
     Resources,
     Run,
+    /// Those of `sinew mcp`, which its own help lists.
+    Mcp,
 }
 
 impl Group {
@@ -70,7 +72,7 @@ pub(crate) struct Flag {
     pub(crate) help: &'static str,
 }
 
-const fn flag(
+pub(super) const fn flag(
     group: Group,
     short: &'static str,
     long: &'static str,
@@ -81,10 +83,10 @@ const fn flag(
     Flag { long, short, takes, group, target, help }
 }
 
-/// Finds the flag that `word` names, with its dashes.
-pub(super) fn find(word: &str) -> Option<&'static Flag> {
+/// Finds the flag that `word` names, with its dashes; `more` are flags that count before the others.
+pub(super) fn find(word: &str, more: &'static [Flag]) -> Option<&'static Flag> {
     match word.strip_prefix("--") {
-        Some(long) => FLAGS.iter().find(|flag| flag.long == long),
+        Some(long) => more.iter().chain(FLAGS).find(|flag| flag.long == long),
         None => {
             let short = word.strip_prefix('-').filter(|short| !short.is_empty())?;
             FLAGS.iter().find(|flag| flag.short == short)

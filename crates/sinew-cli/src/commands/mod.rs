@@ -31,7 +31,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
         ["sessions", ref rest @ ..] => sessions::run(startup, rest),
         ["config", ref rest @ ..] => config::run(startup, warnings, rest),
         [command @ ("login" | "logout"), ref rest @ ..] => login::run(startup, warnings, command, rest).map(Some),
-        ["mcp", ..] => Err(unavailable("mcp")),
+        ["mcp", ref rest @ ..] => crate::mcp::run(startup, warnings, rest).map(Some),
         ["plugin", "new", ..] => Err(unavailable("plugin")),
         _ => Ok(None),
     }
@@ -46,6 +46,7 @@ pub(crate) fn help(args: &Args) -> String {
     match args.words.first().map(String::as_str) {
         Some("sessions") => sessions::HELP.to_string(),
         Some("config") => config::HELP.to_string(),
+        Some("mcp") => crate::mcp::HELP.to_string(),
         Some("login" | "logout") => login::HELP.to_string(),
         _ => crate::args::help(),
     }

@@ -22,7 +22,7 @@ fn wrong_lines_end_with_2_and_say_what_is_wrong() {
     check(&stage, &["-p", "--script", script], 2, "", "No prompt given.");
     check(&stage, &["-p", "--mode", "rpc", "hi"], 2, "", "--mode rpc takes no message (hi)");
     check(&stage, &["-p", "--theme", "x", "hi"], 2, "", "--theme is not available yet");
-    check(&stage, &["mcp", "list"], 2, "", "`sinew mcp` is not available yet");
+    check(&stage, &["mcp", "lst"], 2, "", "sinew mcp lst: unknown command; use list");
     check(&stage, &["-p", "--cwd", "no/such", "hi"], 2, "", "--cwd ");
     check(&stage, &["-p", "--script", script, "--tools", "ls,fly", "hi"], 2, "", "--tools fly: unknown tool; known: ");
     check(&stage, &["-p", "--api-key", "k", "hi"], 2, "", "add --provider or --model");

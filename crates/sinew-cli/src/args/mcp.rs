@@ -1,0 +1,30 @@
+//! Flags that only `sinew mcp …` knows.
+
+use super::table::Takes::{Nothing, Value};
+use super::table::Target::{Switch, Text, Texts};
+use super::table::{Flag, Group, flag};
+
+/// Flags of `sinew mcp`.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct McpArgs {
+    /// The address of a server.
+    pub(crate) url: Option<String>,
+    /// `NAME: VALUE`, sent with each request.
+    pub(crate) headers: Vec<String>,
+    /// `NAME=VALUE`, for a program.
+    pub(crate) env: Vec<String>,
+    /// Writes to `.sinew/mcp.json` of the project in place of the user's file.
+    pub(crate) project: bool,
+    /// The program of a server and its arguments: what stands behind `--`.
+    pub(crate) command: Option<Vec<String>>,
+}
+
+/// In the order of the help. Texts for people stand in the help of `sinew mcp`.
+// One row per flag, whatever its width.
+#[rustfmt::skip]
+pub(super) static FLAGS: &[Flag] = &[
+    flag(Group::Mcp, "", "url", Value("URL"), Text(|args| &mut args.mcp.url), "the address of a server"),
+    flag(Group::Mcp, "", "header", Value("NAME: VALUE"), Texts(|args| &mut args.mcp.headers), "sent with each request; may be repeated"),
+    flag(Group::Mcp, "", "env", Value("NAME=VALUE"), Texts(|args| &mut args.mcp.env), "a variable of the program; may be repeated"),
+    flag(Group::Mcp, "", "project", Nothing, Switch(|args| &mut args.mcp.project), "write to .sinew/mcp.json of this project"),
+];
