@@ -176,14 +176,15 @@ impl Pen {
         }
     }
 
-    /// Lets the terminal wrap from the last cell of a row into the first of the next.
-    pub(super) fn join(&mut self, row: usize, above: &Row, below: &Row) {
+    /// Lets the terminal wrap from the last cell of a row into the first of the next. `new`: the next one is not on the
+    /// screen yet.
+    pub(super) fn join(&mut self, row: usize, above: &Row, below: &Row, new: bool) {
         let depth = self.options.depth;
         let above = Columns::new(above, depth, self.columns);
         let below = Columns::new(below, depth, self.columns);
         let end = above.cells.len();
         let last = above.cells.iter().rposition(|cell| cell.width > 0);
-        if below.cells.first().is_some_and(|first| first.style.bg != Color::Default) {
+        if new && below.cells.first().is_some_and(|first| first.style.bg != Color::Default) {
             // A terminal fills a row that a wrap scrolls in with the background of the cell that wraps.
             self.feed(row);
         }

@@ -64,7 +64,7 @@ impl Window {
             let kept = was && above.is_some_and(|(_, _)| !pen.touched_end(index - 1));
             if continues && !kept {
                 let (above, _) = above.unwrap_or((next, None));
-                pen.join(index - 1, &above.row, &next.row);
+                pen.join(index - 1, &above.row, &next.row, index >= old_rows);
             } else if !continues && index >= old_rows && index > 0 {
                 pen.feed(index - 1);
             } else if was && !continues {
