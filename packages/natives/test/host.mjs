@@ -1,6 +1,6 @@
 // Copies of the package for tests of its loader, and the runtimes that it must work under.
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, copyFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, copyFileSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -62,10 +62,21 @@ export function runtimes() {
   const cache = process.env.SINEW_CACHE ?? join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "sinew");
   const folder = join(cache, `runtimes-${Object.values(RUNTIMES).join("-")}`);
   const at = (name) => join(folder, "node_modules", ".bin", name);
-  if (!Object.keys(RUNTIMES).every((name) => existsSync(at(name)))) {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: RUNTIMES }));
-    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock"], { cwd: folder, stdio: "ignore", shell: process.platform === "win32" });
+  const isComplete = () => Object.keys(RUNTIMES).every((name) => existsSync(at(name)));
+  if (!isComplete()) {
+    // Test files run side by side: each installs for itself, and the first to end leaves its folder to all.
+    const own = `${folder}.${process.pid}.part`;
+    mkdirSync(own, { recursive: true });
+    writeFileSync(join(own, "package.json"), JSON.stringify({ private: true, dependencies: RUNTIMES }));
+    execFileSync("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock"], { cwd: own, stdio: ["ignore", "ignore", "inherit"], shell: process.platform === "win32" });
+    try {
+      renameSync(own, folder);
+    } catch {
+      // Another one was first, or one that was cut off left a part.
+      if (!isComplete()) rmSync(folder, { recursive: true });
+      if (isComplete()) rmSync(own, { recursive: true });
+      else renameSync(own, folder);
+    }
   }
   return Object.fromEntries(Object.keys(RUNTIMES).map((name) => [name, at(name)]));
 }
