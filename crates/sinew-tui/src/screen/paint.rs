@@ -63,6 +63,8 @@ pub(super) struct Pen {
     spans: usize,
     /// The last row whose cell at the right edge was written.
     edge: Option<usize>,
+    /// The last row whose end was erased.
+    erased: Option<usize>,
 }
 
 impl Pen {
@@ -77,6 +79,7 @@ impl Pen {
             autowrap: false,
             spans: 0,
             edge: None,
+            erased: None,
         }
     }
 
@@ -153,13 +156,18 @@ impl Pen {
     pub(super) fn part(&mut self, row: usize, above: &Row) {
         let above = Columns::new(above, self.options.depth, self.columns);
         self.autowrap(false);
-        let last = above.cells.iter().rposition(|cell| cell.width > 0).filter(|_| above.cells.len() >= self.columns);
-        if let Some(last) = last.filter(|_| !self.touched_end(row)) {
+        let full = above.cells.len() >= self.columns;
+        let last = above.cells.iter().rposition(|cell| cell.width > 0).filter(|_| full);
+        if let Some(last) = last {
             self.go(row, last);
             self.flush_style();
             self.out.extend_from_slice(b"\x1b[K");
             self.cell(&above.cells[last]);
             self.cursor = (row, None);
+        } else if self.erased != Some(row) {
+            self.go(row, above.cells.len());
+            self.look(Style::PLAIN.on(above.fill), None);
+            self.out.extend_from_slice(b"\x1b[K");
         }
         self.flush_style();
         if self.cursor.0 != row {
@@ -308,6 +316,7 @@ impl Pen {
         self.go(index, end);
         self.look(Style::PLAIN.on(new.fill), None);
         self.out.extend_from_slice(b"\x1b[K");
+        self.erased = Some(index);
         if old.cells.len() >= self.columns {
             self.edge = Some(index);
         }
