@@ -167,3 +167,20 @@ fn items_2_to_12_hold_on_the_strict_screen_for_10_000_random_sessions() {
 fn item_11_emulators_agree_with_the_strict_screen() {
     run(300, |columns, rows, options, ops| play(columns, rows, options, &ops, &mut emulators(columns, rows)));
 }
+
+/// Found by chance before: each broke an emulator, or the painter.
+#[test]
+fn item_11_lines_of_several_rows_join_where_colours_and_wide_clusters_meet() {
+    let text = |text: &str| Op::Line(0, text.into(), sinew_tui::WrapMode::Soft);
+    let cases = [
+        // A wide cluster leaves a cell free, and its colour must not be seen there.
+        (2, 2, vec![Op::Push, text("be0gamma-delta100日本語0"), Op::Settle(0, 1)]),
+        // A joint in the middle of the window, with the cursor below it.
+        (8, 12, vec![Op::Push, text("alpha0 gamma-delta0"), text("x"), Op::Settle(0, 1)]),
+        // A wrap with a colour that scrolls a row in.
+        (8, 3, vec![Op::Push, Op::Finish(0), Op::Push, text("gamma-delta0gamma-delta0gamma-delta0"), Op::Finish(0)]),
+    ];
+    for (columns, rows, ops) in cases {
+        play(columns, rows, ScreenOptions::default(), &ops, &mut emulators(columns, rows));
+    }
+}

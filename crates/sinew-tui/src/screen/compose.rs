@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::document::{Document, hidden_row};
 use super::{CaretPlace, Chrome, Size};
 use crate::text::row::Row;
-use crate::text::style::{Attrs, Style};
+use crate::text::style::{Attrs, Color, Style};
 
 /// A row of the window, and whether the terminal takes the next one as its continuation.
 #[derive(Clone, Debug)]
@@ -59,7 +59,8 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
                 break;
             }
             let next = segment.rows.get(index + 1);
-            let joined = row.soft && next.is_some_and(|next| next.line == row.line);
+            let joined =
+                row.soft && next.is_some_and(|next| next.line == row.line && can_join(row, next, size.columns));
             rows.push(Shown { row: Arc::clone(row), joined });
             shown += 1;
         }
@@ -109,6 +110,14 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
         rows.push(plain(Row::default()));
     }
     Plan { rows, retire, settled: settled_shown, caret, more }
+}
+
+/// Whether a terminal can wrap from one row into the next. Where a wide cluster leaves the last cell free some give that
+/// cell the look of the cluster, so that it would not show what the row says.
+fn can_join(row: &Row, next: &Row, columns: usize) -> bool {
+    let shown = Attrs(Attrs::UNDERLINE.0 | Attrs::REVERSE.0 | Attrs::STRIKE.0);
+    let is_plain = |style: Style| style.bg == Color::Default && style.attrs.0 & shown.0 == 0;
+    next.cells().next().is_none_or(|first| first.width < 2 || is_plain(first.style)) || row.width() >= columns
 }
 
 /// The final rows that nothing holds back, and what may still change or waits behind it.
