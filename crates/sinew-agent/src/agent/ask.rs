@@ -2,7 +2,6 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
 use serde::Deserialize;
@@ -43,7 +42,7 @@ impl AgentSession {
         fields: Value,
         take: impl FnMut(&mut Point, Map<String, Value>) -> ControlFlow<()>,
     ) {
-        let cancel = self.cancel.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let cancel = self.cancel.lock().clone();
         let context = Context { cancel, ..self.context.clone() };
         for fault in asked(&self.extensions, Point::new(point, fields), &context, take).await {
             self.emit(fault).await;
@@ -133,7 +132,7 @@ impl AgentSession {
             ControlFlow::Continue(())
         })
         .await;
-        *self.appended.lock().unwrap_or_else(PoisonError::into_inner) = appended;
+        *self.appended.lock() = appended;
         for message in added {
             match serde_json::from_value::<Added>(message) {
                 Ok(Added { custom_type, content, display, details }) => {

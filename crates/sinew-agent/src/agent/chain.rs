@@ -2,9 +2,9 @@
 //! what was queued, a reminder.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::message::{AgentMessage, AssistantMessage, Content, CustomMessage, LlmMessage, StopReason};
 use sinew_llm::model::ThinkingLevel;
@@ -200,7 +200,7 @@ impl Chain<'_> {
     /// To Anthropic's server a tool loop is one turn of the model, whose thinking stays as it began: a level that is set
     /// meanwhile holds from the next loop on.
     fn keep_thinking(&self, request: &mut Request) {
-        let mut began = self.thinking.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut began = self.thinking.lock();
         let last = request.conversation().rev().find(|message| !matches!(message, LlmMessage::User(_)));
         match *began {
             Some(level)

@@ -2,8 +2,9 @@
 //! its deltas merged; one that is gone is forgotten; one that never reads holds no run that somebody ends.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, Block, Content};
@@ -85,7 +86,7 @@ impl EventBus {
     }
 
     fn lock(&self) -> MutexGuard<'_, Vec<Arc<Channel>>> {
-        self.listeners.lock().unwrap_or_else(PoisonError::into_inner)
+        self.listeners.lock()
     }
 
     /// The listeners of a run that `cancel` ends: from then on nothing waits for room, so that the end of the run, a
@@ -140,7 +141,7 @@ impl Sink for Until<'_> {
 
 impl Channel {
     fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        self.queue.lock()
     }
 
     /// Puts an event into the queue; false where there is no room, unless it must.

@@ -1,7 +1,8 @@
 //! Messages to the session's file. What cannot be written is told once; the run goes on in memory.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use sinew::base::{Error, Result};
 use sinew_llm::message::AgentMessage;
 use sinew_session::{Body, Session};
@@ -21,7 +22,7 @@ impl Keep {
     }
 
     pub(super) fn session(&self) -> MutexGuard<'_, Session> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+        self.session.lock()
     }
 
     /// Adds an entry. The first failure is kept for [`Keep::untold`].
@@ -35,19 +36,19 @@ impl Keep {
         if let Err(error) = add(&mut session)
             && first
         {
-            *self.untold.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            *self.untold.lock() = Some(error);
         }
     }
 
     fn flush(&self) {
         if let Err(error) = self.session().flush() {
-            self.untold.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            self.untold.lock().get_or_insert(error);
         }
     }
 
     /// A failure to write that the user has not been told of yet.
     pub(super) fn untold(&self) -> Option<Error> {
-        self.untold.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.untold.lock().take()
     }
 
     /// Moves the leaf before the last answer of its path: what it says, and what stands behind it, stays in the file

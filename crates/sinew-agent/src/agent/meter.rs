@@ -1,7 +1,8 @@
 //! What requests cost, and when that is enough.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew_llm::event::{EventStream, StreamEvent};
 use sinew_llm::message::Usage;
 use sinew_llm::provider::{Provider, Request};
@@ -18,11 +19,11 @@ impl Meter {
     /// Tokens and cost so far.
     #[must_use]
     pub fn usage(&self) -> Usage {
-        *self.usage.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.usage.lock()
     }
 
     fn add(&self, more: &Usage) {
-        let usage = &mut *self.usage.lock().unwrap_or_else(PoisonError::into_inner);
+        let usage = &mut *self.usage.lock();
         for (sum, part) in [
             (&mut usage.input, more.input),
             (&mut usage.output, more.output),

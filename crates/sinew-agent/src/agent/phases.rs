@@ -1,8 +1,9 @@
 //! Whether an agent compacts or waits for another attempt, so that it can be shown and ended by itself.
 
 use std::ops::Deref;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio_util::sync::CancellationToken;
 
 use super::session::AgentSession;
@@ -20,7 +21,7 @@ struct Slot(Mutex<Option<CancellationToken>>);
 
 impl Slot {
     fn lock(&self) -> MutexGuard<'_, Option<CancellationToken>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock()
     }
 
     fn begin(self: &Arc<Slot>, cancel: &CancellationToken) -> Phase {

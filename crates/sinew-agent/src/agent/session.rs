@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::http::HttpConfig;
@@ -261,12 +262,12 @@ impl AgentSession {
     /// What holds now.
     #[must_use]
     pub fn settings(&self) -> Arc<AgentSettings> {
-        Arc::clone(&self.settings.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.settings.lock())
     }
 
     /// Changes what holds, for what is decided from now on; the session does not remember it.
     pub fn change_settings(&self, change: impl FnOnce(&mut AgentSettings)) {
-        let mut settings = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut settings = self.settings.lock();
         let settings = Arc::make_mut(&mut settings);
         change(settings);
         self.queues.set_modes(settings.steering_mode, settings.follow_up_mode);
@@ -309,7 +310,7 @@ impl AgentSession {
 
     /// What is queued while nothing runs, and the right to run it.
     fn waiting(&self) -> Option<(Seen<'_>, Vec<AgentMessage>)> {
-        let _gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let _gate = self.gate.lock();
         let seen = self.messages.try_lock().ok()?;
         let queued = self.queues.take_next();
         (!queued.is_empty()).then_some((seen, queued))
@@ -384,7 +385,7 @@ impl AgentSession {
 
     /// Ends what runs: a pause before a retry, a compaction, a run. Returns at once; the prompt resolves soon.
     pub fn abort(&self) {
-        self.cancel.lock().unwrap_or_else(PoisonError::into_inner).cancel();
+        self.cancel.lock().cancel();
     }
 
     /// Sums up now. Ends a run first.
@@ -410,13 +411,13 @@ impl AgentSession {
 
     /// The right to run, where nobody has it.
     fn free(&self) -> Option<Seen<'_>> {
-        let _gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let _gate = self.gate.lock();
         self.messages.try_lock().ok()
     }
 
     /// Does something for a moment, unless a run is active.
     pub(super) fn briefly<T>(&self, work: impl FnOnce(&mut Seen<'_>) -> T) -> Option<T> {
-        let _gate = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
+        let _gate = self.gate.lock();
         let mut seen = self.messages.try_lock().ok()?;
         Some(work(&mut seen))
     }
@@ -424,7 +425,7 @@ impl AgentSession {
     /// Runs what waits in the queues, as the end of a run would have done; at once where a run is active, nothing waits
     /// or [`AgentSession::abort`] has ended what was in the way. For the end of what stands in the place of a run.
     pub async fn take_up(&self) {
-        if self.cancel.lock().unwrap_or_else(PoisonError::into_inner).is_cancelled() {
+        if self.cancel.lock().is_cancelled() {
             return;
         }
         if let Some((seen, queued)) = self.waiting() {
@@ -447,13 +448,13 @@ impl AgentSession {
     /// The token of something that runs in place of a prompt; [`AgentSession::abort`] ends it.
     pub(super) fn begin(&self) -> CancellationToken {
         let cancel = CancellationToken::new();
-        *self.cancel.lock().unwrap_or_else(PoisonError::into_inner) = cancel.clone();
+        *self.cancel.lock() = cancel.clone();
         cancel
     }
 
     /// A token of something that runs beside prompts: it ends with the last one.
     pub(super) fn begin_beside(&self) -> CancellationToken {
-        self.cancel.lock().unwrap_or_else(PoisonError::into_inner).child_token()
+        self.cancel.lock().child_token()
     }
 
     /// Resolves when no run is active.
@@ -523,7 +524,7 @@ impl AgentSession {
     /// as told.
     pub fn set_stream_rules(&self, rules: Option<StreamRules>) {
         let rules = rules.map(Arc::new);
-        let before = std::mem::replace(&mut *self.rules.lock().unwrap_or_else(PoisonError::into_inner), rules);
+        let before = std::mem::replace(&mut *self.rules.lock(), rules);
         self.restore_told(before.as_deref());
     }
 
@@ -536,7 +537,7 @@ impl AgentSession {
     }
 
     pub(super) fn stream_rules(&self) -> Option<Arc<StreamRules>> {
-        self.rules.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.rules.lock().clone()
     }
 
     /// The session, for reading and for entries of one's own.
@@ -550,7 +551,7 @@ impl AgentSession {
     }
 
     pub(super) async fn emit(&self, event: Event) {
-        let cancel = self.cancel.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let cancel = self.cancel.lock().clone();
         let context = Context { cancel: cancel.clone(), ..self.context.clone() };
         tell_event(&self.extensions, event, &context, &self.event_bus.until(&cancel)).await;
     }
@@ -561,7 +562,7 @@ impl AgentSession {
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// The request for `messages` as things stand. Equal inputs give equal requests, byte for byte on the wire.
@@ -573,7 +574,7 @@ impl AgentSession {
     pub(super) fn asked(&self, messages: Vec<Arc<LlmMessage>>) -> (Arc<dyn Provider>, Request) {
         let settings = self.settings();
         let State { reached, thinking, system, tools } = self.state().clone();
-        let appended = self.appended.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let appended = self.appended.lock().clone();
         let tools = tools.all().iter().filter(|tool| !tool.flags().hidden).map(|tool| ToolDef {
             name: tool.name().to_string(),
             description: tool.description().to_string(),

@@ -1,10 +1,11 @@
 //! One tool call: looked up, mended, checked, asked about, run, reported.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use serde_json::Value;
 use sinew::base::CancelHandle;
 use sinew_llm::message::ToolCall;
@@ -182,7 +183,7 @@ impl Progress {
         let arrived = Arc::new(tokio::sync::Notify::new());
         let (slot, bell) = (Arc::clone(&newest), Arc::clone(&arrived));
         let updates = Updates::new(move |output| {
-            *slot.lock().unwrap_or_else(PoisonError::into_inner) = Some(output);
+            *slot.lock() = Some(output);
             bell.notify_one();
         });
         (Progress { newest, arrived }, updates)
@@ -190,13 +191,13 @@ impl Progress {
 
     /// Resolves when there is an update and `due` has come. Dropping it loses nothing.
     async fn arrived(&self, due: Instant) {
-        while self.newest.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+        while self.newest.lock().is_none() {
             self.arrived.notified().await;
         }
         tokio::time::sleep_until(due).await;
     }
 
     fn take(&self) -> Option<ToolOutput> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.newest.lock().take()
     }
 }

@@ -2,8 +2,8 @@
 //! would stop.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use sinew_llm::message::AgentMessage;
 use tokio::sync::Notify;
 
@@ -64,7 +64,7 @@ pub struct Queues {
 
 impl Queues {
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.state.lock()
     }
 
     /// Sets how many messages are taken at once.

@@ -4,8 +4,9 @@ use std::fmt;
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sinew_llm::provider::Tap;
 
@@ -44,9 +45,8 @@ impl Tapped {
 
     /// What failed, and what was left out, since the last time.
     pub(super) fn faults(&self) -> Vec<Event> {
-        let mut faults = std::mem::take(&mut *self.faults.lock().unwrap_or_else(PoisonError::into_inner));
-        let Skipped { count, first } =
-            std::mem::take(&mut *self.skipped.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut faults = std::mem::take(&mut *self.faults.lock());
+        let Skipped { count, first } = std::mem::take(&mut *self.skipped.lock());
         if count > 0 {
             let message = format!("{count} of the answer's events were no JSON and are left out, the first: {first}");
             faults.push(Event::Warning { message });
@@ -55,7 +55,7 @@ impl Tapped {
     }
 
     fn failed(&self, faults: Vec<Event>) {
-        self.faults.lock().unwrap_or_else(PoisonError::into_inner).extend(faults);
+        self.faults.lock().extend(faults);
     }
 }
 
@@ -71,7 +71,7 @@ impl Tap for Tapped {
     }
 
     fn skipped(&self, data: &str) {
-        let mut skipped = self.skipped.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut skipped = self.skipped.lock();
         if skipped.count == 0 {
             skipped.first = data.chars().take(SHOWN).collect();
         }

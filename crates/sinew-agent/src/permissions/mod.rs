@@ -34,8 +34,9 @@ mod tests;
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use sinew_llm::message::ToolCall;
 use sinew_tools::Ask;
@@ -301,8 +302,7 @@ impl Extension for Permissions {
     }
 
     fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<PathCheck> {
-        let asked =
-            |call: &str| self.allowed.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|id| id == call);
+        let asked = |call: &str| self.allowed.lock().iter().any(|id| id == call);
         // What the user attaches, and what he was asked about, needs no second word.
         let may_ask = call.is_some_and(|call| !asked(call));
         opened::check(&self.rules, tools, may_ask, cwd, self.home.as_deref())
@@ -325,7 +325,7 @@ impl Extension for Permissions {
             let title = format!("{} {}", call.name, call.arguments);
             match ask.confirm(&title, &format!("The rule {rule} asks. May it run?")).await {
                 true => {
-                    let mut allowed = self.allowed.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut allowed = self.allowed.lock();
                     allowed.push_back(call.id.clone());
                     if allowed.len() > REMEMBERED {
                         allowed.pop_front();

@@ -17,8 +17,8 @@ mod window;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use sinew::walk::{GlobSet, GlobSyntax};
 
 use super::rule::{Bucket, Rule};
@@ -154,7 +154,7 @@ impl StreamRules {
     }
 
     fn told(&self) -> MutexGuard<'_, Told> {
-        self.told.lock().unwrap_or_else(PoisonError::into_inner)
+        self.told.lock()
     }
 
     /// Whether the model may be told of a rule now.

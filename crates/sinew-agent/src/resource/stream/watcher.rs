@@ -1,8 +1,8 @@
 //! One run under the rules: what was found in its answers, and what follows.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Mutex, MutexGuard};
 use sinew::walk::{GlobSet, GlobSyntax};
 use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block, Content, CustomMessage, StopReason};
@@ -59,7 +59,7 @@ impl<'a> Watcher<'a> {
     }
 
     fn turn(&self) -> MutexGuard<'_, Turn> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turn.lock()
     }
 
     /// Looks at a block; the names of the rules for which the request must end. `ended`: it is whole; `whole`: the paths
