@@ -2,14 +2,13 @@
 
 use std::ops::ControlFlow;
 use std::path::Path;
-use std::sync::atomic::Ordering;
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sinew_llm::message::{AgentMessage, BashExecution, Content, CustomMessage};
 
 use super::session::AgentSession;
-use crate::extension::{Context, Point};
+use crate::extension::Point;
 use crate::points::{asked, says, text_of};
 
 /// Whether something may be left for something else.
@@ -42,8 +41,7 @@ impl AgentSession {
         fields: Value,
         take: impl FnMut(&mut Point, Map<String, Value>) -> ControlFlow<()>,
     ) {
-        let cancel = self.cancel.lock().clone();
-        let context = Context { cancel, ..self.context.clone() };
+        let context = self.extension_context(self.token());
         for fault in asked(&self.extensions, Point::new(point, fields), &context, take).await {
             self.emit(fault).await;
         }
@@ -55,16 +53,16 @@ impl AgentSession {
 
     /// Tells the extensions once that the session begins. The first prompt does so where the host has not.
     pub async fn start(&self) {
-        if !self.told.0.swap(true, Ordering::Relaxed) {
+        if self.started.is_first() {
             self.tell_point("session_start", json!({})).await;
         }
     }
 
-    /// Tells the extensions once that the session ends: nothing else will be asked of it.
+    /// Closes the session and tells the extensions so once: nothing begins any more.
     pub async fn shut_down(&self) {
-        if !self.told.1.swap(true, Ordering::Relaxed) {
+        if self.conversation.context.close().is_ok() {
             // What ended the last run must not end this.
-            drop(self.begin());
+            drop(self.new_token());
             self.tell_point("session_shutdown", json!({})).await;
         }
     }
@@ -123,7 +121,7 @@ impl AgentSession {
             _ => None,
         });
         let said: Vec<String> = said.collect();
-        let system = self.state().system.join("\n\n");
+        let system = self.live.turn().system.join("\n\n");
         let (mut added, mut appended) = (Vec::new(), Vec::new());
         let fields = json!({"prompt": said.join("\n\n"), "systemPrompt": system});
         self.ask("before_agent_start", fields, |_, mut answer| {
@@ -132,7 +130,7 @@ impl AgentSession {
             ControlFlow::Continue(())
         })
         .await;
-        *self.appended.lock() = appended;
+        self.live.append_to_system(appended);
         for message in added {
             match serde_json::from_value::<Added>(message) {
                 Ok(Added { custom_type, content, display, details }) => {

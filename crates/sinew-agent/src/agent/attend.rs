@@ -6,7 +6,9 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use sinew_tools::{Host, Notice};
 
 use super::chain::hidden;
-use super::session::{AgentSession, Streaming};
+use super::lifecycle::State;
+use super::prompt::Streaming;
+use super::session::AgentSession;
 use crate::event::Event;
 
 /// What the end of a job does to an agent that has nothing to do.
@@ -39,7 +41,10 @@ impl AgentSession {
                             Idle::Wake => self.prompt(vec![message], Some(Streaming::FollowUp)).await.map(drop),
                             Idle::Wait => self.queue(message, Streaming::FollowUp).await,
                         };
-                        if let Err(error) = told {
+                        // A session that is closed has nobody to tell.
+                        if let Err(error) = told
+                            && self.conversation.context.state() != State::Closed
+                        {
                             self.warn(format!("The model was not told of the end of a job: {error}")).await;
                         }
                     });

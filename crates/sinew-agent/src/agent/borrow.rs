@@ -30,7 +30,7 @@ impl AgentSession {
         if let Some(word) = thinking {
             match ThinkingLevel::parse(word) {
                 Some(level) => {
-                    before.thinking = Some(self.state().thinking);
+                    before.thinking = Some(self.live.turn().thinking);
                     self.set_thinking(level);
                 }
                 None => self.warn(format!("thinking {word}: unknown level; the session's level holds")).await,

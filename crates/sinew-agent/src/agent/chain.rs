@@ -13,6 +13,7 @@ use sinew_tools::tool::Boxed;
 use tokio_util::sync::CancellationToken;
 
 use super::compact::{self, Reason};
+use super::lifecycle::{IllegalMove, Move};
 use super::meter::Budget;
 use super::retry::{Again, decide};
 use super::session::AgentSession;
@@ -158,7 +159,7 @@ impl Chain<'_> {
     async fn run(&mut self, seen: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
         let agent = self.agent;
         let ask = |question: Question, tap, cancel| {
-            let (provider, mut request) = agent.asked(question.messages);
+            let (provider, mut request) = agent.request(question.messages);
             self.keep_thinking(&mut request);
             // The user's own limit holds in any case.
             if question.cut_at.is_some_and(|tokens| tokens < request.model.max_tokens) {
@@ -168,16 +169,16 @@ impl Chain<'_> {
         };
         let pause = |messages: &[AgentMessage]| self.too_large(messages, &[]);
         let over_budget = || agent.settings().budget.as_ref().is_some_and(Budget::is_spent);
-        let rules = agent.stream_rules();
+        let rules = agent.live.rules();
         let now = || agent.clock.now();
         let watcher = rules.as_ref().map(|rules| rules.watch(&now));
         let told = Told { agent, cancel: self.cancel, failures: AtomicU32::new(self.attempt) };
         let run = Run {
             ask: &ask,
-            tools: &|| agent.state().tools.clone(),
+            tools: &|| agent.tools(),
             extensions: &agent.extensions,
             queues: &agent.queues,
-            journal: &agent.keep,
+            journal: &agent.conversation.recorder,
             sink: &told,
             clock: &*agent.clock,
             context: &agent.context,
@@ -208,7 +209,7 @@ impl Chain<'_> {
             {
                 request.thinking = request.model.clamp_level(level);
             }
-            _ => *began = Some(self.agent.state().thinking),
+            _ => *began = Some(self.agent.live.turn().thinking),
         }
     }
 
@@ -253,13 +254,16 @@ impl Chain<'_> {
                 let other = self.agent.models.other_credential(&current, &error);
                 self.agent.emit(Event::CredentialDisabled { provider, reason, until }).await;
                 let Some(other) = other else { return self.fall_back(seen, error, None).await };
-                self.agent.state().reached = other;
+                self.agent.live.turn().reached = other;
                 self.switched += 1;
                 0
             }
         };
         // Who hears of the wait can end it, and who hears of its end finds it over.
-        let pause = self.agent.phases.pause(self.cancel);
+        let pause = match self.agent.conversation.context.step(Move::WaitForRetry, self.cancel) {
+            Ok(pause) => pause,
+            Err(illegal) => return Next::Stop(Stop::Failed(Box::new(internal(&illegal)))),
+        };
         self.agent
             .emit(Event::AutoRetryStart {
                 attempt: self.attempt,
@@ -316,7 +320,7 @@ impl Chain<'_> {
     async fn take_back(&self, seen: &mut Vec<AgentMessage>) {
         let Some(at) = seen.iter().rposition(|message| matches!(message, AgentMessage::Assistant(_))) else { return };
         seen.truncate(at);
-        if let Err(error) = self.agent.keep.take_back() {
+        if let Err(error) = self.agent.conversation.recorder.take_back() {
             self.agent.warn(format!("A failed answer stays in the session: {error}")).await;
         }
     }
@@ -406,6 +410,11 @@ impl Chain<'_> {
         self.full = !compacted;
         compacted
     }
+}
+
+/// A fault of this program.
+fn internal(illegal: &IllegalMove) -> ErrorInfo {
+    ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Config, illegal.to_string()) }
 }
 
 /// Whether another model may succeed where one has failed so.

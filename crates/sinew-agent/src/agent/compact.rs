@@ -15,6 +15,7 @@ use sinew_session::{Body, Defaults};
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Leaving, refused};
+use super::lifecycle::{Activity, Move};
 use super::models::Reached;
 use super::retry::{Again, decide};
 use super::session::AgentSession;
@@ -61,6 +62,22 @@ pub struct Compacted {
     pub tokens_after: u64,
 }
 
+impl AgentSession {
+    /// Sums up now. Ends a run first.
+    ///
+    /// # Errors
+    /// There is nothing to sum up, nobody could, or the session is closed.
+    pub async fn compact(&self, instructions: Option<&str>) -> Result<Compacted> {
+        self.abort();
+        let mut context = self.conversation.context.begin_next(Activity::Maintenance).await?;
+        let cancel = self.new_token();
+        let compacted = compact(self, &mut context, Reason::Manual, instructions, &cancel).await;
+        drop(context);
+        self.conversation.flush_pending_if_idle();
+        compacted
+    }
+}
+
 /// Makes the context smaller, tells it, and puts what is left into `seen`.
 pub(super) async fn compact(
     agent: &AgentSession,
@@ -70,7 +87,7 @@ pub(super) async fn compact(
     cancel: &CancellationToken,
 ) -> Result<Compacted> {
     // Who hears of the start can end it, and who hears of the end finds it over.
-    let phase = agent.phases.compaction(cancel);
+    let phase = agent.conversation.context.step(Move::Compact, cancel)?;
     agent.emit(Event::AutoCompactionStart { reason: reason.as_str() }).await;
     let result = work(agent, seen, reason, instructions, &phase).await;
     let aborted = phase.is_cancelled();
@@ -117,7 +134,7 @@ async fn work(
         && let Some(Pruned { tool_call_ids, tokens }) =
             pruned.take_if(|pruned| !limits.exceeded(tokens_before.saturating_sub(pruned.tokens), window))
     {
-        agent.keep.append(Body::Prune { tool_call_ids, tokens });
+        agent.conversation.append(Body::Prune { tool_call_ids, tokens });
         *seen = messages;
         let tokens_after = estimated(seen);
         return Ok(Compacted { summary: None, first_kept_entry_id: None, tokens_before, tokens_after });
@@ -174,7 +191,7 @@ async fn work(
     files.read.retain(|path| !files.modified.contains(path));
     let summary = with_files(&summary, &files);
     if let Some(Pruned { tool_call_ids, tokens }) = pruned {
-        agent.keep.append(Body::Prune { tool_call_ids, tokens });
+        agent.conversation.append(Body::Prune { tool_call_ids, tokens });
     }
     let made = Made { details: Some(files.to_details()), preserve_data, from_extension: false };
     made.take_up(agent, seen, &summary, &first_kept, tokens_before).await
@@ -202,7 +219,7 @@ impl Made {
         tokens_before: u64,
     ) -> Result<Compacted> {
         let Made { details, preserve_data, from_extension } = self;
-        agent.keep.append(Body::Compaction {
+        agent.conversation.append(Body::Compaction {
             summary: summary.to_string(),
             short_summary: None,
             first_kept_entry_id: first_kept.to_string(),
@@ -211,7 +228,7 @@ impl Made {
             preserve_data,
             from_extension: from_extension.then_some(true),
         });
-        *seen = agent.reread()?;
+        *seen = agent.conversation.reread()?;
         let tokens_after = estimated(seen);
         let told = json!({"summary": summary, "firstKeptEntryId": first_kept, "tokensBefore": tokens_before,
             "fromExtension": from_extension});

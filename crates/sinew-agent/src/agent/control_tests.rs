@@ -12,6 +12,7 @@ use sinew_tools::tool::{Boxed, ToolOutput};
 use sinew_tools::{Phase, Status, Task};
 use tokio_util::sync::CancellationToken;
 
+use super::lifecycle::Activity;
 use super::tests::{Stage, options, stage};
 use super::{AgentSession, Leave, Reached, Stop, Streaming};
 use crate::compaction::Limits;
@@ -93,7 +94,7 @@ async fn what_is_recorded_while_a_run_is_active_stands_behind_it() {
     made_agent.prompt(vec![user("go")], None).await.unwrap();
     let expect = ["bashExecution", "user", "assistant", "toolResult", "assistant", "bashExecution"];
     assert_eq!(roles(&made_agent), expect);
-    let live = made_agent.messages.try_lock().unwrap().clone();
+    let live = made_agent.live_context();
     assert_eq!(live, made_agent.conversation().unwrap());
     let request = |at: usize| made.provider.asked.lock().unwrap()[at].messages.len();
     made_agent.prompt(vec![user("again")], None).await.unwrap();
@@ -325,9 +326,30 @@ async fn a_prompt_that_is_queued_when_the_run_has_just_ended_runs_itself() {
     let stage = stage(vec![text("steered")], |parts| parts.extensions = vec![when]);
     let agent: &'static AgentSession = Box::leak(Box::new(stage.agent));
     // A run is active when the prompt looks, and is over when it stands in the queue.
-    let run = agent.messages.try_lock().unwrap();
+    let run = agent.conversation.context.begin(Activity::Run).unwrap();
     *deed.lock().unwrap() = Some(Box::new(move || drop(run)));
     let accepted = agent.accept(vec![user("now")], Some(Streaming::Steer)).await.unwrap();
     assert!(accepted.runs());
     assert_eq!(accepted.run().await.answer.unwrap().text(), "steered");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_is_shut_down_begins_nothing_and_can_still_be_read() {
+    let stage = stage(vec![text("one")], |_| {});
+    stage.agent.prompt(vec![user("go")], None).await.unwrap();
+    stage.agent.shut_down().await;
+    let closed = "The session is closed: open it again to go on with it";
+    for streaming in [None, Some(Streaming::Steer), Some(Streaming::FollowUp)] {
+        let refused = stage.agent.prompt(vec![user("more")], streaming).await.unwrap_err();
+        assert_eq!(refused.to_string(), closed);
+    }
+    assert_eq!(stage.agent.compact(None).await.unwrap_err().to_string(), closed);
+    assert_eq!(stage.agent.handoff(None).await.unwrap_err().to_string(), closed);
+    assert_eq!(stage.agent.fork().unwrap_err().to_string(), closed);
+    stage.agent.record(ran("last"));
+    stage.laws();
+    assert_eq!(roles(&stage.agent), ["user", "assistant", "bashExecution"]);
+    assert!(!stage.agent.is_running() && stage.agent.queued().0.is_empty());
+    stage.agent.idled().await;
+    assert_eq!(stage.asked(), 1);
 }

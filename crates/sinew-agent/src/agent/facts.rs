@@ -139,7 +139,7 @@ impl AgentSession {
     /// Says in the session that the user made this of the list of tasks, so that a resume finds it.
     pub fn record_todo(&self, phases: &[Phase]) {
         let data = serde_json::json!({ "phases": phases });
-        self.keep.append(Body::Custom { custom_type: sinew_session::USER_TODO.into(), data });
+        self.conversation.append(Body::Custom { custom_type: sinew_session::USER_TODO.into(), data });
     }
 }
 

@@ -29,21 +29,20 @@ impl AgentSession {
     /// A run is active, there is `Nothing to hand off (no messages yet)`, somebody ended it (`Handoff cancelled`), or
     /// `Handoff failed: <why>`; an empty answer is a failure.
     pub async fn handoff(&self, focus: Option<&str>) -> Result<HandedOff> {
-        let seen = self.idle()?;
-        if seen.len() < 2 {
+        let context = self.begin_maintenance()?;
+        if context.len() < 2 {
             return Err(Error::new(ErrorCode::InvalidState, "Nothing to hand off (no messages yet)"));
         }
-        let cancel = self.begin();
+        let cancel = self.new_token();
         let failed = |cause: &str| Error::new(ErrorCode::Io, format!("Handoff failed: {cause}"));
-        let context = crate::extension::Context { cancel: cancel.clone(), ..self.context.clone() };
-        let (changed, faults) = changed(&self.extensions, &seen, &context).await;
+        let (changed, faults) = changed(&self.extensions, &context, &self.extension_context(cancel.clone())).await;
         for fault in faults {
             self.emit(fault).await;
         }
-        let mut messages = crate::core::repair(changed.as_deref().unwrap_or(&seen));
+        let mut messages = crate::core::repair(changed.as_deref().unwrap_or(&context));
         messages.push(LlmMessage::user(wish(focus)).into());
-        let request = Request { tool_choice: ToolChoice::None, lane: Some("handoff".into()), ..self.request(messages) };
-        let provider = self.model().provider;
+        let (provider, request) = self.request(messages);
+        let request = Request { tool_choice: ToolChoice::None, lane: Some("handoff".into()), ..request };
         let answer = tokio::select! {
             answer = provider.stream(request, cancel.child_token()).result() => answer,
             () = cancel.cancelled() => return Err(Error::new(ErrorCode::Aborted, "Handoff cancelled")),
@@ -56,8 +55,8 @@ impl AgentSession {
             return Err(failed("the answer was empty"));
         }
         let (model, level) = {
-            let state = self.state();
-            (state.reached.model.key(), state.thinking.as_str().to_string())
+            let turn = self.live.turn();
+            (turn.reached.model.key(), turn.thinking.as_str().to_string())
         };
         let session = self.session();
         let path = match session.path().filter(|path| path.is_file()).and_then(|path| path.parent()) {

@@ -18,21 +18,6 @@ use crate::points::text_of;
 const LEFT: &str = "The user has left this branch and goes on from an earlier point. Say what was tried, what was found \
 out, and what was changed on disk and still is.";
 
-/// What the user may set about branches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BranchSummarySettings {
-    /// A branch that is left is summed up where nobody says otherwise. Default false.
-    pub enabled: bool,
-    /// Tokens of the window that the branch leaves free. Default 16,384.
-    pub reserve: u64,
-}
-
-impl Default for BranchSummarySettings {
-    fn default() -> BranchSummarySettings {
-        BranchSummarySettings { enabled: false, reserve: 16_384 }
-    }
-}
-
 /// What becomes of the branch that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Leave<'a> {
@@ -82,7 +67,7 @@ impl AgentSession {
     /// A run is active, no entry has the id, it is where the session stands (`Already at this point`), or nobody could
     /// sum up; nothing has moved then.
     pub async fn navigate_tree(&self, target: &str, leave: Leave<'_>) -> Result<Moved> {
-        let mut seen = self.idle()?;
+        let mut context = self.begin_maintenance()?;
         let (place, editor_text, left) = {
             let session = self.session();
             let entry = session.entry(target)?;
@@ -121,7 +106,7 @@ impl AgentSession {
         let summary = match (given, instructions) {
             (Some(given), _) => Some((given, Files::default())),
             (None, Some(instructions)) => {
-                let cancel = self.begin();
+                let cancel = self.new_token();
                 match self.sum_up(left, instructions, &cancel).await {
                     Ok(summary) => summary,
                     Err(_) if cancel.is_cancelled() => return Ok(Moved { editor_text: None, aborted: true, ..moved }),
@@ -132,7 +117,7 @@ impl AgentSession {
         };
         self.session().set_leaf(place.as_deref())?;
         if let Some((summary, files)) = summary {
-            self.keep.append(Body::BranchSummary {
+            self.conversation.append(Body::BranchSummary {
                 from_id: place.unwrap_or_else(|| "root".into()),
                 summary,
                 details: Some(files.to_details()),
@@ -140,10 +125,10 @@ impl AgentSession {
             });
             moved.summary_id = self.session().leaf().map(str::to_string);
         }
-        *seen = self.reread()?;
+        *context = self.conversation.reread()?;
         self.restore_told(None);
-        drop(seen);
-        self.keep_recorded_if_idle();
+        drop(context);
+        self.conversation.flush_pending_if_idle();
         let new = self.session().leaf().map(str::to_string);
         let told = json!({"newLeafId": new, "oldLeafId": old, "summaryEntryId": moved.summary_id});
         self.ask("session_tree", told, |_, _| ControlFlow::Continue(())).await;
@@ -203,7 +188,7 @@ impl AgentSession {
     /// No entry has the id.
     pub fn set_label(&self, target: &str, label: Option<&str>) -> Result<()> {
         self.session().entry(target)?;
-        self.keep.append(Body::Label { target_id: target.into(), label: label.map(str::to_string) });
+        self.conversation.append(Body::Label { target_id: target.into(), label: label.map(str::to_string) });
         Ok(())
     }
 
@@ -216,7 +201,7 @@ impl AgentSession {
         if title.is_empty() {
             return Err(Error::invalid("Session name cannot be empty"));
         }
-        self.keep.append(Body::SessionInfo { title, name: None, title_source: Some("user".into()) });
+        self.conversation.append(Body::SessionInfo { title, name: None, title_source: Some("user".into()) });
         Ok(())
     }
 
@@ -225,7 +210,7 @@ impl AgentSession {
     /// # Errors
     /// A run is active, the entry is no message of the user, or the file cannot be written.
     pub fn branch(&self, entry: &str) -> Result<Branched> {
-        let _idle = self.idle()?;
+        let _permit = self.begin_maintenance()?;
         let session = self.session();
         let Body::Message { message: AgentMessage::User(user) } = session.entry(entry)?.body else {
             return Err(Error::invalid(format!("entry {entry:?} is no message of the user: a branch begins at one")));
@@ -239,7 +224,7 @@ impl AgentSession {
     /// # Errors
     /// A run is active, there is no entry, or the file cannot be written.
     pub fn clone_branch(&self) -> Result<SessionCopy> {
-        let _idle = self.idle()?;
+        let _permit = self.begin_maintenance()?;
         let session = self.session();
         let Some(leaf) = session.leaf() else {
             return Err(Error::new(ErrorCode::InvalidState, "Cannot clone session: no current entry selected"));
@@ -252,7 +237,7 @@ impl AgentSession {
     /// # Errors
     /// A run is active, the session is in memory, or the file cannot be written.
     pub fn fork(&self) -> Result<PathBuf> {
-        let _idle = self.idle()?;
+        let _permit = self.begin_maintenance()?;
         let session = self.session();
         session.fork(folder(&session, "fork")?, &self.context.cwd)
     }
@@ -263,7 +248,7 @@ impl AgentSession {
     /// # Errors
     /// A run is active, the session is in memory, or a file cannot be moved; everything is where it was then.
     pub fn move_to(&self, sessions: &Path, cwd: &Path) -> Result<PathBuf> {
-        let _idle = self.idle()?;
+        let _permit = self.begin_maintenance()?;
         self.session().move_to(sessions, cwd)
     }
 }

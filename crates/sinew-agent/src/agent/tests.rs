@@ -73,6 +73,13 @@ pub(super) fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Par
     Stage { agent, provider, listener, path, folder }
 }
 
+impl AgentSession {
+    /// The messages that the model sees, while no activity has them.
+    pub(super) fn live_context(&self) -> Vec<AgentMessage> {
+        self.conversation.context.peek(|context| context.clone()).unwrap()
+    }
+}
+
 impl Stage {
     /// Prompts and reads events meanwhile; what they say of the chain, in order.
     pub(super) async fn prompt(&mut self) -> (Outcome, Vec<String>) {
@@ -95,7 +102,7 @@ impl Stage {
 
     /// What the agent has seen is what a resume will see.
     pub(super) fn laws(&self) {
-        let live = self.agent.messages.try_lock().unwrap().clone();
+        let live = self.agent.live_context();
         let kept = self.agent.session().context(&Defaults::default()).unwrap().messages;
         assert_eq!(live, kept);
     }
@@ -244,7 +251,7 @@ async fn a_context_that_grew_too_large_is_summed_up_in_the_midst_of_a_run() {
     let (outcome, told) = stage.prompt().await;
     assert_eq!(told, ["compact threshold", "compacted true -"]);
     assert_eq!(outcome.stop, Stop::Done);
-    let seen = stage.agent.messages.try_lock().unwrap();
+    let seen = stage.agent.live_context();
     assert_eq!(seen[0].role(), "compactionSummary");
     let AgentMessage::CompactionSummary(summary) = &seen[0] else { panic!("{seen:?}") };
     assert!(summary.summary.contains("the summary"), "{}", summary.summary);
@@ -271,7 +278,7 @@ async fn after_a_compaction_at_the_end_open_work_goes_on_by_itself() {
         let (_, told) = stage.prompt().await;
         assert_eq!(told, ["compact threshold", "compacted true -"]);
         assert_eq!(stage.asked(), if goes_on { 3 } else { 2 }, "{items} {auto}");
-        let seen = stage.agent.messages.try_lock().unwrap().clone();
+        let seen = stage.agent.live_context();
         let hint = |message: &AgentMessage| matches!(message, AgentMessage::Custom(custom) if custom.content.text() == "Continue if you have next steps.");
         assert_eq!(seen.iter().any(hint), goes_on, "{seen:?}");
     }
@@ -319,10 +326,10 @@ async fn a_compaction_that_fails_changes_nothing() {
     let mut stage =
         stage(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 });
     stage.prompt().await;
-    let before = stage.agent.messages.try_lock().unwrap().clone();
+    let before = stage.agent.live_context();
     let error = stage.agent.compact(None).await.unwrap_err();
     assert_eq!(error.to_string(), "it failed");
-    assert_eq!(*stage.agent.messages.try_lock().unwrap(), before);
+    assert_eq!(stage.agent.live_context(), before);
 }
 
 #[tokio::test(start_paused = true)]
@@ -359,9 +366,7 @@ async fn a_prompt_while_a_run_is_active_waits_where_it_is_told_to() {
     assert_eq!(outcome.unwrap().answer.unwrap().text(), "followed");
     let said: Vec<String> = stage
         .agent
-        .messages
-        .try_lock()
-        .unwrap()
+        .live_context()
         .iter()
         .filter_map(|message| match message {
             AgentMessage::User(user) => Some(user.content.text()),
@@ -383,7 +388,7 @@ async fn a_session_that_cannot_be_written_goes_on_in_memory_and_says_so_once() {
     assert!(told[0].starts_with("The session is no longer saved: "), "{told:?}");
     let (_, told) = stage.prompt().await;
     assert_eq!(told, Vec::<String>::new());
-    assert_eq!(stage.agent.messages.try_lock().unwrap().len(), 4);
+    assert_eq!(stage.agent.live_context().len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
@@ -395,7 +400,7 @@ async fn an_answer_that_was_taken_back_stays_out_of_the_context_after_a_resume()
         stage.agent.abort();
     };
     tokio::join!(stage.agent.prompt(vec![user("go")], None), abort).0.unwrap();
-    let live = stage.agent.messages.try_lock().unwrap().clone();
+    let live = stage.agent.live_context();
     drop(stage.agent);
     let resumed = Session::open(&stage.path, options(stage.folder.path())).unwrap().session;
     let context = resumed.context(&Defaults::default()).unwrap();

@@ -27,7 +27,7 @@ impl AgentSession {
         if self.session().title().is_some() {
             return Ok(None);
         }
-        let said = self.briefly(|seen| {
+        let said = self.conversation.context.peek(|seen| {
             let user = seen.iter().find_map(|message| match message {
                 AgentMessage::User(user) => Some(user.content.text()),
                 _ => None,
@@ -53,7 +53,7 @@ impl AgentSession {
             timestamp: self.clock.now(),
             ..Request::default()
         };
-        let answer = reached.provider.stream(request, self.begin_beside()).result().await;
+        let answer = reached.provider.stream(request, self.token().child_token()).result().await;
         if matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
             let cause = answer.error_message.unwrap_or_else(|| "the request failed".into());
             return Err(Error::new(ErrorCode::Io, format!("failed to give the session a title: {cause}")));
@@ -64,7 +64,11 @@ impl AgentSession {
         if self.session().title().is_some() {
             return Ok(None);
         }
-        self.keep.append(Body::SessionInfo { title: title.clone(), name: None, title_source: Some("auto".into()) });
+        self.conversation.append(Body::SessionInfo {
+            title: title.clone(),
+            name: None,
+            title_source: Some("auto".into()),
+        });
         Ok(Some(title))
     }
 }

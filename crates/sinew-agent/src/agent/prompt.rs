@@ -1,0 +1,181 @@
+//! Prompts: a run of their own, or a place in a queue.
+
+use sinew::base::{Error, ErrorCode, Result};
+use sinew_llm::message::AgentMessage;
+use tokio_util::sync::CancellationToken;
+
+use super::chain::{self, Outcome, Stop};
+use super::conversation::ContextPermit;
+use super::lifecycle::{Activity, State};
+use super::session::AgentSession;
+use crate::core::Cleared;
+use crate::event::Event;
+
+/// What to do with a prompt while a run is active.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Streaming {
+    /// After the tools of this turn.
+    Steer,
+    /// When the agent would stop.
+    FollowUp,
+}
+
+/// A run that has the context and waits to be polled.
+struct Begun<'a> {
+    context: ContextPermit<'a>,
+    prompts: Vec<AgentMessage>,
+    /// One for all that follows: an abort between two runs ends the second.
+    cancel: CancellationToken,
+}
+
+/// A prompt that was taken: it runs, or waits in a queue, and nobody else may run before it has.
+#[must_use = "nothing runs until somebody waits for it"]
+pub struct Accepted<'a> {
+    agent: &'a AgentSession,
+    run: Option<Begun<'a>>,
+}
+
+impl Accepted<'_> {
+    /// Whether it begins a run; else it waits for the one that is active.
+    #[must_use]
+    pub fn runs(&self) -> bool {
+        self.run.is_some()
+    }
+
+    /// Resolves when nothing else will happen; at once where the prompt waits in a queue.
+    pub async fn run(self) -> Outcome {
+        match self.run {
+            Some(begun) => self.agent.work(begun).await,
+            None => Outcome::queued(),
+        }
+    }
+}
+
+impl AgentSession {
+    /// Says something to the model and resolves when nothing else will happen: after all retries, compactions and
+    /// queued messages. While a run is active, `streaming` says where the prompt waits.
+    ///
+    /// # Errors
+    /// A run is active and `streaming` is none, the queue is full, or the session is closed.
+    pub async fn prompt(&self, messages: Vec<AgentMessage>, streaming: Option<Streaming>) -> Result<Outcome> {
+        Ok(self.accept(messages, streaming).await?.run().await)
+    }
+
+    /// Takes a prompt as [`AgentSession::prompt`] does, and leaves it to the caller when its run begins. Where no run
+    /// is active it waits for nothing, and from then on [`AgentSession::abort`] ends the run that is to come.
+    ///
+    /// # Errors
+    /// As for [`AgentSession::prompt`].
+    pub async fn accept(&self, messages: Vec<AgentMessage>, streaming: Option<Streaming>) -> Result<Accepted<'_>> {
+        let refused = match self.conversation.context.begin(Activity::Run) {
+            Ok(context) => {
+                let run = Some(Begun { context, prompts: messages, cancel: self.new_token() });
+                return Ok(Accepted { agent: self, run });
+            }
+            Err(refused) => refused,
+        };
+        if refused.state == State::Closed {
+            return Err(refused.into());
+        }
+        let Some(streaming) = streaming else {
+            let text = "Agent is already processing. Use streamingBehavior \"steer\" or \"followUp\".";
+            return Err(Error::new(ErrorCode::InvalidState, text));
+        };
+        self.queue_prompt(messages, streaming).await?;
+        // The run may have ended between the look and the queue: then nobody else would take the message up.
+        let queued = self.begin_queued();
+        let run = queued.map(|(context, prompts)| Begun { context, prompts, cancel: self.new_token() });
+        Ok(Accepted { agent: self, run })
+    }
+
+    /// The right to run, and the queued messages for it, where nothing runs and something is queued.
+    fn begin_queued(&self) -> Option<(ContextPermit<'_>, Vec<AgentMessage>)> {
+        self.conversation.context.begin_with(Activity::Run, || {
+            let queued = self.queues.take_next();
+            (!queued.is_empty()).then_some(queued)
+        })
+    }
+
+    /// Works until nothing else will happen, and says so.
+    async fn work(&self, begun: Begun<'_>) -> Outcome {
+        let Begun { mut context, mut prompts, cancel } = begun;
+        let mut messages = Vec::new();
+        if let Some(missing) = self.conversation.take_warning() {
+            self.warn(missing).await;
+        }
+        self.start().await;
+        let outcome = loop {
+            self.conversation.flush_pending(&mut context);
+            self.before_start(&mut prompts).await;
+            let outcome = chain::follow(self, &mut context, prompts, &cancel).await;
+            messages.extend(outcome.messages.iter().cloned());
+            if let Some(error) = self.conversation.take_failure() {
+                self.warn(format!("The session is no longer saved: {error}")).await;
+            }
+            self.conversation.flush_pending(&mut context);
+            drop(context);
+            self.conversation.flush_pending_if_idle();
+            // What was queued after the last look, before others could see that the run is over.
+            let done = matches!(outcome.stop, Stop::Done | Stop::OutputLimit) && !cancel.is_cancelled();
+            let Some(next) = done.then(|| self.begin_queued()).flatten() else { break outcome };
+            (context, prompts) = next;
+            self.queue_changed().await;
+        };
+        self.emit(Event::AgentSettled {}).await;
+        if self.settings().titles && matches!(outcome.stop, Stop::Done | Stop::OutputLimit) {
+            // The next prompt may come meanwhile. A session without title is none the worse, and the next answer
+            // asks again.
+            let _ = self.give_title().await;
+        }
+        Outcome { messages, ..outcome }
+    }
+
+    /// Puts a message where `streaming` says, whether a run is active or not.
+    ///
+    /// # Errors
+    /// The queue holds as many prompts as it may.
+    pub async fn queue(&self, message: AgentMessage, streaming: Streaming) -> Result<()> {
+        self.queue_prompt(vec![message], streaming).await
+    }
+
+    /// All of a prompt, or nothing of it.
+    async fn queue_prompt(&self, messages: Vec<AgentMessage>, streaming: Streaming) -> Result<()> {
+        let taken = match streaming {
+            Streaming::Steer => self.queues.steer(messages),
+            Streaming::FollowUp => self.queues.follow_up(messages),
+        };
+        taken.map_err(|_| {
+            let limit = crate::core::QUEUE_LIMIT;
+            let text = format!("the queue holds {limit} messages: wait until the agent has taken some");
+            Error::new(ErrorCode::LimitExceeded, text)
+        })?;
+        self.queue_changed().await;
+        Ok(())
+    }
+
+    /// Takes back what is queued.
+    pub async fn clear_queues(&self) -> Cleared {
+        let cleared = self.queues.clear();
+        self.queue_changed().await;
+        cleared
+    }
+
+    /// Runs what waits in the queues, as the end of a run would have done; at once where a run is active, nothing waits
+    /// or [`AgentSession::abort`] has ended what was in the way. For the end of what stands in the place of a run.
+    pub async fn take_up(&self) {
+        if self.token().is_cancelled() {
+            return;
+        }
+        if let Some((context, prompts)) = self.begin_queued() {
+            let cancel = self.new_token();
+            self.queue_changed().await;
+            self.work(Begun { context, prompts, cancel }).await;
+        }
+    }
+
+    /// Adds a message to the conversation without asking the model: at once where no run is active, else behind the
+    /// run. No event tells it. For commands that the user ran: the model reads of them with the next request.
+    pub fn record(&self, message: AgentMessage) {
+        self.conversation.record(message);
+    }
+}
