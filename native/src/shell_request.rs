@@ -1,10 +1,11 @@
 //! Options and results of `Shell` and `executeShell` as they cross.
 
 use std::collections::HashMap;
-use std::sync::{LazyLock, Mutex, PoisonError};
+use std::sync::LazyLock;
 
 use napi::bindgen_prelude::Uint8Array;
 use napi_derive::napi;
+use parking_lot::Mutex;
 use sinew::base::CancelToken;
 use sinew::shell::{Engine, Job, RunOptions, RunResult, ShellOptions, Supervisor};
 
@@ -67,7 +68,7 @@ impl ShellSetup {
 /// The supervisor program at a path. Shells of one path share what was learned about the machine's bash.
 fn supervisor_at(path: String) -> Supervisor {
     static BY_PATH: LazyLock<Mutex<HashMap<String, Supervisor>>> = LazyLock::new(Mutex::default);
-    let mut by_path = BY_PATH.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut by_path = BY_PATH.lock();
     by_path.entry(path).or_insert_with_key(|path| Supervisor::new(path)).clone()
 }
 

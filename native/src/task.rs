@@ -2,11 +2,12 @@
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use napi::Env;
 use napi::bindgen_prelude::{Object, ToNapiValue};
+use parking_lot::Mutex;
 use sinew::base::{Error, ErrorCode, Result};
 
 use crate::{error, handle};
@@ -73,7 +74,7 @@ where
     // A promise that nobody settles would keep the event loop alive, so a failed start settles it here.
     let slot = Arc::new(Mutex::new(Some(settle)));
     let shared = Arc::clone(&slot);
-    let take = move |slot: &Mutex<Option<_>>| slot.lock().unwrap_or_else(PoisonError::into_inner).take();
+    let take = move |slot: &Mutex<Option<_>>| slot.lock().take();
     let end = Box::new(move |result| {
         if let Some(settle) = take(&shared) {
             settle(result);

@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
 
 use crate::Error;
 
@@ -70,7 +72,7 @@ impl CancelHandle {
     /// Stops every operation that looks at the pair. Calling it again does nothing.
     pub fn cancel(&self) {
         let hooks = {
-            let mut hooks = self.shared.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut hooks = self.shared.hooks.lock();
             self.shared.set.store(true, Ordering::Release);
             std::mem::take(&mut *hooks)
         };
@@ -101,7 +103,7 @@ pub struct HookGuard {
 impl Drop for HookGuard {
     fn drop(&mut self) {
         if let Some(shared) = self.shared.upgrade() {
-            let mut hooks = shared.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut hooks = shared.hooks.lock();
             hooks.retain(|(id, _)| *id != self.id);
         }
     }
@@ -163,7 +165,7 @@ impl CancelToken {
         let Some(shared) = &self.shared else {
             return HookGuard { shared: Weak::new(), id: 0 };
         };
-        let mut hooks = shared.hooks.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut hooks = shared.hooks.lock();
         if shared.set.load(Ordering::Acquire) {
             drop(hooks);
             hook();

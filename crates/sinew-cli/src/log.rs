@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use sinew_agent::event::Event;
 use sinew_agent::extension::{Context, Extension};
 use sinew_session::clock::{Clock, SystemClock, iso};
@@ -67,7 +68,7 @@ impl Log {
         let text = self.secrets.hidden(&text).unwrap_or(text);
         let end = text.char_indices().nth(SHOWN).map_or(text.len(), |(at, _)| at);
         let line = format!("{} {} {}\n", iso(SystemClock.now()), std::process::id(), &text[..end]);
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut file = self.file.lock();
         // A log that cannot be written is no reason to end anything.
         let _ = self.write(&mut file, &line);
     }

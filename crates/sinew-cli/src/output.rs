@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 use std::io::{self, Write};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
+use parking_lot::RwLock;
 use sinew_session::secrets::Secrets;
 
 use crate::failure::Failure;
@@ -23,17 +24,17 @@ const STAND: &str = "***";
 
 /// Hides these keys until [`hide_all`] knows more.
 pub(crate) fn hide(values: Vec<String>) {
-    *KEYS.write().unwrap_or_else(PoisonError::into_inner) = Keys::Values(values);
+    *KEYS.write() = Keys::Values(values);
 }
 
 /// Hides the keys of `secrets` from now on, also those that it learns later.
 pub(crate) fn hide_all(secrets: &Arc<Secrets>) {
-    *KEYS.write().unwrap_or_else(PoisonError::into_inner) = Keys::All(Arc::clone(secrets));
+    *KEYS.write() = Keys::All(Arc::clone(secrets));
 }
 
 /// A text for people without keys.
 fn text(text: &str) -> Cow<'_, str> {
-    match &*KEYS.read().unwrap_or_else(PoisonError::into_inner) {
+    match &*KEYS.read() {
         Keys::All(secrets) => secrets.without_keys(text).map_or(Cow::Borrowed(text), Cow::Owned),
         Keys::Values(values) => replaced(text, values),
     }
@@ -41,7 +42,7 @@ fn text(text: &str) -> Cow<'_, str> {
 
 /// A line of JSON without keys.
 fn json(line: Vec<u8>) -> Vec<u8> {
-    match &*KEYS.read().unwrap_or_else(PoisonError::into_inner) {
+    match &*KEYS.read() {
         Keys::All(secrets) => secrets.line_without_keys(&line).unwrap_or(line),
         Keys::Values(values) => match std::str::from_utf8(&line) {
             Ok(text) => replaced(text, values).into_owned().into_bytes(),

@@ -1,8 +1,9 @@
 //! Skills, commands, templates and rules, as the flags and settings select them.
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew_agent::extension::{Context, Extension};
 use sinew_agent::resource::stream::{StreamRules, StreamSettings};
 use sinew_agent::resource::{Places, ResourceOptions, Resources};
@@ -28,7 +29,7 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// The rules that the answers of one session are held against.
     pub(crate) fn rules(&self) -> Option<StreamRules> {
-        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let first = self.first.lock().take();
         // What is wrong with them was told when they were read.
         first.or_else(|| StreamRules::new(&self.resources.rules, self.stream.clone()).0)
     }

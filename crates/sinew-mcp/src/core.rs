@@ -1,8 +1,9 @@
 //! What the two transports share: the state of a connection, and the answers to what a server asks by itself.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use sinew_jsonrpc::{Id, Limits, RpcError, message};
@@ -157,7 +158,7 @@ impl Core {
     }
 
     fn questions(&self) -> MutexGuard<'_, HashMap<Id, AbortHandle>> {
-        self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+        self.questions.lock()
     }
 }
 

@@ -5,11 +5,12 @@
 //! Redirects are not followed: an address is what its owner trusts, headers with keys included.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sinew_jsonrpc::{Id, Message, Outcome, message};
@@ -108,7 +109,7 @@ struct Session {
 impl Drop for HttpLink {
     fn drop(&mut self) {
         self.poster.abort();
-        if let Some(stream) = lock(&self.stream).take() {
+        if let Some(stream) = self.stream.lock().take() {
             stream.abort();
         }
     }
@@ -143,10 +144,10 @@ impl HttpLink {
             set_progress_token(&mut params, id);
         }
         if method == "initialize" {
-            lock(&shared.session).hello = Some(params.clone());
+            shared.session.lock().hello = Some(params.clone());
         }
         {
-            let mut watchers = lock(&shared.watchers);
+            let mut watchers = shared.watchers.lock();
             if watchers.len() >= core.limits.waiting_calls {
                 return Err(McpError::TooManyCalls(watchers.len()));
             }
@@ -154,7 +155,7 @@ impl HttpLink {
         }
         let mut pending = Pending { shared, id, cancellable, answered: false };
         let mut outcome = shared.exchange(core, id, method, &params).await;
-        let session = lock(&shared.session).id.clone();
+        let session = shared.session.lock().id.clone();
         if matches!(outcome, Err(McpError::Http { status: 404, .. })) && method != "initialize" && session.is_some() {
             // The server has forgotten the session; it has not looked at the request.
             self.renew(core, session).await?;
@@ -168,7 +169,7 @@ impl HttpLink {
     async fn renew(&self, core: &Arc<Core>, forgotten: Option<String>) -> Result<(), McpError> {
         let _turn = self.renewing.lock().await;
         let hello = {
-            let mut session = lock(&self.shared.session);
+            let mut session = self.shared.session.lock();
             if session.id != forgotten {
                 return Ok(());
             }
@@ -185,7 +186,7 @@ impl HttpLink {
     }
 
     pub(crate) fn shook_hands(&self, version: &'static str) {
-        lock(&self.shared.session).version = Some(version);
+        self.shared.session.lock().version = Some(version);
     }
 
     /// Opens the stream of a legacy server that may tell something by itself.
@@ -194,7 +195,7 @@ impl HttpLink {
         let tells = ["tools", "resources", "prompts"].iter().any(|capability| info.tells_changes_of(capability));
         if tells || core.host.can_ask() {
             let task = tokio::spawn(follow(Arc::downgrade(&self.shared), Arc::downgrade(core)));
-            *lock(&self.stream) = Some(task);
+            *self.stream.lock() = Some(task);
         }
     }
 
@@ -213,16 +214,16 @@ impl HttpLink {
                 false
             }
         });
-        *lock(&self.shared.marks) = marks;
+        *self.shared.marks.lock() = marks;
         listing
     }
 
     /// Ends the session of a legacy server.
     pub(crate) async fn close(&self) {
-        if let Some(stream) = lock(&self.stream).take() {
+        if let Some(stream) = self.stream.lock().take() {
             stream.abort();
         }
-        let session = std::mem::take(&mut *lock(&self.shared.session));
+        let session = std::mem::take(&mut *self.shared.session.lock());
         if session.id.is_some() {
             let request = self.shared.http_request(http::Method::DELETE, &session, Vec::new(), Vec::new());
             // It may answer 405: then it ends sessions by itself.
@@ -242,8 +243,8 @@ struct Pending<'a> {
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        lock(&self.shared.watchers).remove(&self.id);
-        let legacy = lock(&self.shared.session).version.is_some();
+        self.shared.watchers.lock().remove(&self.id);
+        let legacy = self.shared.session.lock().version.is_some();
         if !self.answered && self.cancellable && legacy {
             let _ = self.shared.outbox.try_send(cancelled(self.id));
         }
@@ -278,7 +279,7 @@ impl Shared {
         method: &str,
         params: &Map<String, Value>,
     ) -> Result<Box<RawValue>, McpError> {
-        let mut session = lock(&self.session).clone();
+        let mut session = self.session.lock().clone();
         let mut more = Vec::new();
         let version = params.get("_meta").and_then(|meta| meta[era::META_VERSION].as_str());
         if method == "initialize" {
@@ -287,7 +288,7 @@ impl Shared {
             more.push(("MCP-Protocol-Version".to_string(), version.to_string()));
             let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
             let marks = match method {
-                "tools/call" => lock(&self.marks).get(name).cloned().unwrap_or_default(),
+                "tools/call" => self.marks.lock().get(name).cloned().unwrap_or_default(),
                 _ => Vec::new(),
             };
             more.extend(request_headers(method, params, &marks));
@@ -299,7 +300,7 @@ impl Shared {
         if method == "initialize"
             && let Some(id) = header(&response, "mcp-session-id")
         {
-            lock(&self.session).id = Some(id);
+            self.session.lock().id = Some(id);
         }
         if is_event_stream(&response) {
             return self.read_stream(core, id, response.body, session).await;
@@ -407,7 +408,7 @@ impl Shared {
                 Message::Response { id: None, outcome: Err(error) } if wanted.is_some() => *answer = Some(Err(error)),
                 Message::Response { .. } => {}
                 Message::Notification { method, params } => {
-                    let watcher = |id| lock(&self.watchers).get(&id).cloned().flatten();
+                    let watcher = |id| self.watchers.lock().get(&id).cloned().flatten();
                     core.notified(&method, params.as_deref(), watcher);
                 }
                 Message::Request { id, method, params } => {
@@ -420,7 +421,7 @@ impl Shared {
 
     /// Posts what has no answer.
     async fn post_control(&self, body: Vec<u8>) -> Result<(), McpError> {
-        let session = lock(&self.session).clone();
+        let session = self.session.lock().clone();
         let request = self.http_request(http::Method::POST, &session, Vec::new(), body);
         let sent = tokio::time::timeout(CONTROL_LIMIT, self.server.http.send(request)).await;
         let response = sent.map_err(|_| McpError::Silence(CONTROL_LIMIT))?.map_err(broken)?;
@@ -446,7 +447,7 @@ async fn follow(shared: std::sync::Weak<Shared>, core: std::sync::Weak<Core>) {
     loop {
         {
             let (Some(shared), Some(core)) = (shared.upgrade(), core.upgrade()) else { return };
-            let session = lock(&shared.session).clone();
+            let session = shared.session.lock().clone();
             let last = cursor.last_id.clone().map(|id| ("Last-Event-ID".to_string(), id));
             let request = shared.http_request(http::Method::GET, &session, last.into_iter().collect(), Vec::new());
             match shared.server.http.send(request).await {
@@ -531,8 +532,4 @@ fn header(response: &HttpResponse, name: &str) -> Option<String> {
 
 fn broken(error: sinew_llm::http::HttpError) -> McpError {
     McpError::Closed(error.message)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

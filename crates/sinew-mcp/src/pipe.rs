@@ -1,8 +1,9 @@
 //! The transport over the standard streams of a kept program: one message a line.
 
 use std::os::fd::OwnedFd;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 use sinew_jsonrpc::frame::into_line;
@@ -63,7 +64,7 @@ impl PipeLink {
         let reports = watcher.is_some();
         let watcher = watcher.unwrap_or_else(|| Watcher { touched: Arc::default(), sink: None });
         let (id, request) = {
-            let mut table = lock(&self.table);
+            let mut table = self.table.lock();
             if let Some(reason) = &table.closed {
                 return Err(McpError::Closed(reason.clone()));
             }
@@ -100,7 +101,7 @@ impl PipeLink {
 
     /// Why the connection ended, if it has.
     pub(crate) fn closed_reason(&self) -> Option<String> {
-        lock(&self.table).closed.clone()
+        self.table.lock().closed.clone()
     }
 
     fn closed(&self) -> McpError {
@@ -125,16 +126,12 @@ struct Pending<'a> {
 
 impl Drop for Pending<'_> {
     fn drop(&mut self) {
-        let waits = lock(&self.link.table).peer.give_up(self.id).is_some();
+        let waits = self.link.table.lock().peer.give_up(self.id).is_some();
         if waits && self.sent && self.cancellable {
             // A server that does not read does not learn it; it is not worth waiting for.
             let _ = self.link.outbox.try_send(cancelled(self.id));
         }
     }
-}
-
-fn lock(table: &Mutex<Table>) -> MutexGuard<'_, Table> {
-    table.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 async fn write(mut pipe: pipe::Sender, mut queue: mpsc::Receiver<Vec<u8>>) {
@@ -165,7 +162,7 @@ async fn read(mut pipe: pipe::Receiver, core: Arc<Core>, table: Arc<Mutex<Table>
     };
     decoder.finish(|frame| receive(frame, &core, &table, &outbox, &mut fatal));
     let waiting = {
-        let mut table = lock(&table);
+        let mut table = table.lock();
         table.closed = Some(reason);
         table.peer.close()
     };
@@ -182,8 +179,8 @@ fn receive(
 ) {
     let mut events = Vec::new();
     match frame {
-        Frame::Message(bytes) => lock(table).peer.receive(bytes, |event| events.push(event)),
-        Frame::TooLarge(skipped) => events.push(lock(table).peer.receive_skipped(skipped)),
+        Frame::Message(bytes) => table.lock().peer.receive(bytes, |event| events.push(event)),
+        Frame::TooLarge(skipped) => events.push(table.lock().peer.receive_skipped(skipped)),
         Frame::Broken(reason) => *fatal = Some(reason.to_string()),
     }
     for event in events {
@@ -193,7 +190,7 @@ fn receive(
                 let _ = waiter.answer.send(outcome);
             }
             Event::Notification { method, params } => {
-                let watcher = |id| lock(table).peer.waiter(id).map(|waiter| waiter.watcher.clone());
+                let watcher = |id| table.lock().peer.waiter(id).map(|waiter| waiter.watcher.clone());
                 core.notified(&method, params.as_deref(), watcher);
             }
             Event::Request { id, method, params } => {

@@ -5,9 +5,10 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 use sinew_base::{CancelHandle, CancelToken};
@@ -94,7 +95,7 @@ impl ProgressReporter {
     /// Tells that the call is at `progress`.
     pub fn report(&self, progress: &Progress) {
         let Some(token) = &self.token else { return };
-        let mut last = lock(&self.last);
+        let mut last = self.last.lock();
         // False for what is no number, too.
         if progress.progress > *last {
             *last = progress.progress;
@@ -196,7 +197,7 @@ struct Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        for (_, canceller) in lock(&self.calls).drain() {
+        for (_, canceller) in self.calls.lock().drain() {
             canceller.cancel();
         }
     }
@@ -258,7 +259,7 @@ impl Server {
                     Some(Value::Number(number)) => Id::Number(number.as_i64().unwrap_or_default()),
                     _ => return,
                 };
-                if let Some(canceller) = lock(&self.calls).remove(&id) {
+                if let Some(canceller) = self.calls.lock().remove(&id) {
                     canceller.cancel();
                 }
             }
@@ -343,7 +344,7 @@ impl Server {
         };
         let (canceller, cancel) = CancelHandle::new();
         {
-            let mut calls = lock(&self.calls);
+            let mut calls = self.calls.lock();
             if calls.len() >= self.options.limits.waiting_calls || calls.contains_key(id) {
                 return Err(RpcError::new(
                     RpcError::INVALID_REQUEST,
@@ -375,7 +376,7 @@ impl Server {
                 false => ServedOutput::error("The call was ended."),
             });
             // Cancelled at this moment, it is not answered either.
-            if lock(&calls).remove(&id).is_some() {
+            if calls.lock().remove(&id).is_some() {
                 let result = call_result(output, modern.then_some(info));
                 let _ = outbox.send(message::encode_result(&id, &result)).await;
             }
@@ -449,8 +450,4 @@ fn missing(key: &str) -> RpcError {
     RpcError::invalid_params(format!(
         "/params/_meta lacks \"{key}\": send it with every request (2026-07-28), or initialize first (before that)"
     ))
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

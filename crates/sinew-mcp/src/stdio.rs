@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew_process::kept::{self, Kept, KeptProgram};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
@@ -114,7 +115,7 @@ impl Program {
     /// Closes its standard input, so that it can leave by itself, and waits for its end.
     pub(crate) async fn close(&self) {
         self.pipe.close();
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let kept = self.kept.lock().take();
         if let Some(kept) = kept {
             // Fails only while the runtime is shut down; the keeper ends the program then as well.
             let _ = tokio::task::spawn_blocking(move || kept.close()).await;
@@ -136,7 +137,7 @@ impl StderrTail {
         let task = tokio::spawn(async move {
             let mut bytes = Vec::with_capacity(8 * 1024);
             while matches!(pipe.read_buf(&mut bytes).await, Ok(1..)) {
-                let mut tail = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                let mut tail = kept.lock();
                 tail.extend(bytes.drain(..));
                 let surplus = tail.len().saturating_sub(STDERR_BYTES);
                 tail.drain(..surplus);
@@ -153,7 +154,7 @@ impl Drop for StderrTail {
 }
 
 fn text(tail: &Mutex<VecDeque<u8>>) -> String {
-    let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut tail = tail.lock();
     String::from_utf8_lossy(tail.make_contiguous()).into_owned()
 }
 

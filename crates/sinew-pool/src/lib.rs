@@ -7,8 +7,10 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
 
 /// The time that a thread without work stays.
 pub const IDLE: Duration = Duration::from_secs(5);
@@ -56,7 +58,7 @@ impl Pool {
 
     /// Runs `job` on some thread of the pool, after those that came before. A panic in it ends the job alone.
     pub fn spawn(&self, job: impl FnOnce() + Send + 'static) {
-        let mut state = self.inner.lock();
+        let mut state = self.inner.state.lock();
         state.jobs.push_back(Box::new(job));
         if state.idle > 0 {
             drop(state);
@@ -68,7 +70,7 @@ impl Pool {
             let started = std::thread::Builder::new().name(self.inner.name.to_string()).spawn(move || inner.work());
             if started.is_err() {
                 // The system gives no more threads: a thread that runs takes the job, else the caller does.
-                let mut state = self.inner.lock();
+                let mut state = self.inner.state.lock();
                 state.threads -= 1;
                 let job = if state.threads == 0 { state.jobs.pop_back() } else { None };
                 drop(state);
@@ -116,7 +118,7 @@ impl Pool {
         let closer = Closer(&gate);
         work(0);
         drop(closer);
-        let panic = gate.lock().panic.take();
+        let panic = gate.state.lock().panic.take();
         if let Some(panic) = panic {
             resume_unwind(panic);
         }
@@ -130,23 +132,18 @@ impl std::fmt::Debug for Pool {
 }
 
 impl Inner {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn work(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if let Some(job) = state.jobs.pop_front() {
                 drop(state);
                 // The job reports its own panic to whoever waits for it; the thread lives on.
                 let _ = catch_unwind(AssertUnwindSafe(job));
-                state = self.lock();
+                state = self.state.lock();
                 continue;
             }
             state.idle += 1;
-            let (woken, timeout) = self.wake.wait_timeout(state, IDLE).unwrap_or_else(PoisonError::into_inner);
-            state = woken;
+            let timeout = self.wake.wait_for(&mut state, IDLE);
             state.idle -= 1;
             if timeout.timed_out() && state.jobs.is_empty() {
                 state.threads -= 1;
@@ -170,28 +167,24 @@ struct HelperGate {
 }
 
 impl HelperGate {
-    fn lock(&self) -> MutexGuard<'_, HelperGateState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn enter(&self) -> bool {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.inside += usize::from(!state.closed);
         !state.closed
     }
 
     fn leave(&self, panic: Option<Box<dyn Any + Send>>) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.inside -= 1;
         state.panic = state.panic.take().or(panic);
         self.empty.notify_all();
     }
 
     fn close(&self) {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         state.closed = true;
         while state.inside > 0 {
-            state = self.empty.wait(state).unwrap_or_else(PoisonError::into_inner);
+            self.empty.wait(&mut state);
         }
     }
 }
@@ -243,7 +236,7 @@ mod tests {
                     helper_is_in.send(()).unwrap();
                     std::panic::panic_any("lost");
                 }
-                wait.lock().unwrap().recv().unwrap();
+                wait.lock().recv().unwrap();
             });
         }));
         assert_eq!(*result.unwrap_err().downcast::<&str>().unwrap(), "lost");

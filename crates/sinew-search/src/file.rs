@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use grep_regex::RegexMatcher;
 use grep_searcher::{BinaryDetection, Searcher};
+use parking_lot::Mutex;
 use sinew_base::CancelToken;
 use sinew_walk::Entry;
 
@@ -177,7 +177,7 @@ impl<'a> FileSearch<'a> {
         if !encoded && together {
             let _one = match guarded.inner.get_ref().1.metadata()?.len() {
                 size if size > MULTILINE_LIMIT => return Ok(Outcome::TooLarge),
-                size if size > LARGE as u64 => Some(job.large.lock().unwrap_or_else(|poison| poison.into_inner())),
+                size if size > LARGE as u64 => Some(job.large.lock()),
                 _ => None,
             };
             whole.clear();

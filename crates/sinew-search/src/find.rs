@@ -6,9 +6,10 @@ mod tests;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use sinew_base::{Aborted, CHECK_INTERVAL, CancelToken, Result};
 use sinew_fuzzy::{Matcher, Query};
 use sinew_pool::Pool;
@@ -247,12 +248,12 @@ fn rank(
             }
         }
         total.fetch_add(count, Ordering::Relaxed);
-        let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = state.lock();
         state.0.extend(heap);
         state.1 = state.1.or(aborted);
     };
     pool.broadcast(if scan.len() < MIN_PARALLEL { 0 } else { pool.size().saturating_sub(1) }, work);
-    let (mut ranks, aborted) = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let (mut ranks, aborted) = state.into_inner();
     if let Some(aborted) = aborted {
         return Err(aborted);
     }

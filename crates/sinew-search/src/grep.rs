@@ -4,10 +4,11 @@ use std::convert::Infallible;
 use std::fs::File;
 use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 
 use ignore::types::Types;
+use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Error, Result};
 use sinew_pool::Pool;
 use sinew_walk::{

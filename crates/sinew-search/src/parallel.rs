@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::{Condvar, Mutex};
 use sinew_base::{Aborted, Result};
 use sinew_pool::Pool;
 use sinew_walk::WalkWarnings;
@@ -159,7 +159,7 @@ pub(crate) fn search_in_order<S: FileSource>(
     };
     pool.broadcast(helpers, |_| order.work());
     let OrderedSearch { state, .. } = order;
-    let state = state.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let state = state.into_inner();
     let complete = state.ended && state.settled == state.next;
     if !complete && !job.stop.load(Ordering::Relaxed) {
         job.cancel.check()?;
@@ -226,7 +226,7 @@ impl<S: FileSource> OrderedSearch<'_, '_, S> {
     /// The next files with their number, or a folder to read, as soon as this thread is not too far ahead.
     #[allow(clippy::type_complexity, reason = "either of two kinds of work, used once")]
     fn next_step(&self) -> Option<std::result::Result<(usize, S::Batch), S::Folder>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         // This thread may have read the folder that another one waits for.
         if state.idle > 0 {
             self.turn.notify_all();
@@ -253,13 +253,13 @@ impl<S: FileSource> OrderedSearch<'_, '_, S> {
                 }
             }
             state.idle += 1;
-            state = self.turn.wait_timeout(state, CANCEL_POLL).unwrap_or_else(PoisonError::into_inner).0;
+            self.turn.wait_for(&mut state, CANCEL_POLL);
             state.idle -= 1;
         }
     }
 
     fn submit(&self, number: usize, results: FileResults) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock();
         // The answer may have become complete while this thread waited for the lock: nothing counts any more.
         if self.is_over() {
             return;

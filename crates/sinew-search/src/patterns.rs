@@ -1,7 +1,8 @@
 //! Patterns kept for the next call: to compile one takes longer than to search a small text with it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew_base::Result;
 
 use crate::content::{SearchOptions, SearchResult, has_match_with, has_text, in_has_match, in_search, search_with};
@@ -61,7 +62,7 @@ impl Patterns {
         if pattern.len() > MAX_KEPT_PATTERN {
             return Ok(Arc::new(compile(Size::WHOLE)?));
         }
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         let same = |(key, _): &(Key, _)| key.whole == whole && key.syntax == syntax && key.pattern == pattern;
         if let Some(at) = kept.iter().position(same) {
             kept[..=at].rotate_right(1);
@@ -72,7 +73,7 @@ impl Patterns {
         let Ok(compiled) = compile(Size::KEPT) else { return Ok(Arc::new(compile(Size::WHOLE)?)) };
         let compiled = Arc::new(compiled);
         let key = Key { pattern: pattern.to_string(), syntax, whole };
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.kept.lock();
         kept.truncate(KEPT - 1);
         kept.insert(0, (key, Arc::clone(&compiled)));
         Ok(compiled)
@@ -81,7 +82,7 @@ impl Patterns {
 
 impl std::fmt::Debug for Patterns {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let kept = self.kept.lock().len();
         f.debug_struct("Patterns").field("kept", &kept).finish()
     }
 }
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     fn kept(patterns: &Patterns) -> Vec<String> {
-        patterns.kept.lock().unwrap().iter().map(|(key, _)| key.pattern.clone()).collect()
+        patterns.kept.lock().iter().map(|(key, _)| key.pattern.clone()).collect()
     }
 
     #[test]

@@ -7,9 +7,10 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use parking_lot::{Mutex, MutexGuard};
 use rustix::net::{
     AddressFamily, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
@@ -62,8 +63,8 @@ impl Supervisor {
         fits.then_some(key.0)
     }
 
-    fn bashes(&self) -> std::sync::MutexGuard<'_, HashMap<(OsString, SystemTime), bool>> {
-        self.inner.bashes.lock().unwrap_or_else(PoisonError::into_inner)
+    fn bashes(&self) -> MutexGuard<'_, HashMap<(OsString, SystemTime), bool>> {
+        self.inner.bashes.lock()
     }
 
     /// Tells whether a program calls itself a bash that has what a session needs.

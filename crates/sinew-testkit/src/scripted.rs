@@ -1,8 +1,8 @@
 //! A provider without a socket that answers as a script says, and the messages of such scripts.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::event::{EventStream, StreamEvent};
@@ -36,7 +36,7 @@ impl Provider for ScriptedProvider {
     }
 
     fn stream(&self, request: Request, _cancel: CancellationToken) -> EventStream {
-        self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(request);
+        self.asked.lock().push(request);
         let answer = self.answers.get(self.next.fetch_add(1, Ordering::SeqCst)).cloned();
         EventStream::run(AssistantMessage::default(), move |out| async move {
             out.send(StreamEvent::Start).await;

@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew_llm::http::HttpClient;
 
 use crate::access::{Access, PathPolicy};
@@ -55,23 +56,23 @@ impl Host {
 
     /// Sets what `skill://` and `rule://` mean from now on. Before the first call there is nothing behind them.
     pub fn set_resources(&self, resources: Arc<dyn ResourceLookup>) {
-        *self.resources.lock().unwrap_or_else(PoisonError::into_inner) = Some(resources);
+        *self.resources.lock() = Some(resources);
     }
 
     /// Sets who is asked about the files that tools open, from now on. Default: nobody.
     pub fn set_path_policies(&self, policies: Vec<Arc<dyn PathPolicy>>) {
-        *self.policies.lock().unwrap_or_else(PoisonError::into_inner) = policies;
+        *self.policies.lock() = policies;
     }
 
     /// The checks of the files that one of `tools` opens in a call; `call` is none where the user attaches them.
     #[must_use]
     pub fn access(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Access {
-        let policies = self.policies.lock().unwrap_or_else(PoisonError::into_inner);
+        let policies = self.policies.lock();
         Access { checks: policies.iter().filter_map(|policy| policy.path_check(tools, call, cwd)).collect() }
     }
 
     pub(crate) fn resources(&self) -> Option<Arc<dyn ResourceLookup>> {
-        self.resources.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.resources.lock().clone()
     }
 
     /// A file went with a message of the user: `lines`, the first ones as it has them, count as read, also where they
@@ -82,7 +83,7 @@ impl Host {
 
     /// Whether this is the first time that something, named by a digest, is asked about.
     pub(crate) fn first_time(&self, what: read_tracker::Hash) -> bool {
-        self.warned.lock().unwrap_or_else(PoisonError::into_inner).insert(what)
+        self.warned.lock().insert(what)
     }
 
     /// Waits for the next thing that the session is to be told between and during its runs. Dropping it loses nothing.

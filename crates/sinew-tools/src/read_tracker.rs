@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
 
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 
 /// Files that are remembered; the oldest goes first.
@@ -131,12 +131,12 @@ impl Seen {
     }
 
     fn get(&self, path: &Path) -> Option<Known> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let files = self.files.lock();
         files.iter().find(|(other, _)| other == path).map(|(_, known)| known.clone())
     }
 
     fn put(&self, path: &Path, known: Known) {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut files = self.files.lock();
         files.retain(|(other, _)| other != path);
         files.push_back((path.to_path_buf(), known));
         while files.len() > MOST {

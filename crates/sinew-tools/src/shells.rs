@@ -1,7 +1,9 @@
 //! How many shells a process keeps, and for how long.
 
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Shells that are open at once at most.
 const MOST: usize = 8;
@@ -111,7 +113,7 @@ impl Shared {
             };
             let wait = (first + self.idle).saturating_duration_since(Instant::now());
             if !wait.is_zero() {
-                drop(self.changed.wait_timeout(list, wait).unwrap_or_else(PoisonError::into_inner));
+                self.changed.wait_for(&mut list, wait);
                 continue;
             }
             let due: Vec<Weak<dyn Rest>> =
@@ -136,6 +138,6 @@ impl Shared {
     }
 
     fn list(&self) -> MutexGuard<'_, List> {
-        self.list.lock().unwrap_or_else(PoisonError::into_inner)
+        self.list.lock()
     }
 }

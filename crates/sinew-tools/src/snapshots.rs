@@ -3,7 +3,9 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 use crate::read_tracker::hash;
 
@@ -41,7 +43,7 @@ impl Snapshots {
     /// Lines of `content` were shown, numbers from 0. Gives the tag.
     pub(crate) fn showed(&self, path: &Path, content: &[u8], lines: &[Range<usize>]) -> String {
         let tag = tag(content);
-        let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.kept.lock();
         let old = all.iter().position(|(known, other, _)| known == path && *other == tag);
         let mut known = old.and_then(|index| all.remove(index)).map_or_else(Vec::new, |(_, _, old)| old.known);
         known.extend(lines.iter().filter(|range| !range.is_empty()).cloned());
@@ -56,7 +58,7 @@ impl Snapshots {
     }
 
     pub(crate) fn get(&self, path: &Path, tag: &str) -> Option<Snapshot> {
-        let all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let all = self.kept.lock();
         all.iter().find(|(known, other, _)| known == path && other == tag).map(|(_, _, snapshot)| snapshot.clone())
     }
 }

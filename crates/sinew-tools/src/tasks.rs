@@ -1,8 +1,8 @@
 //! The list of tasks of a session, and when a finished one is put away.
 
-use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -63,19 +63,18 @@ impl TaskList {
     pub(crate) fn schedule(&self, phases: &[Phase], seconds: i64) {
         let finished = !phases.is_empty() && !tasks(phases).any(|task| task.status.is_open());
         let wait = u64::try_from(seconds).ok().filter(|_| finished).map(Duration::from_secs);
-        *self.clear.lock().unwrap_or_else(PoisonError::into_inner) =
-            wait.and_then(|wait| Instant::now().checked_add(wait));
+        *self.clear.lock() = wait.and_then(|wait| Instant::now().checked_add(wait));
         self.changed.notify_one();
     }
 
     fn due(&self) -> Option<Instant> {
-        *self.clear.lock().unwrap_or_else(PoisonError::into_inner)
+        *self.clear.lock()
     }
 
     /// Puts the list away if its time has come. Says whether it did.
     pub(crate) fn clear_if_due(&self) -> bool {
-        let mut phases = self.phases.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut clear = self.clear.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut phases = self.phases.lock();
+        let mut clear = self.clear.lock();
         let due = clear.is_some_and(|at| at <= Instant::now());
         if due {
             *clear = None;

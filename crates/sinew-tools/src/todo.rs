@@ -1,7 +1,5 @@
 //! `todo`: the list of what is to be done, with at most one item in progress.
 
-use std::sync::PoisonError;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -73,7 +71,7 @@ struct Group {
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { ops } = arguments::parse(call)?;
     host.todo.clear_if_due();
-    let mut phases = host.todo.phases.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut phases = host.todo.phases.lock();
     let open: Vec<String> =
         tasks(&phases).filter(|task| task.status.is_open()).map(|task| task.content.clone()).collect();
     let mut errors = Vec::new();
@@ -109,13 +107,13 @@ impl Host {
         }
         phases.retain(|phase| !phase.tasks.is_empty());
         settle(&mut phases);
-        *self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner) = phases;
+        *self.todo.phases.lock() = phases;
     }
 
     /// The list.
     #[must_use]
     pub fn todo_phases(&self) -> Vec<Phase> {
-        self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.todo.phases.lock().clone()
     }
 
     /// Puts the user's list in place of the one there is, and gives what became of it: one item is in progress at most.
@@ -135,7 +133,7 @@ impl Host {
             }
         }
         settle(&mut fresh);
-        let mut phases = self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut phases = self.todo.phases.lock();
         phases.clone_from(&fresh);
         self.todo.schedule(&phases, self.options.settings.todo_auto_clear_seconds);
         Ok(fresh)
@@ -143,7 +141,7 @@ impl Host {
 
     /// The open items of the list, as objects with `content` and `status`; none where nothing is open.
     pub fn open_items(&self) -> Option<Value> {
-        let phases = self.todo.phases.lock().unwrap_or_else(PoisonError::into_inner);
+        let phases = self.todo.phases.lock();
         let open: Vec<&Task> = tasks(&phases).filter(|task| task.status.is_open()).collect();
         (!open.is_empty()).then(|| json!(open))
     }

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+
+use parking_lot::Mutex;
 
 use crate::read_tracker::{Hash, hash};
 
@@ -32,7 +33,7 @@ impl UndoLog {
             return;
         }
         let level = Level { path: path.to_path_buf(), before: before.map(<[u8]>::to_vec), after: hash(after) };
-        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut levels = self.levels.lock();
         levels.push_back(level);
         if levels.len() > LEVELS {
             levels.pop_front();
@@ -40,12 +41,12 @@ impl UndoLog {
     }
 
     pub(crate) fn take(&self, path: &Path) -> Option<Level> {
-        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut levels = self.levels.lock();
         let index = levels.iter().rposition(|level| level.path == path)?;
         levels.remove(index)
     }
 
     pub(crate) fn put_back(&self, level: Level) {
-        self.levels.lock().unwrap_or_else(PoisonError::into_inner).push_back(level);
+        self.levels.lock().push_back(level);
     }
 }

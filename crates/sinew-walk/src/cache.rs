@@ -2,11 +2,12 @@
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use dashmap::{DashMap, Entry};
+use parking_lot::{Condvar, Mutex};
 use sinew_base::{Aborted, CancelToken, ErrorCode, Result};
 use sinew_pool::Pool;
 
@@ -65,10 +66,6 @@ struct InFlightState {
     over: bool,
     /// None when it failed: then whoever waits scans again.
     scan: Option<Arc<Scan>>,
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl ScanCache {
@@ -261,7 +258,7 @@ impl ScanCache {
             }
         }
         self.evict();
-        let mut state = lock(&in_flight.state);
+        let mut state = in_flight.state.lock();
         state.over = true;
         state.scan = scan;
         drop(state);
@@ -289,19 +286,18 @@ impl InFlight {
         let waker = Arc::clone(self);
         let _hook = cancel.on_cancel(move || {
             // Under the lock: a notice between a waiter's look and its wait would be lost.
-            drop(lock(&waker.state));
+            drop(waker.state.lock());
             waker.finished.notify_all();
         });
-        let mut state = lock(&self.state);
+        let mut state = self.state.lock();
         while !state.over {
             cancel.check()?;
-            state = match cancel.deadline() {
+            match cancel.deadline() {
                 Some(at) => {
-                    let left = at.saturating_duration_since(Instant::now());
-                    self.finished.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.finished.wait_until(&mut state, at);
                 }
-                None => self.finished.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+                None => self.finished.wait(&mut state),
+            }
         }
         Ok(state.scan.clone())
     }

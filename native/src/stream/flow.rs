@@ -1,8 +1,6 @@
 //! The values on their way to a callback.
 
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
-
+use parking_lot::{Condvar, Mutex, MutexGuard};
 use sinew::base::CancelToken;
 
 /// The values on their way to a callback, and whether more may follow.
@@ -23,12 +21,8 @@ pub(crate) struct State {
 }
 
 impl Flow {
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn change(&self, change: impl FnOnce(&mut State)) {
-        change(&mut self.lock());
+        change(&mut self.state.lock());
         self.changed.notify_all();
     }
 
@@ -49,19 +43,18 @@ impl Flow {
 
     /// Waits until `ready` says so or the JavaScript thread is gone, and for no promise longer than `cancel` allows.
     pub(super) fn wait(&self, cancel: &CancelToken, ready: impl Fn(&State) -> bool) -> MutexGuard<'_, State> {
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         loop {
             if state.closed || ready(&state) || (state.held && cancel.is_cancelled()) {
                 return state;
             }
             let deadline = cancel.deadline().filter(|_| state.held);
-            state = match deadline {
+            match deadline {
                 Some(at) => {
-                    let left = at.saturating_duration_since(Instant::now());
-                    self.changed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.changed.wait_until(&mut state, at);
                 }
-                None => self.changed.wait(state).unwrap_or_else(PoisonError::into_inner),
-            };
+                None => self.changed.wait(&mut state),
+            }
         }
     }
 }

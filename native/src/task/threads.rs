@@ -3,8 +3,9 @@
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
 
 /// The time that a thread without a job stays.
 const IDLE: Duration = Duration::from_secs(5);
@@ -69,5 +70,5 @@ fn wait(next: &Receiver<Job>, number: u64) -> Option<Job> {
 }
 
 fn waiting() -> MutexGuard<'static, Waiting> {
-    WAITING.lock().unwrap_or_else(PoisonError::into_inner)
+    WAITING.lock()
 }

@@ -87,7 +87,7 @@ async fn messages_and_words_are_added_to_one_prompt() {
     prompt(&stage, "go").await;
     let fields = seen.lock().unwrap().iter().find(|(name, _)| name == "before_agent_start").cloned().unwrap().1;
     assert_eq!(fields, json!({"prompt": "go", "systemPrompt": "be good"}));
-    let asked = stage.provider.asked.lock().unwrap();
+    let asked = stage.provider.asked.lock();
     let system: Vec<&str> = asked[0].system.iter().map(|part| part.text.as_str()).collect();
     assert_eq!(system, ["be good", "Be kind."]);
     assert_eq!(asked[0].messages.len(), 2);
@@ -152,7 +152,7 @@ async fn a_compaction_may_be_refused_supplied_or_helped() {
     let helped = json!({"context": ["mind this"], "prompt": "Sum up in verse.", "preserveData": {"a": 1}});
     let (stage, seen) = long(vec![("session.compacting", helped)]).await;
     stage.agent.compact(Some("my focus")).await.unwrap();
-    let asked = stage.provider.asked.lock().unwrap();
+    let asked = stage.provider.asked.lock();
     assert_eq!(asked[3].system[0].text, "Sum up in verse.");
     let words = serde_json::to_string(&*asked[3].messages[0]).unwrap();
     assert!(words.contains("my focus\\n\\nmind this"), "{words}");

@@ -23,12 +23,12 @@ const FEW: Limits = Limits { reserve: 10_000, keep_recent: 100 };
 /// What a model was asked for, in order.
 fn lanes(provider: &ScriptedProvider) -> Vec<&'static str> {
     let lane = |request: &Request| if request.lane.as_deref() == Some("compact") { "summary" } else { "turn" };
-    provider.asked.lock().unwrap().iter().map(lane).collect()
+    provider.asked.lock().iter().map(lane).collect()
 }
 
 /// The text of the request for a summary that was the `at`th request.
 fn wished(provider: &ScriptedProvider, at: usize) -> String {
-    let asked = provider.asked.lock().unwrap();
+    let asked = provider.asked.lock();
     let sinew_llm::message::LlmMessage::User(user) = &*asked[at].messages[0] else { panic!("{:?}", asked[at]) };
     user.content.text()
 }
@@ -69,7 +69,7 @@ async fn an_overflow_leaves_no_trace_of_the_answer_that_failed() {
     stage.prompt().await;
     let (outcome, told) = stage.prompt().await;
     assert_eq!((outcome.stop, told), (Stop::Done, vec!["compact overflow".into(), "compacted true -".into()]));
-    let asked = stage.provider.asked.lock().unwrap();
+    let asked = stage.provider.asked.lock();
     assert!(!format!("{:?} {:?}", asked[2].messages, asked[3].messages).contains("partly"), "{:?}", asked[3].messages);
 }
 
@@ -146,7 +146,7 @@ async fn on_a_small_window_a_quarter_is_kept() {
     // What is asked for fits in the window too.
     let wish = wished(&stage.provider, 3);
     assert!(wish.len() < 20_500 && wish.contains("bbb"), "{} bytes", wish.len());
-    let asked = stage.provider.asked.lock().unwrap();
+    let asked = stage.provider.asked.lock();
     assert_eq!(asked[3].max_tokens, Some(1_600));
     assert!(asked[3].tools.is_empty());
 }

@@ -50,8 +50,8 @@ async fn another_model_and_other_tools_hold_from_the_next_turn_on() {
     assert!(agent.set(Arc::clone(&made_agent)).is_ok());
     let outcome = made_agent.prompt(vec![user("go")], None).await.unwrap();
     assert_eq!(outcome.stop, Stop::Done);
-    assert_eq!((first.asked.lock().unwrap().len(), second.asked.lock().unwrap().len()), (1, 2));
-    let asked = &second.asked.lock().unwrap()[0];
+    assert_eq!((first.asked.lock().len(), second.asked.lock().len()), (1, 2));
+    let asked = &second.asked.lock()[0];
     assert_eq!((asked.model.id.as_str(), asked.tools[0].name.as_str()), ("other", "late"));
     assert_eq!(asked.system[0].text, "other words");
     let results = made_agent.conversation().unwrap();
@@ -96,7 +96,7 @@ async fn what_is_recorded_while_a_run_is_active_stands_behind_it() {
     assert_eq!(roles(&made_agent), expect);
     let live = made_agent.live_context();
     assert_eq!(live, made_agent.conversation().unwrap());
-    let request = |at: usize| made.provider.asked.lock().unwrap()[at].messages.len();
+    let request = |at: usize| made.provider.asked.lock()[at].messages.len();
     made_agent.prompt(vec![user("again")], None).await.unwrap();
     assert_eq!((request(0), request(1), request(2)), (2, 4, 7));
 }

@@ -40,7 +40,7 @@ async fn going_back_sums_up_the_branch_that_is_left() {
     let moved = stage.agent.navigate_tree(&users[1], Leave::Summarised(Some("the file"))).await.unwrap();
     assert_eq!(moved.editor_text.as_deref(), Some("two"));
     assert_eq!(roles(&stage), ["user", "assistant", "branchSummary"]);
-    let asked = stage.provider.asked.lock().unwrap().last().cloned().unwrap();
+    let asked = stage.provider.asked.lock().last().cloned().unwrap();
     let asked = told(&asked.messages).concat();
     assert!(
         asked.contains("second answer") && asked.contains("the file") && !asked.contains("first answer"),
@@ -86,7 +86,7 @@ async fn a_summary_that_is_ended_moves_nothing() {
 async fn a_handoff_sends_the_prefix_of_the_last_turn_and_begins_a_new_session() {
     let (stage, _) = twice(vec![text("All that matters."), text("  ")]).await;
     let handed = stage.agent.handoff(Some("tests")).await.unwrap();
-    let asked = stage.provider.asked.lock().unwrap().clone();
+    let asked = stage.provider.asked.lock().clone();
     let (last, handoff) = (&asked[asked.len() - 2], &asked[asked.len() - 1]);
     let (before, sent) = (told(&last.messages), told(&handoff.messages));
     assert_eq!(sent[..before.len()], before[..], "the history is the same");

@@ -139,7 +139,7 @@ async fn a_passing_failure_is_tried_again_and_its_partial_answer_leaves_the_cont
     assert_eq!(told, ["retry 1 in 7000", "retried true 1 -"]);
     assert_eq!((outcome.stop, outcome.answer.unwrap().text()), (Stop::Done, "fine".into()));
     assert!(begun.elapsed() >= Duration::from_secs(7));
-    let asked = stage.provider.asked.lock().unwrap();
+    let asked = stage.provider.asked.lock();
     assert_eq!(asked[0].messages, asked[1].messages);
     let file = std::fs::read_to_string(&stage.path).unwrap();
     assert!(file.contains("partly"), "the failed answer stays in the file");
@@ -156,7 +156,7 @@ async fn a_request_shares_the_messages_of_the_one_before() {
     let answers = vec![calls(&[("1", "echo", json!({"say": "x"}))]), calls(&[("2", "echo", json!({}))]), text("ok")];
     let mut stage = stage(answers, |_| {});
     stage.prompt().await;
-    let asked = stage.provider.asked.lock().unwrap();
+    let asked = stage.provider.asked.lock();
     let counts: Vec<usize> = asked.iter().map(|request| request.messages.len()).collect();
     assert_eq!(counts, [1, 3, 5]);
     for pair in asked.windows(2) {
@@ -310,7 +310,7 @@ async fn a_larger_model_takes_over_only_where_the_user_asked_for_it() {
     });
     let (outcome, told) = on.prompt().await;
     assert_eq!((outcome.stop, told), (Stop::Done, vec!["p/m -> p/large".to_string()]));
-    let asked = std::mem::take(&mut *on.provider.asked.lock().unwrap());
+    let asked = std::mem::take(&mut *on.provider.asked.lock());
     assert_eq!((asked[1].model.id.as_str(), &asked[1].messages), ("large", &asked[0].messages));
     let file = std::fs::read_to_string(&on.path).unwrap();
     let entries = file.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());

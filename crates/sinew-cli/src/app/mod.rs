@@ -10,8 +10,9 @@ mod tests;
 mod tools;
 
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew_agent::agent::{AgentSession, Budget, Parts, Reached};
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
@@ -177,7 +178,7 @@ impl App {
 
     /// Skills, commands, templates and rules as they were read last.
     pub(crate) fn resources(&self) -> Arc<Loaded> {
-        Arc::clone(&self.resources.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.resources.lock())
     }
 
     /// Reads them anew.
@@ -191,7 +192,7 @@ impl App {
     ) -> Result<Arc<Loaded>, Failure> {
         let loaded = resources::load(&self.startup, &self.extensions, &self.context(agent), warnings).await?;
         let loaded = Arc::new(loaded);
-        *self.resources.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&loaded);
+        *self.resources.lock() = Arc::clone(&loaded);
         Ok(loaded)
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use sinew::base::CancelHandle;
 use sinew_llm::message::{AgentMessage, BashExecution};
 use sinew_tools::tool::{ToolError, Updates};
@@ -19,12 +19,8 @@ pub(super) struct RunningCommands {
 }
 
 impl RunningCommands {
-    fn lock(&self) -> MutexGuard<'_, HashMap<u64, CancelHandle>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     pub(super) fn abort(&self) {
-        self.lock().values().for_each(CancelHandle::cancel);
+        self.running.lock().values().for_each(CancelHandle::cancel);
     }
 }
 
@@ -36,7 +32,7 @@ struct Running<'a> {
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.commands.lock().remove(&self.id);
+        self.commands.running.lock().remove(&self.id);
     }
 }
 
@@ -54,7 +50,7 @@ impl Control {
         let open = self.session();
         let (cancel_handle, cancel) = CancelHandle::new();
         let id = self.bash.next.fetch_add(1, Ordering::Relaxed);
-        self.bash.lock().insert(id, cancel_handle);
+        self.bash.running.lock().insert(id, cancel_handle);
         let running = Running { commands: &self.bash, id };
         if let Some(run) = open.agent.asked_user_bash(command, exclude_from_context).await {
             return Ok(Some(self.keep(&open, run, exclude_from_context)));

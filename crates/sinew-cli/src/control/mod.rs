@@ -28,9 +28,10 @@ pub(crate) mod state;
 pub(crate) mod tasks;
 pub(crate) mod tools;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use sinew_agent::agent::{Idle, Snapshots, Subscriber};
 use sinew_tools::tool::Boxed;
 use tokio::task::JoinHandle;
@@ -81,12 +82,12 @@ impl Control {
 
     /// The current session.
     pub(crate) fn session(&self) -> Arc<OpenSession> {
-        Arc::clone(&self.current.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.current.lock())
     }
 
     /// Makes `open` the current session: the view follows it, and its jobs are reported.
     pub(crate) async fn enter(&self, open: Arc<OpenSession>) {
-        let before = self.attendant.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let before = self.attendant.lock().take();
         if let Some(before) = before {
             before.abort();
             // It was ended this very moment.
@@ -95,12 +96,12 @@ impl Control {
         if let Some(view) = &self.view {
             view.follow(open.agent.subscribe(view.snapshots())).await;
         }
-        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&open);
+        *self.current.lock() = Arc::clone(&open);
         let attendant = tokio::spawn(async move {
             open.agent.start().await;
             match open.agent.attend(&open.host, Idle::Wake).await {}
         });
-        *self.attendant.lock().unwrap_or_else(PoisonError::into_inner) = Some(attendant);
+        *self.attendant.lock() = Some(attendant);
     }
 
     /// Ends everything that works on a session, and waits for that. Not to be called from within [`Control::tasks`].
@@ -116,7 +117,7 @@ impl Control {
 
     /// Gives the current session back where nothing else holds it.
     pub(crate) fn into_session(self) -> Option<OpenSession> {
-        let current = self.current.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let current = self.current.into_inner();
         Arc::into_inner(current)
     }
 }

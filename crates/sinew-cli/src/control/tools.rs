@@ -1,6 +1,6 @@
 //! Selection of tools, the list of tasks, and reading files anew.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use sinew_agent::core::Toolset;
 use sinew_tools::Phase;
@@ -44,7 +44,7 @@ impl Control {
             let known: Vec<&str> = known.iter().map(|tool| tool.name()).collect();
             return Err(format!("set_tools: unknown tool {unknown:?}; known: {}", known.join(", ")).into());
         }
-        self.selection.lock().unwrap_or_else(PoisonError::into_inner).names = Some(names);
+        self.selection.lock().names = Some(names);
         self.offer(&open, &mut Vec::new())
     }
 
@@ -61,7 +61,7 @@ impl Control {
     /// A file of the system prompt cannot be read.
     pub(crate) fn set_client_tools(&self, tools: Vec<Arc<dyn Tool>>) -> Result<(), ControlError> {
         {
-            let mut selection = self.selection.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut selection = self.selection.lock();
             let names: Vec<String> = tools.iter().map(|tool| tool.name().to_string()).collect();
             let before = std::mem::replace(&mut selection.client, tools);
             if let Some(on) = &mut selection.names {
@@ -100,7 +100,7 @@ impl Control {
     /// Offers the selected tools, from the next turn on. Faults in files of the prompt go to `warnings`.
     pub(super) fn offer(&self, open: &OpenSession, warnings: &mut Vec<String>) -> Result<(), ControlError> {
         let (names, client) = {
-            let selection = self.selection.lock().unwrap_or_else(PoisonError::into_inner);
+            let selection = self.selection.lock();
             (selection.names.clone(), selection.client.clone())
         };
         let tools: Vec<Arc<dyn Tool>> = match names {
@@ -119,7 +119,7 @@ impl Control {
     fn known(&self, open: &OpenSession) -> Vec<Arc<dyn Tool>> {
         let mut known = self.app.known_tools(&open.host);
         known.retain(|tool| !tool.flags().hidden);
-        known.extend(self.selection.lock().unwrap_or_else(PoisonError::into_inner).client.iter().cloned());
+        known.extend(self.selection.lock().client.iter().cloned());
         known
     }
 }

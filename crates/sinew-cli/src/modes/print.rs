@@ -197,8 +197,9 @@ fn style(colour: bool, code: &str, text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{Arc, Mutex};
+    use std::sync::Arc;
 
+    use parking_lot::Mutex;
     use sinew_agent::event::AnswerStep;
     use sinew_llm::error::{ErrorInfo, ErrorKind};
     use sinew_llm::message::AssistantMessage;
@@ -211,7 +212,7 @@ mod tests {
 
     impl Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().write(bytes)
+            self.0.lock().write(bytes)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -241,7 +242,7 @@ mod tests {
             Look { output: Stdout::Text, verbose: false, whole, partials: true, tool_lines: false, colour: false };
         let written = Written::default();
         let mut text = Text::new(look, Output::new(written.clone()));
-        let now = || String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let now = || String::from_utf8(written.0.lock().clone()).unwrap();
         let mut steps = Vec::new();
         for event in events {
             text.event(event).unwrap();

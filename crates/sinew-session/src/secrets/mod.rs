@@ -23,8 +23,9 @@ mod written;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::RwLock;
 use regex::{Captures, Regex, RegexBuilder};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -133,7 +134,7 @@ impl Secrets {
     /// Hides the key of a provider from now on, from people as well.
     pub fn add_key(&self, value: &str) {
         self.add(value);
-        let mut table = self.table.write().unwrap_or_else(PoisonError::into_inner);
+        let mut table = self.table.write();
         let known = table.values.get(value).map(Stand::text);
         if let Some(stand) = known.filter(|_| !table.keys.has(value)) {
             let stand = stand.to_string();
@@ -142,7 +143,7 @@ impl Secrets {
     }
 
     fn extend(&self, values: impl IntoIterator<Item = (String, Option<Stand>)>) {
-        let old = Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner));
+        let old = Arc::clone(&self.table.read());
         let new: Vec<_> = values
             .into_iter()
             .filter(|(value, _)| is_worth_it(value) && !old.values.contains_key(value.as_str()))
@@ -161,7 +162,7 @@ impl Secrets {
             table.values.entry(value).or_insert(stand);
         }
         table.regex = self.regex(&table.values);
-        *self.table.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(table);
+        *self.table.write() = Arc::new(table);
     }
 
     /// Marks first, then values, the longest first, then patterns.
@@ -225,7 +226,7 @@ impl Secrets {
     }
 
     fn table(&self) -> Arc<Table> {
-        Arc::clone(&self.table.read().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.table.read())
     }
 
     /// Whether there is nothing to hide.
@@ -345,7 +346,7 @@ impl Secrets {
         if let Some(Stand::Text(text)) = self.stand_of(entry, value) {
             return Some(text);
         }
-        let mut found = self.found.write().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found.write();
         let mark = self.mark(value, |mark| table.marks.get(mark).or_else(|| found.get(mark)));
         found.insert(mark.clone(), value.to_string());
         Some(mark)
@@ -368,7 +369,7 @@ impl Secrets {
             return None;
         }
         let table = self.table();
-        let found = self.found.read().unwrap_or_else(PoisonError::into_inner);
+        let found = self.found.read();
         let mut out = String::new();
         let mut rest = text;
         let mut changed = false;

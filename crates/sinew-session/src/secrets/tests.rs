@@ -108,7 +108,7 @@ async fn exchanged(
             told.push_str(delta);
         }
     }
-    let asked = inner.asked.lock().unwrap().remove(0);
+    let asked = inner.asked.lock().remove(0);
     (asked, stream.partial().message().clone(), told)
 }
 

@@ -23,6 +23,7 @@ use brush_core::{
     ErrorKind, ExecutionControlFlow, ExecutionResult, ProfileLoadBehavior, RcLoadBehavior, ShellExtensions, ShellValue,
     ShellVariable, SourceInfo,
 };
+use parking_lot::{Condvar, Mutex};
 use tokio::runtime::Runtime;
 
 pub(super) type Plain = ShellExtensionsImpl<Words>;
@@ -328,19 +329,18 @@ fn open(path: &str, write: bool) -> std::io::Result<File> {
 
 /// Ends the process when a script makes the interpreter take too much memory. It looks only while a script runs.
 struct MemoryWatch {
-    running: std::sync::Arc<(std::sync::Mutex<bool>, std::sync::Condvar)>,
+    running: Arc<(Mutex<bool>, Condvar)>,
 }
 
 impl MemoryWatch {
     fn start() -> MemoryWatch {
-        let running = std::sync::Arc::new((std::sync::Mutex::new(false), std::sync::Condvar::new()));
-        let watched = std::sync::Arc::clone(&running);
+        let running = Arc::new((Mutex::new(false), Condvar::new()));
+        let watched = Arc::clone(&running);
         // Without the watch the system's own limits are what is left.
         let _ = std::thread::Builder::new().stack_size(64 * 1024).spawn(move || {
             let (flag, changed) = &*watched;
             loop {
-                let idle = flag.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-                drop(changed.wait_while(idle, |running| !*running));
+                changed.wait_while(&mut flag.lock(), |running| !*running);
                 if resident() > MEMORY {
                     // As the system would do it: the host is told the signal.
                     // SAFETY: the calls take numbers only.
@@ -353,7 +353,7 @@ impl MemoryWatch {
     }
 
     fn set(&self, running: bool) {
-        *self.running.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = running;
+        *self.running.0.lock() = running;
         self.running.1.notify_all();
     }
 }

@@ -23,7 +23,7 @@ mod visit;
 use std::collections::HashMap;
 use std::future::ready;
 use std::io::Write;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use brush_core::builtins::CommandExecuteFunc;
 use brush_core::env::{EnvironmentLookup, EnvironmentScope};
@@ -38,6 +38,7 @@ use brush_core::variables::ShellValueLiteral;
 use brush_core::{
     CommandArg, Error, ExecutionContext, ExecutionControlFlow, ExecutionParameters, ExecutionResult, SourceInfo,
 };
+use parking_lot::{Mutex, MutexGuard};
 
 use super::brush::{Plain, Shell};
 
@@ -333,7 +334,7 @@ fn part(args: &[CommandArg]) -> Option<Arc<CompoundList>> {
 }
 
 fn parts() -> MutexGuard<'static, Parts> {
-    PARTS.lock().unwrap_or_else(PoisonError::into_inner)
+    PARTS.lock()
 }
 
 /// Remembers the names that `text` declares as references or integers, and the options that it sets.

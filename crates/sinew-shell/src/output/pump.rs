@@ -3,9 +3,10 @@
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::AsFd;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
@@ -71,8 +72,8 @@ impl Ending {
         self.shared.1.wake();
     }
 
-    fn wish(&self) -> std::sync::MutexGuard<'_, Wish> {
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
+    fn wish(&self) -> MutexGuard<'_, Wish> {
+        self.shared.0.lock()
     }
 }
 

@@ -1,8 +1,9 @@
 //! The state that the caller's threads and the session's thread share while a program runs.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew_base::{Error, ErrorCode, Result};
 
 use super::INPUT_LIMIT;
@@ -35,7 +36,7 @@ impl Live {
     }
 
     pub(super) fn write(&self, data: &[u8]) -> Result<()> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let pending = inner.queue.len();
         if data.len() > INPUT_LIMIT - pending {
             let message = format!(
@@ -52,7 +53,7 @@ impl Live {
     }
 
     pub(super) fn resize(&self, size: (u16, u16)) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.size = size;
         if let Some(resizer) = &inner.resizer {
             resizer(size);
@@ -60,7 +61,7 @@ impl Live {
     }
 
     pub(super) fn kill(&self) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.killed = true;
         if let Some(killer) = &inner.killer {
             killer();
@@ -70,20 +71,20 @@ impl Live {
     }
 
     pub(super) fn is_killed(&self) -> bool {
-        self.lock().killed
+        self.inner.lock().killed
     }
 
     pub(super) fn pending(&self) -> usize {
-        self.lock().queue.len()
+        self.inner.lock().queue.len()
     }
 
     pub(super) fn size(&self) -> (u16, u16) {
-        self.lock().size
+        self.inner.lock().size
     }
 
     /// The program runs: what was asked for before is done now.
     pub(super) fn attach(&self, killer: Killer, resizer: Resizer) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         resizer(inner.size);
         if inner.killed {
             killer();
@@ -94,7 +95,7 @@ impl Live {
 
     /// The program is over: nothing may be signalled or resized any more.
     pub(super) fn detach(&self) {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         inner.killer = None;
         inner.resizer = None;
         inner.queue = VecDeque::new();
@@ -102,16 +103,12 @@ impl Live {
 
     /// Hands the front of the queue to `write`, which tells how much it took.
     pub(super) fn type_with<E>(&self, write: impl FnOnce(&[u8]) -> Result<usize, E>) -> Result<(), E> {
-        let mut inner = self.lock();
+        let mut inner = self.inner.lock();
         let (front, _) = inner.queue.as_slices();
         if !front.is_empty() {
             let count = write(front)?;
             inner.queue.drain(..count);
         }
         Ok(())
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

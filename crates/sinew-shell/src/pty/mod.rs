@@ -22,8 +22,9 @@ use windows as run;
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use live::Live;
@@ -72,7 +73,7 @@ impl PtySession {
         on_end: impl FnOnce(Result<PtyEnd>) + Send + 'static,
     ) -> Result<()> {
         let live = {
-            let mut state = self.lock();
+            let mut state = self.state.lock();
             if matches!(*state, State::Running(_)) {
                 return Err(Error::new(ErrorCode::InvalidState, "PTY session already running"));
             }
@@ -85,11 +86,11 @@ impl PtySession {
             // A panic, of a callback for instance, is an error of this session alone.
             let end = catch_unwind(AssertUnwindSafe(|| run::run(&live, &options, &cancel, on_chunk)));
             let end = end.unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "PTY session: a fault ended it")));
-            *session.lock() = State::Over;
+            *session.state.lock() = State::Over;
             on_end(end);
         });
         if let Err(error) = thread {
-            *self.lock() = State::Over;
+            *self.state.lock() = State::Over;
             return Err(Error::io("failed to start a thread for the PTY session", &error));
         }
         Ok(())
@@ -126,7 +127,7 @@ impl PtySession {
     /// # Errors
     /// `PTY session is not running` when nothing was ever started.
     pub fn resize(&self, cols: u32, rows: u32) -> Result<()> {
-        match &*self.lock() {
+        match &*self.state.lock() {
             State::New => Err(not_running()),
             State::Running(live) => {
                 live.resize(clamped(cols, rows));
@@ -153,14 +154,10 @@ impl PtySession {
     }
 
     fn running(&self) -> Result<Arc<Live>> {
-        match &*self.lock() {
+        match &*self.state.lock() {
             State::Running(live) => Ok(Arc::clone(live)),
             State::New | State::Over => Err(not_running()),
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -5,8 +5,9 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew_base::{Error, ErrorCode, Result};
 use sinew_process::kill_tree;
 
@@ -79,7 +80,7 @@ impl Program {
         let waiting = std::thread::Builder::new().name("sinew-pty-wait".to_string()).spawn(move || {
             // A child of ours can always be waited for.
             let status = child.wait().unwrap_or_default();
-            *shared.status.lock().unwrap_or_else(PoisonError::into_inner) = Some(status);
+            *shared.status.lock() = Some(status);
             shared.wake.wake();
         });
         if let Err(error) = waiting {
@@ -102,7 +103,7 @@ impl Program {
     pub(super) fn ended(&self) -> Option<Ended> {
         match &self.kind {
             Kind::Alone { exit } => {
-                let status = (*exit.status.lock().unwrap_or_else(PoisonError::into_inner))?;
+                let status = (*exit.status.lock())?;
                 Some(Ended::Code(code(status)))
             }
             #[cfg(target_os = "linux")]
@@ -117,7 +118,7 @@ impl Program {
                 let (exit, root) = (Arc::clone(exit), self.root);
                 Box::new(move || {
                     // Once it was collected, its number may be somebody else's.
-                    if exit.status.lock().unwrap_or_else(PoisonError::into_inner).is_none() {
+                    if exit.status.lock().is_none() {
                         kill_tree(root, libc::SIGHUP);
                         kill_tree(root, libc::SIGTERM);
                         kill_tree(root, libc::SIGCONT);
@@ -135,7 +136,7 @@ impl Program {
     /// Kills all of it.
     pub(super) fn destroy(&self) {
         if let Kind::Alone { exit } = &self.kind
-            && exit.status.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+            && exit.status.lock().is_some()
         {
             return;
         }

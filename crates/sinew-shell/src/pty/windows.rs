@@ -3,9 +3,10 @@
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, PoisonError, mpsc};
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
@@ -94,7 +95,7 @@ pub(super) fn run(
         Box::new(move || _ = sinew_process::kill_tree(root, 9)),
         Box::new(move |cells| {
             // A program that is gone needs no size.
-            let _ = master.lock().unwrap_or_else(PoisonError::into_inner).resize(size(cells));
+            let _ = master.lock().resize(size(cells));
         }),
     );
     let killer = Arc::clone(live);

@@ -5,8 +5,9 @@ mod queue;
 mod traps;
 
 use std::ops::ControlFlow;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::one_shot::{bash as bash_of, interpreter, stopped};
@@ -127,7 +128,7 @@ impl Shell {
         if ticket.wait(&CancelToken::never()).is_err() {
             return Ok(Vec::new());
         }
-        match &mut *lock(&self.session) {
+        match &mut *self.session.lock() {
             Some(session) => session.jobs(),
             None => Ok(Vec::new()),
         }
@@ -140,14 +141,14 @@ impl Shell {
         self.abort();
         let ticket = self.line_up();
         let waited = ticket.as_ref().is_ok_and(|ticket| ticket.wait(&CancelToken::never()).is_ok());
-        let session = lock(&self.session).take();
+        let session = self.session.lock().take();
         if let Some(session) = session.filter(|_| waited) {
             session.close(GRACE);
         }
     }
 
     fn run_now(&self, run: &RunOptions, watch: &Watch, on_chunk: OnChunk<'_>) -> Result<RunResult> {
-        let mut before = lock(&self.session).take();
+        let mut before = self.session.lock().take();
         let was = before.is_some();
         let (session, dead) = match before.take_if(|session| session.is_alive()) {
             Some(session) => (session, false),
@@ -157,7 +158,7 @@ impl Shell {
             }
         };
         let (result, kept) = session.run(run, watch, on_chunk)?;
-        *lock(&self.session) = kept;
+        *self.session.lock() = kept;
         let mut result = result?;
         if dead {
             result.state_lost.get_or_insert("the shell ended between two runs");
@@ -178,8 +179,4 @@ impl Shell {
         })?;
         Ok((result, text))
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

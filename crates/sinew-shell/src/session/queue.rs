@@ -1,9 +1,9 @@
 //! The queue of a shell: one run at a time, in the order of asking.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::sync::Arc;
 
+use parking_lot::{Condvar, Mutex};
 use sinew_base::{Aborted, CancelToken};
 
 use crate::output_relay::Abort;
@@ -36,15 +36,9 @@ pub struct Ticket {
 
 impl Drop for Ticket {
     fn drop(&mut self) {
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.queue.lock();
         queue.waiting.retain(|(number, _)| *number != self.number);
         self.shared.changed.notify_all();
-    }
-}
-
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -55,7 +49,7 @@ impl RunQueue {
     /// When the process has no descriptor left.
     pub(super) fn line_up(&self) -> std::io::Result<Ticket> {
         let abort = Arc::new(Abort::new()?);
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.queue.lock();
         let number = queue.next;
         queue.next += 1;
         queue.waiting.push_back((number, Arc::clone(&abort)));
@@ -65,15 +59,15 @@ impl RunQueue {
     /// Aborts who has the turn, if anybody has. What it gives waits until the ticket is given up.
     pub(super) fn abort(&self) -> impl FnOnce() + Send + 'static {
         let shared = Arc::clone(&self.shared);
-        let first = self.shared.lock().waiting.front().cloned();
+        let first = self.shared.queue.lock().waiting.front().cloned();
         if let Some((_, abort)) = &first {
             abort.set();
         }
         move || {
             let Some((number, _)) = first else { return };
-            let mut queue = shared.lock();
+            let mut queue = shared.queue.lock();
             while queue.waiting.iter().any(|(waiting, _)| *waiting == number) {
-                queue = shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+                shared.changed.wait(&mut queue);
             }
         }
     }
@@ -93,10 +87,10 @@ impl Ticket {
         let waker = Arc::clone(&self.shared);
         // The lock makes sure that the waiter is either before its check or already waiting.
         let hook = cancel.on_cancel(move || {
-            drop(waker.lock());
+            drop(waker.queue.lock());
             waker.changed.notify_all();
         });
-        let mut queue = self.shared.lock();
+        let mut queue = self.shared.queue.lock();
         let result = loop {
             if queue.waiting.front().is_some_and(|(number, _)| *number == self.number) {
                 break Ok(());
@@ -104,13 +98,12 @@ impl Ticket {
             if let Err(why) = cancel.check() {
                 break Err(why);
             }
-            queue = match cancel.deadline() {
+            match cancel.deadline() {
                 Some(until) => {
-                    let left = until.saturating_duration_since(Instant::now());
-                    self.shared.changed.wait_timeout(queue, left).unwrap_or_else(PoisonError::into_inner).0
+                    self.shared.changed.wait_until(&mut queue, until);
                 }
-                None => self.shared.changed.wait(queue).unwrap_or_else(PoisonError::into_inner),
-            };
+                None => self.shared.changed.wait(&mut queue),
+            }
         };
         drop(queue);
         drop(hook);

@@ -12,10 +12,11 @@ pub use transport::Transport;
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
+use parking_lot::{Condvar, Mutex};
 use serde_json::Value;
 
 /// A request as it came.
@@ -202,7 +203,7 @@ impl Server {
     pub fn replies(replies: Vec<Reply>) -> Server {
         let next = Mutex::new(replies.into_iter().collect::<std::collections::VecDeque<_>>());
         Server::start(move |_| {
-            let mut next = lock(&next);
+            let mut next = next.lock();
             if next.len() > 1 {
                 next.pop_front().expect("there is more than one")
             } else {
@@ -220,13 +221,12 @@ impl Server {
     /// The requests so far.
     #[must_use]
     pub fn requests(&self) -> Vec<Recorded> {
-        lock(&self.shared.seen).requests.clone()
+        self.shared.seen.lock().requests.clone()
     }
 
     /// Waits until the client has closed `count` connections that were held.
     pub fn wait_released(&self, count: usize) {
-        let seen = lock(&self.shared.seen);
-        drop(self.shared.changed.wait_while(seen, |seen| seen.released < count));
+        self.shared.changed.wait_while(&mut self.shared.seen.lock(), |seen| seen.released < count);
     }
 }
 
@@ -235,7 +235,7 @@ impl Drop for Server {
         self.shared.stop.store(true, Ordering::SeqCst);
         // Wakes the listener.
         drop(TcpStream::connect(self.address));
-        for socket in lock(&self.shared.open).drain(..) {
+        for socket in self.shared.open.lock().drain(..) {
             // It may have ended by itself.
             let _ = socket.shutdown(Shutdown::Both);
         }
@@ -245,10 +245,6 @@ impl Drop for Server {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
     for socket in listener.incoming() {
         if shared.stop.load(Ordering::SeqCst) {
@@ -256,7 +252,7 @@ fn listen(listener: &TcpListener, shared: &Arc<Shared>) {
         }
         let Ok(socket) = socket else { continue };
         if let Ok(copy) = socket.try_clone() {
-            let mut open = lock(&shared.open);
+            let mut open = shared.open.lock();
             open.push(copy);
         }
         let shared = Arc::clone(shared);
@@ -273,10 +269,10 @@ fn serve(socket: TcpStream, shared: &Shared) -> io::Result<()> {
         return Ok(());
     };
     let reply = (shared.answer)(&request);
-    lock(&shared.seen).requests.push(request);
+    shared.seen.lock().requests.push(request);
     let done = play(&socket, &reply, shared);
     // The copy that is kept for the end of the server would hold the connection open.
-    lock(&shared.open).retain(|other| other.peer_addr().is_ok_and(|other| other != peer));
+    shared.open.lock().retain(|other| other.peer_addr().is_ok_and(|other| other != peer));
     done
 }
 
@@ -343,7 +339,7 @@ fn play(socket: &TcpStream, reply: &Reply, shared: &Shared) -> io::Result<()> {
             Step::Hold => {
                 // The client sends nothing more: the read ends when it closes.
                 let _ = io::copy(&mut &*socket, &mut io::sink());
-                lock(&shared.seen).released += 1;
+                shared.seen.lock().released += 1;
                 shared.changed.notify_all();
                 return Ok(());
             }
@@ -362,6 +358,6 @@ fn reset(socket: &TcpStream, shared: &Shared) -> io::Result<()> {
     let peer = socket.peer_addr()?;
     #[cfg(unix)]
     rustix::net::sockopt::set_socket_linger(socket, Some(std::time::Duration::ZERO))?;
-    lock(&shared.open).retain(|other| other.peer_addr().is_ok_and(|other| other != peer));
+    shared.open.lock().retain(|other| other.peer_addr().is_ok_and(|other| other != peer));
     Ok(())
 }

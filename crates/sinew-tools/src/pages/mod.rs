@@ -4,9 +4,10 @@ mod address;
 
 use std::collections::VecDeque;
 use std::net::IpAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use sinew_llm::fetch::Fetched;
 use sinew_llm::http::{AddressFilter, HttpClient, HttpConfig};
 
@@ -24,13 +25,13 @@ pub(crate) struct Pages {
 
 impl Pages {
     pub(crate) fn get(&self, url: &str) -> Option<Arc<Fetched>> {
-        let pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let pages = self.pages.lock();
         let page = pages.iter().find(|(other, at, _)| other == url && at.elapsed() < KEPT);
         page.map(|(_, _, page)| Arc::clone(page))
     }
 
     pub(crate) fn put(&self, url: &str, page: &Arc<Fetched>) {
-        let mut pages = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pages = self.pages.lock();
         pages.retain(|(other, at, _)| other != url && at.elapsed() < KEPT);
         pages.push_back((url.to_string(), Instant::now(), Arc::clone(page)));
         while pages.len() > MOST_KEPT {

@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::{Value, json};
 use sinew::base::{CancelHandle, CancelToken};
 use sinew::shell::RunResult;
@@ -97,7 +98,7 @@ impl Command {
             running.bell.get().inspect(|bell| bell.notify_one());
         });
         let thread = thread.map_err(|error| ToolError::Failed(format!("Failed to start a thread: {error}")))?;
-        *this.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        *this.thread.lock() = Some(thread);
         Ok(this)
     }
 
@@ -147,7 +148,7 @@ impl Command {
 
     /// Waits until its thread is gone. Blocks.
     pub(crate) fn join(&self) {
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let thread = self.thread.lock().take();
         if let Some(thread) = thread {
             // A panic of the work is its result; nothing else can be wrong with the thread.
             let _ = thread.join();
@@ -196,7 +197,7 @@ impl Command {
     }
 
     fn live(&self) -> MutexGuard<'_, Live> {
-        self.live.lock().unwrap_or_else(PoisonError::into_inner)
+        self.live.lock()
     }
 }
 

@@ -1,9 +1,10 @@
 //! The shell of a session: whose turn it is, where it stands, and its state when it has to go on in another process.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::{Mutex, MutexGuard};
 use sinew::base::CancelToken;
 use sinew::shell::{Environment, RunOptions, RunResult, Shell, ShellOptions};
 use tempfile::TempPath;
@@ -115,7 +116,7 @@ impl SessionShell {
     }
 
     fn now(&self) -> MutexGuard<'_, Now> {
-        self.now.lock().unwrap_or_else(PoisonError::into_inner)
+        self.now.lock()
     }
 }
 

@@ -8,8 +8,8 @@ mod reader;
 mod worker_output;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::{Condvar, Mutex};
 use sinew_base::{Aborted, CancelTicker, CancelToken, Error, Result};
 use sinew_pool::Pool;
 
@@ -75,7 +75,7 @@ fn read(options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Walk
         wake: Condvar::new(),
     };
     pool.broadcast(pool.size().saturating_sub(1), |_| walk.work());
-    let Shared { outputs, aborted, .. } = walk.shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let Shared { outputs, aborted, .. } = walk.shared.into_inner();
     Ok(WalkOutput::Folder { options: reader.options, outputs, warnings, aborted })
 }
 
@@ -122,10 +122,6 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn work(&self) {
         // Whatever ends this thread's part, also a panic, the others must not wait for it.
         struct Leave<'a, 'b>(&'a Walk<'b>);
@@ -134,7 +130,7 @@ impl Walk<'_> {
                 if std::thread::panicking() {
                     self.0.stop.store(true, Ordering::Relaxed);
                     // Under the lock: a notice between another's look and its wait would be lost.
-                    drop(self.0.lock());
+                    drop(self.0.shared.lock());
                     self.0.wake.notify_all();
                 }
             }
@@ -153,7 +149,7 @@ impl Walk<'_> {
                 let known = own.len();
                 if let Err(aborted) = self.reader.read(task, &mut own, &mut output, &mut buffer, &mut ticker) {
                     self.stop.store(true, Ordering::Relaxed);
-                    self.lock().aborted.get_or_insert(aborted);
+                    self.shared.lock().aborted.get_or_insert(aborted);
                     own.clear();
                 }
                 // In path order, so that what is read together lies together.
@@ -161,17 +157,17 @@ impl Walk<'_> {
                 own[found..].reverse();
                 if own.len() > 1 && self.idle_workers.load(Ordering::Relaxed) > 0 {
                     let half = own.len() / 2;
-                    self.lock().tasks.extend(own.drain(..half));
+                    self.shared.lock().tasks.extend(own.drain(..half));
                     self.wake.notify_all();
                 }
             }
         }
-        self.lock().outputs.push(output);
+        self.shared.lock().outputs.push(output);
     }
 
     /// Waits for work; false when there will be none.
     fn take(&self, own: &mut Vec<Task>) -> bool {
-        let mut shared = self.lock();
+        let mut shared = self.shared.lock();
         // Every call but the first of a thread follows a time of work.
         if own.capacity() > 0 {
             shared.working -= 1;
@@ -191,7 +187,7 @@ impl Walk<'_> {
                 return true;
             }
             self.idle_workers.fetch_add(1, Ordering::Relaxed);
-            shared = self.wake.wait(shared).unwrap_or_else(PoisonError::into_inner);
+            self.wake.wait(&mut shared);
             self.idle_workers.fetch_sub(1, Ordering::Relaxed);
         }
     }

@@ -8,9 +8,10 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
 
 use super::reader::{FolderReader, Task};
@@ -126,7 +127,7 @@ impl OrderedWalk {
             open_folders: Arc::default(),
         };
         // Its first step names the folder, the second all that lies below it.
-        let state = walk.state.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let state = walk.state.get_mut();
         state.front.push((Arc::new(around), 1));
         Ok(walk)
     }
@@ -137,14 +138,10 @@ impl OrderedWalk {
         &self.reader.options.root
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the next step; at most `most` files, and at most the `parts`-th part of those that are at hand, so that
     /// other threads get some.
     pub fn next(&self, most: usize, parts: usize) -> WalkStep {
-        let mut guard = self.lock();
+        let mut guard = self.state.lock();
         let state = &mut *guard;
         loop {
             let Some((folder, step)) = state.front.last_mut() else { return WalkStep::End };
@@ -222,7 +219,7 @@ impl OrderedWalk {
         let has_files = output.steps().iter().any(|step| step & 1 == 0);
         let open = handle.filter(|_| has_files).and_then(|handle| self.keep_open(handle));
         let folder = Arc::new(ReadFolder { path, output, open });
-        let mut state = self.lock();
+        let mut state = self.state.lock();
         for task in tasks.into_iter().rev() {
             let child = task.id as usize;
             state.unread.push(task.id);
@@ -255,7 +252,7 @@ impl OrderedWalk {
     /// Returns the warnings of the folders behind the last files; all of them once a step was [`WalkStep::End`].
     #[must_use]
     pub fn take_warnings(&self) -> WalkWarnings {
-        std::mem::take(&mut self.lock().warnings)
+        std::mem::take(&mut self.state.lock().warnings)
     }
 }
 

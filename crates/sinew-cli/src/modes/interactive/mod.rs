@@ -27,8 +27,9 @@ mod ui;
 
 use std::any::Any;
 use std::io;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use sinew_agent::agent::{Snapshots, Subscriber};
 use sinew_tools::tool::Boxed;
 use sinew_tui::{Depth, Reflow, ScreenOptions};
@@ -142,7 +143,7 @@ impl View for EventForwarder {
                     mailbox.send(Message::Event(event));
                 }
             });
-            let before = self.task.lock().unwrap_or_else(PoisonError::into_inner).replace(task);
+            let before = self.task.lock().replace(task);
             if let Some(before) = before {
                 before.abort();
             }
@@ -194,7 +195,7 @@ impl CaughtPanics {
         let last = Arc::new(Mutex::new(None));
         let kept = Arc::clone(&last);
         std::panic::set_hook(Box::new(move |info| {
-            *kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(info.to_string());
+            *kept.lock() = Some(info.to_string());
         }));
         CaughtPanics(last)
     }
@@ -202,7 +203,7 @@ impl CaughtPanics {
     /// Gives the last text.
     fn end(self) -> Option<String> {
         drop(std::panic::take_hook());
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.0.lock().take()
     }
 }
 

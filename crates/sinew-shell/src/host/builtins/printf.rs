@@ -1,9 +1,9 @@
 //! `printf` whose formats that take no argument end, and that knows times.
 
 use std::ffi::CString;
-use std::sync::{Mutex, PoisonError};
 
 use brush_core::CommandArg;
+use parking_lot::Mutex;
 
 /// The arguments of theirs that print what bash's `printf` does with `args`: a name joined to `-v` stands alone, a
 /// format without conversions is used once, `%(…)T` is done already, in the time zone `zone` (a value of `TZ`).
@@ -77,7 +77,7 @@ unsafe extern "C" {
 fn local(format: &str, seconds: i64, zone: Option<&str>) -> String {
     // The C library knows one zone at a time.
     static ZONE: Mutex<()> = Mutex::new(());
-    let _one = ZONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let _one = ZONE.lock();
     // SAFETY: nothing in this process but the calls below reads the variable through the C library, and they hold the
     // lock; what reads it through the standard library holds that one's.
     unsafe {

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
 
 use brush_core::{CommandArg, Error, ExecutionContext, ExecutionResult, ShellState, ShellValue, ShellVariable, env};
+use parking_lot::Mutex;
 
 use super::super::brush::{Plain, Shell};
 use super::visit::Context;
@@ -29,7 +29,7 @@ pub(super) fn mentioned(text: &str) -> bool {
 
 /// Makes the array known to the shell, if a word names it.
 pub(super) fn install(shell: &mut Shell) {
-    if NAMES.lock().unwrap_or_else(PoisonError::into_inner).is_empty() || shell.env_var(ARRAY).is_some() {
+    if NAMES.lock().is_empty() || shell.env_var(ARRAY).is_some() {
         return;
     }
     let value = ShellValue::Dynamic { getter: lengths, setter: |_| () };
@@ -176,7 +176,7 @@ fn slice(part: &str) -> (&str, Option<&str>) {
 
 /// An expansion that gives the length of a variable.
 fn length_of(name: &str) -> String {
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut names = NAMES.lock();
     let index = names.iter().position(|known| known == name).unwrap_or_else(|| {
         names.push(name.to_string());
         names.len() - 1
@@ -186,7 +186,7 @@ fn length_of(name: &str) -> String {
 
 /// The lengths of all names. One that is unset has the length 0, or none where that is to be an error.
 fn lengths(shell: &dyn ShellState) -> ShellValue {
-    let names = NAMES.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let names = NAMES.lock().clone();
     let strict = shell.options().treat_unset_variables_as_error;
     let length = |name: &String| {
         let mut name = name.clone();
