@@ -12,16 +12,18 @@ use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::files::{private, private_folder};
 use tokio::task::JoinSet;
 
-/// The answers so far, and the file that keeps them.
+use super::ModelSelector;
+
+/// The answers of servers so far, and the file that keeps them.
 #[derive(Clone)]
-pub(super) struct Answers {
+pub(super) struct DiscoveryAnswers {
     cache: DiscoveryCache,
     file: PathBuf,
 }
 
 /// The result of asking a server for its models, for the user.
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct DiscoveryReport {
     /// The provider's id.
     pub(crate) provider: String,
     /// `ollama: cached (3 h ago, 5 models)`.
@@ -30,11 +32,37 @@ pub(crate) struct Asked {
     pub(crate) good: bool,
 }
 
-impl Answers {
+impl ModelSelector {
+    /// The providers that have to be asked for their models: those for which models.json says so, and
+    /// Ollama where no other provider has a key.
+    pub(crate) fn wanted(&self) -> Vec<String> {
+        let keyless = !self.registry.providers().iter().any(|entry| self.has_own_key(&entry.id));
+        let wanted = |entry: &&ProviderEntry| entry.discovery_wanted || entry.id == "ollama" && keyless;
+        self.registry.providers().iter().filter(wanted).map(|entry| entry.id.clone()).collect()
+    }
+
+    /// Returns true if models.json says that the provider has to be asked for its models.
+    pub(crate) fn is_configured(&self, provider: &str) -> bool {
+        self.registry.provider(provider).is_some_and(|entry| entry.discovery_wanted)
+    }
+
+    /// Asks servers for their models, unless the run is offline; answers what to tell the user of each that
+    /// can be asked.
+    pub(crate) async fn ask(&mut self, providers: &[String]) -> Vec<DiscoveryReport> {
+        if self.offline {
+            return Vec::new();
+        }
+        let entries = providers.iter().filter_map(|id| self.registry.provider(id));
+        let entries = entries.filter(|entry| entry.discovery.is_some()).cloned().collect();
+        self.answers.ask(&mut self.registry, entries, &self.credentials, &self.client).await
+    }
+}
+
+impl DiscoveryAnswers {
     /// Reads the file; one that is missing or broken is an empty one.
-    pub(super) fn read(agent: &Path) -> Answers {
+    pub(super) fn read(agent: &Path) -> DiscoveryAnswers {
         let file = agent.join("discovery-cache.json");
-        Answers { cache: DiscoveryCache::parse(&std::fs::read_to_string(&file).unwrap_or_default()), file }
+        DiscoveryAnswers { cache: DiscoveryCache::parse(&std::fs::read_to_string(&file).unwrap_or_default()), file }
     }
 
     /// Puts what is known and not too old into the table.
@@ -57,14 +85,14 @@ impl Answers {
         entries: Vec<ProviderEntry>,
         credentials: &Credentials,
         client: &HttpClient,
-    ) -> Vec<Asked> {
+    ) -> Vec<DiscoveryReport> {
         let now = SystemClock.now();
         let mut running = JoinSet::new();
         let mut asked = Vec::new();
         for (place, entry) in entries.into_iter().enumerate() {
             if let Some(known) = self.cache.fresh(&entry, now) {
                 let text = known.describe(true, now);
-                asked.push((place, Asked { provider: entry.id, text, good: true }));
+                asked.push((place, DiscoveryReport { provider: entry.id, text, good: true }));
                 continue;
             }
             let (credentials, client) = (credentials.clone(), client.clone());
@@ -82,7 +110,7 @@ impl Answers {
             let good = found.state == DiscoveryState::Ok;
             registry.add_discovered(old.unwrap_or(&found));
             self.cache.put(found);
-            asked.push((place, Asked { provider: entry.id, text, good }));
+            asked.push((place, DiscoveryReport { provider: entry.id, text, good }));
         }
         self.keep();
         asked.sort_by_key(|(place, _)| *place);
