@@ -1,5 +1,5 @@
-//! The types that every crate of Sinew shares: cancellation of long operations ([`CancelToken`]) and errors
-//! ([`Error`], [`ErrorCode`]).
+//! The words that every crate of Sinew shares: cancellation of long operations ([`CancelToken`]), errors ([`Error`],
+//! [`ErrorCode`]) and reading with a limit ([`read_limited`]).
 //!
 //! One error type serves all libraries: they would each write the same two fields, and the bindings
 //! (N-API, the agent) translate one type instead of ten. The crate that made an error is named by its
@@ -7,9 +7,11 @@
 
 mod cancel;
 mod error;
+mod read;
 
 pub use cancel::{Aborted, CHECK_INTERVAL, CancelHandle, CancelTicker, CancelToken, HookGuard};
 pub use error::{Error, ErrorCode};
+pub use read::read_limited;
 
 /// The result of every fallible function of Sinew's libraries.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,10 +1,9 @@
 //! The prompt of a command line: its words, standard input and named files.
 
-use std::io::Read;
 use std::sync::Arc;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use sinew::base::{CancelHandle, CancelToken};
+use sinew::base::{CancelHandle, CancelToken, read_limited};
 use sinew_agent::extension::Context;
 use sinew_agent::resource::{Attacher, Commands, Places, Prompt, Reading, Resources};
 use sinew_llm::message::{AgentMessage, FileMention, MentionedFile};
@@ -152,16 +151,14 @@ impl Prompts {
 }
 
 fn stdin() -> Result<String, Failure> {
-    let mut bytes = Vec::new();
     let input = std::io::stdin();
     // A signal or a descriptor that cannot be asked is no silence.
     if let Ok(0) = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&SILENCE)) {
         crate::output::tell(WAITING);
     }
-    let read = std::io::stdin().lock().take(STDIN + 1).read_to_end(&mut bytes);
-    read.map_err(|error| Failure::usage(format!("read standard input: {error}")))?;
-    if bytes.len() as u64 > STDIN {
-        return Err(Failure::usage("standard input holds more than 10 MB: pass a file by @path instead"));
-    }
+    let read = read_limited(std::io::stdin().lock(), STDIN);
+    let bytes = read
+        .map_err(|error| Failure::usage(format!("failed to read standard input: {error}")))?
+        .ok_or_else(|| Failure::usage("standard input holds more than 10 MB: pass a file by @path instead"))?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }

@@ -14,13 +14,12 @@
 //! Scripts that a hook names are no part of the digest: who trusts a project trusts what its hooks start.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 use sinew::base::{Error, ErrorCode, Result};
-use sinew_session::files::{self, open_plain, read_text};
+use sinew_session::files::{self, read_plain, read_text};
 use sinew_session::links;
 
 use crate::settings::{self, Source};
@@ -178,14 +177,14 @@ impl Scan {
     }
 
     fn content(&mut self, path: &Path, name: &str) {
-        let mut bytes = Vec::new();
-        let read = open_plain(path).and_then(|file| file.take(self.left + 1).read_to_end(&mut bytes));
-        match read {
-            Ok(length) if length as u64 <= self.left => self.left -= length as u64,
+        match read_plain(path, self.left) {
+            Ok(bytes) => {
+                self.left -= bytes.len() as u64;
+                self.add(name, &bytes);
+            }
             // Nobody could have looked at what cannot be read.
-            Ok(_) | Err(_) => self.whole = false,
+            Err(_) => self.whole = false,
         }
-        self.add(name, &bytes);
     }
 
     fn folder(&mut self, folder: &Path, name: &str) {

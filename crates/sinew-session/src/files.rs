@@ -2,10 +2,10 @@
 //! the user that several processes may change are read again under a lock and written whole.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use sinew_base::{Error, ErrorCode, Result};
+use sinew_base::{Error, ErrorCode, Result, read_limited};
 
 /// Opens a regular file for reading. Neither the opening nor the reading waits: some files of the system, such as
 /// `/proc/kmsg`, look regular and have no end.
@@ -76,13 +76,8 @@ pub fn plain(facts: &fs::Metadata) -> io::Result<()> {
 /// # Errors
 /// As of [`open_plain`]; `FileTooLarge` for more.
 pub fn read_plain(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    open_plain(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        let text = format!("it is larger than {}", size_text(most));
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, text));
-    }
-    Ok(bytes)
+    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, format!("it is larger than {}", size_text(most)));
+    read_limited(open_plain(path)?, most)?.ok_or_else(too_large)
 }
 
 /// The text of a regular file that somebody wrote by hand, of at most 1 MB. Never waits.

@@ -2,9 +2,10 @@
 
 use std::cell::RefCell;
 use std::fs::{self, File, Metadata};
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use sinew::base::read_limited;
 use sinew_session::files::size_text;
 
 use super::place::Place;
@@ -46,11 +47,8 @@ pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, T
     if facts.len() > LARGEST {
         return Err(too_large(facts.len()));
     }
-    let mut content = Vec::new();
-    file.take(LARGEST + 1).read_to_end(&mut content).map_err(failed)?;
-    if content.len() as u64 > LARGEST {
-        return Err(too_large(content.len() as u64));
-    }
+    // It may have grown since.
+    let content = read_limited(file, LARGEST).map_err(failed)?.ok_or_else(|| too_large(LARGEST + 1))?;
     Ok(Target { path, content: Some(content), old, place })
 }
 

@@ -2,10 +2,9 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use sinew_session::files::open_plain;
+use sinew_session::files::read_plain;
 use sinew_session::links;
 
 use super::frontmatter::{self, Front};
@@ -189,12 +188,7 @@ impl Reader {
 
 /// The text of a regular file of at most 256 KB; what is not UTF-8 becomes U+FFFD.
 pub(super) fn text(path: &Path) -> Result<String, String> {
-    let mut bytes = Vec::new();
-    let file = open_plain(path).map_err(|error| error.to_string())?;
-    file.take(FILE + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > FILE {
-        return Err("larger than 256 KB".into());
-    }
+    let bytes = read_plain(path, FILE).map_err(|error| error.to_string())?;
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -166,7 +166,7 @@ fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
         ("b", "the name \"Bad Name\" must be"),
         ("c", "it needs a description"),
         ("d", "the line `---` at the end of the frontmatter is missing"),
-        ("e", "larger than 256 KB"),
+        ("e", "it is larger than 256 KB"),
         ("f", "bad frontmatter: a"),
         ("g", "bad frontmatter: "),
         ("h", "bad frontmatter: "),

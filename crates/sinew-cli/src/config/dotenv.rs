@@ -1,10 +1,8 @@
 //! `.env` files: `NAME=value` in lines.
 
-use std::io::Read;
 use std::path::Path;
 
-/// Bytes of a file at most: what is larger holds no settings of a program.
-const LARGEST: u64 = 1 << 20;
+use sinew_session::files::read_text;
 
 /// The variables of a file, in order, and what is wrong with it.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -19,25 +17,10 @@ pub(crate) fn read(path: &Path) -> Variables {
         warnings: vec![format!("{}: {reason}; nothing of it is used", path.display())],
         ..Variables::default()
     };
-    let facts = match std::fs::metadata(path) {
-        Ok(facts) => facts,
-        Err(error) if super::is_missing(&error) => return Variables::default(),
-        Err(error) => return warn(&error.to_string()),
-    };
-    if !facts.is_file() {
-        return warn("not a file");
-    }
-    let mut bytes = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(LARGEST + 1).read_to_end(&mut bytes));
-    if let Err(error) = read {
-        return warn(&error.to_string());
-    }
-    if bytes.len() as u64 > LARGEST {
-        return warn("larger than 1 MB");
-    }
-    match String::from_utf8(bytes) {
+    match read_text(path) {
         Ok(text) => parse(&text, &path.display().to_string()),
-        Err(_) => warn("not UTF-8"),
+        Err(error) if super::is_missing(&error) => Variables::default(),
+        Err(error) => warn(&error.to_string()),
     }
 }
 
@@ -168,10 +151,10 @@ mod tests {
             assert_eq!(found.pairs, []);
             found.warnings.concat()
         };
-        assert!(warned(&vec![b'A'; 10 << 20]).ends_with("larger than 1 MB; nothing of it is used"));
-        assert!(warned(b"A=\xff\n").ends_with("not UTF-8; nothing of it is used"));
+        assert!(warned(&vec![b'A'; 10 << 20]).ends_with("it is larger than 1 MB; nothing of it is used"));
+        assert!(warned(b"A=\xff\n").ends_with("it is not valid UTF-8; nothing of it is used"));
         std::fs::remove_file(&path).unwrap();
         std::fs::create_dir(&path).unwrap();
-        assert!(read(&path).warnings.concat().contains("not a file"));
+        assert!(read(&path).warnings.concat().contains("it is a directory"));
     }
 }

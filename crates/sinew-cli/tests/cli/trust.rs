@@ -128,7 +128,7 @@ fn files_without_an_end_or_a_line_do_not_hold_the_start() {
     assert_eq!((ran.code, ran.stderr.as_str()), (Some(0), ""));
     let (ran, _) = with_env(&"A=1\n".repeat(4 << 20), "", &[]);
     ended_well(&ran);
-    assert!(ran.stderr.contains(".env: larger than 1 MB; nothing of it is used"), "{}", ran.stderr);
+    assert!(ran.stderr.contains(".env: it is larger than 1 MB; nothing of it is used"), "{}", ran.stderr);
     // Each of them holds a reader that waits for more, or fills its memory.
     for name in [
         ".git/HEAD",

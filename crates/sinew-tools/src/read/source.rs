@@ -5,6 +5,7 @@ use std::io::{self, Cursor, Read, Seek};
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
+use sinew::base::read_limited;
 
 use crate::read_tracker::Hash;
 
@@ -111,12 +112,8 @@ impl Source {
 
 /// All bytes, within a limit.
 fn whole(input: &mut dyn Read) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    input.take(CONVERTED + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > CONVERTED {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it has to be converted and is larger than 64 MB"));
-    }
-    Ok(bytes)
+    let text = "it has to be converted and is larger than 64 MB";
+    read_limited(input, CONVERTED)?.ok_or_else(|| io::Error::new(io::ErrorKind::FileTooLarge, text))
 }
 
 /// The cells of a notebook as text, each below a line `# %% [code] cell:3`.

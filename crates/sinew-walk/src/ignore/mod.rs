@@ -110,7 +110,7 @@ impl Context {
             return above;
         }
         let in_work_tree = present.repository || above.as_ref().is_some_and(|node| node.in_work_tree);
-        let mut read = |name: &str| match open(name).and_then(read_limited) {
+        let mut read = |name: &str| match open(name).and_then(read_whole) {
             Ok(text) => Rules::parse(&text),
             // A broken link, or gone since it was listed.
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
@@ -171,7 +171,7 @@ impl Node {
 
 /// The rules of a file; none where it does not exist.
 fn read_rules(path: &Path, warnings: &mut Vec<String>) -> Option<Rules> {
-    match open_plain(path).and_then(read_limited) {
+    match open_plain(path).and_then(read_whole) {
         Ok(text) => Rules::parse(&text),
         Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => None,
         Err(cause) => {
@@ -189,14 +189,9 @@ fn open_plain(path: &Path) -> io::Result<std::fs::File> {
     std::fs::File::open(path)
 }
 
-fn read_limited(file: std::fs::File) -> io::Result<Vec<u8>> {
-    use std::io::Read;
-    let mut text = Vec::new();
-    file.take(LIMIT + 1).read_to_end(&mut text)?;
-    if text.len() as u64 > LIMIT {
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 8 MiB"));
-    }
-    Ok(text)
+fn read_whole(file: std::fs::File) -> io::Result<Vec<u8>> {
+    let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 8 MiB");
+    sinew_base::read_limited(file, LIMIT)?.ok_or_else(too_large)
 }
 
 fn warn(warnings: &mut Vec<String>, path: &Path, cause: &io::Error) {

@@ -1,0 +1,34 @@
+//! Reading with a limit.
+
+use std::io::{self, Read};
+
+/// Reads `input` to its end; `None` where it holds more than `limit` bytes. At most one byte more is read.
+///
+/// # Errors
+/// Those of `input`.
+pub fn read_limited(input: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    input.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= limit).then_some(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_bytes_up_to_the_limit_are_read_and_no_more() {
+        for (input, limit, expect) in [
+            ("", 0, Some("")),
+            ("a", 0, None),
+            ("abc", 3, Some("abc")),
+            ("abcd", 3, None),
+            ("abc", u64::MAX, Some("abc")),
+        ] {
+            let read = read_limited(input.as_bytes(), limit).expect("memory can be read");
+            assert_eq!(read.as_deref(), expect.map(str::as_bytes), "{input} {limit}");
+        }
+        let mut endless = io::repeat(7);
+        assert_eq!(read_limited(&mut endless, 1 << 16).expect("it can be read"), None);
+    }
+}
