@@ -84,9 +84,9 @@ impl KeyMap {
     }
 
     fn nearest(&self, name: &str) -> Option<String> {
-        let ratio = |known: &str| similar::TextDiff::from_chars(known, name).ratio();
-        let best = self.bindings.iter().map(|(known, _)| (ratio(known), known));
-        best.max_by(|a, b| a.0.total_cmp(&b.0)).filter(|(ratio, _)| *ratio > 0.6).map(|(_, known)| known.clone())
+        let away = self.bindings.iter().map(|(known, _)| (strsim::osa_distance(known, name), known));
+        // More edits than a third of the name make another name.
+        away.min().filter(|(edits, _)| *edits <= name.len().max(3) / 3).map(|(_, known)| known.clone())
     }
 }
 

@@ -284,7 +284,7 @@ pub(crate) fn nearest(path: &str) -> Option<&'static str> {
     let away = |key: &Key| {
         let known = key.path.to_lowercase();
         let least = if last(&known) == last(&path) { 1 } else { usize::MAX };
-        (least.min(strsim::levenshtein(&path, &known)), key.path)
+        (least.min(strsim::osa_distance(&path, &known)), key.path)
     };
     // More edits than a third of the name make another name.
     KEYS.iter().map(away).min().filter(|(edits, _)| *edits <= path.len().max(3) / 3).map(|(_, known)| known)

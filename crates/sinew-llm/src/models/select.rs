@@ -158,17 +158,13 @@ impl Registry {
         Some(self.provider(provider)?.unlisted(pattern))
     }
 
-    /// Ids that share a third of their letter pairs with what was asked for, most first.
+    /// The keys of the models whose ids share at least a third of their letter pairs with `pattern`, most first.
     fn similar(&self, pattern: &str) -> Vec<String> {
-        let wanted = pairs(pattern);
-        let likeness = |model: &Model| {
-            let own = pairs(&model.id);
-            let common = own.iter().filter(|pair| wanted.contains(pair)).count();
-            2000 * common / (own.len() + wanted.len()).max(1)
-        };
+        let wanted = pattern.to_ascii_lowercase();
+        let likeness = |model: &Model| strsim::sorensen_dice(&wanted, &model.id.to_ascii_lowercase());
         let scored = self.models().iter().map(|model| (likeness(model), model));
-        let mut scored: Vec<(usize, &Model)> = scored.filter(|(score, _)| *score >= 333).collect();
-        scored.sort_by_key(|(score, _)| Reverse(*score));
+        let mut scored: Vec<(f64, &Model)> = scored.filter(|(score, _)| *score >= 1.0 / 3.0).collect();
+        scored.sort_by(|(one, _), (other, _)| other.total_cmp(one));
         scored.into_iter().take(3).map(|(_, model)| model.key()).collect()
     }
 }
@@ -204,11 +200,6 @@ fn newness(id: &str) -> (String, Vec<u64>) {
 fn in_order(wanted: &str, text: &str) -> bool {
     let mut rest = text.chars();
     wanted.chars().all(|c| rest.any(|other| other == c))
-}
-
-fn pairs(text: &str) -> Vec<(char, char)> {
-    let lower = text.to_ascii_lowercase();
-    lower.chars().zip(lower.chars().skip(1)).collect()
 }
 
 /// `*` is any text, `?` any byte. Linear in the product at worst, for ids are short.
