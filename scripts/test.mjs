@@ -24,7 +24,8 @@ await step("tools", async () => {
   env.SINEW_MCP_SERVERS = await mcpServers();
 });
 await step("packages", packages);
-await step("rust", () => run("cargo", ["xtask", "ci"], { env }), failures);
+// Not `cargo xtask`, which asks for the package alone: its dependencies would get other features, and be compiled twice.
+await step("rust", () => run("cargo", ["run", "--quiet", "--bin", "xtask", "--", "ci"], { env }), failures);
 if (!failures.includes("rust")) {
   // Built by the tests of Rust.
   const program = { SINEW_BIN: join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug", "sinew") };

@@ -1,7 +1,8 @@
 //! Holds what no compiler holds: what the table in `ARCHITECTURE.md` says of imports, the size of files, that every
 //! dependency of the workspace has a crate that uses it, that the modules of a crate form no circle, and that libraries
-//! have no state of the process.
+//! have no state of the process, and that no dependency is compiled twice for features that only tests ask for.
 
+mod features;
 mod modules;
 mod source;
 
@@ -14,8 +15,8 @@ use serde_json::Value;
 
 /// A file of code longer than this has two things in one room.
 const LONGEST: usize = 800;
-/// A file of the mouth longer than this computes something.
-const LONGEST_MOUTH: usize = 150;
+/// A file of the binding longer than this computes something.
+const LONGEST_BINDING: usize = 150;
 
 /// Runs every check and reports all that is wrong.
 pub(crate) fn run(root: &Path) -> Result<(), String> {
@@ -31,6 +32,7 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     let packages = metadata["packages"].as_array().cloned().unwrap_or_default();
     layers(&table(&read("ARCHITECTURE.md")?), &packages, &mut faults);
     dependencies(&read("Cargo.toml")?, &packages, &mut faults);
+    features::check(root, &mut faults)?;
     example(&read("native/src/README.md")?, &read("native/src/glob.rs")?, &mut faults);
     let files = files(root)?;
     sizes(&files, &mut faults);
@@ -149,7 +151,7 @@ fn sizes(files: &[(String, String)], faults: &mut Vec<String>) {
             faults.push(format!("{path} reads an environment variable: libraries get values (invariant 3)"));
         }
         let lines = text.lines().count();
-        let most = if path.starts_with("native/src/") { LONGEST_MOUTH } else { LONGEST };
+        let most = if path.starts_with("native/src/") { LONGEST_BINDING } else { LONGEST };
         if lines > most && !path.ends_with(".d.ts") {
             faults.push(format!("{path} has {lines} lines, more than {most}: which two things live in one room?"));
         }
