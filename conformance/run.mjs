@@ -1,7 +1,8 @@
 #!/usr/bin/env node
 // npm run conformance [table…]: runs the tables of cases (SINEW_SUITES, default ../shared/suites) against the package.
 //
-// Each file in tables/ exports `async function run(table, natives)`, which gives rows { id, tier, pass, detail? }, and may
+// Each file in tables/ exports `async function run(table, natives)`, which gives rows { id, tier, pass, detail? } of a table
+// of JSON, or of the tests in a folder ({ folder }), and may
 // export `gate(rows)`, which throws where more is asked than that every row passes or is known.
 //
 // A row that fails is failed, or known: known.json has its id below its table and a reason, which is shown beside it. A row
@@ -41,12 +42,12 @@ const known = JSON.parse(readFileSync(list, "utf8"));
 const sum = { passed: 0, known: 0, failed: 0 };
 for (const name of names) {
   if (wanted.length && !wanted.includes(name)) continue;
-  const path = join(suites, `${name}.json`);
-  if (!existsSync(path)) {
+  const [path, tests] = [join(suites, `${name}.json`), join(suites, name)];
+  if (!existsSync(path) && !existsSync(tests)) {
     console.log(`${name}: no table`);
     continue;
   }
-  const table = JSON.parse(readFileSync(path, "utf8"));
+  const table = existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : { folder: tests };
   const { run, gate } = await import(`./tables/${name}.mjs`);
   const judged = judge(await run(table, natives), known[name], { gate, whole: !process.env.SINEW_SUITES });
   const tiers = Object.entries(judged.tiers).sort().map(([tier, [good, all]]) => `${tier} ${good}/${all}`);

@@ -2,7 +2,7 @@
 // npm run pack: builds @sinew/natives for this machine's platform and writes the tarballs of it and of its platform packages.
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { BESIDE } from "./lib/bundle.mjs";
 import { compareVersions, readElf } from "./lib/elf.mjs";
@@ -98,7 +98,7 @@ async function main(stage) {
   mkdirSync(folder);
   copyFileSync(join(source, "README.md"), join(folder, "README.md"));
   // Of the modules only those that the joined file does not hold.
-  const wanted = (path) => !path.endsWith(".js") || ["index.js", ...BESIDE].includes(basename(path));
+  const wanted = (path) => !path.endsWith(".js") || basename(dirname(path)) === "compat" || ["index.js", ...BESIDE].includes(basename(path));
   cpSync(join(source, "dist"), join(folder, "dist"), { recursive: true, filter: wanted });
   cpSync(join(ROOT, "packages", "natives", "bin"), join(folder, "bin"), { recursive: true });
   for (const name of LICENSES) copyFileSync(join(ROOT, name), join(folder, name));

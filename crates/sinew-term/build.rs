@@ -50,8 +50,21 @@ fn main() {
     let mut text = String::new();
     let _ = writeln!(text, "pub(crate) static INDEX: [u8; {}] = {index:?};", index.len());
     let _ = writeln!(text, "pub(crate) static PAGES: [[u8; 256]; {}] = {pages:?};", pages.len());
+    let _ = writeln!(text, "pub(crate) static AMBIGUOUS: &[(char, char)] = &{:?};", ambiguous());
     let out = env::var_os("OUT_DIR").expect("cargo names the output folder");
     fs::write(Path::new(&out).join("table.rs"), text).expect("the output folder is writable");
+}
+
+/// The ranges of characters that take one cell here and two where East Asian tradition rules.
+fn ambiguous() -> Vec<(char, char)> {
+    let mut ranges: Vec<(char, char)> = Vec::new();
+    for c in ('\u{a0}'..=char::MAX).filter(|c| c.width() == Some(1) && c.width_cjk() == Some(2)) {
+        match ranges.last_mut() {
+            Some((_, last)) if *last as u32 + 1 == c as u32 => *last = c,
+            _ => ranges.push((c, c)),
+        }
+    }
+    ranges
 }
 
 fn page_bytes(page: u32) -> [u8; 256] {

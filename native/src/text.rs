@@ -8,7 +8,7 @@ use std::mem::MaybeUninit;
 use napi::bindgen_prelude::{FromNapiValue, Utf16String};
 use napi::{Result, Status, sys};
 use napi_derive::napi;
-use sinew::term::{Ellipsis, utf16};
+use sinew::term::{self, Ellipsis, utf16};
 
 /// Strings shorter than this are read without an allocation.
 const SHORT: usize = 512;
@@ -60,6 +60,11 @@ impl Text {
 #[napi(catch_unwind)]
 pub fn visible_width(#[napi(ts_arg_type = "string")] text: Text, tab_width: u32) -> Result<f64> {
     text.read(|text| utf16::visible_width(text, tab_width as usize) as f64)
+}
+
+#[napi(catch_unwind)]
+pub fn count_ambiguous(text: String) -> f64 {
+    term::count_ambiguous(&text) as f64
 }
 
 /// The lines, joined by line feeds: one string crosses faster than many.

@@ -119,6 +119,23 @@ export async function mcpServers() {
   return folder;
 }
 
+/** What the tests of the packages run on that `@sinew/natives/compat` stands in for. */
+const COMPAT_PACKAGES = { ava: "6.4.1", chalk: "5.6.2", "has-ansi": "6.0.2", "random-item": "4.0.1", "string-width": "8.2.0", "strip-ansi": "7.1.2" };
+
+/** The test runner of those packages, and what their tests import; their folder. */
+export async function compatPackages() {
+  const folder = join(CACHE, "compat");
+  const stamp = join(folder, "installed.json");
+  const wanted = JSON.stringify(COMPAT_PACKAGES);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return folder;
+  mkdirSync(folder, { recursive: true });
+  console.log("installing what the tests of other packages run on, once");
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: COMPAT_PACKAGES }));
+  await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts"], { cwd: folder, quiet: true });
+  writeFileSync(stamp, wanted);
+  return folder;
+}
+
 /** The packages of the npm workspace, as the lock file says. */
 export async function packages() {
   if (!existsSync(join(ROOT, "package-lock.json"))) return run("npm", ["install", "--no-audit", "--no-fund"]);

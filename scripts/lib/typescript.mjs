@@ -1,8 +1,14 @@
 // Compiles the TypeScript of @sinew/natives and writes the module that gives `import` the same names.
-import { cpSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "./bundle.mjs";
 import { ROOT, ask, dim, run } from "./steps.mjs";
+
+/** The modules of `compat` that the package exports. */
+function compatModules(folder) {
+  const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+  return Object.keys(exports).filter((name) => name.startsWith("./compat/")).map((name) => name.slice("./compat/".length));
+}
 
 /** Writes `packages/natives/dist`. Needs the addon, whose exports it lists. What was there works until the end. */
 export async function buildTypescript() {
@@ -20,6 +26,11 @@ export async function buildTypescript() {
     const lines = list.map((name) => `  ${name},\n`).join("");
     writeFileSync(join(next, "index.mjs"), `// Written by scripts/build.mjs: the same objects for import as for require.\nimport natives from "./index.js";\nexport const {\n${lines}} = natives;\n`);
     writeFileSync(join(next, "index.d.mts"), `// Written by scripts/build.mjs.\nexport * from "./index.js";\n`);
+    for (const name of compatModules(folder)) {
+      const file = join(next, "compat", name);
+      writeFileSync(`${file}.mjs`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module.default;\n`);
+      writeFileSync(`${file}.d.mts`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\ndeclare const call: typeof module.default;\nexport default call;\n`);
+    }
     rmSync(dist, { recursive: true, force: true });
     renameSync(next, dist);
   } finally {

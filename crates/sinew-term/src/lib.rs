@@ -23,7 +23,7 @@ mod stdin_buffer;
 mod text;
 pub mod utf16;
 
-pub use clusters::{Cluster, clusters};
+pub use clusters::{Cluster, clusters, count_ambiguous};
 pub use keys::{
     Key, KittyEvent, KittySequence, Modifiers, key_names, matches_key, matches_kitty_sequence, matches_legacy_sequence,
     parse_key, parse_kitty_sequence, resolve_key,

@@ -11,7 +11,7 @@ pub(crate) mod cut;
 mod escape;
 pub(crate) mod sanitize;
 mod style;
-mod unit;
+pub(crate) mod unit;
 pub(crate) mod walk;
 pub(crate) mod width;
 pub(crate) mod wrap;

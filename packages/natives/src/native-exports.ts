@@ -11,6 +11,7 @@ export const EXPORTS: readonly string[] = [
   "ProcessHandle",
   "PtyHandle",
   "ShellHandle",
+  "countAmbiguous",
   "cpuSupportsModern",
   "executeShell",
   "extractSegments",

@@ -425,6 +425,8 @@ export interface WorkProfile {
   sampleCount: number
 }
 
+export declare function countAmbiguous(text: string): number
+
 /** Returns whether the processor has all of x86-64-v3. */
 export declare function cpuSupportsModern(): boolean
 

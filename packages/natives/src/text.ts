@@ -104,6 +104,24 @@ export function visibleWidth(text: string, tabWidth?: number): number {
 }
 
 /**
+ * The characters of `text` that take one cell here and two in terminals set to an East Asian tradition (`±`, `…`, lines of
+ * boxes; letters like `α` stay narrow): `visibleWidth(text) + countAmbiguous(text)` is its width there. Takes time linear in the text.
+ *
+ * @throws TypeError when `text` is not a string.
+ * @example
+ * ```js
+ * import { countAmbiguous } from "@sinew/natives";
+ * countAmbiguous("5 ± 1"); // 1
+ * ```
+ */
+export function countAmbiguous(text: string): number {
+  if (typeof text !== "string") string("countAmbiguous: text", text);
+  const length = text.length;
+  if (length <= SHORT && isPlain(text, length)) return 0;
+  return native.countAmbiguous(text);
+}
+
+/**
  * Wraps `text` into lines of at most `width` cells: at words, inside a word only when it is longer than a line, never
  * inside a cluster or an escape sequence. A cluster wider than `width` stands alone.
  *

@@ -193,8 +193,10 @@ export async function main(): Promise<string[]> {
 `;
   const names = "PhotonImage, SamplingFilter, Shell, grep, visibleWidth, type GrepOptions, type GrepResult, type ShellRunResult";
   for (const ending of ["cts", "mts"]) writeFileSync(join(app, `app.${ending}`), `import { ${names} } from "@sinew/natives";\n${body}`);
+  const compat = `import stringWidth from "@sinew/natives/compat/string-width";\nimport wrapAnsi from "@sinew/natives/compat/wrap-ansi";\n`;
+  writeFileSync(join(app, "compat.mts"), `${compat}const width: number = stringWidth(wrapAnsi("one two", 3, { hard: true }));\n// @ts-expect-error A text is needed.\nvoid stringWidth(width);\n`);
   const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, noEmit: true, target: "es2022", lib: ["es2022"], module: "node16", moduleResolution: "node16", types: ["node"], typeRoots: [join(ROOT, "node_modules", "@types")] };
-  writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["app.cts", "app.mts"] }));
+  writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["app.cts", "app.mts", "compat.mts"] }));
   await done(process.execPath, [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "--project", app], { cwd: app });
 });
 

@@ -109,6 +109,7 @@ const USES = {
   matchesKittySequence: ({ matchesKittySequence }) => assert.equal(matchesKittySequence("\x1b[97;5u", 97, 4), true),
   matchesLegacySequence: ({ matchesLegacySequence }) => assert.equal(matchesLegacySequence("\x1b[A", "up"), true),
   parseKey: ({ parseKey }) => assert.equal(parseKey("\x1b[A"), "up"),
+  countAmbiguous: ({ countAmbiguous }) => assert.equal(countAmbiguous("5 ± 1 日本"), 1),
   parseKittySequence: ({ parseKittySequence }) => assert.equal(parseKittySequence("\x1b[97;5u").codepoint, 97),
   readImageFromClipboard: async ({ readImageFromClipboard }) => clipboard(readImageFromClipboard),
   readTextFromClipboard: async ({ readTextFromClipboard }) => clipboard(readTextFromClipboard),

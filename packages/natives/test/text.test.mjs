@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { test } from "node:test";
 
 const require = createRequire(import.meta.url);
-const { Ellipsis, extractSegments, sanitizeText, sliceWithWidth, truncateToWidth, visibleWidth, wrapTextWithAnsi } = require("..");
+const { Ellipsis, countAmbiguous, extractSegments, sanitizeText, sliceWithWidth, truncateToWidth, visibleWidth, wrapTextWithAnsi } = require("..");
 const { native } = require("../dist/loader.js");
 
 /** Text and cells as they cross: two numbers of four bytes for each text, then the texts. */
@@ -59,6 +59,7 @@ test("what is answered without the addon is what the addon answers", () => {
 test("each function does its work", () => {
   assert.equal(visibleWidth("\x1b[1m界\x1b[0m!"), 3);
   assert.equal(visibleWidth("a\tb", 8), 10);
+  assert.equal(countAmbiguous("\x1b[1m±\x1b[0m…日本"), 2);
   assert.deepEqual(wrapTextWithAnsi("\x1b[4mone two\x1b[24m", 3), ["\x1b[4mone\x1b[24m", "\x1b[4mtwo\x1b[24m"]);
   assert.equal(truncateToWidth("\x1b[31mlong text", 5), "\x1b[31mlong\x1b[0m…");
   assert.equal(truncateToWidth("long text", 7, Ellipsis.Ascii), "long...");
@@ -93,6 +94,7 @@ test("a long line gives the same columns whether its beginning decides or not", 
 test("arguments of the wrong kind are named", () => {
   const bad = (work, name, message) => assert.throws(work, (error) => error.name === name && error.message.includes(message));
   bad(() => visibleWidth(5), "TypeError", "visibleWidth: text");
+  bad(() => countAmbiguous(5), "TypeError", "countAmbiguous: text");
   bad(() => visibleWidth(null), "TypeError", "visibleWidth: text");
   bad(() => visibleWidth("a", "3"), "TypeError", "visibleWidth: tabWidth");
   bad(() => wrapTextWithAnsi("a", -1), "RangeError", "wrapTextWithAnsi: width");

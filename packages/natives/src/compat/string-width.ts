@@ -1,0 +1,57 @@
+/**
+ * `string-width`: the columns that a text takes.
+ * @module
+ */
+import { countAmbiguous, visibleWidth } from "../index.js";
+import { stripEscapes } from "./escapes.js";
+
+/** The options of `stringWidth`. */
+export interface Options {
+  /** Counts a character of ambiguous width as one column. Default true. */
+  readonly ambiguousIsNarrow?: boolean;
+  /** Counts escape sequences as if they were text. Default false. */
+  readonly countAnsiEscapeCodes?: boolean;
+}
+
+const ESCAPES = /[\x1b\x9b]/g;
+const LONE_SURROGATES = /\p{Surrogate}/gu;
+
+/** Signs in front of a number, which take no column. */
+const PREPENDED = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u{110bd}\u{110cd}]/gu;
+
+/** A keycap around what has no key: the sign stays as narrow as it is. */
+const FALSE_KEYCAP = /(?<=[^0-9#*\ufe0f])\ufe0f?\u20e3/gu;
+
+/** Letters of Indic scripts that a virama joins to the one before. */
+const CONJOINED = /(?<=[\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d]\u200d?)\p{Lo}/gu;
+
+const UNUSUAL = /[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\u094d\u09cd\u0acd\u0b4d\u0c4d\u0d4d\u1160-\u11ff\u20e3\ud7b0-\ud7fb\u{110bd}\u{110cd}]/u;
+
+/** Vowels and trailing consonants of Hangul, and the runs in which they join what stands before them. */
+const JAMO = /[\u1160-\u11ff\ud7b0-\ud7fb]/g;
+const SYLLABLE =
+  /[\u1100-\u115f\ua960-\ua97c][\u1160-\u11a7\ud7b0-\ud7c6][\u11a8-\u11ff\ud7cb-\ud7fb]?|[\uac00-\ud7a3][\u11a8-\u11ff\ud7cb-\ud7fb]/g;
+
+/** The letters of Hangul that join nothing: terminals show none, this package counts them. */
+function loneJamo(text: string): number {
+  return text.replace(SYLLABLE, "").match(JAMO)?.length ?? 0;
+}
+
+/**
+ * The columns that `text` takes in a terminal; controls, tabs and lone surrogates take none. Takes time linear in the text.
+ *
+ * @returns 0 for anything that is no string.
+ */
+export default function stringWidth(text: string, options: Options = {}): number {
+  if (typeof text !== "string" || text === "") return 0;
+  // The introducer alone is a control: what follows it then counts as the text that it is.
+  const counted = options.countAnsiEscapeCodes ? text.replace(ESCAPES, "") : stripEscapes(text);
+  let shown = counted.replace(LONE_SURROGATES, "");
+  let more = 0;
+  if (UNUSUAL.test(shown)) {
+    shown = shown.replace(PREPENDED, "").replace(FALSE_KEYCAP, "").replace(CONJOINED, "");
+    more = loneJamo(shown);
+  }
+  const width = visibleWidth(shown, 0) + more;
+  return options.ambiguousIsNarrow === false ? width + countAmbiguous(shown) : width;
+}

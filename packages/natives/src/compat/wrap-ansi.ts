@@ -1,0 +1,185 @@
+/**
+ * `wrap-ansi`: a text in lines of at most some columns.
+ * @module
+ */
+import { hasEscape } from "./escapes.js";
+import { piecesOf, type Piece } from "./pieces.js";
+import stringWidth from "./string-width.js";
+import { Style } from "./style.js";
+
+/** The options of `wrapAnsi`. */
+export interface Options {
+  /** Breaks words that are longer than a line. Default false. */
+  readonly hard?: boolean;
+  /** Breaks at blanks; else wherever a line is full. Default true. */
+  readonly wordWrap?: boolean;
+  /** Takes blanks away at both ends of a line that was made. Default true. */
+  readonly trim?: boolean;
+}
+
+/** The columns between two stops of a tab. */
+const TAB = 8;
+
+/** A line that is being made. */
+interface Row {
+  readonly pieces: Piece[];
+  width: number;
+}
+
+interface Word {
+  readonly pieces: readonly Piece[];
+  readonly width: number;
+}
+
+const BLANK: Piece = { text: " ", width: 1, isEscape: false };
+
+/** Words between single blanks: two blanks in a row have an empty word between them. */
+function wordsOf(line: string): Word[] {
+  const words: Piece[][] = [[]];
+  for (const piece of piecesOf(line)) {
+    if (piece.text === " ") words.push([]);
+    else words[words.length - 1]?.push(piece);
+  }
+  return words.map((pieces) => {
+    let width = 0;
+    let escapes = 0;
+    for (const piece of pieces) {
+      width += piece.width;
+      if (piece.isEscape) escapes++;
+    }
+    // An escape sequence within a cluster does not part it on the screen.
+    const isParted = escapes > 0 && width > 1 && pieces.some((piece) => piece.width !== piece.text.length && !piece.isEscape);
+    return { pieces, width: isParted ? stringWidth(pieces.map((piece) => piece.text).join("")) : width };
+  });
+}
+
+/** The rows of one line of the text. */
+function layOut(line: string, columns: number, hard: boolean, wordWrap: boolean, trim: boolean): Row[] {
+  const rows: Row[] = [{ pieces: [], width: 0 }];
+  const last = (): Row => rows[rows.length - 1] as Row;
+  const begin = (): void => void rows.push({ pieces: [], width: 0 });
+  const append = (row: Row, word: Word): void => {
+    for (const piece of word.pieces) row.pieces.push(piece);
+    row.width += word.width;
+  };
+  const breakWord = (word: Word): void => {
+    word.pieces.forEach((piece, index) => {
+      if (!piece.isEscape && last().width + piece.width > columns && last().width + piece.width > piece.width) begin();
+      last().pieces.push(piece);
+      last().width += piece.width;
+      if (last().width === columns && !piece.isEscape && index < word.pieces.length - 1) begin();
+    });
+    // A row without anything to see belongs to the one above.
+    const end = last();
+    const above = rows[rows.length - 2];
+    if (end.width === 0 && end.pieces.length > 0 && above) {
+      above.pieces.push(...end.pieces);
+      rows.pop();
+    }
+  };
+
+  wordsOf(line).forEach((word, index) => {
+    if (index > 0) {
+      if (trim) trimStart(last());
+      if (last().width >= columns && (!wordWrap || !trim)) begin();
+      if (last().width > 0 || !trim) {
+        last().pieces.push(BLANK);
+        last().width++;
+      }
+    }
+    const { width } = last();
+    if (hard && wordWrap && word.width > columns) {
+      // On a row of its own where that takes fewer breaks.
+      const room = columns - width;
+      const breaksHere = 1 + Math.floor((word.width - room - 1) / columns);
+      const breaksBelow = Math.floor((word.width - 1) / columns);
+      if (breaksBelow < breaksHere) begin();
+      breakWord(word);
+    } else if (width + word.width <= columns || word.width === 0) {
+      append(last(), word);
+    } else if (!wordWrap) {
+      if (width >= columns) begin();
+      breakWord(word);
+    } else {
+      if (width > 0) begin();
+      append(last(), word);
+    }
+  });
+  return rows;
+}
+
+/** Takes the blanks away that a row begins with. */
+function trimStart(row: Row): void {
+  let count = 0;
+  for (let piece = row.pieces[0]; piece && piece.text.trim() === "" && !piece.isEscape; piece = row.pieces[count]) {
+    row.width -= piece.width;
+    count++;
+  }
+  if (count > 0) row.pieces.splice(0, count);
+}
+
+/** Takes the blanks away that stand behind the last thing to see. */
+function trimEnd(row: Row): void {
+  let end = row.pieces.length;
+  while (end > 0 && (row.pieces[end - 1] as Piece).width === 0) end--;
+  if (row.pieces[end - 1] !== BLANK) return;
+  while (end > 0 && (row.pieces[end - 1] === BLANK || (row.pieces[end - 1] as Piece).width === 0)) end--;
+  const rest = row.pieces.slice(end).filter((piece) => piece !== BLANK);
+  row.pieces.splice(end, Infinity, ...rest);
+}
+
+/** Tabs as blanks up to the next stop. */
+function expandTabs(line: string): string {
+  if (!line.includes("\t")) return line;
+  const parts = line.split("\t");
+  let shown = parts[0] as string;
+  let out = shown;
+  let width = stringWidth(shown);
+  for (const part of parts.slice(1)) {
+    const blanks = " ".repeat(TAB - (width % TAB));
+    out += blanks + part;
+    shown = part;
+    width += blanks.length + stringWidth(part);
+  }
+  return out;
+}
+
+/** The text of rows, each of which opens and closes what holds in it. */
+function write(rows: readonly Row[], style: Style): string {
+  let out = "";
+  rows.forEach((row, index) => {
+    if (index > 0) {
+      out += style.close() + "\n";
+      if (row.pieces.length > 0) {
+        const end = row.pieces.findIndex((piece) => !piece.isEscape);
+        const leading = row.pieces.slice(0, end < 0 ? row.pieces.length : end).map((piece) => piece.text);
+        out += style.without(leading).open();
+      }
+    }
+    for (const piece of row.pieces) {
+      out += piece.text;
+      if (piece.isEscape) style.apply(piece.text);
+    }
+  });
+  return out;
+}
+
+/**
+ * Wraps `text` into lines of at most `columns` columns. Styles and links are closed at the end of each line and opened
+ * again on the next. Tabs become blanks, and `\r\n` becomes `\n`. Takes time linear in the text.
+ */
+export default function wrapAnsi(text: string, columns: number, options: Options = {}): string {
+  const { hard = false, wordWrap = true, trim = true } = options;
+  const lines = String(text).normalize().replaceAll("\r\n", "\n").split("\n").map(expandTabs);
+  const rows = lines.flatMap((line) => {
+    if (trim && line.trim() === "") return [{ pieces: [], width: 0 }];
+    // A line that fits, and that nothing has to be taken from.
+    if (!hasEscape(line) && line.length <= columns && /^[!-~](?:[ -~]*[!-~])?$/.test(line)) {
+      return [{ pieces: [{ text: line, width: line.length, isEscape: false }], width: line.length }];
+    }
+    const laidOut = layOut(line, columns, hard, wordWrap, trim);
+    if (trim) laidOut.forEach(trimEnd);
+    return laidOut;
+  });
+  return write(rows, new Style());
+}
