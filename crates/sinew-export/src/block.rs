@@ -69,7 +69,7 @@ pub(super) fn picture(pen: &mut Pen<'_>, image: &ImageBlock) {
     }
 }
 
-/// Whether the text is base64 and nothing else, told without decoding all of it.
+/// Returns true if the text is base64 and nothing else, without decoding all of it.
 fn is_base64(data: &str) -> bool {
     let body = data.trim_end_matches('=');
     let letters = body.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'+' || byte == b'/');

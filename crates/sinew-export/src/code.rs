@@ -13,7 +13,7 @@ const SLACK: usize = 6;
 /// Bytes of the preview: a page of one long line is folded too.
 const PREVIEW_BYTES: usize = 4_000;
 
-/// How much of a block is seen at once.
+/// The part of a block that is seen at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fold {
     /// All of it.
@@ -87,7 +87,7 @@ fn shown(pen: &mut Pen<'_>, coloured: &str, fold: Fold) {
     }
 }
 
-/// Where the part ends that is shown at once.
+/// Returns the offset at which the part ends that is shown at once.
 fn head(text: &str) -> usize {
     let mut end = 0;
     let mut lines = text.split_inclusive('\n');
@@ -164,7 +164,7 @@ pub(super) fn inline(pen: &mut Pen<'_>, code: &str, language: &str) {
     spans(pen, &coloured(&code, language));
 }
 
-/// What stands behind the last dot of a path: the language of a file.
+/// Returns the extension of a path: the language of a file.
 pub(super) fn extension(path: &str) -> &str {
     let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
     name.rsplit_once('.').map_or("", |(_, extension)| extension)
@@ -203,7 +203,7 @@ enum Change {
 /// More lines than these are not compared.
 const LARGEST_COMPARED: usize = 4_000;
 
-/// What was replaced by what.
+/// Writes a removed text and the text that took its place.
 pub(super) fn replaced(pen: &mut Pen<'_>, old: &str, new: &str) {
     let (old, new) = (pen.clean(old).into_owned(), pen.clean(new).into_owned());
     let mut lines = Vec::new();

@@ -84,7 +84,7 @@ fn depth_row(depth: usize) -> &'static str {
     }
 }
 
-/// What the session is, at the top of the page.
+/// Writes the facts of the session at the top of the page.
 pub(super) fn summary(pen: &mut Pen<'_>, session: &Session, totals: &Totals, title: &str, options: &Options<'_>) {
     let header = session.header();
     pen.tag("<header class=\"session\">\n<h1>").text(title).tag("</h1>\n<dl>\n");
@@ -172,7 +172,7 @@ fn described(pen: &mut Pen<'_>, tool: &Tool) {
 
 const DAY: i64 = 24 * 60 * 60 * 1000;
 
-/// Which part of a time is shown.
+/// The part of a time that is shown.
 pub(super) enum Look {
     /// `2026-01-31`
     Date,

@@ -35,7 +35,7 @@ use sinew_session::secrets::Secrets;
 pub use page::write;
 pub use target::{default_name, export, unquoted};
 
-/// What a page shows beside the session itself.
+/// The content of a page beside the session itself.
 #[derive(Debug, Default)]
 pub struct Options<'a> {
     /// Values that are hidden in everything that is written.
@@ -53,7 +53,7 @@ pub struct Options<'a> {
 pub struct Tool {
     /// Its name.
     pub name: String,
-    /// What it does, in Markdown.
+    /// Its description, in Markdown.
     pub description: String,
     /// The schema of its arguments.
     pub parameters: Value,

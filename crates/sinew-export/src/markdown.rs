@@ -56,7 +56,7 @@ pub(super) fn words(pen: &Pen<'_>, text: &str) -> String {
 
 struct Writer<'p, 'a> {
     pen: &'p mut Pen<'a>,
-    /// What ends each open tag; `None` for one that was too deep.
+    /// The end of each open tag; `None` for one that was too deep.
     open: Vec<Option<Ending>>,
     /// Language and text of the block of code that is open.
     code: Option<(String, String)>,
@@ -211,7 +211,7 @@ impl Writer<'_, '_> {
     }
 }
 
-/// Whether a link leads to a page or to somebody's mail. Everything else stays text.
+/// Returns true if a link leads to a page or to a mail address. Everything else stays text.
 fn is_safe(address: &str) -> bool {
     let lower = address.get(..8.min(address.len())).unwrap_or_default().to_ascii_lowercase();
     lower.starts_with("https://") || lower.starts_with("http://") || lower.starts_with("mailto:")

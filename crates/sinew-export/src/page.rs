@@ -50,7 +50,7 @@ struct Page<'p> {
     session: &'p Session,
     pen: Pen<'p>,
     out: &'p mut dyn Write,
-    /// Which model spoke last, where nobody else has spoken since.
+    /// The model that spoke last, where nobody else has spoken since.
     speaker: String,
 }
 

@@ -130,7 +130,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// What was written since the last time.
+    /// Takes what was written since the last call.
     pub(super) fn take(&mut self) -> String {
         std::mem::take(&mut self.out)
     }

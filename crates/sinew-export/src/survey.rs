@@ -21,7 +21,7 @@ pub(super) struct Section<'s> {
 }
 
 impl Section<'_> {
-    /// Whether it says only what stands elsewhere on the page: bookmarks and titles.
+    /// True if it repeats what another place of the page shows: bookmarks and titles.
     pub(super) fn is_aside(&self) -> bool {
         self.rows.iter().all(|row| row.what == What::Aside)
     }
@@ -37,7 +37,7 @@ pub(super) struct Row<'s> {
     pub(super) label: Option<String>,
 }
 
-/// What an entry is, as far as the order of the page goes.
+/// The kind of an entry, as far as the order of the page goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum What {
     User,
@@ -51,7 +51,7 @@ pub(super) enum What {
     Aside,
 }
 
-/// What the session has used, on all branches.
+/// The usage of the session, on all branches.
 #[derive(Debug, Default)]
 pub(super) struct Totals {
     pub(super) users: u64,
@@ -67,7 +67,7 @@ pub(super) struct Totals {
     pub(super) cache_read: u64,
     pub(super) cache_write: u64,
     pub(super) cost: f64,
-    /// When the last entry was made.
+    /// The time of the last entry.
     pub(super) last: Option<i64>,
 }
 
@@ -199,7 +199,8 @@ impl Totals {
     }
 }
 
-/// What an entry is, and its row in the map: the default filter of the tree hides bookmarks, states and answers that
+/// Returns the kind of an entry and its row in the map: the default filter of the tree hides bookmarks, states and
+/// answers that
 /// only call tools.
 fn words(pen: &Pen<'_>, entry: Entry, is_leaf: bool, subjects: &mut HashMap<String, String>) -> (What, String) {
     match entry.body {

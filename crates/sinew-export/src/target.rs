@@ -52,7 +52,7 @@ pub fn unquoted(text: &str) -> &str {
     ['"', '\''].into_iter().find_map(|quote| text.strip_prefix(quote)?.strip_suffix(quote)).unwrap_or(text)
 }
 
-/// What must never be replaced by a page.
+/// Refuses targets that a page must never replace.
 fn check(target: &Path, source: &Path) -> Result<()> {
     let refuse = |why: &str| {
         let message = format!("failed to export to {}: {why}; name another file", target.display());
@@ -82,7 +82,7 @@ fn check(target: &Path, source: &Path) -> Result<()> {
 /// The longest header that is looked at.
 const LONGEST_HEADER: u64 = 1 << 20;
 
-/// Whether the first line of a file is the header of a session.
+/// Returns true if the first line of a file is the header of a session.
 fn is_session(path: &Path) -> io::Result<bool> {
     let mut start = Vec::new();
     File::open(path)?.take(LONGEST_HEADER).read_to_end(&mut start)?;

@@ -14,7 +14,7 @@ use sinew_session::{Blobs, Session, SessionOptions, Sync};
 
 use super::*;
 
-/// What a page is made of, as a browser reads it.
+/// The elements of a page, as a browser reads it.
 #[derive(Default)]
 struct Read {
     open: RefCell<Vec<String>>,
@@ -24,7 +24,7 @@ struct Read {
 }
 
 const VOID: [&str; 5] = ["meta", "input", "br", "hr", "img"];
-/// What may not stand in a paragraph: a browser would end it before.
+/// Elements that a paragraph cannot hold: a browser would end it before them.
 const BLOCKS: [&str; 13] =
     ["p", "div", "pre", "ul", "ol", "table", "details", "section", "article", "h3", "h4", "blockquote", "hr"];
 

@@ -9,7 +9,7 @@ use super::block::block;
 use super::code::{self, Fold};
 use super::pen::Pen;
 
-/// Which argument says what a call of a tool is about.
+/// The argument that names the object of a call, by tool.
 const SUBJECTS: [(&str, &str); 10] = [
     ("bash", "command"),
     ("edit", "path"),
@@ -25,7 +25,7 @@ const SUBJECTS: [(&str, &str); 10] = [
 /// Arguments up to this many characters stand beside the subject.
 const SHORT: usize = 60;
 
-/// What a call is about, in a few words.
+/// Returns the object of a call in a few words.
 pub(super) fn subject(call: &ToolCall) -> String {
     let subject = subject_key(&call.name).and_then(|key| call.arguments.get(key)?.as_str());
     subject.unwrap_or_default().to_string()
@@ -125,7 +125,7 @@ fn is_short(value: &Value) -> bool {
     }
 }
 
-/// What a call changes.
+/// Writes the changes of a call.
 fn body(pen: &mut Pen<'_>, call: &ToolCall, arguments: &Map<String, Value>, answer: Option<&Answer>) {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     match call.name.as_str() {

@@ -12,7 +12,7 @@ use super::entry::{Body, Entry, Kind};
 use super::tree::Tree;
 use crate::clock;
 
-/// What holds where the path sets nothing.
+/// The values that hold where the path sets nothing.
 #[derive(Debug, Clone, Default)]
 pub struct Defaults {
     /// `off` to `xhigh`.
@@ -22,7 +22,7 @@ pub struct Defaults {
 /// The conversation at a leaf.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Context {
-    /// What the model sees, oldest first.
+    /// The messages that the model sees, oldest first.
     pub messages: Vec<AgentMessage>,
     /// The entry of each message; empty for the summary of a compaction.
     pub entry_ids: Vec<String>,
@@ -43,7 +43,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// What the user should know of pictures that are gone; none where all are there.
+    /// Returns the warning about pictures that are gone; none where all are there.
     #[must_use]
     pub fn warning(&self) -> Option<String> {
         // What a damaged file calls a picture may be long.

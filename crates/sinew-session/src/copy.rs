@@ -15,7 +15,7 @@ use super::tree::{Id, Place};
 use super::writer::{Writer, replace};
 use crate::clock;
 
-/// Where a new session goes.
+/// The place of a new session.
 #[derive(Debug, Clone, Copy)]
 pub struct Target<'a> {
     /// The folder of the file.
@@ -24,7 +24,7 @@ pub struct Target<'a> {
     pub cwd: &'a Path,
 }
 
-/// Where a path that is copied ends.
+/// The end of a path that is copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathEnd<'a> {
     /// With the parent of this entry.

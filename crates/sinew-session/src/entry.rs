@@ -23,13 +23,13 @@ pub struct Header {
     pub version: u64,
     /// 16 hex digits in files of ours.
     pub id: String,
-    /// When the session began.
+    /// The start of the session.
     #[serde(default)]
     pub timestamp: String,
     /// The absolute folder in which it works.
     #[serde(default)]
     pub cwd: String,
-    /// What the session is called.
+    /// The title of the session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     /// `auto` or `user`.
@@ -51,13 +51,13 @@ pub struct Entry {
     pub id: String,
     /// The entry before it on its branch.
     pub parent_id: Option<String>,
-    /// When it was made, ISO.
+    /// Its time, ISO 8601.
     pub timestamp: String,
-    /// What it says.
+    /// Its content.
     pub body: Body,
 }
 
-/// What an entry says, told apart by `type`.
+/// The content of an entry, told apart by `type`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case", rename_all_fields = "camelCase")]
 pub enum Body {
@@ -79,10 +79,10 @@ pub enum Body {
         /// The role; absent is `default`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         role: Option<String>,
-        /// How another program writes the provider; folded into `model` when read.
+        /// The provider as another program writes it; folded into `model` when read.
         #[serde(default, skip_serializing)]
         provider: Option<String>,
-        /// How another program writes the id; folded into `model` when read.
+        /// The id as another program writes it; folded into `model` when read.
         #[serde(default, skip_serializing)]
         model_id: Option<String>,
     },
@@ -91,7 +91,7 @@ pub enum Body {
         /// The tier; null is the provider's default.
         service_tier: Option<String>,
     },
-    /// What stood before was summed up.
+    /// A compaction: everything before it is replaced by a summary.
     #[serde(rename_all = "camelCase")]
     Compaction {
         /// The summary.
@@ -101,20 +101,20 @@ pub enum Body {
         short_summary: Option<String>,
         /// From here on the entries stay as they are.
         first_kept_entry_id: String,
-        /// How many tokens the context had.
+        /// The number of tokens that the context had.
         #[serde(default)]
         tokens_before: u64,
         /// `readFiles` and `modifiedFiles`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
-        /// What an extension wants back at the next compaction.
+        /// The value that an extension wants back at the next compaction.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         preserve_data: Option<Value>,
         /// An extension wrote the summary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         from_extension: Option<bool>,
     },
-    /// What happened on a branch that was left.
+    /// A summary of a branch that was left.
     BranchSummary {
         /// The entry behind which it stands, or `root`.
         from_id: String,
@@ -131,7 +131,7 @@ pub enum Body {
     Custom {
         /// The extension's own name of the kind.
         custom_type: String,
-        /// What it keeps.
+        /// The value that it keeps.
         #[serde(default)]
         data: Value,
     },
@@ -139,7 +139,7 @@ pub enum Body {
     CustomMessage {
         /// The extension's own name of the kind.
         custom_type: String,
-        /// What the model reads.
+        /// The content that the model reads.
         content: Content,
         /// The user sees it too.
         #[serde(default)]
@@ -147,7 +147,7 @@ pub enum Body {
         /// Facts for the extension.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         details: Option<Value>,
-        /// Who caused it.
+        /// The cause: the user or the agent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         attribution: Option<String>,
     },
@@ -164,7 +164,7 @@ pub enum Body {
         /// Their names.
         injected_rules: Vec<String>,
     },
-    /// How a subagent began.
+    /// The start of a subagent.
     SessionInit {
         /// Its system prompt.
         system_prompt: String,
@@ -180,7 +180,7 @@ pub enum Body {
     ModeChange {
         /// `plan` or `none`.
         mode: String,
-        /// What the mode keeps.
+        /// The value that the mode keeps.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         data: Option<Value>,
     },
@@ -194,7 +194,7 @@ pub enum Body {
         /// The title; empty takes it away.
         #[serde(default)]
         title: String,
-        /// How another program writes the title; folded into `title` when read.
+        /// The title as another program writes it; folded into `title` when read.
         #[serde(default, skip_serializing)]
         name: Option<String>,
         /// `auto` or `user`.
@@ -205,7 +205,7 @@ pub enum Body {
     Prune {
         /// The calls whose results they are.
         tool_call_ids: Vec<String>,
-        /// How many tokens that saves.
+        /// The number of tokens that this saves.
         #[serde(default)]
         tokens: u64,
     },
@@ -312,7 +312,7 @@ pub(super) fn name_twice(entry: &mut Map<String, Value>) {
     }
 }
 
-/// What the tree has to know of an entry's type.
+/// The role of an entry in the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Message,
@@ -346,7 +346,7 @@ impl Kind {
         }
     }
 
-    /// Whether the entry becomes a message of the context.
+    /// Returns true if the entry becomes a message of the context.
     pub(super) fn speaks(self) -> bool {
         matches!(self, Kind::Message | Kind::BranchSummary | Kind::CustomMessage)
     }

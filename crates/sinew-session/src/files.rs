@@ -59,7 +59,7 @@ pub fn opened_path(file: &File, path: &Path) -> io::Result<PathBuf> {
 #[cfg(unix)]
 const NO_WAIT: rustix::fs::OFlags = rustix::fs::OFlags::NONBLOCK.union(rustix::fs::OFlags::NOCTTY);
 
-/// Whether something is a regular file.
+/// Checks that something is a regular file.
 ///
 /// # Errors
 /// `IsADirectory` for a folder, `InvalidInput` for a pipe, a socket or a device.
@@ -143,7 +143,7 @@ pub fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     options.write(true).open(path)
 }
 
-/// Where a link leads, so that renaming replaces the file and not the link.
+/// Returns the target of a link, so that renaming replaces the file and not the link.
 fn target(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
 }

@@ -10,7 +10,7 @@ use sinew_base::{Error, Result};
 use super::blob::{Blobs, named};
 use crate::files::open_plain;
 
-/// How much of a file is looked at in one go.
+/// The bytes of a file that are read at once.
 const PIECE: usize = 1024 * 1024;
 /// Bytes of `blob:sha256:` and a digest, and a little more.
 const LONGEST_NAME: usize = 128;

@@ -14,7 +14,7 @@ const KEPT: usize = 10_000;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Prompt {
-    /// What was said.
+    /// The text of the prompt.
     pub prompt: String,
     /// Milliseconds since the epoch.
     #[serde(default)]
@@ -108,7 +108,7 @@ fn read(file: &mut File) -> io::Result<Vec<Prompt>> {
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
 
-/// Whether nothing stands behind the last line feed.
+/// Returns true if the file is empty or ends with a line feed.
 fn ends_a_line(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(true);

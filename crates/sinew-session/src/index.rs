@@ -18,7 +18,7 @@ const BLOCK: usize = 512 * 1024;
 /// Bytes behind a block that are read with it: most lines that begin in it end there.
 const BEHIND: usize = 16 * 1024;
 
-/// What one pass over a file found.
+/// The entries and offsets that one pass over a file found.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// The header, unless line 1 is none.
@@ -30,7 +30,7 @@ pub(super) struct Index {
     pub(super) circles: usize,
     /// Entries without `id`: those of version 1 and of flat files.
     pub(super) without_id: usize,
-    /// Where the last whole line ends; what stands behind it was torn by a crash.
+    /// The offset at which the last whole line ends; the bytes behind it were torn by a crash.
     pub(super) whole: u64,
     /// The file's size.
     pub(super) size: u64,
@@ -79,7 +79,7 @@ struct Block {
     rows: Vec<Row>,
     bad: usize,
     without_id: usize,
-    /// Where the torn last line begins.
+    /// The offset at which the torn last line begins.
     torn: Option<u64>,
     /// The file's size, smaller than it was where somebody has cut it meanwhile.
     size: u64,
@@ -171,13 +171,13 @@ struct Line<'a> {
 /// The lines of a file from some place on.
 struct Lines<'a> {
     file: &'a File,
-    /// What was read; longer than that after it has held more.
+    /// The buffer; longer than what was read after it has held more.
     buffer: &'a mut Vec<u8>,
-    /// How much of the buffer was read.
+    /// The number of bytes of the buffer that were read.
     filled: usize,
-    /// Where in the file the buffer begins.
+    /// The offset in the file at which the buffer begins.
     begin: u64,
-    /// Where in the buffer the next line begins.
+    /// The offset in the buffer at which the next line begins.
     at: usize,
     size: u64,
 }
@@ -187,7 +187,7 @@ impl<'a> Lines<'a> {
         Lines { file, buffer, filled: 0, begin, at: 0, size }
     }
 
-    /// Where in the file the next line begins.
+    /// Returns the offset in the file at which the next line begins.
     fn offset(&self) -> u64 {
         self.begin + self.at as u64
     }

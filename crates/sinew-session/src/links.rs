@@ -32,7 +32,7 @@ pub fn project_of(folder: &Path) -> &Path {
     folder.ancestors().take(LEVELS).find(|folder| folder.join(".git").exists()).unwrap_or(folder)
 }
 
-/// Where `path` leads, if that is outside of `project`. What leads nowhere is not outside: there is nothing to read.
+/// Returns the target of `path` if it is outside of `project`. A broken link is not outside: there is nothing to read.
 #[must_use]
 pub fn out_of(project: &Path, path: &Path) -> Option<PathBuf> {
     let real = fs::canonicalize(path).ok()?;

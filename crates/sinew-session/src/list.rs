@@ -33,13 +33,13 @@ pub struct Listed {
     pub cwd: String,
     /// The last title given, else the header's, else the first words of the user, else the id.
     pub title: String,
-    /// When it was last written.
+    /// The time of its last write.
     pub modified: SystemTime,
-    /// Whether it holds a message.
+    /// True if it holds a message.
     pub has_messages: bool,
 }
 
-/// Which sessions a list shows.
+/// The sessions that a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope<'a> {
     /// Those of one working directory.
@@ -74,7 +74,7 @@ pub fn latest(sessions: &Path, cwd: &Path) -> Option<Listed> {
     list(sessions, Scope::Cwd(cwd)).into_iter().find(|session| session.has_messages)
 }
 
-/// What [`resolve`] found.
+/// The result of [`resolve`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Found {
     /// A session of this working directory, or one that was named by its path.
@@ -197,7 +197,7 @@ struct SessionInfo {
     #[serde(rename = "type")]
     kind: String,
     title: Option<String>,
-    /// How another program writes it.
+    /// The title as another program writes it.
     name: Option<String>,
 }
 

@@ -140,7 +140,7 @@ fn check_kind(path: &Path) -> Result<()> {
     }
 }
 
-/// What a file holds.
+/// The kind of a file's content.
 enum Shape {
     Current,
     Newer,
@@ -195,7 +195,7 @@ fn is_protected(cause: &io::Error) -> bool {
     matches!(cause.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
 }
 
-/// Whether the lines are messages without header, as one predecessor wrote them.
+/// Returns true if the lines are messages without header, as one predecessor wrote them.
 fn is_flat(file: &File) -> io::Result<bool> {
     let lines = objects(file)?;
     Ok(!lines.is_empty() && lines.iter().all(|line| line.contains_key("role") && line.contains_key("content")))

@@ -11,7 +11,7 @@ use serde::Deserialize;
 /// Objects and arrays inside of each other at most.
 const DEPTH: u32 = 60;
 
-/// What every line has: enough for the tree.
+/// The fields that every line has: enough for the tree.
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Head<'a> {
@@ -240,7 +240,8 @@ impl<'a> Scan<'a> {
     }
 }
 
-/// Where the next quote or backslash stands, else the end. Eight bytes at a time: the way is short, too short for a
+/// Returns the offset of the next quote or backslash, else the end. Eight bytes at a time: the way is short, too short
+/// for a
 /// call of a search.
 fn stop(line: &[u8], from: usize) -> usize {
     const LOW: u64 = u64::MAX / 255;

@@ -27,14 +27,14 @@ const PIECE: u64 = 512 * 1024;
 /// Bytes between two lines that are read rather than skipped.
 const GAP: u64 = 4 * 1024;
 
-/// What a session needs of its host.
+/// The services and the folder that a session gets from its host.
 #[derive(Clone)]
 pub struct SessionOptions {
     /// The folder in which the session works; it stands in the header of a new file.
     pub cwd: PathBuf,
-    /// Where large pictures are kept; none keeps them in the lines.
+    /// The folder of large pictures; none keeps them in the lines.
     pub blobs: Option<Blobs>,
-    /// When the file is forced to the disk.
+    /// The moments at which the file is forced to the disk.
     pub sync: Sync,
     /// Times and ids.
     pub clock: Arc<dyn Clock>,
@@ -47,12 +47,12 @@ pub struct Session {
     pub(super) header: Header,
     pub(super) tree: Tree,
     pub(super) options: SessionOptions,
-    /// Where the file is, or will be with the first message of the user.
+    /// The path of the file, which is made with the first message of the user.
     pub(super) path: Option<PathBuf>,
     /// The file, for entries that are on disk.
     pub(super) reader: Option<File>,
     pub(super) writer: Option<Writer>,
-    /// Where the last whole line of an opened file ends, until its first append.
+    /// The offset at which the last whole line of an opened file ends, until its first append.
     pub(super) whole: Option<u64>,
     /// The file has its header.
     pub(super) begun: bool,
@@ -72,13 +72,13 @@ impl Session {
         self.options.mask = Some(mask);
     }
 
-    /// What this session was made with: a session made from it, and opened with this, hides what this one hides.
+    /// Returns the options of this session: a session made from it, and opened with them, hides what this one hides.
     #[must_use]
     pub fn options(&self) -> &SessionOptions {
         &self.options
     }
 
-    /// What is kept of a body.
+    /// Returns a body as it is kept: without the values that are hidden.
     pub(super) fn masked(&self, body: Body) -> Body {
         match &self.options.mask {
             Some(mask) => mask(body),
@@ -154,13 +154,13 @@ impl Session {
         self.failure.as_ref()
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tree.nodes.len()
     }
 
-    /// Whether there is no entry.
+    /// Returns true if there is no entry.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tree.nodes.is_empty()
@@ -319,7 +319,7 @@ impl Session {
         self.read(self.position(id)?)
     }
 
-    /// What the model sees from the leaf.
+    /// Builds the context that the model sees from the leaf.
     ///
     /// # Errors
     /// The file can no longer be read.
@@ -344,7 +344,7 @@ impl Session {
         self.tree.nodes.iter().map(|node| &*node.id)
     }
 
-    /// How many messages [`Session::context`] has. Reads one entry at most.
+    /// Returns the number of messages of [`Session::context`]. Reads one entry at most.
     ///
     /// # Errors
     /// The file can no longer be read.
@@ -513,7 +513,7 @@ impl Session {
 
 /// Entries that are read in one piece.
 struct Piece {
-    /// Which of those that are wanted.
+    /// The indices of those that are wanted.
     nodes: Range<usize>,
     /// From the first line to the end of the last.
     bytes: Range<u64>,
@@ -570,7 +570,7 @@ pub(super) fn to_line(mut entry: Value, blobs: Option<&Blobs>) -> std::io::Resul
     Ok(serde_json::to_vec(&entry)?)
 }
 
-/// What a user is told who cannot write a session.
+/// Builds the error for a user who cannot write a session.
 pub(super) fn explain(path: &Path, refused: Refused) -> Error {
     match refused {
         Refused::InUse(owner) => {

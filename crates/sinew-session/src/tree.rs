@@ -7,7 +7,7 @@ use std::fmt;
 
 use super::entry::{Entry, Kind};
 
-/// Where an entry's text is.
+/// The place of an entry's text.
 #[derive(Debug, Clone)]
 pub(super) enum Place {
     /// In the file: offset and length of the line, without its line feed.

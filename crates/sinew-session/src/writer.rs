@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::blob::make_private;
 use super::place::beside;
 
-/// When a session file is forced to the disk.
+/// The moments at which a session file is forced to the disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Sync {
     /// After each user message and each turn, and at the end.
@@ -31,7 +31,7 @@ pub(super) struct Writer {
     unnamed: Option<PathBuf>,
 }
 
-/// Why a file cannot be written.
+/// The reason why a file cannot be written.
 #[derive(Debug)]
 pub(super) enum Refused {
     /// Another process has it open; its id where the system tells.
@@ -164,7 +164,7 @@ fn lock(file: &File) -> Result<(), Refused> {
     }
 }
 
-/// Whether `path` still names the open file.
+/// Returns true if `path` still names the open file.
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
@@ -178,7 +178,7 @@ fn is_at(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)
 }
 
-/// Whether the open file has no name any more: what is written to it is lost with the process.
+/// Returns true if the open file has no name any more: what is written to it is lost with the process.
 #[cfg(unix)]
 fn is_removed(file: &File) -> io::Result<bool> {
     Ok(std::os::unix::fs::MetadataExt::nlink(&file.metadata()?) == 0)

@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 pub struct ScriptedProvider {
     /// The script.
     pub answers: Vec<AssistantMessage>,
-    /// How many requests came.
+    /// The number of requests that came.
     pub next: AtomicUsize,
     /// The requests, in order.
     pub asked: Mutex<Vec<Request>>,

@@ -21,7 +21,7 @@ pub struct Access {
 }
 
 impl Access {
-    /// Whether there is any check: else no path has to be looked up.
+    /// Returns true if there is any check: else no path has to be looked up.
     pub(crate) fn is_limited(&self) -> bool {
         !self.checks.is_empty()
     }

@@ -84,7 +84,7 @@ async fn run(host: Arc<Host>, call: Call) -> Outcome {
 }
 
 impl Question {
-    /// What stands for an answer when the time is up: the recommended option, if there is one.
+    /// Returns the text for an answer when the time is up: the recommended option, if there is one.
     #[must_use]
     pub fn unanswered(&self) -> String {
         let recommended = self.recommended.and_then(|index| self.options.get(index));

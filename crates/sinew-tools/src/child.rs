@@ -8,7 +8,7 @@ pub type Variables = Vec<(OsString, OsString)>;
 /// Names that end like this are secrets, in any case of letters.
 const SECRETS: [&str; 5] = ["_API_KEY", "_TOKEN", "_SECRET", "_PASSWORD", "_OAUTH_TOKEN"];
 
-/// Which variables programs get.
+/// The rule by which programs get variables.
 #[derive(Debug, Clone, Copy)]
 pub struct Filter<'a> {
     /// Names that are passed although they look like secrets (`env.passThrough`).
@@ -18,7 +18,7 @@ pub struct Filter<'a> {
 }
 
 impl Filter<'_> {
-    /// Whether a variable is kept from programs.
+    /// Returns true if a variable is kept from programs.
     #[must_use]
     pub fn hides(&self, name: &str) -> bool {
         if self.pass.iter().any(|passed| passed == name) {

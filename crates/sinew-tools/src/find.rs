@@ -114,7 +114,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
     Ok(page(names.into_iter(), total, limit, &found.warnings, partial.then_some(seconds)))
 }
 
-/// What the model reads of `names`, which are `total` before the limit; `late`: the seconds after which the search ended.
+/// Writes the answer for the model from `names`, which are `total` before the limit; `late`: the seconds after which
+/// the search ended.
 fn page(
     names: impl Iterator<Item = String>,
     total: usize,

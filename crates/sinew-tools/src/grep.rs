@@ -35,7 +35,7 @@ pub(super) static SPEC: Spec = Spec {
 const LIMIT: u32 = 100;
 /// Characters of a line at most.
 const COLUMNS: u32 = 500;
-/// How long a search may take.
+/// The longest time that a search may take.
 const TIME: Duration = Duration::from_secs(30);
 
 fn parameters(_: &HostOptions) -> Value {
@@ -222,7 +222,7 @@ fn roots(host: &Host, call: &Call, given: Option<&Paths>) -> Result<(Vec<Root>, 
     Ok((found, missing))
 }
 
-/// Whether a bracket has no partner: then the pattern was meant as text.
+/// Returns true if a bracket has no partner: then the pattern was meant as text.
 fn unbalanced(pattern: &str) -> bool {
     [(b'(', b')'), (b'{', b'}')].iter().any(|(open, close)| {
         let count = |wanted: u8| pattern.bytes().filter(|byte| *byte == wanted).count();
@@ -230,7 +230,7 @@ fn unbalanced(pattern: &str) -> bool {
     })
 }
 
-/// How many of the first `total` matches are of which file, where each file gives one in turn.
+/// Shares the first `total` matches among the files, where each file gives one in turn.
 fn shares(counts: &[usize], total: usize) -> Vec<usize> {
     let mut shares = vec![0; counts.len()];
     let mut left = total;
@@ -249,7 +249,7 @@ fn shares(counts: &[usize], total: usize) -> Vec<usize> {
     }
 }
 
-/// What the model is shown.
+/// The answer for the model.
 struct Page {
     mode: Shown,
     text: String,

@@ -81,7 +81,7 @@ impl Host {
         self.seen.showed(path, hash, whole, 1, read_tracker::lines(lines));
     }
 
-    /// Whether this is the first time that something, named by a digest, is asked about.
+    /// Returns true if this is the first time that something, named by a digest, is asked about.
     pub(crate) fn first_time(&self, what: read_tracker::Hash) -> bool {
         self.warned.lock().insert(what)
     }
@@ -123,16 +123,16 @@ pub trait ResourceLookup: Send + Sync {
     fn rule_text(&self, name: &str) -> Result<String, String>;
 }
 
-/// What happens beside the calls of a session.
+/// An event beside the calls of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Notice {
     /// A job changed its state.
     Job {
-        /// Which.
+        /// The job.
         id: String,
         /// `running`, `done`, `failed` or `cancelled`.
         state: &'static str,
-        /// What the model is to be told, where it has not seen the end itself.
+        /// The text for the model, where it has not seen the end itself.
         follow_up: Option<String>,
     },
     /// A finished list of tasks was put away.

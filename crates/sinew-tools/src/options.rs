@@ -11,11 +11,12 @@ use crate::question::Ask;
 use crate::settings::Settings;
 use crate::shells::Shells;
 
-/// What the tools of one session stand on. Values only: the tools read no environment variable and no settings file.
+/// The services and settings of one session's tools. Values only: the tools read no environment variable and no
+/// settings file.
 pub struct HostOptions {
     /// The folder in which the session works.
     pub cwd: PathBuf,
-    /// What `~` stands for. `None`: a path with `~` is taken as it is.
+    /// The folder that `~` means. `None`: a path with `~` is taken as it is.
     pub home: Option<PathBuf>,
     /// Search, scans and threads.
     pub sinew: Arc<sinew::Sinew>,
@@ -23,17 +24,17 @@ pub struct HostOptions {
     pub companion: Supervisor,
     /// The user's environment, whole. Commands get it without secrets.
     pub environment: Environment,
-    /// Where long output goes.
+    /// The store of long output.
     pub artifacts: Arc<Artifacts>,
-    /// How pages are got; the address filter is set by the tool.
+    /// The connections by which pages are fetched; the address filter is set by the tool.
     pub http: sinew_llm::http::HttpConfig,
-    /// Who answers questions. `None`: there is no user interface and no tool `ask`.
+    /// The user interface that answers questions. `None`: there is none, and no tool `ask`.
     pub ask: Option<Arc<dyn Ask>>,
-    /// Who shows commands that need a terminal. `None`: there is no user interface, or it is not to be used
+    /// The user interface that shows commands which need a terminal. `None`: there is none, or it is not to be used
     /// (`SINEW_NO_PTY`), and they run without one.
     pub console: Option<Arc<dyn Console>>,
     /// The open shells of all sessions of the process.
     pub shells: Arc<Shells>,
-    /// What the user chose.
+    /// The settings of the user.
     pub settings: Settings,
 }

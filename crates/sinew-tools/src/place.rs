@@ -85,7 +85,7 @@ impl Place {
         Ok(Some((file, facts)))
     }
 
-    /// Whether the user may write the file that is there.
+    /// Checks that the user may write the file that is there.
     ///
     /// # Errors
     /// He may not.

@@ -7,7 +7,7 @@ pub trait Ask: Send + Sync {
     /// One answer per question, in their order. `None`: the user cancelled.
     fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>>;
 
-    /// Whether the user says yes. A question with two answers where nothing shows it better.
+    /// Returns true if the user says yes. A question with two answers where nothing shows it better.
     fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> Boxed<'a, bool> {
         const YES: &str = "Yes";
         Box::pin(async move {
@@ -35,7 +35,7 @@ pub struct Question {
     /// Answers to choose from; the user may write another one.
     #[serde(default)]
     pub options: Vec<Choice>,
-    /// Whether more than one may be chosen. Default: `false`.
+    /// True if more than one option may be chosen. Default: `false`.
     #[serde(default)]
     pub multi: bool,
     /// The index of the option that the model would take.
@@ -45,8 +45,8 @@ pub struct Question {
 /// An answer to choose.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Deserialize, serde::Serialize)]
 pub struct Choice {
-    /// What it is called.
+    /// Its name.
     pub label: String,
-    /// What it means.
+    /// Its explanation.
     pub description: Option<String>,
 }

@@ -17,13 +17,13 @@ pub(super) fn hash(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }
 
-/// What the model knows of the last files that it looked at.
+/// The files that the model looked at last, and what it knows of them.
 #[derive(Default)]
 pub(super) struct Seen {
     files: Mutex<VecDeque<(PathBuf, Known)>>,
 }
 
-/// What is known of one file.
+/// The knowledge of one file.
 #[derive(Debug, Clone, Default)]
 struct Known {
     /// Of the whole content; `None` where the file was too large to be read whole.
@@ -53,7 +53,7 @@ struct Part {
     hash: Hash,
 }
 
-/// How a file stands to what was seen of it.
+/// The state of a file against what was seen of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
     /// Never looked at.
@@ -111,7 +111,7 @@ impl Seen {
         }
     }
 
-    /// Whether a file was read or written in this session, not only searched.
+    /// Returns true if a file was read or written in this session, not only searched.
     pub(super) fn was_read(&self, path: &Path) -> bool {
         self.get(path).is_some_and(|known| known.read)
     }

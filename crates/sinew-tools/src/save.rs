@@ -17,15 +17,15 @@ use crate::tool::ToolError;
 /// A larger file is not replaced or edited: its old content has to be compared.
 const LARGEST: u64 = 256 << 20;
 
-/// What is at a path before it is written.
+/// The state of a path before it is written.
 pub(super) struct Target {
     /// The file itself, behind links.
     pub(super) path: PathBuf,
-    /// What stands there now; `None`: nothing.
+    /// The present content; `None`: there is no file.
     pub(super) content: Option<Vec<u8>>,
     /// The file as it was read, and its facts.
     old: Option<(File, Metadata)>,
-    /// Where it is, whatever becomes of its path.
+    /// The place of the file, whatever becomes of its path.
     place: RefCell<Place>,
 }
 
@@ -76,7 +76,7 @@ impl Target {
         result.map_err(|error| ToolError::Failed(format!("Cannot remove {name}: {error}")))
     }
 
-    /// What there is to say of a file with several names, once it was written.
+    /// Returns the note about a file with several names, once it was written.
     pub(super) fn parted(&self) -> Option<String> {
         #[cfg(unix)]
         let names = self.old.as_ref().map_or(1, |(_, facts)| std::os::unix::fs::MetadataExt::nlink(facts));
@@ -94,7 +94,7 @@ impl Target {
         Ok(())
     }
 
-    /// Why no file can be made beside this one.
+    /// Returns the reason why no file can be made beside this one.
     fn no_part(&self, error: &std::io::Error) -> std::io::Error {
         let way_out = if self.old.is_some() { "; bash can write the file itself, in place" } else { "" };
         std::io::Error::new(error.kind(), format!("its folder cannot be written: {}{way_out}", error.kind()))
@@ -163,7 +163,7 @@ fn keep_facts(_: &File, _: Option<&Metadata>, _: bool) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What the guard says about replacing a whole file.
+/// Returns the objection of the guard to replacing a whole file.
 pub(super) fn guard_write(host: &Host, target: &Target, name: &str) -> Result<Option<String>, ToolError> {
     let Some(content) = &target.content else { return Ok(None) };
     if host.options.settings.file_guard == FileGuard::Off {

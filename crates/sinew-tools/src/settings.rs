@@ -3,11 +3,11 @@
 /// Settings of the tools; the defaults are those of a fresh installation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
-    /// What happens to files that changed behind the agent's back (`fileGuard`).
+    /// The guard of files that changed behind the agent's back (`fileGuard`).
     pub file_guard: FileGuard,
     /// Pictures that are read.
     pub images: ImageSettings,
-    /// How edits are matched.
+    /// The matching of edits.
     pub edit: EditSettings,
     /// The guard against accidents in commands.
     pub bash_guard: GuardSettings,
@@ -15,7 +15,7 @@ pub struct Settings {
     pub bash_interceptor: InterceptorSettings,
     /// Seconds that a command may take where it names none (`bash.timeoutSeconds`). Default: 120.
     pub bash_timeout_seconds: u64,
-    /// Which interpreter runs commands (`shellPath`). Default: bash where there is one, else the built-in one.
+    /// The interpreter that runs commands (`shellPath`). Default: bash where there is one, else the built-in one.
     pub engine: sinew::shell::Engine,
     /// The bash that runs commands where `shellPath` is the path of one. Default: the one on `PATH`.
     pub bash: Option<std::path::PathBuf>,
@@ -38,7 +38,7 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
     /// The names of our own provider keys, which commands never get unless they are passed through.
     pub provider_keys: Vec<String>,
-    /// Whether there is a tool `fetch` (`fetch.enabled`, not offline).
+    /// True if there is a tool `fetch` (`fetch.enabled`, not offline).
     pub fetch: bool,
     /// Hosts that may resolve to private addresses (`fetch.allowPrivate`).
     pub fetch_allow_private: Vec<String>,
@@ -77,7 +77,7 @@ impl Default for Settings {
     }
 }
 
-/// What a stale or unread file does to a write.
+/// The effect of a stale or unread file on a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum FileGuard {
     /// Refuses it.
@@ -104,7 +104,7 @@ impl Default for ImageSettings {
     }
 }
 
-/// How a model writes changes.
+/// The form in which a model writes changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EditMode {
     /// Texts that are replaced.
@@ -117,7 +117,7 @@ pub enum EditMode {
 /// `edit.*`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EditSettings {
-    /// How changes are written (`edit.mode`). Default: [`EditMode::Replace`].
+    /// The form of changes (`edit.mode`). Default: [`EditMode::Replace`].
     pub mode: EditMode,
     /// Tolerates differences in white space and in typographic characters. Default: `true`.
     pub fuzzy: bool,

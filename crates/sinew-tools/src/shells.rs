@@ -7,7 +7,7 @@ use parking_lot::{Condvar, Mutex, MutexGuard};
 
 /// Shells that are open at once at most.
 const MOST: usize = 8;
-/// How long a shell stays that nobody uses.
+/// The time for which a shell stays that nobody uses.
 const IDLE: Duration = Duration::from_secs(30 * 60);
 
 /// The open shells of all sessions of a process. One that was not used for 30 minutes is closed, and where more than 8
@@ -37,7 +37,7 @@ struct Open {
     used: Instant,
 }
 
-/// What owns a shell.
+/// The owner of a shell.
 pub(crate) trait Rest: Send + Sync {
     /// Ends the shell if nothing needs it. Says whether there is none any more.
     fn rest(&self) -> bool;

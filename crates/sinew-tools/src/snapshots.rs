@@ -16,7 +16,7 @@ const LARGEST: usize = 4 << 20;
 /// Bytes of all contents.
 const TOTAL: usize = 32 << 20;
 
-/// What a file was when it was shown or written.
+/// The content of a file when it was shown or written.
 #[derive(Debug, Clone)]
 pub(crate) struct Snapshot {
     /// `None`: too large to be kept.
@@ -64,7 +64,7 @@ impl Snapshots {
 }
 
 impl Snapshot {
-    /// Whether all of these lines were shown.
+    /// Returns true if all of these lines were shown.
     pub(crate) fn knows(&self, lines: &Range<usize>) -> bool {
         lines.is_empty() || self.known.iter().any(|known| known.start <= lines.start && lines.end <= known.end)
     }

@@ -9,7 +9,7 @@ use crate::tool::{Boxed, Call, Concurrency, Tool, ToolError, ToolFlags, ToolOutp
 
 pub(super) type Outcome = Result<ToolOutput, ToolError>;
 
-/// What distinguishes one built-in tool from another.
+/// The parts in which one built-in tool differs from another.
 pub(super) struct Spec {
     pub(super) name: &'static str,
     pub(super) description: &'static str,
@@ -19,14 +19,14 @@ pub(super) struct Spec {
     pub(super) flags: ToolFlags,
     /// The argument that says most about a call.
     pub(super) intent: &'static str,
-    /// Whether this session has the tool at all.
+    /// True if this session has the tool at all.
     pub(super) offered: fn(&HostOptions) -> bool,
-    /// Why a call can only fail, from arguments that still stream.
+    /// Returns the reason why a call can only fail, from arguments that still stream.
     pub(super) reject_early: Option<fn(&Host, &Value) -> Option<String>>,
     pub(super) run: Run,
 }
 
-/// How a tool does its work.
+/// The work of a tool.
 pub(super) enum Run {
     /// On a thread that may block.
     Blocking(fn(&Host, &Call) -> Outcome),

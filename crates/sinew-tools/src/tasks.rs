@@ -11,7 +11,7 @@ use tokio::time::Instant;
 #[derive(Debug, Default)]
 pub(crate) struct TaskList {
     pub(crate) phases: Mutex<Vec<Phase>>,
-    /// When a finished list is put away.
+    /// The time at which a finished list is put away.
     clear: Mutex<Option<Instant>>,
     changed: Notify,
 }
@@ -28,16 +28,16 @@ pub struct Phase {
 /// One thing to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Task {
-    /// What it is, unique in the list.
+    /// Its text, unique in the list.
     pub content: String,
-    /// How far it is.
+    /// Its status.
     pub status: Status,
-    /// What was noted about it.
+    /// The notes about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
 
-/// How far a task is.
+/// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {

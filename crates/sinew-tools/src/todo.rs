@@ -147,7 +147,7 @@ impl Host {
     }
 }
 
-/// Whether a task of a phase is meant.
+/// A test whether a task of a phase is meant.
 type Choice = Box<dyn Fn(&str, &Task) -> bool>;
 
 fn apply(phases: &mut Vec<Phase>, op: &Op) -> Result<(), String> {

@@ -25,7 +25,7 @@ pub trait Tool: Send + Sync {
         self.name()
     }
 
-    /// What it does, for the model: one or two sentences.
+    /// Returns its description for the model: one or two sentences.
     fn description(&self) -> &str;
 
     /// JSON Schema of its arguments: an object with `additionalProperties: false`.
@@ -36,7 +36,7 @@ pub trait Tool: Send + Sync {
         Vec::new()
     }
 
-    /// Whether other calls of the turn may run beside it.
+    /// Returns whether other calls of the turn may run beside it.
     fn concurrency(&self) -> Concurrency {
         Concurrency::Shared
     }
@@ -51,12 +51,13 @@ pub trait Tool: Send + Sync {
         None
     }
 
-    /// Whether [`Tool::reject_early`] is worth asking.
+    /// Returns true if [`Tool::reject_early`] is worth asking.
     fn can_reject_early(&self) -> bool {
         false
     }
 
-    /// Why a call can only fail, from those of its arguments that are whole while the others still stream
+    /// Returns the reason why a call can only fail, from those of its arguments that are whole while the others still
+    /// stream
     /// ([`finished`]). The answer ends there, and the call is answered with this. It must be quick.
     fn reject_early(&self, _whole: &Value) -> Option<String> {
         None
@@ -94,7 +95,7 @@ pub fn finished(partial: &Value) -> Value {
     }
 }
 
-/// Whether a call may run beside others of its turn.
+/// The permission of a call to run beside others of its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Concurrency {
     /// At the same time as other shared calls.
@@ -123,7 +124,7 @@ pub struct ToolFlags {
 pub struct Call {
     /// Names the call in the conversation.
     pub id: String,
-    /// What the model passed, mended and checked.
+    /// The arguments of the model, mended and checked.
     pub arguments: Value,
     /// The folder in which the session works.
     pub cwd: PathBuf,
@@ -135,7 +136,7 @@ pub struct Call {
     pub updates: Updates,
 }
 
-/// Where a call reports its progress; the loop merges what comes faster than one in 100 ms.
+/// The channel of a call's progress; the loop merges what comes faster than one in 100 ms.
 #[derive(Clone)]
 pub struct Updates {
     send: Option<Arc<dyn Fn(ToolOutput) + Send + Sync>>,
@@ -161,7 +162,7 @@ impl Updates {
     }
 }
 
-/// What a call gives back.
+/// The result of a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ToolOutput {
     /// Texts and images for the model.
@@ -191,10 +192,10 @@ impl ToolOutput {
     }
 }
 
-/// Why a call has no output.
+/// The reason why a call has no output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ToolError {
-    /// What went wrong, for the model.
+    /// The fault, for the model.
     Failed(String),
     /// The call was ended from outside.
     Aborted,

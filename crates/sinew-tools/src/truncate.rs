@@ -7,7 +7,7 @@ pub(super) const LINES: usize = 2_000;
 /// Bytes of a text to a model at most.
 pub(super) const BYTES: usize = 50 * 1024;
 
-/// Which limit cut a text.
+/// The limit that cut a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Limit {
     Lines,

@@ -22,7 +22,7 @@ pub(super) static SPEC: Spec = Spec {
     run: Run::Blocking(run),
 };
 
-/// Where a mark of generated files is looked for.
+/// The number of first lines in which a mark of generated files is searched.
 const MARKED_LINES: usize = 40;
 const MARKED_BYTES: usize = 1_024;
 

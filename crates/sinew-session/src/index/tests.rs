@@ -11,7 +11,7 @@ fn file(bytes: &[u8]) -> File {
     file
 }
 
-/// What a reader of one line after the other finds: the law in its shortest words.
+/// Reads a file line by line: the law in its shortest words.
 fn plainly(file: &mut File) -> Index {
     file.rewind().unwrap();
     let mut index = Index::default();

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Where the scanner reads a head, `serde_json` reads the same.
+/// The scanner reads of a head what `serde_json` reads.
 #[track_caller]
 fn agrees(line: &[u8]) -> bool {
     let Some(found) = head(line) else { return false };

@@ -14,7 +14,7 @@ pub struct Entry {
     pub pattern: bool,
     /// Something stands for it that is not put back.
     pub replace: bool,
-    /// What stands for it; none: letters as many as it has.
+    /// The text shown in its place; none: as many letters as it has.
     pub replacement: Option<String>,
     /// Flags of the expression, `i` for instance.
     pub flags: String,

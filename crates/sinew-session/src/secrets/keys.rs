@@ -68,7 +68,8 @@ impl Keys {
         Some(regex.replace_all(line, stand).into_owned())
     }
 
-    /// How many bytes at the end of `text` a key may begin with; in a text of JSON as JSON writes them.
+    /// Returns the number of bytes at the end of `text` with which a key may begin; in a text of JSON as JSON writes
+    /// them.
     pub(super) fn begun(&self, text: &str, json: bool) -> usize {
         let begun = |key: &[u8]| {
             let most = key.len().saturating_sub(1).min(text.len());

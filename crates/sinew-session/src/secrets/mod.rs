@@ -67,7 +67,7 @@ const MARK: &str = r"<<\$env:S[0-9a-f]{6}>>";
 /// Bytes that a pattern is expected to find at most, where a text comes in pieces.
 const LONGEST_FOUND: usize = 4 << 10;
 
-/// Where the key of the hash comes from; asked once, when the first value needs it.
+/// The source of the hash's key; asked once, when the first value needs it.
 pub type KeySource = Box<dyn Fn() -> [u8; 32] + Send + Sync>;
 
 /// All values of a run.
@@ -76,11 +76,11 @@ pub struct Secrets {
     key: OnceLock<[u8; 32]>,
     entries: Vec<Entry>,
     table: RwLock<Arc<Table>>,
-    /// What patterns have found: mark and value.
+    /// The values that patterns have found, by their marks.
     found: RwLock<HashMap<String, String>>,
 }
 
-/// What is looked for.
+/// The values to look for.
 #[derive(Clone, Default)]
 struct Table {
     /// Plain values and what stands for them.
@@ -92,7 +92,7 @@ struct Table {
     keys: Keys,
 }
 
-/// What stands for a value.
+/// The text that stands for a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Stand {
     Mark(String),
@@ -229,13 +229,13 @@ impl Secrets {
         Arc::clone(&self.table.read())
     }
 
-    /// Whether there is nothing to hide.
+    /// Returns true if there is nothing to hide.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.table().regex.is_none()
     }
 
-    /// Whether `text` has a value or a mark.
+    /// Returns true if `text` has a value or a mark.
     fn finds(&self, text: &str) -> bool {
         self.table().regex.as_ref().is_some_and(|regex| regex.is_match(text))
     }
@@ -330,7 +330,7 @@ impl Secrets {
         }
     }
 
-    /// What stands for a match; none where it stays.
+    /// Returns the replacement of a match; none where it stays.
     fn stand(&self, table: &Table, captures: &Captures<'_>, value: &str) -> Option<String> {
         if let Some(stand) = table.values.get(value) {
             return Some(stand.text().to_string());
@@ -408,12 +408,12 @@ impl Secrets {
         self.line_without_keys(text.as_bytes()).and_then(|line| String::from_utf8(line).ok())
     }
 
-    /// How many bytes at the end of a text the key of a provider may begin with.
+    /// Returns the number of bytes at the end of a text with which the key of a provider may begin.
     fn key_begun(&self, text: &str, json: bool) -> usize {
         self.table().keys.begun(text, json)
     }
 
-    /// Whether `text` has the key of a provider in it.
+    /// Returns true if `text` has the key of a provider in it.
     #[must_use]
     pub fn has_key(&self, text: &str) -> bool {
         self.table().keys.is_in(text)
@@ -424,7 +424,7 @@ impl Secrets {
         walk::hide_json(self, value);
     }
 
-    /// What keeps values out of a session.
+    /// Returns the mask that keeps values out of a session.
     #[must_use]
     pub fn mask(self: &Arc<Secrets>) -> Mask {
         let secrets = Arc::clone(self);

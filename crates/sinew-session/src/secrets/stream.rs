@@ -6,7 +6,7 @@ use sinew_llm::event::StreamEvent;
 
 use super::{MARK_LENGTH, MARK_START, Secrets, walk};
 
-/// What waits, by block.
+/// The text that waits, by block.
 #[derive(Default)]
 pub(super) struct Waiting {
     blocks: HashMap<usize, StreamEvent>,
@@ -93,14 +93,14 @@ fn text(event: &mut StreamEvent) -> Option<&mut String> {
     }
 }
 
-/// How many bytes at the end may be the beginning of a mark.
+/// Returns the number of bytes at the end that may be the beginning of a mark.
 fn cut(text: &str) -> usize {
     let from = text.len().saturating_sub(MARK_LENGTH - 1);
     let begins = text.match_indices('<').map(|(at, _)| at).filter(|at| *at >= from);
     begins.map(|at| &text[at..]).find(|end| may_begin(end)).map_or(0, str::len)
 }
 
-/// Whether a mark may begin with `text`, which is shorter than one.
+/// Returns true if a mark may begin with `text`, which is shorter than one.
 fn may_begin(text: &str) -> bool {
     let (head, rest) = text.split_at_checked(MARK_START.len()).unwrap_or((text, ""));
     if !MARK_START.starts_with(head) {
@@ -139,7 +139,7 @@ mod tests {
 
     const KEY: &str = "sk-\"own\\-0123456789";
 
-    /// What stands for `text` in pieces of `size` characters, as deltas of this kind.
+    /// Returns the shown form of `text` after it came in pieces of `size` characters, as deltas of this kind.
     fn passed(secrets: &Secrets, text: &str, size: usize, delta: impl Fn(String) -> StreamEvent) -> Vec<String> {
         let letters: Vec<char> = text.chars().collect();
         let mut waiting = Waiting::default();

@@ -93,7 +93,7 @@ fn user(blocks: Vec<Block>) -> Arc<LlmMessage> {
     Arc::new(LlmMessage::from(UserMessage { content: Content::Blocks(blocks), timestamp: 1 }))
 }
 
-/// What a provider behind `secrets` is asked, and the events of its answer.
+/// Returns the request to a provider behind `secrets`, and the events of its answer.
 async fn exchanged(
     secrets: &Arc<Secrets>,
     request: Request,

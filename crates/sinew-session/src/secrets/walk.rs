@@ -52,7 +52,7 @@ fn hide_thought(secrets: &Secrets, thought: &mut ThinkingBlock) {
     }
 }
 
-/// Whether a signature that is JSON, and so has the texts of the thought in it, has a value.
+/// Returns true if a signature that is JSON, and so has the texts of the thought in it, has a value.
 fn signature_has_value(secrets: &Secrets, thought: &ThinkingBlock) -> bool {
     let signature = thought.thinking_signature.as_deref().unwrap_or_default();
     signature.starts_with(['{', '[']) && secrets.hidden(signature).is_some()
@@ -121,7 +121,7 @@ fn hide(secrets: &Secrets, value: &mut Value, free: bool) {
     }
 }
 
-/// Whether a message has a value somewhere, also one that begins in one text and ends in the next.
+/// Returns true if a message has a value somewhere, also one that begins in one text and ends in the next.
 pub(super) fn has_value(secrets: &Secrets, message: &LlmMessage) -> bool {
     let blocks = match message {
         LlmMessage::User(user) => match &user.content {

@@ -56,7 +56,7 @@ impl<W: Write> Written<W> {
 mod tests {
     use super::*;
 
-    /// What stands in a file after `text` came in pieces of `size` bytes.
+    /// Returns the content of a file after `text` came in pieces of `size` bytes.
     fn written(secrets: &Arc<Secrets>, text: &str, size: usize) -> String {
         let mut file = Vec::new();
         let mut written = Written::new(&mut file, Arc::clone(secrets));

@@ -46,7 +46,7 @@ impl Recorded {
     }
 }
 
-/// How the end of the body is told.
+/// The framing of a body: how its end is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Framing {
     /// Each [`Step::Send`] is a chunk.
@@ -83,9 +83,9 @@ pub struct Reply {
     pub status: u16,
     /// The headers, but for those of the framing.
     pub headers: Vec<(String, String)>,
-    /// How the end is told.
+    /// The framing.
     pub framing: Framing,
-    /// What happens after the head, in order.
+    /// The steps after the head, in order.
     pub steps: Vec<Step>,
 }
 
@@ -160,7 +160,7 @@ type Answer = Box<dyn Fn(&Recorded) -> Reply + Send + Sync>;
 #[derive(Default)]
 struct Seen {
     requests: Vec<Recorded>,
-    /// How many connections the client has closed while the server held them.
+    /// The number of connections that the client has closed while the server held them.
     released: usize,
 }
 

@@ -51,7 +51,7 @@ fn need_name(at: usize, name: &str) -> Checked {
     need(holds, format!("messages.{at}: tool name {name:?} should match ^[a-zA-Z0-9_-]{{1,64}}$"))
 }
 
-/// How the signatures of [`sign`] begin.
+/// The beginning of the signatures of [`sign`].
 const SIGNED: &str = "signed:";
 
 /// The signature of a thought; [`anthropic`] refuses one that was changed since.
@@ -64,7 +64,8 @@ pub fn sign(thought: &str) -> String {
     format!("{SIGNED}{hash:016x}")
 }
 
-/// Whether each tool loop of a conversation with Anthropic had one configuration of thinking: a request that answers the
+/// Checks that each tool loop of a conversation with Anthropic had one configuration of thinking: a request that
+/// answers the
 /// calls of the one before says the same of it.
 ///
 /// # Errors

@@ -5,7 +5,7 @@ use super::Reply;
 /// One recorded answer.
 #[derive(Debug, Clone, Copy)]
 pub struct Overflow {
-    /// Who answered.
+    /// The server or service that answered.
     pub provider: &'static str,
     /// The status.
     pub status: u16,

@@ -2,7 +2,7 @@
 
 use super::{Framing, Reply, Step};
 
-/// How a recorded stream is sent. All but [`Transport::Cut`] must make no difference.
+/// The form in which a recorded stream is sent. All but [`Transport::Cut`] must make no difference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     /// In one piece.

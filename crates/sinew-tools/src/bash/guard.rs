@@ -7,7 +7,7 @@ use regex::Regex;
 
 use crate::settings::GuardSettings;
 
-/// What the guard says about a command.
+/// The verdict of the guard on a command.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Verdict {
     /// The rule that refuses it.
@@ -100,7 +100,7 @@ fn of_words(words: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Whether `push` has a short flag with f.
+/// Returns true if `push` has a short flag with f.
 fn short_after_push(arguments: &[&str]) -> bool {
     arguments
         .iter()

@@ -219,7 +219,7 @@ fn joined(mut text: String, lines: &[String]) -> String {
     text
 }
 
-/// How long a command may take. Says where it is not what was asked for.
+/// Returns the time that a command may take, and a note where it is not what was asked for.
 fn seconds(asked: Option<f64>, default: u64, background: bool, notes: &mut Vec<String>) -> Option<f64> {
     let asked = asked.filter(|seconds| seconds.is_finite());
     if background && asked.is_none() {

@@ -85,7 +85,7 @@ fn shifted(file: &[u8], old: &str, new: &str) -> Option<Found> {
     (!places.is_empty()).then_some(Found { stage: Stage::Indentation, places })
 }
 
-/// What has to be put before each line, or taken from it.
+/// The indentation that has to be put before each line, or taken from it.
 enum Shift {
     Add(String),
     Take(String),

@@ -32,7 +32,7 @@ pub(super) static SPEC: Spec = Spec {
 
 /// Lines of context in the diff.
 const CONTEXT: usize = 4;
-/// How long the shortest diff is looked for.
+/// The time for which the shortest diff is searched.
 const DIFF_TIME: Duration = Duration::from_millis(500);
 
 fn parameters(_: &HostOptions) -> Value {
@@ -78,7 +78,8 @@ struct Change {
     replace_all: bool,
 }
 
-/// Why an edit can only fail whose arguments are whole as far as they stand in `whole`: its file is missing, or a text
+/// Returns the reason why an edit can only fail whose arguments are whole as far as they stand in `whole`: its file is
+/// missing, or a text
 /// to replace is not in it.
 pub(super) fn reject_early(host: &Host, whole: &Value) -> Option<String> {
     let given = whole.get("path")?.as_str()?;
@@ -159,7 +160,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     Ok(ToolOutput::text(text).with_details(json!({"diff": diff, "firstChangedLine": first, "matched": matched})))
 }
 
-/// What the edits make of a file.
+/// The content of a file after the edits.
 #[derive(Debug)]
 struct Done {
     content: Vec<u8>,

@@ -1,6 +1,6 @@
 //! A text as a stage of the match sees it, and the way back to its bytes.
 
-/// How much of the differences a stage overlooks. Each one overlooks what the ones before do.
+/// The differences that a stage of matching overlooks. Each one overlooks what the ones before do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Stage {
     /// Line ends only.

@@ -10,7 +10,7 @@ pub(super) struct Lines<'a> {
     bom: bool,
     /// With their ends; only the last may have none.
     all: Vec<&'a [u8]>,
-    /// What ends a new line.
+    /// The ending of a new line.
     end: &'static [u8],
 }
 

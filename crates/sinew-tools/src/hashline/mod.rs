@@ -63,7 +63,7 @@ struct Plan {
     notes: Vec<String>,
 }
 
-/// What a patch says about one file.
+/// The section of a patch about one file.
 struct Wanted {
     target: save::Target,
     name: String,
@@ -165,7 +165,7 @@ fn plan(host: &Host, wanted: Wanted) -> Result<Plan, ToolError> {
     Ok(Plan { target, name, content: applied.content, known: applied.known, notes })
 }
 
-/// Whether bytes of a line feed may be something else in this content.
+/// Returns true if bytes of a line feed may be something else in this content.
 fn is_other(content: &[u8]) -> bool {
     let head = &content[..content.len().min(8 * 1024)];
     head.starts_with(b"\xff\xfe") || head.starts_with(b"\xfe\xff") || head.contains(&0)
@@ -229,7 +229,7 @@ fn check_bodies(base: &Lines<'_>, hunks: &mut [Hunk], notes: &mut Vec<String>) -
     Ok(())
 }
 
-/// How many brackets of each kind stay open.
+/// Counts the brackets of each kind that stay open.
 fn balance<'a>(lines: impl Iterator<Item = &'a [u8]>) -> [i64; 3] {
     lines.flatten().fold([0; 3], |mut sum, byte| {
         match byte {
@@ -260,7 +260,7 @@ fn repeated(body: &[String]) -> Option<&String> {
     found.iter().find(|line| !line.trim().is_empty())
 }
 
-/// What the lines of a stale patch are now.
+/// Finds the lines of a stale patch in the present content.
 fn stale(host: &Host, target: &save::Target, name: &str, ops: &[Op]) -> String {
     let content = target.content.as_deref().unwrap_or_default();
     let lines = Lines::new(content);

@@ -20,7 +20,7 @@ pub(super) struct Op {
     pub(super) deletes: bool,
 }
 
-/// Where a change is.
+/// The place of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Place {
     /// These lines.

@@ -133,7 +133,7 @@ proptest! {
         prop_assert_eq!(String::from_utf8(applied.content).unwrap(), by_hand(&old, &hunks));
     }
 
-    /// Where a merge succeeds, nothing of either side is lost: the order in which both are applied does not matter.
+    /// A merge that succeeds loses nothing of either side: the order in which both are applied does not matter.
     #[test]
     fn a_merge_holds_both_changes_or_there_is_none((old, ours, theirs) in file().prop_flat_map(|old| {
         let count = old.len();

@@ -2,7 +2,8 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Whether an address is that of this machine, of a private network, or of a cloud's metadata: nothing that a model
+/// Returns true if an address is that of this machine, of a private network, or of a cloud's metadata: nothing that a
+/// model
 /// should reach by way of a page.
 pub(super) fn is_private(address: IpAddr) -> bool {
     match address {

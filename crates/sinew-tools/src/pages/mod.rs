@@ -13,7 +13,7 @@ use sinew_llm::http::{AddressFilter, HttpClient, HttpConfig};
 
 use crate::options::HostOptions;
 
-/// How long a page is kept for the next part of it.
+/// The time for which a page is kept for the next part of it.
 const KEPT: Duration = Duration::from_secs(600);
 const MOST_KEPT: usize = 16;
 

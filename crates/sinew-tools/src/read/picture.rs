@@ -16,7 +16,7 @@ use crate::tool::{ToolError, ToolOutput};
 /// A larger file is not opened.
 const LARGEST: u64 = 20 << 20;
 
-/// What picture the bytes begin, if they do.
+/// Returns the type of the picture that the bytes begin, if they do.
 pub(super) fn mime_type(head: &[u8]) -> Option<&'static str> {
     SourceFormat::of(head).map(SourceFormat::mime_type)
 }
@@ -48,7 +48,7 @@ pub(super) fn read(
     })
 }
 
-/// What the picture is, in words, and the picture; without a picture the words say why.
+/// Returns a description of the picture, and the picture; without a picture the words say why.
 ///
 /// # Errors
 /// `cancel` was set.

@@ -10,7 +10,7 @@ pub(super) struct Range {
 }
 
 impl Range {
-    /// What `other` says where this one says nothing.
+    /// Takes from `other` what this one leaves open.
     pub(super) fn or(self, other: Range) -> Range {
         Range { offset: self.offset.or(other.offset), limit: self.limit.or(other.limit), raw: self.raw || other.raw }
     }

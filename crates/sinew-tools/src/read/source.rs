@@ -134,7 +134,7 @@ fn cells(book: &Value) -> Option<String> {
     Some(text)
 }
 
-/// What the first bytes of a binary file say about it.
+/// Returns the media type that the first bytes of a binary file show.
 pub(super) fn mime_type(head: &[u8]) -> &'static str {
     const MARKS: &[(&[u8], &str)] = &[
         (b"\x7fELF", "application/x-elf"),

@@ -11,7 +11,7 @@ const COUNTED: u64 = 64 << 20;
 /// Bytes that are read at once.
 const CHUNK: usize = 64 * 1024;
 
-/// Which lines, at most how many, and of how many bytes.
+/// The lines to show, and the limits of their number and bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Limits {
     /// From 1.
@@ -38,7 +38,7 @@ pub(super) struct Window {
     pub(super) cut_by_bytes: bool,
     /// The start of the first line, where that alone is above the limit of bytes.
     pub(super) long: Option<Vec<u8>>,
-    /// How long that line is.
+    /// The length of that line.
     pub(super) long_bytes: u64,
     used: usize,
     full: bool,

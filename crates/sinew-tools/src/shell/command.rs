@@ -19,10 +19,10 @@ use crate::tool::{ToolError, ToolOutput, Updates, panic_text};
 const SMALL: u64 = 4 * 1024;
 const UPDATE_EVERY: Duration = Duration::from_millis(100);
 
-/// What runs: it hands its output to [`Command::push`] and ends soon after the flag is set.
+/// The work of a command: it hands its output to [`Command::push`] and ends soon after the flag is set.
 pub(crate) type Work = Box<dyn FnOnce(&Arc<Command>, &CancelToken) -> Result<RunResult, ToolError> + Send>;
 
-/// How a command is run.
+/// The way in which a command is run.
 pub(crate) struct Start {
     /// As the model wrote it.
     pub(crate) command: String,
@@ -50,7 +50,7 @@ pub(crate) struct Command {
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
-/// What changes while it runs.
+/// The state that changes while it runs.
 struct Live {
     /// `None` once it is over.
     output: Option<Output>,
@@ -58,7 +58,7 @@ struct Live {
     reported: Option<Instant>,
 }
 
-/// How a command ended.
+/// The end of a command.
 pub(crate) struct End {
     pub(crate) result: Result<RunResult, ToolError>,
     pub(crate) shown: Shown,
@@ -119,7 +119,7 @@ impl Command {
         self.cancel_handle.cancel();
     }
 
-    /// What cancels it.
+    /// Returns the handle that cancels it.
     pub(crate) fn cancel_handle(&self) -> CancelHandle {
         self.cancel_handle.clone()
     }
@@ -141,7 +141,7 @@ impl Command {
         }
     }
 
-    /// How it ended, once it is over.
+    /// Returns its end, once it is over.
     pub(crate) fn end(&self) -> Option<&End> {
         self.end.get()
     }
@@ -163,12 +163,12 @@ impl Command {
         }
     }
 
-    /// How long it runs or ran.
+    /// Returns the time for which it runs or ran.
     pub(crate) fn took(&self) -> Duration {
         self.end().map_or_else(|| self.began.elapsed(), |end| end.took)
     }
 
-    /// How it ended in words, unless it ended well.
+    /// Describes its end, unless it ended well.
     pub(crate) fn ending(&self) -> Option<String> {
         match &self.end()?.result {
             Ok(result) => ending(result, self.seconds),
@@ -201,7 +201,7 @@ impl Command {
     }
 }
 
-/// How a command ended, unless it ended well.
+/// Describes the end of a command, unless it ended well.
 fn ending(result: &RunResult, seconds: Option<f64>) -> Option<String> {
     if result.timed_out {
         return Some(format!("Command timed out after {} seconds", seconds.unwrap_or_default()));

@@ -28,7 +28,7 @@ pub(crate) fn of_commands(options: &HostOptions) -> Environment {
     env
 }
 
-/// What [`of_commands`] keeps back of the user's variables, as far as a shell can take it.
+/// Returns the variables of the user that [`of_commands`] keeps back, as far as a shell can take them.
 pub(crate) fn withheld(options: &HostOptions) -> Vec<(String, String)> {
     let given = of_commands(options);
     let kept_back = options.environment.iter().filter(|(name, _)| !given.iter().any(|(other, _)| other == name));
@@ -36,13 +36,13 @@ pub(crate) fn withheld(options: &HostOptions) -> Vec<(String, String)> {
     texts.filter(|(name, _)| is_variable(name)).collect()
 }
 
-/// Whether a shell takes a variable of this name.
+/// Returns true if a shell takes a variable of this name.
 pub(crate) fn is_variable(name: &str) -> bool {
     let letter = |byte: u8| byte == b'_' || byte.is_ascii_alphabetic();
     name.bytes().next().is_some_and(letter) && name.bytes().all(|byte| letter(byte) || byte.is_ascii_digit())
 }
 
-/// Whether `command` certainly changes no file.
+/// Returns true if `command` certainly changes no file.
 pub(crate) fn only_reads(command: &str) -> bool {
     if command.contains(['>', '`', '(', '\n']) {
         return false;

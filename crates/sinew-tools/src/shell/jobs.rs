@@ -11,7 +11,7 @@ use crate::truncate;
 
 /// Jobs that run at once at most, and finished ones that are kept.
 const MOST: usize = 16;
-/// What the model is told by itself of the output of a job that ended.
+/// The lines and bytes of output in a notice about a job that ended.
 const TAIL: (usize, usize) = (40, 4 * 1024);
 
 /// The jobs of a session.
@@ -82,7 +82,7 @@ impl Entry {
         }
     }
 
-    /// What the model is told when it ended and nobody looked.
+    /// Returns the text for the model when it ended and nobody looked.
     fn follow_up(&self) -> String {
         let output = self.command.glance();
         let tail = truncate::tail(&output, TAIL.0, TAIL.1);
@@ -105,7 +105,7 @@ fn truncate_line(line: &str) -> String {
     short
 }
 
-/// What a session is told of a job.
+/// A notice to a session about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) id: String,
@@ -114,7 +114,7 @@ pub(crate) struct Told {
 }
 
 impl Jobs {
-    /// Whether one more may run.
+    /// Checks that one more may run.
     pub(crate) fn admits(&self) -> Result<(), ToolError> {
         self.list().admits()
     }
@@ -152,7 +152,7 @@ impl Jobs {
         self.list().entries.iter_mut().filter(|entry| ids.contains(&entry.id)).for_each(change);
     }
 
-    /// Whether a job may change files right now.
+    /// Returns true if a job may change files right now.
     pub(crate) fn are_running(&self) -> bool {
         self.list().entries.iter().any(|entry| entry.command.end().is_none())
     }

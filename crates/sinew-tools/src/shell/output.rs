@@ -37,7 +37,7 @@ enum Artifact {
     Failed(String),
 }
 
-/// What the model is shown of it.
+/// The part that the model is shown.
 #[derive(Default)]
 pub(crate) struct Shown {
     pub(crate) text: String,
@@ -85,7 +85,7 @@ impl Output {
         truncate::tail(&text, LINES, BYTES).text.to_string()
     }
 
-    /// How many bytes there were.
+    /// Returns the number of all bytes.
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
@@ -203,7 +203,7 @@ impl Output {
     }
 }
 
-/// What a terminal shows of a line in the end: a carriage return begins it anew.
+/// Returns the text of a line that a terminal shows in the end: a carriage return begins it anew.
 fn last_state(line: &str) -> &str {
     let line = line.trim_end_matches('\r');
     line.rsplit('\r').next().unwrap_or(line)

@@ -15,7 +15,7 @@ use crate::options::HostOptions;
 use crate::shells::Rest;
 use crate::tool::ToolError;
 
-/// How long a shell may take to write its state down.
+/// The longest time that a shell may take to write its state down.
 const SAVE: Duration = Duration::from_secs(5);
 /// The last line of a state that is whole.
 const WHOLE: &str = "# whole";
@@ -39,7 +39,7 @@ pub(crate) struct SessionShell {
 struct Now {
     shell: Option<Arc<Shell>>,
     folder: Option<PathBuf>,
-    /// What the next shell begins with, where there was one before.
+    /// The state with which the next shell begins, where there was one before.
     state: Option<State>,
     closed: bool,
 }
@@ -69,7 +69,7 @@ impl SessionShell {
         Ok(shell)
     }
 
-    /// Where the last command left the shell, if it ever moved.
+    /// Returns the folder in which the last command left the shell, if it ever moved.
     pub(crate) fn folder(&self) -> Option<PathBuf> {
         self.now().folder.clone()
     }
@@ -135,7 +135,7 @@ impl Rest for SessionShell {
     }
 }
 
-/// How a shell of the session is set up.
+/// Builds the setup of a shell of the session.
 pub(crate) fn setup(options: &HostOptions, folder: Option<&Path>, state: Option<&State>) -> ShellOptions {
     let settings = &options.settings;
     // The folder may be gone since.

@@ -70,7 +70,7 @@ pub(crate) fn work(
     })
 }
 
-/// Where a command of its own process begins.
+/// Returns the folder in which a command of its own process begins.
 fn folder_of(asked: Option<PathBuf>, session: Option<PathBuf>, options: &HostOptions) -> PathBuf {
     let folder = asked.or(session).filter(|folder| folder.is_dir());
     folder.unwrap_or_else(|| options.cwd.clone())
