@@ -6,8 +6,8 @@ use serde_json::Value;
 use sinew_llm::message::{Block, ImageBlock, ToolCall};
 
 use super::code::{self, Fold};
+use super::html_writer::HtmlWriter;
 use super::markdown::markdown;
-use super::pen::Pen;
 
 /// Pictures that a page may show; everything else is named only.
 pub(super) const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -15,35 +15,35 @@ pub(super) const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/gif", 
 const LONG_TEXT: (usize, usize) = (40, 6_000);
 
 /// Writes a block that looks the same wherever it stands; `call` writes one that is a call of a tool.
-pub(super) fn block(pen: &mut Pen<'_>, block: &Block, call: fn(&mut Pen<'_>, &ToolCall)) {
+pub(super) fn block(html: &mut HtmlWriter<'_>, block: &Block, call: fn(&mut HtmlWriter<'_>, &ToolCall)) {
     match block {
-        Block::Text(text) => plain(pen, &text.text),
+        Block::Text(text) => plain(html, &text.text),
         Block::Thinking(thinking) if thinking.thinking.trim().is_empty() => {
             if thinking.redacted {
-                pen.tag("<p class=\"thinking note\">Thoughts that the provider keeps to itself</p>\n");
+                html.tag("<p class=\"thinking note\">Thoughts that the provider keeps to itself</p>\n");
             }
         }
         Block::Thinking(thinking) => {
-            pen.tag("<details class=\"thinking\"><summary>Thinking</summary>");
-            markdown(pen, &thinking.thinking);
-            pen.tag("</details>\n");
+            html.tag("<details class=\"thinking\"><summary>Thinking</summary>");
+            markdown(html, &thinking.thinking);
+            html.tag("</details>\n");
         }
-        Block::ToolCall(block) => call(pen, block),
-        Block::Image(image) => picture(pen, image),
-        Block::Other(value) => json(pen, "Block of an unknown type", value),
+        Block::ToolCall(block) => call(html, block),
+        Block::Image(image) => picture(html, image),
+        Block::Other(value) => json(html, "Block of an unknown type", value),
     }
 }
 
 /// A text as it was typed.
-pub(super) fn plain(pen: &mut Pen<'_>, text: &str) {
-    let text = pen.clean(text);
+pub(super) fn plain(html: &mut HtmlWriter<'_>, text: &str) {
+    let text = html.clean(text);
     let text = text.trim_matches('\n');
     if text.is_empty() {
         return;
     }
     let (lines, bytes) = LONG_TEXT;
     if text.len() <= bytes && text.lines().count() <= lines {
-        pen.tag("<div class=\"plain\">").part(text).tag("</div>\n");
+        html.tag("<div class=\"plain\">").part(text).tag("</div>\n");
         return;
     }
     let mut end: usize = text.split_inclusive('\n').take(lines / 2).map(str::len).sum();
@@ -51,21 +51,21 @@ pub(super) fn plain(pen: &mut Pen<'_>, text: &str) {
         end = text.floor_char_boundary(bytes / 2);
     }
     let (first, rest) = text.split_at(end);
-    pen.tag("<div class=\"plain\">").part(first.trim_end_matches('\n')).tag("</div>\n");
-    pen.tag("<details class=\"more\"><summary>").many(rest.lines().count() as u64, "more line", "more lines");
-    pen.tag("</summary><div class=\"plain\">").part(rest).tag("</div></details>\n");
+    html.tag("<div class=\"plain\">").part(first.trim_end_matches('\n')).tag("</div>\n");
+    html.tag("<details class=\"more\"><summary>").many(rest.lines().count() as u64, "more line", "more lines");
+    html.tag("</summary><div class=\"plain\">").part(rest).tag("</div></details>\n");
 }
 
-pub(super) fn picture(pen: &mut Pen<'_>, image: &ImageBlock) {
+pub(super) fn picture(html: &mut HtmlWriter<'_>, image: &ImageBlock) {
     let kind = image.mime_type.as_str();
     if image.data.starts_with("blob:") {
-        pen.tag("<p class=\"note\">[image missing]</p>\n");
+        html.tag("<p class=\"note\">[image missing]</p>\n");
     } else if !PICTURES.contains(&kind) {
-        pen.tag("<p class=\"note\">[image of the type ").text(kind).tag(" is not shown]</p>\n");
+        html.tag("<p class=\"note\">[image of the type ").text(kind).tag(" is not shown]</p>\n");
     } else if !is_base64(&image.data) {
-        pen.tag("<p class=\"note\">[image that cannot be read]</p>\n");
+        html.tag("<p class=\"note\">[image that cannot be read]</p>\n");
     } else {
-        pen.tag("<img alt=\"\" src=\"data:").part(kind).tag(";base64,").part(&image.data).tag("\">\n");
+        html.tag("<img alt=\"\" src=\"data:").part(kind).tag(";base64,").part(&image.data).tag("\">\n");
     }
 }
 
@@ -76,8 +76,8 @@ fn is_base64(data: &str) -> bool {
     letters && data.len().is_multiple_of(4) && STANDARD.decode(&data[data.len().saturating_sub(4)..]).is_ok()
 }
 
-pub(super) fn json(pen: &mut Pen<'_>, title: &'static str, value: &Value) {
-    pen.tag("<details class=\"more\"><summary>").tag(title).tag("</summary>");
-    code::block(pen, &pen.json(value), "json", Fold::Never);
-    pen.tag("</details>\n");
+pub(super) fn json(html: &mut HtmlWriter<'_>, title: &'static str, value: &Value) {
+    html.tag("<details class=\"more\"><summary>").tag(title).tag("</summary>");
+    code::block(html, &html.json(value), "json", Fold::Never);
+    html.tag("</details>\n");
 }

@@ -2,7 +2,7 @@
 
 use sinew::highlight::{Colors, highlight_by_lexer};
 
-use super::pen::Pen;
+use super::html_writer::HtmlWriter;
 
 /// Text beyond this many bytes stays plain: colours help who reads, and nobody reads that much.
 const LARGEST_COLOURED: usize = 100_000;
@@ -23,15 +23,15 @@ pub(super) enum Fold {
 }
 
 /// A block of code in `language`, which may be a name, a file extension or nothing.
-pub(super) fn block(pen: &mut Pen<'_>, code: &str, language: &str, fold: Fold) {
-    let code = pen.clean(code);
+pub(super) fn block(html: &mut HtmlWriter<'_>, code: &str, language: &str, fold: Fold) {
+    let code = html.clean(code);
     let code = code.strip_suffix('\n').unwrap_or(&code);
-    shown(pen, &coloured(code, language), fold);
+    shown(html, &coloured(code, language), fold);
 }
 
 /// Lines that `read` has numbered, `12:let x;`, and what it says behind them.
-pub(super) fn numbered(pen: &mut Pen<'_>, text: &str, language: &str, fold: Fold) {
-    let text = pen.clean(text);
+pub(super) fn numbered(html: &mut HtmlWriter<'_>, text: &str, language: &str, fold: Fold) {
+    let text = html.clean(text);
     let mut numbers = Vec::new();
     let mut code = String::new();
     let mut behind = 0;
@@ -47,7 +47,7 @@ pub(super) fn numbered(pen: &mut Pen<'_>, text: &str, language: &str, fold: Fold
         out.push_str(&format!("\x1b[93m{number:>width$} \x1b[39m{line}"));
     }
     out.push_str(&text[behind..]);
-    shown(pen, out.strip_suffix('\n').unwrap_or(&out), fold);
+    shown(html, out.strip_suffix('\n').unwrap_or(&out), fold);
 }
 
 fn is_number(text: &str) -> bool {
@@ -62,28 +62,28 @@ fn coloured(code: &str, language: &str) -> String {
     highlight_by_lexer(code, language, &colors())
 }
 
-fn shown(pen: &mut Pen<'_>, coloured: &str, fold: Fold) {
+fn shown(html: &mut HtmlWriter<'_>, coloured: &str, fold: Fold) {
     let head = match fold {
         Fold::Never => coloured.len(),
         Fold::Long => head(coloured),
     };
     let (first, rest) = coloured.split_at(head);
     if !first.is_empty() || rest.is_empty() {
-        pen.tag("<pre><code>");
-        spans(pen, first.strip_suffix('\n').unwrap_or(first));
-        pen.tag("</code></pre>\n");
+        html.tag("<pre><code>");
+        spans(html, first.strip_suffix('\n').unwrap_or(first));
+        html.tag("</code></pre>\n");
     }
     if !rest.is_empty() {
         let lines = rest.lines().count() as u64;
-        pen.tag("<details class=\"more\"><summary>");
+        html.tag("<details class=\"more\"><summary>");
         if first.is_empty() {
-            pen.many(lines, "line", "lines").tag(", ").many(rest.len() as u64, "byte", "bytes");
+            html.many(lines, "line", "lines").tag(", ").many(rest.len() as u64, "byte", "bytes");
         } else {
-            pen.many(lines, "more line", "more lines");
+            html.many(lines, "more line", "more lines");
         }
-        pen.tag("</summary><pre><code>");
-        spans(pen, rest);
-        pen.tag("</code></pre></details>\n");
+        html.tag("</summary><pre><code>");
+        spans(html, rest);
+        html.tag("</code></pre></details>\n");
     }
 }
 
@@ -138,30 +138,30 @@ fn span(code: &str) -> Option<&'static str> {
 }
 
 /// Writes highlighted text: the code itself was cleaned, so that every escape character in it is one of the colours.
-fn spans(pen: &mut Pen<'_>, coloured: &str) {
+fn spans(html: &mut HtmlWriter<'_>, coloured: &str) {
     let mut open = false;
     let mut pieces = coloured.split("\x1b[");
-    pen.part(pieces.next().unwrap_or_default());
+    html.part(pieces.next().unwrap_or_default());
     for piece in pieces {
         let (code, text) = piece.split_once('m').unwrap_or(("", piece));
         if std::mem::take(&mut open) {
-            pen.tag("</span>");
+            html.tag("</span>");
         }
         if let Some(span) = span(code) {
-            pen.tag(span);
+            html.tag(span);
             open = true;
         }
-        pen.part(text);
+        html.part(text);
     }
     if open {
-        pen.tag("</span>");
+        html.tag("</span>");
     }
 }
 
 /// Code in a line of text, coloured.
-pub(super) fn inline(pen: &mut Pen<'_>, code: &str, language: &str) {
-    let code = pen.clean(code);
-    spans(pen, &coloured(&code, language));
+pub(super) fn inline(html: &mut HtmlWriter<'_>, code: &str, language: &str) {
+    let code = html.clean(code);
+    spans(html, &coloured(&code, language));
 }
 
 /// Returns the extension of a path: the language of a file.
@@ -171,10 +171,10 @@ pub(super) fn extension(path: &str) -> &str {
 }
 
 /// The lines of a unified diff, coloured by what they do.
-pub(super) fn diff(pen: &mut Pen<'_>, text: &str) {
-    let text = pen.clean(text);
+pub(super) fn diff(html: &mut HtmlWriter<'_>, text: &str) {
+    let text = html.clean(text);
     let lines: Vec<(Change, &str)> = text.lines().skip_while(|line| is_header(line)).map(change).collect();
-    changes(pen, &lines);
+    changes(html, &lines);
 }
 
 fn is_header(line: &str) -> bool {
@@ -204,8 +204,8 @@ enum Change {
 const LARGEST_COMPARED: usize = 4_000;
 
 /// Writes a removed text and the text that took its place.
-pub(super) fn replaced(pen: &mut Pen<'_>, old: &str, new: &str) {
-    let (old, new) = (pen.clean(old).into_owned(), pen.clean(new).into_owned());
+pub(super) fn replaced(html: &mut HtmlWriter<'_>, old: &str, new: &str) {
+    let (old, new) = (html.clean(old).into_owned(), html.clean(new).into_owned());
     let mut lines = Vec::new();
     if old.lines().count() + new.lines().count() > LARGEST_COMPARED {
         lines.extend(old.lines().map(|line| (Change::Out, line)));
@@ -221,38 +221,38 @@ pub(super) fn replaced(pen: &mut Pen<'_>, old: &str, new: &str) {
             let line = change.value();
             lines.push((kind, line.strip_suffix('\n').unwrap_or(line)));
         }
-        changes(pen, &lines);
+        changes(html, &lines);
         return;
     }
-    changes(pen, &lines);
+    changes(html, &lines);
 }
 
 /// Lines of a diff that are shown at once.
 const LONGEST_DIFF: usize = 60;
 
-fn changes(pen: &mut Pen<'_>, lines: &[(Change, &str)]) {
+fn changes(html: &mut HtmlWriter<'_>, lines: &[(Change, &str)]) {
     let (first, rest) = lines.split_at(if lines.len() > LONGEST_DIFF + SLACK { LONGEST_DIFF } else { lines.len() });
-    changed_lines(pen, first);
+    changed_lines(html, first);
     if !rest.is_empty() {
-        pen.tag("<details class=\"more\"><summary>").many(rest.len() as u64, "more line", "more lines");
-        pen.tag("</summary>");
-        changed_lines(pen, rest);
-        pen.tag("</details>\n");
+        html.tag("<details class=\"more\"><summary>").many(rest.len() as u64, "more line", "more lines");
+        html.tag("</summary>");
+        changed_lines(html, rest);
+        html.tag("</details>\n");
     }
 }
 
-fn changed_lines(pen: &mut Pen<'_>, lines: &[(Change, &str)]) {
-    pen.tag("<pre class=\"diff\"><code>");
+fn changed_lines(html: &mut HtmlWriter<'_>, lines: &[(Change, &str)]) {
+    html.tag("<pre class=\"diff\"><code>");
     for (kind, line) in lines {
-        pen.tag(match kind {
+        html.tag(match kind {
             Change::In => "<span class=\"in\">",
             Change::Out => "<span class=\"out\">",
             Change::Same => "<span>",
             Change::Hunk => "<span class=\"at\">",
         });
-        pen.part(line).tag("\n</span>");
+        html.part(line).tag("\n</span>");
     }
-    pen.tag("</code></pre>\n");
+    html.tag("</code></pre>\n");
 }
 
 #[cfg(test)]
@@ -260,38 +260,38 @@ mod tests {
     use super::*;
 
     #[track_caller]
-    fn check(write: impl FnOnce(&mut Pen<'_>), expect: &str) {
-        let mut pen = Pen::new(None);
-        write(&mut pen);
-        assert_eq!(pen.take(), expect);
+    fn check(write: impl FnOnce(&mut HtmlWriter<'_>), expect: &str) {
+        let mut html = HtmlWriter::new(None);
+        write(&mut html);
+        assert_eq!(html.take(), expect);
     }
 
     #[test]
     fn code_is_coloured_and_stays_text() {
         check(
-            |pen| block(pen, "let x = \"<b>\";\n", "rust", Fold::Long),
+            |html| block(html, "let x = \"<b>\";\n", "rust", Fold::Long),
             "<pre><code><span class=\"hk\">let</span> x <span class=\"ho\">= </span>\
              <span class=\"hs\">&quot;&lt;b&gt;&quot;</span><span class=\"hp\">;</span></code></pre>\n",
         );
-        check(|pen| block(pen, "<x>", "no such language", Fold::Long), "<pre><code>&lt;x&gt;</code></pre>\n");
-        check(|pen| block(pen, "", "", Fold::Long), "<pre><code></code></pre>\n");
-        check(|pen| block(pen, "\x1b[31mred\x1b[0m <", "", Fold::Long), "<pre><code>red &lt;</code></pre>\n");
+        check(|html| block(html, "<x>", "no such language", Fold::Long), "<pre><code>&lt;x&gt;</code></pre>\n");
+        check(|html| block(html, "", "", Fold::Long), "<pre><code></code></pre>\n");
+        check(|html| block(html, "\x1b[31mred\x1b[0m <", "", Fold::Long), "<pre><code>red &lt;</code></pre>\n");
     }
 
     #[test]
     fn long_blocks_are_folded_and_whole() {
         let text: String = (0..40).map(|at| format!("{at}\n")).collect();
-        let mut pen = Pen::new(None);
-        block(&mut pen, &text, "", Fold::Long);
-        let written = pen.take();
+        let mut html = HtmlWriter::new(None);
+        block(&mut html, &text, "", Fold::Long);
+        let written = html.take();
         assert!(
             written.contains("11</code></pre>\n<details class=\"more\"><summary>28 more lines</summary>"),
             "{written}"
         );
         assert!(written.contains("<pre><code>12\n") && written.contains("39</code></pre></details>"), "{written}");
         let line = "x".repeat(1_000_000);
-        block(&mut pen, &line, "rust", Fold::Long);
-        let written = pen.take();
+        block(&mut html, &line, "rust", Fold::Long);
+        let written = html.take();
         assert!(written.starts_with("<details class=\"more\"><summary>1 line, 1,000,000 bytes</summary>"));
         assert_eq!(written.matches('x').count(), 1_000_000);
     }
@@ -299,23 +299,23 @@ mod tests {
     #[test]
     fn numbers_of_lines_stand_apart() {
         check(
-            |pen| numbered(pen, "9:let\n10:x: <\n[2 more lines]", "rs", Fold::Long),
+            |html| numbered(html, "9:let\n10:x: <\n[2 more lines]", "rs", Fold::Long),
             "<pre><code><span class=\"no\"> 9 </span><span class=\"hk\">let</span>\n\
              <span class=\"no\">10 </span>x<span class=\"hp\">: </span><span class=\"ho\">&lt;</span>\n\
              [2 more lines]</code></pre>\n",
         );
-        check(|pen| numbered(pen, "a: b\n", "rs", Fold::Long), "<pre><code>a: b</code></pre>\n");
+        check(|html| numbered(html, "a: b\n", "rs", Fold::Long), "<pre><code>a: b</code></pre>\n");
     }
 
     #[test]
     fn a_change_is_shown_line_by_line() {
         check(
-            |pen| replaced(pen, "a\n<b>\n", "a\nc"),
+            |html| replaced(html, "a\n<b>\n", "a\nc"),
             "<pre class=\"diff\"><code><span>a\n</span><span class=\"out\">&lt;b&gt;\n</span>\
              <span class=\"in\">c\n</span></code></pre>\n",
         );
         check(
-            |pen| diff(pen, "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+<b>\n c\n"),
+            |html| diff(html, "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+<b>\n c\n"),
             "<pre class=\"diff\"><code><span class=\"at\">@@ -1 +1 @@\n</span><span class=\"out\">a\n</span>\
              <span class=\"in\">&lt;b&gt;\n</span><span>c\n</span></code></pre>\n",
         );

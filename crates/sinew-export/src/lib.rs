@@ -2,28 +2,28 @@
 //!
 //! | module | knows |
 //! |---|---|
-//! | `pen` | how text becomes harmless: escaped, without controls, without values that are to be hidden |
+//! | `html_writer` | the way into the page: text is escaped, without controls and without values that are to be hidden |
 //! | `block` | texts, thoughts and pictures of messages |
 //! | `code` | blocks of code and output: colours, diffs, folds |
 //! | `markdown` | Markdown as markup |
 //! | `message` | messages by role, and entries that are none |
 //! | `tool` | calls of tools with what they answered |
-//! | `survey` | the order of the entries, the rows of the map, the totals |
-//! | `frame` | what stands around the conversation: head, map, facts |
+//! | `outline` | the order of the entries, the rows of the map, the totals |
+//! | `layout` | the parts around the conversation: head, map, facts |
 //! | `page` | the page: every entry in its place |
-//! | `target` | where the file goes, and where it must not |
+//! | `target` | the path of the file, and the files that it must not replace |
 //!
 //! The session is read twice, entry by entry: once for the map and the totals, once for the page, which goes to the
 //! disk piece by piece. Memory is that of the largest entry and of a line per entry.
 
 mod block;
 mod code;
-mod frame;
+mod html_writer;
+mod layout;
 mod markdown;
 mod message;
+mod outline;
 mod page;
-mod pen;
-mod survey;
 mod target;
 #[cfg(test)]
 mod tests;

@@ -6,7 +6,7 @@ use pulldown_cmark::{
 };
 
 use super::code::{self, Fold};
-use super::pen::Pen;
+use super::html_writer::HtmlWriter;
 
 /// A text beyond this many bytes is shown as it is.
 const LARGEST: usize = 200_000;
@@ -16,27 +16,27 @@ const DEEPEST: usize = 40;
 const OPTIONS: Options = Options::ENABLE_TABLES.union(Options::ENABLE_STRIKETHROUGH).union(Options::ENABLE_TASKLISTS);
 
 /// Writes `text` as Markdown. Takes linear time.
-pub(super) fn markdown(pen: &mut Pen<'_>, text: &str) {
+pub(super) fn markdown(html: &mut HtmlWriter<'_>, text: &str) {
     // Parsed without values, written without values: what escapes in the Markdown put together is hidden as well.
-    let clean = pen.clean(text).into_owned();
+    let clean = html.clean(text).into_owned();
     if clean.len() > LARGEST {
-        pen.tag("<div class=\"plain\">").part(&clean).tag("</div>\n");
+        html.tag("<div class=\"plain\">").part(&clean).tag("</div>\n");
         return;
     }
-    pen.tag("<div class=\"md\">");
-    let mut writer = Writer { pen, open: Vec::new(), code: None, aligns: Vec::new(), cell: 0, in_head: false };
+    html.tag("<div class=\"md\">");
+    let mut writer = Writer { html, open: Vec::new(), code: None, aligns: Vec::new(), cell: 0, in_head: false };
     for event in TextMergeStream::new(Parser::new_ext(&clean, OPTIONS)) {
         writer.event(event);
     }
-    pen.tag("</div>\n");
+    html.tag("</div>\n");
 }
 
 /// Bytes of a text in which [`words`] looks for the first words.
 const FIRST: usize = 2_000;
 
 /// The first words of a text in Markdown, without its signs.
-pub(super) fn words(pen: &Pen<'_>, text: &str) -> String {
-    let clean = pen.clean(text.trim_start());
+pub(super) fn words(html: &HtmlWriter<'_>, text: &str) -> String {
+    let clean = html.clean(text.trim_start());
     let mut first = &clean[..clean.floor_char_boundary(FIRST)];
     if first.len() < clean.len() {
         // Half of a word may be half of a value.
@@ -51,11 +51,11 @@ pub(super) fn words(pen: &Pen<'_>, text: &str) -> String {
             _ => out.push(' '),
         }
     }
-    pen.line(&out)
+    html.line(&out)
 }
 
 struct Writer<'p, 'a> {
-    pen: &'p mut Pen<'a>,
+    html: &'p mut HtmlWriter<'a>,
     /// The end of each open tag; `None` for one that was too deep.
     open: Vec<Option<Ending>>,
     /// Language and text of the block of code that is open.
@@ -83,7 +83,7 @@ impl Writer<'_, '_> {
             }
             Event::End(TagEnd::CodeBlock) => {
                 if let Some((language, text)) = self.code.take() {
-                    code::block(self.pen, &text, &language, Fold::Never);
+                    code::block(self.html, &text, &language, Fold::Never);
                 }
             }
             Event::Start(tag) => self.begin(tag),
@@ -91,27 +91,27 @@ impl Writer<'_, '_> {
             Event::Text(text) | Event::Html(text) | Event::InlineHtml(text) => match &mut self.code {
                 Some((_, code)) => code.push_str(&text),
                 None => {
-                    self.pen.text(&text);
+                    self.html.text(&text);
                 }
             },
             Event::Code(text) => {
-                self.pen.tag("<code>").text(&text).tag("</code>");
+                self.html.tag("<code>").text(&text).tag("</code>");
             }
             Event::SoftBreak => {
-                self.pen.tag("\n");
+                self.html.tag("\n");
             }
             Event::HardBreak => {
-                self.pen.tag("<br>\n");
+                self.html.tag("<br>\n");
             }
             Event::Rule => {
-                self.pen.tag("<hr>\n");
+                self.html.tag("<hr>\n");
             }
             Event::TaskListMarker(done) => {
-                self.pen.tag(if done { "<span class=\"box\">☑</span> " } else { "<span class=\"box\">☐</span> " });
+                self.html.tag(if done { "<span class=\"box\">☑</span> " } else { "<span class=\"box\">☐</span> " });
             }
             // Not asked for by the options; shown as it is all the same.
             Event::InlineMath(text) | Event::DisplayMath(text) | Event::FootnoteReference(text) => {
-                self.pen.text(&text);
+                self.html.text(&text);
             }
         }
     }
@@ -121,7 +121,7 @@ impl Writer<'_, '_> {
         let depth = self.open.len() + if matches!(tag, Tag::Table(_)) { 2 } else { 0 };
         if depth >= DEEPEST {
             // What is in a cell or a paragraph that is not begun must not grow together.
-            self.pen.tag(" ");
+            self.html.tag(" ");
             self.open.push(None);
             return;
         }
@@ -145,7 +145,7 @@ impl Writer<'_, '_> {
             }
             Tag::TableCell => self.table_cell(),
             Tag::List(Some(start)) => {
-                self.pen.tag("<ol start=\"").part(&start.to_string()).tag("\">\n");
+                self.html.tag("<ol start=\"").part(&start.to_string()).tag("\">\n");
                 Ending::Markup("</ol>\n")
             }
             Tag::Heading { level, .. } => match level {
@@ -169,7 +169,7 @@ impl Writer<'_, '_> {
     }
 
     fn pair(&mut self, begin: &'static str, end: &'static str) -> Ending {
-        self.pen.tag(begin);
+        self.html.tag(begin);
         Ending::Markup(end)
     }
 
@@ -190,7 +190,7 @@ impl Writer<'_, '_> {
         if !is_safe(address) {
             return Ending::Address(address.to_string());
         }
-        self.pen.tag("<a href=\"").text(address).tag("\" rel=\"noopener noreferrer nofollow\">");
+        self.html.tag("<a href=\"").text(address).tag("\" rel=\"noopener noreferrer nofollow\">");
         Ending::Markup("</a>")
     }
 
@@ -201,10 +201,10 @@ impl Writer<'_, '_> {
     fn end(&mut self) {
         match self.open.pop().flatten() {
             Some(Ending::Markup(markup)) => {
-                self.pen.tag(markup);
+                self.html.tag(markup);
             }
             Some(Ending::Address(address)) if !address.is_empty() => {
-                self.pen.tag(" <span class=\"address\">(").text(&address).tag(")</span>");
+                self.html.tag(" <span class=\"address\">(").text(&address).tag(")</span>");
             }
             _ => {}
         }
@@ -224,9 +224,9 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
-        let mut pen = Pen::new(None);
-        markdown(&mut pen, text);
-        let written = pen.take();
+        let mut html = HtmlWriter::new(None);
+        markdown(&mut html, text);
+        let written = html.take();
         let inner = written.strip_prefix("<div class=\"md\">").and_then(|text| text.strip_suffix("</div>\n"));
         assert_eq!(inner, Some(expect), "{text}");
     }
@@ -275,18 +275,18 @@ mod tests {
 
     #[test]
     fn depth_is_limited_and_tags_are_closed() {
-        let mut pen = Pen::new(None);
-        markdown(&mut pen, &(">".repeat(5_000) + " a"));
-        let written = pen.take();
+        let mut html = HtmlWriter::new(None);
+        markdown(&mut html, &(">".repeat(5_000) + " a"));
+        let written = html.take();
         assert_eq!(written.matches("<blockquote>").count(), DEEPEST);
         assert_eq!(written.matches("</blockquote>").count(), DEEPEST);
-        markdown(&mut pen, &"[".repeat(100_000));
-        assert!(pen.take().contains(&"[".repeat(100_000)));
+        markdown(&mut html, &"[".repeat(100_000));
+        assert!(html.take().contains(&"[".repeat(100_000)));
     }
 
     #[test]
     fn the_first_words_have_no_signs() {
-        let check = |text: &str, expect: &str| assert_eq!(words(&Pen::new(None), text), expect, "{text}");
+        let check = |text: &str, expect: &str| assert_eq!(words(&HtmlWriter::new(None), text), expect, "{text}");
         check("## The `a` is **b**ad\n\n- c\n- [d](https://e)\n\n|f|g|\n|-|-|\n|h|<b>|", "The a is bad c d f g h <b>");
         check("```rust\nlet x;\n```", "let x;");
         check(&format!("a {}", "x".repeat(3_000)), "a");
@@ -297,9 +297,9 @@ mod tests {
     fn values_that_escapes_put_together_are_hidden() {
         let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
         secrets.add("sk_very_secret");
-        let mut pen = Pen::new(Some(&secrets));
-        markdown(&mut pen, "sk\\_very\\_secret, s&#107;_very_secret, `sk_very_secret`");
-        let written = pen.take();
+        let mut html = HtmlWriter::new(Some(&secrets));
+        markdown(&mut html, "sk\\_very\\_secret, s&#107;_very_secret, `sk_very_secret`");
+        let written = html.take();
         assert_eq!((written.matches("secret").count(), written.matches("$env:S").count()), (0, 3), "{written}");
     }
 }

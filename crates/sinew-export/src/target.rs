@@ -1,4 +1,4 @@
-//! Where the page goes: never over a session, whole or not at all.
+//! The path of the page: never over a session, whole or not at all.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};

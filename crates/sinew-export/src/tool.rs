@@ -7,7 +7,7 @@ use sinew_llm::message::{Block, ToolCall, ToolResultMessage};
 
 use super::block::block;
 use super::code::{self, Fold};
-use super::pen::Pen;
+use super::html_writer::HtmlWriter;
 
 /// The argument that names the object of a call, by tool.
 const SUBJECTS: [(&str, &str); 10] = [
@@ -42,14 +42,14 @@ pub(super) struct Answer {
 }
 
 /// Writes a call whose result is not known.
-pub(super) fn lone_card(pen: &mut Pen<'_>, call: &ToolCall) {
-    card(pen, call, None);
+pub(super) fn lone_card(html: &mut HtmlWriter<'_>, call: &ToolCall) {
+    card(html, call, None);
 }
 
 /// Writes a call and what came of it.
-pub(super) fn card(pen: &mut Pen<'_>, call: &ToolCall, answer: Option<&Answer>) {
+pub(super) fn card(html: &mut HtmlWriter<'_>, call: &ToolCall, answer: Option<&Answer>) {
     let failed = answer.is_some_and(|answer| answer.result.is_error);
-    pen.tag(if failed { "<section class=\"tool bad\">" } else { "<section class=\"tool\">" });
+    html.tag(if failed { "<section class=\"tool bad\">" } else { "<section class=\"tool\">" });
     let no_arguments = Map::new();
     let arguments = call.arguments.as_object().unwrap_or(&no_arguments);
     let key = subject_key(&call.name);
@@ -57,16 +57,16 @@ pub(super) fn card(pen: &mut Pen<'_>, call: &ToolCall, answer: Option<&Answer>) 
     let shell = call.name == "bash";
     // A script of several lines gets a block of its own.
     let script = shell && subject.trim_end().contains('\n');
-    pen.tag("<header><b>").text(&call.name).tag("</b>");
+    html.tag("<header><b>").text(&call.name).tag("</b>");
     if !subject.is_empty() && !script {
-        pen.tag(" <code>");
+        html.tag(" <code>");
         if shell {
-            pen.tag("<span class=\"sign\">$ </span>");
-            code::inline(pen, subject.trim_end(), "bash");
+            html.tag("<span class=\"sign\">$ </span>");
+            code::inline(html, subject.trim_end(), "bash");
         } else {
-            pen.text(subject);
+            html.text(subject);
         }
-        pen.tag("</code>");
+        html.tag("</code>");
     }
     let used = shown_apart(&call.name);
     let rest: Map<String, Value> = arguments
@@ -77,35 +77,35 @@ pub(super) fn card(pen: &mut Pen<'_>, call: &ToolCall, answer: Option<&Answer>) 
     let beside = rest.values().all(is_short);
     if beside {
         for (name, value) in &rest {
-            pen.tag(" <span class=\"option\">").text(name).tag(" ");
+            html.tag(" <span class=\"option\">").text(name).tag(" ");
             match value {
-                Value::String(text) => pen.text(text),
-                value => pen.text(&value.to_string()),
+                Value::String(text) => html.text(text),
+                value => html.text(&value.to_string()),
             };
-            pen.tag("</span>");
+            html.tag("</span>");
         }
     }
     match answer {
-        Some(_) if failed => pen.tag(" <strong class=\"state\">failed</strong>"),
-        Some(_) => pen,
-        None => pen.tag(" <span class=\"state\">no result</span>"),
+        Some(_) if failed => html.tag(" <strong class=\"state\">failed</strong>"),
+        Some(_) => html,
+        None => html.tag(" <span class=\"state\">no result</span>"),
     };
-    pen.tag("</header>\n");
+    html.tag("</header>\n");
     if script {
-        code::block(pen, subject, "bash", Fold::Long);
+        code::block(html, subject, "bash", Fold::Long);
     }
-    body(pen, call, arguments, answer);
+    body(html, call, arguments, answer);
     if !beside {
-        json(pen, &Value::Object(rest));
+        json(html, &Value::Object(rest));
     } else if !call.arguments.is_object() {
-        json(pen, &call.arguments);
+        json(html, &call.arguments);
     }
     if let Some(answer) = answer {
         // A file that was read is shown as what it is.
         let language = (call.name == "read").then(|| code::extension(subject));
-        outcome(pen, answer, language);
+        outcome(html, answer, language);
     }
-    pen.tag("</section>\n");
+    html.tag("</section>\n");
 }
 
 /// Arguments that [`body`] shows.
@@ -126,32 +126,32 @@ fn is_short(value: &Value) -> bool {
 }
 
 /// Writes the changes of a call.
-fn body(pen: &mut Pen<'_>, call: &ToolCall, arguments: &Map<String, Value>, answer: Option<&Answer>) {
+fn body(html: &mut HtmlWriter<'_>, call: &ToolCall, arguments: &Map<String, Value>, answer: Option<&Answer>) {
     let text = |name: &str| arguments.get(name).and_then(Value::as_str);
     match call.name.as_str() {
         "write" => match (text("content"), arguments.get("content")) {
             (Some(content), _) => {
-                code::block(pen, content, code::extension(text("path").unwrap_or_default()), Fold::Long);
+                code::block(html, content, code::extension(text("path").unwrap_or_default()), Fold::Long);
             }
-            (None, Some(other)) => json(pen, other),
+            (None, Some(other)) => json(html, other),
             (None, None) => {}
         },
         "edit" => {
             // What the tool says it has changed has context and the place in the file.
             let details = answer.and_then(|answer| answer.result.details.as_ref());
             if let Some(diff) = details.and_then(|details| details.get("diff")?.as_str()) {
-                code::diff(pen, diff);
+                code::diff(html, diff);
                 return;
             }
             if let (Some(old), Some(new)) = (text("oldText"), text("newText")) {
-                code::replaced(pen, old, new);
+                code::replaced(html, old, new);
             }
             if let Some(input) = text("input") {
-                code::block(pen, input, "", Fold::Long);
+                code::block(html, input, "", Fold::Long);
             }
             match arguments.get("edits") {
-                Some(Value::Array(edits)) => edits.iter().for_each(|edit| one_edit(pen, edit)),
-                Some(other) => json(pen, other),
+                Some(Value::Array(edits)) => edits.iter().for_each(|edit| one_edit(html, edit)),
+                Some(other) => json(html, other),
                 None => {}
             }
         }
@@ -159,37 +159,37 @@ fn body(pen: &mut Pen<'_>, call: &ToolCall, arguments: &Map<String, Value>, answ
     }
 }
 
-fn one_edit(pen: &mut Pen<'_>, edit: &Value) {
+fn one_edit(html: &mut HtmlWriter<'_>, edit: &Value) {
     let text = |name: &str| edit.get(name).and_then(Value::as_str);
     match (text("oldText"), text("newText")) {
-        (Some(old), Some(new)) => code::replaced(pen, old, new),
-        _ => json(pen, edit),
+        (Some(old), Some(new)) => code::replaced(html, old, new),
+        _ => json(html, edit),
     }
 }
 
-fn json(pen: &mut Pen<'_>, value: &Value) {
-    code::block(pen, &pen.json(value), "json", Fold::Long);
+fn json(html: &mut HtmlWriter<'_>, value: &Value) {
+    code::block(html, &html.json(value), "json", Fold::Long);
 }
 
 /// A result whose call is not beside it.
-pub(super) fn alone(pen: &mut Pen<'_>, answer: &Answer) {
-    pen.tag(if answer.result.is_error { "<section class=\"tool bad\">" } else { "<section class=\"tool\">" });
-    pen.tag("<header><b>").text(&answer.result.tool_name).tag("</b> <span class=\"state\">result</span></header>\n");
-    outcome(pen, answer, None);
-    pen.tag("</section>\n");
+pub(super) fn alone(html: &mut HtmlWriter<'_>, answer: &Answer) {
+    html.tag(if answer.result.is_error { "<section class=\"tool bad\">" } else { "<section class=\"tool\">" });
+    html.tag("<header><b>").text(&answer.result.tool_name).tag("</b> <span class=\"state\">result</span></header>\n");
+    outcome(html, answer, None);
+    html.tag("</section>\n");
 }
 
-fn outcome(pen: &mut Pen<'_>, answer: &Answer, numbered: Option<&str>) {
-    pen.tag("<div class=\"outcome\" id=\"").text(&answer.anchor).tag("\">");
+fn outcome(html: &mut HtmlWriter<'_>, answer: &Answer, numbered: Option<&str>) {
+    html.tag("<div class=\"outcome\" id=\"").text(&answer.anchor).tag("\">");
     for part in &answer.result.content {
         match part {
             Block::Text(text) if text.text.trim().is_empty() => {}
             Block::Text(text) => match numbered.filter(|_| !answer.result.is_error) {
-                Some(language) => code::numbered(pen, &text.text, language, Fold::Long),
-                None => code::block(pen, &text.text, "", Fold::Long),
+                Some(language) => code::numbered(html, &text.text, language, Fold::Long),
+                None => code::block(html, &text.text, "", Fold::Long),
             },
-            other => block(pen, other, lone_card),
+            other => block(html, other, lone_card),
         }
     }
-    pen.tag("</div>\n");
+    html.tag("</div>\n");
 }

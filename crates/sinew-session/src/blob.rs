@@ -1,4 +1,4 @@
-//! What is too large for a line: pictures lie beside the sessions under the name of their content, long strings
+//! Content too large for a line: pictures lie beside the sessions under the name of their content, long strings
 //! are cut.
 
 use std::fs;

@@ -1,4 +1,4 @@
-//! Where time and ids come from: values of the host, so that a run can be played again byte for byte.
+//! The source of times and ids: values of the host, so that a run can be played again byte for byte.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};

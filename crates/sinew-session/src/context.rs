@@ -1,4 +1,5 @@
-//! What the model sees from a leaf: the messages of its path behind the last compaction, and the state that the
+//! The context that the model sees from a leaf: the messages of its path behind the last compaction, and the state
+//! that the
 //! path has set.
 
 use std::collections::{BTreeMap, HashSet};
@@ -83,7 +84,7 @@ pub(super) fn build<I: Iterator<Item = Entry>, E>(
     }
     let counts = |(position, at): (usize, &usize)| {
         let kind = tree.nodes[*at].kind;
-        (kind == Kind::State || kind.speaks() && position >= kept).then_some(*at)
+        (kind == Kind::State || kind.is_message() && position >= kept).then_some(*at)
     };
     let wanted: Vec<usize> = path.iter().enumerate().filter_map(counts).collect();
     let mut pruned: HashSet<String> = HashSet::new();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use sinew_base::{Error, ErrorCode, Result};
 
 use super::entry::{Body, Entry, Header, Kind, VERSION};
-use super::place::{artifacts, file_name, folder_name};
+use super::paths::{artifacts, file_name, folder_name};
 use super::store::{Session, explain, to_line};
 use super::tree::{Id, Place};
 use super::writer::{Writer, replace};

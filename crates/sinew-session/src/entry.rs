@@ -347,7 +347,7 @@ impl Kind {
     }
 
     /// Returns true if the entry becomes a message of the context.
-    pub(super) fn speaks(self) -> bool {
+    pub(super) fn is_message(self) -> bool {
         matches!(self, Kind::Message | Kind::BranchSummary | Kind::CustomMessage)
     }
 }

@@ -1,4 +1,4 @@
-//! What the user said at the prompt, in every session: one file of JSON lines, newest last.
+//! The prompts of the user, in every session: one file of JSON lines, newest last.
 
 use std::collections::HashSet;
 use std::fs::{File, OpenOptions};

@@ -1,4 +1,5 @@
-//! Which entries a file has and where they stand. Reads the file once, in blocks that a few threads share, and keeps
+//! The index of a file: its entries and their offsets. Reads the file once, in blocks that a few threads share, and
+//! keeps
 //! a few words of each line.
 
 use std::fs::File;
@@ -6,9 +7,9 @@ use std::io;
 
 use memchr::memchr;
 
-use super::at;
 use super::entry::{Header, Kind};
-use super::parts::in_order;
+use super::parallel_map::parallel_map;
+use super::read_at;
 use super::scan::Head;
 use super::tree::{Id, Place, Tree};
 use crate::clock;
@@ -51,7 +52,7 @@ pub(super) fn read_in_blocks(file: &File, length: usize) -> io::Result<Index> {
     };
     let mut index = Index { header, size, ..Index::default() };
     let blocks = size.div_ceil(length as u64);
-    let blocks = in_order(usize::try_from(blocks).unwrap_or(usize::MAX), |buffer: &mut Vec<u8>, number| {
+    let blocks = parallel_map(usize::try_from(blocks).unwrap_or(usize::MAX), |buffer: &mut Vec<u8>, number| {
         let from = number as u64 * length as u64;
         block(file, buffer, from..size.min(from + length as u64), size, first)
     });
@@ -201,7 +202,7 @@ impl<'a> Lines<'a> {
         }
         if wanted > self.filled {
             let place = self.begin + self.filled as u64;
-            self.filled += at::read(self.file, &mut self.buffer[self.filled..wanted], place)?;
+            self.filled += read_at::read(self.file, &mut self.buffer[self.filled..wanted], place)?;
             if self.filled < wanted {
                 self.size = self.begin + self.filled as u64;
             }

@@ -5,18 +5,18 @@
 //! | `entry` | the lines: header and entries, as read and as written |
 //! | `index` | which entries a file has and where; reads no more of them than their heads |
 //! | `scan` | the head of a line without a parser |
-//! | `parts` | work that a few threads share |
-//! | `at` | reading a file at an offset |
+//! | `parallel_map` | work that a few threads share |
+//! | `read_at` | reading a file at an offset |
 //! | `tree` | parents, children, leaf, path; no file |
 //! | `migrate` | older versions and foreign shapes, to version 3 |
 //! | `writer` | appending: lock, torn lines, fsync |
-//! | `blob` | what is too large for a line: pictures beside the sessions, long strings cut |
-//! | `context` | what the model sees from a leaf |
-//! | `told` | which rules a branch has told the model, and how long ago |
+//! | `blob` | content too large for a line: pictures beside the sessions, long strings cut |
+//! | `context` | the messages that the model sees from a leaf |
+//! | `rule_history` | the rules that a branch has shown to the model, and how long ago |
 //! | `store` | a session: all of the above |
 //! | `open` | files as they are found: locked, older, foreign, read-only |
 //! | `copy` | branch, fork, move: sessions made from sessions |
-//! | `place` | names of folders and files |
+//! | `paths` | names of folders and files |
 //! | `gc` | pictures that no session names |
 //! | `list` | the sessions of a folder, and which one a user means |
 //! | `artifacts` | files beside a session that hold long output |
@@ -30,7 +30,6 @@
 //! asked for, so that a session of a gigabyte opens in the memory of its live context.
 
 pub mod artifacts;
-mod at;
 mod blob;
 pub mod clock;
 mod context;
@@ -45,12 +44,13 @@ pub mod links;
 mod list;
 mod migrate;
 mod open;
-mod parts;
-mod place;
+mod parallel_map;
+mod paths;
+mod read_at;
+mod rule_history;
 mod scan;
 pub mod secrets;
 mod store;
-mod told;
 mod tree;
 mod view;
 mod writer;
@@ -68,6 +68,6 @@ pub use entry::{Body, Entry, Header};
 pub use gc::collect;
 pub use list::{Found, Listed, Scope, latest, list, resolve};
 pub use open::Opened;
-pub use place::{breadcrumb_file, file_name, folder_name};
+pub use paths::{breadcrumb_file, file_name, folder_name};
 pub use store::{Mask, Session, SessionOptions, USER_TODO};
 pub use writer::Sync;

@@ -11,7 +11,7 @@ use serde_json::Value;
 use sinew_base::{Error, ErrorCode, Result};
 
 use super::entry::Header;
-use super::place::folder_name;
+use super::paths::folder_name;
 use crate::files::open_plain;
 
 const HEAD: u64 = 4 * 1024;

@@ -11,7 +11,7 @@ use sinew_base::{Error, ErrorCode, Result};
 use super::entry::{Header, VERSION};
 use super::index::{self, Index};
 use super::migrate;
-use super::place::{beside, stamp};
+use super::paths::{beside, stamp};
 use super::store::{INCOMPLETE, Session, SessionOptions, explain};
 use super::writer::{Refused, Writer, replace};
 use crate::files::{self, open_plain};

@@ -1,4 +1,4 @@
-//! What pi reads of our files, what we read of its files, and what clients that know pi are shown.
+//! The files that pi reads of ours, that we read of its files, and what clients that know pi are shown.
 
 use std::fs;
 use std::path::Path;

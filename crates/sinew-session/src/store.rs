@@ -10,14 +10,14 @@ use serde_json::Value;
 use sinew_base::{Error, ErrorCode, Result};
 use sinew_llm::message::{AgentMessage, CustomMessage};
 
-use super::at;
 use super::blob::{Blobs, fit, put_away};
 use super::context::{self, Context, Defaults};
 use super::custom;
 use super::entry::{Body, Entry, Header, VERSION};
 use super::migrate;
-use super::parts::in_order;
-use super::place::{artifacts, beside};
+use super::parallel_map::parallel_map;
+use super::paths::{artifacts, beside};
+use super::read_at;
 use super::tree::{Id, Place, Tree};
 use super::writer::{Refused, Sync, Writer};
 use crate::clock::{self, Clock};
@@ -359,7 +359,7 @@ impl Session {
             kept = path[..at].iter().position(|&at| *self.tree.nodes[at].id == *first_kept_entry_id).unwrap_or(at + 1);
             summaries = 1;
         }
-        Ok(summaries + path[kept..].iter().filter(|&&at| kind(at).speaks()).count())
+        Ok(summaries + path[kept..].iter().filter(|&&at| kind(at).is_message()).count())
     }
 
     /// The list of tasks that the branch ends with: what the tool `todo` gave last, or what the user made of it since.
@@ -473,7 +473,7 @@ impl Session {
     /// Reads entries, in their order: lines that stand close together in one piece, pieces side by side.
     pub(super) fn read_all(&self, wanted: &[usize]) -> Result<impl Iterator<Item = Entry> + use<>> {
         let pieces = pieces(&self.tree, wanted);
-        let read = in_order(pieces.len(), |buffer: &mut Vec<u8>, number| {
+        let read = parallel_map(pieces.len(), |buffer: &mut Vec<u8>, number| {
             let Piece { nodes, bytes } = &pieces[number];
             let length = usize::try_from(bytes.end - bytes.start).unwrap_or(usize::MAX);
             if buffer.len() < length {
@@ -507,7 +507,7 @@ impl Session {
         let Some(file) = &self.reader else {
             return Err(Error::new(ErrorCode::InvalidState, "the session has no file to read"));
         };
-        at::exactly(file, bytes, offset).map_err(|cause| Error::io("failed to read the session", &cause))
+        read_at::exactly(file, bytes, offset).map_err(|cause| Error::io("failed to read the session", &cause))
     }
 }
 

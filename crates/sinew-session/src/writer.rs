@@ -5,7 +5,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use super::blob::make_private;
-use super::place::beside;
+use super::paths::beside;
 
 /// The moments at which a session file is forced to the disk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

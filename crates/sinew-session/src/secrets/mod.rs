@@ -84,7 +84,7 @@ pub struct Secrets {
 #[derive(Clone, Default)]
 struct Table {
     /// Plain values and what stands for them.
-    values: BTreeMap<String, Stand>,
+    values: BTreeMap<String, Replacement>,
     /// Marks of values that are put back.
     marks: HashMap<String, String>,
     regex: Option<Regex>,
@@ -94,15 +94,15 @@ struct Table {
 
 /// The text that stands for a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Stand {
+enum Replacement {
     Mark(String),
     Text(String),
 }
 
-impl Stand {
+impl Replacement {
     fn text(&self) -> &str {
         match self {
-            Stand::Mark(text) | Stand::Text(text) => text,
+            Replacement::Mark(text) | Replacement::Text(text) => text,
         }
     }
 }
@@ -120,7 +120,7 @@ impl Secrets {
         let secrets =
             Secrets { source, key: OnceLock::new(), entries, table: RwLock::default(), found: RwLock::default() };
         let plain = secrets.entries.iter().filter(|entry| !entry.pattern);
-        let values: Vec<(String, Option<Stand>)> =
+        let values: Vec<(String, Option<Replacement>)> =
             plain.map(|entry| (entry.content.clone(), secrets.stand_of(entry, &entry.content))).collect();
         secrets.extend(values);
         secrets
@@ -135,14 +135,14 @@ impl Secrets {
     pub fn add_key(&self, value: &str) {
         self.add(value);
         let mut table = self.table.write();
-        let known = table.values.get(value).map(Stand::text);
+        let known = table.values.get(value).map(Replacement::text);
         if let Some(stand) = known.filter(|_| !table.keys.has(value)) {
             let stand = stand.to_string();
             Arc::make_mut(&mut table).keys.add(value, stand);
         }
     }
 
-    fn extend(&self, values: impl IntoIterator<Item = (String, Option<Stand>)>) {
+    fn extend(&self, values: impl IntoIterator<Item = (String, Option<Replacement>)>) {
         let old = Arc::clone(&self.table.read());
         let new: Vec<_> = values
             .into_iter()
@@ -155,8 +155,8 @@ impl Secrets {
         let mut table =
             Table { values: old.values.clone(), marks: old.marks.clone(), regex: None, keys: old.keys.clone() };
         for (value, stand) in new {
-            let stand = stand.unwrap_or_else(|| Stand::Mark(self.mark(&value, |mark| table.marks.get(mark))));
-            if let Stand::Mark(mark) = &stand {
+            let stand = stand.unwrap_or_else(|| Replacement::Mark(self.mark(&value, |mark| table.marks.get(mark))));
+            if let Replacement::Mark(mark) = &stand {
                 table.marks.insert(mark.clone(), value.clone());
             }
             table.values.entry(value).or_insert(stand);
@@ -166,7 +166,7 @@ impl Secrets {
     }
 
     /// Marks first, then values, the longest first, then patterns.
-    fn regex(&self, values: &BTreeMap<String, Stand>) -> Option<Regex> {
+    fn regex(&self, values: &BTreeMap<String, Replacement>) -> Option<Regex> {
         let mut plain: Vec<&String> = values.keys().collect();
         plain.sort_by_key(|value| std::cmp::Reverse(value.len()));
         let mut text = MARK.to_string();
@@ -182,8 +182,8 @@ impl Secrets {
         build(&text).or_else(|| build(text.split("|(?P<entry").next().unwrap_or_default()))
     }
 
-    fn stand_of(&self, entry: &Entry, value: &str) -> Option<Stand> {
-        entry.replace.then(|| Stand::Text(entry.replacement.clone().unwrap_or_else(|| self.same_length(value))))
+    fn stand_of(&self, entry: &Entry, value: &str) -> Option<Replacement> {
+        entry.replace.then(|| Replacement::Text(entry.replacement.clone().unwrap_or_else(|| self.same_length(value))))
     }
 
     fn key(&self) -> &[u8; 32] {
@@ -343,7 +343,7 @@ impl Secrets {
         if !is_worth_it(value) {
             return None;
         }
-        if let Some(Stand::Text(text)) = self.stand_of(entry, value) {
+        if let Some(Replacement::Text(text)) = self.stand_of(entry, value) {
             return Some(text);
         }
         let mut found = self.found.write();

@@ -1,4 +1,4 @@
-//! Which rules a branch has told the model, and how long ago.
+//! The rules that a branch has shown to the model, and how long ago.
 
 use sinew_base::Result;
 use sinew_llm::message::{AgentMessage, StopReason};

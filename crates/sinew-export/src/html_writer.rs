@@ -8,20 +8,20 @@ use sinew::term::sanitize;
 use sinew_llm::message::{AgentMessage, Block, Content};
 use sinew_session::secrets::Secrets;
 
-/// Characters of [`Pen::line`].
+/// Characters of [`HtmlWriter::line`].
 const LINE: usize = 80;
 
 /// Writes one piece of the page after the other.
 ///
-/// [`Pen::tag`] takes only what stands in the program itself, so that no text of a session can become markup.
-pub(super) struct Pen<'a> {
+/// [`HtmlWriter::tag`] takes only what stands in the program itself, so that no text of a session can become markup.
+pub(super) struct HtmlWriter<'a> {
     out: String,
     secrets: Option<&'a Secrets>,
 }
 
-impl<'a> Pen<'a> {
-    pub(super) fn new(secrets: Option<&'a Secrets>) -> Pen<'a> {
-        Pen { out: String::new(), secrets: secrets.filter(|secrets| !secrets.is_empty()) }
+impl<'a> HtmlWriter<'a> {
+    pub(super) fn new(secrets: Option<&'a Secrets>) -> HtmlWriter<'a> {
+        HtmlWriter { out: String::new(), secrets: secrets.filter(|secrets| !secrets.is_empty()) }
     }
 
     /// Markup.
@@ -37,7 +37,7 @@ impl<'a> Pen<'a> {
         self
     }
 
-    /// A part of what [`Pen::clean`] gave.
+    /// A part of what [`HtmlWriter::clean`] gave.
     pub(super) fn part(&mut self, clean: &str) -> &mut Self {
         escape(&mut self.out, clean);
         self
@@ -186,7 +186,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expect: &str) {
-        assert_eq!(Pen::new(None).text(text).take(), expect);
+        assert_eq!(HtmlWriter::new(None).text(text).take(), expect);
     }
 
     #[test]
@@ -201,21 +201,21 @@ mod tests {
 
     #[test]
     fn what_comes_out_of_a_parser_is_text_as_well() {
-        assert_eq!(Pen::new(None).part("a\0\x1b\r<").take(), "a\u{fffd}\u{fffd}\u{fffd}&lt;");
+        assert_eq!(HtmlWriter::new(None).part("a\0\x1b\r<").take(), "a\u{fffd}\u{fffd}\u{fffd}&lt;");
     }
 
     #[test]
     fn numbers_are_easy_to_read() {
-        let write = |number| Pen::new(None).count(number).take();
+        let write = |number| HtmlWriter::new(None).count(number).take();
         assert_eq!([0, 999, 1_000, 1_234_567].map(write), ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!(Pen::new(None).many(1, "line", "lines").take(), "1 line");
-        assert_eq!(Pen::new(None).dollars(0.01234).tag(" ").dollars(12.5).take(), "$0.0123 $12.50");
+        assert_eq!(HtmlWriter::new(None).many(1, "line", "lines").take(), "1 line");
+        assert_eq!(HtmlWriter::new(None).dollars(0.01234).tag(" ").dollars(12.5).take(), "$0.0123 $12.50");
     }
 
     #[test]
     fn a_line_is_short() {
-        assert_eq!(Pen::new(None).line(" a\n\n b\tc "), "a b c");
-        assert_eq!(Pen::new(None).line(&"é".repeat(200)), format!("{}…", "é".repeat(LINE)));
+        assert_eq!(HtmlWriter::new(None).line(" a\n\n b\tc "), "a b c");
+        assert_eq!(HtmlWriter::new(None).line(&"é".repeat(200)), format!("{}…", "é".repeat(LINE)));
     }
 
     #[test]
@@ -223,12 +223,12 @@ mod tests {
         let secrets = Secrets::new(Box::new(|| [7; 32]), Vec::new());
         secrets.add("sk-very-secret");
         secrets.add("with \"quotes\" and \\");
-        let json =
-            Pen::new(Some(&secrets)).json(&serde_json::json!({"with \"quotes\" and \\": ["with \"quotes\" and \\"]}));
+        let json = HtmlWriter::new(Some(&secrets))
+            .json(&serde_json::json!({"with \"quotes\" and \\": ["with \"quotes\" and \\"]}));
         assert!(!json.contains("quotes"), "{json}");
-        let line = Pen::new(Some(&secrets)).line(&format!("{} sk-very-secret", "x".repeat(70)));
+        let line = HtmlWriter::new(Some(&secrets)).line(&format!("{} sk-very-secret", "x".repeat(70)));
         assert!(!line.contains("sk-"), "{line}");
-        let written = Pen::new(Some(&secrets)).text("key sk-very\x1b[1m-secret!").take();
+        let written = HtmlWriter::new(Some(&secrets)).text("key sk-very\x1b[1m-secret!").take();
         assert!(written.starts_with("key &lt;&lt;$env:S") && written.ends_with("&gt;&gt;!"), "{written}");
     }
 }

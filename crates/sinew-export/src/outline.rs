@@ -1,4 +1,5 @@
-//! What must be known before the first line of the page is written: the order of the entries, a row for each in the
+//! The outline of a session, which is made before the first line of the page is written: the order of the entries, a
+//! row for each in the
 //! map, and the totals. One pass over the session that keeps a few words per entry.
 
 use std::collections::{BTreeMap, HashMap};
@@ -7,8 +8,8 @@ use sinew::base::Result;
 use sinew_llm::message::{AgentMessage, AssistantMessage, Block, StopReason};
 use sinew_session::{Body, Entry, Session};
 
+use super::html_writer::HtmlWriter;
 use super::markdown;
-use super::pen::Pen;
 use super::tool;
 
 /// Entries that follow each other on one branch.
@@ -23,14 +24,14 @@ pub(super) struct Section<'s> {
 impl Section<'_> {
     /// True if it repeats what another place of the page shows: bookmarks and titles.
     pub(super) fn is_aside(&self) -> bool {
-        self.rows.iter().all(|row| row.what == What::Aside)
+        self.rows.iter().all(|row| row.what == EntryKind::Aside)
     }
 }
 
 /// One entry.
 pub(super) struct Row<'s> {
     pub(super) id: &'s str,
-    pub(super) what: What,
+    pub(super) what: EntryKind,
     /// The first words of it; empty for one that the map does not show.
     pub(super) words: String,
     /// The bookmark that the user set.
@@ -39,7 +40,7 @@ pub(super) struct Row<'s> {
 
 /// The kind of an entry, as far as the order of the page goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum What {
+pub(super) enum EntryKind {
     User,
     Assistant,
     /// An assistant that failed or was stopped.
@@ -72,7 +73,7 @@ pub(super) struct Totals {
 }
 
 /// The order of the page and its totals.
-pub(super) struct Survey<'s> {
+pub(super) struct Outline<'s> {
     pub(super) sections: Vec<Section<'s>>,
     pub(super) totals: Totals,
 }
@@ -81,7 +82,7 @@ pub(super) struct Survey<'s> {
 ///
 /// # Errors
 /// The session has no such entry any more; one that cannot be read is a row of its own.
-pub(super) fn survey<'s>(session: &'s Session, pen: &Pen<'_>) -> Result<Survey<'s>> {
+pub(super) fn outline<'s>(session: &'s Session, html: &HtmlWriter<'_>) -> Result<Outline<'s>> {
     let mut sections = order(session)?;
     let mut totals = Totals::default();
     let mut labels: HashMap<String, Option<String>> = HashMap::new();
@@ -107,13 +108,13 @@ pub(super) fn survey<'s>(session: &'s Session, pen: &Pen<'_>) -> Result<Survey<'
             }
             totals.add(&entry);
             let is_leaf = leaf == Some(row.id);
-            (row.what, row.words) = words(pen, entry, is_leaf, &mut subjects);
+            (row.what, row.words) = words(html, entry, is_leaf, &mut subjects);
         }
     }
     for row in sections.iter_mut().flat_map(|section| &mut section.rows) {
         row.label = labels.remove(row.id).flatten();
     }
-    Ok(Survey { sections, totals })
+    Ok(Outline { sections, totals })
 }
 
 /// The path to the leaf, each other branch behind the entry where it begins, the branches of a branch behind it.
@@ -168,7 +169,7 @@ fn branches<'s>(
 }
 
 fn row(id: &str) -> Row<'_> {
-    Row { id, what: What::Other, words: String::new(), label: None }
+    Row { id, what: EntryKind::Other, words: String::new(), label: None }
 }
 
 impl Totals {
@@ -202,69 +203,79 @@ impl Totals {
 /// Returns the kind of an entry and its row in the map: the default filter of the tree hides bookmarks, states and
 /// answers that
 /// only call tools.
-fn words(pen: &Pen<'_>, entry: Entry, is_leaf: bool, subjects: &mut HashMap<String, String>) -> (What, String) {
+fn words(
+    html: &HtmlWriter<'_>,
+    entry: Entry,
+    is_leaf: bool,
+    subjects: &mut HashMap<String, String>,
+) -> (EntryKind, String) {
     match entry.body {
         Body::Compaction { summary, short_summary, .. } => {
-            (What::Summary, markdown::words(pen, &format!("Compaction: {}", short_summary.unwrap_or(summary))))
+            (EntryKind::Summary, markdown::words(html, &format!("Compaction: {}", short_summary.unwrap_or(summary))))
         }
-        Body::SessionInit { task, .. } => (What::Other, pen.line(&format!("Task: {task}"))),
-        Body::Label { .. } | Body::SessionInfo { .. } => (What::Aside, String::new()),
+        Body::SessionInit { task, .. } => (EntryKind::Other, html.line(&format!("Task: {task}"))),
+        Body::Label { .. } | Body::SessionInfo { .. } => (EntryKind::Aside, String::new()),
         _ => match entry.into_message() {
             Some(mut message) => {
-                pen.hide_between(&mut message);
-                said(pen, message, is_leaf, subjects)
+                html.hide_between(&mut message);
+                said(html, message, is_leaf, subjects)
             }
-            None => (What::Other, String::new()),
+            None => (EntryKind::Other, String::new()),
         },
     }
 }
 
-fn said(pen: &Pen<'_>, message: AgentMessage, is_leaf: bool, subjects: &mut HashMap<String, String>) -> (What, String) {
+fn said(
+    html: &HtmlWriter<'_>,
+    message: AgentMessage,
+    is_leaf: bool,
+    subjects: &mut HashMap<String, String>,
+) -> (EntryKind, String) {
     match message {
         AgentMessage::User(user) => {
             let text = user.content.text();
-            (What::User, if text.trim().is_empty() { "(picture)".into() } else { pen.line(&text) })
+            (EntryKind::User, if text.trim().is_empty() { "(picture)".into() } else { html.line(&text) })
         }
-        AgentMessage::Assistant(answer) => answered(pen, &answer, is_leaf, subjects),
+        AgentMessage::Assistant(answer) => answered(html, &answer, is_leaf, subjects),
         AgentMessage::ToolResult(result) => {
             let subject = subjects.remove(&result.tool_call_id).unwrap_or_default();
-            let what = if result.is_error { What::FailedResult } else { What::Result };
-            (what, pen.line(&format!("{} {subject}", result.tool_name)))
+            let what = if result.is_error { EntryKind::FailedResult } else { EntryKind::Result };
+            (what, html.line(&format!("{} {subject}", result.tool_name)))
         }
-        AgentMessage::BashExecution(ran) => (What::User, pen.line(&format!("! {}", ran.command))),
+        AgentMessage::BashExecution(ran) => (EntryKind::User, html.line(&format!("! {}", ran.command))),
         AgentMessage::FileMention(mention) => {
             let paths: Vec<&str> = mention.files.iter().map(|file| file.path.as_str()).collect();
-            (What::Other, pen.line(&format!("@ {}", paths.join(", "))))
+            (EntryKind::Other, html.line(&format!("@ {}", paths.join(", "))))
         }
         AgentMessage::BranchSummary(summary) => {
-            (What::Summary, markdown::words(pen, &format!("Branch: {}", summary.summary)))
+            (EntryKind::Summary, markdown::words(html, &format!("Branch: {}", summary.summary)))
         }
         AgentMessage::CompactionSummary(summary) => {
-            (What::Summary, markdown::words(pen, &format!("Summary: {}", summary.summary)))
+            (EntryKind::Summary, markdown::words(html, &format!("Summary: {}", summary.summary)))
         }
         AgentMessage::Custom(custom) => {
-            (What::Other, pen.line(&format!("{}: {}", custom.custom_type, custom.content.text())))
+            (EntryKind::Other, html.line(&format!("{}: {}", custom.custom_type, custom.content.text())))
         }
     }
 }
 
 fn answered(
-    pen: &Pen<'_>,
+    html: &HtmlWriter<'_>,
     answer: &AssistantMessage,
     is_leaf: bool,
     subjects: &mut HashMap<String, String>,
-) -> (What, String) {
+) -> (EntryKind, String) {
     subjects.clear();
     subjects.extend(answer.tool_calls().map(|call| (call.id.clone(), tool::subject(call))));
     let failed = matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted);
-    let what = if failed { What::Failed } else { What::Assistant };
+    let what = if failed { EntryKind::Failed } else { EntryKind::Assistant };
     let first = answer.content.iter().find_map(|block| match block {
-        Block::Text(text) if !text.text.trim().is_empty() => Some(markdown::words(pen, &text.text)),
+        Block::Text(text) if !text.text.trim().is_empty() => Some(markdown::words(html, &text.text)),
         _ => None,
     });
     let words = match first {
         Some(words) => words,
-        None if failed => pen.line(answer.error_message.as_deref().unwrap_or(answer.stop_reason.as_str())),
+        None if failed => html.line(answer.error_message.as_deref().unwrap_or(answer.stop_reason.as_str())),
         None if is_leaf => "(no text)".into(),
         None => String::new(),
     };

@@ -13,7 +13,7 @@ const THREADS: usize = 4;
 ///
 /// # Panics
 /// Goes on with a panic of `work`.
-pub(super) fn in_order<S: Default, T: Send>(parts: usize, work: impl Fn(&mut S, usize) -> T + Sync) -> Vec<T> {
+pub(super) fn parallel_map<S: Default, T: Send>(parts: usize, work: impl Fn(&mut S, usize) -> T + Sync) -> Vec<T> {
     let threads = if parts > 1 { available_parallelism().map_or(1, |n| n.get()).min(THREADS).min(parts) } else { 1 };
     let next = AtomicUsize::new(0);
     let share = || {
@@ -44,9 +44,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_many_threads_did_stands_in_order() {
+    fn results_of_many_threads_come_in_the_order_of_the_parts() {
         for parts in [0, 1, 2, 1_000] {
-            let done = in_order(parts, |count: &mut usize, part| {
+            let done = parallel_map(parts, |count: &mut usize, part| {
                 *count += 1;
                 (part, *count)
             });
@@ -59,6 +59,6 @@ mod tests {
     #[test]
     #[should_panic(expected = "part 7")]
     fn a_panic_goes_on_in_the_caller() {
-        in_order(100, |(): &mut (), part| assert_ne!(part, 7, "part 7"));
+        parallel_map(100, |(): &mut (), part| assert_ne!(part, 7, "part 7"));
     }
 }
