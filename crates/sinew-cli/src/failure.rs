@@ -1,4 +1,4 @@
-//! Why the program ends before an agent begins.
+//! The reason why the program ends before an agent begins.
 
 /// A text for stderr and the exit code that goes with it.
 #[derive(Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `args` | the command line: the table of flags and the typed value of it |
 //! | `config` | the environment, folders, layers of settings |
-//! | `companion` | the roles in which the program starts itself to run shells |
+//! | `shell_roles` | the roles in which the program starts itself to run shells |
 //! | `settings` | the table of settings, their layers and the typed value |
 //! | `trust` | the answer of the user about files of the project that start programs |
 //! | `startup` | the value of all that: what the program was started with |
@@ -31,8 +31,6 @@
 mod app;
 mod args;
 mod commands;
-#[cfg(target_os = "linux")]
-mod companion;
 mod config;
 mod control;
 mod extensions;
@@ -48,6 +46,8 @@ mod schema;
 mod secrets;
 mod sessions;
 mod settings;
+#[cfg(target_os = "linux")]
+mod shell_roles;
 mod signals;
 mod startup;
 pub mod trust;
@@ -66,7 +66,7 @@ pub fn main() -> ExitCode {
     let name = arguments.next().unwrap_or_default();
     let arguments: Vec<OsString> = arguments.collect();
     #[cfg(target_os = "linux")]
-    if let Some(code) = companion::run(&name, &arguments) {
+    if let Some(code) = shell_roles::run(&name, &arguments) {
         return ExitCode::from(code);
     }
     let _ = name;

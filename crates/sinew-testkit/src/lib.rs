@@ -1,4 +1,4 @@
-//! What tests need beside the code: servers of the providers' protocols on real sockets, and providers that answer as a
+//! Help for tests: servers of the providers' protocols on real sockets, and providers that answer as a
 //! script says.
 
 pub mod provider;

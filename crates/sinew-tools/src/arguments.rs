@@ -1,4 +1,4 @@
-//! What models often get wrong about arguments: other names of keys, numbers as strings.
+//! Repair of the arguments that models often get wrong: other names of keys, numbers as strings.
 
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Number, Value};

@@ -1,4 +1,4 @@
-//! What programs that the agent starts get to know.
+//! The variables of programs that the agent starts.
 
 use std::ffi::OsString;
 

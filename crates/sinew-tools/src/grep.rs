@@ -80,7 +80,7 @@ struct Arguments {
     #[serde(default)]
     offset: u32,
     #[serde(default)]
-    mode: Shown,
+    mode: OutputMode,
 }
 
 /// One text may name several.
@@ -93,7 +93,7 @@ enum Paths {
 
 #[derive(Deserialize, Default, Clone, Copy, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
-enum Shown {
+enum OutputMode {
     #[default]
     Content,
     Files,
@@ -120,7 +120,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let mut page = Page::new(arguments.mode, access);
     let (mut skip, mut left) = (arguments.offset, limit);
     let mut literal = false;
-    let fair = arguments.mode == Shown::Content && roots.len() == 1 && roots[0].0.is_dir();
+    let fair = arguments.mode == OutputMode::Content && roots.len() == 1 && roots[0].0.is_dir();
     for (root, name) in &roots {
         let mut options = options(host, &arguments, root, literal);
         options.accept.clone_from(&accept);
@@ -183,9 +183,9 @@ fn options(host: &Host, arguments: &Arguments, root: &std::path::Path, literal: 
         max_columns: Some(COLUMNS),
         global_excludes: host.options.sinew.global_excludes.clone(),
         mode: match arguments.mode {
-            Shown::Content => Mode::Content,
-            Shown::Files => Mode::FilesWithMatches,
-            Shown::Count => Mode::Count,
+            OutputMode::Content => Mode::Content,
+            OutputMode::Files => Mode::FilesWithMatches,
+            OutputMode::Count => Mode::Count,
         },
         ..GrepOptions::new(arguments.pattern.clone(), root)
     }
@@ -251,7 +251,7 @@ fn shares(counts: &[usize], total: usize) -> Vec<usize> {
 
 /// The answer for the model.
 struct Page {
-    mode: Shown,
+    mode: OutputMode,
     text: String,
     matches: usize,
     files: usize,
@@ -260,36 +260,36 @@ struct Page {
     skipped: [u32; 3],
     warnings: Vec<String>,
     /// The file whose block is being written.
-    open: Option<Open>,
+    open: Option<ShownFile>,
     /// Lines of the text.
     lines: usize,
     access: Access,
 }
 
 /// A file and its lines that the model gets to see.
-struct Open {
+struct ShownFile {
     path: PathBuf,
     content: Vec<u8>,
     shown: Vec<(usize, String)>,
 }
 
-impl Open {
+impl ShownFile {
     /// A larger file is not read again to remember single lines of it.
     const LARGEST: u64 = 4 << 20;
 
-    fn file(path: &std::path::Path, access: &Access) -> Option<Open> {
+    fn file(path: &std::path::Path, access: &Access) -> Option<ShownFile> {
         let file = open_plain(path).ok()?;
-        let small = file.metadata().ok()?.len() <= Open::LARGEST;
+        let small = file.metadata().ok()?.len() <= ShownFile::LARGEST;
         access.check_opened(&file, path).ok().filter(|()| small)?;
         let path = opened_path(&file, path).ok()?;
         let mut content = Vec::new();
-        file.take(Open::LARGEST).read_to_end(&mut content).ok()?;
-        Some(Open { path, content, shown: Vec::new() })
+        file.take(ShownFile::LARGEST).read_to_end(&mut content).ok()?;
+        Some(ShownFile { path, content, shown: Vec::new() })
     }
 }
 
 impl Page {
-    fn new(mode: Shown, access: Access) -> Page {
+    fn new(mode: OutputMode, access: Access) -> Page {
         let (text, warnings) = (String::new(), Vec::new());
         Page {
             mode,
@@ -320,16 +320,16 @@ impl Page {
             };
             self.matches += row.match_count.unwrap_or(1) as usize;
             match self.mode {
-                Shown::Files => self.text.push_str(&format!("{path}\n")),
-                Shown::Count => self.text.push_str(&format!("{path}:{}\n", row.match_count.unwrap_or(0))),
-                Shown::Content => {
+                OutputMode::Files => self.text.push_str(&format!("{path}\n")),
+                OutputMode::Count => self.text.push_str(&format!("{path}:{}\n", row.match_count.unwrap_or(0))),
+                OutputMode::Content => {
                     let new_file = last_file.as_deref() != Some(row.path);
                     let first = row.before.first().map_or(row.line_number, |line| line.line_number);
                     if new_file {
                         self.text.push_str(if self.text.is_empty() { "" } else { "\n" });
                         self.remember(host);
                         let file = if root.is_file() { root.to_path_buf() } else { root.join(row.path) };
-                        self.open = Open::file(&file, &self.access);
+                        self.open = ShownFile::file(&file, &self.access);
                         match self.open.as_ref().filter(|_| tagged) {
                             Some(open) => {
                                 self.text.push_str(&format!("@{path}#{}\n", snapshots::tag(&open.content)));
@@ -453,12 +453,12 @@ impl Page {
             notes.push("The pattern is no regular expression (unbalanced bracket): searched as text.".to_string());
         }
         if self.limited {
-            let (shown, next) = if self.mode == Shown::Content {
+            let (shown, next) = if self.mode == OutputMode::Content {
                 (rows, offset as usize + rows)
             } else {
                 (self.files, offset as usize + self.files)
             };
-            let what = if self.mode == Shown::Content { "matches" } else { "files" };
+            let what = if self.mode == OutputMode::Content { "matches" } else { "files" };
             notes.push(format!("{shown} {what} shown. Use offset={next} for more, or refine the pattern."));
         }
         if self.cut_lines {

@@ -11,7 +11,7 @@ use crate::access::{Access, PathPolicy};
 use crate::options::HostOptions;
 use crate::pages::{self, Pages};
 use crate::read_tracker;
-use crate::shell::jobs::{Jobs, Told};
+use crate::shell::jobs::{JobNotice, Jobs};
 use crate::shell::session::SessionShell;
 use crate::snapshots::Snapshots;
 use crate::tasks::TaskList;
@@ -20,7 +20,7 @@ use crate::undo_log::UndoLog;
 /// The state that the tools of one session share.
 pub struct Host {
     pub(crate) options: Arc<HostOptions>,
-    pub(crate) seen: read_tracker::Seen,
+    pub(crate) seen: read_tracker::ReadTracker,
     pub(crate) snapshots: Snapshots,
     pub(crate) undo: UndoLog,
     warned: Mutex<HashSet<read_tracker::Hash>>,
@@ -43,7 +43,7 @@ impl Host {
             shell: Arc::new(SessionShell::new(Arc::clone(&options))),
             jobs: Jobs::default(),
             options,
-            seen: read_tracker::Seen::default(),
+            seen: read_tracker::ReadTracker::default(),
             snapshots: Snapshots::default(),
             undo: UndoLog::default(),
             warned: Mutex::default(),
@@ -89,7 +89,7 @@ impl Host {
     /// Waits for the next thing that the session is to be told between and during its runs. Dropping it loses nothing.
     pub async fn notice(&self) -> Notice {
         tokio::select! {
-            Told { id, state, follow_up } = self.jobs.next() => Notice::Job { id, state, follow_up },
+            JobNotice { id, state, follow_up } = self.jobs.next() => Notice::Job { id, state, follow_up },
             () = self.todo.cleared() => Notice::TodoCleared,
         }
     }

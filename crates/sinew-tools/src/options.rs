@@ -21,7 +21,7 @@ pub struct HostOptions {
     /// Search, scans and threads.
     pub sinew: Arc<sinew::Sinew>,
     /// The program that keeps shells.
-    pub companion: Supervisor,
+    pub supervisor: Supervisor,
     /// The user's environment, whole. Commands get it without secrets.
     pub environment: Environment,
     /// The store of long output.

@@ -1,4 +1,4 @@
-//! What the model has seen of files: the base of the guard against writing over what it does not know.
+//! The files that the model has seen: the base of the guard against writing over what it does not know.
 
 use std::collections::VecDeque;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(super) fn hash(bytes: &[u8]) -> Hash {
 
 /// The files that the model looked at last, and what it knows of them.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct ReadTracker {
     files: Mutex<VecDeque<(PathBuf, Known)>>,
 }
 
@@ -55,7 +55,7 @@ struct Part {
 
 /// The state of a file against what was seen of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum FileState {
     /// Never looked at.
     Unseen,
     /// As it was seen.
@@ -66,7 +66,7 @@ pub(super) enum Standing {
     Changed,
 }
 
-impl Seen {
+impl ReadTracker {
     /// A tool wrote `content`: the model knows all of it.
     pub(super) fn wrote(&self, path: &Path, content: &[u8]) {
         self.put(path, Known { hash: Some(hash(content)), whole: true, read: true, parts: VecDeque::new() });
@@ -117,17 +117,17 @@ impl Seen {
     }
 
     /// Compares the content of now with what was seen.
-    pub(super) fn standing(&self, path: &Path, now: &[u8]) -> Standing {
-        let Some(known) = self.get(path) else { return Standing::Unseen };
+    pub(super) fn standing(&self, path: &Path, now: &[u8]) -> FileState {
+        let Some(known) = self.get(path) else { return FileState::Unseen };
         if known.hash == Some(hash(now)) {
-            return Standing::Same;
+            return FileState::Same;
         }
         let lines: Vec<&[u8]> = lines(now.strip_prefix(b"\xef\xbb\xbf").unwrap_or(now)).collect();
         let same = |known: &Part| {
             let shown = lines.get(known.first - 1..known.first - 1 + known.lines);
             shown.is_some_and(|shown| part(known.first, shown.iter().copied()) == *known)
         };
-        if !known.whole && known.parts.iter().all(same) { Standing::ChangedElsewhere } else { Standing::Changed }
+        if !known.whole && known.parts.iter().all(same) { FileState::ChangedElsewhere } else { FileState::Changed }
     }
 
     fn get(&self, path: &Path) -> Option<Known> {
@@ -173,27 +173,27 @@ mod tests {
 
     #[test]
     fn a_change_counts_where_it_was_seen() {
-        let (seen, path) = (Seen::default(), Path::new("/a"));
+        let (seen, path) = (ReadTracker::default(), Path::new("/a"));
         let old = b"1\n2\n3\n4\n";
-        assert_eq!(seen.standing(path, old), Standing::Unseen);
+        assert_eq!(seen.standing(path, old), FileState::Unseen);
         seen.showed(path, Some(hash(old)), false, 2, lines(b"2\n3\n"));
-        assert_eq!(seen.standing(path, old), Standing::Same);
-        assert_eq!(seen.standing(path, b"1\n2\n3\nfour\n"), Standing::ChangedElsewhere);
-        assert_eq!(seen.standing(path, b"1\r\n2\r\n3\r\n4\r\n"), Standing::ChangedElsewhere);
-        assert_eq!(seen.standing(path, b"1\n2\nx\n4\n"), Standing::Changed);
-        assert_eq!(seen.standing(path, b"1\n2\n"), Standing::Changed);
+        assert_eq!(seen.standing(path, old), FileState::Same);
+        assert_eq!(seen.standing(path, b"1\n2\n3\nfour\n"), FileState::ChangedElsewhere);
+        assert_eq!(seen.standing(path, b"1\r\n2\r\n3\r\n4\r\n"), FileState::ChangedElsewhere);
+        assert_eq!(seen.standing(path, b"1\n2\nx\n4\n"), FileState::Changed);
+        assert_eq!(seen.standing(path, b"1\n2\n"), FileState::Changed);
         seen.wrote(path, b"new");
-        assert_eq!(seen.standing(path, b"new"), Standing::Same);
-        assert_eq!(seen.standing(path, b"new\nmore"), Standing::Changed);
+        assert_eq!(seen.standing(path, b"new"), FileState::Same);
+        assert_eq!(seen.standing(path, b"new\nmore"), FileState::Changed);
     }
 
     #[test]
     fn the_last_hundred_files_are_remembered() {
-        let seen = Seen::default();
+        let seen = ReadTracker::default();
         for i in 0..=MOST {
             seen.wrote(Path::new(&format!("/{i}")), b"x");
         }
-        assert_eq!(seen.standing(Path::new("/0"), b"x"), Standing::Unseen);
-        assert_eq!(seen.standing(Path::new("/1"), b"x"), Standing::Same);
+        assert_eq!(seen.standing(Path::new("/0"), b"x"), FileState::Unseen);
+        assert_eq!(seen.standing(Path::new("/1"), b"x"), FileState::Same);
     }
 }

@@ -11,7 +11,7 @@ use sinew_session::files::size_text;
 use super::place::Place;
 use super::settings::FileGuard;
 use super::{Access, Host};
-use crate::read_tracker::Standing;
+use crate::read_tracker::FileState;
 use crate::tool::ToolError;
 
 /// A larger file is not replaced or edited: its old content has to be compared.
@@ -172,19 +172,19 @@ pub(super) fn guard_write(host: &Host, target: &Target, name: &str) -> Result<Op
     let standing = match host.seen.was_read(&target.path) {
         true => host.seen.standing(&target.path, content),
         // Lines that a search showed are not the file.
-        false => Standing::Unseen,
+        false => FileState::Unseen,
     };
     let fault = match standing {
-        Standing::Same => return Ok(None),
-        Standing::ChangedElsewhere => {
+        FileState::Same => return Ok(None),
+        FileState::ChangedElsewhere => {
             return Ok(Some(
                 "[The file changed on disk since it was read, but not in the lines that were shown.]".into(),
             ));
         }
-        Standing::Unseen => {
+        FileState::Unseen => {
             format!("File exists and was not read in this session: {name}. Read it first, or use edit.")
         }
-        Standing::Changed => changed(name),
+        FileState::Changed => changed(name),
     };
     match host.options.settings.file_guard {
         FileGuard::On => Err(ToolError::Failed(fault)),

@@ -1,4 +1,5 @@
-//! Whether arguments fit a JSON Schema: the part of the language that tools use, with faults a model can act on.
+//! The check of arguments against a JSON Schema: the part of the language that tools use, with faults a model can act
+//! on.
 //!
 //! Understood: `type`, `enum`, `const`, `properties`, `required`, `additionalProperties`, `items`, `minItems`,
 //! `maxItems`, `minLength`, `maxLength`, `minimum`, `maximum`, `anyOf`, `oneOf`, `allOf`. Other words hold nothing

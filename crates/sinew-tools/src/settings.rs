@@ -1,4 +1,4 @@
-//! What the user can choose about the tools.
+//! The settings of the tools.
 
 /// Settings of the tools; the defaults are those of a fresh installation.
 #[derive(Debug, Clone, PartialEq)]

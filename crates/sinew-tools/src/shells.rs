@@ -1,4 +1,4 @@
-//! How many shells a process keeps, and for how long.
+//! The shells that a process keeps: how many, and for how long.
 
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
@@ -33,12 +33,12 @@ struct List {
 }
 
 struct Open {
-    owner: Weak<dyn Rest>,
+    owner: Weak<dyn ShellOwner>,
     used: Instant,
 }
 
 /// The owner of a shell.
-pub(crate) trait Rest: Send + Sync {
+pub(crate) trait ShellOwner: Send + Sync {
     /// Ends the shell if nothing needs it. Says whether there is none any more.
     fn rest(&self) -> bool;
 }
@@ -65,7 +65,7 @@ impl Shells {
     }
 
     /// The shell of `owner` is used now.
-    pub(crate) fn used(&self, owner: &Arc<dyn Rest>) {
+    pub(crate) fn used(&self, owner: &Arc<dyn ShellOwner>) {
         let shared = &self.shared;
         let mut list = shared.list();
         let now = Instant::now();
@@ -81,7 +81,7 @@ impl Shells {
             // Without the thread shells stay until their session ends.
             list.watched = thread.spawn(move || watcher.watch()).is_ok();
         }
-        let mut others: Vec<(Instant, Weak<dyn Rest>)> = list
+        let mut others: Vec<(Instant, Weak<dyn ShellOwner>)> = list
             .open
             .iter()
             .filter(|open| !open.owner.ptr_eq(&owner))
@@ -116,7 +116,7 @@ impl Shared {
                 self.changed.wait_for(&mut list, wait);
                 continue;
             }
-            let due: Vec<Weak<dyn Rest>> =
+            let due: Vec<Weak<dyn ShellOwner>> =
                 list.open.iter().filter(|open| open.used == first).map(|open| Weak::clone(&open.owner)).collect();
             drop(list);
             for owner in due {
@@ -129,7 +129,7 @@ impl Shared {
         }
     }
 
-    fn rest(&self, owner: &Weak<dyn Rest>) -> bool {
+    fn rest(&self, owner: &Weak<dyn ShellOwner>) -> bool {
         let rests = owner.upgrade().is_none_or(|owner| owner.rest());
         if rests {
             self.list().open.retain(|open| !open.owner.ptr_eq(owner));

@@ -1,4 +1,4 @@
-//! What a tool is: a name, a schema, and what it does with arguments that fit the schema.
+//! The trait of tools: a name, a schema, and the work on arguments that fit the schema.
 
 use std::any::Any;
 use std::future::Future;

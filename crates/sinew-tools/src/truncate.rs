@@ -1,4 +1,4 @@
-//! What a model is shown of a long text: whole lines within 2,000 lines and 50 KB.
+//! The excerpt of a long text for the model: whole lines within 2,000 lines and 50 KB.
 
 use serde_json::{Value, json};
 

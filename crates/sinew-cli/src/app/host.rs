@@ -20,7 +20,7 @@ impl App {
             cwd: paths.cwd.clone(),
             home: std::env::home_dir(),
             sinew: Arc::new(sinew::Sinew::in_environment(|name| environment.os(name))),
-            companion: sinew::shell::Supervisor::new(std::env::current_exe().unwrap_or_else(|_| "sinew".into())),
+            supervisor: sinew::shell::Supervisor::new(std::env::current_exe().unwrap_or_else(|_| "sinew".into())),
             environment: environment.variables().to_vec(),
             artifacts: Arc::new(artifacts),
             http: models::http(environment, settings),

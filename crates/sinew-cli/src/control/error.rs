@@ -1,4 +1,4 @@
-//! Why a verb failed.
+//! The reason why a verb failed.
 
 use sinew_llm::error::ErrorInfo;
 

@@ -1,4 +1,4 @@
-//! What the real servers demand of a conversation: who breaks it gets 400.
+//! The demands of the real servers on a conversation: a request that breaks one gets 400.
 
 use std::collections::BTreeSet;
 

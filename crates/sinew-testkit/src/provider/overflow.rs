@@ -1,4 +1,4 @@
-//! What servers answer to a conversation that is longer than the model's window, as users recorded it.
+//! The answers of servers to a conversation that is longer than the model's window, as users recorded it.
 
 use super::Reply;
 

@@ -18,7 +18,7 @@ use crate::shell::command::{Command, End, Start, Work};
 use crate::shell::output::Output;
 use crate::shell::session::State;
 use crate::shell::{environment, session, terminal};
-use crate::shells::Rest;
+use crate::shells::ShellOwner;
 use crate::tool::cancelled;
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 
@@ -204,8 +204,8 @@ fn settle(host: &Host, end: &End, run: &RunOptions) -> Option<&'static str> {
     result.state_lost
 }
 
-fn owner(host: &Host) -> Arc<dyn Rest> {
-    Arc::clone(&host.shell) as Arc<dyn Rest>
+fn owner(host: &Host) -> Arc<dyn ShellOwner> {
+    Arc::clone(&host.shell) as Arc<dyn ShellOwner>
 }
 
 /// A text and lines below it.
@@ -244,11 +244,11 @@ async fn saved(host: &Arc<Host>) -> Result<Option<State>, ToolError> {
 fn of_its_own(host: &Host, mut run: RunOptions, state: Option<State>) -> Work {
     run.command = session::carried(state.as_ref(), &run.env, &run.command);
     let set = session::setup(&host.options, host.shell.folder().as_deref(), None);
-    let companion = host.options.companion.clone();
+    let supervisor = host.options.supervisor.clone();
     Box::new(move |running, cancel| {
         // The file is there until it was read.
         let _state = state;
-        Ok(execute_shell(&companion, &set, &run, cancel, &mut |chunk| running.push(&chunk))?)
+        Ok(execute_shell(&supervisor, &set, &run, cancel, &mut |chunk| running.push(&chunk))?)
     })
 }
 

@@ -1,4 +1,4 @@
-//! Where a text stands in a file, as tolerant as a model needs it and no more.
+//! The search for a text in a file, as tolerant as a model needs it and no more.
 
 use memchr::memmem;
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::settings::{EditMode, FileGuard};
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments, paths, save};
-use crate::read_tracker::Standing;
+use crate::read_tracker::FileState;
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 use find::{Found, closest, find};
 use view::Stage;
@@ -118,7 +118,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     let target = save::look(&path, &name, &host.access(&["edit"], Some(&call.id), &call.cwd))?;
     let guarded = host.options.settings.file_guard != FileGuard::Off;
     let standing = target.content.as_deref().map(|content| host.seen.standing(&target.path, content));
-    let stale = guarded && matches!(standing, Some(Standing::Changed | Standing::ChangedElsewhere));
+    let stale = guarded && matches!(standing, Some(FileState::Changed | FileState::ChangedElsewhere));
     let old = target.content.clone().unwrap_or_default();
     let done = if edits.iter().any(|edit| edit.old_text.is_empty()) {
         put_at_end(&name, target.content.as_deref(), &edits)?
@@ -162,7 +162,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
 
 /// The content of a file after the edits.
 #[derive(Debug)]
-struct Done {
+struct EditedFile {
     content: Vec<u8>,
     stages: Vec<Stage>,
     notes: Vec<String>,
@@ -176,18 +176,18 @@ enum Fault {
 }
 
 /// An empty old text: the new one is a new file, or the end of an existing one.
-fn put_at_end(name: &str, content: Option<&[u8]>, edits: &[Change]) -> Result<Done, ToolError> {
+fn put_at_end(name: &str, content: Option<&[u8]>, edits: &[Change]) -> Result<EditedFile, ToolError> {
     let [edit] = edits else {
         return Err(ToolError::Failed(format!("An empty oldText must be the only edit of {name}.")));
     };
     let mut all = content.unwrap_or_default().to_vec();
     let new = edit.new_text.replace("\r\n", "\n");
     all.extend_from_slice(with_ends(&new, &all).as_bytes());
-    Ok(Done { content: all, stages: vec![Stage::Exact], notes: Vec::new() })
+    Ok(EditedFile { content: all, stages: vec![Stage::Exact], notes: Vec::new() })
 }
 
 /// Applies all edits to `file`, or none.
-fn replaced(name: &str, file: &[u8], edits: &[Change], fuzzy: bool) -> Result<Done, Fault> {
+fn replaced(name: &str, file: &[u8], edits: &[Change], fuzzy: bool) -> Result<EditedFile, Fault> {
     let bom = if file.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
     let (mut notes, mut stages, mut places) = (Vec::new(), Vec::new(), Vec::new());
     for (index, edit) in edits.iter().enumerate() {
@@ -237,7 +237,7 @@ fn replaced(name: &str, file: &[u8], edits: &[Change], fuzzy: bool) -> Result<Do
     content.extend_from_slice(&file[at..]);
     notes.dedup();
     notes.truncate(20);
-    Ok(Done { content, stages, notes })
+    Ok(EditedFile { content, stages, notes })
 }
 
 fn find_edit(file: &[u8], old: &str, new: &str, all: bool, fuzzy: bool, notes: &mut Vec<String>) -> Option<Found> {

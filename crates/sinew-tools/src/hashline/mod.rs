@@ -64,7 +64,7 @@ struct Plan {
 }
 
 /// The section of a patch about one file.
-struct Wanted {
+struct FilePatch {
     target: save::Target,
     name: String,
     tag: Option<String>,
@@ -74,7 +74,7 @@ struct Wanted {
 fn run(host: &Host, call: &Call) -> Outcome {
     let Arguments { input } = arguments::parse(call)?;
     let patch = parse(&input).map_err(ToolError::Failed)?;
-    let mut wanted: Vec<Wanted> = Vec::new();
+    let mut wanted: Vec<FilePatch> = Vec::new();
     for section in patch.sections {
         let path = paths::resolve(host, call, &section.path)?;
         let name = paths::shown(&call.cwd, &path);
@@ -82,7 +82,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         match wanted.iter_mut().find(|other| other.target.path == target.path) {
             Some(other) if other.tag == section.tag => other.ops.extend(section.ops),
             Some(_) => return Err(ToolError::Failed(format!("Two tags for {name}: use one, of the last read."))),
-            None => wanted.push(Wanted { target, name, tag: section.tag, ops: section.ops }),
+            None => wanted.push(FilePatch { target, name, tag: section.tag, ops: section.ops }),
         }
     }
     let plans: Result<Vec<Plan>, ToolError> = wanted.into_iter().map(|wanted| plan(host, wanted)).collect();
@@ -115,8 +115,8 @@ fn run(host: &Host, call: &Call) -> Outcome {
     Ok(ToolOutput::text(blocks.join("\n")).with_details(json!({"files": files})))
 }
 
-fn plan(host: &Host, wanted: Wanted) -> Result<Plan, ToolError> {
-    let Wanted { target, name, tag, ops } = wanted;
+fn plan(host: &Host, wanted: FilePatch) -> Result<Plan, ToolError> {
+    let FilePatch { target, name, tag, ops } = wanted;
     let fail = |text: String| Err(ToolError::Failed(text));
     let mut notes = Vec::new();
     if target.content.as_deref().is_some_and(is_other) {

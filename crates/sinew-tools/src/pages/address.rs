@@ -1,4 +1,4 @@
-//! Which addresses a page may come from.
+//! The addresses from which a page may come.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -1,4 +1,4 @@
-//! Which lines of a file are asked for.
+//! The range of lines of a file that is asked for.
 
 /// Lines from `offset` (1-based), `limit` of them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use sinew::base::{CancelHandle, CancelToken};
 use sinew::shell::RunResult;
 use tokio::sync::{Notify, watch};
 
-use super::output::{Output, Shown};
+use super::output::{Output, OutputExcerpt};
 use crate::tool::{ToolError, ToolOutput, Updates, panic_text};
 
 /// Output up to this size is reported at once, more of it at most this often.
@@ -61,7 +61,7 @@ struct Live {
 /// The end of a command.
 pub(crate) struct End {
     pub(crate) result: Result<RunResult, ToolError>,
-    pub(crate) shown: Shown,
+    pub(crate) shown: OutputExcerpt,
     pub(crate) took: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! What commands get to know, and which of them change nothing.
+//! The environment of commands, and the commands that change nothing.
 
 use sinew::shell::Environment;
 

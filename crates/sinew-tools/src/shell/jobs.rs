@@ -107,7 +107,7 @@ fn truncate_line(line: &str) -> String {
 
 /// A notice to a session about a job.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct JobNotice {
     pub(crate) id: String,
     pub(crate) state: &'static str,
     pub(crate) follow_up: Option<String>,
@@ -158,7 +158,7 @@ impl Jobs {
     }
 
     /// Waits for the next change of a state.
-    pub(crate) async fn next(&self) -> Told {
+    pub(crate) async fn next(&self) -> JobNotice {
         loop {
             let changed = self.changed.notified();
             if let Some(told) = self.untold() {
@@ -169,7 +169,7 @@ impl Jobs {
     }
 
     /// A change that nobody was told of. A job is told to run before it is told to be over.
-    fn untold(&self) -> Option<Told> {
+    fn untold(&self) -> Option<JobNotice> {
         let mut list = self.list();
         let entry = list.entries.iter_mut().find(|entry| match entry.told {
             None => true,
@@ -178,7 +178,7 @@ impl Jobs {
         let state = if entry.told.is_none() { "running" } else { entry.state() };
         entry.told = Some(state);
         let follow_up = (state != "running" && !entry.read).then(|| entry.follow_up());
-        Some(Told { id: entry.id.clone(), state, follow_up })
+        Some(JobNotice { id: entry.id.clone(), state, follow_up })
     }
 
     /// Ends all jobs and waits until nothing of them is left. Later ones are errors. Blocks.

@@ -1,4 +1,4 @@
-//! What a command prints: cleaned, its start and its end in memory, all of it in an artifact once it is long.
+//! The output of a command: cleaned, its start and its end in memory, all of it in an artifact once it is long.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ pub(crate) struct Output {
     artifact: Artifact,
 }
 
-impl Shown {
+impl OutputExcerpt {
     /// The artifact that holds all of it.
     pub(crate) fn artifact(&self) -> Option<u64> {
         self.meta.as_ref()?["artifactId"].as_str()?.parse().ok()
@@ -39,7 +39,7 @@ enum Artifact {
 
 /// The part that the model is shown.
 #[derive(Default)]
-pub(crate) struct Shown {
+pub(crate) struct OutputExcerpt {
     pub(crate) text: String,
     /// `details.meta`, where something is missing.
     pub(crate) meta: Option<Value>,
@@ -131,7 +131,7 @@ impl Output {
     }
 
     /// All of it as the model sees it: its end, or the lines that `head` and `tail` choose, `head` first.
-    pub(crate) fn finish(mut self, head: Option<usize>, tail: Option<usize>) -> Shown {
+    pub(crate) fn finish(mut self, head: Option<usize>, tail: Option<usize>) -> OutputExcerpt {
         let rest = std::mem::take(&mut self.pending);
         self.keep(sinew::term::sanitize(last_state(&rest)).as_bytes());
         let dump = self.end.dump();
@@ -151,7 +151,7 @@ impl Output {
         if cut.by.is_none() && dump.truncated {
             cut.by = Some(Limit::Bytes);
         }
-        let Some(by) = cut.by else { return Shown { text: cut.text.to_string(), meta: None } };
+        let Some(by) = cut.by else { return OutputExcerpt { text: cut.text.to_string(), meta: None } };
         (cut.total_lines, cut.total_bytes) = (total_lines, usize::try_from(dump.total_bytes).unwrap_or(usize::MAX));
         if matches!(self.artifact, Artifact::None) && tail.is_none() {
             // Many short lines: all of them are still in memory.
@@ -165,10 +165,10 @@ impl Output {
             Limit::Bytes => " (50 KB limit)".to_string(),
         };
         let text = format!("{}\n[Showing lines {first}-{total_lines} of {total_lines}{limit}.{link}]", cut.text);
-        Shown { text, meta: Some(cut.meta("tail", first, id)) }
+        OutputExcerpt { text, meta: Some(cut.meta("tail", first, id)) }
     }
 
-    fn filtered(&mut self, head: usize, tail: Option<usize>, total_lines: usize) -> Shown {
+    fn filtered(&mut self, head: usize, tail: Option<usize>, total_lines: usize) -> OutputExcerpt {
         let start = String::from_utf8_lossy(&self.start).into_owned();
         let mut cut = truncate::head(&start, head.min(LINES), BYTES);
         // The last line in memory may be a part of one.
@@ -180,13 +180,13 @@ impl Output {
             None => cut.text.to_string(),
         };
         if cut.lines >= head.min(total_lines) {
-            return Shown { text, meta: None };
+            return OutputExcerpt { text, meta: None };
         }
         let (link, id) = self.link();
         text.push_str(&format!("\n[Showing lines 1-{} of {total_lines} (50 KB limit).{link}]", cut.lines));
         (cut.by, cut.total_lines) = (Some(Limit::Bytes), total_lines);
         cut.total_bytes = usize::try_from(self.total).unwrap_or(usize::MAX);
-        Shown { text, meta: Some(cut.meta("head", 1, id)) }
+        OutputExcerpt { text, meta: Some(cut.meta("head", 1, id)) }
     }
 
     fn link(&mut self) -> (String, Option<u64>) {

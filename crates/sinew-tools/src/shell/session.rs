@@ -12,7 +12,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::environment;
 use crate::options::HostOptions;
-use crate::shells::Rest;
+use crate::shells::ShellOwner;
 use crate::tool::ToolError;
 
 /// The longest time that a shell may take to write its state down.
@@ -64,7 +64,7 @@ impl SessionShell {
             return Ok(Arc::clone(shell));
         }
         let set = setup(&self.options, now.folder.as_deref(), now.state.as_ref());
-        let shell = Arc::new(Shell::new(self.options.companion.clone(), set));
+        let shell = Arc::new(Shell::new(self.options.supervisor.clone(), set));
         now.shell = Some(Arc::clone(&shell));
         Ok(shell)
     }
@@ -120,7 +120,7 @@ impl SessionShell {
     }
 }
 
-impl Rest for SessionShell {
+impl ShellOwner for SessionShell {
     fn rest(&self) -> bool {
         let Ok(_turn) = self.turn.try_lock() else { return false };
         let Some(shell) = self.now().shell.clone() else { return true };

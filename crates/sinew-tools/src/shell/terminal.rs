@@ -37,8 +37,8 @@ pub(crate) fn work(
     let mut env = environment::of_commands(options);
     env.extend(own.iter().map(|(name, value)| (name.into(), value.into())));
     let cwd = folder_of(run.cwd, folder, options);
-    let shell = Shell::new(options.companion.clone(), setup(options, None, None));
-    let (companion, bash) = (options.companion.path().to_path_buf(), options.settings.bash.clone());
+    let shell = Shell::new(options.supervisor.clone(), setup(options, None, None));
+    let (supervisor, bash) = (options.supervisor.path().to_path_buf(), options.settings.bash.clone());
     Box::new(move |running, cancel| {
         let is_bash = shell.engine() == Engine::Bash;
         let command = carried(state.as_ref().filter(|_| is_bash), &own, &run.command);
@@ -52,7 +52,7 @@ pub(crate) fn work(
             env,
             cols,
             rows,
-            supervisor: Some(companion),
+            supervisor: Some(supervisor),
             ..PtyOptions::new(command)
         };
         let end = session.run(options, cancel, move |chunk| {

@@ -1,4 +1,4 @@
-//! Runs tests that need shells: these need a companion program, and the program of the tests is its own. It begins at
+//! Runs tests that need shells: these need a supervisor program, and the program of the tests is its own. It begins at
 //! C's `main`, because Rust's start ignores SIGPIPE and every command would inherit that.
 
 use std::ffi::{CStr, CString, c_char, c_int};

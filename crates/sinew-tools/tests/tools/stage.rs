@@ -45,7 +45,7 @@ impl Stage {
             cwd,
             home: Some(folder.path().to_path_buf()),
             sinew: Arc::new(sinew::Sinew::new()),
-            companion: Supervisor::new(std::env::current_exe().unwrap()),
+            supervisor: Supervisor::new(std::env::current_exe().unwrap()),
             environment: [
                 ("PATH", "/usr/local/bin:/usr/bin:/bin"),
                 ("HOME", "/tmp"),
