@@ -4,7 +4,8 @@
 //! |---|---|
 //! | [`frame`] | messages in a stream of bytes, by line (MCP, ACP) and by `Content-Length` (LSP) |
 //! | [`message`] | requests, notifications and answers; parsing and encoding |
-//! | [`peer`] | ids, the table of calls that wait for an answer, what a connection forgives |
+//! | [`calls`] | ids and the table of calls that wait for an answer |
+//! | [`peer`] | our side of a connection: calls, requests of the other side, and the faults that are forgiven |
 //! | [`limits`] | how large, how deep, how many |
 //!
 //! Parameters and results stay JSON text ([`serde_json::value::RawValue`]): a message of megabytes is not built as a
@@ -12,11 +13,13 @@
 //!
 //! Nothing a peer sends makes memory grow beyond [`limits::Limits`]: a line without an end is skipped while it comes.
 
+pub mod calls;
 pub mod frame;
 pub mod limits;
 pub mod message;
 pub mod peer;
 
+pub use calls::{CallTable, TooManyCalls};
 pub use frame::{Frame, HeaderDecoder, LineDecoder};
 pub use limits::Limits;
 pub use message::{Id, Message, Outcome, RpcError};

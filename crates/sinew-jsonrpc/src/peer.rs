@@ -1,10 +1,9 @@
-//! The table of calls that wait for an answer, and what a connection forgives.
-
-use std::collections::HashMap;
+//! Our side of a connection: the calls that wait for an answer, and the faults that are forgiven.
 
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+use crate::calls::{CallTable, TooManyCalls};
 use crate::frame::Skipped;
 use crate::limits::Limits;
 use crate::message::{self, Id, Message, Outcome, RpcError};
@@ -16,8 +15,7 @@ use crate::message::{self, Id, Message, Outcome, RpcError};
 #[derive(Debug)]
 pub struct Peer<W> {
     limits: Limits,
-    next: i64,
-    waiting: HashMap<i64, W>,
+    calls: CallTable<W>,
     bad_in_a_row: usize,
 }
 
@@ -67,15 +65,6 @@ pub enum Event<W> {
     },
 }
 
-/// The error of a call that finds the table full.
-#[derive(Debug)]
-pub struct TooManyCalls<W> {
-    /// What was to be kept for the call.
-    pub waiter: W,
-    /// How many wait.
-    pub waiting: usize,
-}
-
 /// Bytes of a bad message that are shown.
 const PREVIEW: usize = 200;
 
@@ -83,7 +72,7 @@ impl<W> Peer<W> {
     /// A side without calls.
     #[must_use]
     pub fn new(limits: Limits) -> Peer<W> {
-        Peer { limits, next: 1, waiting: HashMap::new(), bad_in_a_row: 0 }
+        Peer { limits, calls: CallTable::new(limits.waiting_calls), bad_in_a_row: 0 }
     }
 
     /// The limits that hold.
@@ -98,13 +87,7 @@ impl<W> Peer<W> {
     /// # Errors
     /// [`TooManyCalls`] when as many calls wait as the limits allow.
     pub fn register(&mut self, waiter: W) -> Result<i64, TooManyCalls<W>> {
-        if self.waiting.len() >= self.limits.waiting_calls {
-            return Err(TooManyCalls { waiter, waiting: self.waiting.len() });
-        }
-        let id = self.next;
-        self.next += 1;
-        self.waiting.insert(id, waiter);
-        Ok(id)
+        self.calls.register(waiter)
     }
 
     /// Takes a call into the table and encodes its request, without a frame.
@@ -124,25 +107,23 @@ impl<W> Peer<W> {
     /// What is kept for a waiting call.
     #[must_use]
     pub fn waiter(&self, id: i64) -> Option<&W> {
-        self.waiting.get(&id)
+        self.calls.get(id)
     }
 
     /// How many calls wait.
     #[must_use]
     pub fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.calls.waiting()
     }
 
     /// Waits no longer for a call; a late answer is [`Event::Unclaimed`]. None when it was answered or given up.
     pub fn give_up(&mut self, id: i64) -> Option<W> {
-        self.waiting.remove(&id)
+        self.calls.take(id)
     }
 
     /// Ends the connection: everything that waits, oldest first.
     pub fn close(&mut self) -> Vec<(i64, W)> {
-        let mut all: Vec<(i64, W)> = self.waiting.drain().collect();
-        all.sort_by_key(|(id, _)| *id);
-        all
+        self.calls.close()
     }
 
     /// Reads the bytes of one frame and calls `emit` for each message in it.
@@ -164,7 +145,7 @@ impl<W> Peer<W> {
         let Limits { message_bytes, .. } = self.limits;
         let reason = format!("a message of {} bytes, more than {message_bytes}", skipped.bytes);
         if let Some(id) = answered_call(skipped)
-            && let Some(waiter) = self.waiting.remove(&id)
+            && let Some(waiter) = self.calls.take(id)
         {
             let error = RpcError::new(RpcError::INTERNAL_ERROR, format!("The answer was {reason}, and was not read."));
             return Event::Answer { id, waiter, outcome: Err(error) };
@@ -176,7 +157,7 @@ impl<W> Peer<W> {
         match message {
             Message::Request { id, method, params } => Event::Request { id, method, params },
             Message::Notification { method, params } => Event::Notification { method, params },
-            Message::Response { id: Some(Id::Number(id)), outcome } => match self.waiting.remove(&id) {
+            Message::Response { id: Some(Id::Number(id)), outcome } => match self.calls.take(id) {
                 Some(waiter) => Event::Answer { id, waiter, outcome },
                 None => Event::Unclaimed { id: Some(Id::Number(id)), error: outcome.err() },
             },

@@ -1,10 +1,7 @@
 //! Tools that the client runs.
 
-use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sinew_llm::message::Block;
@@ -12,6 +9,7 @@ use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput, Updates};
 use tokio::sync::{Notify, oneshot};
 
 use super::frames::Out;
+use super::waiting::WaitingCalls;
 
 /// Tools that a client may bring at most.
 const MOST: usize = 200;
@@ -27,19 +25,8 @@ pub(super) struct ToolDescription {
     parameters: Value,
 }
 
-/// The calls that the client has not answered yet.
-pub(super) struct Calls {
-    out: Out,
-    next: AtomicU64,
-    pending: Mutex<Pending>,
-}
-
-#[derive(Default)]
-struct Pending {
-    calls: HashMap<String, Waiting>,
-    /// The client is gone: nobody will answer.
-    closed: bool,
-}
+/// The calls of tools that the client has not answered yet.
+pub(super) struct Calls(WaitingCalls<Waiting>);
 
 struct Waiting {
     updates: Updates,
@@ -48,30 +35,21 @@ struct Waiting {
 
 impl Calls {
     pub(super) fn new(out: Out) -> Calls {
-        Calls { out, next: AtomicU64::new(1), pending: Mutex::default() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock()
-    }
-
-    fn id(&self) -> String {
-        format!("host_{}", self.next.fetch_add(1, Ordering::Relaxed))
+        let cancel = |id: &str, call: &str| json!({"type": "host_tool_cancel", "id": id, "targetId": call});
+        Calls(WaitingCalls::new(out, "host", cancel))
     }
 
     /// `host_tool_update`; an id that nobody waits for is left aside.
     pub(super) fn update(&self, mut fields: Map<String, Value>) {
         let Some(Value::String(id)) = fields.remove("id") else { return };
         let partial = output(fields.remove("partialResult").unwrap_or_default(), false);
-        if let Some(waiting) = self.lock().calls.get(&id) {
-            waiting.updates.send(partial);
-        }
+        self.0.look(&id, |waiting| waiting.updates.send(partial));
     }
 
     /// `host_tool_result`; an id that nobody waits for is left aside.
     pub(super) fn result(&self, mut fields: Map<String, Value>) {
         let Some(Value::String(id)) = fields.remove("id") else { return };
-        let Some(waiting) = self.lock().calls.remove(&id) else { return };
+        let Some(waiting) = self.0.take(&id) else { return };
         let is_error = fields.get("isError").and_then(Value::as_bool).unwrap_or_default();
         // Who called may have gone meanwhile.
         let _ = waiting.result.send(Ok(output(fields.remove("result").unwrap_or_default(), is_error)));
@@ -79,9 +57,7 @@ impl Calls {
 
     /// Nobody will answer any more: what waits fails, and so does what would be asked.
     pub(super) fn close(&self) {
-        let mut pending = self.lock();
-        pending.closed = true;
-        for (_, waiting) in pending.calls.drain() {
+        for waiting in self.0.close() {
             let _ = waiting.result.send(Err(gone()));
         }
     }
@@ -176,17 +152,9 @@ impl Tool for HostTool {
 
     fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let calls = &self.calls;
+            let calls = &self.calls.0;
             let (send, result) = oneshot::channel();
-            let id = calls.id();
-            {
-                let mut pending = calls.lock();
-                if pending.closed {
-                    return Err(gone());
-                }
-                pending.calls.insert(id.clone(), Waiting { updates: call.updates, result: send });
-            }
-            let called = PendingCall { calls, id };
+            let called = calls.register(Waiting { updates: call.updates, result: send }).ok_or_else(gone)?;
             let ended = Arc::new(Notify::new());
             let bell = Arc::clone(&ended);
             let _hook = call.cancel.on_cancel(move || bell.notify_one());
@@ -198,7 +166,7 @@ impl Tool for HostTool {
                     "toolName": self.name,
                     "arguments": call.arguments,
                 });
-                calls.out.send(&frame).await;
+                calls.send(&frame).await;
                 result.await.unwrap_or_else(|_| Err(gone()))
             };
             tokio::select! {
@@ -206,25 +174,5 @@ impl Tool for HostTool {
                 () = ended.notified() => Err(ToolError::Aborted),
             }
         })
-    }
-}
-
-/// A call that the client is told to end where nobody waits for its result any more.
-struct PendingCall<'a> {
-    calls: &'a Calls,
-    id: String,
-}
-
-impl Drop for PendingCall<'_> {
-    fn drop(&mut self) {
-        if self.calls.lock().calls.remove(&self.id).is_none() {
-            return;
-        }
-        let (out, id) = (self.calls.out.clone(), self.calls.id());
-        let frame = json!({"type": "host_tool_cancel", "id": id, "targetId": self.id});
-        // Without a runtime there is no writer either.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { out.send(&frame).await });
-        }
     }
 }

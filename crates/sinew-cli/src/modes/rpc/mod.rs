@@ -1,7 +1,7 @@
 //! Serves another program: commands as lines of JSON on stdin, responses and events on stdout. The commands are the verbs
 //! of `control` in JSON.
 //!
-//! | module | what it holds |
+//! | module | holds |
 //! |---|---|
 //! | `frames` | lines in, lines out, and their order |
 //! | `client` | the state that commands work on, and the fields that they read |
@@ -16,6 +16,7 @@
 //! | `host_tools` | tools that the client runs |
 //! | `session` | other sessions, and places in the tree |
 //! | `ui` | questions to the person behind the client |
+//! | `waiting` | calls to the client that it has not answered yet |
 //!
 //! Commands begin in the order in which they come. Those that take long go on beside the others, and are answered when
 //! they are done.
@@ -27,13 +28,13 @@ mod host_tools;
 mod model;
 mod prompt;
 mod reply;
-
 mod session;
 mod shell;
 mod state;
 mod switches;
 mod tools;
 mod ui;
+mod waiting;
 
 use std::io;
 use std::panic::AssertUnwindSafe;

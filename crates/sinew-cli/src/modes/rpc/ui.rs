@@ -1,9 +1,5 @@
 //! Questions to the person behind the client.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-
-use parking_lot::{Mutex, MutexGuard};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sinew_tools::tool::Boxed;
@@ -11,21 +7,13 @@ use sinew_tools::{Ask, Question};
 use tokio::sync::oneshot;
 
 use super::frames::Out;
+use super::waiting::WaitingCalls;
 
 /// Questions to the person behind the client that are not answered yet.
 pub(super) struct Ui {
-    out: Out,
     /// Milliseconds that a question of the model waits; the client is told, the tool itself counts.
     timeout_ms: Option<u64>,
-    next: AtomicU64,
-    pending: Mutex<Pending>,
-}
-
-#[derive(Default)]
-struct Pending {
-    requests: HashMap<String, oneshot::Sender<UiResponse>>,
-    /// The client is gone: nobody will answer.
-    closed: bool,
+    requests: WaitingCalls<oneshot::Sender<UiResponse>>,
 }
 
 /// `extension_ui_response`.
@@ -41,21 +29,14 @@ struct UiResponse {
 impl Ui {
     pub(super) fn new(out: Out, timeout_seconds: u64) -> Ui {
         let timeout_ms = (timeout_seconds > 0).then(|| timeout_seconds.saturating_mul(1_000));
-        Ui { out, timeout_ms, next: AtomicU64::new(1), pending: Mutex::default() }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Pending> {
-        self.pending.lock()
-    }
-
-    fn id(&self) -> String {
-        format!("ui_{}", self.next.fetch_add(1, Ordering::Relaxed))
+        let cancel = |id: &str, target: &str| request(id, "cancel", json!({"targetId": target}));
+        Ui { timeout_ms, requests: WaitingCalls::new(out, "ui", cancel) }
     }
 
     /// Takes a response; one that nobody waits for is left aside, as is what is no response.
     pub(super) fn answer(&self, mut fields: Map<String, Value>) {
         let Some(Value::String(id)) = fields.remove("id") else { return };
-        let Some(waiting) = self.lock().requests.remove(&id) else { return };
+        let Some(waiting) = self.requests.take(&id) else { return };
         let answered = UiResponse::deserialize(Value::Object(fields));
         // Who asked may have gone meanwhile. What cannot be read is no answer.
         let _ = waiting.send(answered.unwrap_or_else(|_| UiResponse { cancelled: true, ..UiResponse::default() }));
@@ -63,29 +44,19 @@ impl Ui {
 
     /// Nobody will answer any more.
     pub(super) fn close(&self) {
-        let mut pending = self.lock();
-        pending.closed = true;
-        pending.requests.clear();
+        self.requests.close().for_each(drop);
     }
 
     /// Tells something that wants no answer.
     pub(super) async fn tell(&self, method: &str, fields: Value) {
-        self.out.send(&request(&self.id(), method, fields)).await;
+        self.requests.send(&request(&self.requests.fresh_id(), method, fields)).await;
     }
 
     /// Asks and waits for the answer; none where nobody will give one.
     async fn request(&self, method: &str, fields: Value) -> Option<UiResponse> {
-        let id = self.id();
         let (send, answered) = oneshot::channel();
-        {
-            let mut pending = self.lock();
-            if pending.closed {
-                return None;
-            }
-            pending.requests.insert(id.clone(), send);
-        }
-        let guard = PendingRequest { ui: self, id };
-        self.out.send(&request(&guard.id, method, fields)).await;
+        let waiting = self.requests.register(send)?;
+        self.requests.send(&request(&waiting.id, method, fields)).await;
         answered.await.ok()
     }
 
@@ -151,24 +122,4 @@ fn request(id: &str, method: &str, fields: Value) -> Value {
         frame.extend(fields);
     }
     frame
-}
-
-/// A request that is taken back where nobody waits for its answer any more.
-struct PendingRequest<'a> {
-    ui: &'a Ui,
-    id: String,
-}
-
-impl Drop for PendingRequest<'_> {
-    fn drop(&mut self) {
-        if self.ui.lock().requests.remove(&self.id).is_none() {
-            return;
-        }
-        let (out, id) = (self.ui.out.clone(), self.ui.id());
-        let frame = request(&id, "cancel", json!({"targetId": self.id}));
-        // Without a runtime there is no writer either.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move { out.send(&frame).await });
-        }
-    }
 }
