@@ -1,5 +1,6 @@
 #!/usr/bin/env node
-// npm run docs: writes the reference of @sinew/natives as pages to dist/docs, from the doc comments. What lacks one is an error.
+// npm run docs: writes the reference of @sinew/natives as pages to dist/docs, from the doc comments (what lacks one is an error),
+// and draws the agent's picture, docs/images/terminal.svg, from a session that it plays.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, run } from "../lib/steps.mjs";
@@ -8,7 +9,7 @@ const folder = join(ROOT, "scripts", "docs");
 const natives = join(ROOT, "packages", "natives");
 
 try {
-  if (!existsSync(join(folder, "node_modules"))) await run("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock"], { cwd: folder });
+  if (!existsSync(join(folder, "node_modules", "@xterm", "headless"))) await run("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock"], { cwd: folder });
   await run("npx", [
     "--no-install",
     "typedoc",
@@ -28,6 +29,8 @@ try {
     // A type that only names a parameter's shape is shown in its place.
     ...["--validation.notExported", "false"],
   ], { cwd: folder });
+  const { drawPicture } = await import("./picture.mjs");
+  await drawPicture();
 } catch (error) {
   console.error(`docs: ${error.message}`);
   process.exitCode = 1;
