@@ -9,7 +9,9 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 use url::{Host, Url};
 
-use super::{HttpClient, HttpError, HttpErrorKind, Io, Route, proxy, tls};
+use super::connection::{Io, Route};
+use super::error::{HttpError, HttpErrorKind, without_number};
+use super::{HttpClient, proxy, tls};
 
 /// The time that one address may take before the next is tried beside it.
 const NEXT_ADDRESS_AFTER: Duration = Duration::from_millis(250);
@@ -170,9 +172,4 @@ async fn tunnel(io: &mut Box<dyn Io>, host: &Host<String>, port: u16, auth: Opti
 
 fn plain(cause: &io::Error) -> String {
     without_number(cause.to_string())
-}
-
-/// The system's words without Rust's "(os error 2)".
-pub(super) fn without_number(text: String) -> String {
-    text.rfind(" (os error ").map_or(text.clone(), |at| text[..at].to_string())
 }

@@ -9,7 +9,7 @@ use flate2::write::MultiGzDecoder;
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 
-use super::{HttpError, HttpErrorKind};
+use super::error::{HttpError, HttpErrorKind};
 
 /// Compressed bytes that are read at once. They grow at most about a thousandfold, so that one step takes
 /// at most some 16 MB.

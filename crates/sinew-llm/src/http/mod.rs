@@ -5,86 +5,34 @@
 //! A connection whose answer was read to the end waits for the next request. Dropping a request, or a [`Body`]
 //! before its end, closes the connection.
 
-use std::fmt;
-use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{HOST, HeaderMap, HeaderName, HeaderValue};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper::client::conn::http1::SendRequest;
 use hyper_util::rt::TokioIo;
-use tokio::io::{AsyncRead, AsyncWrite};
 use url::Url;
 
 mod body;
+mod config;
 mod connect;
+mod connection;
 mod encoding;
+mod error;
 mod pool;
 mod proxy;
 mod tls;
 
 pub use body::Body;
+pub use config::{AddressFilter, HttpConfig};
+pub use error::{HttpError, HttpErrorKind};
 pub use proxy::Proxies;
 pub use tls::Roots;
 
-use body::{AbortOnDrop, Activity};
+use connection::{AbortOnDrop, Activity, Connection, Route};
+use error::{http_error, seconds};
 use pool::{Endpoint, Pool};
-
-/// A connection, whatever it is made of.
-pub(crate) trait Io: AsyncRead + AsyncWrite + Unpin + Send {}
-impl<T: AsyncRead + AsyncWrite + Unpin + Send> Io for T {}
-
-/// Says whether the host, which resolved to the address, may be connected to; the error is the text that
-/// the caller gets.
-pub type AddressFilter = Arc<dyn Fn(&str, IpAddr) -> Result<(), String> + Send + Sync>;
-
-/// Settings of the connections.
-#[derive(Clone)]
-pub struct HttpConfig {
-    /// Time to resolve, connect and agree on TLS; 30 s. None: no limit.
-    pub connect_timeout: Option<Duration>,
-    /// Time without a single byte, before and inside the answer; 300 s. None: no limit.
-    pub idle_timeout: Option<Duration>,
-    /// Time without an event that carries content, whatever else comes; 300 s. None: no limit.
-    pub stall_timeout: Option<Duration>,
-    /// The proxies that requests take.
-    pub proxies: Proxies,
-    /// Whom to trust.
-    pub roots: Roots,
-    /// Looks at each address before it is connected to, after the name was resolved, so that a name
-    /// cannot change its mind between the look and the connection. None: all.
-    pub address_filter: Option<AddressFilter>,
-    /// The `User-Agent` header.
-    pub user_agent: String,
-}
-
-impl Default for HttpConfig {
-    fn default() -> HttpConfig {
-        HttpConfig {
-            connect_timeout: Some(Duration::from_secs(30)),
-            idle_timeout: Some(Duration::from_secs(300)),
-            stall_timeout: Some(Duration::from_secs(300)),
-            proxies: Proxies::default(),
-            roots: Roots::default(),
-            address_filter: None,
-            user_agent: concat!("sinew/", env!("CARGO_PKG_VERSION")).to_string(),
-        }
-    }
-}
-
-impl fmt::Debug for HttpConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Proxy addresses may hold passwords.
-        f.debug_struct("HttpConfig")
-            .field("connect_timeout", &self.connect_timeout)
-            .field("idle_timeout", &self.idle_timeout)
-            .field("stall_timeout", &self.stall_timeout)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Sends requests. Cheap to clone; clones share their connections, and the TLS set-up, which is made by the first
 /// `https` request.
@@ -117,46 +65,6 @@ pub struct HttpResponse {
     pub headers: HeaderMap,
     /// The rest.
     pub body: Body,
-}
-
-/// A failed exchange: what failed, in words without the request's headers.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HttpError {
-    /// The kind of failure.
-    pub kind: HttpErrorKind,
-    /// `connect to api.example.com:443: connection refused`.
-    pub message: String,
-}
-
-/// The kind of a failure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HttpErrorKind {
-    /// The request could not be made: a bad address, header or proxy.
-    Request,
-    /// The name did not resolve, the connection was refused, reset, or ended early.
-    Network,
-    /// The other side's certificate is not to be trusted.
-    Certificate,
-    /// A timer ran out.
-    Timeout,
-    /// The other side does not speak HTTP.
-    Protocol,
-    /// The address filter said no.
-    Refused,
-}
-
-impl fmt::Display for HttpError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for HttpError {}
-
-impl HttpError {
-    pub(crate) fn new(kind: HttpErrorKind, message: impl Into<String>) -> HttpError {
-        HttpError { kind, message: message.into() }
-    }
 }
 
 impl HttpClient {
@@ -214,24 +122,6 @@ impl HttpClient {
     }
 }
 
-/// A connection that is ready for a request.
-pub(crate) struct Route {
-    pub(crate) io: Box<dyn Io>,
-    /// The request line names the whole address, as a plain proxy wants it.
-    pub(crate) absolute: bool,
-    /// `Proxy-Authorization`, for a plain proxy.
-    pub(crate) proxy_auth: Option<HeaderValue>,
-}
-
-/// A connection that speaks HTTP. Dropping it closes it.
-struct Connection {
-    sender: SendRequest<Full<Bytes>>,
-    activity: Activity,
-    absolute: bool,
-    proxy_auth: Option<HeaderValue>,
-    _task: AbortOnDrop,
-}
-
 /// A request that has no answer.
 struct Failure {
     error: HttpError,
@@ -250,7 +140,7 @@ async fn exchange(
     let activity = Activity::new(config.idle_timeout);
     let io = TokioIo::new(activity.watch(route.io));
     let started = hyper::client::conn::http1::Builder::new().handshake(io).await;
-    let (sender, task) = started.map_err(|error| body::http_error(&error))?;
+    let (sender, task) = started.map_err(|error| http_error(&error))?;
     let task = AbortOnDrop::spawn(async move {
         // Its failure reaches the request or the body, whichever waits.
         let _ = task.await;
@@ -276,10 +166,9 @@ async fn ask(
     });
     match sent.await {
         Ok(Ok(answer)) => Ok(answer),
-        Ok(Err(error)) => Err(Failure {
-            unanswered: activity.received() == before && !error.is_user(),
-            error: body::http_error(&error),
-        }),
+        Ok(Err(error)) => {
+            Err(Failure { unanswered: activity.received() == before && !error.is_user(), error: http_error(&error) })
+        }
         // It may be working on the answer.
         Err(error) => Err(Failure { error, unanswered: false }),
     }
@@ -338,11 +227,6 @@ fn head(
         built.map_err(|error| bad(format!("send request to {}: {error}", url.host_str().unwrap_or_default())))?;
     *built.headers_mut() = headers;
     Ok(built)
-}
-
-/// A length of time for people: `30 s`.
-pub(crate) fn seconds(limit: Duration) -> String {
-    format!("{} s", limit.as_secs_f64())
 }
 
 #[cfg(test)]

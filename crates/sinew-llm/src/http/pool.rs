@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use url::Url;
 
-use super::Connection;
+use super::connection::Connection;
 
 /// The longest wait of a connection. Servers and the boxes between forget idle connections without a word, the
 /// quickest after some two minutes.

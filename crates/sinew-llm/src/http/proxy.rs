@@ -6,7 +6,7 @@ use http::{HeaderValue, Uri};
 use hyper_util::client::proxy::matcher::Matcher;
 use url::{Host, Url};
 
-use super::{HttpError, HttpErrorKind};
+use super::error::{HttpError, HttpErrorKind};
 
 /// The values of the usual variables, as the caller read them. Addresses without a scheme mean `http`.
 #[derive(Clone, Default, PartialEq, Eq)]

@@ -7,7 +7,8 @@ use rustls::{CertificateError, ClientConfig, InvalidMessage, RootCertStore};
 use tokio_rustls::TlsConnector;
 use url::Host;
 
-use super::{HttpError, HttpErrorKind, Io};
+use super::connection::Io;
+use super::error::{HttpError, HttpErrorKind};
 
 /// Whom to trust.
 #[derive(Debug, Clone, Default)]

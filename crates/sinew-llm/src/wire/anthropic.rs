@@ -3,11 +3,11 @@
 mod answer;
 mod thinking;
 
-use super::Protocol;
 use super::json::Json;
 use super::prepare::{
     Part, content_parts, fit_id, fit_name, fit_schema, foreign_thought, is_own, parts, temperature, tool_choice,
 };
+use super::protocol::Protocol;
 use crate::message::{Block, LlmMessage, ToolResultMessage};
 use crate::provider::{Auth, CacheRetention, Request, ToolChoice};
 use thinking::Thinking;

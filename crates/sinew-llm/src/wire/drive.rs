@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use url::Url;
 
-use super::{Progress, Protocol, ResponseParser};
+use super::protocol::{Progress, Protocol, ResponseParser};
 use crate::assembly::Assembly;
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};

@@ -6,7 +6,7 @@ use super::json::Json;
 use super::prepare::{
     Part, content_parts, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts, temperature, tool_choice,
 };
-use super::{Progress, Protocol, ResponseParser};
+use super::protocol::{Progress, Protocol, ResponseParser};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};

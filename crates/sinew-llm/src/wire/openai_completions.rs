@@ -5,12 +5,12 @@ mod compat;
 
 use serde_json::Value;
 
-use super::Protocol;
 use super::json::Json;
 use super::prepare::{
     Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, images, is_own, joined, parts,
     system, temperature, tool_choice,
 };
+use super::protocol::Protocol;
 use crate::message::{AssistantMessage, Block, ImageBlock, LlmMessage};
 use crate::model::{MaxTokensField, ThinkingFormat, ThinkingLevel};
 use crate::provider::{Auth, CacheRetention, Request, ToolChoice};

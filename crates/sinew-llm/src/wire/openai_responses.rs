@@ -6,13 +6,13 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Value, json};
 
-use super::Protocol;
 use super::json::Json;
 use super::openai_completions;
 use super::prepare::{
     Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, is_own, joined, parts, system,
     temperature, tool_choice,
 };
+use super::protocol::Protocol;
 use crate::message::{AssistantMessage, Block, LlmMessage, ToolCall};
 use crate::model::ThinkingLevel;
 use crate::provider::{CacheRetention, Request, ToolChoice};

@@ -10,7 +10,7 @@ use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::StopReason;
-use crate::wire::{Progress, ResponseParser};
+use crate::wire::protocol::{Progress, ResponseParser};
 
 /// The events of a message that came in one piece.
 pub(super) fn from_complete(mut message: Value) -> Option<Vec<Value>> {

@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value};
 
 use super::super::json::Json;
-use super::super::{Progress, ResponseParser};
+use super::super::protocol::{Progress, ResponseParser};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::super::{Progress, ResponseParser};
+use super::super::protocol::{Progress, ResponseParser};
 use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};

@@ -1,0 +1,80 @@
+//! Failures of exchanges, in words for people.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+/// A failed exchange: what failed, in words without the request's headers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HttpError {
+    /// The kind of failure.
+    pub kind: HttpErrorKind,
+    /// `connect to api.example.com:443: connection refused`.
+    pub message: String,
+}
+
+/// The kind of a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HttpErrorKind {
+    /// The request could not be made: a bad address, header or proxy.
+    Request,
+    /// The name did not resolve, the connection was refused, reset, or ended early.
+    Network,
+    /// The other side's certificate is not to be trusted.
+    Certificate,
+    /// A timer ran out.
+    Timeout,
+    /// The other side does not speak HTTP.
+    Protocol,
+    /// The address filter said no.
+    Refused,
+}
+
+impl fmt::Display for HttpError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for HttpError {}
+
+impl HttpError {
+    pub(crate) fn new(kind: HttpErrorKind, message: impl Into<String>) -> HttpError {
+        HttpError { kind, message: message.into() }
+    }
+}
+
+const CLOSED: &str = "the connection was closed before the answer was complete";
+
+/// A failure of the exchange in our words.
+pub(super) fn http_error(error: &hyper::Error) -> HttpError {
+    let (kind, text) = if error.is_incomplete_message() {
+        (HttpErrorKind::Network, CLOSED.to_string())
+    } else if error.is_parse() {
+        (HttpErrorKind::Protocol, format!("the server does not speak HTTP: {error}"))
+    } else {
+        let mut text = error.to_string();
+        let mut cause = std::error::Error::source(error);
+        let mut cut = false;
+        while let Some(inner) = cause {
+            text = inner.to_string();
+            cut |= inner.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::UnexpectedEof);
+            cause = inner.source();
+        }
+        match cut {
+            true => (HttpErrorKind::Network, CLOSED.to_string()),
+            false => (HttpErrorKind::Network, format!("the connection broke: {}", without_number(text))),
+        }
+    };
+    HttpError::new(kind, text)
+}
+
+/// The system's words without Rust's "(os error 2)".
+pub(super) fn without_number(text: String) -> String {
+    text.rfind(" (os error ").map_or(text.clone(), |at| text[..at].to_string())
+}
+
+/// A length of time for people: `30 s`.
+pub(crate) fn seconds(limit: Duration) -> String {
+    format!("{} s", limit.as_secs_f64())
+}
