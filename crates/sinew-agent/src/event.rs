@@ -1,4 +1,4 @@
-//! What a session tells its listeners, in the words of the JSON and RPC modes.
+//! Events of a session, in the words of the JSON and RPC modes.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -23,7 +23,7 @@ pub enum Event {
     TurnEnd {
         /// The answer.
         message: AgentMessage,
-        /// What its tools gave, in source order.
+        /// The results of its tools, in source order.
         tool_results: Vec<AgentMessage>,
     },
     /// A message begins.
@@ -36,7 +36,7 @@ pub enum Event {
         /// The answer so far; None where no subscriber and no extension wants snapshots.
         #[serde(skip_serializing_if = "Option::is_none")]
         message: Option<AgentMessage>,
-        /// What the provider sent.
+        /// The event of the provider.
         #[serde(rename = "assistantMessageEvent")]
         step: AnswerStep,
     },
@@ -51,7 +51,7 @@ pub enum Event {
         tool_call_id: String,
         /// The tool.
         tool_name: String,
-        /// What the model passed.
+        /// The arguments that the model passed.
         args: Value,
         /// One line for people.
         #[serde(skip_serializing_if = "Option::is_none")]
@@ -63,9 +63,9 @@ pub enum Event {
         tool_call_id: String,
         /// The tool.
         tool_name: String,
-        /// What the model passed.
+        /// The arguments that the model passed.
         args: Value,
-        /// What there is.
+        /// The result so far.
         partial_result: ToolResult,
     },
     /// A tool is over.
@@ -74,12 +74,12 @@ pub enum Event {
         tool_call_id: String,
         /// The tool.
         tool_name: String,
-        /// What it gave.
+        /// Its result.
         result: ToolResult,
         /// It failed.
         is_error: bool,
     },
-    /// What waits to be said to the model.
+    /// The messages that wait in the queues.
     QueueUpdate {
         /// After the tools of the turn.
         steering: Vec<String>,
@@ -114,7 +114,7 @@ pub enum Event {
         max_attempts: u32,
         /// The pause.
         delay_ms: u64,
-        /// What went wrong.
+        /// The error.
         error_message: String,
     },
     /// The chain of attempts is over.
@@ -187,12 +187,12 @@ pub enum Event {
         extension_path: String,
         /// Of which event.
         event: String,
-        /// What happened.
+        /// The message.
         error: String,
     },
     /// Something that the user should know.
     Warning {
-        /// What.
+        /// The message.
         message: String,
     },
 }
@@ -292,7 +292,7 @@ impl Serialize for AnswerStep {
     }
 }
 
-/// What a tool gave, as events show it.
+/// The result of a tool as events show it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct ToolResult {
     /// Texts and images for the model.

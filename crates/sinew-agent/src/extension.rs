@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::event::Event;
 
-/// What an extension says of a call before it runs.
+/// The verdict of an extension on a call before it runs.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
     /// It may run.
@@ -23,7 +23,7 @@ pub enum Verdict {
     Replace(Value),
 }
 
-/// What an extension knows of the session.
+/// The facts of the session that extensions get.
 #[derive(Debug, Clone)]
 pub struct Context {
     /// The folder in which the session works.
@@ -43,7 +43,7 @@ pub struct Context {
 pub struct Point {
     /// Its name.
     pub name: &'static str,
-    /// What it carries.
+    /// Its fields.
     pub fields: Map<String, Value>,
 }
 
@@ -63,12 +63,12 @@ pub trait Extension: Send + Sync {
     /// Names the extension in messages.
     fn name(&self) -> Cow<'static, str>;
 
-    /// What it adds for the model.
+    /// The tools that it adds.
     fn tools(&self) -> Vec<Arc<dyn Tool>> {
         Vec::new()
     }
 
-    /// What it adds for the user: `/<name> arguments`.
+    /// The commands that it adds: `/<name> arguments`.
     fn commands(&self) -> Vec<SlashCommand> {
         Vec::new()
     }
@@ -87,7 +87,7 @@ pub trait Extension: Send + Sync {
         false
     }
 
-    /// What it says of the files that a tool opens; None: nothing. Asked once per call; `call` is its id, none where
+    /// Its check of the files that a tool opens; None: no check. Asked once per call; `call` is its id, none where
     /// the user attaches files. `tools` are the names by which a rule may mean the access.
     fn path_check(&self, _tools: &[&str], _call: Option<&str>, _cwd: &Path) -> Option<PathCheck> {
         None
@@ -161,11 +161,11 @@ pub struct SlashCommand {
     pub name: String,
     /// One line for lists.
     pub description: String,
-    /// What it does.
+    /// Runs it.
     pub handler: Arc<dyn CommandHandler>,
 }
 
-/// What a command does.
+/// Runs a command.
 pub trait CommandHandler: Send + Sync {
     /// Does it. A failure is shown to the user and counts as done.
     fn execute<'a>(&'a self, arguments: &'a str, context: &'a Context) -> Boxed<'a, Result<CommandResult, String>>;
@@ -176,7 +176,7 @@ pub trait CommandHandler: Send + Sync {
     }
 }
 
-/// What a command leaves to do.
+/// The action that a command leaves to its caller.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CommandResult {
     /// Nothing.

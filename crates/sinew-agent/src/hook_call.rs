@@ -13,7 +13,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// How long a hook may go on once the run is to end. Several events follow an abort; together they stay below 1 s.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// What a hook gives, or why it gave nothing. `hook` is the call itself, inside a future: one that panics before it
+/// The result of a hook, or why it gave none. `hook` is the call itself, inside a future: one that panics before it
 /// returns its future fails like any other.
 pub(crate) async fn ask<T>(cancel: &CancellationToken, hook: impl Future<Output = T>) -> Result<T, String> {
     let limited = tokio::time::timeout(LIMIT, ask_person(cancel, hook)).await;

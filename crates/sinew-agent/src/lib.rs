@@ -8,10 +8,10 @@ pub mod core;
 pub mod event;
 pub mod extension;
 mod hook_call;
+pub mod hook_points;
 pub mod hooks;
 pub mod permissions;
-pub mod points;
 pub mod resource;
 
 #[cfg(test)]
-mod stage;
+mod test_tools;

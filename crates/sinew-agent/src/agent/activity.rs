@@ -141,7 +141,7 @@ impl<T: Default> ActivityLock<T> {
         !self.inner.lock().is_idle()
     }
 
-    /// What happens now.
+    /// The state now.
     pub(super) fn state(&self) -> State {
         self.inner.lock().state
     }

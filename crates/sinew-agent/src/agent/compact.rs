@@ -1,4 +1,4 @@
-//! Asking for a summary and taking it up. A failure changes nothing.
+//! Compaction: the request for a summary, and the context that begins with it. A failure changes nothing.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -14,24 +14,24 @@ use sinew_llm::provider::{PromptPart, Request};
 use sinew_session::{Body, Defaults};
 use tokio_util::sync::CancellationToken;
 
-use super::ask::{Leaving, refused};
+use super::extension_points::{CancelDecision, refused};
 use super::lifecycle::{Activity, Move};
-use super::models::Reached;
-use super::retry::{Again, decide};
+use super::models::ResolvedModel;
+use super::retry::{RetryDecision, decide};
 use super::session::AgentSession;
 use crate::compaction::{
     Cut, Files, Pruned, SUMMARY_SYSTEM, context_tokens, cut, files_of, joined, prune, request_text, serialise, tokens,
     with_files, without_files,
 };
 use crate::event::Event;
-use crate::points::{text_of, texts_of};
+use crate::hook_points::{text_of, texts_of};
 
 /// Tokens of a summary at most.
 const LONGEST: u64 = 16_000;
 /// Bytes of a remote server's answer that are read.
 const ANSWER: usize = 1 << 20;
 
-/// Why a context is made smaller.
+/// The reason for which a context is made smaller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
     Threshold,
@@ -49,9 +49,9 @@ impl Reason {
     }
 }
 
-/// What a compaction did.
+/// The result of a compaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compacted {
+pub struct CompactionResult {
     /// The summary; none where pruning was enough.
     pub summary: Option<String>,
     /// The first entry that stays.
@@ -67,7 +67,7 @@ impl AgentSession {
     ///
     /// # Errors
     /// There is nothing to sum up, nobody could, or the session is closed.
-    pub async fn compact(&self, instructions: Option<&str>) -> Result<Compacted> {
+    pub async fn compact(&self, instructions: Option<&str>) -> Result<CompactionResult> {
         self.abort();
         let mut context = self.conversation.context.begin_next(Activity::Maintenance).await?;
         let cancel = self.new_token();
@@ -85,7 +85,7 @@ pub(super) async fn compact(
     reason: Reason,
     instructions: Option<&str>,
     cancel: &CancellationToken,
-) -> Result<Compacted> {
+) -> Result<CompactionResult> {
     // Who hears of the start can end it, and who hears of the end finds it over.
     let phase = agent.conversation.context.step(Move::Compact, cancel)?;
     agent.emit(Event::AutoCompactionStart { reason: reason.as_str() }).await;
@@ -122,7 +122,7 @@ async fn work(
     reason: Reason,
     instructions: Option<&str>,
     cancel: &CancellationToken,
-) -> Result<Compacted> {
+) -> Result<CompactionResult> {
     let tokens_before = context_tokens(seen);
     let current = agent.model();
     let window = current.model.context_window;
@@ -137,7 +137,7 @@ async fn work(
         agent.conversation.append(Body::Prune { tool_call_ids, tokens });
         *seen = messages;
         let tokens_after = estimated(seen);
-        return Ok(Compacted { summary: None, first_kept_entry_id: None, tokens_before, tokens_after });
+        return Ok(CompactionResult { summary: None, first_kept_entry_id: None, tokens_before, tokens_after });
     }
     let Some(found) = cut(&messages, limits.within(window)) else {
         return Err(Error::new(ErrorCode::InvalidState, "Nothing to compact"));
@@ -145,7 +145,7 @@ async fn work(
     let first_kept = ids[found.kept].clone();
     let fields = json!({"reason": reason.as_str(), "tokensBefore": tokens_before, "firstKeptEntryId": first_kept,
         "customInstructions": instructions});
-    let (mut leaving, mut given) = (Leaving::default(), None);
+    let (mut leaving, mut given) = (CancelDecision::default(), None);
     agent
         .ask("session_before_compact", fields, |_, mut answer| {
             given = answer.remove("compaction").filter(Value::is_object).or(given.take());
@@ -165,10 +165,11 @@ async fn work(
             let text = format!("the compaction of an extension keeps {kept:?}, which is not in the context");
             return Err(Error::new(ErrorCode::InvalidData, text));
         }
-        let made = Made { details: given.get("details").cloned(), preserve_data: None, from_extension: true };
-        return made.take_up(agent, seen, summary, kept, tokens_before).await;
+        let finished =
+            FinishedCompaction { details: given.get("details").cloned(), preserve_data: None, from_extension: true };
+        return finished.take_up(agent, seen, summary, kept, tokens_before).await;
     }
-    let mut wish = Wish { instructions: instructions.map(str::to_string), ..Wish::default() };
+    let mut wish = SummaryRequest { instructions: instructions.map(str::to_string), ..SummaryRequest::default() };
     let mut context = Vec::new();
     let mut preserve_data = None;
     agent
@@ -193,8 +194,8 @@ async fn work(
     if let Some(Pruned { tool_call_ids, tokens }) = pruned {
         agent.conversation.append(Body::Prune { tool_call_ids, tokens });
     }
-    let made = Made { details: Some(files.to_details()), preserve_data, from_extension: false };
-    made.take_up(agent, seen, &summary, &first_kept, tokens_before).await
+    let finished = FinishedCompaction { details: Some(files.to_details()), preserve_data, from_extension: false };
+    finished.take_up(agent, seen, &summary, &first_kept, tokens_before).await
 }
 
 /// An estimate alone: what the provider counted was another context.
@@ -203,13 +204,13 @@ fn estimated(messages: &[AgentMessage]) -> u64 {
 }
 
 /// A compaction that is ready to be taken up.
-struct Made {
+struct FinishedCompaction {
     details: Option<Value>,
     preserve_data: Option<Value>,
     from_extension: bool,
 }
 
-impl Made {
+impl FinishedCompaction {
     async fn take_up(
         self,
         agent: &AgentSession,
@@ -217,8 +218,8 @@ impl Made {
         summary: &str,
         first_kept: &str,
         tokens_before: u64,
-    ) -> Result<Compacted> {
-        let Made { details, preserve_data, from_extension } = self;
+    ) -> Result<CompactionResult> {
+        let FinishedCompaction { details, preserve_data, from_extension } = self;
         agent.conversation.append(Body::Compaction {
             summary: summary.to_string(),
             short_summary: None,
@@ -234,14 +235,14 @@ impl Made {
             "fromExtension": from_extension});
         agent.ask("session_compact", told, |_, _| ControlFlow::Continue(())).await;
         let (summary, first_kept_entry_id) = (Some(summary.to_string()), Some(first_kept.to_string()));
-        Ok(Compacted { summary, first_kept_entry_id, tokens_before, tokens_after })
+        Ok(CompactionResult { summary, first_kept_entry_id, tokens_before, tokens_after })
     }
 }
 
-/// What the summary of a context is asked for with.
+/// The additions of extensions and user to the request for a summary.
 #[derive(Default)]
-struct Wish {
-    /// What else the model is to know.
+struct SummaryRequest {
+    /// Instructions beside our own.
     instructions: Option<String>,
     /// In place of our own words.
     system: Option<String>,
@@ -264,10 +265,10 @@ fn earlier_files(agent: &AgentSession) -> Files {
 /// The summary of what the cut takes away; a divided turn is summed up apart.
 async fn summarise(
     agent: &AgentSession,
-    current: &Reached,
+    current: &ResolvedModel,
     messages: &[AgentMessage],
     found: Cut,
-    wish: &Wish,
+    wish: &SummaryRequest,
     cancel: &CancellationToken,
 ) -> Result<String> {
     let purpose = Purpose::Context(wish.system.as_deref());
@@ -290,7 +291,7 @@ async fn summarise(
     Ok(joined(history.as_deref(), &prefix))
 }
 
-/// What is summed up.
+/// The kind of text that is summed up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose<'a> {
     /// The beginning of a context; the system prompt that an extension wants for it.
@@ -303,7 +304,7 @@ pub(super) enum Purpose<'a> {
 /// failure.
 pub(super) async fn ask(
     agent: &AgentSession,
-    current: &Reached,
+    current: &ResolvedModel,
     messages: &[AgentMessage],
     previous: Option<&str>,
     instructions: Option<&str>,
@@ -315,11 +316,12 @@ pub(super) async fn ask(
         Purpose::Context(None) | Purpose::Branch => SUMMARY_SYSTEM,
     };
     let settings = &agent.settings().compaction;
-    let max_tokens =
-        |reached: &Reached| (settings.limits.within(reached.model.context_window).reserve * 4 / 5).clamp(256, LONGEST);
-    let text = |reached: &Reached| {
+    let max_tokens = |resolved: &ResolvedModel| {
+        (settings.limits.within(resolved.model.context_window).reserve * 4 / 5).clamp(256, LONGEST)
+    };
+    let text = |resolved: &ResolvedModel| {
         // The frame of the request and the answer need room too; a token has about four bytes.
-        let room = reached.model.context_window.saturating_sub(max_tokens(reached)) * 3;
+        let room = resolved.model.context_window.saturating_sub(max_tokens(resolved)) * 3;
         let beside = previous.map_or(0, str::len) + instructions.map_or(0, str::len);
         let input = serialise(messages, usize::try_from(room).unwrap_or(usize::MAX).saturating_sub(beside));
         request_text(&input, previous, instructions)
@@ -335,7 +337,8 @@ pub(super) async fn ask(
         }
     }
     let patterns = settings.model.iter().map(String::as_str).chain(["role:fast"]);
-    let mut candidates: Vec<Reached> = patterns.filter_map(|pattern| agent.models.reach(pattern).ok()).collect();
+    let mut candidates: Vec<ResolvedModel> =
+        patterns.filter_map(|pattern| agent.models.resolve(pattern).ok()).collect();
     candidates.push(current.clone());
     let mut keys: Vec<String> = Vec::new();
     for candidate in candidates {
@@ -370,7 +373,8 @@ async fn once_or_more<F: Future<Output = std::result::Result<String, ErrorInfo>>
         };
         let failed = Error::new(ErrorCode::Io, error.message.clone());
         attempt += 1;
-        let Again::After { delay_ms } = decide(&agent.settings().retry, &error, attempt, agent.clock.random()) else {
+        let RetryDecision::After { delay_ms } = decide(&agent.settings().retry, &error, attempt, agent.clock.random())
+        else {
             return Err(failed);
         };
         tokio::select! {
@@ -382,7 +386,7 @@ async fn once_or_more<F: Future<Output = std::result::Result<String, ErrorInfo>>
 
 async fn model(
     agent: &AgentSession,
-    candidate: &Reached,
+    candidate: &ResolvedModel,
     (system, prompt): (&str, &str),
     max_tokens: u64,
     cancel: &CancellationToken,

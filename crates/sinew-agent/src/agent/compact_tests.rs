@@ -11,16 +11,16 @@ use sinew_llm::model::Model;
 use sinew_llm::provider::Request;
 use sinew_tools::tool::ToolOutput;
 
-use super::tests::{Stage, counted, stage};
+use super::tests::{TestEnv, counted, env};
 use super::*;
 use crate::compaction::{Limits, context_tokens};
 use crate::core::Toolset;
 use crate::event::Event;
-use crate::stage::{ScriptedProvider, calls, failed, text, tool, user};
+use crate::test_tools::{ScriptedProvider, calls, failed, text, tool, user};
 
 const FEW: Limits = Limits { reserve: 10_000, keep_recent: 100 };
 
-/// What a model was asked for, in order.
+/// The lanes of the requests, in order.
 fn lanes(provider: &ScriptedProvider) -> Vec<&'static str> {
     let lane = |request: &Request| if request.lane.as_deref() == Some("compact") { "summary" } else { "turn" };
     provider.asked.lock().iter().map(lane).collect()
@@ -37,12 +37,12 @@ fn roles(agent: &AgentSession) -> Vec<&'static str> {
     agent.conversation().unwrap().iter().map(AgentMessage::role).collect()
 }
 
-fn lines(stage: &Stage, kind: &str) -> usize {
-    let file = std::fs::read_to_string(&stage.path).unwrap();
+fn lines(env: &TestEnv, kind: &str) -> usize {
+    let file = std::fs::read_to_string(&env.path).unwrap();
     file.lines().filter(|line| serde_json::from_str::<Value>(line).unwrap()["type"] == kind).count()
 }
 
-/// What a summary says in the context.
+/// The text of the summary in the context.
 fn summary(agent: &AgentSession) -> String {
     match &agent.conversation().unwrap()[0] {
         AgentMessage::CompactionSummary(summary) => summary.summary.clone(),
@@ -53,37 +53,37 @@ fn summary(agent: &AgentSession) -> String {
 #[tokio::test(start_paused = true)]
 async fn a_prompt_that_would_not_fit_is_sent_behind_a_summary() {
     let answers = vec![counted(&"a".repeat(40_000), 80_000), text("the summary"), text("ok")];
-    let mut stage = stage(answers, |parts| parts.settings.compaction.limits = FEW);
-    assert_eq!(stage.prompt().await.1, [""; 0]);
-    let prompt = stage.agent.prompt(vec![user(&"b".repeat(60_000))], None).await.unwrap();
+    let mut env = env(answers, |parts| parts.settings.compaction.limits = FEW);
+    assert_eq!(env.prompt().await.1, [""; 0]);
+    let prompt = env.agent.prompt(vec![user(&"b".repeat(60_000))], None).await.unwrap();
     assert_eq!(prompt.answer.unwrap().text(), "ok");
-    assert_eq!(lanes(&stage.provider), ["turn", "summary", "turn"]);
-    assert!(context_tokens(&stage.agent.conversation().unwrap()) < 90_000);
+    assert_eq!(lanes(&env.provider), ["turn", "summary", "turn"]);
+    assert!(context_tokens(&env.agent.conversation().unwrap()) < 90_000);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_overflow_leaves_no_trace_of_the_answer_that_failed() {
     let answers =
         vec![counted(&"a".repeat(40_000), 12_000), failed(ErrorKind::ContextOverflow, None), text("sum"), text("ok")];
-    let mut stage = stage(answers, |parts| parts.settings.compaction.limits = FEW);
-    stage.prompt().await;
-    let (outcome, told) = stage.prompt().await;
+    let mut env = env(answers, |parts| parts.settings.compaction.limits = FEW);
+    env.prompt().await;
+    let (outcome, told) = env.prompt().await;
     assert_eq!((outcome.stop, told), (Stop::Done, vec!["compact overflow".into(), "compacted true -".into()]));
-    let asked = stage.provider.asked.lock();
+    let asked = env.provider.asked.lock();
     assert!(!format!("{:?} {:?}", asked[2].messages, asked[3].messages).contains("partly"), "{:?}", asked[3].messages);
 }
 
 #[tokio::test(start_paused = true)]
 async fn without_compaction_nothing_is_summed_up_and_an_overflow_says_why() {
     let answers = vec![counted("long", 99_000), counted("longer", 99_500), failed(ErrorKind::ContextOverflow, None)];
-    let mut stage = stage(answers, |parts| parts.settings.compaction.enabled = false);
+    let mut env = env(answers, |parts| parts.settings.compaction.enabled = false);
     for _ in 0..2 {
-        assert_eq!(stage.prompt().await.1, [""; 0]);
+        assert_eq!(env.prompt().await.1, [""; 0]);
     }
-    let (outcome, told) = stage.prompt().await;
+    let (outcome, told) = env.prompt().await;
     let Stop::Failed(error) = outcome.stop else { panic!("{outcome:?}") };
     assert_eq!(error.message, "Context overflow recovery failed: compaction is off. it failed");
-    assert_eq!((told.len(), stage.asked()), (0, 3));
+    assert_eq!((told.len(), env.asked()), (0, 3));
 }
 
 #[tokio::test(start_paused = true)]
@@ -98,16 +98,16 @@ async fn a_run_that_ended_full_goes_on_where_there_was_open_work_and_the_user_wa
     ] {
         let stop_reason = if cut { StopReason::Length } else { StopReason::Stop };
         let long = AssistantMessage { stop_reason, ..counted(&"a".repeat(40_000), 95_000) };
-        let mut stage = stage(vec![long, text("the summary"), text("more")], |parts| {
+        let mut env = env(vec![long, text("the summary"), text("more")], |parts| {
             parts.settings.compaction.limits = FEW;
             parts.settings.compaction.auto_continue = auto;
             parts.open_items = open.then(|| Arc::new(|| Some(json!(["tests"]))) as _);
         });
-        let (_, told) = stage.prompt().await;
+        let (_, told) = env.prompt().await;
         let what = format!("cut {cut}, open {open}, auto {auto}");
         assert_eq!(told, ["compact threshold", "compacted true -"], "{what}");
-        assert_eq!(lanes(&stage.provider).len(), if goes_on { 3 } else { 2 }, "{what}");
-        let said = stage.agent.conversation().unwrap().iter().any(|message| {
+        assert_eq!(lanes(&env.provider).len(), if goes_on { 3 } else { 2 }, "{what}");
+        let said = env.agent.conversation().unwrap().iter().any(|message| {
             matches!(message, AgentMessage::Custom(custom) if custom.content.text() == "Continue if you have next steps.")
         });
         assert_eq!(said, goes_on, "{what}");
@@ -122,31 +122,31 @@ async fn a_compaction_that_fails_is_told_and_not_tried_again_in_the_same_chain()
     };
     let answers =
         vec![counted(&"a".repeat(40_000), 12_000), full("1"), failed(ErrorKind::Auth, None), full("2"), text("ok")];
-    let mut stage = stage(answers, |parts| parts.settings.compaction.limits = FEW);
-    stage.prompt().await;
-    let (outcome, told) = stage.prompt().await;
+    let mut env = env(answers, |parts| parts.settings.compaction.limits = FEW);
+    env.prompt().await;
+    let (outcome, told) = env.prompt().await;
     assert_eq!(outcome.stop, Stop::Done);
     assert_eq!(told, ["compact threshold", "compacted false Auto-compaction failed: it failed"]);
-    assert_eq!(lanes(&stage.provider), ["turn", "turn", "summary", "turn", "turn"]);
-    assert_eq!((lines(&stage, "compaction"), lines(&stage, "prune")), (0, 0));
+    assert_eq!(lanes(&env.provider), ["turn", "turn", "summary", "turn", "turn"]);
+    assert_eq!((lines(&env, "compaction"), lines(&env, "prune")), (0, 0));
 }
 
 #[tokio::test(start_paused = true)]
 async fn on_a_small_window_a_quarter_is_kept() {
     let long = |letter: &str| text(&letter.repeat(12_000));
-    let stage = stage(vec![long("a"), long("b"), long("c"), text("sum"), text("the turn")], |parts| {
-        parts.reached.model.context_window = 8_000;
+    let env = env(vec![long("a"), long("b"), long("c"), text("sum"), text("the turn")], |parts| {
+        parts.resolved.model.context_window = 8_000;
         parts.settings.compaction.enabled = false;
     });
     for _ in 0..3 {
-        stage.agent.prompt(vec![user("go")], None).await.unwrap();
+        env.agent.prompt(vec![user("go")], None).await.unwrap();
     }
-    stage.agent.compact(None).await.unwrap();
-    assert!(roles(&stage.agent).len() < 5, "{:?}", roles(&stage.agent));
+    env.agent.compact(None).await.unwrap();
+    assert!(roles(&env.agent).len() < 5, "{:?}", roles(&env.agent));
     // What is asked for fits in the window too.
-    let wish = wished(&stage.provider, 3);
+    let wish = wished(&env.provider, 3);
     assert!(wish.len() < 20_500 && wish.contains("bbb"), "{} bytes", wish.len());
-    let asked = stage.provider.asked.lock();
+    let asked = env.provider.asked.lock();
     assert_eq!(asked[3].max_tokens, Some(1_600));
     assert!(asked[3].tools.is_empty());
 }
@@ -164,68 +164,68 @@ async fn summaries_carry_on_what_was_before_with_the_files_of_all_of_it() {
         text("SECOND"),
         text("THE TURN"),
     ];
-    let stage = stage(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 151 });
-    let say = async |words: &str| stage.agent.prompt(vec![user(words)], None).await.unwrap();
+    let env = env(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 151 });
+    let say = async |words: &str| env.agent.prompt(vec![user(words)], None).await.unwrap();
     say("one").await;
     say("two").await;
-    stage.agent.compact(None).await.unwrap();
+    env.agent.compact(None).await.unwrap();
     let first = "FIRST\n\n<read-files>\na\nz\n</read-files>\n\n<modified-files>\nb\n</modified-files>";
-    assert_eq!(summary(&stage.agent), first);
-    assert_eq!(roles(&stage.agent), ["compactionSummary", "user", "assistant"]);
-    assert!(!wished(&stage.provider, 3).contains("<previous-summary>"));
+    assert_eq!(summary(&env.agent), first);
+    assert_eq!(roles(&env.agent), ["compactionSummary", "user", "assistant"]);
+    assert!(!wished(&env.provider, 3).contains("<previous-summary>"));
     say("three").await;
-    stage.agent.change_settings(|settings| settings.compaction.limits.keep_recent = 1);
-    stage.agent.compact(Some("mind the tests")).await.unwrap();
-    let wish = wished(&stage.provider, 6);
+    env.agent.change_settings(|settings| settings.compaction.limits.keep_recent = 1);
+    env.agent.compact(Some("mind the tests")).await.unwrap();
+    let wish = wished(&env.provider, 6);
     assert!(wish.contains("<previous-summary>\nFIRST\n</previous-summary>"), "{wish}");
     assert!(wish.contains("<additional-context>\nmind the tests\n</additional-context>"), "{wish}");
-    let turn = wished(&stage.provider, 7);
+    let turn = wished(&env.provider, 7);
     assert!(turn.contains("three") && !turn.contains("<previous-summary>"), "{turn}");
     let files = "<read-files>\nc\nz\n</read-files>\n\n<modified-files>\na\nb\n</modified-files>";
     let second = format!("SECOND\n\n---\n\n**Turn Context (split turn):**\n\nTHE TURN\n\n{files}");
-    assert_eq!(summary(&stage.agent), second);
-    stage.laws();
+    assert_eq!(summary(&env.agent), second);
+    env.laws();
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_turn_that_alone_is_summed_up_stands_behind_the_summary_before() {
     let answers = vec![text("one"), text(&"two".repeat(200)), text("FIRST"), text("THE TURN")];
-    let stage = stage(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 151 });
+    let env = env(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 151 });
     for words in ["one", "two"] {
-        stage.agent.prompt(vec![user(words)], None).await.unwrap();
+        env.agent.prompt(vec![user(words)], None).await.unwrap();
     }
-    stage.agent.compact(None).await.unwrap();
-    stage.agent.change_settings(|settings| settings.compaction.limits.keep_recent = 1);
-    stage.agent.compact(None).await.unwrap();
-    assert_eq!(summary(&stage.agent), "FIRST\n\n---\n\n**Turn Context (split turn):**\n\nTHE TURN");
-    assert_eq!(stage.agent.compact(None).await.unwrap_err().to_string(), "Nothing to compact");
+    env.agent.compact(None).await.unwrap();
+    env.agent.change_settings(|settings| settings.compaction.limits.keep_recent = 1);
+    env.agent.compact(None).await.unwrap();
+    assert_eq!(summary(&env.agent), "FIRST\n\n---\n\n**Turn Context (split turn):**\n\nTHE TURN");
+    assert_eq!(env.agent.compact(None).await.unwrap_err().to_string(), "Nothing to compact");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_prompt_beyond_the_window_of_who_sums_up_is_shown_by_its_ends() {
     let answers = vec![text("one"), text("two"), text("SHORT"), text("THE TURN")];
-    let stage = stage(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 1 });
-    stage.agent.change_settings(|settings| settings.compaction.enabled = false);
+    let env = env(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 1 });
+    env.agent.change_settings(|settings| settings.compaction.enabled = false);
     for words in ["first ".to_string() + &"x".repeat(2_000_000) + " last", "more".into()] {
-        stage.agent.prompt(vec![user(&words)], None).await.unwrap();
+        env.agent.prompt(vec![user(&words)], None).await.unwrap();
     }
-    stage.agent.compact(None).await.unwrap();
-    let wish = wished(&stage.provider, 2);
-    let window = usize::try_from(stage.agent.model().model.context_window).unwrap();
+    env.agent.compact(None).await.unwrap();
+    let wish = wished(&env.provider, 2);
+    let window = usize::try_from(env.agent.model().model.context_window).unwrap();
     assert!(wish.len() < window * 4, "{} bytes for a window of {window} tokens", wish.len());
     assert!(wish.contains("[User]: first xx") && wish.contains(" bytes left out]"));
-    stage.laws();
+    env.laws();
 }
 
 /// An agent that has called a tool four times, with 25,000 tokens of output each, and whose last answer counted
 /// `total` of a window of 100,000.
-fn with_outputs(total: u64, more: Vec<AssistantMessage>) -> Stage {
+fn with_outputs(total: u64, more: Vec<AssistantMessage>) -> TestEnv {
     let mut answers: Vec<_> = ["1", "2", "3", "4"].map(|id| calls(&[(id, "big", json!({}))])).into();
     answers.push(counted("done", total));
     answers.extend(more);
-    stage(answers, |parts| {
+    env(answers, |parts| {
         parts.settings.compaction.limits = Limits { reserve: 10_000, keep_recent: 30_000 };
-        parts.reached.model.context_window = 400_000;
+        parts.resolved.model.context_window = 400_000;
         let big = tool("big", |_| Box::pin(async { Ok(ToolOutput::text("x".repeat(100_000))) }));
         parts.tools = Toolset::new([big]).0;
     })
@@ -233,12 +233,12 @@ fn with_outputs(total: u64, more: Vec<AssistantMessage>) -> Stage {
 
 #[tokio::test(start_paused = true)]
 async fn old_outputs_go_first_and_where_that_is_enough_nothing_is_summed_up() {
-    let mut stage = with_outputs(395_000, Vec::new());
-    let (_, told) = stage.prompt().await;
+    let mut env = with_outputs(395_000, Vec::new());
+    let (_, told) = env.prompt().await;
     assert_eq!(told, ["compact threshold", "compacted true -"]);
-    assert_eq!((stage.asked(), lines(&stage, "prune"), lines(&stage, "compaction")), (5, 1, 0));
+    assert_eq!((env.asked(), lines(&env, "prune"), lines(&env, "compaction")), (5, 1, 0));
     let pruned = |message: &AgentMessage| matches!(message, AgentMessage::ToolResult(result) if is_note(result));
-    let seen: Vec<bool> = stage.agent.conversation().unwrap().iter().map(pruned).collect();
+    let seen: Vec<bool> = env.agent.conversation().unwrap().iter().map(pruned).collect();
     assert_eq!(seen, [false, false, true, false, true, false, true, false, false, false]);
 }
 
@@ -248,11 +248,11 @@ fn is_note(result: &ToolResultMessage) -> bool {
 
 #[tokio::test(start_paused = true)]
 async fn where_pruning_is_not_enough_the_rest_is_summed_up_and_both_are_kept() {
-    let mut stage = with_outputs(480_000, vec![text("sum"), text("the turn")]);
-    let (_, told) = stage.prompt().await;
+    let mut env = with_outputs(480_000, vec![text("sum"), text("the turn")]);
+    let (_, told) = env.prompt().await;
     assert_eq!(told, ["compact threshold", "compacted true -"]);
-    assert_eq!((lines(&stage, "prune"), lines(&stage, "compaction")), (1, 1));
-    assert!(context_tokens(&stage.agent.conversation().unwrap()) < 390_000);
+    assert_eq!((lines(&env, "prune"), lines(&env, "compaction")), (1, 1));
+    assert!(context_tokens(&env.agent.conversation().unwrap()) < 390_000);
     let manual = with_outputs(100_000, vec![text("sum"), text("the turn")]);
     manual.agent.prompt(vec![user("go")], None).await.unwrap();
     manual.agent.compact(None).await.unwrap();
@@ -260,11 +260,11 @@ async fn where_pruning_is_not_enough_the_rest_is_summed_up_and_both_are_kept() {
 }
 
 /// Models by the pattern that finds them.
-struct Named(Vec<(&'static str, Reached)>);
+struct Named(Vec<(&'static str, ResolvedModel)>);
 
-impl Models for Named {
-    fn reach(&self, pattern: &str) -> Result<Reached> {
-        let found = self.0.iter().find(|(name, _)| *name == pattern).map(|(_, reached)| reached.clone());
+impl ModelResolver for Named {
+    fn resolve(&self, pattern: &str) -> Result<ResolvedModel> {
+        let found = self.0.iter().find(|(name, _)| *name == pattern).map(|(_, resolved)| resolved.clone());
         found.ok_or_else(|| Error::invalid(format!("Model not found: {pattern}")))
     }
 }
@@ -275,10 +275,10 @@ async fn helped(
     fast: Vec<AssistantMessage>,
     own: Vec<AssistantMessage>,
 ) -> [Arc<ScriptedProvider>; 3] {
-    let (stage, providers) = helped_stage(helper, fast, own).await;
-    stage.agent.compact(None).await.unwrap();
-    assert_eq!(summary(&stage.agent), "sum");
-    stage.laws();
+    let (env, providers) = helped_stage(helper, fast, own).await;
+    env.agent.compact(None).await.unwrap();
+    assert_eq!(summary(&env.agent), "sum");
+    env.laws();
     providers
 }
 
@@ -286,24 +286,24 @@ async fn helped_stage(
     helper: Vec<AssistantMessage>,
     fast: Vec<AssistantMessage>,
     own: Vec<AssistantMessage>,
-) -> (Stage, [Arc<ScriptedProvider>; 3]) {
+) -> (TestEnv, [Arc<ScriptedProvider>; 3]) {
     let (helper, fast) = (Arc::new(ScriptedProvider::new(helper)), Arc::new(ScriptedProvider::new(fast)));
     let answers = [text("one"), text("two")].into_iter().chain(own).collect();
-    let stage = stage(answers, |parts| {
+    let env = env(answers, |parts| {
         parts.settings.compaction.limits = Limits { reserve: 10_000, keep_recent: 2 };
         parts.settings.compaction.model = Some("helper".into());
-        let reached = |id: &str, provider: &Arc<ScriptedProvider>| {
-            let model = Model { id: id.into(), ..parts.reached.model.clone() };
-            Reached { model, provider: Arc::<ScriptedProvider>::clone(provider), ..parts.reached.clone() }
+        let resolved = |id: &str, provider: &Arc<ScriptedProvider>| {
+            let model = Model { id: id.into(), ..parts.resolved.model.clone() };
+            ResolvedModel { model, provider: Arc::<ScriptedProvider>::clone(provider), ..parts.resolved.clone() }
         };
-        let named = vec![("helper", reached("helper", &helper)), ("role:fast", reached("fast", &fast))];
+        let named = vec![("helper", resolved("helper", &helper)), ("role:fast", resolved("fast", &fast))];
         parts.models = Arc::new(Named(named));
     });
     for _ in 0..2 {
-        stage.agent.prompt(vec![user("go")], None).await.unwrap();
+        env.agent.prompt(vec![user("go")], None).await.unwrap();
     }
-    let own = Arc::clone(&stage.provider);
-    (stage, [helper, fast, own])
+    let own = Arc::clone(&env.provider);
+    (env, [helper, fast, own])
 }
 
 #[tokio::test(start_paused = true)]
@@ -318,29 +318,29 @@ async fn who_sums_up_is_asked_in_turn_until_one_can() {
     assert_eq!(count(helped(refuses(), vec![text(" \n")], vec![text("sum")]).await), [1, 1, 1]);
     // What passes is tried again.
     assert_eq!(count(helped(vec![failed(ErrorKind::Server, None), text("sum")], vec![], vec![]).await), [2, 0, 0]);
-    let (stage, providers) = helped_stage(refuses(), refuses(), refuses()).await;
-    let before = (stage.agent.conversation().unwrap(), std::fs::read_to_string(&stage.path).unwrap());
-    assert_eq!(stage.agent.compact(None).await.unwrap_err().to_string(), "it failed");
+    let (env, providers) = helped_stage(refuses(), refuses(), refuses()).await;
+    let before = (env.agent.conversation().unwrap(), std::fs::read_to_string(&env.path).unwrap());
+    assert_eq!(env.agent.compact(None).await.unwrap_err().to_string(), "it failed");
     assert_eq!(count(providers), [1, 1, 1]);
-    assert_eq!((stage.agent.conversation().unwrap(), std::fs::read_to_string(&stage.path).unwrap()), before);
+    assert_eq!((env.agent.conversation().unwrap(), std::fs::read_to_string(&env.path).unwrap()), before);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_ends_a_compaction_at_once_and_asks_nobody_else() {
     // While the server is silent, and in the pause before it is asked again.
     for helper in [vec![], vec![failed(ErrorKind::Server, Some(50_000))]] {
-        let (mut stage, [helper, fast, _]) = helped_stage(helper, vec![], vec![]).await;
+        let (mut env, [helper, fast, _]) = helped_stage(helper, vec![], vec![]).await;
         let begun = tokio::time::Instant::now();
         let abort = async {
             tokio::time::sleep(Duration::from_secs(3)).await;
-            assert!(stage.agent.abort_compaction());
+            assert!(env.agent.abort_compaction());
         };
-        let (failed, ()) = tokio::join!(stage.agent.compact(None), abort);
+        let (failed, ()) = tokio::join!(env.agent.compact(None), abort);
         failed.unwrap_err();
         assert!(begun.elapsed() < Duration::from_millis(3_100), "{:?}", begun.elapsed());
         assert_eq!((lanes(&helper).len(), lanes(&fast).len()), (1, 0));
         let mut end = None;
-        while let Some(event) = stage.listener.try_recv() {
+        while let Some(event) = env.listener.try_recv() {
             if let Event::AutoCompactionEnd { aborted, error_message, result, will_retry, .. } = &*event {
                 end = Some((*aborted, error_message.clone(), result.clone(), *will_retry));
             }

@@ -1,4 +1,4 @@
-//! What somebody does to an agent while it works, and what they may know of it.
+//! Control of an agent while it works: models, tools, records, queues, aborts, closing.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -13,13 +13,13 @@ use sinew_tools::{Phase, Status, Task};
 use tokio_util::sync::CancellationToken;
 
 use super::lifecycle::Activity;
-use super::tests::{Stage, options, stage};
-use super::{AgentSession, Leave, Reached, Stop, Streaming};
+use super::tests::{TestEnv, env, options};
+use super::{AgentSession, BranchSummaryChoice, Delivery, ResolvedModel, Stop};
 use crate::compaction::Limits;
 use crate::core::{Interrupt, Toolset};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
-use crate::stage::{ScriptedProvider, calls, failed, text, tool, user};
+use crate::test_tools::{ScriptedProvider, calls, failed, text, tool, user};
 
 fn ran(command: &str) -> AgentMessage {
     AgentMessage::BashExecution(BashExecution { command: command.into(), ..BashExecution::default() })
@@ -40,12 +40,12 @@ async fn another_model_and_other_tools_hold_from_the_next_turn_on() {
             let late = tool("late", |_| Box::pin(async { Ok(ToolOutput::text("it ran")) }));
             agent.set_tools(Toolset::new([late]).0, vec!["other words".into()]);
             let model = Model { id: "other".into(), ..agent.model().model };
-            agent.set_model(Reached { provider, model, ..agent.model() }, None);
+            agent.set_model(ResolvedModel { provider, model, ..agent.model() }, None);
             agent.change_settings(|settings| settings.run.interrupt = Interrupt::Wait);
             Ok(ToolOutput::text("changed"))
         })
     });
-    let made = stage(vec![calls(&[("1", "change", json!({}))])], |parts| parts.tools = Toolset::new([change]).0);
+    let made = env(vec![calls(&[("1", "change", json!({}))])], |parts| parts.tools = Toolset::new([change]).0);
     let (first, made_agent) = (Arc::clone(&made.provider), Arc::new(made.agent));
     assert!(agent.set(Arc::clone(&made_agent)).is_ok());
     let outcome = made_agent.prompt(vec![user("go")], None).await.unwrap();
@@ -60,18 +60,18 @@ async fn another_model_and_other_tools_hold_from_the_next_turn_on() {
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_ends_a_prompt_that_was_accepted_and_has_not_begun() {
-    let stage = stage(vec![text("never")], |_| {});
-    let accepted = stage.agent.accept(vec![user("go")], None).await.unwrap();
-    assert!(accepted.runs() && stage.agent.is_running());
-    assert!(stage.agent.accept(vec![user("me too")], None).await.is_err());
-    assert!(!stage.agent.accept(vec![user("later")], Some(Streaming::FollowUp)).await.unwrap().runs());
-    stage.agent.abort();
+    let env = env(vec![text("never")], |_| {});
+    let accepted = env.agent.accept(vec![user("go")], None).await.unwrap();
+    assert!(accepted.runs() && env.agent.is_running());
+    assert!(env.agent.accept(vec![user("me too")], None).await.is_err());
+    assert!(!env.agent.accept(vec![user("later")], Some(Delivery::FollowUp)).await.unwrap().runs());
+    env.agent.abort();
     assert_eq!(accepted.run().await.stop, Stop::Aborted);
     // What was said is kept, and what waits still waits.
-    assert_eq!(roles(&stage.agent)[0], "user");
-    assert_eq!(stage.agent.queued(), (vec![], vec!["later".to_string()]));
-    stage.agent.take_up().await;
-    assert_eq!(stage.agent.queued().1.len(), 1);
+    assert_eq!(roles(&env.agent)[0], "user");
+    assert_eq!(env.agent.queued(), (vec![], vec!["later".to_string()]));
+    env.agent.take_up().await;
+    assert_eq!(env.agent.queued().1.len(), 1);
 }
 
 #[tokio::test(start_paused = true)]
@@ -85,7 +85,7 @@ async fn what_is_recorded_while_a_run_is_active_stands_behind_it() {
             Ok(ToolOutput::text("ok"))
         })
     });
-    let made = stage(vec![calls(&[("1", "record", json!({}))]), text("done"), text("more")], |parts| {
+    let made = env(vec![calls(&[("1", "record", json!({}))]), text("done"), text("more")], |parts| {
         parts.tools = Toolset::new([record]).0;
     });
     made.agent.record(ran("before"));
@@ -102,19 +102,19 @@ async fn what_is_recorded_while_a_run_is_active_stands_behind_it() {
 }
 
 /// An agent whose first answer is long, and whose summaries never come.
-async fn long() -> Stage {
-    let stage = stage(vec![text(&"a".repeat(40_000)), text("short")], |parts| {
+async fn long() -> TestEnv {
+    let env = env(vec![text(&"a".repeat(40_000)), text("short")], |parts| {
         parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 };
     });
-    stage.agent.prompt(vec![user("one")], None).await.unwrap();
-    stage.agent.prompt(vec![user("two")], None).await.unwrap();
-    stage
+    env.agent.prompt(vec![user("one")], None).await.unwrap();
+    env.agent.prompt(vec![user("two")], None).await.unwrap();
+    env
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_compaction_can_be_ended_alone_and_what_was_said_meanwhile_has_its_turn() {
-    let stage = long().await;
-    let agent = Arc::new(stage.agent);
+    let env = long().await;
+    let agent = Arc::new(env.agent);
     let before = agent.conversation().unwrap();
     let compacting = tokio::spawn({
         let agent = Arc::clone(&agent);
@@ -124,7 +124,7 @@ async fn a_compaction_can_be_ended_alone_and_what_was_said_meanwhile_has_its_tur
         tokio::task::yield_now().await;
     }
     assert!(agent.is_running() && !agent.is_retrying());
-    agent.queue(user("meanwhile"), Streaming::FollowUp).await.unwrap();
+    agent.queue(user("meanwhile"), Delivery::FollowUp).await.unwrap();
     assert!(agent.abort_compaction());
     assert!(compacting.await.unwrap().is_err());
     assert!(!agent.is_compacting() && !agent.abort_compaction() && !agent.is_running());
@@ -145,10 +145,10 @@ async fn a_compaction_can_be_ended_alone_and_what_was_said_meanwhile_has_its_tur
 
 #[tokio::test(start_paused = true)]
 async fn the_wait_for_another_attempt_can_be_ended_alone() {
-    let stage = stage(vec![failed(ErrorKind::Overloaded, Some(3_600_000))], |parts| {
+    let env = env(vec![failed(ErrorKind::Overloaded, Some(3_600_000))], |parts| {
         parts.settings.retry.max_delay_ms = u64::MAX;
     });
-    let agent = Arc::new(stage.agent);
+    let agent = Arc::new(env.agent);
     assert!(!agent.abort_retry());
     let prompt = tokio::spawn({
         let agent = Arc::clone(&agent);
@@ -165,10 +165,10 @@ async fn the_wait_for_another_attempt_can_be_ended_alone() {
 #[tokio::test(start_paused = true)]
 async fn the_count_of_messages_is_that_of_the_context() {
     let answers = [vec![text(&"a".repeat(40_000))], vec![text("short"); 9]].concat();
-    let stage = stage(answers, |parts| {
+    let env = env(answers, |parts| {
         parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 };
     });
-    let agent = &stage.agent;
+    let agent = &env.agent;
     let check = || {
         let count = agent.session().context(&Defaults::default()).unwrap().messages.len();
         assert_eq!(agent.session().context_len().unwrap(), count);
@@ -188,25 +188,25 @@ async fn the_count_of_messages_is_that_of_the_context() {
     let points = agent.branch_points().unwrap();
     let texts: Vec<&str> = points.iter().map(|(_, text)| text.as_str()).collect();
     assert_eq!(texts, ["one", "two", "three"]);
-    agent.navigate_tree(&points[1].0, Leave::Silently).await.unwrap();
+    agent.navigate_tree(&points[1].0, BranchSummaryChoice::Silently).await.unwrap();
     assert_eq!(check(), 3);
     // All branches count, whatever the context has.
-    let counts = agent.counts().unwrap();
+    let counts = agent.stats().unwrap();
     assert_eq!((counts.user_messages, counts.assistant_messages, counts.total_messages), (3, 3, 7));
     assert_eq!(agent.last_text().unwrap().map(|text| text.len()), Some(40_000));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_mode_is_the_last_one_of_the_branch() {
-    let stage = stage(vec![text("ok")], |_| {});
-    let agent = &stage.agent;
+    let env = env(vec![text("ok")], |_| {});
+    let agent = &env.agent;
     let mode = || agent.session().mode().unwrap();
     assert_eq!(mode(), "none");
     agent.prompt(vec![user("go")], None).await.unwrap();
     agent.session().append(Body::ModeChange { mode: "plan".into(), data: None }).unwrap();
     assert_eq!(mode(), "plan");
     let first = agent.branch_points().unwrap()[0].0.clone();
-    agent.navigate_tree(&first, Leave::Silently).await.unwrap();
+    agent.navigate_tree(&first, BranchSummaryChoice::Silently).await.unwrap();
     assert_eq!(mode(), "none");
 }
 
@@ -216,10 +216,10 @@ async fn the_list_of_tasks_is_the_last_one_of_the_branch() {
     let listing = tool("todo", move |_| {
         Box::pin(async move { Ok(ToolOutput::text("ok").with_details(details("of the model"))) })
     });
-    let stage = stage(vec![calls(&[("1", "todo", json!({}))]), text("done")], |parts| {
+    let env = env(vec![calls(&[("1", "todo", json!({}))]), text("done")], |parts| {
         parts.tools = Toolset::new([listing]).0;
     });
-    let agent = &stage.agent;
+    let agent = &env.agent;
     let found = || agent.session().todo().unwrap().map(|list| list["phases"][0]["name"].clone());
     assert_eq!(found(), None);
     agent.prompt(vec![user("todo of words alone")], None).await.unwrap();
@@ -228,15 +228,15 @@ async fn the_list_of_tasks_is_the_last_one_of_the_branch() {
     agent.record_todo(&[Phase { name: "of the user".into(), tasks: vec![task] }]);
     assert_eq!(found(), Some(json!("of the user")));
     let first = agent.branch_points().unwrap()[0].0.clone();
-    agent.navigate_tree(&first, Leave::Silently).await.unwrap();
+    agent.navigate_tree(&first, BranchSummaryChoice::Silently).await.unwrap();
     assert_eq!(found(), None);
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_only_looks_keeps_nobody_from_running() {
-    let stage = stage(vec![text("ok"); 200], |_| {});
-    drop(stage.listener);
-    let agent = Arc::new(stage.agent);
+    let env = env(vec![text("ok"); 200], |_| {});
+    drop(env.listener);
+    let agent = Arc::new(env.agent);
     let end = CancellationToken::new();
     let looker = std::thread::spawn({
         let (agent, end) = (Arc::clone(&agent), end.clone());
@@ -253,7 +253,7 @@ async fn who_only_looks_keeps_nobody_from_running() {
     looker.join().unwrap();
 }
 
-/// What is to be done, until it is.
+/// The act that is to be done, until it is.
 type Deed = Arc<Mutex<Option<Box<dyn FnOnce() + Send>>>>;
 
 /// Does something once, when it is told of an event that is looked for.
@@ -285,18 +285,18 @@ impl Extension for When {
     }
 }
 
-/// What becomes of a message that is queued behind the last look of a run that ends with `first`: the stop, the last
+/// The fate of a message that is queued behind the last look of a run that ends with `first`: the stop, the last
 /// answer, and what still waits.
 async fn late(first: AssistantMessage, abort: bool) -> (Stop, String, usize) {
     // A session that cannot be written is told of behind the last look.
     let (when, deed) = when(|event| matches!(event, Event::Warning { .. }));
-    let stage = stage(vec![first, text("late")], |parts| {
+    let env = env(vec![first, text("late")], |parts| {
         let path = parts.cwd.join("nowhere");
         std::fs::write(&path, "a file where a folder should be").unwrap();
         parts.session = Session::create(path.join("s.jsonl"), "id".into(), options(&parts.cwd));
         parts.extensions = vec![when];
     });
-    let agent = Arc::new(stage.agent);
+    let agent = Arc::new(env.agent);
     let held = Arc::clone(&agent);
     *deed.lock().unwrap() = Some(Box::new(move || {
         held.queues.steer(vec![user("late")]).unwrap();
@@ -323,33 +323,33 @@ async fn what_is_queued_while_a_run_ends_has_its_turn_before_the_prompt_resolves
 #[tokio::test(start_paused = true)]
 async fn a_prompt_that_is_queued_when_the_run_has_just_ended_runs_itself() {
     let (when, deed) = when(|event| matches!(event, Event::QueueUpdate { .. }));
-    let stage = stage(vec![text("steered")], |parts| parts.extensions = vec![when]);
-    let agent: &'static AgentSession = Box::leak(Box::new(stage.agent));
+    let env = env(vec![text("steered")], |parts| parts.extensions = vec![when]);
+    let agent: &'static AgentSession = Box::leak(Box::new(env.agent));
     // A run is active when the prompt looks, and is over when it stands in the queue.
     let run = agent.conversation.context.begin(Activity::Run).unwrap();
     *deed.lock().unwrap() = Some(Box::new(move || drop(run)));
-    let accepted = agent.accept(vec![user("now")], Some(Streaming::Steer)).await.unwrap();
+    let accepted = agent.accept(vec![user("now")], Some(Delivery::Steer)).await.unwrap();
     assert!(accepted.runs());
     assert_eq!(accepted.run().await.answer.unwrap().text(), "steered");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_is_shut_down_begins_nothing_and_can_still_be_read() {
-    let stage = stage(vec![text("one")], |_| {});
-    stage.agent.prompt(vec![user("go")], None).await.unwrap();
-    stage.agent.shut_down().await;
+    let env = env(vec![text("one")], |_| {});
+    env.agent.prompt(vec![user("go")], None).await.unwrap();
+    env.agent.shut_down().await;
     let closed = "The session is closed: open it again to go on with it";
-    for streaming in [None, Some(Streaming::Steer), Some(Streaming::FollowUp)] {
-        let refused = stage.agent.prompt(vec![user("more")], streaming).await.unwrap_err();
+    for streaming in [None, Some(Delivery::Steer), Some(Delivery::FollowUp)] {
+        let refused = env.agent.prompt(vec![user("more")], streaming).await.unwrap_err();
         assert_eq!(refused.to_string(), closed);
     }
-    assert_eq!(stage.agent.compact(None).await.unwrap_err().to_string(), closed);
-    assert_eq!(stage.agent.handoff(None).await.unwrap_err().to_string(), closed);
-    assert_eq!(stage.agent.fork().unwrap_err().to_string(), closed);
-    stage.agent.record(ran("last"));
-    stage.laws();
-    assert_eq!(roles(&stage.agent), ["user", "assistant", "bashExecution"]);
-    assert!(!stage.agent.is_running() && stage.agent.queued().0.is_empty());
-    stage.agent.idled().await;
-    assert_eq!(stage.asked(), 1);
+    assert_eq!(env.agent.compact(None).await.unwrap_err().to_string(), closed);
+    assert_eq!(env.agent.handoff(None).await.unwrap_err().to_string(), closed);
+    assert_eq!(env.agent.fork().unwrap_err().to_string(), closed);
+    env.agent.record(ran("last"));
+    env.laws();
+    assert_eq!(roles(&env.agent), ["user", "assistant", "bashExecution"]);
+    assert!(!env.agent.is_running() && env.agent.queued().0.is_empty());
+    env.agent.idled().await;
+    assert_eq!(env.asked(), 1);
 }

@@ -112,7 +112,7 @@ mod tests {
 
     use super::super::lifecycle::Activity;
     use super::*;
-    use crate::stage::user;
+    use crate::test_tools::user;
 
     fn session() -> Session {
         let clock = Arc::new(FixedClock::at(1_769_851_800_000));

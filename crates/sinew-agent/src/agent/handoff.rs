@@ -11,10 +11,10 @@ use super::session::AgentSession;
 use crate::compaction::SECTIONS;
 use crate::core::changed;
 
-/// What a handoff made.
+/// The result of a handoff.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HandedOff {
-    /// What the model wrote.
+pub struct HandoffResult {
+    /// The text of the model.
     pub text: String,
     /// The file of the new session, where this one has a file.
     pub path: Option<PathBuf>,
@@ -28,7 +28,7 @@ impl AgentSession {
     /// # Errors
     /// A run is active, there is `Nothing to hand off (no messages yet)`, somebody ended it (`Handoff cancelled`), or
     /// `Handoff failed: <why>`; an empty answer is a failure.
-    pub async fn handoff(&self, focus: Option<&str>) -> Result<HandedOff> {
+    pub async fn handoff(&self, focus: Option<&str>) -> Result<HandoffResult> {
         let context = self.begin_maintenance()?;
         if context.len() < 2 {
             return Err(Error::new(ErrorCode::InvalidState, "Nothing to hand off (no messages yet)"));
@@ -56,7 +56,7 @@ impl AgentSession {
         }
         let (model, level) = {
             let turn = self.live.turn();
-            (turn.reached.model.key(), turn.thinking.as_str().to_string())
+            (turn.resolved.model.key(), turn.thinking.as_str().to_string())
         };
         let session = self.session();
         let path = match session.path().filter(|path| path.is_file()).and_then(|path| path.parent()) {
@@ -76,7 +76,7 @@ impl AgentSession {
             )?),
             None => None,
         };
-        Ok(HandedOff { text, path })
+        Ok(HandoffResult { text, path })
     }
 }
 

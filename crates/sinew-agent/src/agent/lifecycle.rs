@@ -15,7 +15,7 @@ use std::fmt;
 
 use sinew::base::{Error, ErrorCode};
 
-/// What an agent does for a while; one at a time.
+/// The kind of work that an agent does, one at a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Activity {
     /// Answers a prompt, and what follows from it.
@@ -225,20 +225,20 @@ mod tests {
     #[test]
     fn every_state_leads_back_to_idle_or_was_closed() {
         for state in STATES {
-            let mut reached = vec![state];
+            let mut resolved = vec![state];
             let mut at = 0;
-            while at < reached.len() {
+            while at < resolved.len() {
                 let next: Vec<State> =
-                    MOVES.iter().filter_map(|attempted| reached[at].after(*attempted).ok()).collect();
+                    MOVES.iter().filter_map(|attempted| resolved[at].after(*attempted).ok()).collect();
                 at += 1;
                 next.into_iter().for_each(|state| {
-                    if !reached.contains(&state) {
-                        reached.push(state);
+                    if !resolved.contains(&state) {
+                        resolved.push(state);
                     }
                 });
             }
-            assert_eq!(reached.contains(&State::Idle), state != State::Closed, "{state:?}");
-            assert!(reached.contains(&State::Closed), "{state:?}");
+            assert_eq!(resolved.contains(&State::Idle), state != State::Closed, "{state:?}");
+            assert!(resolved.contains(&State::Closed), "{state:?}");
         }
     }
 

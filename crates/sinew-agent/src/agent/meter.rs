@@ -1,4 +1,4 @@
-//! What requests cost, and when that is enough.
+//! The cost of requests, and its limit.
 
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ impl Meter {
 pub struct Budget {
     /// US dollars.
     pub limit: f64,
-    /// What was spent.
+    /// The cost so far.
     pub meter: Arc<Meter>,
 }
 

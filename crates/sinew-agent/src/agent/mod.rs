@@ -5,72 +5,72 @@
 //! | `session` | [`AgentSession`]: its parts; abort, model and tools, events |
 //! | `lifecycle` | the states of an agent and the moves between them |
 //! | `activity` | the permit of the one activity at a time, tokens, compactions and waits inside it |
-//! | `conversation` | the session's file and the context, and what is recorded beside a run |
+//! | `conversation` | the session's file and the context, and messages that are recorded beside a run |
 //! | `session_recorder` | entries of the session's file |
-//! | `settings` | what the user sets, and what may change between two requests |
-//! | `once` | what is said once |
+//! | `settings` | settings of the user, and of the next request |
+//! | `once` | warnings that are given once |
 //! | `prompt` | prompts, queues, the work on them |
-//! | `ask` | the points at which extensions are asked |
-//! | `attend` | jobs that end and lists that are put away, beside the runs |
-//! | `chain` | what follows a run: retry, promotion, compaction, reminder, what was queued |
-//! | `compact` | asking for a summary and taking it up |
-//! | `facts` | what there is to know of a session: counts, cost |
-//! | `retry` | whether to try again, and when |
-//! | `borrow` | another model for one prompt |
+//! | `run_loop` | runs that follow a run: retry, promotion, compaction, reminder, queued messages |
+//! | `retry` | the decision whether and when to try again |
+//! | `compact` | a summary, and the context that begins with it |
+//! | `extension_points` | the points at which extensions are asked |
+//! | `background` | jobs that end and lists that are put away, beside the runs |
+//! | `model_override` | another model for one prompt |
+//! | `models` | resolving models |
+//! | `meter` | cost of requests, and its limit |
+//! | `stats` | counts, cost, fill of the window |
 //! | `event_bus` | events to every listener, bounded |
-//! | `models` | who answers |
-//! | `meter` | what requests cost, and when that is enough |
-//! | `navigate` | going elsewhere in the tree, and sessions made from this one |
+//! | `navigate` | moves in the tree, and sessions made from this one |
 //! | `handoff` | a new session that begins with what this one leaves |
 //! | `title` | a title after the first answer |
 
 mod activity;
-mod ask;
-mod attend;
-mod borrow;
-mod chain;
+mod background;
 mod compact;
 mod conversation;
 mod event_bus;
-mod facts;
+mod extension_points;
 mod handoff;
 mod lifecycle;
 mod meter;
+mod model_override;
 mod models;
 mod navigate;
 mod once;
 mod prompt;
 mod retry;
+mod run_loop;
 mod session;
 mod session_recorder;
 mod settings;
+mod stats;
 mod title;
 
-#[cfg(test)]
-mod ask_tests;
 #[cfg(test)]
 mod compact_tests;
 #[cfg(test)]
 mod control_tests;
 #[cfg(test)]
+mod extension_points_tests;
+#[cfg(test)]
 mod navigate_tests;
 #[cfg(test)]
-mod queue_law;
+mod queue_properties;
 #[cfg(test)]
 mod tests;
 
-pub use ask::Leaving;
-pub use attend::Idle;
-pub use borrow::Borrowed;
-pub use chain::{Outcome, Stop};
-pub use compact::Compacted;
+pub use background::IdlePolicy;
+pub use compact::CompactionResult;
 pub use event_bus::{CAPACITY, CAPACITY_BYTES, EventBus, Snapshots, Subscriber};
-pub use facts::{ContextUsage, Counts, TokenCounts};
-pub use handoff::HandedOff;
+pub use extension_points::CancelDecision;
+pub use handoff::HandoffResult;
 pub use meter::{Budget, Meter, Metered};
-pub use models::{Models, Reached};
-pub use navigate::{Branched, Leave, Moved, SessionCopy};
-pub use prompt::{Accepted, Streaming};
-pub use retry::{Again, RetrySettings, decide};
-pub use session::{AgentSession, OpenItems, Parts};
+pub use model_override::ModelOverride;
+pub use models::{ModelResolver, ResolvedModel};
+pub use navigate::{BranchSummaryChoice, BranchedSession, NavigationResult, SessionCopy};
+pub use prompt::{Accepted, Delivery};
+pub use retry::{RetryDecision, RetrySettings, decide};
+pub use run_loop::{Outcome, Stop};
+pub use session::{AgentParts, AgentSession, OpenItems};
 pub use settings::{AgentSettings, BranchSummarySettings, CompactionSettings};
+pub use stats::{ContextUsage, SessionStats, TokenCounts};

@@ -1,4 +1,4 @@
-//! Who answers.
+//! Models that can be asked.
 
 use std::sync::Arc;
 
@@ -9,8 +9,8 @@ use sinew_llm::provider::{Auth, Provider};
 
 /// A model that can be asked: its provider, its facts, a key.
 #[derive(Clone)]
-pub struct Reached {
-    /// Who speaks its protocol.
+pub struct ResolvedModel {
+    /// The provider that speaks its protocol.
     pub provider: Arc<dyn Provider>,
     /// The model.
     pub model: Model,
@@ -18,21 +18,21 @@ pub struct Reached {
     pub auth: Auth,
 }
 
-/// What a session asks its host about models.
-pub trait Models: Send + Sync {
+/// Resolves models for a session.
+pub trait ModelResolver: Send + Sync {
     /// The model that `pattern` means: `provider/id`, a part of an id, `role:<name>`.
     ///
     /// # Errors
     /// None or several fit, or the provider has no key.
-    fn reach(&self, pattern: &str) -> Result<Reached>;
+    fn resolve(&self, pattern: &str) -> Result<ResolvedModel>;
 
     /// The same model by another credential, after one failed as `error` says.
-    fn other_credential(&self, _failed: &Reached, _error: &ErrorInfo) -> Option<Reached> {
+    fn other_credential(&self, _failed: &ResolvedModel, _error: &ErrorInfo) -> Option<ResolvedModel> {
         None
     }
 
     /// A model with a larger window that may take over.
-    fn larger(&self, _current: &Reached) -> Option<Reached> {
+    fn larger(&self, _current: &ResolvedModel) -> Option<ResolvedModel> {
         None
     }
 }

@@ -9,18 +9,18 @@ use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::message::{AgentMessage, Block, CompactionSummary, Content};
 use sinew_session::{Body, Entry, MENTION, PathEnd, Session};
 
-use super::ask::{Leaving, refused};
 use super::compact::{self, Purpose};
+use super::extension_points::{CancelDecision, refused};
 use super::session::AgentSession;
 use crate::compaction::{Files, files_of, tokens, with_files};
-use crate::points::text_of;
+use crate::hook_points::text_of;
 
 const LEFT: &str = "The user has left this branch and goes on from an earlier point. Say what was tried, what was found \
 out, and what was changed on disk and still is.";
 
-/// What becomes of the branch that is left.
+/// The choice of a summary for the branch that is left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Leave<'a> {
+pub enum BranchSummaryChoice<'a> {
     /// As `branchSummary.enabled` says.
     AsSet,
     /// It stays in the file, and the model does not hear of it.
@@ -29,10 +29,10 @@ pub enum Leave<'a> {
     Summarised(Option<&'a str>),
 }
 
-/// Where a move in the tree ended.
+/// The result of a move in the tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Moved {
-    /// What the user had said there, for the editor.
+pub struct NavigationResult {
+    /// The text of the user at the target, for the editor.
     pub editor_text: Option<String>,
     /// The entry of the summary.
     pub summary_id: Option<String>,
@@ -51,10 +51,10 @@ pub enum SessionCopy {
 }
 
 /// A session that ends before a message of the user.
-pub struct Branched {
+pub struct BranchedSession {
     /// The session.
     pub copy: SessionCopy,
-    /// What the user had said where it begins, for the editor.
+    /// The text of the user where it begins, for the editor.
     pub text: String,
 }
 
@@ -66,7 +66,7 @@ impl AgentSession {
     /// # Errors
     /// A run is active, no entry has the id, it is where the session stands (`Already at this point`), or nobody could
     /// sum up; nothing has moved then.
-    pub async fn navigate_tree(&self, target: &str, leave: Leave<'_>) -> Result<Moved> {
+    pub async fn navigate_tree(&self, target: &str, leave: BranchSummaryChoice<'_>) -> Result<NavigationResult> {
         let mut context = self.begin_maintenance()?;
         let (place, editor_text, left) = {
             let session = self.session();
@@ -87,21 +87,21 @@ impl AgentSession {
             (place, text, left)
         };
         let instructions = match leave {
-            Leave::Silently => None,
-            Leave::AsSet => self.settings().branch_summary.enabled.then_some(None),
-            Leave::Summarised(instructions) => Some(instructions),
+            BranchSummaryChoice::Silently => None,
+            BranchSummaryChoice::AsSet => self.settings().branch_summary.enabled.then_some(None),
+            BranchSummaryChoice::Summarised(instructions) => Some(instructions),
         };
         let old = self.session().leaf().map(str::to_string);
-        let (mut leaving, mut given) = (Leaving::default(), None);
+        let (mut leaving, mut given) = (CancelDecision::default(), None);
         self.ask("session_before_tree", json!({"targetId": target, "oldLeafId": old}), |_, answer| {
             given = text_of(&answer, "summary").or(given.take());
             refused(&answer, &mut leaving)
         })
         .await;
         if leaving.cancelled {
-            return Ok(Moved { cancelled: true, ..Moved::default() });
+            return Ok(NavigationResult { cancelled: true, ..NavigationResult::default() });
         }
-        let mut moved = Moved { editor_text, ..Moved::default() };
+        let mut moved = NavigationResult { editor_text, ..NavigationResult::default() };
         let from_extension = given.is_some().then_some(true);
         let summary = match (given, instructions) {
             (Some(given), _) => Some((given, Files::default())),
@@ -109,7 +109,9 @@ impl AgentSession {
                 let cancel = self.new_token();
                 match self.sum_up(left, instructions, &cancel).await {
                     Ok(summary) => summary,
-                    Err(_) if cancel.is_cancelled() => return Ok(Moved { editor_text: None, aborted: true, ..moved }),
+                    Err(_) if cancel.is_cancelled() => {
+                        return Ok(NavigationResult { editor_text: None, aborted: true, ..moved });
+                    }
                     Err(error) => return Err(error),
                 }
             }
@@ -209,14 +211,14 @@ impl AgentSession {
     ///
     /// # Errors
     /// A run is active, the entry is no message of the user, or the file cannot be written.
-    pub fn branch(&self, entry: &str) -> Result<Branched> {
+    pub fn branch(&self, entry: &str) -> Result<BranchedSession> {
         let _permit = self.begin_maintenance()?;
         let session = self.session();
         let Body::Message { message: AgentMessage::User(user) } = session.entry(entry)?.body else {
             return Err(Error::invalid(format!("entry {entry:?} is no message of the user: a branch begins at one")));
         };
         let copy = copy(&session, PathEnd::Before(entry), &self.context.cwd)?;
-        Ok(Branched { copy, text: user.content.text() })
+        Ok(BranchedSession { copy, text: user.content.text() })
     }
 
     /// A new session beside this one with the path to where this one stands.
@@ -268,7 +270,7 @@ fn folder<'a>(session: &'a Session, verb: &str) -> Result<&'a Path> {
     parent.ok_or_else(|| Error::new(ErrorCode::InvalidState, format!("cannot {verb} an in-memory session")))
 }
 
-/// What an entry says to a model that sums up.
+/// The message of an entry for a model that sums up.
 fn message(entry: Entry) -> Option<AgentMessage> {
     match entry.body {
         Body::Compaction { summary, tokens_before, .. } => {

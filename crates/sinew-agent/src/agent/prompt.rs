@@ -4,16 +4,16 @@ use sinew::base::{Error, ErrorCode, Result};
 use sinew_llm::message::AgentMessage;
 use tokio_util::sync::CancellationToken;
 
-use super::chain::{self, Outcome, Stop};
 use super::conversation::ContextPermit;
 use super::lifecycle::{Activity, State};
+use super::run_loop::{self, Outcome, Stop};
 use super::session::AgentSession;
-use crate::core::Cleared;
+use crate::core::ClearedQueues;
 use crate::event::Event;
 
-/// What to do with a prompt while a run is active.
+/// The place of a prompt that comes while a run is active.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Streaming {
+pub enum Delivery {
     /// After the tools of this turn.
     Steer,
     /// When the agent would stop.
@@ -53,12 +53,12 @@ impl Accepted<'_> {
 
 impl AgentSession {
     /// Says something to the model and resolves when nothing else will happen: after all retries, compactions and
-    /// queued messages. While a run is active, `streaming` says where the prompt waits.
+    /// queued messages. While a run is active, `delivery` says where the prompt waits.
     ///
     /// # Errors
-    /// A run is active and `streaming` is none, the queue is full, or the session is closed.
-    pub async fn prompt(&self, messages: Vec<AgentMessage>, streaming: Option<Streaming>) -> Result<Outcome> {
-        Ok(self.accept(messages, streaming).await?.run().await)
+    /// A run is active and `delivery` is none, the queue is full, or the session is closed.
+    pub async fn prompt(&self, messages: Vec<AgentMessage>, delivery: Option<Delivery>) -> Result<Outcome> {
+        Ok(self.accept(messages, delivery).await?.run().await)
     }
 
     /// Takes a prompt as [`AgentSession::prompt`] does, and leaves it to the caller when its run begins. Where no run
@@ -66,7 +66,7 @@ impl AgentSession {
     ///
     /// # Errors
     /// As for [`AgentSession::prompt`].
-    pub async fn accept(&self, messages: Vec<AgentMessage>, streaming: Option<Streaming>) -> Result<Accepted<'_>> {
+    pub async fn accept(&self, messages: Vec<AgentMessage>, delivery: Option<Delivery>) -> Result<Accepted<'_>> {
         let refused = match self.conversation.context.begin(Activity::Run) {
             Ok(context) => {
                 let run = Some(Begun { context, prompts: messages, cancel: self.new_token() });
@@ -77,11 +77,11 @@ impl AgentSession {
         if refused.state == State::Closed {
             return Err(refused.into());
         }
-        let Some(streaming) = streaming else {
+        let Some(delivery) = delivery else {
             let text = "Agent is already processing. Use streamingBehavior \"steer\" or \"followUp\".";
             return Err(Error::new(ErrorCode::InvalidState, text));
         };
-        self.queue_prompt(messages, streaming).await?;
+        self.queue_prompt(messages, delivery).await?;
         // The run may have ended between the look and the queue: then nobody else would take the message up.
         let queued = self.begin_queued();
         let run = queued.map(|(context, prompts)| Begun { context, prompts, cancel: self.new_token() });
@@ -107,7 +107,7 @@ impl AgentSession {
         let outcome = loop {
             self.conversation.flush_pending(&mut context);
             self.before_start(&mut prompts).await;
-            let outcome = chain::follow(self, &mut context, prompts, &cancel).await;
+            let outcome = run_loop::follow(self, &mut context, prompts, &cancel).await;
             messages.extend(outcome.messages.iter().cloned());
             if let Some(error) = self.conversation.take_failure() {
                 self.warn(format!("The session is no longer saved: {error}")).await;
@@ -130,19 +130,19 @@ impl AgentSession {
         Outcome { messages, ..outcome }
     }
 
-    /// Puts a message where `streaming` says, whether a run is active or not.
+    /// Puts a message where `delivery` says, whether a run is active or not.
     ///
     /// # Errors
     /// The queue holds as many prompts as it may.
-    pub async fn queue(&self, message: AgentMessage, streaming: Streaming) -> Result<()> {
-        self.queue_prompt(vec![message], streaming).await
+    pub async fn queue(&self, message: AgentMessage, delivery: Delivery) -> Result<()> {
+        self.queue_prompt(vec![message], delivery).await
     }
 
     /// All of a prompt, or nothing of it.
-    async fn queue_prompt(&self, messages: Vec<AgentMessage>, streaming: Streaming) -> Result<()> {
-        let taken = match streaming {
-            Streaming::Steer => self.queues.steer(messages),
-            Streaming::FollowUp => self.queues.follow_up(messages),
+    async fn queue_prompt(&self, messages: Vec<AgentMessage>, delivery: Delivery) -> Result<()> {
+        let taken = match delivery {
+            Delivery::Steer => self.queues.steer(messages),
+            Delivery::FollowUp => self.queues.follow_up(messages),
         };
         taken.map_err(|_| {
             let limit = crate::core::QUEUE_LIMIT;
@@ -154,7 +154,7 @@ impl AgentSession {
     }
 
     /// Takes back what is queued.
-    pub async fn clear_queues(&self) -> Cleared {
+    pub async fn clear_queues(&self) -> ClearedQueues {
         let cleared = self.queues.clear();
         self.queue_changed().await;
         cleared

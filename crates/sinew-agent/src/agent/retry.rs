@@ -1,8 +1,8 @@
-//! Whether to try again, and when. Decided by the facts of an error, never by its text.
+//! The decision whether and when to try again. It looks at the facts of an error, never at its text.
 
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 
-/// What the user may set.
+/// Settings of retries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetrySettings {
     /// Default true.
@@ -21,9 +21,9 @@ impl Default for RetrySettings {
     }
 }
 
-/// What follows a failure.
+/// The decision after a failure.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Again {
+pub enum RetryDecision {
     /// After a pause.
     After {
         /// Milliseconds.
@@ -39,36 +39,36 @@ pub enum Again {
 
 /// Decides after failure `attempt` in a row (from 1), those left out that another credential followed. `random` gives the jitter of ±10 %.
 #[must_use]
-pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random: u64) -> Again {
+pub fn decide(settings: &RetrySettings, error: &ErrorInfo, attempt: u32, random: u64) -> RetryDecision {
     if !settings.enabled {
-        return Again::No;
+        return RetryDecision::No;
     }
     let credential = matches!(error.kind, ErrorKind::UsageLimit | ErrorKind::Auth);
     if !credential && !error.retryable {
-        return Again::No;
+        return RetryDecision::No;
     }
     // Not counted: there are only so many, and each is tried once before it rests.
     if credential {
-        return Again::OtherCredential;
+        return RetryDecision::OtherCredential;
     }
     if attempt > settings.max_retries {
-        return Again::GiveUp(error.message.clone());
+        return RetryDecision::GiveUp(error.message.clone());
     }
     if let Some(asked) = error.retry_after_ms {
         if asked > settings.max_delay_ms {
             let seconds = asked.div_ceil(1_000);
-            return Again::GiveUp(format!(
+            return RetryDecision::GiveUp(format!(
                 "{}. The server asks to wait {seconds} s, longer than retry.maxDelayMs allows.",
                 error.message.trim_end_matches('.')
             ));
         }
-        return Again::After { delay_ms: asked };
+        return RetryDecision::After { delay_ms: asked };
     }
     let doubled = settings.base_delay_ms.saturating_mul(1_u64.checked_shl(attempt - 1).unwrap_or(u64::MAX));
     let delay = doubled.min(settings.max_delay_ms);
     let tenth = delay / 10;
     let delay_ms = if tenth == 0 { delay } else { delay - tenth + random % (2 * tenth + 1) };
-    Again::After { delay_ms }
+    RetryDecision::After { delay_ms }
 }
 
 #[cfg(test)]
@@ -83,7 +83,7 @@ mod tests {
     fn pause(attempt: u32, retry_after_ms: Option<u64>) -> (u64, u64) {
         let settings = RetrySettings::default();
         let at = |random| match decide(&settings, &error(ErrorKind::Overloaded, retry_after_ms), attempt, random) {
-            Again::After { delay_ms } => delay_ms,
+            RetryDecision::After { delay_ms } => delay_ms,
             other => panic!("{other:?}"),
         };
         (at(0), at(2 * (at(0) / 9)))
@@ -101,16 +101,16 @@ mod tests {
     fn what_would_fail_again_is_not_tried_again() {
         let settings = RetrySettings::default();
         let decided = |kind, after, attempt| decide(&settings, &error(kind, after), attempt, 0);
-        assert_eq!(decided(ErrorKind::InvalidRequest, None, 1), Again::No);
-        assert_eq!(decided(ErrorKind::ContextOverflow, None, 1), Again::No);
-        assert_eq!(decided(ErrorKind::Auth, None, 1), Again::OtherCredential);
-        assert_eq!(decided(ErrorKind::UsageLimit, Some(61_000), 9), Again::OtherCredential);
-        assert_eq!(decided(ErrorKind::Server, None, 4), Again::GiveUp("no".into()));
-        let Again::GiveUp(text) = decided(ErrorKind::RateLimit, Some(61_000), 1) else { panic!("it waits") };
+        assert_eq!(decided(ErrorKind::InvalidRequest, None, 1), RetryDecision::No);
+        assert_eq!(decided(ErrorKind::ContextOverflow, None, 1), RetryDecision::No);
+        assert_eq!(decided(ErrorKind::Auth, None, 1), RetryDecision::OtherCredential);
+        assert_eq!(decided(ErrorKind::UsageLimit, Some(61_000), 9), RetryDecision::OtherCredential);
+        assert_eq!(decided(ErrorKind::Server, None, 4), RetryDecision::GiveUp("no".into()));
+        let RetryDecision::GiveUp(text) = decided(ErrorKind::RateLimit, Some(61_000), 1) else { panic!("it waits") };
         assert!(text.contains("61 s"), "{text}");
         assert_eq!(
             decide(&RetrySettings { enabled: false, ..settings }, &error(ErrorKind::Server, None), 1, 0),
-            Again::No
+            RetryDecision::No
         );
     }
 }

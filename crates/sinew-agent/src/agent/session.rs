@@ -16,7 +16,7 @@ use tokio_util::sync::CancellationToken;
 use super::conversation::{ContextPermit, Conversation};
 use super::event_bus::{EventBus, Snapshots, Subscriber};
 use super::lifecycle::{Activity, State};
-use super::models::{Models, Reached};
+use super::models::{ModelResolver, ResolvedModel};
 use super::once::OnceFlag;
 use super::settings::{AgentSettings, LiveSettings, TurnSettings};
 use crate::core::{Queues, Toolset, tell_event};
@@ -28,13 +28,13 @@ use crate::resource::stream::StreamRules;
 pub type OpenItems = Arc<dyn Fn() -> Option<Value> + Send + Sync>;
 
 /// The parts of an agent.
-pub struct Parts {
+pub struct AgentParts {
     /// The session; its messages are the context.
     pub session: Session,
     /// The model that answers first.
-    pub reached: Reached,
+    pub resolved: ResolvedModel,
     /// The other models.
-    pub models: Arc<dyn Models>,
+    pub models: Arc<dyn ModelResolver>,
     /// The level of thinking.
     pub thinking: ThinkingLevel,
     /// The system prompt, in parts.
@@ -61,7 +61,7 @@ pub struct AgentSession {
     pub(super) live: LiveSettings,
     pub(super) queues: Queues,
     pub(super) event_bus: EventBus,
-    pub(super) models: Arc<dyn Models>,
+    pub(super) models: Arc<dyn ModelResolver>,
     pub(super) extensions: Vec<Arc<dyn Extension>>,
     pub(super) clock: Arc<dyn Clock>,
     /// The facts of the session that extensions get.
@@ -76,17 +76,17 @@ impl AgentSession {
     ///
     /// # Errors
     /// The session can no longer be read.
-    pub fn new(parts: Parts) -> Result<AgentSession> {
+    pub fn new(parts: AgentParts) -> Result<AgentSession> {
         let before = parts.session.context(&Defaults::default())?;
         Ok(AgentSession::resume(parts, before))
     }
 
     /// Makes an agent that goes on from `before`, which the session has just given: a long one is not read twice.
     #[must_use]
-    pub fn resume(parts: Parts, before: sinew_session::Context) -> AgentSession {
-        let Parts {
+    pub fn resume(parts: AgentParts, before: sinew_session::Context) -> AgentSession {
+        let AgentParts {
             session,
-            reached,
+            resolved,
             models,
             thinking,
             system,
@@ -105,7 +105,7 @@ impl AgentSession {
         queues.set_modes(settings.steering_mode, settings.follow_up_mode);
         AgentSession {
             conversation: Conversation::new(session, before),
-            live: LiveSettings::new(settings, TurnSettings { reached, thinking, system, tools }),
+            live: LiveSettings::new(settings, TurnSettings { resolved, thinking, system, tools }),
             queues,
             event_bus: EventBus::default(),
             models,
@@ -196,15 +196,15 @@ impl AgentSession {
 
     /// The model in use.
     #[must_use]
-    pub fn model(&self) -> Reached {
-        self.live.turn().reached.clone()
+    pub fn model(&self) -> ResolvedModel {
+        self.live.turn().resolved.clone()
     }
 
     /// The level of thinking that was set, as far as the model knows it.
     #[must_use]
     pub fn thinking(&self) -> ThinkingLevel {
         let turn = self.live.turn();
-        turn.reached.model.clamp_level(turn.thinking)
+        turn.resolved.model.clamp_level(turn.thinking)
     }
 
     /// The parts of the system prompt.
@@ -227,9 +227,9 @@ impl AgentSession {
 
     /// Uses another model from the next request on, and writes so into the session; a `role` that is not `default` is
     /// for a while.
-    pub fn set_model(&self, reached: Reached, role: Option<&str>) {
-        let model = reached.model.key();
-        self.live.turn().reached = reached;
+    pub fn set_model(&self, resolved: ResolvedModel, role: Option<&str>) {
+        let model = resolved.model.key();
+        self.live.turn().resolved = resolved;
         let role = role.map(str::to_string);
         self.conversation.append(Body::ModelChange { model, role, provider: None, model_id: None });
     }

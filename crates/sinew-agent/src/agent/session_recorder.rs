@@ -104,7 +104,7 @@ mod tests {
     use sinew_session::{Defaults, SessionOptions, Sync};
 
     use super::*;
-    use crate::stage::{text, user};
+    use crate::test_tools::{text, user};
 
     fn recorder(folder: &Path, path: &Path) -> SessionRecorder {
         let clock = Arc::new(FixedClock::at(1_769_851_800_000));

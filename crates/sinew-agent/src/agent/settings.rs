@@ -9,10 +9,10 @@ use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::{CacheRetention, PromptPart, Provider, Request, ToolChoice, ToolDef};
 
 use super::meter::Budget;
-use super::models::Reached;
+use super::models::ResolvedModel;
 use super::retry::RetrySettings;
 use crate::compaction::Limits;
-use crate::core::{Mode, RunSettings, Toolset};
+use crate::core::{QueueMode, RunSettings, Toolset};
 use crate::resource::stream::StreamRules;
 
 /// Settings of compactions.
@@ -72,9 +72,9 @@ pub struct AgentSettings {
     /// where nobody sets it.
     pub todo_reminders: bool,
     /// How many steering messages are taken at once.
-    pub steering_mode: Mode,
+    pub steering_mode: QueueMode,
     /// How many follow-up messages are taken at once.
-    pub follow_up_mode: Mode,
+    pub follow_up_mode: QueueMode,
     /// How long servers remember the common start of requests.
     pub cache: CacheRetention,
     /// Tokens of thought by level.
@@ -96,7 +96,7 @@ pub struct AgentSettings {
 /// The parts of a request that may change between two turns.
 #[derive(Clone)]
 pub(super) struct TurnSettings {
-    pub(super) reached: Reached,
+    pub(super) resolved: ResolvedModel,
     pub(super) thinking: ThinkingLevel,
     pub(super) system: Vec<String>,
     pub(super) tools: Toolset,
@@ -139,7 +139,7 @@ impl LiveSettings {
         self.turn.lock()
     }
 
-    /// Sets what extensions add to the system prompt.
+    /// Sets the additions of extensions to the system prompt.
     pub(super) fn append_to_system(&self, appended: Vec<String>) {
         *self.appended.lock() = appended;
     }
@@ -156,7 +156,7 @@ impl LiveSettings {
     /// The provider that answers now, and the request of a turn with `messages`. Equal inputs give equal requests.
     pub(super) fn request(&self, messages: Vec<Arc<LlmMessage>>) -> (Arc<dyn Provider>, Request) {
         let user = self.user();
-        let TurnSettings { reached, thinking, system, tools } = self.turn().clone();
+        let TurnSettings { resolved, thinking, system, tools } = self.turn().clone();
         let appended = self.appended.lock().clone();
         let tools = tools.all().iter().filter(|tool| !tool.flags().hidden).map(|tool| ToolDef {
             name: tool.name().to_string(),
@@ -164,9 +164,9 @@ impl LiveSettings {
             parameters: tool.parameters(),
         });
         let request = Request {
-            thinking: reached.model.clamp_level(thinking),
-            model: reached.model,
-            auth: reached.auth,
+            thinking: resolved.model.clamp_level(thinking),
+            model: resolved.model,
+            auth: resolved.auth,
             system: system.into_iter().chain(appended).map(PromptPart::from).collect(),
             messages,
             tools: tools.collect(),
@@ -176,7 +176,7 @@ impl LiveSettings {
             cache: user.cache,
             ..Request::default()
         };
-        (reached.provider, request)
+        (resolved.provider, request)
     }
 }
 
@@ -187,20 +187,20 @@ mod tests {
     use sinew_tools::tool::{Concurrency, ToolFlags, ToolOutput};
 
     use super::*;
-    use crate::stage::{Made, ScriptedProvider, tool};
+    use crate::test_tools::{ScriptedProvider, TestTool, tool};
 
     fn live() -> LiveSettings {
         let model = Model { id: "m".into(), provider: "p".into(), ..Model::default() };
-        let reached = Reached { provider: Arc::new(ScriptedProvider::new(Vec::new())), model, auth: Auth::None };
+        let resolved = ResolvedModel { provider: Arc::new(ScriptedProvider::new(Vec::new())), model, auth: Auth::None };
         let shown = tool("shown", |_| Box::pin(async { Ok(ToolOutput::text("")) }));
-        let hidden = Arc::new(Made {
+        let hidden = Arc::new(TestTool {
             name: "hidden",
             concurrency: Concurrency::Shared,
             flags: ToolFlags { hidden: true, ..ToolFlags::default() },
             body: |_| -> sinew_tools::tool::Boxed<'static, _> { Box::pin(async { Ok(ToolOutput::text("")) }) },
         });
         let tools = Toolset::new([shown, hidden]).0;
-        let turn = TurnSettings { reached, thinking: ThinkingLevel::High, system: vec!["be good".into()], tools };
+        let turn = TurnSettings { resolved, thinking: ThinkingLevel::High, system: vec!["be good".into()], tools };
         LiveSettings::new(AgentSettings { max_tokens: Some(7), ..AgentSettings::default() }, turn)
     }
 
@@ -216,7 +216,7 @@ mod tests {
         // The model knows no thinking.
         assert_eq!(request.thinking, request.model.clamp_level(ThinkingLevel::High));
         assert_eq!(live.turn().thinking, ThinkingLevel::High);
-        live.turn().reached.model.id = "other".into();
+        live.turn().resolved.model.id = "other".into();
         live.append_to_system(Vec::new());
         let (_, request) = live.request(Vec::new());
         assert_eq!((request.model.id.as_str(), request.system.len()), ("other", 1));

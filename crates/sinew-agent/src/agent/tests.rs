@@ -17,22 +17,22 @@ use super::*;
 use crate::compaction::Limits;
 use crate::core::Toolset;
 use crate::event::Event;
-use crate::stage::{ScriptedProvider, calls, failed, text, tool, user};
+use crate::test_tools::{ScriptedProvider, calls, failed, text, tool, user};
 
 /// Nobody but the session's own model, unless a larger one is given.
-struct Known(Option<Reached>);
+struct Known(Option<ResolvedModel>);
 
-impl Models for Known {
-    fn reach(&self, pattern: &str) -> Result<Reached> {
+impl ModelResolver for Known {
+    fn resolve(&self, pattern: &str) -> Result<ResolvedModel> {
         Err(Error::invalid(format!("Model not found: {pattern}")))
     }
 
-    fn larger(&self, current: &Reached) -> Option<Reached> {
+    fn larger(&self, current: &ResolvedModel) -> Option<ResolvedModel> {
         self.0.clone().filter(|larger| larger.model.key() != current.model.key())
     }
 }
 
-pub(super) struct Stage {
+pub(super) struct TestEnv {
     pub(super) agent: AgentSession,
     pub(super) provider: Arc<ScriptedProvider>,
     pub(super) listener: Subscriber,
@@ -45,7 +45,7 @@ pub(super) fn options(folder: &Path) -> SessionOptions {
     SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Turn, clock, mask: None }
 }
 
-pub(super) fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Parts)) -> Stage {
+pub(super) fn env(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut AgentParts)) -> TestEnv {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("s.jsonl");
     let provider = Arc::new(ScriptedProvider::new(answers));
@@ -53,9 +53,9 @@ pub(super) fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Par
     let echo = tool("echo", |call| {
         Box::pin(async move { Ok(ToolOutput::text(call.arguments["say"].as_str().unwrap_or_default())) })
     });
-    let mut parts = Parts {
+    let mut parts = AgentParts {
         session: Session::create(path.clone(), "id".into(), options(folder.path())),
-        reached: Reached { provider: Arc::<ScriptedProvider>::clone(&provider), model, auth: Auth::None },
+        resolved: ResolvedModel { provider: Arc::<ScriptedProvider>::clone(&provider), model, auth: Auth::None },
         models: Arc::new(Known(None)),
         thinking: ThinkingLevel::Off,
         system: vec!["be good".into()],
@@ -70,7 +70,7 @@ pub(super) fn stage(answers: Vec<AssistantMessage>, change: impl FnOnce(&mut Par
     change(&mut parts);
     let agent = AgentSession::new(parts).unwrap();
     let listener = agent.subscribe(Snapshots::Each);
-    Stage { agent, provider, listener, path, folder }
+    TestEnv { agent, provider, listener, path, folder }
 }
 
 impl AgentSession {
@@ -80,7 +80,7 @@ impl AgentSession {
     }
 }
 
-impl Stage {
+impl TestEnv {
     /// Prompts and reads events meanwhile; what they say of the chain, in order.
     pub(super) async fn prompt(&mut self) -> (Outcome, Vec<String>) {
         let mut told = Vec::new();
@@ -133,19 +133,19 @@ fn note(event: &Event, told: &mut Vec<String>) {
 
 #[tokio::test(start_paused = true)]
 async fn a_passing_failure_is_tried_again_and_its_partial_answer_leaves_the_context() {
-    let mut stage = stage(vec![failed(ErrorKind::Overloaded, Some(7_000)), text("fine")], |_| {});
+    let mut env = env(vec![failed(ErrorKind::Overloaded, Some(7_000)), text("fine")], |_| {});
     let begun = tokio::time::Instant::now();
-    let (outcome, told) = stage.prompt().await;
+    let (outcome, told) = env.prompt().await;
     assert_eq!(told, ["retry 1 in 7000", "retried true 1 -"]);
     assert_eq!((outcome.stop, outcome.answer.unwrap().text()), (Stop::Done, "fine".into()));
     assert!(begun.elapsed() >= Duration::from_secs(7));
-    let asked = stage.provider.asked.lock();
+    let asked = env.provider.asked.lock();
     assert_eq!(asked[0].messages, asked[1].messages);
-    let file = std::fs::read_to_string(&stage.path).unwrap();
+    let file = std::fs::read_to_string(&env.path).unwrap();
     assert!(file.contains("partly"), "the failed answer stays in the file");
     drop(asked);
-    drop(stage.agent);
-    let resumed = Session::open(&stage.path, options(stage.folder.path())).unwrap().session;
+    drop(env.agent);
+    let resumed = Session::open(&env.path, options(env.folder.path())).unwrap().session;
     let roles: Vec<_> =
         resumed.context(&Defaults::default()).unwrap().messages.iter().map(AgentMessage::role).collect();
     assert_eq!(roles, ["user", "assistant"]);
@@ -154,9 +154,9 @@ async fn a_passing_failure_is_tried_again_and_its_partial_answer_leaves_the_cont
 #[tokio::test(start_paused = true)]
 async fn a_request_shares_the_messages_of_the_one_before() {
     let answers = vec![calls(&[("1", "echo", json!({"say": "x"}))]), calls(&[("2", "echo", json!({}))]), text("ok")];
-    let mut stage = stage(answers, |_| {});
-    stage.prompt().await;
-    let asked = stage.provider.asked.lock();
+    let mut env = env(answers, |_| {});
+    env.prompt().await;
+    let asked = env.provider.asked.lock();
     let counts: Vec<usize> = asked.iter().map(|request| request.messages.len()).collect();
     assert_eq!(counts, [1, 3, 5]);
     for pair in asked.windows(2) {
@@ -168,29 +168,29 @@ async fn a_request_shares_the_messages_of_the_one_before() {
 #[tokio::test(start_paused = true)]
 async fn attempts_end_and_the_user_is_told_why() {
     let fails = (0..4).map(|_| failed(ErrorKind::Server, Some(1))).collect();
-    let (outcome, told) = stage(fails, |_| {}).prompt().await;
+    let (outcome, told) = env(fails, |_| {}).prompt().await;
     assert_eq!(told.last().unwrap(), "retried false 3 it failed");
     assert!(matches!(outcome.stop, Stop::Failed(error) if error.kind == ErrorKind::Server));
-    let mut stage = stage(vec![failed(ErrorKind::RateLimit, Some(61_000))], |_| {});
-    let (outcome, told) = stage.prompt().await;
+    let mut env = env(vec![failed(ErrorKind::RateLimit, Some(61_000))], |_| {});
+    let (outcome, told) = env.prompt().await;
     assert_eq!(told, Vec::<String>::new());
     assert!(matches!(outcome.stop, Stop::Failed(error) if error.message.contains("61 s")));
-    assert_eq!(stage.asked(), 1);
+    assert_eq!(env.asked(), 1);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_ends_the_pause_before_a_retry() {
-    let stage = stage(vec![failed(ErrorKind::Server, Some(50_000))], |_| {});
+    let env = env(vec![failed(ErrorKind::Server, Some(50_000))], |_| {});
     let begun = tokio::time::Instant::now();
     let abort = async {
         tokio::time::sleep(Duration::from_secs(3)).await;
-        stage.agent.abort();
+        env.agent.abort();
     };
-    let (outcome, ()) = tokio::join!(stage.agent.prompt(vec![user("go")], None), abort);
+    let (outcome, ()) = tokio::join!(env.agent.prompt(vec![user("go")], None), abort);
     assert_eq!(outcome.unwrap().stop, Stop::Aborted);
     assert!(begun.elapsed() < Duration::from_millis(3_100), "{:?}", begun.elapsed());
-    let (mut stage, mut told) = (stage, Vec::new());
-    while let Some(event) = stage.listener.try_recv() {
+    let (mut env, mut told) = (env, Vec::new());
+    while let Some(event) = env.listener.try_recv() {
         note(&event, &mut told);
     }
     assert_eq!(told, ["retry 1 in 50000", "retried false 1 Retry cancelled", "settled"]);
@@ -198,7 +198,7 @@ async fn an_abort_ends_the_pause_before_a_retry() {
 
 #[tokio::test(start_paused = true)]
 async fn without_another_credential_a_refused_key_ends_the_prompt() {
-    let (outcome, told) = stage(vec![failed(ErrorKind::Auth, None)], |_| {}).prompt().await;
+    let (outcome, told) = env(vec![failed(ErrorKind::Auth, None)], |_| {}).prompt().await;
     assert_eq!(told, ["p auth"]);
     assert!(matches!(outcome.stop, Stop::Failed(_)));
 }
@@ -206,12 +206,12 @@ async fn without_another_credential_a_refused_key_ends_the_prompt() {
 /// So many keys are left.
 struct Keys(std::sync::atomic::AtomicU32);
 
-impl Models for Keys {
-    fn reach(&self, pattern: &str) -> Result<Reached> {
+impl ModelResolver for Keys {
+    fn resolve(&self, pattern: &str) -> Result<ResolvedModel> {
         Err(Error::invalid(format!("Model not found: {pattern}")))
     }
 
-    fn other_credential(&self, failed: &Reached, _: &ErrorInfo) -> Option<Reached> {
+    fn other_credential(&self, failed: &ResolvedModel, _: &ErrorInfo) -> Option<ResolvedModel> {
         let left = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         left.is_ok().then(|| failed.clone())
     }
@@ -221,14 +221,14 @@ impl Models for Keys {
 async fn every_key_is_tried_at_once_and_none_of_them_counts_as_an_attempt() {
     let many = |kind, count| std::iter::repeat_with(move || failed(kind, Some(7_000))).take(count);
     let answers = many(ErrorKind::Auth, 5).chain(many(ErrorKind::Server, 3)).chain([text("ok")]).collect();
-    let mut changing = stage(answers, |parts| parts.models = Arc::new(Keys(5.into())));
+    let mut changing = env(answers, |parts| parts.models = Arc::new(Keys(5.into())));
     let (outcome, told) = changing.prompt().await;
     assert_eq!((outcome.stop, changing.asked()), (Stop::Done, 9));
     let retries: Vec<&str> = told.iter().filter_map(|told| told.strip_prefix("retry ")).collect();
     let pauses: Vec<String> = (1..=8).map(|n| format!("{n} in {}", if n > 5 { 7_000 } else { 0 })).collect();
     assert_eq!(retries, pauses);
     let answers = many(ErrorKind::Auth, 9).collect();
-    let mut refused = stage(answers, |parts| parts.models = Arc::new(Keys(4.into())));
+    let mut refused = env(answers, |parts| parts.models = Arc::new(Keys(4.into())));
     let (outcome, _) = refused.prompt().await;
     assert!(matches!(outcome.stop, Stop::Failed(error) if error.kind == ErrorKind::Auth));
     assert_eq!(refused.asked(), 5);
@@ -245,13 +245,13 @@ async fn a_context_that_grew_too_large_is_summed_up_in_the_midst_of_a_run() {
     first.usage.total_tokens = 60_000;
     let mut second = calls(&[("2", "echo", json!({"say": big}))]);
     second.usage.total_tokens = 90_000;
-    let mut stage = stage(vec![first, second, text("the summary"), text("the turn"), text("done")], |parts| {
+    let mut env = env(vec![first, second, text("the summary"), text("the turn"), text("done")], |parts| {
         parts.settings.compaction.limits = Limits { reserve: 10_000, keep_recent: 5_000 };
     });
-    let (outcome, told) = stage.prompt().await;
+    let (outcome, told) = env.prompt().await;
     assert_eq!(told, ["compact threshold", "compacted true -"]);
     assert_eq!(outcome.stop, Stop::Done);
-    let seen = stage.agent.live_context();
+    let seen = env.agent.live_context();
     assert_eq!(seen[0].role(), "compactionSummary");
     let AgentMessage::CompactionSummary(summary) = &seen[0] else { panic!("{seen:?}") };
     assert!(summary.summary.contains("the summary"), "{}", summary.summary);
@@ -268,17 +268,17 @@ async fn after_a_compaction_at_the_end_open_work_goes_on_by_itself() {
         (limit(), false, false, false),
         (done(), true, false, false),
     ] {
-        let mut stage = stage(vec![answer, text("sum"), text("done")], |parts| {
+        let mut env = env(vec![answer, text("sum"), text("done")], |parts| {
             parts.settings.compaction.limits = Limits { reserve: 10_000, keep_recent: 100 };
             parts.settings.compaction.auto_continue = auto;
             parts.settings.todo_reminders = false;
             let items = items.then(|| json!(["tests"]));
             parts.open_items = Some(Arc::new(move || items.clone()));
         });
-        let (_, told) = stage.prompt().await;
+        let (_, told) = env.prompt().await;
         assert_eq!(told, ["compact threshold", "compacted true -"]);
-        assert_eq!(stage.asked(), if goes_on { 3 } else { 2 }, "{items} {auto}");
-        let seen = stage.agent.live_context();
+        assert_eq!(env.asked(), if goes_on { 3 } else { 2 }, "{items} {auto}");
+        let seen = env.agent.live_context();
         let hint = |message: &AgentMessage| matches!(message, AgentMessage::Custom(custom) if custom.content.text() == "Continue if you have next steps.");
         assert_eq!(seen.iter().any(hint), goes_on, "{seen:?}");
     }
@@ -287,11 +287,11 @@ async fn after_a_compaction_at_the_end_open_work_goes_on_by_itself() {
 #[tokio::test(start_paused = true)]
 async fn an_overflow_is_met_by_one_compaction_and_then_by_an_error_that_says_so() {
     let overflow = || failed(ErrorKind::ContextOverflow, None);
-    let mut stage = stage(vec![counted(&"a".repeat(40_000), 12_000), overflow(), text("sum"), overflow()], |parts| {
+    let mut env = env(vec![counted(&"a".repeat(40_000), 12_000), overflow(), text("sum"), overflow()], |parts| {
         parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 };
     });
-    stage.prompt().await;
-    let (outcome, told) = stage.prompt().await;
+    env.prompt().await;
+    let (outcome, told) = env.prompt().await;
     assert_eq!(told, ["compact overflow", "compacted true -"]);
     let Stop::Failed(error) = outcome.stop else { panic!("{outcome:?}") };
     assert!(error.message.starts_with("Context overflow recovery failed: "), "{}", error.message);
@@ -299,12 +299,12 @@ async fn an_overflow_is_met_by_one_compaction_and_then_by_an_error_that_says_so(
 
 #[tokio::test(start_paused = true)]
 async fn a_larger_model_takes_over_only_where_the_user_asked_for_it() {
-    let larger = |parts: &mut Parts| {
-        let model = Model { id: "large".into(), ..parts.reached.model.clone() };
-        parts.models = Arc::new(Known(Some(Reached { model, ..parts.reached.clone() })));
+    let larger = |parts: &mut AgentParts| {
+        let model = Model { id: "large".into(), ..parts.resolved.model.clone() };
+        parts.models = Arc::new(Known(Some(ResolvedModel { model, ..parts.resolved.clone() })));
     };
     let answers = || vec![failed(ErrorKind::ContextOverflow, None), text("ok")];
-    let mut on = stage(answers(), |parts| {
+    let mut on = env(answers(), |parts| {
         larger(parts);
         parts.settings.promotion = true;
     });
@@ -316,36 +316,35 @@ async fn a_larger_model_takes_over_only_where_the_user_asked_for_it() {
     let entries = file.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
     let changes: Vec<_> = entries.filter(|entry| entry["type"] == "model_change").collect();
     assert_eq!((changes.len(), &changes[0]["model"], &changes[0]["role"]), (1, &json!("p/large"), &json!("temporary")));
-    let (outcome, told) = stage(answers(), larger).prompt().await;
+    let (outcome, told) = env(answers(), larger).prompt().await;
     assert!(matches!(outcome.stop, Stop::Failed(_)), "{told:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_compaction_that_fails_changes_nothing() {
     let answers = vec![counted(&"a".repeat(40_000), 12_000), failed(ErrorKind::Auth, None)];
-    let mut stage =
-        stage(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 });
-    stage.prompt().await;
-    let before = stage.agent.live_context();
-    let error = stage.agent.compact(None).await.unwrap_err();
+    let mut env = env(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 100 });
+    env.prompt().await;
+    let before = env.agent.live_context();
+    let error = env.agent.compact(None).await.unwrap_err();
     assert_eq!(error.to_string(), "it failed");
-    assert_eq!(stage.agent.live_context(), before);
+    assert_eq!(env.agent.live_context(), before);
 }
 
 #[tokio::test(start_paused = true)]
 async fn open_items_are_remembered_three_times() {
-    let mut stage = stage((0..9).map(|_| text("done?")).collect(), |parts| {
+    let mut env = env((0..9).map(|_| text("done?")).collect(), |parts| {
         parts.settings.todo_reminders = true;
         parts.open_items = Some(Arc::new(|| Some(json!(["tests"]))));
     });
-    let (_, told) = stage.prompt().await;
+    let (_, told) = env.prompt().await;
     assert_eq!(told, ["reminder 1", "reminder 2", "reminder 3"]);
-    assert_eq!(stage.asked(), 4);
+    assert_eq!(env.asked(), 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_prompt_while_a_run_is_active_waits_where_it_is_told_to() {
-    let stage = stage(vec![calls(&[("1", "slow", json!({}))]), text("steered"), text("followed")], |parts| {
+    let env = env(vec![calls(&[("1", "slow", json!({}))]), text("steered"), text("followed")], |parts| {
         let slow = tool("slow", |_| {
             Box::pin(async {
                 tokio::time::sleep(Duration::from_secs(5)).await;
@@ -357,14 +356,14 @@ async fn a_prompt_while_a_run_is_active_waits_where_it_is_told_to() {
     });
     let meanwhile = async {
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let refused = stage.agent.prompt(vec![user("now")], None).await.unwrap_err();
+        let refused = env.agent.prompt(vec![user("now")], None).await.unwrap_err();
         assert!(refused.to_string().starts_with("Agent is already processing."));
-        stage.agent.prompt(vec![user("later")], Some(Streaming::FollowUp)).await.unwrap();
-        stage.agent.prompt(vec![user("now")], Some(Streaming::Steer)).await.unwrap();
+        env.agent.prompt(vec![user("later")], Some(Delivery::FollowUp)).await.unwrap();
+        env.agent.prompt(vec![user("now")], Some(Delivery::Steer)).await.unwrap();
     };
-    let (outcome, ()) = tokio::join!(stage.agent.prompt(vec![user("go")], None), meanwhile);
+    let (outcome, ()) = tokio::join!(env.agent.prompt(vec![user("go")], None), meanwhile);
     assert_eq!(outcome.unwrap().answer.unwrap().text(), "followed");
-    let said: Vec<String> = stage
+    let said: Vec<String> = env
         .agent
         .live_context()
         .iter()
@@ -378,31 +377,31 @@ async fn a_prompt_while_a_run_is_active_waits_where_it_is_told_to() {
 
 #[tokio::test(start_paused = true)]
 async fn a_session_that_cannot_be_written_goes_on_in_memory_and_says_so_once() {
-    let mut stage = stage(vec![text("one"), text("two")], |parts| {
+    let mut env = env(vec![text("one"), text("two")], |parts| {
         let path = parts.cwd.join("nowhere");
         std::fs::write(&path, "a file where a folder should be").unwrap();
         parts.session = Session::create(path.join("s.jsonl"), "id".into(), options(&parts.cwd));
     });
-    let (outcome, told) = stage.prompt().await;
+    let (outcome, told) = env.prompt().await;
     assert_eq!(outcome.stop, Stop::Done);
     assert!(told[0].starts_with("The session is no longer saved: "), "{told:?}");
-    let (_, told) = stage.prompt().await;
+    let (_, told) = env.prompt().await;
     assert_eq!(told, Vec::<String>::new());
-    assert_eq!(stage.agent.live_context().len(), 4);
+    assert_eq!(env.agent.live_context().len(), 4);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_was_taken_back_stays_out_of_the_context_after_a_resume() {
-    let stage = stage(vec![failed(ErrorKind::Server, Some(50_000))], |_| {});
+    let env = env(vec![failed(ErrorKind::Server, Some(50_000))], |_| {});
     let abort = async {
         tokio::time::sleep(Duration::from_secs(3)).await;
-        stage.agent.set_thinking(ThinkingLevel::High);
-        stage.agent.abort();
+        env.agent.set_thinking(ThinkingLevel::High);
+        env.agent.abort();
     };
-    tokio::join!(stage.agent.prompt(vec![user("go")], None), abort).0.unwrap();
-    let live = stage.agent.live_context();
-    drop(stage.agent);
-    let resumed = Session::open(&stage.path, options(stage.folder.path())).unwrap().session;
+    tokio::join!(env.agent.prompt(vec![user("go")], None), abort).0.unwrap();
+    let live = env.agent.live_context();
+    drop(env.agent);
+    let resumed = Session::open(&env.path, options(env.folder.path())).unwrap().session;
     let context = resumed.context(&Defaults::default()).unwrap();
     assert_eq!((context.messages, context.thinking_level.as_str()), (live, "high"));
 }
@@ -411,7 +410,7 @@ async fn an_answer_that_was_taken_back_stays_out_of_the_context_after_a_resume()
 async fn a_good_answer_begins_the_count_of_failures_anew() {
     let fails = || failed(ErrorKind::Server, Some(1));
     let answers = vec![fails(), fails(), calls(&[("1", "echo", json!({"say": "x"}))]), fails(), text("ok")];
-    let (outcome, told) = stage(answers, |_| {}).prompt().await;
+    let (outcome, told) = env(answers, |_| {}).prompt().await;
     assert_eq!(outcome.stop, Stop::Done);
     assert_eq!(told, ["retry 1 in 1", "retry 2 in 1", "retried true 2 -", "retry 1 in 1", "retried true 1 -"]);
 }
@@ -419,14 +418,14 @@ async fn a_good_answer_begins_the_count_of_failures_anew() {
 #[tokio::test(start_paused = true)]
 async fn a_picture_that_is_gone_is_told_of_once() {
     let gone = format!("blob:sha256:{}", "0".repeat(64));
-    let mut stage = stage(vec![text("one"), text("two")], |parts| {
+    let mut env = env(vec![text("one"), text("two")], |parts| {
         let image = json!({"type": "image", "data": gone, "mimeType": "image/png"});
         let message = json!({"role": "user", "timestamp": 1, "content": [image, image]});
         parts.session.append(Body::Message { message: serde_json::from_value(message).unwrap() }).unwrap();
     });
-    let (_, told) = stage.prompt().await;
+    let (_, told) = env.prompt().await;
     let warning = format!("a picture of this session is missing, {gone}: the model reads [image missing] in its place");
     assert_eq!(told, [warning]);
-    let (_, told) = stage.prompt().await;
+    let (_, told) = env.prompt().await;
     assert_eq!(told, [""; 0]);
 }

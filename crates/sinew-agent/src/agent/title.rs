@@ -41,10 +41,10 @@ impl AgentSession {
         let Some((user, answer)) = said.flatten() else { return Ok(None) };
         let head = |text: &str| text.chars().take(SHOWN).collect::<String>();
         let prompt = format!("<user>\n{}\n</user>\n\n<agent>\n{}\n</agent>", head(&user), head(&answer));
-        let reached = self.models.reach("role:fast").unwrap_or_else(|_| self.model());
+        let resolved = self.models.resolve("role:fast").unwrap_or_else(|_| self.model());
         let request = Request {
-            model: reached.model.clone(),
-            auth: reached.auth.clone(),
+            model: resolved.model.clone(),
+            auth: resolved.auth.clone(),
             system: vec![PromptPart::from(SYSTEM)],
             messages: vec![LlmMessage::user(prompt).into()],
             thinking: ThinkingLevel::Off,
@@ -53,7 +53,7 @@ impl AgentSession {
             timestamp: self.clock.now(),
             ..Request::default()
         };
-        let answer = reached.provider.stream(request, self.token().child_token()).result().await;
+        let answer = resolved.provider.stream(request, self.token().child_token()).result().await;
         if matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) {
             let cause = answer.error_message.unwrap_or_else(|| "the request failed".into());
             return Err(Error::new(ErrorCode::Io, format!("failed to give the session a title: {cause}")));

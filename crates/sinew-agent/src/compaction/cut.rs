@@ -1,4 +1,5 @@
-//! Where the old ends: never before a result, so that no call is parted from it.
+//! The cut between the messages that are summed up and those that stay: never before a result, so that no call is
+//! parted from it.
 
 use std::collections::HashMap;
 
@@ -7,14 +8,14 @@ use sinew_llm::message::AgentMessage;
 use super::Limits;
 use super::estimate::{counted, tokens};
 
-/// Where a context is cut, as indices of its messages.
+/// The cut of a context, as indices of its messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cut {
-    /// What was summed up before; older messages are no longer there.
+    /// The first message after an earlier summary; older messages are no longer there.
     pub from: usize,
     /// The first message that stays.
     pub kept: usize,
-    /// Where the turn begins that the cut divides; a turn of its own is summed up apart.
+    /// The beginning of the turn that the cut divides; a turn of its own is summed up apart.
     pub turn: Option<usize>,
 }
 

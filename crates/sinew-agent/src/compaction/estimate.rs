@@ -4,7 +4,7 @@ use sinew_llm::message::{AgentMessage, Block, Content, StopReason};
 
 /// A token has about so many bytes of UTF-8.
 const BYTES: usize = 4;
-/// What a picture counts.
+/// Tokens of a picture.
 const IMAGE: u64 = 1_200;
 
 /// The estimate of one message.
@@ -56,7 +56,7 @@ pub fn context_tokens(messages: &[AgentMessage]) -> u64 {
     counted + messages[from..].iter().map(tokens).sum::<u64>()
 }
 
-/// What the last good answer counted, and where what it did not count begins. An answer that was made before the last
+/// The tokens that the last good answer counted, and the first message that it did not count. An answer that was made before the last
 /// compaction counted a context that is no more.
 pub(super) fn counted(messages: &[AgentMessage]) -> (u64, usize) {
     let compacted = messages.iter().rev().find_map(|message| match message {

@@ -24,7 +24,7 @@ pub use summary::{
     Files, SECTIONS, SUMMARY_SYSTEM, files_of, joined, request_text, serialise, with_files, without_files,
 };
 
-/// What the user may set, and what a window allows of it.
+/// Limits of the user, and the part of them that a window allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Tokens that stay free for the answer. Default 16,384.

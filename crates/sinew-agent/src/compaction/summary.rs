@@ -1,4 +1,4 @@
-//! What a model is asked for, and what code adds to its answer.
+//! The request for a summary, and the lists that code adds to the answer.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use sinew_llm::message::{AgentMessage, Block, text_of};
 /// Characters of a tool's output that a summary's input shows.
 const OUTPUT: usize = 2_000;
 
-/// Where there is too little room, a message may take this part of it: one over the number.
+/// The part of a room that is too small that one message may take: one over this number.
 const SHARE: usize = 8;
 
 /// The system prompt of the request for a summary.

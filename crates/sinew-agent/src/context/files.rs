@@ -19,18 +19,18 @@ const NAMES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
 /// Instructions of the user or of a project: data for the model, nothing that the agent obeys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     /// Its text, within the limits.
     pub text: String,
 }
 
-/// What was found.
+/// The context files of a folder.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ContextFiles {
     /// The outermost first.
     pub files: Vec<ContextFile>,
-    /// What was cut, left out or unreadable, one sentence each.
+    /// Warnings of files that were cut, left out or unreadable, one sentence each.
     pub warnings: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! What a model is told before the conversation begins: the system prompt and the project's own instructions.
+//! The system prompt, and the project's own instructions that go with it.
 
 mod files;
 mod prompt;

@@ -8,7 +8,7 @@ use sinew_tools::tool::Tool;
 
 use super::ContextFile;
 
-/// What the system prompt is made of.
+/// The facts of which the system prompt is made.
 #[derive(Debug, Clone, Default)]
 pub struct PromptFacts {
     /// Stands in place of the default prompt (`--system-prompt`, `SYSTEM.md`).
@@ -25,7 +25,7 @@ pub struct PromptFacts {
     pub listings: Vec<String>,
     /// `2026-01-31`: without a time of day, which would change the prompt with every request.
     pub date: String,
-    /// Where the session works.
+    /// The folder in which the session works.
     pub cwd: PathBuf,
     /// `linux x86_64`.
     pub platform: String,
@@ -40,7 +40,7 @@ pub struct PromptFacts {
 pub struct PromptTool {
     /// Its name.
     pub name: String,
-    /// What it does, on one line.
+    /// Its description, on one line.
     pub line: String,
     /// When to use it and when not.
     pub guidelines: Vec<String>,
@@ -99,7 +99,7 @@ fn standard(tools: &[PromptTool]) -> String {
     format!("{text}\n\nHow to work\n{STYLE}\n\nSafety\n{SAFETY}")
 }
 
-/// What a description says up to its first full stop, colon or semicolon, at most 100 characters: the definition of the
+/// The part of a description up to its first full stop, colon or semicolon, at most 100 characters: the definition of the
 /// tool says the rest.
 fn first_clause(description: &str) -> String {
     let line = description.lines().next().unwrap_or_default();

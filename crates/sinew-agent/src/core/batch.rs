@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::call::{self, Prepared};
 use super::run::{Interrupt, Run, ToolExecution};
-use super::watch::Correction;
+use super::stream_monitor::Correction;
 use crate::event::Event;
 
 /// Calls that run at once at most.
@@ -127,7 +127,7 @@ async fn one(run: &Run<'_>, job: Job<'_>, batch: &CancellationToken) -> ToolOutp
     output
 }
 
-/// What a call that never began is answered with.
+/// The answer to a call that never began.
 fn skipped(run: &Run<'_>) -> ToolOutput {
     ToolOutput::error(if run.cancel.is_cancelled() {
         "Operation aborted"

@@ -82,7 +82,7 @@ pub(super) async fn prepare(run: &Run<'_>, call: &ToolCall) -> Prepared {
     Prepared::Ready { tool, call }
 }
 
-/// What to tell a model whose arguments do not fit.
+/// The text for a model whose arguments do not fit.
 fn misfit(tool: &dyn Tool, arguments: &Value) -> Option<String> {
     let faults = validate(&tool.parameters(), arguments);
     if faults.is_empty() {

@@ -7,7 +7,7 @@ use sinew_tools::tool::finished;
 
 use super::run::Run;
 
-/// What a guard has seen of the call that streams.
+/// The part of a streaming call that a guard has seen.
 #[derive(Debug, Default)]
 pub(super) struct Guard {
     looked: Option<(usize, Value)>,

@@ -3,38 +3,39 @@
 //!
 //! | module | knows |
 //! |---|---|
-//! | `run` | what a run needs and how it tells its events |
+//! | `run` | the needs of a run, and how it tells its events |
 //! | `turns` | the order of everything |
 //! | `stream_events` | a provider's stream as events, merged for 50 ms |
 //! | `batch` | the tool calls of one answer: which run beside which, and in which order they count |
 //! | `call` | one call: look up, mend, check, hooks, run, hooks |
 //! | `guard` | calls that can only fail, ended while they stream |
-//! | `queue` | what the user says meanwhile |
+//! | `queue` | messages of the user that wait: steering and follow-ups |
 //! | `repair` | messages as a provider accepts them |
-//! | `watch` | who reads an answer while it comes and may end it |
+//! | `stream_monitor` | readers of an answer that streams, which may end it |
+//! | `request_observer` | extensions that see requests and answers on the wire |
 
 mod batch;
 mod call;
 mod guard;
 mod queue;
 mod repair;
+mod request_observer;
 mod run;
 mod stream_events;
-mod tap;
+mod stream_monitor;
 mod turns;
-mod watch;
 
 #[cfg(test)]
-mod faults;
+mod failure_tests;
 #[cfg(test)]
-mod hostile;
+mod hang_tests;
 #[cfg(test)]
 mod tests;
 
-pub use queue::{Cleared, Full, Mode, QUEUE_LIMIT, Queues};
+pub use queue::{ClearedQueues, Full, QUEUE_LIMIT, QueueMode, Queues};
 pub use repair::repair;
-pub use run::{Ask, Interrupt, Journal, Question, Run, RunSettings, Sink, ToolExecution, Toolset};
+pub use run::{Interrupt, Journal, Run, RunSettings, SendRequest, Sink, ToolExecution, Toolset, TurnRequest};
 pub(crate) use run::{changed, tell_event};
+pub use stream_monitor::{Correction, StreamMonitor};
 pub(crate) use turns::CUTS;
-pub use turns::Ended;
-pub use watch::{Correction, Watch};
+pub use turns::RunResult;

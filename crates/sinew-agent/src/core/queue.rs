@@ -1,5 +1,5 @@
-//! What the user says while the agent works: steering, after the tools of a turn, and follow-ups, when the agent
-//! would stop.
+//! Queues of messages that the user sends while the agent works: steering, taken after the tools of a turn, and
+//! follow-ups, taken when the agent would stop.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ pub const QUEUE_LIMIT: usize = 100;
 
 /// How many prompts are taken at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum QueueMode {
     /// The oldest.
     #[default]
     OneAtATime,
@@ -24,25 +24,25 @@ pub enum Mode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
-/// What the user said at once: the message, and the files that it names.
+/// A message of the user with the files that it names.
 type Prompt = Vec<AgentMessage>;
 
 #[derive(Debug, Default)]
 struct State {
     steering: VecDeque<Prompt>,
     follow_up: VecDeque<Prompt>,
-    steering_mode: Mode,
-    follow_up_mode: Mode,
+    steering_mode: QueueMode,
+    follow_up_mode: QueueMode,
 }
 
 /// Prompts that were taken out of both queues, oldest first.
 #[derive(Debug, Default)]
-pub struct Cleared {
+pub struct ClearedQueues {
     steering: Vec<Prompt>,
     follow_up: Vec<Prompt>,
 }
 
-impl Cleared {
+impl ClearedQueues {
     /// The texts of the prompts, for people: steering, then follow-ups.
     #[must_use]
     pub fn texts(&self) -> (Vec<String>, Vec<String>) {
@@ -68,7 +68,7 @@ impl Queues {
     }
 
     /// Sets how many messages are taken at once.
-    pub fn set_modes(&self, steering: Mode, follow_up: Mode) {
+    pub fn set_modes(&self, steering: QueueMode, follow_up: QueueMode) {
         let mut state = self.lock();
         state.steering_mode = steering;
         state.follow_up_mode = follow_up;
@@ -137,9 +137,9 @@ impl Queues {
 
     /// Empties both and gives what was in them.
     #[must_use]
-    pub fn clear(&self) -> Cleared {
+    pub fn clear(&self) -> ClearedQueues {
         let mut state = self.lock();
-        Cleared { steering: state.steering.drain(..).collect(), follow_up: state.follow_up.drain(..).collect() }
+        ClearedQueues { steering: state.steering.drain(..).collect(), follow_up: state.follow_up.drain(..).collect() }
     }
 
     /// The texts of the prompts in both, steering first, for people.
@@ -174,9 +174,9 @@ fn push(queue: &mut VecDeque<Prompt>, prompt: Prompt) -> Result<(), Full> {
     Ok(())
 }
 
-fn take(queue: &mut VecDeque<Prompt>, mode: Mode) -> Vec<AgentMessage> {
+fn take(queue: &mut VecDeque<Prompt>, mode: QueueMode) -> Vec<AgentMessage> {
     match mode {
-        Mode::OneAtATime => queue.pop_front().unwrap_or_default(),
-        Mode::All => queue.drain(..).flatten().collect(),
+        QueueMode::OneAtATime => queue.pop_front().unwrap_or_default(),
+        QueueMode::All => queue.drain(..).flatten().collect(),
     }
 }

@@ -14,7 +14,7 @@ use sinew_llm::message::{
 /// The text of a result that a call never got.
 pub(super) const NO_RESULT: &str = "No result: the call was interrupted.";
 
-/// What was repaired of a conversation that only grows, so that a turn copies what is new in it and no more.
+/// The repaired part of a conversation that only grows, so that a turn copies what is new in it and no more.
 ///
 /// A part that is repaired once stays as it is: at the start of a turn each call has its result, or will never get
 /// one.

@@ -1,4 +1,4 @@
-//! What a run needs: tools, extensions, queues, a journal, a sink; and how it tells its events.
+//! The needs of a run: tools, extensions, queues, a journal, a sink; and how it tells its events.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use sinew_tools::tool::{Boxed, Tool};
 use tokio_util::sync::CancellationToken;
 
 use super::queue::Queues;
-use super::watch::Watch;
+use super::stream_monitor::StreamMonitor;
 use crate::event::Event;
 use crate::extension::{Context, Extension};
 use crate::hook_call::ask;
@@ -18,7 +18,7 @@ use crate::hook_call::ask;
 /// Names that models use for tools, and the tools that they mean.
 const ALIASES: &[(&str, &str)] = &[("glob", "find")];
 
-/// Where events go. Waits while its readers are behind.
+/// Receives events. Waits while its readers are behind.
 pub trait Sink: Send + Sync {
     /// Hands an event over.
     fn emit(&self, event: Event) -> Boxed<'_, ()>;
@@ -29,7 +29,7 @@ pub trait Sink: Send + Sync {
     }
 }
 
-/// Where messages are kept. A failure to keep one is the journal's to tell; the run goes on.
+/// Keeps messages. A failure to keep one is the journal's to tell; the run goes on.
 pub trait Journal: Send + Sync {
     /// Keeps a message; on disk when this returns, if there is a disk. Makes it what a later reader will find: the
     /// conversation goes on with that.
@@ -116,7 +116,7 @@ pub enum Interrupt {
     Wait,
 }
 
-/// What the user may set.
+/// Settings of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct RunSettings {
     /// Calls of the provider at most; 0 is no limit. Default 200.
@@ -134,44 +134,45 @@ impl Default for RunSettings {
 }
 
 /// Sends a request; the tap looks at what goes over the wire, the token ends it.
-pub type Ask<'a> = dyn Fn(Question, Option<Arc<dyn Tap>>, CancellationToken) -> EventStream + Send + Sync + 'a;
+pub type SendRequest<'a> =
+    dyn Fn(TurnRequest, Option<Arc<dyn Tap>>, CancellationToken) -> EventStream + Send + Sync + 'a;
 
-/// What the model is asked in a turn.
+/// The variable part of the request of a turn.
 #[derive(Debug, Clone, Default)]
-pub struct Question {
+pub struct TurnRequest {
     /// The conversation.
     pub messages: Vec<Arc<LlmMessage>>,
     /// The tokens of the last answer, where the output limit cut a call of it.
     pub cut_at: Option<u64>,
 }
 
-/// One run, and all that it needs of the world.
+/// One run, and everything that it needs from outside.
 pub struct Run<'a> {
     /// Sends the request of a turn to who answers it; both are looked up anew for each, so that a change of model or
     /// tools takes effect.
-    pub ask: &'a Ask<'a>,
-    /// What the model may call now.
+    pub ask: &'a SendRequest<'a>,
+    /// Gives the tools that the model may call now.
     pub tools: &'a (dyn Fn() -> Toolset + Send + Sync),
-    /// Who may look and change.
+    /// The extensions, in load order.
     pub extensions: &'a [Arc<dyn Extension>],
-    /// What the user says meanwhile.
+    /// The messages of the user that wait.
     pub queues: &'a Queues,
-    /// Where messages are kept.
+    /// Keeps the messages.
     pub journal: &'a dyn Journal,
-    /// Where events go.
+    /// Receives the events.
     pub sink: &'a dyn Sink,
     /// The time.
     pub clock: &'a dyn Clock,
-    /// What extensions know of the session.
+    /// The facts of the session for extensions.
     pub context: &'a Context,
-    /// What the user has set; asked where it counts, so that a change takes effect.
+    /// Gives the settings of the user; asked where they count, so that a change takes effect.
     pub settings: &'a (dyn Fn() -> RunSettings + Send + Sync),
     /// Asked after each turn that has tool results: true ends the run there, to be taken up by another.
     pub pause: &'a (dyn Fn(&[AgentMessage]) -> bool + Send + Sync),
     /// Asked before each request: true ends the run there, since it has cost as much as it may.
     pub over_budget: &'a (dyn Fn() -> bool + Send + Sync),
     /// Reads the answers while they come.
-    pub watch: Option<&'a dyn Watch>,
+    pub monitor: Option<&'a dyn StreamMonitor>,
     /// Ends the run.
     pub cancel: CancellationToken,
     /// Turns that the user's prompt has had already, in earlier runs of the same chain.

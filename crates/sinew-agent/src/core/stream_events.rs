@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::guard::{Guard, ended};
 use super::run::Run;
-use super::watch::Watch;
+use super::stream_monitor::StreamMonitor;
 use crate::event::{AnswerStep, Event};
 
 /// How long a delta waits for more of its kind.
@@ -22,7 +22,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 pub(super) struct Answered {
     /// It carries the error where there was one.
     pub(super) message: AssistantMessage,
-    /// The watch of the run asked for its end.
+    /// The monitor of the run asked for its end.
     pub(super) interrupted: bool,
     /// Why its last call can only fail: it was ended while that came.
     pub(super) rejected: Option<String>,
@@ -72,7 +72,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
             () = at(flush_at) => {
                 flush(run, stream.partial(), &mut waiting).await;
                 look = true;
-                let found = run.watch.filter(|_| !interrupted).and_then(Watch::catch_up);
+                let found = run.monitor.filter(|_| !interrupted).and_then(StreamMonitor::catch_up);
                 interrupted |= interrupt(run, cancel, found).await;
                 continue;
             }
@@ -86,7 +86,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
             let message = stream.partial().snapshot().into();
             run.emit(Event::MessageStart { message }).await;
         }
-        let found = run.watch.filter(|_| !interrupted).and_then(|watch| watch.see(&event));
+        let found = run.monitor.filter(|_| !interrupted).and_then(|monitor| monitor.see(&event));
         if event.delta().is_some() {
             match waiting.as_mut() {
                 None => waiting = Some((event, Instant::now())),
@@ -111,7 +111,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
         }
         match event {
             StreamEvent::Start => {}
-            // It was whole before it could be ended: what the watch stopped does not count as whole.
+            // It was whole before it could be ended: what the monitor stopped does not count as whole.
             StreamEvent::Done { message, .. } if interrupted => return over(aborted(*message), true),
             StreamEvent::Done { message, .. } if message.stop_reason == StopReason::Length => {
                 let whole = |id: &str| message.tool_calls().any(|call| call.id == id);
@@ -127,7 +127,7 @@ pub(super) async fn answer(run: &Run<'_>, mut stream: EventStream, cancel: &Canc
     }
 }
 
-/// Ends the request where the watch found something, and says so.
+/// Ends the request where the monitor found something, and says so.
 async fn interrupt(run: &Run<'_>, cancel: &CancellationToken, found: Option<Vec<String>>) -> bool {
     let Some(rules) = found else { return false };
     cancel.cancel();
@@ -155,7 +155,7 @@ async fn update(run: &Run<'_>, partial: &Partial, event: StreamEvent) {
     run.emit(Event::MessageUpdate { message, step }).await;
 }
 
-/// What a provider that does not end has said until now. Calls that are still open must not run.
+/// The answer so far of a provider that does not end. Calls that are still open must not run.
 fn aborted(mut message: AssistantMessage) -> AssistantMessage {
     message.content.retain(|block| block.as_tool_call().is_none_or(|call| call.partial_json.is_none()));
     let error = ErrorInfo::aborted();

@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::*;
 use crate::event::Event;
 use crate::extension::{Context, Extension, Verdict};
-use crate::stage::{Made, ScriptedProvider, calls, text, tool, user};
+use crate::test_tools::{ScriptedProvider, TestTool, calls, text, tool, user};
 
 pub(super) fn echo() -> Arc<dyn Tool> {
     tool("echo", |call| {
@@ -73,7 +73,7 @@ impl Journal for Kept {
 }
 
 /// Everything that a run needs, with nothing in it.
-pub(super) struct Stage {
+pub(super) struct TestEnv {
     provider: ScriptedProvider,
     tools: Toolset,
     pub(super) extensions: Vec<Arc<dyn Extension>>,
@@ -83,15 +83,15 @@ pub(super) struct Stage {
     context: Context,
     settings: RunSettings,
     pub(super) cancel: CancellationToken,
-    pub(super) watch: Option<Box<dyn Watch>>,
+    pub(super) monitor: Option<Box<dyn StreamMonitor>>,
 }
 
-impl Stage {
-    pub(super) fn new(answers: Vec<AssistantMessage>, tools: Vec<Arc<dyn Tool>>) -> Stage {
+impl TestEnv {
+    pub(super) fn new(answers: Vec<AssistantMessage>, tools: Vec<Arc<dyn Tool>>) -> TestEnv {
         let cancel = CancellationToken::new();
         let context =
             Context { cwd: PathBuf::from("/"), session: "s".into(), file: None, has_ui: false, cancel: cancel.clone() };
-        Stage {
+        TestEnv {
             provider: ScriptedProvider::new(answers),
             tools: Toolset::new(tools).0,
             extensions: Vec::new(),
@@ -101,16 +101,16 @@ impl Stage {
             context,
             settings: RunSettings::default(),
             cancel,
-            watch: None,
+            monitor: None,
         }
     }
 
-    pub(super) async fn run(&self, messages: &mut Vec<AgentMessage>) -> Ended {
+    pub(super) async fn run(&self, messages: &mut Vec<AgentMessage>) -> RunResult {
         self.run_with(&self.provider, messages).await
     }
 
-    pub(super) async fn run_with(&self, provider: &dyn Provider, messages: &mut Vec<AgentMessage>) -> Ended {
-        let ask = |question: Question, tap, cancel| {
+    pub(super) async fn run_with(&self, provider: &dyn Provider, messages: &mut Vec<AgentMessage>) -> RunResult {
+        let ask = |question: TurnRequest, tap, cancel| {
             provider.stream(Request { messages: question.messages, tap, ..Request::default() }, cancel)
         };
         let run = Run {
@@ -125,7 +125,7 @@ impl Stage {
             settings: &|| self.settings,
             pause: &|_| false,
             over_budget: &|| false,
-            watch: self.watch.as_deref(),
+            monitor: self.monitor.as_deref(),
             cancel: self.cancel.clone(),
             turns: 0,
             cuts: 0,
@@ -135,7 +135,7 @@ impl Stage {
         ended
     }
 
-    /// What holds for every run, however it ends.
+    /// Checks the laws that hold for every run, however it ends.
     fn laws(&self, messages: &[AgentMessage]) {
         let events = self.kept.events.lock().unwrap();
         let count = |kind: fn(&Event) -> bool| events.iter().filter(|event| kind(event)).count();
@@ -177,15 +177,15 @@ pub(super) fn say(text: &str) -> Value {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_tells_its_steps_in_order_and_merges_deltas() {
-    let stage = Stage::new(vec![calls(&[("1", "echo", say("hi"))]), text("a b c")], vec![echo()]);
+    let env = TestEnv::new(vec![calls(&[("1", "echo", say("hi"))]), text("a b c")], vec![echo()]);
     let mut messages = Vec::new();
-    let ended = stage.run(&mut messages).await;
+    let ended = env.run(&mut messages).await;
     let expected = "agent_start message_start message_end turn_start message_start message_update message_update \
         message_end tool_execution_start tool_execution_end message_start message_end turn_end turn_start message_start \
         message_update message_update message_update message_end turn_end agent_end";
-    assert_eq!(stage.names().join(" "), expected.split_whitespace().collect::<Vec<_>>().join(" "));
+    assert_eq!(env.names().join(" "), expected.split_whitespace().collect::<Vec<_>>().join(" "));
     assert_eq!(ended.answer.unwrap().text(), "a b c");
-    assert_eq!(stage.results(), [("hi".to_string(), false)]);
+    assert_eq!(env.results(), [("hi".to_string(), false)]);
     assert_eq!(ended.turns, 2);
 }
 
@@ -196,15 +196,15 @@ async fn calls_that_cannot_run_are_answered_with_what_is_wrong() {
     let mut answer = calls(&[("1", "ecko", json!({})), ("2", "echo", json!({"say": 1})), ("3", "panics", json!({}))]);
     answer.content.push(Block::ToolCall(broken));
     let panics = tool("panics", |_| Box::pin(async { panic!("oh no") }));
-    let stage = Stage::new(vec![answer, text("ok")], vec![echo(), panics]);
-    stage.run(&mut Vec::new()).await;
+    let env = TestEnv::new(vec![answer, text("ok")], vec![echo(), panics]);
+    env.run(&mut Vec::new()).await;
     let expected = [
         "Tool ecko not found. Available: echo, panics",
         "Validation failed for tool \"echo\":\n  /say: must be string, not number\n\nReceived: {\"say\":1}",
         "Tool panics crashed: oh no",
         "Invalid JSON in tool arguments: expected `,`",
     ];
-    assert_eq!(stage.results(), expected.map(|text| (text.to_string(), true)));
+    assert_eq!(env.results(), expected.map(|text| (text.to_string(), true)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -215,12 +215,12 @@ async fn results_stand_in_source_order_whatever_ends_first() {
             Ok(ToolOutput::text("slow"))
         })
     });
-    let stage = Stage::new(
+    let env = TestEnv::new(
         vec![calls(&[("1", "slow", json!({})), ("2", "echo", say("quick"))]), text("ok")],
         vec![slow, echo()],
     );
-    stage.run(&mut Vec::new()).await;
-    assert_eq!(stage.results(), [("slow".to_string(), false), ("quick".to_string(), false)]);
+    env.run(&mut Vec::new()).await;
+    assert_eq!(env.results(), [("slow".to_string(), false), ("quick".to_string(), false)]);
 }
 
 #[tokio::test(start_paused = true)]
@@ -237,14 +237,14 @@ async fn exclusive_calls_never_overlap() {
                 Ok(ToolOutput::text(others.to_string()))
             })
         };
-        Arc::new(Made { name, concurrency: Concurrency::Exclusive, flags: ToolFlags::default(), body })
+        Arc::new(TestTool { name, concurrency: Concurrency::Exclusive, flags: ToolFlags::default(), body })
     };
     let (one, two) = (alone("one"), alone("two"));
     let answer =
         calls(&[("1", "one", json!({})), ("2", "two", json!({})), ("3", "echo", say("x")), ("4", "one", json!({}))]);
-    let stage = Stage::new(vec![answer, text("ok")], vec![one, two, echo()]);
-    stage.run(&mut Vec::new()).await;
-    let said: Vec<String> = stage.results().into_iter().map(|(text, _)| text).collect();
+    let env = TestEnv::new(vec![answer, text("ok")], vec![one, two, echo()]);
+    env.run(&mut Vec::new()).await;
+    let said: Vec<String> = env.results().into_iter().map(|(text, _)| text).collect();
     assert_eq!(said, ["0", "0", "x", "0"]);
 }
 
@@ -279,7 +279,7 @@ async fn a_call_is_checked_when_it_starts() {
                 Ok(ToolOutput::text("did"))
             })
         };
-        Arc::new(Made { name, concurrency, flags: ToolFlags::default(), body })
+        Arc::new(TestTool { name, concurrency, flags: ToolFlags::default(), body })
     };
     let tools = vec![made("writes", Concurrency::Exclusive), made("reads", Concurrency::Shared)];
     let not_after = say;
@@ -293,11 +293,11 @@ async fn a_call_is_checked_when_it_starts() {
     ]);
     for execution in [ToolExecution::Parallel, ToolExecution::Sequential] {
         done.lock().unwrap().clear();
-        let mut stage = Stage::new(vec![answer.clone(), text("ok")], tools.clone());
-        stage.settings.execution = execution;
-        stage.extensions.push(Arc::new(Notes(Arc::clone(&done))));
-        stage.run(&mut Vec::new()).await;
-        let failed: Vec<bool> = stage.results().into_iter().map(|(_, failed)| failed).collect();
+        let mut env = TestEnv::new(vec![answer.clone(), text("ok")], tools.clone());
+        env.settings.execution = execution;
+        env.extensions.push(Arc::new(Notes(Arc::clone(&done))));
+        env.run(&mut Vec::new()).await;
+        let failed: Vec<bool> = env.results().into_iter().map(|(_, failed)| failed).collect();
         assert_eq!(failed, [false, true, true, false, false, true], "{execution:?}");
         let order = done.lock().unwrap().join(", ");
         let expect = match execution {
@@ -311,22 +311,22 @@ async fn a_call_is_checked_when_it_starts() {
 #[tokio::test(start_paused = true)]
 async fn steering_ends_what_may_be_ended_skips_the_rest_and_is_answered() {
     let begun = Arc::new(Notify::new());
-    let alone = Made {
+    let alone = TestTool {
         name: "later",
         concurrency: Concurrency::Exclusive,
         flags: ToolFlags::default(),
         body: |_| -> Boxed<'static, Result<ToolOutput, ToolError>> { Box::pin(async { Ok(ToolOutput::text("ran")) }) },
     };
     let answer = calls(&[("1", "echo", say("done")), ("2", "waits", json!({})), ("3", "later", json!({}))]);
-    let stage = Stage::new(vec![answer, text("ok")], vec![echo(), waits(&begun), Arc::new(alone)]);
+    let env = TestEnv::new(vec![answer, text("ok")], vec![echo(), waits(&begun), Arc::new(alone)]);
     let steer = async {
         begun.notified().await;
-        stage.queues.steer(vec![user("stop that")]).unwrap();
+        env.queues.steer(vec![user("stop that")]).unwrap();
     };
     let mut messages = Vec::new();
-    let (ended, ()) = tokio::join!(stage.run(&mut messages), steer);
+    let (ended, ()) = tokio::join!(env.run(&mut messages), steer);
     let expected = [("done", false), ("Operation aborted", true), ("Skipped due to queued user message.", true)];
-    assert_eq!(stage.results(), expected.map(|(text, failed)| (text.to_string(), failed)));
+    assert_eq!(env.results(), expected.map(|(text, failed)| (text.to_string(), failed)));
     assert_eq!(messages[messages.len() - 2], user("stop that"));
     assert_eq!(ended.answer.unwrap().text(), "ok");
 }
@@ -344,32 +344,32 @@ async fn steering_that_waits_ends_nothing_and_is_answered_behind_the_batch() {
         })
     });
     let answer = calls(&[("1", "held", json!({})), ("2", "echo", say("done"))]);
-    let mut stage = Stage::new(vec![answer, text("ok")], vec![held, echo()]);
-    stage.settings.interrupt = Interrupt::Wait;
-    stage.settings.execution = ToolExecution::Sequential;
+    let mut env = TestEnv::new(vec![answer, text("ok")], vec![held, echo()]);
+    env.settings.interrupt = Interrupt::Wait;
+    env.settings.execution = ToolExecution::Sequential;
     let steer = async {
         begun.notified().await;
-        stage.queues.steer(vec![user("and that")]).unwrap();
+        env.queues.steer(vec![user("and that")]).unwrap();
         // Long enough for whoever would end the batch.
         tokio::time::sleep(Duration::from_secs(1)).await;
         go.notify_one();
     };
     let mut messages = Vec::new();
-    let (ended, ()) = tokio::join!(stage.run(&mut messages), steer);
-    assert_eq!(stage.results(), [("whole", false), ("done", false)].map(|(text, failed)| (text.to_string(), failed)));
+    let (ended, ()) = tokio::join!(env.run(&mut messages), steer);
+    assert_eq!(env.results(), [("whole", false), ("done", false)].map(|(text, failed)| (text.to_string(), failed)));
     assert_eq!(messages[messages.len() - 2], user("and that"));
     assert_eq!(ended.answer.unwrap().text(), "ok");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_ends_a_hanging_provider_and_leaves_a_valid_transcript() {
-    let stage = Stage::new(vec![], vec![]);
+    let env = TestEnv::new(vec![], vec![]);
     let mut messages = Vec::new();
     let abort = async {
         tokio::time::sleep(Duration::from_secs(5)).await;
-        stage.cancel.cancel();
+        env.cancel.cancel();
     };
-    let (ended, ()) = tokio::join!(stage.run(&mut messages), abort);
+    let (ended, ()) = tokio::join!(env.run(&mut messages), abort);
     let answer = ended.answer.unwrap();
     assert_eq!(
         (answer.stop_reason, answer.error_message.as_deref()),
@@ -381,36 +381,36 @@ async fn an_abort_ends_a_hanging_provider_and_leaves_a_valid_transcript() {
 async fn an_abort_while_tools_run_answers_every_call() {
     let begun = Arc::new(Notify::new());
     let answer = calls(&[("1", "waits", json!({})), ("2", "echo", say("x"))]);
-    let stage = Stage::new(vec![answer], vec![waits(&begun), echo()]);
+    let env = TestEnv::new(vec![answer], vec![waits(&begun), echo()]);
     let abort = async {
         begun.notified().await;
-        stage.cancel.cancel();
+        env.cancel.cancel();
     };
     let mut messages = Vec::new();
     let start = tokio::time::Instant::now();
-    tokio::join!(stage.run(&mut messages), abort);
+    tokio::join!(env.run(&mut messages), abort);
     // The clock stands still: a tool that is told to end, and does, is not waited for.
     assert_eq!(start.elapsed(), Duration::ZERO);
-    assert_eq!(stage.results().len(), 2);
-    assert_eq!(stage.results()[0], ("Operation aborted".to_string(), true));
+    assert_eq!(env.results().len(), 2);
+    assert_eq!(env.results()[0], ("Operation aborted".to_string(), true));
 }
 
 #[tokio::test(start_paused = true)]
 async fn calls_of_an_answer_that_was_cut_never_run() {
     let mut cut = calls(&[("1", "echo", say("x"))]);
     cut.stop_reason = StopReason::Length;
-    let stage = Stage::new(vec![cut, text("ok")], vec![echo()]);
-    stage.run(&mut Vec::new()).await;
+    let env = TestEnv::new(vec![cut, text("ok")], vec![echo()]);
+    env.run(&mut Vec::new()).await;
     let expected = "The reply was cut off by the output limit. This call was not run; send it again.";
-    assert_eq!(stage.results(), [(expected.to_string(), true)]);
+    assert_eq!(env.results(), [(expected.to_string(), true)]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_id_that_comes_twice_finds_its_own_result() {
     let answer = calls(&[("same", "echo", say("a")), ("same", "echo", say("b"))]);
-    let stage = Stage::new(vec![answer, calls(&[("same", "echo", say("c"))]), text("ok")], vec![echo()]);
+    let env = TestEnv::new(vec![answer, calls(&[("same", "echo", say("c"))]), text("ok")], vec![echo()]);
     let mut messages = Vec::new();
-    stage.run(&mut messages).await;
+    env.run(&mut messages).await;
     let ids: Vec<String> = messages
         .iter()
         .filter_map(|message| match message {
@@ -423,25 +423,25 @@ async fn an_id_that_comes_twice_finds_its_own_result() {
 
 #[tokio::test(start_paused = true)]
 async fn a_run_stops_at_its_limit_of_turns() {
-    let mut stage =
-        Stage::new(vec![calls(&[("1", "echo", say("x"))]), calls(&[("2", "echo", say("y"))])], vec![echo()]);
-    stage.settings.max_turns = 2;
-    let ended = stage.run(&mut Vec::new()).await;
+    let mut env =
+        TestEnv::new(vec![calls(&[("1", "echo", say("x"))]), calls(&[("2", "echo", say("y"))])], vec![echo()]);
+    env.settings.max_turns = 2;
+    let ended = env.run(&mut Vec::new()).await;
     assert!(ended.limited);
-    assert!(stage.names().contains(&"limit_reached".to_string()));
+    assert!(env.names().contains(&"limit_reached".to_string()));
 }
 
 #[tokio::test(start_paused = true)]
 async fn follow_ups_are_said_when_the_agent_would_stop() {
-    let stage = Stage::new(vec![text("one"), text("two"), text("three")], vec![]);
-    stage.queues.follow_up(vec![user("more")]).unwrap();
-    stage.queues.follow_up(vec![user("still more")]).unwrap();
-    let ended = stage.run(&mut Vec::new()).await;
+    let env = TestEnv::new(vec![text("one"), text("two"), text("three")], vec![]);
+    env.queues.follow_up(vec![user("more")]).unwrap();
+    env.queues.follow_up(vec![user("still more")]).unwrap();
+    let ended = env.run(&mut Vec::new()).await;
     assert_eq!(ended.answer.unwrap().text(), "three");
     for _ in 0..QUEUE_LIMIT {
-        stage.queues.follow_up(vec![user("x")]).unwrap();
+        env.queues.follow_up(vec![user("x")]).unwrap();
     }
-    assert_eq!(stage.queues.follow_up(vec![user("x")]), Err(Full));
+    assert_eq!(env.queues.follow_up(vec![user("x")]), Err(Full));
 }
 
 /// A hook that does one of the things that must block a call.
@@ -492,20 +492,20 @@ async fn a_hook_that_does_not_allow_blocks() {
         ),
     ];
     for (does, expected) in cases {
-        let mut stage = Stage::new(vec![calls(&[("1", "echo", say("x"))]), text("ok")], vec![echo()]);
-        stage.extensions.push(Arc::new(Hook(does)));
-        stage.run(&mut Vec::new()).await;
-        assert_eq!(stage.results(), [(expected.to_string(), true)], "{does}");
+        let mut env = TestEnv::new(vec![calls(&[("1", "echo", say("x"))]), text("ok")], vec![echo()]);
+        env.extensions.push(Arc::new(Hook(does)));
+        env.run(&mut Vec::new()).await;
+        assert_eq!(env.results(), [(expected.to_string(), true)], "{does}");
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_hook_may_replace_arguments_and_a_late_failure_keeps_the_result() {
-    let mut stage = Stage::new(vec![calls(&[("1", "echo", say("x"))]), text("ok")], vec![echo()]);
-    stage.extensions.push(Arc::new(Hook("replace")));
-    stage.run(&mut Vec::new()).await;
-    assert_eq!(stage.results(), [("other".to_string(), false)]);
-    assert!(stage.names().contains(&"extension_error".to_string()));
+    let mut env = TestEnv::new(vec![calls(&[("1", "echo", say("x"))]), text("ok")], vec![echo()]);
+    env.extensions.push(Arc::new(Hook("replace")));
+    env.run(&mut Vec::new()).await;
+    assert_eq!(env.results(), [("other".to_string(), false)]);
+    assert!(env.names().contains(&"extension_error".to_string()));
 }
 
 #[test]

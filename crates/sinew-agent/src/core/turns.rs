@@ -9,10 +9,10 @@ use sinew_llm::message::{
 
 use super::batch;
 use super::repair::{Repaired, repair};
-use super::run::{Question, Run, changed};
+use super::request_observer::ExtensionObserver;
+use super::run::{Run, TurnRequest, changed};
 use super::stream_events::{self, Answered};
-use super::tap::Tapped;
-use super::watch::Correction;
+use super::stream_monitor::Correction;
 use crate::event::Event;
 
 /// The text for calls of an answer that the output limit cut.
@@ -23,7 +23,7 @@ pub(crate) const CUTS: u32 = 2;
 
 /// How a run ended.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Ended {
+pub struct RunResult {
     /// Everything that it added.
     pub messages: Vec<AgentMessage>,
     /// The last answer, if there was one.
@@ -40,8 +40,8 @@ pub struct Ended {
     pub cuts: u32,
 }
 
-/// What a run knows of its messages without reading all of them in each turn.
-struct Known {
+/// The facts of its messages that a run keeps, so that it does not read all of them in each turn.
+struct KnownMessages {
     repaired: Repaired,
     /// Those of all calls.
     ids: HashSet<String>,
@@ -50,11 +50,11 @@ struct Known {
 impl Run<'_> {
     /// Says `prompts` to the model and works until it has nothing more to do. `messages` is what the model has seen
     /// so far; the run adds to it. The transcript is valid at the end, whatever happened.
-    pub async fn run(mut self, messages: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
+    pub async fn run(mut self, messages: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> RunResult {
         let first = messages.len();
-        let mut known = Known { repaired: Repaired::default(), ids: ids(messages) };
+        let mut known = KnownMessages { repaired: Repaired::default(), ids: ids(messages) };
         let (turns, cuts) = (self.turns, self.cuts);
-        let mut ended = Ended {
+        let mut ended = RunResult {
             messages: Vec::new(),
             answer: None,
             limited: false,
@@ -121,26 +121,26 @@ impl Run<'_> {
         self.emit(Event::QueueUpdate { steering, follow_up }).await;
     }
 
-    /// One request and its tools. True: somebody who watched it wants another turn. A name: the tool of a call that the
+    /// One request and its tools. True: the monitor wants another turn. A name: the tool of a call that the
     /// output limit cut.
     async fn turn(
         &self,
         messages: &mut Vec<AgentMessage>,
-        known: &mut Known,
+        known: &mut KnownMessages,
     ) -> (AssistantMessage, bool, Option<String>) {
         self.emit(Event::TurnStart).await;
-        if let Some(watch) = self.watch {
-            watch.turn_start();
+        if let Some(monitor) = self.monitor {
+            monitor.turn_start();
         }
         let seen = self.seen(messages, &mut known.repaired).await;
         let cancel = self.cancel.child_token();
-        let tap = Tapped::new(self.extensions, self.context());
+        let tap = ExtensionObserver::new(self.extensions, self.context());
         let last = messages.iter().rev().find_map(|message| match message {
             AgentMessage::Assistant(answer) => Some(answer.usage.output),
             _ => None,
         });
-        let question = Question { messages: seen, cut_at: last.filter(|_| self.cuts > 0) };
-        let stream = (self.ask)(question, Some(Arc::<Tapped>::clone(&tap)), cancel.clone());
+        let question = TurnRequest { messages: seen, cut_at: last.filter(|_| self.cuts > 0) };
+        let stream = (self.ask)(question, Some(Arc::<ExtensionObserver>::clone(&tap)), cancel.clone());
         let Answered { message: mut answer, interrupted, rejected, cut } =
             stream_events::answer(self, stream, &cancel).await;
         for fault in tap.faults() {
@@ -162,7 +162,7 @@ impl Run<'_> {
         self.emit(Event::MessageEnd { message: message.clone() }).await;
         let at = messages.len();
         messages.push(message.clone());
-        let correction = self.watch.map_or_else(Correction::default, |watch| watch.settle(&answer, interrupted));
+        let correction = self.monitor.map_or_else(Correction::default, |monitor| monitor.settle(&answer, interrupted));
         let calls: Vec<_> = answer.tool_calls().cloned().collect();
         let results = match answer.stop_reason {
             _ if calls.is_empty() => Vec::new(),
@@ -184,7 +184,7 @@ impl Run<'_> {
         (answer, corrected, cut)
     }
 
-    /// What the model sees of `messages`: as the extensions change it, in the shape that a provider accepts.
+    /// The messages as the model sees them: changed by the extensions, in the shape that a provider accepts.
     async fn seen(&self, messages: &[AgentMessage], repaired: &mut Repaired) -> Vec<Arc<LlmMessage>> {
         let (changed, faults) = changed(self.extensions, messages, &self.context()).await;
         for fault in faults {
@@ -215,7 +215,7 @@ impl Run<'_> {
     }
 }
 
-/// Does what a watch wants once the turn is over, whose answer is `messages[at]`. True: another turn must follow.
+/// Does what a monitor wants once the turn is over, whose answer is `messages[at]`. True: another turn must follow.
 async fn correct(
     run: &Run<'_>,
     messages: &mut Vec<AgentMessage>,
@@ -242,7 +242,7 @@ async fn correct(
     again
 }
 
-/// What the model reads about a call of which only a part came.
+/// The text for the model about a call of which only a part came.
 fn cut_off(tool: &str, timestamp: i64) -> AgentMessage {
     let text = format!(
         "Your reply was cut off by the output limit inside a call of {tool}, which was not run. Send the call again, and \

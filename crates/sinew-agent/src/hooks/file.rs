@@ -124,7 +124,7 @@ fn entry(value: &Value, path: &Path, origin: Origin, environment: &Arc<Variables
     if entry.event == "message_update" {
         return Err("message_update is not told to programs".into());
     }
-    if !EVENTS.contains(&entry.event.as_str()) && !crate::points::is_point(&entry.event) {
+    if !EVENTS.contains(&entry.event.as_str()) && !crate::hook_points::is_point(&entry.event) {
         return Err(format!("unknown event \"{}\"", entry.event));
     }
     if entry.command.trim().is_empty() {
@@ -163,7 +163,7 @@ fn tools(text: Option<&str>) -> Vec<String> {
     names.filter(|name| !name.is_empty()).map(str::to_string).collect()
 }
 
-/// What stands for an entry that was meant to guard calls.
+/// A hook in place of an entry that was meant to guard calls.
 fn broken(value: &Value, place: &str, fault: String, environment: &Arc<Variables>) -> Option<Hook> {
     if value.get("event").and_then(Value::as_str) != Some("tool_call") {
         return None;

@@ -33,9 +33,9 @@ use sinew_tools::tool::{Boxed, ToolOutput};
 
 use crate::event::Event;
 use crate::extension::{Context, Extension, Point, Verdict};
-use crate::points;
+use crate::hook_points;
 pub use file::{Origin, read};
-use process::{Ended, Program};
+use process::{ProcessOutput, Program};
 
 /// A program that is told of an event.
 #[derive(Debug, Clone)]
@@ -45,7 +45,7 @@ pub struct Hook {
     event: String,
     /// Tools that it is for; empty: all.
     tools: Vec<String>,
-    /// What the arguments must look like, as JSON.
+    /// A pattern for the arguments, as JSON.
     arguments: Option<Regex>,
     program: Program,
     /// A failure lets a call run.
@@ -81,8 +81,8 @@ struct ContextAnswer {
     messages: Option<Vec<AgentMessage>>,
 }
 
-/// What a hook said.
-enum Said {
+/// The output of a hook.
+enum HookOutput {
     Nothing,
     Answer(Value),
     Block(String),
@@ -101,7 +101,7 @@ impl Hook {
                 || self.arguments.as_ref().is_none_or(|regex| regex.is_match(&arguments.to_string())))
     }
 
-    async fn ask(&self, fields: Value, context: &Context) -> Result<Said, String> {
+    async fn ask(&self, fields: Value, context: &Context) -> Result<HookOutput, String> {
         if let Some(fault) = &self.fault {
             return Err(fault.clone());
         }
@@ -115,13 +115,15 @@ impl Hook {
         }
         let mut environment = Variables::clone(&self.environment);
         environment.push(("SINEW_HOOK_EVENT".into(), self.event.clone().into()));
-        let Ended { code, stdout, stderr } =
+        let ProcessOutput { code, stdout, stderr } =
             process::run(&self.program, &context.cwd, environment, input.to_string().into_bytes()).await?;
         let stderr = String::from_utf8_lossy(&stderr);
         match code {
             Some(0) => {}
-            Some(2) if stderr.trim().is_empty() => return Ok(Said::Block(format!("Blocked by hook {}", self.name))),
-            Some(2) => return Ok(Said::Block(stderr.trim().to_string())),
+            Some(2) if stderr.trim().is_empty() => {
+                return Ok(HookOutput::Block(format!("Blocked by hook {}", self.name)));
+            }
+            Some(2) => return Ok(HookOutput::Block(stderr.trim().to_string())),
             other => {
                 let how = other.map_or_else(|| "a signal".to_string(), |code| format!("exit code {code}"));
                 let last = stderr.trim().lines().last().unwrap_or_default();
@@ -130,10 +132,10 @@ impl Hook {
             }
         }
         if stdout.iter().all(u8::is_ascii_whitespace) {
-            return Ok(Said::Nothing);
+            return Ok(HookOutput::Nothing);
         }
         match serde_json::from_slice(&stdout) {
-            Ok(answer @ Value::Object(_)) => Ok(Said::Answer(answer)),
+            Ok(answer @ Value::Object(_)) => Ok(HookOutput::Answer(answer)),
             Ok(_) => Err("its answer is JSON but no object".into()),
             Err(error) => Err(format!("its answer is no JSON: {error}")),
         }
@@ -159,9 +161,9 @@ impl Extension for Hook {
                 return Ok(Verdict::Allow);
             }
             let verdict = self.ask(of_call(call), context).await.and_then(|said| match said {
-                Said::Nothing => Ok(Verdict::Allow),
-                Said::Block(reason) => Ok(Verdict::Block(reason)),
-                Said::Answer(value) => {
+                HookOutput::Nothing => Ok(Verdict::Allow),
+                HookOutput::Block(reason) => Ok(Verdict::Block(reason)),
+                HookOutput::Answer(value) => {
                     let CallAnswer { block, reason, args } = answer(value)?;
                     Ok(match args {
                         _ if block => {
@@ -191,10 +193,10 @@ impl Extension for Hook {
             fields["details"] = json!(output.details);
             fields["isError"] = json!(output.is_error);
             match self.ask(fields, context).await? {
-                Said::Nothing => Ok(output),
+                HookOutput::Nothing => Ok(output),
                 // The call has run: its result is what can still be kept back.
-                Said::Block(reason) => Ok(ToolOutput::error(reason)),
-                Said::Answer(value) => {
+                HookOutput::Block(reason) => Ok(ToolOutput::error(reason)),
+                HookOutput::Answer(value) => {
                     let ResultAnswer { content, details, is_error } = answer(value)?;
                     Ok(ToolOutput {
                         content: content.unwrap_or(output.content),
@@ -216,9 +218,9 @@ impl Extension for Hook {
                 return Ok(None);
             }
             match self.ask(json!({"messages": messages}), context).await? {
-                Said::Nothing => Ok(None),
-                Said::Block(reason) => Err(reason),
-                Said::Answer(value) => Ok(answer::<ContextAnswer>(value)?.messages),
+                HookOutput::Nothing => Ok(None),
+                HookOutput::Block(reason) => Err(reason),
+                HookOutput::Answer(value) => Ok(answer::<ContextAnswer>(value)?.messages),
             }
         })
     }
@@ -234,9 +236,9 @@ impl Extension for Hook {
     ) -> Boxed<'a, Result<Option<Map<String, Value>>, String>> {
         Box::pin(async move {
             match self.ask(Value::Object(point.fields.clone()), context).await? {
-                Said::Nothing => Ok(None),
-                Said::Answer(value) => Ok(value.as_object().cloned()),
-                Said::Block(reason) => match points::refusal(point.name) {
+                HookOutput::Nothing => Ok(None),
+                HookOutput::Answer(value) => Ok(value.as_object().cloned()),
+                HookOutput::Block(reason) => match hook_points::refusal(point.name) {
                     Some(field) => Ok(Some(Map::from_iter([
                         (field.to_string(), Value::Bool(true)),
                         ("reason".to_string(), Value::String(reason)),
@@ -262,14 +264,14 @@ impl Extension for Hook {
                 return Ok(());
             }
             match self.ask(Value::Object(fields), context).await? {
-                Said::Block(reason) => Err(reason),
-                Said::Nothing | Said::Answer(_) => Ok(()),
+                HookOutput::Block(reason) => Err(reason),
+                HookOutput::Nothing | HookOutput::Answer(_) => Ok(()),
             }
         })
     }
 }
 
-/// Where a relative command begins: at the file's folder, where it is there.
+/// The folder of a relative command: at the file's folder, where it is there.
 fn command(folder: &Path, command: &str, origin: Origin) -> std::path::PathBuf {
     let beside = folder.join(command);
     let relative = command.contains('/') && !Path::new(command).is_absolute();

@@ -8,7 +8,7 @@ use sinew_tools::child::Variables;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
-/// What is started.
+/// The program of a hook.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Program {
     pub(super) file: PathBuf,
@@ -16,8 +16,8 @@ pub(super) struct Program {
     pub(super) limit: Duration,
 }
 
-/// How it ended.
-pub(super) struct Ended {
+/// The exit and output of a program.
+pub(super) struct ProcessOutput {
     /// None: by a signal.
     pub(super) code: Option<i32>,
     pub(super) stdout: Vec<u8>,
@@ -40,7 +40,7 @@ pub(super) async fn run(
     cwd: &Path,
     environment: Variables,
     input: Vec<u8>,
-) -> Result<Ended, String> {
+) -> Result<ProcessOutput, String> {
     let mut command = Command::new(&program.file);
     command.args(&program.arguments).current_dir(cwd).env_clear().envs(environment);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -68,7 +68,7 @@ pub(super) async fn run(
         if stdout.len() > STDOUT {
             return Err("its answer is larger than 1 MB".to_string());
         }
-        Ok(Ended { code: status.code(), stdout, stderr })
+        Ok(ProcessOutput { code: status.code(), stdout, stderr })
     };
     let late = || format!("it did not end within {} ms", program.limit.as_millis());
     tokio::time::timeout(program.limit, work).await.unwrap_or_else(|_| Err(late()))

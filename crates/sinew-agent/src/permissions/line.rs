@@ -1,4 +1,4 @@
-//! What a line of bash runs, as texts that rules are compared with.
+//! The commands that a line of bash runs, as texts that rules are compared with.
 
 use super::Fit;
 use super::pattern::{ANY, Pattern};
@@ -407,7 +407,7 @@ fn is_among(program: &str, names: &str) -> bool {
     listed || names.contains('*') && begins()
 }
 
-/// What is given to options, also to those that are shortened or stand together: `--comm=x`, `-qc x`.
+/// The values of options, also to those that are shortened or stand together: `--comm=x`, `-qc x`.
 fn values<'a>(arguments: &'a [String], options: &[&str]) -> Vec<&'a str> {
     let mut found = Vec::new();
     for (at, word) in arguments.iter().enumerate() {

@@ -63,11 +63,11 @@ struct Rule {
     /// As the user wrote it.
     text: String,
     tool: Pattern,
-    /// What stands in the brackets; none: every call.
+    /// The pattern in the brackets; none: every call.
     inner: Option<String>,
 }
 
-/// What the rules say about a call.
+/// The verdict of the rules on a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Answer {
     Runs,
@@ -176,7 +176,7 @@ impl Rules {
     }
 }
 
-/// What a call is about.
+/// The subject of a call.
 enum Subject {
     /// Paths, each as written and as links lead.
     Paths {

@@ -21,7 +21,7 @@ struct PathRule {
 /// Entries of a denied folder that are compared with a file of several names.
 const COMPARED: usize = 10_000;
 
-/// What the rules say of paths that one of `tools` opens. With `may_ask`, a rule of `ask` refuses: the user was not
+/// The verdict of the rules on paths that one of `tools` opens. With `may_ask`, a rule of `ask` refuses: the user was not
 /// asked about this path.
 pub(super) fn check(
     rules: &Rules,

@@ -62,7 +62,7 @@ pub(super) fn of_call(call: &ToolCall) -> Vec<String> {
     found
 }
 
-/// Where a path leads: links followed, also in the middle and at the end, and beyond what exists. Without `.` and
+/// The target of a path: links followed, also in the middle and at the end, and beyond what exists. Without `.` and
 /// `..`.
 pub(super) fn real(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();

@@ -120,7 +120,7 @@ fn parse(line: &str) -> Result<Program> {
     parse_tokens(&tokens, &options).map_err(|_| Unreadable("it is not complete, or uses syntax that is not known here"))
 }
 
-/// What surrounds a word.
+/// The quoting around a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Around {
     Command,

@@ -19,7 +19,7 @@ const TEXTS: usize = 256 * 1024;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct Front {
     values: Map<String, Value>,
-    /// What stands behind.
+    /// The text behind it.
     pub(super) body: String,
     /// There was a frontmatter, whatever it holds.
     pub(super) present: bool,

@@ -13,7 +13,7 @@ use sinew_tools::{Access, Host, ImageSettings, folder_listing, picture_block};
 
 use super::places::Places;
 
-/// What is attached of a text file, as the tool `read` would show it.
+/// The attached part of a text file, as the tool `read` would show it.
 const LINES: usize = 2_000;
 const BYTES: usize = 50 * 1024;
 /// Bytes in which lines are counted.
@@ -30,9 +30,9 @@ const ENTRIES: usize = 500;
 /// Attaches files.
 #[derive(Clone)]
 pub struct Attacher<'a> {
-    /// Where paths begin.
+    /// The folders at which paths begin.
     pub places: &'a Places,
-    /// What becomes of pictures.
+    /// The treatment of pictures.
     pub images: ImageSettings,
     /// Asked before each file, while lines are counted and while pictures are made smaller.
     pub cancel: CancelToken,
@@ -40,12 +40,12 @@ pub struct Attacher<'a> {
     pub host: Option<&'a Host>,
 }
 
-/// What mentions became.
+/// The result of mentions.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Attached {
     /// The files in the order in which they were named, each once.
     pub files: Vec<MentionedFile>,
-    /// What was not attached; at most one sentence.
+    /// Warnings of files that were not attached; at most one sentence.
     pub warnings: Vec<String>,
 }
 
@@ -169,7 +169,7 @@ impl Attacher<'_> {
         Ok(attached)
     }
 
-    /// What is said of the files that are attached.
+    /// The text about the files that are attached.
     fn access(&self) -> Access {
         self.host.map(|host| host.access(&["read"], None, &self.places.cwd)).unwrap_or_default()
     }
@@ -245,7 +245,7 @@ fn names(text: &str) -> Vec<String> {
     names
 }
 
-/// What a look at all of a file says.
+/// The facts of a file that was read as a whole.
 struct Counted {
     lines: u64,
     /// `head` is all of it.

@@ -1,4 +1,5 @@
-//! What users and projects add in files: skills, commands, prompt templates and rules; and what a prompt makes of them.
+//! Resources that users and projects add in files: skills, commands, prompt templates and rules; and their use in a
+//! prompt.
 //!
 //! | module | knows |
 //! |---|---|
@@ -41,7 +42,7 @@ pub use skill::Skill;
 pub use source::Origin;
 pub use template::{Template, arguments, substitute};
 
-/// What was found. Of two things of a kind with one name the first one counts: flags before the project, the project
+/// The resources that were found. Of two things of a kind with one name the first one counts: flags before the project, the project
 /// before the user.
 #[derive(Debug, Clone, Default)]
 pub struct Resources {
@@ -52,7 +53,7 @@ pub struct Resources {
     pub templates: Vec<Template>,
     /// Rules of all buckets.
     pub rules: Vec<Rule>,
-    /// What could not be used, one sentence each.
+    /// Warnings of files that could not be used, one sentence each.
     pub warnings: Vec<String>,
     skill_commands: bool,
 }
@@ -64,7 +65,7 @@ pub struct ListedCommand {
     pub name: String,
     /// One line.
     pub description: String,
-    /// What its arguments are.
+    /// A hint of its arguments.
     pub hint: Option<String>,
     /// `extension`, `skill`, `command` or `prompt`.
     pub source: &'static str,
@@ -82,12 +83,12 @@ impl Resources {
         Resources { skills, templates, rules, warnings: reader.warnings, skill_commands }
     }
 
-    /// What `self` could not use and `before` did not name: what a user must read after reading everything anew.
+    /// The warnings of `self` that `before` did not have: what a user must read after reading everything anew.
     pub fn news<'a>(&'a self, before: &'a Resources) -> impl Iterator<Item = &'a str> {
         self.warnings.iter().filter(|text| !before.warnings.contains(text)).map(String::as_str)
     }
 
-    /// What a user may write behind a slash, in the order in which a name is looked up; the first of a name.
+    /// The names that a user may write behind a slash, in the order in which a name is looked up; the first of a name.
     #[must_use]
     pub fn listed_commands(&self, commands: &Commands) -> Vec<ListedCommand> {
         let mut list: Vec<ListedCommand> = Vec::new();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::places::Places;
 use crate::event::Event;
 use crate::extension::{Context, Extension, Point};
-use crate::points;
+use crate::hook_points;
 
 /// The resources that are looked for, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,9 +69,9 @@ impl ResourceOptions {
     pub async fn discover(&mut self, extensions: &[Arc<dyn Extension>], context: &Context) -> Vec<String> {
         let mut found: [Vec<String>; 3] = Default::default();
         let point = Point::new("resources_discover", serde_json::json!({}));
-        let faults = points::asked(extensions, point, context, |_, answer| {
+        let faults = hook_points::asked(extensions, point, context, |_, answer| {
             for (list, field) in found.iter_mut().zip(["skills", "prompts", "rules"]) {
-                list.extend(points::texts_of(&answer, field));
+                list.extend(hook_points::texts_of(&answer, field));
             }
             ControlFlow::Continue(())
         })

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 /// The folders in which a session finds resources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Places {
-    /// Where the session works.
+    /// The folder in which the session works.
     pub cwd: PathBuf,
     /// The project's own folder, `<cwd>/.sinew`.
     pub project: PathBuf,

@@ -1,4 +1,4 @@
-//! What a prompt is: a command, a skill, a template, or a text with mentions.
+//! Reading of prompts: a command, a skill, a template, or a text with mentions.
 
 use std::ops::ControlFlow;
 use std::panic::AssertUnwindSafe;
@@ -12,7 +12,7 @@ use super::mention::Attacher;
 use super::{Resources, Template};
 use crate::event::Event;
 use crate::extension::{CommandResult, Context, Extension, Point, SlashCommand};
-use crate::points;
+use crate::hook_points;
 
 /// The commands of a session, the first of a name: those of extensions in load order.
 #[derive(Clone, Default)]
@@ -50,14 +50,14 @@ impl Commands {
     }
 }
 
-/// What a prompt became.
+/// A prompt that was read.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Prompt {
     /// For the model; empty: a command did everything.
     pub messages: Vec<AgentMessage>,
-    /// What a command wants the user to read.
+    /// The notice of a command for the user.
     pub info: Option<String>,
-    /// What could not be done; each is shown once.
+    /// Warnings; each is shown once.
     pub warnings: Vec<String>,
     /// The model that a template asks for.
     pub model: Option<String>,
@@ -67,7 +67,7 @@ pub struct Prompt {
     pub quit: bool,
 }
 
-/// What reads prompts.
+/// Reads prompts.
 #[derive(Clone, Copy)]
 pub struct Reading<'a> {
     /// Commands.
@@ -76,7 +76,7 @@ pub struct Reading<'a> {
     pub resources: &'a Resources,
     /// Attaches files.
     pub attacher: &'a Attacher<'a>,
-    /// What commands know of the session.
+    /// The facts of the session for commands.
     pub context: &'a Context,
     /// Milliseconds since the epoch.
     pub now: i64,
@@ -121,13 +121,13 @@ impl Reading<'_> {
     async fn input(&self, text: &str, prompt: &mut Prompt) -> Option<String> {
         let (mut text, mut handled) = (text.to_string(), false);
         let point = Point::new("input", serde_json::json!({"text": text}));
-        let faults = points::asked(&self.commands.extensions, point, self.context, |point, answer| {
-            if points::says(&answer, "handled") {
+        let faults = hook_points::asked(&self.commands.extensions, point, self.context, |point, answer| {
+            if hook_points::says(&answer, "handled") {
                 handled = true;
-                prompt.info = points::text_of(&answer, "reason");
+                prompt.info = hook_points::text_of(&answer, "reason");
                 return ControlFlow::Break(());
             }
-            if let Some(new) = points::text_of(&answer, "text") {
+            if let Some(new) = hook_points::text_of(&answer, "text") {
                 point.fields.insert("text".into(), new.clone().into());
                 text = new;
             }

@@ -20,24 +20,24 @@ pub struct Rule {
     pub description: String,
     /// The files that it is about.
     pub globs: Vec<String>,
-    /// Where it goes.
+    /// Its bucket.
     pub bucket: Bucket,
     /// Its text.
     pub body: String,
     /// Its file.
     pub path: PathBuf,
-    /// Who it belongs to.
+    /// Its owner.
     pub origin: Origin,
 }
 
-/// Where a rule goes; the first that fits.
+/// The use of a rule; the first that fits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Bucket {
     /// An answer is held against it while it comes.
     Stream {
         /// Regular expressions; one that is found is enough.
         conditions: Vec<String>,
-        /// What of an answer is looked at; empty: text and the arguments of tools.
+        /// The parts of an answer that are looked at; empty: text and the arguments of tools.
         scopes: Vec<Scope>,
         /// Whether an answer is stopped; absent: as the settings say.
         interrupt: Option<InterruptMode>,

@@ -25,7 +25,7 @@ pub struct Skill {
     pub description: String,
     /// Its `SKILL.md`.
     pub path: PathBuf,
-    /// Who it belongs to.
+    /// Its owner.
     pub origin: Origin,
     /// The model hears of it; else only `/skill:<name>` uses it.
     pub listed: bool,
@@ -38,7 +38,7 @@ impl Skill {
         self.path.parent().unwrap_or(&self.path)
     }
 
-    /// What `/skill:<name> <arguments>` says to the model.
+    /// The text of `/skill:<name> <arguments>` for the model.
     ///
     /// # Errors
     /// The file can no longer be read.

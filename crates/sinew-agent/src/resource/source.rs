@@ -1,4 +1,4 @@
-//! Where files lie, which one wins, and how much of them is read.
+//! The folders of resource files, the order in which they win, and limits of reading.
 
 use std::collections::HashSet;
 use std::fs;
@@ -21,7 +21,7 @@ const DEPTH: usize = 8;
 /// Warnings that are kept; more say nothing new.
 const WARNINGS: usize = 100;
 
-/// Who a file belongs to.
+/// The owner of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// A flag of the command line.
@@ -56,7 +56,7 @@ pub(super) struct Reader {
     dropped: usize,
     /// The project that is not trusted; none: all counts.
     fenced: Option<PathBuf>,
-    /// What the user has named, or owns: it counts wherever it leads.
+    /// A file that the user has named, or owns: it counts wherever it leads.
     free: Vec<PathBuf>,
 }
 

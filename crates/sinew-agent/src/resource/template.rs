@@ -11,11 +11,11 @@ const FIRST: usize = 60;
 /// A text that `/<name> arguments` stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// What is written behind the slash. A command in a folder has the folder in front, divided by `:`.
+    /// The name behind the slash. A command in a folder has the folder in front, divided by `:`.
     pub name: String,
     /// One line for lists.
     pub description: String,
-    /// What its arguments are, for lists.
+    /// A hint of its arguments, for lists.
     pub hint: Option<String>,
     /// The model that it asks for.
     pub model: Option<String>,
@@ -25,14 +25,14 @@ pub struct Template {
     pub body: String,
     /// Its file.
     pub path: PathBuf,
-    /// Who it belongs to.
+    /// Its owner.
     pub origin: Origin,
     /// A command; else a prompt template.
     pub command: bool,
 }
 
 impl Template {
-    /// What it says with these arguments.
+    /// Its text with these arguments.
     #[must_use]
     pub fn prompt(&self, given: &str) -> String {
         substitute(&self.body, &arguments(given))
@@ -87,7 +87,7 @@ pub fn substitute(text: &str, arguments: &[String]) -> String {
     out
 }
 
-/// What stands behind a `$`: its length, the first argument and how many of them.
+/// A placeholder behind a `$`: its length, the first argument and how many of them.
 fn place(text: &str) -> Option<(usize, usize, usize)> {
     if text.starts_with('@') {
         return Some((1, 0, usize::MAX));

@@ -13,16 +13,16 @@ use sinew_llm::message::AgentMessage;
 use sinew_tools::tool::Boxed;
 
 /// A home and a project, with resources.
-struct Stage {
+struct TestEnv {
     folder: tempfile::TempDir,
 }
 
-impl Stage {
-    fn new(files: &[(&str, &str)]) -> Stage {
-        let stage = Stage { folder: tempfile::Builder::new().prefix("resource").tempdir().unwrap() };
-        fs::create_dir_all(stage.path("p")).unwrap();
-        files.iter().for_each(|(name, text)| stage.put(name, text));
-        stage
+impl TestEnv {
+    fn new(files: &[(&str, &str)]) -> TestEnv {
+        let env = TestEnv { folder: tempfile::Builder::new().prefix("resource").tempdir().unwrap() };
+        fs::create_dir_all(env.path("p")).unwrap();
+        files.iter().for_each(|(name, text)| env.put(name, text));
+        env
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -66,7 +66,7 @@ fn names(resources: &Resources) -> Vec<(&str, &str)> {
 
 #[test]
 fn the_first_root_that_has_a_skill_wins() {
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         ("agent/skills/a/SKILL.md", &skill("a", "user")),
         ("p/.sinew/skills/a/SKILL.md", &skill("a", "project")),
         ("home/.agents/skills/b/SKILL.md", &skill("b", "home")),
@@ -75,52 +75,52 @@ fn the_first_root_that_has_a_skill_wins() {
         ("p/.sinew/skills/not/deep/SKILL.md", &skill("deep", "too deep")),
         ("p/.sinew/skills/.hidden/SKILL.md", &skill("hidden", "hidden")),
     ]);
-    let resources = stage.load();
+    let resources = env.load();
     assert_eq!(names(&resources), [("a", "project"), ("d", "agents"), ("b", "home"), ("c", "claude")]);
     assert_eq!(
-        stage.warnings(&resources),
+        env.warnings(&resources),
         [format!(
             "agent/skills/a/SKILL.md: not used: {} has the name a already",
-            stage.path("p/.sinew/skills/a/SKILL.md").display()
+            env.path("p/.sinew/skills/a/SKILL.md").display()
         )
-        .replace(&format!("{}/", stage.path("").display()).replace("//", "/"), "")]
+        .replace(&format!("{}/", env.path("").display()).replace("//", "/"), "")]
     );
-    let without = Resources::load(&ResourceOptions { claude_skills: false, ..stage.options() });
+    let without = Resources::load(&ResourceOptions { claude_skills: false, ..env.options() });
     assert!(without.skill("c").is_none());
     let none = Resources::load(&ResourceOptions {
         skills: false,
-        named_skills: vec![stage.path("p/.claude/skills/c"), stage.path("nowhere")],
-        ..stage.options()
+        named_skills: vec![env.path("p/.claude/skills/c"), env.path("nowhere")],
+        ..env.options()
     });
     assert_eq!(names(&none), [("c", "claude")], "a skill that was named counts all the same");
-    assert_eq!(stage.warnings(&none), ["nowhere: no SKILL.md is here"]);
+    assert_eq!(env.warnings(&none), ["nowhere: no SKILL.md is here"]);
 }
 
 #[test]
 fn skills_above_count_up_to_the_repository() {
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         (".agents/skills/out/SKILL.md", &skill("out", "x")),
         ("p/.git/HEAD", ""),
         ("p/.agents/skills/in/SKILL.md", &skill("in", "x")),
         ("p/deep/er/f", ""),
     ]);
-    let mut options = stage.options();
-    options.places.cwd = stage.path("p/deep/er");
+    let mut options = env.options();
+    options.places.cwd = env.path("p/deep/er");
     assert_eq!(names(&Resources::load(&options)), [("in", "x")]);
-    fs::remove_dir_all(stage.path("p/.git")).unwrap();
+    fs::remove_dir_all(env.path("p/.git")).unwrap();
     assert_eq!(names(&Resources::load(&options)), [], "without a repository only the folder itself counts");
 }
 
 #[test]
 fn filters_and_directories_choose_skills() {
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         ("more/x/y/z/SKILL.md", &skill("deep", "x")),
         ("more/x/other.md", "no skill"),
         ("p/.sinew/skills/web-a/SKILL.md", &skill("web-a", "x")),
         ("p/.sinew/skills/web-b/SKILL.md", &skill("web-b", "x")),
     ]);
-    let mut options = stage.options();
-    options.skill_directories = vec![stage.path("more")];
+    let mut options = env.options();
+    options.skill_directories = vec![env.path("more")];
     assert_eq!(names(&Resources::load(&options)).len(), 3);
     options.skill_include = vec!["web-*".into()];
     options.skill_ignore = vec!["*-b".into()];
@@ -128,8 +128,8 @@ fn filters_and_directories_choose_skills() {
     #[cfg(unix)]
     {
         // A loop, and a second name for what is there already.
-        std::os::unix::fs::symlink(stage.path("more"), stage.path("more/x/loop")).unwrap();
-        std::os::unix::fs::symlink(stage.path("more/x/y/z"), stage.path("p/.sinew/skills/again")).unwrap();
+        std::os::unix::fs::symlink(env.path("more"), env.path("more/x/loop")).unwrap();
+        std::os::unix::fs::symlink(env.path("more/x/y/z"), env.path("p/.sinew/skills/again")).unwrap();
         options.skill_include.clear();
         options.skill_ignore.clear();
         let resources = Resources::load(&options);
@@ -146,7 +146,7 @@ fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
     let bomb: String = (1..30).map(|at| format!("a{at}: &a{at} [*a{0}, *a{0}]\n", at - 1)).collect();
     let bomb = format!("---\na0: &a0 [x]\n{bomb}description: boom\n---\n");
     let deep = format!("---\ndescription: {}x{}\n---\n", "[".repeat(20_000), "]".repeat(20_000));
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", "no frontmatter"),
         ("p/.sinew/skills/b/SKILL.md", &skill("Bad Name", "x")),
         ("p/.sinew/skills/c/SKILL.md", &skill("c", &long)),
@@ -157,10 +157,10 @@ fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
         ("p/.sinew/skills/h/SKILL.md", &deep),
         ("p/.sinew/skills/ok/SKILL.md", "\u{feff}---\r\ndescription: good\r\nlicense: MIT\r\n---\r\nBody\r\n"),
     ]);
-    stage.put("p/.sinew/skills/i/SKILL.md", b"---\ndescription: a\xffb\n---\n");
-    let resources = stage.load();
+    env.put("p/.sinew/skills/i/SKILL.md", b"---\ndescription: a\xffb\n---\n");
+    let resources = env.load();
     assert_eq!(names(&resources), [("i", "a\u{fffd}b"), ("ok", "good")]);
-    let warnings = stage.warnings(&resources);
+    let warnings = env.warnings(&resources);
     let starts = [
         ("a", "it needs a description of 1 to 1024 characters"),
         ("b", "the name \"Bad Name\" must be"),
@@ -180,30 +180,30 @@ fn a_skill_that_says_nothing_useful_is_named_and_left_out() {
 #[test]
 fn names_and_descriptions_have_their_longest() {
     let (name, text) = ("n".repeat(64), "é".repeat(1_024));
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", &skill(&name, &text)),
         ("p/.sinew/skills/b/SKILL.md", &skill(&format!("{name}n"), "x")),
         ("p/.sinew/skills/c/SKILL.md", &skill("c", &format!("{text}é"))),
         ("p/.sinew/skills/Folder/SKILL.md", "---\ndescription: x\n---\n"),
     ]);
-    let resources = stage.load();
+    let resources = env.load();
     assert_eq!(names(&resources), [(name.as_str(), text.as_str())]);
     assert_eq!(resources.warnings.len(), 3, "{:#?}", resources.warnings);
 }
 
 #[test]
 fn what_is_too_much_is_left_out_and_told() {
-    let stage = Stage::new(&[]);
+    let env = TestEnv::new(&[]);
     for index in 0..100 {
-        stage.put(&format!("agent/skills/s{index}/SKILL.md"), skill(&format!("s{index}"), &"d".repeat(1_000)));
+        env.put(&format!("agent/skills/s{index}/SKILL.md"), skill(&format!("s{index}"), &"d".repeat(1_000)));
     }
     let rule = format!("---\nalwaysApply: true\n---\n{}", "r".repeat(140 << 10));
-    stage.put("agent/rules/a.md", &rule);
-    stage.put("agent/rules/b.md", &rule);
+    env.put("agent/rules/a.md", &rule);
+    env.put("agent/rules/b.md", &rule);
     for index in 0..150 {
-        stage.put(&format!("agent/rules/c{index}.md"), "lost");
+        env.put(&format!("agent/rules/c{index}.md"), "lost");
     }
-    let resources = stage.load();
+    let resources = env.load();
     let list = resources.listings(true).concat();
     let listed = list.matches("<skill name=").count();
     assert!(list.len() < 65 << 10 && listed > 50, "{listed}");
@@ -215,9 +215,9 @@ fn what_is_too_much_is_left_out_and_told() {
 
 #[test]
 fn a_skill_says_itself_and_what_the_user_said() {
-    let stage = Stage::new(&[("p/.sinew/skills/a/SKILL.md", &skill("a", "x"))]);
-    let resources = stage.load();
-    let folder = stage.path("p/.sinew/skills/a");
+    let env = TestEnv::new(&[("p/.sinew/skills/a/SKILL.md", &skill("a", "x"))]);
+    let resources = env.load();
+    let folder = env.path("p/.sinew/skills/a");
     let folder = folder.display();
     let plain = format!(
         "<skill name=\"a\" location=\"{folder}/SKILL.md\">\nPaths in it are relative to {folder}.\n\nBody of a.\n</skill>"
@@ -239,12 +239,12 @@ fn a_skill_says_itself_and_what_the_user_said() {
 #[test]
 fn a_skill_may_stay_out_of_the_list_and_is_still_a_command() {
     let front = |line: &str| format!("---\ndescription: a <b>\n{line}\n---\nBody");
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", &front("disable-model-invocation: true")),
         ("p/.sinew/skills/b/SKILL.md", &front("hide: true")),
         ("p/.sinew/skills/c/SKILL.md", &front("globs: \"*.rs\"\nallowed-tools: [read]\nmetadata: {x: 1}")),
     ]);
-    let resources = stage.load();
+    let resources = env.load();
     let list = resources.listings(true).concat();
     assert_eq!(list.matches("<skill name=").count(), 1, "{list}");
     assert!(list.contains("<skill name=\"c\"><description>a &lt;b&gt;</description>"), "{list}");
@@ -255,16 +255,16 @@ fn a_skill_may_stay_out_of_the_list_and_is_still_a_command() {
 
 #[test]
 fn no_path_leaves_the_folder_of_a_skill() {
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", &skill("a", "x")),
         ("p/.sinew/skills/a/doc/b.md", "b"),
         ("p/.sinew/skills/secret", "s"),
     ]);
     #[cfg(unix)]
-    std::os::unix::fs::symlink("../secret", stage.path("p/.sinew/skills/a/link")).unwrap();
-    let resources = stage.load();
-    assert_eq!(resources.skill_file("a").unwrap(), stage.path("p/.sinew/skills/a/SKILL.md"));
-    assert_eq!(resources.skill_file("a/doc/b.md").unwrap(), stage.path("p/.sinew/skills/a/doc/b.md"));
+    std::os::unix::fs::symlink("../secret", env.path("p/.sinew/skills/a/link")).unwrap();
+    let resources = env.load();
+    assert_eq!(resources.skill_file("a").unwrap(), env.path("p/.sinew/skills/a/SKILL.md"));
+    assert_eq!(resources.skill_file("a/doc/b.md").unwrap(), env.path("p/.sinew/skills/a/doc/b.md"));
     for escape in ["a/../secret", "a//etc/passwd", "a/doc/../../secret", "a/link", "a/doc\\..\\b"] {
         if cfg!(windows) && escape == "a/link" {
             continue;
@@ -277,7 +277,7 @@ fn no_path_leaves_the_folder_of_a_skill() {
 
 #[test]
 fn rules_go_where_their_frontmatter_says() {
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         ("p/.sinew/rules/always.md", "---\nalwaysApply: true\ndescription: x\n---\nBe <brief>.\n"),
         ("p/.sinew/rules/listed.mdc", "---\ndescription: about \"SQL\"\nglobs: *.sql,db/{a,b}.rs\n---\nUse joins.\n"),
         ("p/.sinew/rules/stream.md", "---\ncondition: todo!\nscope: [text, \"tool:edit(*.{rs,toml})\"]\n---\nNo.\n"),
@@ -289,7 +289,7 @@ fn rules_go_where_their_frontmatter_says() {
         ("p/.windsurf/rules/w.md", "---\ntrigger: always_on\n---\nWindsurf.\n"),
         ("p/.clinerules", "Cline.\n"),
     ]);
-    let resources = stage.load();
+    let resources = env.load();
     let found: Vec<(&str, &Bucket)> = resources.rules.iter().map(|rule| (rule.name.as_str(), &rule.bucket)).collect();
     let stream = |conditions: &[&str], scopes: Vec<stream::Scope>, interrupt| Bucket::Stream {
         conditions: conditions.iter().map(ToString::to_string).collect(),
@@ -306,7 +306,7 @@ fn rules_go_where_their_frontmatter_says() {
             ("alias", &stream(&["a", "b"], vec![], Some(stream::InterruptMode::Never))),
         ]
     );
-    let warnings = stage.warnings(&resources);
+    let warnings = env.warnings(&resources);
     assert_eq!(warnings.len(), 3, "{warnings:#?}");
     assert!(warnings[0].starts_with("p/.sinew/rules/listed.mdc: bad frontmatter: "), "{warnings:#?}");
     assert!(warnings[0].ends_with("; lines of `key: value` count"), "{warnings:#?}");
@@ -325,17 +325,17 @@ fn rules_go_where_their_frontmatter_says() {
     );
     assert_eq!(resources.rule_text("listed").unwrap(), "Use joins.");
     assert_eq!(resources.rule_text("x").unwrap_err(), "Unknown rule: x. Available: always, listed, stream, alias");
-    let foreign = Resources::load(&ResourceOptions { foreign_rules: true, ..stage.options() });
+    let foreign = Resources::load(&ResourceOptions { foreign_rules: true, ..env.options() });
     assert!(foreign.applied_rules().contains("Cursor."), "{}", foreign.applied_rules());
     assert!(foreign.applied_rules().contains("Windsurf."));
     assert!(foreign.applied_rules().contains("<rule name=\"clinerules\">\nCline.\n</rule>"));
-    assert!(Resources::load(&ResourceOptions { rules: false, ..stage.options() }).rules.is_empty());
+    assert!(Resources::load(&ResourceOptions { rules: false, ..env.options() }).rules.is_empty());
 }
 
 #[test]
 fn commands_and_templates_have_names_and_descriptions() {
     let line = "A first line that is longer than sixty characters, so that it is cut somewhere";
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         ("p/.sinew/commands/git/review.md", "---\ndescription: Review\nargument-hint: <branch>\nmodel: fast\n---\n$1"),
         ("agent/commands/git/review.md", "user"),
         ("agent/commands/hello.md", "hidden by the project"),
@@ -346,7 +346,7 @@ fn commands_and_templates_have_names_and_descriptions() {
         ("agent/prompts/t.md", "user"),
         ("more/n.md", "named"),
     ]);
-    let options = ResourceOptions { named_templates: vec![stage.path("more/n.md")], ..stage.options() };
+    let options = ResourceOptions { named_templates: vec![env.path("more/n.md")], ..env.options() };
     let resources = Resources::load(&options);
     let found: Vec<(&str, &str)> =
         resources.templates.iter().map(|template| (template.name.as_str(), template.description.as_str())).collect();
@@ -361,12 +361,12 @@ fn commands_and_templates_have_names_and_descriptions() {
 
 #[test]
 fn reading_anew_tells_only_what_is_new() {
-    let stage = Stage::new(&[("p/.sinew/skills/a/SKILL.md", "bad"), ("p/.sinew/prompts/t.md", "one")]);
-    let before = stage.load();
-    stage.put("p/.sinew/skills/b/SKILL.md", "bad too");
-    stage.put("p/.sinew/prompts/t.md", "two");
-    stage.put("p/.sinew/prompts/u.md", "three");
-    let after = stage.load();
+    let env = TestEnv::new(&[("p/.sinew/skills/a/SKILL.md", "bad"), ("p/.sinew/prompts/t.md", "one")]);
+    let before = env.load();
+    env.put("p/.sinew/skills/b/SKILL.md", "bad too");
+    env.put("p/.sinew/prompts/t.md", "two");
+    env.put("p/.sinew/prompts/u.md", "three");
+    let after = env.load();
     let news: Vec<&str> = after.news(&before).collect();
     assert_eq!(news.len(), 1, "{news:?}");
     assert!(news[0].contains("skills/b/SKILL.md"), "{news:?}");
@@ -375,13 +375,13 @@ fn reading_anew_tells_only_what_is_new() {
 
 #[test]
 fn commands_are_listed_as_they_are_looked_up() {
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", &skill("a", "A skill")),
         ("p/.sinew/commands/greet.md", "hidden by the extension"),
         ("p/.sinew/prompts/t.md", "---\nargument-hint: <x>\n---\nA template"),
     ]);
     let (commands, _) = Commands::new(&[Arc::new(Adds) as Arc<dyn Extension>]);
-    let list = stage.load().listed_commands(&commands);
+    let list = env.load().listed_commands(&commands);
     let found: Vec<(&str, &str, &str)> =
         list.iter().map(|command| (command.name.as_str(), command.description.as_str(), command.source)).collect();
     assert_eq!(found, [("greet", "", "extension"), ("skill:a", "A skill", "skill"), ("t", "A template", "prompt")]);
@@ -488,14 +488,14 @@ impl Extension for Adds {
 /// A picture of one point.
 const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-async fn read(stage: &Stage, resources: &Resources, text: &str, before: &str) -> Prompt {
+async fn read(env: &TestEnv, resources: &Resources, text: &str, before: &str) -> Prompt {
     let (commands, doubled) = Commands::new(&[Arc::new(Adds) as Arc<dyn Extension>]);
     assert_eq!(doubled, ["greet"]);
-    let options = stage.options();
+    let options = env.options();
     let images = sinew_tools::ImageSettings::default();
     let attacher = Attacher { places: &options.places, images, cancel: CancelToken::never(), host: None };
     let cancel = CancellationToken::new();
-    let context = Context { cwd: stage.path("p"), session: "s".into(), file: None, has_ui: false, cancel };
+    let context = Context { cwd: env.path("p"), session: "s".into(), file: None, has_ui: false, cancel };
     let reading = Reading { commands: &commands, resources, attacher: &attacher, context: &context, now: 1 };
     reading.read(text, before).await
 }
@@ -516,15 +516,15 @@ fn said(prompt: &Prompt) -> Vec<String> {
 
 #[tokio::test]
 async fn a_prompt_is_a_command_a_skill_a_template_or_a_text() {
-    let stage = Stage::new(&[
+    let env = TestEnv::new(&[
         ("p/.sinew/skills/a/SKILL.md", "---\ndescription: x\n---\nSee @scope/pkg."),
         ("p/.sinew/commands/greet.md", "hidden by the extension"),
         ("p/.sinew/commands/look.md", "---\nthinking: high\n---\nLook at @f.txt for $1"),
         ("p/f.txt", "F\n"),
     ]);
-    let resources = stage.load();
+    let resources = env.load();
     let check = async |text: &str, expect: &[&str]| {
-        let prompt = read(&stage, &resources, text, "").await;
+        let prompt = read(&env, &resources, text, "").await;
         assert_eq!(said(&prompt), expect, "{text}");
         prompt
     };
@@ -541,32 +541,32 @@ async fn a_prompt_is_a_command_a_skill_a_template_or_a_text() {
     let used = check("/skill:a with @f.txt", &["[f.txt: F\n]", &skill]).await;
     assert_eq!(used.warnings, [""; 0], "what the skill says of others is no mention");
     let off = Resources { skill_commands: false, ..resources.clone() };
-    assert_eq!(said(&read(&stage, &off, "/skill:a", "").await), ["/skill:a"]);
-    let piped = read(&stage, &resources, "/look x", "data @nothing").await;
+    assert_eq!(said(&read(&env, &off, "/skill:a", "").await), ["/skill:a"]);
+    let piped = read(&env, &resources, "/look x", "data @nothing").await;
     assert_eq!(said(&piped), ["[f.txt: F\n]", "data @nothing\n\nLook at @f.txt for x"]);
     assert_eq!(piped.warnings, [""; 0]);
 }
 
 #[tokio::test]
 async fn mentions_attach_files_folders_and_pictures() {
-    let stage = Stage::new(&[("p/a b.txt", "one\ntwo"), ("p/d/x.rs", ""), ("p/d/sub/y", ""), ("p/f.txt", "F\n")]);
-    stage.put("p/wide.txt", [0xff, 0xfe, b'h', 0, 0xe9, 0]);
-    stage.put("p/bin", [1, 0, 2]);
-    stage.put("p/long.txt", "0123456789\n".repeat(10_000));
-    stage.put("p/line.txt", "é".repeat(60_000));
-    stage.put("p/pic.png", base64::engine::general_purpose::STANDARD.decode(PIXEL).unwrap());
+    let env = TestEnv::new(&[("p/a b.txt", "one\ntwo"), ("p/d/x.rs", ""), ("p/d/sub/y", ""), ("p/f.txt", "F\n")]);
+    env.put("p/wide.txt", [0xff, 0xfe, b'h', 0, 0xe9, 0]);
+    env.put("p/bin", [1, 0, 2]);
+    env.put("p/long.txt", "0123456789\n".repeat(10_000));
+    env.put("p/line.txt", "é".repeat(60_000));
+    env.put("p/pic.png", base64::engine::general_purpose::STANDARD.decode(PIXEL).unwrap());
     let none = Resources::default();
     let files = |prompt: &Prompt| match &prompt.messages[0] {
         AgentMessage::FileMention(mention) => mention.files.clone(),
         other => panic!("{other:?}"),
     };
-    let prompt = read(&stage, &none, "@\"a b.txt\" and @f.txt, @f.txt (@x) @d @wide.txt", "").await;
+    let prompt = read(&env, &none, "@\"a b.txt\" and @f.txt, @f.txt (@x) @d @wide.txt", "").await;
     let found: Vec<(String, String, u64)> =
         files(&prompt).into_iter().map(|file| (file.path, file.content, file.line_count)).collect();
     let expect = [("a b.txt", "one\ntwo", 2), ("f.txt", "F\n", 1), ("d", "sub/\nx.rs (0 B)", 2), ("wide.txt", "hé", 1)];
     assert_eq!(found, expect.map(|(path, content, lines)| (path.to_string(), content.to_string(), lines)));
     assert_eq!(prompt.warnings, [""; 0]);
-    let prompt = read(&stage, &none, "@missing @bin @gone and @f.txt", "").await;
+    let prompt = read(&env, &none, "@missing @bin @gone and @f.txt", "").await;
     assert_eq!(files(&prompt).len(), 1);
     let error = "No such file or directory (os error 2)";
     if cfg!(unix) {
@@ -575,30 +575,30 @@ async fn mentions_attach_files_folders_and_pictures() {
             [format!("not attached: @missing: {error}; @bin: it is neither a text nor a picture; @gone: {error}")]
         );
     }
-    let prompt = read(&stage, &none, "@long.txt @line.txt @pic.png", "").await;
+    let prompt = read(&env, &none, "@long.txt @line.txt @pic.png", "").await;
     let [long, line, pic] = &files(&prompt)[..] else { panic!("{prompt:?}") };
     assert_eq!(long.line_count, 10_000);
     assert!(long.content.ends_with("\n[2000 of 10000 lines are attached; read the file for the rest]\n"));
     assert!(line.content.starts_with('é') && line.content.len() < 52_000);
     assert_eq!(pic.image.as_ref().unwrap().mime_type, "image/png");
-    assert!(read(&stage, &none, "nothing @ here", "").await.messages.len() == 1);
+    assert!(read(&env, &none, "nothing @ here", "").await.messages.len() == 1);
 }
 
 #[tokio::test]
 async fn a_message_takes_a_hundred_files() {
-    let stage = Stage::new(&[]);
+    let env = TestEnv::new(&[]);
     let names: Vec<String> = (0..102).map(|index| format!("@f{index}")).collect();
-    (0..102).for_each(|index| stage.put(&format!("p/f{index}"), "x"));
-    (0..600).for_each(|index| stage.put(&format!("p/many/{index}"), ""));
-    let prompt = read(&stage, &Resources::default(), &names.join(" "), "").await;
+    (0..102).for_each(|index| env.put(&format!("p/f{index}"), "x"));
+    (0..600).for_each(|index| env.put(&format!("p/many/{index}"), ""));
+    let prompt = read(&env, &Resources::default(), &names.join(" "), "").await;
     let AgentMessage::FileMention(mention) = &prompt.messages[0] else { panic!("{prompt:?}") };
     assert_eq!(mention.files.len(), 100);
     assert_eq!(prompt.warnings, ["not attached: @f100: only 100 files go with a message"]);
     let missing: Vec<String> = (0..9).map(|index| format!("@none{index}")).collect();
-    let prompt = read(&stage, &Resources::default(), &missing.join(" "), "").await;
+    let prompt = read(&env, &Resources::default(), &missing.join(" "), "").await;
     assert!(prompt.warnings.len() == 1 && prompt.warnings[0].ends_with("; …"), "{:?}", prompt.warnings);
     assert_eq!(prompt.warnings[0].matches("@none").count(), 5);
-    let prompt = read(&stage, &Resources::default(), "@many", "").await;
+    let prompt = read(&env, &Resources::default(), "@many", "").await;
     let AgentMessage::FileMention(mention) = &prompt.messages[0] else { panic!("{prompt:?}") };
     let names = mention.files[0].content.lines().filter(|line| line.ends_with("(0 B)")).count();
     assert_eq!(names, 500, "{}", mention.files[0].content.lines().last().unwrap_or_default());
@@ -606,28 +606,28 @@ async fn a_message_takes_a_hundred_files() {
 
 #[test]
 fn a_folder_with_ten_thousand_files_costs_no_read_of_them() {
-    let stage = Stage::new(&[("p/.sinew/skills/a/SKILL.md", &skill("a", "x"))]);
+    let env = TestEnv::new(&[("p/.sinew/skills/a/SKILL.md", &skill("a", "x"))]);
     for index in 0..10_000 {
-        fs::write(stage.path(&format!("p/.sinew/skills/a/{index}")), "").unwrap();
+        fs::write(env.path(&format!("p/.sinew/skills/a/{index}")), "").unwrap();
     }
-    fs::write(stage.path("p/.sinew/skills/plain.md"), "no skill").unwrap();
-    let resources = stage.load();
+    fs::write(env.path("p/.sinew/skills/plain.md"), "no skill").unwrap();
+    let resources = env.load();
     assert_eq!(names(&resources), [("a", "x")]);
     assert_eq!(resources.warnings, [""; 0]);
-    let options = ResourceOptions { skill_directories: vec![stage.path("p/.sinew")], ..stage.options() };
+    let options = ResourceOptions { skill_directories: vec![env.path("p/.sinew")], ..env.options() };
     assert_eq!(names(&Resources::load(&options)), [("a", "x")]);
 }
 
 #[cfg(unix)]
 #[test]
 fn what_is_no_regular_file_is_not_opened() {
-    let stage = Stage::new(&[("p/.sinew/rules/x", "")]);
-    let pipe = stage.path("p/.sinew/rules/pipe.md");
+    let env = TestEnv::new(&[("p/.sinew/rules/x", "")]);
+    let pipe = env.path("p/.sinew/rules/pipe.md");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
     assert!(made.success());
-    let resources = stage.load();
+    let resources = env.load();
     assert!(resources.rules.is_empty());
-    let options = stage.options();
+    let options = env.options();
     let images = sinew_tools::ImageSettings::default();
     let attacher = Attacher { places: &options.places, images, cancel: CancelToken::never(), host: None };
     assert_eq!(attacher.one(".sinew/rules/pipe.md").unwrap_err(), "it is a pipe, a socket or a device");

@@ -2,11 +2,11 @@
 //! refuse.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-mod after;
-mod bad;
-mod remote;
-mod stage;
-mod tap;
+mod damaged_sessions;
+mod malformed_answers;
+mod next_prompt;
+mod remote_summary;
+mod replies;
+mod request_observers;
+mod test_env;
 mod thinking;
-mod torn;
-mod words;

@@ -8,8 +8,8 @@ use sinew_llm::model::ThinkingLevel;
 use sinew_session::secrets::Secrets;
 use sinew_testkit::provider::{Reply, order};
 
-use crate::stage::{Stage, strict};
-use crate::words::text;
+use crate::replies::text;
+use crate::test_env::{TestEnv, strict};
 
 const API: &str = "anthropic-messages";
 const KEY: &str = "sk-live-0123456789";
@@ -59,9 +59,9 @@ async fn a_loop_thinks_as_it_began() {
         call(Some("fifth"), "5"),
         text(API, "done again"),
     ]);
-    let stage = Stage::thinking(&server, None);
-    let mut events = stage.agent.subscribe(Snapshots::Unread);
-    let agent = Arc::clone(&stage.agent);
+    let env = TestEnv::thinking(&server, None);
+    let mut events = env.agent.subscribe(Snapshots::Unread);
+    let agent = Arc::clone(&env.agent);
     // The user sets another level once the first tool has run: it holds from the next prompt on.
     let changes = tokio::spawn(async move {
         while let Some(event) = events.recv().await {
@@ -71,9 +71,9 @@ async fn a_loop_thinks_as_it_began() {
             }
         }
     });
-    assert_eq!(stage.prompt("go").await.stop, Stop::Done);
+    assert_eq!(env.prompt("go").await.stop, Stop::Done);
     changes.await.unwrap();
-    assert_eq!(stage.prompt("more").await.stop, Stop::Done);
+    assert_eq!(env.prompt("more").await.stop, Stop::Done);
     let requests = server.requests();
     assert_eq!(requests.len(), 7);
     order::one_thinking_per_loop(&requests).unwrap();
@@ -102,13 +102,13 @@ async fn a_thought_with_a_value_is_left_out_with_its_turn_and_the_session_goes_o
         call(Some("last"), "5"),
         text(API, "four"),
     ]);
-    let stage = Stage::thinking(&server, secrets());
-    assert_eq!(stage.prompt("go").await.stop, Stop::Done);
-    assert_eq!(stage.prompt("more").await.stop, Stop::Done);
-    assert_eq!(stage.prompt("again").await.stop, Stop::Done);
-    assert!(!std::fs::read_to_string(&stage.path).unwrap().contains(KEY));
-    let stage = stage.thinking_again(&server, secrets()).await;
-    assert_eq!(stage.prompt("in another process").await.stop, Stop::Done);
+    let env = TestEnv::thinking(&server, secrets());
+    assert_eq!(env.prompt("go").await.stop, Stop::Done);
+    assert_eq!(env.prompt("more").await.stop, Stop::Done);
+    assert_eq!(env.prompt("again").await.stop, Stop::Done);
+    assert!(!std::fs::read_to_string(&env.path).unwrap().contains(KEY));
+    let env = env.thinking_again(&server, secrets()).await;
+    assert_eq!(env.prompt("in another process").await.stop, Stop::Done);
     let sent: Vec<Value> = server.requests().iter().map(|request| request.json()).collect();
     assert_eq!(sent.len(), 9);
     assert!(sent.iter().all(|body| !body.to_string().contains(KEY)));

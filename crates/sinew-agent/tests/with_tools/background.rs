@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde_json::json;
 use sinew::base::{Error, Result};
-use sinew_agent::agent::{AgentSession, AgentSettings, Idle, Models, Parts, Reached, Snapshots};
+use sinew_agent::agent::{
+    AgentParts, AgentSession, AgentSettings, IdlePolicy, ModelResolver, ResolvedModel, Snapshots,
+};
 use sinew_agent::core::Toolset;
 use sinew_agent::event::Event;
 use sinew_llm::message::{AgentMessage, Content, UserMessage};
@@ -23,8 +25,8 @@ pub(crate) const CASES: &[crate::Case] =
 /// There is no other model.
 struct Alone;
 
-impl Models for Alone {
-    fn reach(&self, pattern: &str) -> Result<Reached> {
+impl ModelResolver for Alone {
+    fn resolve(&self, pattern: &str) -> Result<ResolvedModel> {
         Err(Error::invalid(format!("Model not found: {pattern}")))
     }
 }
@@ -44,9 +46,9 @@ fn an_idle_agent_is_woken_by_the_end_of_a_job() {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let options =
         SessionOptions { cwd: stage.cwd(), blobs: None, sync: Sync::Never, clock: Arc::clone(&clock), mask: None };
-    let agent = AgentSession::new(Parts {
+    let agent = AgentSession::new(AgentParts {
         session: Session::in_memory(options),
-        reached: Reached { model: provider.model(), provider: Arc::new(provider), auth: Auth::None },
+        resolved: ResolvedModel { model: provider.model(), provider: Arc::new(provider), auth: Auth::None },
         models: Arc::new(Alone),
         thinking: ThinkingLevel::Off,
         system: Vec::new(),
@@ -85,7 +87,7 @@ fn an_idle_agent_is_woken_by_the_end_of_a_job() {
         tokio::select! {
             () = watch => {}
             () = work => {}
-            never = agent.attend(&stage.host, Idle::Wake) => match never {},
+            never = agent.forward_notices(&stage.host, IdlePolicy::Wake) => match never {},
         }
     });
     // Whether the start of the job is told before or after the run that started it is left open.

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sinew_agent::agent::{AgentSession, Budget, Parts, Reached};
+use sinew_agent::agent::{AgentParts, AgentSession, Budget, ResolvedModel};
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
 use sinew_agent::resource::Commands;
@@ -157,9 +157,9 @@ impl App {
             args.run.max_cost.zip(self.models.meter()).map(|(limit, meter)| Budget { limit, meter });
         // The list of the tools goes with the tool: without it nobody could tick an item off.
         let todo = toolset.all().iter().any(|tool| tool.name() == "todo").then(|| Arc::clone(&host));
-        let parts = Parts {
+        let parts = AgentParts {
             session,
-            reached,
+            resolved: reached,
             models: Arc::clone(&self.models) as Arc<_>,
             thinking,
             system,
@@ -232,7 +232,7 @@ fn conversation(session: &Session, settings: &Settings) -> Result<Conversation, 
 }
 
 /// Records in the session which model answers and how much it thinks, where that is new.
-fn record(session: &mut Session, before: &Conversation, reached: &Reached, thinking: ThinkingLevel) {
+fn record(session: &mut Session, before: &Conversation, reached: &ResolvedModel, thinking: ThinkingLevel) {
     let (fresh, model) = (session.is_empty(), reached.model.key());
     if fresh || before.models.get("default") != Some(&model) {
         let body = Body::ModelChange { model, role: None, provider: None, model_id: None };

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use sinew_agent::agent::{Idle, Snapshots, Subscriber};
+use sinew_agent::agent::{IdlePolicy, Snapshots, Subscriber};
 use sinew_tools::tool::Boxed;
 use tokio::task::JoinHandle;
 
@@ -99,7 +99,7 @@ impl Control {
         *self.current.lock() = Arc::clone(&open);
         let attendant = tokio::spawn(async move {
             open.agent.start().await;
-            match open.agent.attend(&open.host, Idle::Wake).await {}
+            match open.agent.forward_notices(&open.host, IdlePolicy::Wake).await {}
         });
         *self.attendant.lock() = Some(attendant);
     }

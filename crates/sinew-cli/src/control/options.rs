@@ -1,7 +1,7 @@
 //! Delivery of queued messages, retries and compaction.
 
-use sinew_agent::agent::{AgentSettings, Compacted};
-use sinew_agent::core::{Interrupt, Mode};
+use sinew_agent::agent::{AgentSettings, CompactionResult};
+use sinew_agent::core::{Interrupt, QueueMode};
 
 use super::{Control, ControlError};
 use crate::app::OpenSession;
@@ -12,12 +12,12 @@ impl Control {
     }
 
     /// Says how many steering messages are delivered at a time.
-    pub(crate) fn set_steering_mode(&self, mode: Mode) {
+    pub(crate) fn set_steering_mode(&self, mode: QueueMode) {
         self.change(|settings| settings.steering_mode = mode);
     }
 
     /// Says how many follow-up messages are delivered at a time.
-    pub(crate) fn set_follow_up_mode(&self, mode: Mode) {
+    pub(crate) fn set_follow_up_mode(&self, mode: QueueMode) {
         self.change(|settings| settings.follow_up_mode = mode);
     }
 
@@ -44,7 +44,7 @@ impl Control {
         &self,
         open: &OpenSession,
         instructions: Option<&str>,
-    ) -> Result<Compacted, ControlError> {
+    ) -> Result<CompactionResult, ControlError> {
         Ok(open.agent.compact(instructions).await?)
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sinew::base::CancelToken;
-use sinew_agent::agent::{Accepted, Outcome, Streaming};
+use sinew_agent::agent::{Accepted, Delivery, Outcome};
 use sinew_agent::resource::{Attacher, Prompt, Reading};
 use sinew_llm::message::{AgentMessage, Block, Content, ImageBlock};
 
@@ -17,7 +17,7 @@ pub(crate) struct Message {
     pub(crate) text: String,
     pub(crate) images: Vec<ImageBlock>,
     /// The delivery of the message while a run is active; None: that is an error.
-    pub(crate) delivery: Option<Streaming>,
+    pub(crate) delivery: Option<Delivery>,
 }
 
 /// A prompt that was accepted: nothing can refuse it any more, and its run has not begun.
@@ -113,7 +113,7 @@ impl Control {
 pub(crate) async fn submit(
     open: &OpenSession,
     mut prompt: Prompt,
-    delivery: Option<Streaming>,
+    delivery: Option<Delivery>,
 ) -> Result<Submission<'_>, ControlError> {
     let messages = std::mem::take(&mut prompt.messages);
     let accepted = match messages.is_empty() {
@@ -150,9 +150,9 @@ impl Submission<'_> {
             return Ended { outcome: Some(accepted.run().await), new_title: None };
         }
         let title = open.agent.session().title();
-        let before = open.agent.borrow_model(prompt.model.as_deref(), prompt.thinking.as_deref()).await;
+        let before = open.agent.override_model(prompt.model.as_deref(), prompt.thinking.as_deref()).await;
         let outcome = accepted.run().await;
-        open.agent.give_back_model(before);
+        open.agent.restore_model(before);
         let new_title = open.agent.session().title().filter(|now| title.as_ref() != Some(now));
         Ended { outcome: Some(outcome), new_title }
     }

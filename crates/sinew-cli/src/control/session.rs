@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sinew_agent::agent::{Leave, Moved, SessionCopy};
+use sinew_agent::agent::{BranchSummaryChoice, NavigationResult, SessionCopy};
 use sinew_session::Listed;
 
 use super::{Control, ControlError};
@@ -119,8 +119,8 @@ impl Control {
         &self,
         open: &OpenSession,
         target: &str,
-        leave: Leave<'_>,
-    ) -> Result<Moved, ControlError> {
+        leave: BranchSummaryChoice<'_>,
+    ) -> Result<NavigationResult, ControlError> {
         Ok(open.agent.navigate_tree(target, leave).await?)
     }
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sinew_agent::agent::{AgentSettings, ContextUsage, Counts};
+use sinew_agent::agent::{AgentSettings, ContextUsage, SessionStats};
 use sinew_agent::resource::ListedCommand;
 use sinew_llm::message::AgentMessage;
 use sinew_llm::model::{Model, ThinkingLevel};
@@ -48,7 +48,7 @@ pub(crate) struct Stats {
     pub(crate) session: SessionIdentity,
     pub(crate) title: Option<String>,
     pub(crate) model: String,
-    pub(crate) counts: Counts,
+    pub(crate) counts: SessionStats,
     pub(crate) context: Option<ContextUsage>,
 }
 
@@ -92,7 +92,7 @@ impl Control {
     pub(crate) fn stats(&self) -> Result<Stats, ControlError> {
         let open = self.session();
         let agent = &open.agent;
-        let counts = agent.counts()?;
+        let counts = agent.stats()?;
         let context = agent.context_usage()?;
         let (session, title) = {
             let session = agent.session();

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sinew::base::{Error, ErrorCode, Result};
-use sinew_agent::agent::{Metered, Models, Reached};
+use sinew_agent::agent::{Metered, ModelResolver, ResolvedModel};
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::http::HttpConfig;
 use sinew_llm::model::Model;
@@ -21,7 +21,7 @@ impl ModelSelector {
     ///
     /// # Errors
     /// It is not known, or cannot be reached.
-    pub(crate) async fn again(&self, key: &str) -> Result<Reached, ErrorInfo> {
+    pub(crate) async fn again(&self, key: &str) -> Result<ResolvedModel, ErrorInfo> {
         let model = match &self.script {
             Some(script) => script.model(),
             None => self.select(key).map_err(|text| ErrorInfo::new(ErrorKind::Config, text))?.model,
@@ -30,10 +30,10 @@ impl ModelSelector {
     }
 
     /// A model with its provider and a key.
-    pub(crate) async fn connect(&self, mut model: Model) -> Result<Reached, ErrorInfo> {
+    pub(crate) async fn connect(&self, mut model: Model) -> Result<ResolvedModel, ErrorInfo> {
         if let Some(script) = &self.script {
             let provider = self.hiding(Arc::new(script.clone()));
-            return Ok(Reached { provider, model: script.model(), auth: Auth::None });
+            return Ok(ResolvedModel { provider, model: script.model(), auth: Auth::None });
         }
         let config = |text: String| ErrorInfo::new(ErrorKind::Config, text);
         let entry = self.registry.provider(&model.provider);
@@ -54,7 +54,7 @@ impl ModelSelector {
                 self.secrets.add_key(value.strip_prefix("Bearer ").unwrap_or(value));
             }
         }
-        Ok(Reached { provider: self.hiding(Arc::from(provider)), model, auth: found.auth })
+        Ok(ResolvedModel { provider: self.hiding(Arc::from(provider)), model, auth: found.auth })
     }
 
     /// Puts the hiding of values, and the meter where there is one, around a provider.
@@ -67,13 +67,13 @@ impl ModelSelector {
     }
 
     /// [`ModelSelector::connect`] for callers that cannot wait.
-    fn connect_now(&self, model: Model) -> Result<Reached, ErrorInfo> {
+    fn connect_now(&self, model: Model) -> Result<ResolvedModel, ErrorInfo> {
         tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(self.connect(model)))
     }
 }
 
-impl Models for ModelSelector {
-    fn reach(&self, pattern: &str) -> Result<Reached> {
+impl ModelResolver for ModelSelector {
+    fn resolve(&self, pattern: &str) -> Result<ResolvedModel> {
         let model = match &self.script {
             // A script is the only one that answers: nothing leaves the machine.
             Some(script) => script.model(),
@@ -82,7 +82,7 @@ impl Models for ModelSelector {
         self.connect_now(model).map_err(|error| Error::new(ErrorCode::Unsupported, error.message))
     }
 
-    fn other_credential(&self, failed: &Reached, error: &ErrorInfo) -> Option<Reached> {
+    fn other_credential(&self, failed: &ResolvedModel, error: &ErrorInfo) -> Option<ResolvedModel> {
         let provider = &failed.model.provider;
         let index = self.state.lock().used.get(provider).copied()?;
         let (_, free) = self.credentials.pause(provider, index, error.retry_after_ms, SystemClock.now());
@@ -90,7 +90,7 @@ impl Models for ModelSelector {
         other.filter(|other| other.auth != failed.auth)
     }
 
-    fn larger(&self, current: &Reached) -> Option<Reached> {
+    fn larger(&self, current: &ResolvedModel) -> Option<ResolvedModel> {
         let target = self.registry.promotion_target(&current.model)?;
         self.connect_now(target).ok()
     }

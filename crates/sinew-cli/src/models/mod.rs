@@ -16,7 +16,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sinew_agent::agent::{Meter, Reached};
+use sinew_agent::agent::{Meter, ResolvedModel};
 use sinew_llm::credentials::{AuthFile, Credentials};
 use sinew_llm::http::HttpClient;
 use sinew_llm::model::{Model, ThinkingLevel};
@@ -55,7 +55,7 @@ pub(crate) struct ModelSelector {
 
 /// The model that answers, and how much it thinks.
 pub(crate) struct Choice {
-    pub(crate) reached: Reached,
+    pub(crate) reached: ResolvedModel,
     pub(crate) thinking: ThinkingLevel,
 }
 

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde_json::Value;
-use sinew_agent::agent::{AgentSession, Idle, Outcome, Snapshots, Stop};
+use sinew_agent::agent::{AgentSession, IdlePolicy, Outcome, Snapshots, Stop};
 use sinew_agent::event::Event;
 use sinew_agent::resource::Prompt;
 use sinew_llm::error::ErrorKind;
@@ -215,7 +215,7 @@ async fn answer(control: Control, mut task: Task, warnings: &[String], look: Loo
             biased;
             done = &mut work => (Some(done), 0, Instant::now() + END),
             // What a job has to say waits for the next prompt, or is left when there is none.
-            never = agent.attend(host, Idle::Wait) => match never {},
+            never = agent.forward_notices(host, IdlePolicy::Wait) => match never {},
             Ok(code) = signalled => {
                 let until = Instant::now() + END;
                 halt(agent, &stop, work).await;

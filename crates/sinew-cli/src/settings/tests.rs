@@ -3,7 +3,7 @@ use serde_json::{Map, Value, json};
 use sinew::shell::Engine;
 use sinew_agent::agent::{BranchSummarySettings, CompactionSettings, RetrySettings};
 use sinew_agent::compaction::Limits;
-use sinew_agent::core::{Interrupt, Mode, ToolExecution};
+use sinew_agent::core::{Interrupt, QueueMode, ToolExecution};
 use sinew_agent::resource::stream::{InterruptMode, StreamSettings};
 use sinew_agent::resource::{Places, ResourceOptions};
 use sinew_llm::model::ThinkingLevel;
@@ -134,7 +134,7 @@ fn a_project_does_not_lower_a_guard() {
 fn comments_old_names_and_unknown_keys_are_read() {
     let early = "s.json: theme.dark, theme.light: no effect yet: this version does not have the terminal interface";
     let settings = warned("{\"queueMode\": \"all\", // why\n \"theme\": \"blue\",}", Source::User, &[early]);
-    assert_eq!(settings.agent().steering_mode, Mode::All);
+    assert_eq!(settings.agent().steering_mode, QueueMode::All);
     let layer = read("{\"theme\": \"blue\"}", "s.json", Source::User).unwrap();
     assert_eq!(merged(layer.values).get("theme.light"), "blue");
     let text = r#"{"retry": {"often": 1}, "speed": 3, "thinkingBudgets": {"hight": 1}}"#;
@@ -191,7 +191,7 @@ fn what_the_user_sets_reaches_the_agent() {
     assert_eq!(agent.compaction, compaction);
     assert_eq!(agent.branch_summary, BranchSummarySettings { enabled: true, reserve: 11 });
     assert_eq!((agent.promotion, agent.todo_reminders), (true, false));
-    assert_eq!((agent.steering_mode, agent.follow_up_mode), (Mode::OneAtATime, Mode::All));
+    assert_eq!((agent.steering_mode, agent.follow_up_mode), (QueueMode::OneAtATime, QueueMode::All));
     assert_eq!(agent.cache, CacheRetention::None);
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 use sinew::shell::Engine;
 use sinew_agent::agent::{AgentSettings, BranchSummarySettings, CompactionSettings, RetrySettings};
 use sinew_agent::compaction::Limits;
-use sinew_agent::core::{Interrupt, Mode, RunSettings, ToolExecution};
+use sinew_agent::core::{Interrupt, QueueMode, RunSettings, ToolExecution};
 use sinew_agent::resource::stream::{InterruptMode, StreamSettings};
 use sinew_agent::resource::{Places, ResourceOptions};
 use sinew_llm::http::HttpConfig;
@@ -38,9 +38,9 @@ pub(crate) struct Settings {
     #[serde(with = "ToolExecutionWord")]
     tool_execution: ToolExecution,
     #[serde(with = "DeliveryWord")]
-    steering_mode: Mode,
+    steering_mode: QueueMode,
     #[serde(with = "DeliveryWord")]
-    follow_up_mode: Mode,
+    follow_up_mode: QueueMode,
     #[serde(with = "InterruptWord")]
     interrupt_mode: Interrupt,
     max_turns: u64,
@@ -267,7 +267,7 @@ enum ToolExecutionWord {
 }
 
 #[derive(Deserialize)]
-#[serde(remote = "Mode", rename_all = "kebab-case")]
+#[serde(remote = "QueueMode", rename_all = "kebab-case")]
 enum DeliveryWord {
     All,
     OneAtATime,

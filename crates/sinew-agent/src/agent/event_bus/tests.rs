@@ -8,9 +8,9 @@ use sinew_llm::message::AssistantMessage;
 use sinew_llm::provider::{Provider, Request};
 
 use super::*;
-use crate::agent::{Reached, Stop};
+use crate::agent::{ResolvedModel, Stop};
 use crate::event::AnswerStep;
-use crate::stage::{text, user};
+use crate::test_tools::{text, user};
 
 fn update(kind: &str, content_index: usize, delta: &str, so_far: usize) -> Event {
     let delta = delta.to_string();
@@ -51,11 +51,11 @@ impl Provider for Talks {
 #[tokio::test(start_paused = true)]
 async fn a_listener_that_reads_nothing_keeps_memory_flat_and_holds_no_abort() {
     let sent = Arc::new(AtomicUsize::new(0));
-    let stage = crate::agent::tests::stage(Vec::new(), |parts| {
-        parts.reached = Reached { provider: Arc::new(Talks(Arc::clone(&sent))), ..parts.reached.clone() };
+    let env = crate::agent::tests::env(Vec::new(), |parts| {
+        parts.resolved = ResolvedModel { provider: Arc::new(Talks(Arc::clone(&sent))), ..parts.resolved.clone() };
     });
-    let mut stuck = stage.listener;
-    let agent = Arc::new(stage.agent);
+    let mut stuck = env.listener;
+    let agent = Arc::new(env.agent);
     let own = Arc::clone(&agent);
     let prompt = tokio::spawn(async move { own.prompt(vec![user("go")], None).await.unwrap().stop });
     // The clock moves only when nobody can go on.
@@ -168,11 +168,11 @@ proptest! {
 #[tokio::test]
 async fn answers_are_copied_only_for_those_who_read_the_copies() {
     let answer = || vec![text("one two three")];
-    let without = crate::agent::tests::stage(answer(), |_| {});
+    let without = crate::agent::tests::env(answer(), |_| {});
     drop(without.listener);
     let mut deltas = without.agent.subscribe(Snapshots::Unread);
     without.agent.prompt(vec![user("go")], None).await.unwrap();
-    let with = crate::agent::tests::stage(answer(), |_| {});
+    let with = crate::agent::tests::env(answer(), |_| {});
     let (mut whole, mut beside) = (with.listener, with.agent.subscribe(Snapshots::Unread));
     with.agent.prompt(vec![user("go")], None).await.unwrap();
     let snapshots = |subscriber: &mut Subscriber| {

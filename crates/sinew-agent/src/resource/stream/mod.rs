@@ -29,7 +29,7 @@ pub use watcher::Watcher;
 /// Rules that are held against answers.
 const RULES: usize = 200;
 
-/// What the user may set.
+/// Settings of stream rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamSettings {
     /// False switches all of it off. Default true.
@@ -38,7 +38,7 @@ pub struct StreamSettings {
     pub keep: bool,
     /// Completed turns after which a rule may be told again; None: never. Default None.
     pub gap: Option<u64>,
-    /// What is stopped. Default always.
+    /// The answers that are stopped. Default always.
     pub interrupt: InterruptMode,
     /// Names of rules that do not count.
     pub disabled: Vec<String>,
@@ -65,11 +65,11 @@ struct StreamRule {
 pub struct StreamRules {
     rules: Vec<StreamRule>,
     settings: StreamSettings,
-    told: Mutex<Told>,
+    told: Mutex<InjectedRules>,
 }
 
 #[derive(Default)]
-struct Told {
+struct InjectedRules {
     /// Completed turns when a rule was told, by its name.
     at: HashMap<String, u64>,
     /// Completed turns of the session, as far as it was watched.
@@ -153,7 +153,7 @@ impl StreamRules {
         Watcher::new(self, now)
     }
 
-    fn told(&self) -> MutexGuard<'_, Told> {
+    fn told(&self) -> MutexGuard<'_, InjectedRules> {
         self.told.lock()
     }
 

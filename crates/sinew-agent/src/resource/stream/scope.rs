@@ -5,9 +5,9 @@ use sinew::walk::{GlobSet, GlobSyntax};
 /// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Scope {
-    /// What the model says.
+    /// The text of the model.
     Text,
-    /// What it thinks.
+    /// Its thoughts.
     Thinking,
     /// The arguments of a tool.
     Tool {
@@ -45,7 +45,7 @@ impl Scope {
     }
 }
 
-/// What is stopped when a rule is broken; all else is told later.
+/// The answers that are stopped when a rule is broken; all others are told of it later.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InterruptMode {
     /// Everything.

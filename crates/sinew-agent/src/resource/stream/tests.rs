@@ -16,11 +16,13 @@ use sinew_tools::tool::ToolOutput;
 use super::condition::Condition;
 use super::window::Window;
 use super::*;
-use crate::agent::{AgentSession, AgentSettings, Models, Outcome, Parts, Reached, Snapshots, Subscriber};
-use crate::core::{Toolset, Watch};
+use crate::agent::{
+    AgentParts, AgentSession, AgentSettings, ModelResolver, Outcome, ResolvedModel, Snapshots, Subscriber,
+};
+use crate::core::{StreamMonitor, Toolset};
 use crate::event::Event;
 use crate::resource::Origin;
-use crate::stage::{ScriptedProvider, calls, failed, text, tool, user};
+use crate::test_tools::{ScriptedProvider, calls, failed, text, tool, user};
 
 fn rule(name: &str, condition: &str) -> Rule {
     Rule {
@@ -48,13 +50,13 @@ fn rules(list: &[Rule], settings: StreamSettings) -> StreamRules {
 
 struct Nobody;
 
-impl Models for Nobody {
-    fn reach(&self, pattern: &str) -> Result<Reached> {
+impl ModelResolver for Nobody {
+    fn resolve(&self, pattern: &str) -> Result<ResolvedModel> {
         Err(Error::invalid(format!("Model not found: {pattern}")))
     }
 }
 
-struct Stage {
+struct TestEnv {
     agent: AgentSession,
     provider: Arc<ScriptedProvider>,
     listener: Subscriber,
@@ -65,7 +67,7 @@ fn options(folder: &Path) -> SessionOptions {
     SessionOptions { cwd: folder.to_path_buf(), blobs: None, sync: Sync::Turn, clock, mask: None }
 }
 
-fn stage(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRules>) -> Stage {
+fn env(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRules>) -> TestEnv {
     let path = folder.join("s.jsonl");
     let session = if path.exists() {
         Session::open(&path, options(folder)).unwrap().session
@@ -77,9 +79,9 @@ fn stage(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRule
     let echo = tool("echo", |call| {
         Box::pin(async move { Ok(ToolOutput::text(call.arguments["say"].as_str().unwrap_or_default())) })
     });
-    let agent = AgentSession::new(Parts {
+    let agent = AgentSession::new(AgentParts {
         session,
-        reached: Reached { provider: Arc::<ScriptedProvider>::clone(&provider), model, auth: Auth::None },
+        resolved: ResolvedModel { provider: Arc::<ScriptedProvider>::clone(&provider), model, auth: Auth::None },
         models: Arc::new(Nobody),
         thinking: ThinkingLevel::Off,
         system: Vec::new(),
@@ -94,10 +96,10 @@ fn stage(folder: &Path, answers: Vec<AssistantMessage>, rules: Option<StreamRule
     .unwrap();
     agent.set_stream_rules(rules);
     let listener = agent.subscribe(Snapshots::Each);
-    Stage { agent, provider, listener }
+    TestEnv { agent, provider, listener }
 }
 
-impl Stage {
+impl TestEnv {
     /// Prompts; gives the rules that `ttsr_triggered` told.
     async fn prompt(&mut self) -> (Outcome, Vec<Vec<String>>) {
         let mut told = Vec::new();
@@ -120,7 +122,7 @@ impl Stage {
         (outcome, told)
     }
 
-    /// What a resume would see: role and text.
+    /// The conversation after a resume: role and text.
     fn context(&self) -> Vec<String> {
         let context = self.agent.session().context(&Defaults::default()).unwrap();
         context.messages.iter().map(shown).collect()
@@ -149,9 +151,8 @@ fn framed(tag: &str, name: &str) -> String {
 async fn a_broken_rule_stops_the_answer_and_the_run_goes_on_with_it() {
     let folder = tempfile::tempdir().unwrap();
     let answers = vec![text("use a todo macro here"), text("done"), text("one more todo"), text("todo again")];
-    let mut stage =
-        stage(folder.path(), answers.clone(), Some(rules(&[rule("r", "to+do")], StreamSettings::default())));
-    let (outcome, told) = stage.prompt().await;
+    let mut env = env(folder.path(), answers.clone(), Some(rules(&[rule("r", "to+do")], StreamSettings::default())));
+    let (outcome, told) = env.prompt().await;
     assert_eq!(told, [["r"]]);
     assert_eq!(outcome.answer.unwrap().text(), "done");
     let after = [
@@ -159,29 +160,29 @@ async fn a_broken_rule_stops_the_answer_and_the_run_goes_on_with_it() {
         format!("ttsr-injection: {}", framed("system-interrupt", "r")),
         "assistant: done".into(),
     ];
-    assert_eq!(stage.context(), after);
-    assert_eq!(stage.agent.session().context(&Defaults::default()).unwrap().injected_rules, ["r"]);
+    assert_eq!(env.context(), after);
+    assert_eq!(env.agent.session().context(&Defaults::default()).unwrap().injected_rules, ["r"]);
     // Told once, whatever comes.
-    let (_, told) = stage.prompt().await;
-    assert_eq!((told.len(), stage.asked()), (0, 3));
+    let (_, told) = env.prompt().await;
+    assert_eq!((told.len(), env.asked()), (0, 3));
     let resumed = rules(&[rule("r", "to+do")], StreamSettings::default());
-    drop(stage);
+    drop(env);
     // What was told counts after a resume too.
-    let mut stage = self::stage(folder.path(), vec![text("a todo")], Some(resumed));
-    let (_, told) = stage.prompt().await;
-    assert_eq!((told.len(), stage.asked()), (0, 1));
+    let mut env = self::env(folder.path(), vec![text("a todo")], Some(resumed));
+    let (_, told) = env.prompt().await;
+    assert_eq!((told.len(), env.asked()), (0, 1));
 }
 
 #[tokio::test(start_paused = true)]
 async fn the_injection_and_the_rule_stand_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
-    let mut stage = stage(
+    let mut env = env(
         folder.path(),
         vec![text("a todo"), text("done")],
         Some(rules(&[rule("r", "todo")], StreamSettings::default())),
     );
-    stage.prompt().await;
-    let session = stage.agent.session();
+    env.prompt().await;
+    let session = env.agent.session();
     let bodies: Vec<Body> = session.path_ids().iter().map(|id| session.entry(id).unwrap().body).collect();
     assert!(
         bodies.iter().any(|body| matches!(body, Body::CustomMessage { custom_type, display: false, .. } if custom_type == "ttsr-injection")),
@@ -197,20 +198,19 @@ async fn what_is_switched_off_does_nothing() {
     let none = StreamSettings { disabled: vec!["r".into()], ..StreamSettings::default() };
     assert!(StreamRules::new(&[rule("r", "todo")], none).0.is_none());
     let folder = tempfile::tempdir().unwrap();
-    let mut stage = stage(folder.path(), vec![text("a todo")], None);
-    let (_, told) = stage.prompt().await;
-    assert_eq!((told.len(), stage.asked()), (0, 1));
-    assert_eq!(stage.context(), ["user: go", "assistant: a todo"]);
+    let mut env = env(folder.path(), vec![text("a todo")], None);
+    let (_, told) = env.prompt().await;
+    assert_eq!((told.len(), env.asked()), (0, 1));
+    assert_eq!(env.context(), ["user: go", "assistant: a todo"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_stopped_answer_may_stay() {
     let folder = tempfile::tempdir().unwrap();
     let keep = StreamSettings { keep: true, ..StreamSettings::default() };
-    let mut stage =
-        stage(folder.path(), vec![text("say todo now"), text("done")], Some(rules(&[rule("r", "todo")], keep)));
-    stage.prompt().await;
-    let context = stage.context();
+    let mut env = env(folder.path(), vec![text("say todo now"), text("done")], Some(rules(&[rule("r", "todo")], keep)));
+    env.prompt().await;
+    let context = env.context();
     assert_eq!(context.len(), 4, "{context:?}");
     assert!(context[1].starts_with("assistant: say todo"), "{context:?}");
 }
@@ -221,11 +221,11 @@ async fn at_most_three_answers_of_a_run_are_stopped() {
     let names = ["a", "b", "c", "d"];
     let list: Vec<Rule> = names.iter().map(|name| rule(name, &format!("bad-{name}"))).collect();
     let answers = names.iter().map(|name| text(&format!("so bad-{name} is"))).chain([text("done")]).collect();
-    let mut stage = stage(folder.path(), answers, Some(rules(&list, StreamSettings::default())));
-    let (outcome, told) = stage.prompt().await;
+    let mut env = env(folder.path(), answers, Some(rules(&list, StreamSettings::default())));
+    let (outcome, told) = env.prompt().await;
     assert_eq!(told, [["a"], ["b"], ["c"], ["d"]]);
     assert_eq!(outcome.answer.unwrap().text(), "done");
-    let context = stage.context();
+    let context = env.context();
     assert!(context.contains(&"assistant: so bad-d is".to_string()), "the fourth is told later: {context:?}");
     assert!(context.contains(&format!("ttsr-injection: {}", framed("system-reminder", "d"))), "{context:?}");
 }
@@ -240,11 +240,11 @@ async fn what_does_not_stop_is_told_after_a_good_answer() {
         text("done"),
     ];
     let list = [rule("r", "todo"), rule("s", "prose-bad")];
-    let mut stage = stage(folder.path(), answers, Some(rules(&list, never)));
-    let (_, told) = stage.prompt().await;
+    let mut env = env(folder.path(), answers, Some(rules(&list, never)));
+    let (_, told) = env.prompt().await;
     assert_eq!(told, [["r"], ["s"]]);
     assert_eq!(
-        stage.context(),
+        env.context(),
         [
             "user: go".to_string(),
             "assistant: ".into(),
@@ -263,11 +263,11 @@ async fn what_a_failed_answer_broke_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let never = StreamSettings { interrupt: InterruptMode::Never, ..StreamSettings::default() };
     let answers = vec![failed(ErrorKind::Server, None), text("fine")];
-    let mut stage = stage(folder.path(), answers, Some(rules(&[rule("r", "partly")], never)));
-    let (outcome, told) = stage.prompt().await;
+    let mut env = env(folder.path(), answers, Some(rules(&[rule("r", "partly")], never)));
+    let (outcome, told) = env.prompt().await;
     assert_eq!(outcome.answer.unwrap().text(), "fine");
     assert_eq!(told.len(), 0);
-    assert_eq!(stage.context(), ["user: go", "assistant: fine"]);
+    assert_eq!(env.context(), ["user: go", "assistant: fine"]);
 }
 
 #[test]
@@ -293,8 +293,8 @@ async fn a_gap_goes_on_in_another_process() {
     let mut heard = Vec::new();
     for answers in [&["a todo", "done"][..], &["todo 1"], &["todo 2", "done"], &["todo 3"]] {
         let answers = answers.iter().map(|answer| text(answer)).collect();
-        let mut stage = stage(folder.path(), answers, Some(rules(&list, two())));
-        let (_, told) = stage.prompt().await;
+        let mut env = env(folder.path(), answers, Some(rules(&list, two())));
+        let (_, told) = env.prompt().await;
         heard.push(told.len());
     }
     assert_eq!(heard, [1, 0, 1, 0], "two turns after it was told, and not before");
@@ -305,12 +305,12 @@ async fn what_another_branch_was_told_does_not_count() {
     let folder = tempfile::tempdir().unwrap();
     let answers = vec![text("a todo"), text("done"), text("todo again"), text("todo 2"), text("done")];
     let list = [rule("r", "todo")];
-    let mut stage = stage(folder.path(), answers, Some(rules(&list, StreamSettings::default())));
-    assert_eq!(stage.prompt().await.1, [["r"]]);
-    assert_eq!(stage.prompt().await.1, [[""; 0]; 0]);
-    let first = stage.agent.session().path_ids()[0].to_string();
-    stage.agent.navigate_tree(&first, crate::agent::Leave::Silently).await.unwrap();
-    assert_eq!(stage.prompt().await.1, [["r"]]);
+    let mut env = env(folder.path(), answers, Some(rules(&list, StreamSettings::default())));
+    assert_eq!(env.prompt().await.1, [["r"]]);
+    assert_eq!(env.prompt().await.1, [[""; 0]; 0]);
+    let first = env.agent.session().path_ids()[0].to_string();
+    env.agent.navigate_tree(&first, crate::agent::BranchSummaryChoice::Silently).await.unwrap();
+    assert_eq!(env.prompt().await.1, [["r"]]);
 }
 
 /// Shows a block to a watcher, one character at a time; gives what it stops for.
@@ -431,7 +431,7 @@ fn what_may_still_change_is_not_found() {
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(200))]
 
-    /// What is found does not depend on how the text was divided.
+    /// Matches do not depend on how the text was divided.
     #[test]
     fn a_rule_does_not_see_the_pieces(
         text in "[ab é\n]{1,30}",

@@ -10,7 +10,7 @@ use sinew_llm::message::{AgentMessage, AssistantMessage, Block, Content, CustomM
 use super::scope::Scope;
 use super::window::{Window, paths_of};
 use super::{StreamRule, StreamRules};
-use crate::core::{Correction, Watch};
+use crate::core::{Correction, StreamMonitor};
 
 /// Answers of one run that are stopped; after that the rest is told later.
 const INTERRUPTS: u32 = 3;
@@ -22,7 +22,7 @@ pub struct Watcher<'a> {
     turn: Mutex<Turn>,
 }
 
-/// What one turn has shown.
+/// The matches of one turn.
 #[derive(Default)]
 struct Turn {
     parts: HashMap<usize, Part>,
@@ -120,7 +120,7 @@ impl<'a> Watcher<'a> {
     }
 }
 
-impl Watch for Watcher<'_> {
+impl StreamMonitor for Watcher<'_> {
     fn turn_start(&self) {
         let mut turn = self.turn();
         turn.parts.clear();

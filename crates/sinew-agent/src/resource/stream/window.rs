@@ -17,7 +17,7 @@ pub(super) struct Window {
     text: String,
     /// Bytes that were not looked at.
     unseen: usize,
-    /// What stood before was dropped: the first character only says what stands before the second.
+    /// Earlier text was dropped: the first character only says what stands before the second.
     cut: bool,
     /// Of a call: what makes texts of JSON.
     json: Option<Json>,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sinew_agent::agent::{Stop, Streaming};
+use sinew_agent::agent::{Delivery, Stop};
 use sinew_llm::model::ThinkingLevel;
 
 use super::keys;
@@ -65,7 +65,7 @@ pub(super) fn is_built_in(name: &str) -> bool {
 }
 
 /// Sends a prompt and sees its run to the end.
-pub(super) async fn prompt(control: Arc<Control>, mailbox: Mailbox, text: String, delivery: Streaming) {
+pub(super) async fn prompt(control: Arc<Control>, mailbox: Mailbox, text: String, delivery: Delivery) {
     let open = control.session();
     let message = prompt::Message { text: text.clone(), images: Vec::new(), delivery: Some(delivery) };
     let submission = match control.submit(&open, message).await {

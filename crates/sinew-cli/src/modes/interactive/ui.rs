@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sinew_agent::agent::Streaming;
+use sinew_agent::agent::Delivery;
 use sinew_agent::event::Event;
 use sinew_session::history::{History, Prompt};
 use sinew_tui::theme::{Theme, contrast};
@@ -110,7 +110,7 @@ pub(super) fn run(parts: Parts) -> io::Result<u8> {
     };
     ui.welcome(&warnings);
     if let Some(text) = first {
-        ui.submit(text, Streaming::Steer);
+        ui.submit(text, Delivery::Steer);
     }
     let code = ui.serve();
     let bytes = ui.screen.leave();
@@ -402,8 +402,8 @@ impl Ui {
                     panel.has_focus = true;
                 }
             }
-            "enter" => self.enter(Streaming::Steer),
-            "alt+enter" | "ctrl+enter" | "ctrl+q" => self.enter(Streaming::FollowUp),
+            "enter" => self.enter(Delivery::Steer),
+            "alt+enter" | "ctrl+enter" | "ctrl+q" => self.enter(Delivery::FollowUp),
             "escape" => self.escape(now),
             "ctrl+c" => self.interrupt_or_clear(now),
             "ctrl+d" if self.editor.is_empty() => match self.running {
@@ -451,7 +451,7 @@ impl Ui {
         }
     }
 
-    fn enter(&mut self, delivery: Streaming) {
+    fn enter(&mut self, delivery: Delivery) {
         if self.editor.is_empty() {
             return;
         }
@@ -471,7 +471,7 @@ impl Ui {
         self.submit(text, delivery);
     }
 
-    fn submit(&mut self, text: String, delivery: Streaming) {
+    fn submit(&mut self, text: String, delivery: Delivery) {
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match submit::read(&text, submit::is_built_in) {
             Submission::Nothing => return,

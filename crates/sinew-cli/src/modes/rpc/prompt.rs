@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::json;
-use sinew_agent::agent::Streaming;
+use sinew_agent::agent::Delivery;
 use sinew_llm::message::ImageBlock;
 
 use super::client::{Fields, Rpc, fields};
@@ -27,11 +27,11 @@ enum Behavior {
     FollowUp,
 }
 
-impl From<Behavior> for Streaming {
-    fn from(behavior: Behavior) -> Streaming {
+impl From<Behavior> for Delivery {
+    fn from(behavior: Behavior) -> Delivery {
         match behavior {
-            Behavior::Steer => Streaming::Steer,
-            Behavior::FollowUp => Streaming::FollowUp,
+            Behavior::Steer => Delivery::Steer,
+            Behavior::FollowUp => Delivery::FollowUp,
         }
     }
 }
@@ -41,11 +41,11 @@ pub(super) async fn prompt(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
 }
 
 pub(super) async fn steer(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
-    submit(&rpc, "steer", given, Some(Streaming::Steer), reply).await;
+    submit(&rpc, "steer", given, Some(Delivery::Steer), reply).await;
 }
 
 pub(super) async fn follow_up(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
-    submit(&rpc, "follow_up", given, Some(Streaming::FollowUp), reply).await;
+    submit(&rpc, "follow_up", given, Some(Delivery::FollowUp), reply).await;
 }
 
 pub(super) async fn abort(rpc: Arc<Rpc>, _: Fields) -> Answer {
@@ -65,12 +65,12 @@ pub(super) async fn clear_queue(rpc: Arc<Rpc>, _: Fields) -> Answer {
 }
 
 /// Reads a prompt, answers when it is accepted, and sees its run to the end.
-async fn submit(rpc: &Rpc, name: &str, given: Fields, delivery: Option<Streaming>, reply: Reply) {
+async fn submit(rpc: &Rpc, name: &str, given: Fields, delivery: Option<Delivery>, reply: Reply) {
     let Prompt { message, images, streaming_behavior } = match fields(name, given) {
         Ok(prompt) => prompt,
         Err(error) => return reply.send(Err(error)).await,
     };
-    let delivery = delivery.or(streaming_behavior.map(Streaming::from));
+    let delivery = delivery.or(streaming_behavior.map(Delivery::from));
     let open = rpc.control.session();
     let submission = match rpc.control.submit(&open, Message { text: message, images, delivery }).await {
         Ok(submission) => submission,

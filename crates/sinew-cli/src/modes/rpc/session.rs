@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sinew_agent::agent::{Leave, Moved};
+use sinew_agent::agent::{BranchSummaryChoice, NavigationResult};
 use sinew_session::clock::iso;
 
 use super::client::{Fields, Rpc, fields};
@@ -101,11 +101,12 @@ pub(super) async fn navigate(rpc: Arc<Rpc>, given: Fields, reply: Reply) {
 async fn moved(rpc: &Rpc, open: &OpenSession, given: Fields) -> Answer {
     let Navigate { target_id, summarize, custom_instructions } = fields("navigate_tree", given)?;
     let leave = match summarize {
-        None => Leave::AsSet,
-        Some(false) => Leave::Silently,
-        Some(true) => Leave::Summarised(custom_instructions.as_deref()),
+        None => BranchSummaryChoice::AsSet,
+        Some(false) => BranchSummaryChoice::Silently,
+        Some(true) => BranchSummaryChoice::Summarised(custom_instructions.as_deref()),
     };
-    let Moved { editor_text, cancelled, aborted, .. } = rpc.control.navigate(open, &target_id, leave).await?;
+    let NavigationResult { editor_text, cancelled, aborted, .. } =
+        rpc.control.navigate(open, &target_id, leave).await?;
     let mut told = json!({"cancelled": cancelled, "aborted": aborted});
     if let (Value::Object(told), Some(text)) = (&mut told, editor_text) {
         told.insert("editorText".into(), text.into());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use sinew_agent::core::{Interrupt, Mode};
+use sinew_agent::core::{Interrupt, QueueMode};
 use sinew_session::Session;
 
 use super::client::{Fields, Rpc, fields};
@@ -17,7 +17,7 @@ use crate::control::state::{State, Stats};
 pub(super) async fn state(rpc: Arc<Rpc>, _: Fields) -> Answer {
     let state = rpc.control.state()?;
     let State { session, settings, queued, tools, .. } = &state;
-    let mode = |mode: Mode| if mode == Mode::All { "all" } else { "one-at-a-time" };
+    let mode = |mode: QueueMode| if mode == QueueMode::All { "all" } else { "one-at-a-time" };
     let tools: Vec<Value> = tools
         .iter()
         .map(|tool| json!({"name": tool.name(), "description": tool.description(), "parameters": tool.parameters()}))

@@ -4,28 +4,28 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::json;
-use sinew_agent::core::{Interrupt, Mode};
+use sinew_agent::core::{Interrupt, QueueMode};
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::{Answer, Reply};
 
 #[derive(Deserialize)]
 struct Queue {
-    mode: QueueMode,
+    mode: QueueModeField,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-enum QueueMode {
+enum QueueModeField {
     All,
     OneAtATime,
 }
 
-impl From<QueueMode> for Mode {
-    fn from(taken: QueueMode) -> Mode {
+impl From<QueueModeField> for QueueMode {
+    fn from(taken: QueueModeField) -> QueueMode {
         match taken {
-            QueueMode::All => Mode::All,
-            QueueMode::OneAtATime => Mode::OneAtATime,
+            QueueModeField::All => QueueMode::All,
+            QueueModeField::OneAtATime => QueueMode::OneAtATime,
         }
     }
 }

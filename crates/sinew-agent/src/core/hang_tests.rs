@@ -11,10 +11,10 @@ use sinew_llm::provider::{Provider, Request};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::tests::{Stage, echo, say};
+use super::tests::{TestEnv, echo, say};
 use crate::event::Event;
 use crate::extension::{Context, Extension, Verdict};
-use crate::stage::{Made, calls, text, tool, user};
+use crate::test_tools::{TestTool, calls, text, tool, user};
 use sinew_llm::message::ToolCall;
 use sinew_tools::tool::{Boxed, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
 
@@ -46,15 +46,15 @@ impl Provider for Deaf {
 #[tokio::test(start_paused = true)]
 async fn a_provider_that_does_not_end_is_left_within_a_second() {
     for talks in [false, true] {
-        let stage = Stage::new(vec![], vec![]);
+        let env = TestEnv::new(vec![], vec![]);
         let begun = Instant::now();
         let abort = async {
             tokio::time::sleep(Duration::from_secs(5)).await;
-            stage.cancel.cancel();
+            env.cancel.cancel();
         };
         let mut messages = Vec::new();
         let deaf = Deaf { talks };
-        let (ended, ()) = tokio::join!(stage.run_with(&deaf, &mut messages), abort);
+        let (ended, ()) = tokio::join!(env.run_with(&deaf, &mut messages), abort);
         assert_eq!(ended.answer.unwrap().stop_reason, StopReason::Aborted);
         assert!(begun.elapsed() <= Duration::from_millis(6_100), "{talks}: {:?}", begun.elapsed());
     }
@@ -112,13 +112,13 @@ impl Extension for Bad {
 async fn no_hook_ends_a_run_by_hanging_or_by_a_panic() {
     for hook in ["before", "after", "context", "event"] {
         for does in ["panic at once", "panic", "hang"] {
-            let mut stage = Stage::new(vec![calls(&[("1", "echo", say("x"))]), text("ok")], vec![echo()]);
-            stage.extensions.push(Arc::new(Bad { hook, does }));
-            let ended = stage.run(&mut Vec::new()).await;
+            let mut env = TestEnv::new(vec![calls(&[("1", "echo", say("x"))]), text("ok")], vec![echo()]);
+            env.extensions.push(Arc::new(Bad { hook, does }));
+            let ended = env.run(&mut Vec::new()).await;
             assert_eq!(ended.answer.unwrap().text(), "ok", "{hook} {does}");
-            let (said, failed) = stage.results().remove(0);
+            let (said, failed) = env.results().remove(0);
             assert_eq!(failed, hook == "before", "{hook} {does}: {said}");
-            assert_eq!(stage.names().contains(&"extension_error".into()), hook != "before", "{hook} {does}");
+            assert_eq!(env.names().contains(&"extension_error".into()), hook != "before", "{hook} {does}");
         }
     }
 }
@@ -126,15 +126,15 @@ async fn no_hook_ends_a_run_by_hanging_or_by_a_panic() {
 #[tokio::test(start_paused = true)]
 async fn no_hook_holds_an_abort_longer_than_a_second() {
     for hook in ["before", "after", "context", "event"] {
-        let mut stage = Stage::new(vec![calls(&[("1", "echo", say("x"))])], vec![echo()]);
-        stage.extensions.push(Arc::new(Bad { hook, does: "hang" }));
+        let mut env = TestEnv::new(vec![calls(&[("1", "echo", say("x"))])], vec![echo()]);
+        env.extensions.push(Arc::new(Bad { hook, does: "hang" }));
         let begun = Instant::now();
         let abort = async {
             tokio::time::sleep(Duration::from_secs(5)).await;
-            stage.cancel.cancel();
+            env.cancel.cancel();
         };
         let mut messages = Vec::new();
-        tokio::join!(stage.run(&mut messages), abort);
+        tokio::join!(env.run(&mut messages), abort);
         // The played provider is deaf as well: a second is its own.
         let took = begun.elapsed().checked_sub(Duration::from_secs(5)).unwrap();
         assert!(took <= Duration::from_secs(2), "{hook}: {took:?}");
@@ -151,18 +151,18 @@ async fn a_tool_that_does_not_end_is_left_and_one_that_must_finish_is_waited_for
                 Ok(ToolOutput::text("written"))
             })
         };
-        Arc::new(Made { name, concurrency: Concurrency::Shared, flags, body }) as Arc<dyn Tool>
+        Arc::new(TestTool { name, concurrency: Concurrency::Shared, flags, body }) as Arc<dyn Tool>
     };
     for (name, seconds, expected) in [("deaf", 4, "Operation aborted"), ("write", 60, "written")] {
-        let stage = Stage::new(vec![calls(&[("1", name, json!({}))])], vec![made("deaf", false), made("write", true)]);
+        let env = TestEnv::new(vec![calls(&[("1", name, json!({}))])], vec![made("deaf", false), made("write", true)]);
         let begun = Instant::now();
         let abort = async {
             tokio::time::sleep(Duration::from_secs(1)).await;
-            stage.cancel.cancel();
+            env.cancel.cancel();
         };
         let mut messages = Vec::new();
-        tokio::join!(stage.run(&mut messages), abort);
-        assert_eq!(stage.results()[0].0, expected);
+        tokio::join!(env.run(&mut messages), abort);
+        assert_eq!(env.results()[0].0, expected);
         assert_eq!(begun.elapsed().as_secs(), seconds, "{name}");
     }
 }
@@ -170,17 +170,17 @@ async fn a_tool_that_does_not_end_is_left_and_one_that_must_finish_is_waited_for
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_panics_before_its_future_is_answered_for() {
     let panics = tool("panics", |_| panic!("at once"));
-    let stage = Stage::new(vec![calls(&[("1", "panics", json!({}))]), text("ok")], vec![panics]);
-    stage.run(&mut Vec::new()).await;
-    assert_eq!(stage.results(), [("Tool panics crashed: at once".to_string(), true)]);
+    let env = TestEnv::new(vec![calls(&[("1", "panics", json!({}))]), text("ok")], vec![panics]);
+    env.run(&mut Vec::new()).await;
+    assert_eq!(env.results(), [("Tool panics crashed: at once".to_string(), true)]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_tool_is_found_by_the_name_that_models_use() {
     let find = tool("find", |_| Box::pin(async { Ok(ToolOutput::text("found")) }));
-    let stage = Stage::new(vec![calls(&[("1", "glob", json!({}))]), text("ok")], vec![find]);
+    let env = TestEnv::new(vec![calls(&[("1", "glob", json!({}))]), text("ok")], vec![find]);
     let mut messages = Vec::new();
-    stage.run(&mut messages).await;
+    env.run(&mut messages).await;
     let AgentMessage::ToolResult(result) = &messages[2] else { panic!("{messages:?}") };
     assert_eq!((result.tool_name.as_str(), result.is_error), ("find", false));
 }
@@ -190,10 +190,10 @@ async fn many_calls_large_arguments_and_empty_turns_are_borne() {
     let ids: Vec<String> = (0..200).map(|at| (at % 7).to_string()).collect();
     let many: Vec<(&str, &str, Value)> = ids.iter().map(|id| (id.as_str(), "echo", say(id))).collect();
     let large = "x".repeat(10_000_000);
-    let stage = Stage::new(vec![calls(&many), calls(&[("big", "echo", say(&large))]), text("")], vec![echo()]);
+    let env = TestEnv::new(vec![calls(&many), calls(&[("big", "echo", say(&large))]), text("")], vec![echo()]);
     let mut messages = Vec::new();
-    stage.run(&mut messages).await;
-    let results = stage.results();
+    env.run(&mut messages).await;
+    let results = env.results();
     assert_eq!(results.len(), 201);
     assert!(results[..200].iter().zip(&ids).all(|((said, _), id)| said == id));
     assert_eq!(results[200].0.len(), large.len());

@@ -7,14 +7,14 @@ pub(crate) use sinew_testkit::scripted::{ScriptedProvider, calls, failed, text, 
 use sinew_tools::tool::{Boxed, Call, Concurrency, Tool, ToolError, ToolFlags, ToolOutput};
 
 /// A tool made of a function.
-pub(crate) struct Made<F> {
+pub(crate) struct TestTool<F> {
     pub(crate) name: &'static str,
     pub(crate) concurrency: Concurrency,
     pub(crate) flags: ToolFlags,
     pub(crate) body: F,
 }
 
-impl<F> Tool for Made<F>
+impl<F> Tool for TestTool<F>
 where
     F: Fn(Call) -> Boxed<'static, Result<ToolOutput, ToolError>> + Send + Sync,
 {
@@ -47,5 +47,5 @@ pub(crate) fn tool<F>(name: &'static str, body: F) -> Arc<dyn Tool>
 where
     F: Fn(Call) -> Boxed<'static, Result<ToolOutput, ToolError>> + Send + Sync + 'static,
 {
-    Arc::new(Made { name, concurrency: Concurrency::Shared, flags: ToolFlags::default(), body })
+    Arc::new(TestTool { name, concurrency: Concurrency::Shared, flags: ToolFlags::default(), body })
 }

@@ -1,19 +1,19 @@
-//! What happens beside the runs of an agent: jobs that end, lists that are put away.
+//! Background work beside the runs of an agent: jobs that end, lists that are put away.
 
 use std::convert::Infallible;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use sinew_tools::{Host, Notice};
 
-use super::chain::hidden;
 use super::lifecycle::State;
-use super::prompt::Streaming;
+use super::prompt::Delivery;
+use super::run_loop::hidden;
 use super::session::AgentSession;
 use crate::event::Event;
 
-/// What the end of a job does to an agent that has nothing to do.
+/// The effect of the end of a job on an idle agent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Idle {
+pub enum IdlePolicy {
     /// The model is told at once, by a run of its own.
     Wake,
     /// It is told after the next prompt.
@@ -21,9 +21,9 @@ pub enum Idle {
 }
 
 impl AgentSession {
-    /// Tells listeners and the model what `host` has to tell, for as long as it is polled: beside the prompts. The end
+    /// Forwards the notices of `host` to listeners and the model, for as long as it is polled: beside the prompts. The end
     /// of a job is a hidden message that the model gets when it would stop.
-    pub async fn attend(&self, host: &Host, idle: Idle) -> Infallible {
+    pub async fn forward_notices(&self, host: &Host, idle: IdlePolicy) -> Infallible {
         let mut runs = FuturesUnordered::new();
         loop {
             let notice = tokio::select! {
@@ -38,8 +38,8 @@ impl AgentSession {
                     let message = hidden(&text, "job", self.clock.now());
                     runs.push(async move {
                         let told = match idle {
-                            Idle::Wake => self.prompt(vec![message], Some(Streaming::FollowUp)).await.map(drop),
-                            Idle::Wait => self.queue(message, Streaming::FollowUp).await,
+                            IdlePolicy::Wake => self.prompt(vec![message], Some(Delivery::FollowUp)).await.map(drop),
+                            IdlePolicy::Wait => self.queue(message, Delivery::FollowUp).await,
                         };
                         // A session that is closed has nobody to tell.
                         if let Err(error) = told

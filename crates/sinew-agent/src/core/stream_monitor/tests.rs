@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use sinew_llm::message::{Content, CustomMessage, StopReason};
 
 use super::*;
-use crate::core::tests::{Stage, echo, say};
-use crate::stage::{calls, text};
+use crate::core::tests::{TestEnv, echo, say};
+use crate::test_tools::{calls, text};
 
 /// Stops the first answers that say `word`, or lets them go on and reminds.
 struct Strict {
@@ -16,11 +16,11 @@ struct Strict {
     left: AtomicUsize,
 }
 
-fn strict(stops: bool, discard: bool, times: usize) -> Option<Box<dyn Watch>> {
+fn strict(stops: bool, discard: bool, times: usize) -> Option<Box<dyn StreamMonitor>> {
     Some(Box::new(Strict { word: "bad", stops, discard, seen: Mutex::default(), left: AtomicUsize::new(times) }))
 }
 
-impl Watch for Strict {
+impl StreamMonitor for Strict {
     fn turn_start(&self) {
         self.seen.lock().unwrap().clear();
     }
@@ -73,56 +73,56 @@ fn told(messages: &[AgentMessage]) -> Vec<String> {
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_stopped_leaves_the_context_and_the_run_goes_on() {
-    let mut stage = Stage::new(vec![text("a bad word"), text("a mild word")], vec![]);
-    stage.watch = strict(true, true, 1);
+    let mut env = TestEnv::new(vec![text("a bad word"), text("a mild word")], vec![]);
+    env.monitor = strict(true, true, 1);
     let mut messages = Vec::new();
-    let ended = stage.run(&mut messages).await;
+    let ended = env.run(&mut messages).await;
     assert_eq!(told(&messages), ["user", "custom: Be mild.", "Stop: a mild word"]);
     assert_eq!(ended.turns, 2);
-    assert_eq!(stage.names().iter().filter(|name| *name == "ttsr_triggered").count(), 1);
-    let names = stage.names();
+    assert_eq!(env.names().iter().filter(|name| *name == "ttsr_triggered").count(), 1);
+    let names = env.names();
     let at = |name: &str| names.iter().position(|other| other == name).unwrap();
     assert!(at("ttsr_triggered") < at("turn_end"), "{names:?}");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_is_stopped_may_stay_and_its_calls_do_not_run() {
-    let mut stage = Stage::new(vec![calls(&[("1", "echo", say("bad"))]), text("ok")], vec![echo()]);
-    stage.watch = strict(true, false, 1);
+    let mut env = TestEnv::new(vec![calls(&[("1", "echo", say("bad"))]), text("ok")], vec![echo()]);
+    env.monitor = strict(true, false, 1);
     let mut messages = Vec::new();
-    stage.run(&mut messages).await;
+    env.run(&mut messages).await;
     assert_eq!(
         told(&messages),
         ["user", "Aborted: ", "toolResult", "custom: Be mild.", "Stop: ok"],
         "the call has a result all the same"
     );
-    assert!(!stage.names().contains(&"tool_execution_start".to_string()));
+    assert!(!env.names().contains(&"tool_execution_start".to_string()));
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reminder_stands_in_front_of_the_result_of_its_call() {
-    let mut stage = Stage::new(vec![calls(&[("1", "echo", say("bad"))]), text("ok")], vec![echo()]);
-    stage.watch = strict(false, true, 1);
-    stage.run(&mut Vec::new()).await;
-    assert_eq!(stage.results(), [("Mind.\nbad".to_string(), false)]);
+    let mut env = TestEnv::new(vec![calls(&[("1", "echo", say("bad"))]), text("ok")], vec![echo()]);
+    env.monitor = strict(false, true, 1);
+    env.run(&mut Vec::new()).await;
+    assert_eq!(env.results(), [("Mind.\nbad".to_string(), false)]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_good_answer_may_be_followed_by_another_turn() {
-    let mut stage = Stage::new(vec![text("a bad word"), text("sorry")], vec![]);
-    stage.watch = strict(false, true, 1);
+    let mut env = TestEnv::new(vec![text("a bad word"), text("sorry")], vec![]);
+    env.monitor = strict(false, true, 1);
     let mut messages = Vec::new();
-    stage.run(&mut messages).await;
+    env.run(&mut messages).await;
     assert_eq!(told(&messages), ["user", "Stop: a bad word", "custom: Be mild.", "Stop: sorry"]);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_abort_wins_over_a_watch() {
-    let mut stage = Stage::new(vec![text("a bad word"), text("never")], vec![]);
-    stage.watch = strict(true, true, 1);
-    stage.cancel.cancel();
+    let mut env = TestEnv::new(vec![text("a bad word"), text("never")], vec![]);
+    env.monitor = strict(true, true, 1);
+    env.cancel.cancel();
     let mut messages = Vec::new();
-    let ended = stage.run(&mut messages).await;
+    let ended = env.run(&mut messages).await;
     assert_eq!(ended.answer.unwrap().stop_reason, StopReason::Aborted);
     assert!(!told(&messages).iter().any(|text| text.starts_with("custom")), "{messages:?}");
     assert_eq!(ended.turns, 1);

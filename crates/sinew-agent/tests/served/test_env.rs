@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use sinew_agent::agent::{AgentSession, AgentSettings, Models, Outcome, Parts, Reached, Snapshots};
+use sinew_agent::agent::{AgentParts, AgentSession, AgentSettings, ModelResolver, Outcome, ResolvedModel, Snapshots};
 use sinew_agent::core::Toolset;
 use sinew_agent::event::Event;
 use sinew_agent::extension::Extension;
@@ -20,7 +20,7 @@ use sinew_testkit::provider::{Reply, Server, order};
 use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolOutput};
 use tokio::sync::Notify;
 
-pub(crate) struct Stage {
+pub(crate) struct TestEnv {
     pub(crate) agent: Arc<AgentSession>,
     pub(crate) path: PathBuf,
     /// Rings when the waiting tool has begun.
@@ -40,8 +40,8 @@ struct Setup {
 
 struct Nobody;
 
-impl Models for Nobody {
-    fn reach(&self, pattern: &str) -> sinew::base::Result<Reached> {
+impl ModelResolver for Nobody {
+    fn resolve(&self, pattern: &str) -> sinew::base::Result<ResolvedModel> {
         Err(sinew::base::Error::invalid(format!("Model not found: {pattern}")))
     }
 }
@@ -109,28 +109,28 @@ pub(crate) fn user(text: &str) -> AgentMessage {
     AgentMessage::from(UserMessage { content: Content::Text(text.into()), timestamp: 1 })
 }
 
-impl Stage {
-    pub(crate) fn new(api: &str, server: &Server, change: impl FnOnce(&mut AgentSettings)) -> Stage {
+impl TestEnv {
+    pub(crate) fn new(api: &str, server: &Server, change: impl FnOnce(&mut AgentSettings)) -> TestEnv {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");
-        Stage::at(path, folder, api, server, change)
+        TestEnv::at(path, folder, api, server, change)
     }
 
     /// An agent that goes on with a session file of these lines.
-    pub(crate) fn with_file(lines: &str, api: &str, server: &Server) -> Stage {
+    pub(crate) fn with_file(lines: &str, api: &str, server: &Server) -> TestEnv {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");
         std::fs::write(&path, lines).unwrap();
-        Stage::at(path, folder, api, server, |_| ())
+        TestEnv::at(path, folder, api, server, |_| ())
     }
 
     /// The agent of another process, which knows the session from its file.
-    pub(crate) async fn resumed(self, api: &str, server: &Server) -> Stage {
-        let Stage { agent, path, folder, reader, events, .. } = self;
+    pub(crate) async fn resumed(self, api: &str, server: &Server) -> TestEnv {
+        let TestEnv { agent, path, folder, reader, events, .. } = self;
         drop(agent);
         reader.await.unwrap();
         balanced(&events.lock().unwrap());
-        Stage::at(path, folder, api, server, |_| ())
+        TestEnv::at(path, folder, api, server, |_| ())
     }
 
     fn at(
@@ -139,32 +139,32 @@ impl Stage {
         api: &str,
         server: &Server,
         change: impl FnOnce(&mut AgentSettings),
-    ) -> Stage {
-        Stage::extended(path, folder, api, server, change, Setup::default())
+    ) -> TestEnv {
+        TestEnv::extended(path, folder, api, server, change, Setup::default())
     }
 
     /// An agent whose model thinks, and that keeps values from it where there are any.
-    pub(crate) fn thinking(server: &Server, secrets: Option<Arc<Secrets>>) -> Stage {
+    pub(crate) fn thinking(server: &Server, secrets: Option<Arc<Secrets>>) -> TestEnv {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");
         let setup = Setup { thinking: ThinkingLevel::Low, secrets, ..Setup::default() };
-        Stage::extended(path, folder, "anthropic-messages", server, |_| (), setup)
+        TestEnv::extended(path, folder, "anthropic-messages", server, |_| (), setup)
     }
 
     /// The same agent in another process.
-    pub(crate) async fn thinking_again(self, server: &Server, secrets: Option<Arc<Secrets>>) -> Stage {
-        let Stage { agent, path, folder, reader, .. } = self;
+    pub(crate) async fn thinking_again(self, server: &Server, secrets: Option<Arc<Secrets>>) -> TestEnv {
+        let TestEnv { agent, path, folder, reader, .. } = self;
         drop(agent);
         reader.await.unwrap();
         let setup = Setup { thinking: ThinkingLevel::Low, secrets, ..Setup::default() };
-        Stage::extended(path, folder, "anthropic-messages", server, |_| (), setup)
+        TestEnv::extended(path, folder, "anthropic-messages", server, |_| (), setup)
     }
 
     /// An agent with extensions.
-    pub(crate) fn with_extensions(api: &str, server: &Server, extensions: Vec<Arc<dyn Extension>>) -> Stage {
+    pub(crate) fn with_extensions(api: &str, server: &Server, extensions: Vec<Arc<dyn Extension>>) -> TestEnv {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("s.jsonl");
-        Stage::extended(path, folder, api, server, |_| (), Setup { extensions, ..Setup::default() })
+        TestEnv::extended(path, folder, api, server, |_| (), Setup { extensions, ..Setup::default() })
     }
 
     fn extended(
@@ -174,7 +174,7 @@ impl Stage {
         server: &Server,
         change: impl FnOnce(&mut AgentSettings),
         setup: Setup,
-    ) -> Stage {
+    ) -> TestEnv {
         let clock = Arc::new(SystemClock);
         let options = SessionOptions {
             cwd: folder.path().into(),
@@ -203,9 +203,9 @@ impl Stage {
         change(&mut settings);
         let begun = Arc::new(Notify::new());
         let tools: [Arc<dyn Tool>; 2] = [Arc::new(Echo), Arc::new(Waits(Arc::clone(&begun)))];
-        let agent = AgentSession::new(Parts {
+        let agent = AgentSession::new(AgentParts {
             session: Session::open(&path, options).unwrap().session,
-            reached: Reached { provider, model, auth: Auth::ApiKey(Secret::new("k")) },
+            resolved: ResolvedModel { provider, model, auth: Auth::ApiKey(Secret::new("k")) },
             models: Arc::new(Nobody),
             thinking: setup.thinking,
             system: vec!["Be brief.".into()],
@@ -226,7 +226,7 @@ impl Stage {
                 kept.lock().unwrap().push(event);
             }
         });
-        Stage { agent, path, begun, events, reader, folder }
+        TestEnv { agent, path, begun, events, reader, folder }
     }
 
     pub(crate) async fn prompt(&self, text: &str) -> Outcome {

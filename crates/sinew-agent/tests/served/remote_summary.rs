@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 use sinew_testkit::provider::{Reply, Server};
 
-use crate::stage::Stage;
-use crate::words::text;
+use crate::replies::text;
+use crate::test_env::TestEnv;
 
 const API: &str = "openai-completions";
 
@@ -15,15 +15,15 @@ async fn compacted(remote: Reply) -> (Result<Option<String>, String>, Vec<Value>
         _ => Reply::text(501, "text/plain", "not asked for"),
     });
     let elsewhere = Server::replies(vec![remote]);
-    let stage = Stage::new(API, &server, |settings| {
+    let env = TestEnv::new(API, &server, |settings| {
         settings.compaction.remote_endpoint = Some(format!("{}/sum", elsewhere.url()));
         settings.compaction.limits.keep_recent = 4;
         settings.retry.max_retries = 1;
     });
-    stage.prompt("the first words").await;
-    stage.prompt("the last words, and a few more of them").await;
-    let compacted = stage.agent.compact(None).await;
-    stage.laws();
+    env.prompt("the first words").await;
+    env.prompt("the last words, and a few more of them").await;
+    let compacted = env.agent.compact(None).await;
+    env.laws();
     let asked = elsewhere.requests();
     assert!(asked.iter().all(|request| request.method == "POST" && request.path == "/sum"));
     let summary = compacted.map(|compacted| compacted.summary).map_err(|error| error.to_string());

@@ -8,8 +8,8 @@ use sinew_agent::agent::Stop;
 use sinew_agent::extension::{Context, Extension, Point};
 use sinew_tools::tool::Boxed;
 
-use crate::stage::{Stage, strict};
-use crate::words::{APIS, text};
+use crate::replies::{APIS, text};
+use crate::test_env::{TestEnv, strict};
 
 /// Adds a field to each request and notes the points.
 #[derive(Default)]
@@ -48,8 +48,8 @@ async fn a_request_is_changed_before_it_leaves_and_its_answer_announced() {
     for api in APIS {
         let server = strict(vec![text(api, "fine")]);
         let adds = Arc::new(Adds::default());
-        let stage = Stage::with_extensions(api, &server, vec![Arc::clone(&adds) as _]);
-        assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{api}");
+        let env = TestEnv::with_extensions(api, &server, vec![Arc::clone(&adds) as _]);
+        assert_eq!(env.prompt("go").await.stop, Stop::Done, "{api}");
         assert_eq!(server.requests()[0].json()["added"], true, "{api}");
         let seen = adds.seen.lock().unwrap();
         let names: Vec<&str> = seen.iter().map(|point| point.name).collect();

@@ -1,4 +1,4 @@
-//! The law of the queues: whatever is said, whenever it is said, is said to the model once, or given back, or refused.
+//! The property of the queues: every message, whenever it is sent, reaches the model once, or is given back, or refused.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,16 +15,16 @@ use sinew_session::Defaults;
 use sinew_tools::tool::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
-use super::tests::stage;
-use super::{Reached, Streaming};
-use crate::core::{Interrupt, Mode, Toolset};
-use crate::stage::{text, tool, user};
+use super::tests::env;
+use super::{Delivery, ResolvedModel};
+use crate::core::{Interrupt, QueueMode, Toolset};
+use crate::test_tools::{text, tool, user};
 
-/// What somebody does to the agent, so many milliseconds after the last thing.
+/// An act on the agent, so many milliseconds after the last one.
 #[derive(Debug, Clone, Copy)]
 enum Deed {
-    Prompt(Option<Streaming>),
-    Queue(Streaming),
+    Prompt(Option<Delivery>),
+    Queue(Delivery),
     TakeBack,
     Abort,
     Record,
@@ -41,7 +41,7 @@ enum Answer {
 }
 
 fn deed() -> impl Strategy<Value = (u64, Deed)> {
-    let streaming = || prop_oneof![Just(Streaming::Steer), Just(Streaming::FollowUp)];
+    let streaming = || prop_oneof![Just(Delivery::Steer), Just(Delivery::FollowUp)];
     let deed = prop_oneof![
         3 => prop::option::of(streaming()).prop_map(Deed::Prompt),
         3 => streaming().prop_map(Deed::Queue),
@@ -119,9 +119,9 @@ fn count<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>, into: &mut BT
 
 async fn play(deeds: Vec<(u64, Deed)>, answers: Vec<(u64, Answer)>, modes: (bool, bool)) {
     let said = deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Prompt(_) | Deed::Queue(_) | Deed::Record)).count();
-    let stage = stage(Vec::new(), |parts| {
+    let env = env(Vec::new(), |parts| {
         let provider = Arc::new(Timed { answers: Mutex::new(answers.into_iter()) });
-        parts.reached = Reached { provider, ..parts.reached.clone() };
+        parts.resolved = ResolvedModel { provider, ..parts.resolved.clone() };
         let slow = tool("slow", |call| {
             Box::pin(async move {
                 let cancelled = Arc::new(tokio::sync::Notify::new());
@@ -136,12 +136,12 @@ async fn play(deeds: Vec<(u64, Deed)>, answers: Vec<(u64, Answer)>, modes: (bool
         parts.tools = Toolset::new([slow]).0;
         parts.settings.retry.base_delay_ms = 20;
         if modes.0 {
-            (parts.settings.steering_mode, parts.settings.follow_up_mode) = (Mode::All, Mode::All);
+            (parts.settings.steering_mode, parts.settings.follow_up_mode) = (QueueMode::All, QueueMode::All);
         }
         parts.settings.run.interrupt = if modes.1 { Interrupt::Wait } else { Interrupt::Immediate };
     });
-    let agent = Arc::new(stage.agent);
-    let mut listener = stage.listener;
+    let agent = Arc::new(env.agent);
+    let mut listener = env.listener;
     tokio::spawn(async move { while listener.recv().await.is_some() {} });
     let mut returned = BTreeMap::new();
     let mut prompts = Vec::new();

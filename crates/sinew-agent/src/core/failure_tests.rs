@@ -8,8 +8,8 @@ use sinew_llm::message::StopReason;
 use sinew_llm::scripted::{Script, ScriptedProvider, Variables};
 use sinew_tools::tool::ToolOutput;
 
-use super::tests::Stage;
-use crate::stage::tool;
+use super::tests::TestEnv;
+use crate::test_tools::tool;
 
 fn faults() -> Vec<Value> {
     let mut faults: Vec<Value> = [400, 401, 403, 404, 413, 429, 500, 503, 529]
@@ -56,8 +56,8 @@ async fn a_run_is_balanced_for_every_fault_at_every_point() {
                     count.fetch_add(1, Ordering::SeqCst);
                     Box::pin(async { Ok(ToolOutput::text("done")) })
                 });
-                let stage = Stage::new(vec![], vec![once]);
-                let ended = stage.run_with(&ScriptedProvider::new(script), &mut Vec::new()).await;
+                let env = TestEnv::new(vec![], vec![once]);
+                let ended = env.run_with(&ScriptedProvider::new(script), &mut Vec::new()).await;
                 let answer = ended.answer.unwrap();
                 assert_eq!(answer.stop_reason, StopReason::Error, "{fault} {after:?}");
                 assert!(answer.error.is_some(), "{fault} {after:?}");

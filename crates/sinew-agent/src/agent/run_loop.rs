@@ -1,5 +1,5 @@
-//! What follows a run. At most one thing starts, and each ends in a new decision: retry, promotion, compaction,
-//! what was queued, a reminder.
+//! The loop of runs that one prompt begins. After each run at most one thing follows, and then the loop decides anew:
+//! retry, promotion, compaction, queued messages, a reminder.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -15,17 +15,17 @@ use tokio_util::sync::CancellationToken;
 use super::compact::{self, Reason};
 use super::lifecycle::{IllegalMove, Move};
 use super::meter::Budget;
-use super::retry::{Again, decide};
+use super::retry::{RetryDecision, decide};
 use super::session::AgentSession;
 use crate::compaction::{context_tokens, tokens};
-use crate::core::{CUTS, Ended, Question, Run, Sink, Watch};
+use crate::core::{CUTS, Run, RunResult, Sink, StreamMonitor, TurnRequest};
 use crate::event::Event;
 
 /// A model is reminded of open items so often until the user says something.
 const REMINDERS: u32 = 3;
 const CONTINUE: &str = "Continue if you have next steps.";
 
-/// How a prompt ended.
+/// The end of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Why nothing else will happen.
@@ -68,8 +68,8 @@ impl Outcome {
     }
 }
 
-/// The state of one chain: everything between a prompt and the last word on it.
-struct Chain<'a> {
+/// The state between a prompt and the end of all that follows from it.
+struct RunLoop<'a> {
     agent: &'a AgentSession,
     cancel: &'a CancellationToken,
     /// Failures in a row.
@@ -88,14 +88,14 @@ struct Chain<'a> {
     thinking: Mutex<Option<ThinkingLevel>>,
 }
 
-/// The listeners of a run that may follow failures: they hear of the first good answer at once.
-struct Told<'a> {
+/// Sends the events of a run that may follow failures: the first good answer ends the retry at once.
+struct RunSink<'a> {
     agent: &'a AgentSession,
     cancel: &'a CancellationToken,
     failures: AtomicU32,
 }
 
-impl Sink for Told<'_> {
+impl Sink for RunSink<'_> {
     fn emit(&self, event: Event) -> Boxed<'_, ()> {
         Box::pin(async move {
             let good = matches!(&event, Event::MessageEnd { message: AgentMessage::Assistant(answer) }
@@ -113,7 +113,7 @@ impl Sink for Told<'_> {
     }
 }
 
-/// What comes next.
+/// The next step of the loop.
 enum Next {
     /// Another run, with these messages first.
     Run(Vec<AgentMessage>),
@@ -127,7 +127,7 @@ pub(super) async fn follow(
     prompts: Vec<AgentMessage>,
     cancel: &CancellationToken,
 ) -> Outcome {
-    let mut chain = Chain {
+    let mut run_loop = RunLoop {
         agent,
         cancel,
         attempt: 0,
@@ -139,26 +139,26 @@ pub(super) async fn follow(
         full: false,
         thinking: Mutex::default(),
     };
-    if chain.too_large(seen, &prompts) {
-        chain.compact(seen).await;
+    if run_loop.too_large(seen, &prompts) {
+        run_loop.compact(seen).await;
     }
     let mut added = Vec::new();
     let mut prompts = prompts;
     loop {
-        let ended = chain.run(seen, std::mem::take(&mut prompts)).await;
+        let ended = run_loop.run(seen, std::mem::take(&mut prompts)).await;
         added.extend(ended.messages.iter().cloned());
         let answer = ended.answer.clone();
-        match chain.decide(seen, ended).await {
+        match run_loop.decide(seen, ended).await {
             Next::Run(next) => prompts = next,
             Next::Stop(stop) => return Outcome { stop, answer, messages: added },
         }
     }
 }
 
-impl Chain<'_> {
-    async fn run(&mut self, seen: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> Ended {
+impl RunLoop<'_> {
+    async fn run(&mut self, seen: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> RunResult {
         let agent = self.agent;
-        let ask = |question: Question, tap, cancel| {
+        let ask = |question: TurnRequest, tap, cancel| {
             let (provider, mut request) = agent.request(question.messages);
             self.keep_thinking(&mut request);
             // The user's own limit holds in any case.
@@ -172,7 +172,7 @@ impl Chain<'_> {
         let rules = agent.live.rules();
         let now = || agent.clock.now();
         let watcher = rules.as_ref().map(|rules| rules.watch(&now));
-        let told = Told { agent, cancel: self.cancel, failures: AtomicU32::new(self.attempt) };
+        let told = RunSink { agent, cancel: self.cancel, failures: AtomicU32::new(self.attempt) };
         let run = Run {
             ask: &ask,
             tools: &|| agent.tools(),
@@ -185,7 +185,7 @@ impl Chain<'_> {
             settings: &|| agent.settings().run,
             pause: &pause,
             over_budget: &over_budget,
-            watch: watcher.as_ref().map(|watcher| watcher as &dyn Watch),
+            monitor: watcher.as_ref().map(|watcher| watcher as &dyn StreamMonitor),
             cancel: self.cancel.child_token(),
             turns: self.turns,
             cuts: self.cuts,
@@ -213,7 +213,7 @@ impl Chain<'_> {
         }
     }
 
-    async fn decide(&mut self, seen: &mut Vec<AgentMessage>, ended: Ended) -> Next {
+    async fn decide(&mut self, seen: &mut Vec<AgentMessage>, ended: RunResult) -> Next {
         if ended.limited {
             return Next::Stop(Stop::TurnLimit(self.agent.settings().run.max_turns));
         }
@@ -244,17 +244,17 @@ impl Chain<'_> {
         let settings = self.agent.settings().retry;
         self.attempt += 1;
         let delay_ms = match decide(&settings, &error, self.attempt - self.switched, self.agent.clock.random()) {
-            Again::No => return self.fall_back(seen, error, None).await,
-            Again::GiveUp(text) => return self.fall_back(seen, error, Some(text)).await,
-            Again::After { delay_ms } => delay_ms,
-            Again::OtherCredential => {
+            RetryDecision::No => return self.fall_back(seen, error, None).await,
+            RetryDecision::GiveUp(text) => return self.fall_back(seen, error, Some(text)).await,
+            RetryDecision::After { delay_ms } => delay_ms,
+            RetryDecision::OtherCredential => {
                 let current = self.agent.model();
                 let until = error.retry_after_ms.map(|ms| self.agent.clock.now().saturating_add_unsigned(ms));
                 let (provider, reason) = (current.model.provider.clone(), error.kind.as_str().to_string());
                 let other = self.agent.models.other_credential(&current, &error);
                 self.agent.emit(Event::CredentialDisabled { provider, reason, until }).await;
                 let Some(other) = other else { return self.fall_back(seen, error, None).await };
-                self.agent.live.turn().reached = other;
+                self.agent.live.turn().resolved = other;
                 self.switched += 1;
                 0
             }
@@ -288,7 +288,7 @@ impl Chain<'_> {
         let agent = self.agent;
         let from = agent.model().model.key();
         let pattern = agent.settings().fallback.clone().filter(|_| is_of_model(error.kind));
-        let other = pattern.and_then(|pattern| agent.models.reach(&pattern).ok());
+        let other = pattern.and_then(|pattern| agent.models.resolve(&pattern).ok());
         let Some(other) = other.filter(|other| other.model.key() != from) else {
             return self.give_up(error, text).await;
         };
@@ -354,7 +354,7 @@ impl Chain<'_> {
         }
     }
 
-    async fn succeeded(&mut self, seen: &mut Vec<AgentMessage>, ended: &Ended) -> Next {
+    async fn succeeded(&mut self, seen: &mut Vec<AgentMessage>, ended: &RunResult) -> Next {
         let agent = self.agent;
         let length = ended.answer.as_ref().is_some_and(|answer| answer.stop_reason == StopReason::Length);
         let large = self.too_large(seen, &[]);

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 use sinew_agent::agent::Stop;
 
-use crate::stage::{Stage, strict};
-use crate::words::{APIS, text};
+use crate::replies::{APIS, text};
+use crate::test_env::{TestEnv, strict};
 
 fn line(at: usize, parent: Option<usize>, message: &Value) -> String {
     let id = |at: usize| format!("{at:08x}");
@@ -34,28 +34,28 @@ fn result(id: &str) -> Value {
 }
 
 /// The messages in a row.
-fn chain(messages: &[Value]) -> String {
+fn file_of(messages: &[Value]) -> String {
     let parent = |at: usize| (at > 0).then_some(at);
     messages.iter().enumerate().map(|(at, message)| line(at + 1, parent(at), message)).collect()
 }
 
 fn files(api: &str) -> Vec<(&'static str, String)> {
-    let whole = chain(&[said("go"), called(api, &["a", "b"], "toolUse"), result("a"), result("b")]);
+    let whole = file_of(&[said("go"), called(api, &["a", "b"], "toolUse"), result("a"), result("b")]);
     let cut = whole.len() - 40;
     vec![
-        ("a call without result", chain(&[said("go"), called(api, &["a", "b"], "toolUse"), result("b")])),
+        ("a call without result", file_of(&[said("go"), called(api, &["a", "b"], "toolUse"), result("b")])),
         (
             "a call without result, and the user went on",
-            chain(&[said("go"), called(api, &["a"], "toolUse"), said("well?")]),
+            file_of(&[said("go"), called(api, &["a"], "toolUse"), said("well?")]),
         ),
         ("a torn last line", whole[..cut].to_string()),
-        ("a result without its call", chain(&[said("go"), result("z"), said("well?")])),
+        ("a result without its call", file_of(&[said("go"), result("z"), said("well?")])),
         (
             "results in another order",
-            chain(&[said("go"), called(api, &["a", "b"], "toolUse"), result("b"), said("x"), result("a")]),
+            file_of(&[said("go"), called(api, &["a", "b"], "toolUse"), result("b"), said("x"), result("a")]),
         ),
-        ("an id that was used twice", chain(&[said("go"), called(api, &["a"], "toolUse"), result("a"), result("a")])),
-        ("an answer that failed", chain(&[said("go"), called(api, &[], "error")])),
+        ("an id that was used twice", file_of(&[said("go"), called(api, &["a"], "toolUse"), result("a"), result("a")])),
+        ("an answer that failed", file_of(&[said("go"), called(api, &[], "error")])),
         ("two writers", {
             // Both went on from the same message; their lines alternate, the last one counts.
             [
@@ -79,8 +79,8 @@ async fn what_a_file_lacks_no_server_misses() {
                 "cwd": "/"});
             let server = strict(vec![text(api, "fine"), text(api, "still fine")]);
             let before = format!("{header}\n{lines}");
-            let stage = Stage::with_file(&before, api, &server);
-            let outcome = stage.prompt("again").await;
+            let env = TestEnv::with_file(&before, api, &server);
+            let outcome = env.prompt("again").await;
             assert_eq!(
                 outcome.stop,
                 Stop::Done,
@@ -88,9 +88,9 @@ async fn what_a_file_lacks_no_server_misses() {
                 outcome.answer.and_then(|answer| answer.error_message)
             );
             let kept = &before[..=before.rfind('\n').unwrap()];
-            assert!(read(&stage.path).starts_with(kept), "{what}, {api}: every whole line is still there");
-            let stage = stage.resumed(api, &server).await;
-            assert_eq!(stage.prompt("and again").await.stop, Stop::Done, "{what}, {api}");
+            assert!(read(&env.path).starts_with(kept), "{what}, {api}: every whole line is still there");
+            let env = env.resumed(api, &server).await;
+            assert_eq!(env.prompt("and again").await.stop, Stop::Done, "{what}, {api}");
         }
     }
 }

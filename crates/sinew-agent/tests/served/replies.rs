@@ -7,18 +7,18 @@ pub(crate) const APIS: [&str; 4] =
     ["anthropic-messages", "openai-completions", "openai-responses", "google-generative-ai"];
 
 /// A call of a tool: its id, its name, the text of its arguments.
-pub(crate) type Called<'a> = (&'a str, &'a str, &'a str);
+pub(crate) type ScriptedCall<'a> = (&'a str, &'a str, &'a str);
 
 /// What a model says: a text, calls, and whether the limit of output tokens cut it.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Said<'a> {
+pub(crate) struct ModelAnswer<'a> {
     pub(crate) text: &'a str,
-    pub(crate) calls: &'a [Called<'a>],
+    pub(crate) calls: &'a [ScriptedCall<'a>],
     pub(crate) cut: bool,
 }
 
 /// The events of an answer, one after another.
-pub(crate) fn events(api: &str, said: Said<'_>) -> Vec<String> {
+pub(crate) fn events(api: &str, said: ModelAnswer<'_>) -> Vec<String> {
     let list = match api {
         "anthropic-messages" => anthropic(said),
         "openai-completions" => chat(said),
@@ -33,21 +33,21 @@ pub(crate) fn events(api: &str, said: Said<'_>) -> Vec<String> {
 }
 
 /// The whole answer.
-pub(crate) fn reply(api: &str, said: Said<'_>) -> Reply {
+pub(crate) fn reply(api: &str, said: ModelAnswer<'_>) -> Reply {
     Reply::stream(events(api, said).concat())
 }
 
 /// A text.
 pub(crate) fn text(api: &str, text: &str) -> Reply {
-    reply(api, Said { text, ..Said::default() })
+    reply(api, ModelAnswer { text, ..ModelAnswer::default() })
 }
 
 /// Calls of tools.
-pub(crate) fn calls(api: &str, calls: &[Called<'_>]) -> Reply {
-    reply(api, Said { calls, ..Said::default() })
+pub(crate) fn calls(api: &str, calls: &[ScriptedCall<'_>]) -> Reply {
+    reply(api, ModelAnswer { calls, ..ModelAnswer::default() })
 }
 
-fn anthropic(said: Said<'_>) -> Vec<Value> {
+fn anthropic(said: ModelAnswer<'_>) -> Vec<Value> {
     let mut list =
         vec![json!({"type": "message_start", "message": {"usage": {"input_tokens": 5, "output_tokens": 1}}})];
     let mut index = 0;
@@ -70,7 +70,7 @@ fn anthropic(said: Said<'_>) -> Vec<Value> {
     list
 }
 
-fn chat(said: Said<'_>) -> Vec<Value> {
+fn chat(said: ModelAnswer<'_>) -> Vec<Value> {
     let mut list = Vec::new();
     let mut delta = |delta: Value| list.push(json!({"choices": [{"index": 0, "delta": delta}]}));
     if !said.text.is_empty() {
@@ -86,7 +86,7 @@ fn chat(said: Said<'_>) -> Vec<Value> {
     list
 }
 
-fn responses(said: Said<'_>) -> Vec<Value> {
+fn responses(said: ModelAnswer<'_>) -> Vec<Value> {
     let mut list = Vec::new();
     let mut at = 0;
     if !said.text.is_empty() {
@@ -113,7 +113,7 @@ fn responses(said: Said<'_>) -> Vec<Value> {
 }
 
 /// Arguments that are no JSON cannot be said in this protocol: they become an empty object.
-fn google(said: Said<'_>) -> Vec<Value> {
+fn google(said: ModelAnswer<'_>) -> Vec<Value> {
     let mut list = Vec::new();
     let mut part = |part: Value| list.push(json!({"candidates": [{"content": {"role": "model", "parts": [part]}}]}));
     if !said.text.is_empty() {

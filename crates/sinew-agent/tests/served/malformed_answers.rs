@@ -7,21 +7,21 @@ use sinew_agent::event::Event;
 use sinew_llm::error::ErrorKind;
 use sinew_testkit::provider::{Framing, Reply, Step};
 
-use crate::stage::{Stage, strict};
-use crate::words::{APIS, Said, calls, events, text};
+use crate::replies::{APIS, ModelAnswer, calls, events, text};
+use crate::test_env::{TestEnv, strict};
 
 /// The model does `first`; its calls are answered with texts that begin like these, and it goes on.
 async fn answered(api: &str, first: Reply, expect: &[&str]) {
     let server = strict(vec![first, text(api, "ok"), text(api, "fine")]);
-    let stage = Stage::new(api, &server, |_| ());
-    let outcome = stage.prompt("go").await;
+    let env = TestEnv::new(api, &server, |_| ());
+    let outcome = env.prompt("go").await;
     assert_eq!(outcome.stop, Stop::Done, "{api}: {:?}", outcome.answer.and_then(|answer| answer.error_message));
-    let results = stage.results();
+    let results = env.results();
     assert_eq!(results.len(), expect.len(), "{api}: {results:?}");
     for (result, expect) in results.iter().zip(expect) {
         assert!(result.starts_with(expect), "{api}: {result:?} is not {expect:?}");
     }
-    assert_eq!(stage.resumed(api, &server).await.prompt("more").await.stop, Stop::Done, "{api}");
+    assert_eq!(env.resumed(api, &server).await.prompt("more").await.stop, Stop::Done, "{api}");
 }
 
 #[tokio::test]
@@ -75,11 +75,11 @@ async fn an_id_of_an_earlier_answer_finds_its_own_result() {
     for api in APIS {
         let call = |say: &str| calls(api, &[("call_0", "echo", &format!(r#"{{"say":"{say}"}}"#))]);
         let server = strict(vec![call("a"), call("bb"), text(api, "ok"), call("ccc"), text(api, "fine")]);
-        let stage = Stage::new(api, &server, |_| ());
-        assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{api}");
-        let stage = stage.resumed(api, &server).await;
-        assert_eq!(stage.prompt("more").await.stop, Stop::Done, "{api}");
-        assert_eq!(stage.results(), ["1 bytes", "2 bytes", "3 bytes"], "{api}");
+        let env = TestEnv::new(api, &server, |_| ());
+        assert_eq!(env.prompt("go").await.stop, Stop::Done, "{api}");
+        let env = env.resumed(api, &server).await;
+        assert_eq!(env.prompt("more").await.stop, Stop::Done, "{api}");
+        assert_eq!(env.results(), ["1 bytes", "2 bytes", "3 bytes"], "{api}");
     }
 }
 
@@ -114,14 +114,14 @@ async fn an_empty_turn_is_the_end_of_a_run_and_no_later_request_is_refused() {
 async fn fails(what: &str, reply: &Reply, kind: ErrorKind, part: &str) {
     for api in APIS {
         let server = strict(vec![reply.clone(), text(api, "fine"), text(api, "still fine")]);
-        let stage = Stage::new(api, &server, |settings| settings.retry.enabled = false);
-        let outcome = stage.prompt("go").await;
+        let env = TestEnv::new(api, &server, |settings| settings.retry.enabled = false);
+        let outcome = env.prompt("go").await;
         let Stop::Failed(error) = outcome.stop else { panic!("{what}, {api}: {:?}", outcome.stop) };
         assert_eq!(error.kind, kind, "{what}, {api}: {}", error.message);
         assert!(error.message.contains(part), "{what}, {api}: {}", error.message);
-        assert_eq!(stage.prompt("again").await.stop, Stop::Done, "{what}, {api}");
-        let stage = stage.resumed(api, &server).await;
-        assert_eq!(stage.prompt("again").await.stop, Stop::Done, "{what}, {api}");
+        assert_eq!(env.prompt("again").await.stop, Stop::Done, "{what}, {api}");
+        let env = env.resumed(api, &server).await;
+        assert_eq!(env.prompt("again").await.stop, Stop::Done, "{what}, {api}");
     }
 }
 
@@ -156,9 +156,9 @@ async fn a_server_that_stalls_after_its_headers_is_a_timeout() {
             let _ = tell.send(());
             reply
         });
-        let stage = Stage::new(api, &server, |settings| settings.retry.enabled = false);
-        let agent = Arc::clone(&stage.agent);
-        let prompt = tokio::spawn(async move { agent.prompt(vec![crate::stage::user("go")], None).await });
+        let env = TestEnv::new(api, &server, |settings| settings.retry.enabled = false);
+        let agent = Arc::clone(&env.agent);
+        let prompt = tokio::spawn(async move { agent.prompt(vec![crate::test_env::user("go")], None).await });
         // Not on a thread for blocking work: the clock of tokio waits for those.
         told.recv().await.unwrap();
         tokio::time::pause();
@@ -166,20 +166,20 @@ async fn a_server_that_stalls_after_its_headers_is_a_timeout() {
         tokio::time::resume();
         let Stop::Failed(error) = outcome.stop else { panic!("{api}: {:?}", outcome.stop) };
         assert_eq!(error.kind, ErrorKind::Timeout, "{api}: {}", error.message);
-        assert_eq!(stage.prompt("again").await.stop, Stop::Done, "{api}");
+        assert_eq!(env.prompt("again").await.stop, Stop::Done, "{api}");
     }
 }
 
 #[tokio::test]
 async fn events_that_are_left_out_are_told_once_for_each_answer() {
     for api in APIS {
-        let said = Said { text: "fine", calls: &[], cut: false };
+        let said = ModelAnswer { text: "fine", calls: &[], cut: false };
         let broken = || "data: {oops\n\n".to_string();
         let whole = events(api, said).into_iter().flat_map(|event| [broken(), event]).collect::<String>();
         let server = strict(vec![Reply::stream(whole)]);
-        let stage = Stage::new(api, &server, |_| ());
-        let mut listener = stage.agent.subscribe(Snapshots::Each);
-        assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{api}");
+        let env = TestEnv::new(api, &server, |_| ());
+        let mut listener = env.agent.subscribe(Snapshots::Each);
+        assert_eq!(env.prompt("go").await.stop, Stop::Done, "{api}");
         let mut told = Vec::new();
         while let Some(event) = listener.try_recv() {
             if let Event::Warning { message } = &*event {

@@ -2,27 +2,27 @@
 
 use sinew_llm::model::ThinkingLevel;
 
-use super::models::Reached;
+use super::models::ResolvedModel;
 use super::session::AgentSession;
 
-/// What was in use before; given back when the prompt is over.
+/// The model and level that were in use before the override.
 #[must_use = "the session goes on with the borrowed model until it is given back"]
 #[derive(Clone, Default)]
-pub struct Borrowed {
-    model: Option<Reached>,
+pub struct ModelOverride {
+    model: Option<ResolvedModel>,
     thinking: Option<ThinkingLevel>,
 }
 
 impl AgentSession {
-    /// Uses the model that a pattern or role means, and a thinking level, until [`AgentSession::give_back_model`].
-    /// What cannot be used is told as a warning, and what was in use stays.
-    pub async fn borrow_model(&self, model: Option<&str>, thinking: Option<&str>) -> Borrowed {
-        let mut before = Borrowed::default();
+    /// Uses the model that a pattern or role means, and a thinking level, until [`AgentSession::restore_model`].
+    /// A model or level that cannot be used gives a warning, and the one in use stays.
+    pub async fn override_model(&self, model: Option<&str>, thinking: Option<&str>) -> ModelOverride {
+        let mut before = ModelOverride::default();
         if let Some(pattern) = model {
-            match self.models.reach(pattern) {
-                Ok(reached) => {
+            match self.models.resolve(pattern) {
+                Ok(resolved) => {
                     before.model = Some(self.model());
-                    self.set_model(reached, Some("temporary"));
+                    self.set_model(resolved, Some("temporary"));
                 }
                 Err(error) => self.warn(format!("model {pattern}: {error}; the session's model answers")).await,
             }
@@ -40,7 +40,7 @@ impl AgentSession {
     }
 
     /// Goes back to what was in use before.
-    pub fn give_back_model(&self, before: Borrowed) {
+    pub fn restore_model(&self, before: ModelOverride) {
         if let Some(model) = before.model {
             self.set_model(model, None);
         }

@@ -1,4 +1,4 @@
-//! What there is to know of a session: counts, cost, how full the window is.
+//! Statistics of a session: counts, cost, fill of the window.
 
 use serde::Serialize;
 use sinew::base::Result;
@@ -9,10 +9,10 @@ use sinew_tools::Phase;
 use super::session::AgentSession;
 use crate::compaction::context_tokens;
 
-/// What a session holds, over all of its branches: what was left was paid for as well.
+/// Counts of a session, over all of its branches: what was left was paid for as well.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Counts {
+pub struct SessionStats {
     /// Messages of the user.
     pub user_messages: usize,
     /// Answers.
@@ -45,7 +45,7 @@ pub struct TokenCounts {
     pub total: u64,
 }
 
-/// How full the window is.
+/// The fill of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ContextUsage {
@@ -62,9 +62,9 @@ impl AgentSession {
     ///
     /// # Errors
     /// The file can no longer be read.
-    pub fn counts(&self) -> Result<Counts> {
+    pub fn stats(&self) -> Result<SessionStats> {
         let session = self.session();
-        let mut counts = Counts::default();
+        let mut counts = SessionStats::default();
         for id in session.ids() {
             let Some(message) = session.entry(id)?.into_message() else { continue };
             counts.total_messages += 1;
@@ -96,7 +96,7 @@ impl AgentSession {
         Ok(Some(ContextUsage { tokens, context_window, percent }))
     }
 
-    /// What the model sees of the conversation, also while a run is active.
+    /// The messages that the model sees, also while a run is active.
     ///
     /// # Errors
     /// The file can no longer be read.
@@ -143,7 +143,7 @@ impl AgentSession {
     }
 }
 
-impl Counts {
+impl SessionStats {
     fn add(&mut self, usage: &Usage) {
         let tokens = &mut self.tokens;
         for (sum, part) in [

@@ -1,4 +1,4 @@
-//! Somebody who reads an answer while it comes, and may ask for its end.
+//! Monitors of an answer that streams, which may end it.
 
 use std::collections::HashMap;
 
@@ -10,21 +10,21 @@ mod tests;
 
 /// Reads the answers of one run while they come. Its functions are called between two events of a stream: they must be
 /// quick.
-pub trait Watch: Send + Sync {
+pub trait StreamMonitor: Send + Sync {
     /// A turn begins; nothing of its answer has come.
     fn turn_start(&self);
 
-    /// Sees what the provider sent. Names of rules: the request ends at once, and `ttsr_triggered` tells them.
+    /// Reads an event of the provider. Names of rules: the request ends at once, and `ttsr_triggered` tells them.
     fn see(&self, event: &StreamEvent) -> Option<Vec<String>>;
 
-    /// No more has come for a moment: what was put off is looked at now. The result is that of [`Watch::see`].
+    /// No more has come for a moment: what was put off is looked at now. The result is that of [`StreamMonitor::see`].
     fn catch_up(&self) -> Option<Vec<String>>;
 
-    /// The answer is stored, its tools have not begun. `interrupted`: the watch asked for its end.
+    /// The answer is stored, its tools have not begun. `interrupted`: the monitor asked for its end.
     fn settle(&self, answer: &AssistantMessage, interrupted: bool) -> Correction;
 }
 
-/// What a watch wants after an answer. The default is nothing.
+/// The changes that a monitor wants after an answer. The default is nothing.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Correction {
     /// The answer, and what answers its calls, leaves the context.

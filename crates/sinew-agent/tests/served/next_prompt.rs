@@ -8,17 +8,17 @@ use sinew_testkit::provider::overflow::RECORDED;
 use sinew_testkit::provider::{Reply, Server, Step, order};
 use tokio::sync::mpsc;
 
-use crate::stage::{Stage, strict, user};
-use crate::words::{APIS, Called, Said, calls, events, reply, text};
+use crate::replies::{APIS, ModelAnswer, ScriptedCall, calls, events, reply, text};
+use crate::test_env::{TestEnv, strict, user};
 
-const TWO: &[Called<'_>] = &[("call_1", "echo", r#"{"say":"a"}"#), ("call_2", "echo", r#"{"say":"b"}"#)];
+const TWO: &[ScriptedCall<'_>] = &[("call_1", "echo", r#"{"say":"a"}"#), ("call_2", "echo", r#"{"say":"b"}"#)];
 
 /// Prompts again, in the same process and in another one.
-async fn goes_on(stage: Stage, api: &str, server: &Server, what: &str) {
-    let outcome = stage.prompt("again").await;
+async fn goes_on(env: TestEnv, api: &str, server: &Server, what: &str) {
+    let outcome = env.prompt("again").await;
     assert_eq!(outcome.stop, Stop::Done, "{what}: {:?}", outcome.answer.and_then(|answer| answer.error_message));
-    let stage = stage.resumed(api, server).await;
-    let outcome = stage.prompt("and again").await;
+    let env = env.resumed(api, server).await;
+    let outcome = env.prompt("and again").await;
     assert_eq!(
         outcome.stop,
         Stop::Done,
@@ -34,17 +34,17 @@ fn tail(api: &str, first: Vec<Reply>) -> Server {
 #[tokio::test]
 async fn the_next_prompt_is_accepted_after_an_error_at_every_point() {
     for api in APIS {
-        let said = Said { text: "Let me see.", calls: TWO, cut: false };
+        let said = ModelAnswer { text: "Let me see.", calls: TWO, cut: false };
         let whole = events(api, said);
         for end in 0..whole.len() {
             let reply = Reply::stream(whole[..end].concat()).then(Step::Cut);
             let server = tail(api, vec![calls(api, &TWO[..1]), reply]);
-            let stage = Stage::new(api, &server, |settings| settings.retry.enabled = false);
-            let outcome = stage.prompt("go").await;
+            let env = TestEnv::new(api, &server, |settings| settings.retry.enabled = false);
+            let outcome = env.prompt("go").await;
             // Without the closing words of the protocol an answer may be whole; never is a call lost.
             let what = format!("{api}, after {end} of {}", whole.len());
             assert!(matches!(outcome.stop, Stop::Failed(_) | Stop::Done), "{what}: {:?}", outcome.stop);
-            goes_on(stage, api, &server, &what).await;
+            goes_on(env, api, &server, &what).await;
         }
     }
 }
@@ -54,21 +54,21 @@ async fn the_next_prompt_is_accepted_after_an_abort_while_tools_run() {
     for api in APIS {
         let batch = [TWO[0], ("call_3", "waits", "{}"), TWO[1]];
         let server = tail(api, vec![calls(api, &batch)]);
-        let stage = Stage::new(api, &server, |_| ());
+        let env = TestEnv::new(api, &server, |_| ());
         let abort = async {
-            stage.begun.notified().await;
-            stage.agent.abort();
+            env.begun.notified().await;
+            env.agent.abort();
         };
-        let (outcome, ()) = tokio::join!(stage.prompt("go"), abort);
+        let (outcome, ()) = tokio::join!(env.prompt("go"), abort);
         assert_eq!(outcome.stop, Stop::Aborted, "{api}");
-        assert_eq!(stage.results(), ["1 bytes", "Operation aborted", "1 bytes"], "{api}");
-        goes_on(stage, api, &server, api).await;
+        assert_eq!(env.results(), ["1 bytes", "Operation aborted", "1 bytes"], "{api}");
+        goes_on(env, api, &server, api).await;
     }
 }
 
 /// A strict server that sends so many events of an answer, says so, and then nothing more; later requests get a text.
 fn holding(api: &'static str, sent: usize) -> (Server, mpsc::UnboundedReceiver<()>) {
-    let said = Said { text: "Let me see.", calls: TWO, cut: false };
+    let said = ModelAnswer { text: "Let me see.", calls: TWO, cut: false };
     let whole = events(api, said);
     let first = Mutex::new(Some(Reply::stream(whole[..sent].concat()).then(Step::Hold)));
     let (tell, told) = mpsc::unbounded_channel();
@@ -84,23 +84,23 @@ fn holding(api: &'static str, sent: usize) -> (Server, mpsc::UnboundedReceiver<(
 #[tokio::test]
 async fn an_abort_ends_a_server_that_hangs_and_nothing_stays_behind() {
     for api in APIS {
-        let whole = events(api, Said { text: "Let me see.", calls: TWO, cut: false }).len();
+        let whole = events(api, ModelAnswer { text: "Let me see.", calls: TWO, cut: false }).len();
         for sent in [0, 1, whole / 2, whole - 2] {
             let (server, mut asked) = holding(api, sent);
-            let stage = Stage::new(api, &server, |_| ());
+            let env = TestEnv::new(api, &server, |_| ());
             let before = tokio::runtime::Handle::current().metrics().num_alive_tasks();
             let abort = async {
                 asked.recv().await.unwrap();
-                stage.agent.abort();
+                env.agent.abort();
             };
-            let (outcome, ()) = tokio::join!(stage.agent.prompt(vec![user("go")], None), abort);
+            let (outcome, ()) = tokio::join!(env.agent.prompt(vec![user("go")], None), abort);
             let what = format!("{api}, after {sent} of {whole}");
             assert_eq!(outcome.unwrap().stop, Stop::Aborted, "{what}");
             // The connection's task ends, and with it the connection.
             while tokio::runtime::Handle::current().metrics().num_alive_tasks() > before {
                 tokio::task::yield_now().await;
             }
-            goes_on(stage, api, &server, &what).await;
+            goes_on(env, api, &server, &what).await;
         }
     }
 }
@@ -109,44 +109,44 @@ async fn an_abort_ends_a_server_that_hangs_and_nothing_stays_behind() {
 async fn the_next_prompt_is_accepted_after_the_limit_of_turns() {
     for api in APIS {
         let server = tail(api, vec![calls(api, TWO)]);
-        let stage = Stage::new(api, &server, |settings| settings.run.max_turns = 1);
-        assert_eq!(stage.prompt("go").await.stop, Stop::TurnLimit(1), "{api}");
-        goes_on(stage, api, &server, api).await;
+        let env = TestEnv::new(api, &server, |settings| settings.run.max_turns = 1);
+        assert_eq!(env.prompt("go").await.stop, Stop::TurnLimit(1), "{api}");
+        goes_on(env, api, &server, api).await;
     }
 }
 
 #[tokio::test]
 async fn calls_that_the_limit_of_output_cut_are_answered_and_the_run_goes_on() {
     for api in APIS {
-        let cut = reply(api, Said { text: "So:", calls: TWO, cut: true });
+        let cut = reply(api, ModelAnswer { text: "So:", calls: TWO, cut: true });
         let server = tail(api, vec![cut, text(api, "smaller")]);
-        let stage = Stage::new(api, &server, |_| ());
-        assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{api}");
-        assert!(stage.results().iter().all(|said| said.starts_with("The reply was cut off")), "{api}");
-        goes_on(stage, api, &server, api).await;
+        let env = TestEnv::new(api, &server, |_| ());
+        assert_eq!(env.prompt("go").await.stop, Stop::Done, "{api}");
+        assert!(env.results().iter().all(|said| said.starts_with("The reply was cut off")), "{api}");
+        goes_on(env, api, &server, api).await;
     }
 }
 
 /// A call of which only a part came: the model is told, and may write as much as it can.
 #[tokio::test]
 async fn a_call_that_the_limit_of_output_cut_is_asked_for_again_at_most_twice() {
-    let half: &[Called<'_>] = &[("call_1", "echo", r#"{"say":"a"#)];
-    let whole_and_half: &[Called<'_>] = &[TWO[0], ("call_2", "echo", r#"{"say":"b"#)];
+    let half: &[ScriptedCall<'_>] = &[("call_1", "echo", r#"{"say":"a"#)];
+    let whole_and_half: &[ScriptedCall<'_>] = &[TWO[0], ("call_2", "echo", r#"{"say":"b"#)];
     for api in APIS {
         // In this protocol a call is whole, or there is none.
         let all = if api == "google-generative-ai" { vec![TWO] } else { vec![half, whole_and_half, TWO] };
         for calls_of in all {
             for cuts in 1..=3 {
-                let cut = || reply(api, Said { text: "So:", calls: calls_of, cut: true });
+                let cut = || reply(api, ModelAnswer { text: "So:", calls: calls_of, cut: true });
                 let then = [calls(api, &TWO[..1]), text(api, "done")];
                 let replies = (0..cuts).map(|_| cut()).chain(if cuts < 3 { then.to_vec() } else { Vec::new() });
                 let server = tail(api, replies.collect());
-                let stage = Stage::new(api, &server, |_| ());
-                let outcome = stage.prompt("go").await;
+                let env = TestEnv::new(api, &server, |_| ());
+                let outcome = env.prompt("go").await;
                 let what = format!("{api}, {cuts} times {calls_of:?}");
                 assert_eq!(outcome.stop, if cuts < 3 { Stop::Done } else { Stop::CallCut }, "{what}");
-                let ran = stage.results().iter().filter(|text| !text.starts_with("The reply was cut off")).count();
-                assert_eq!(ran, usize::from(cuts < 3), "{what}: {:?}", stage.results());
+                let ran = env.results().iter().filter(|text| !text.starts_with("The reply was cut off")).count();
+                assert_eq!(ran, usize::from(cuts < 3), "{what}: {:?}", env.results());
                 let sent: Vec<Value> = server.requests().iter().map(|request| request.json()).collect();
                 assert_eq!(sent.len(), if cuts < 3 { cuts + 2 } else { 3 }, "{what}");
                 let told = sent[1].to_string();
@@ -157,7 +157,7 @@ async fn a_call_that_the_limit_of_output_cut_is_asked_for_again_at_most_twice() 
                 };
                 assert_eq!(limit(&sent[1]), Some(64_000), "{what}: {told}");
                 assert_eq!(limit(&sent[0]), (api == "anthropic-messages").then_some(32_000), "{what}");
-                goes_on(stage, api, &server, &what).await;
+                goes_on(env, api, &server, &what).await;
             }
         }
     }
@@ -166,10 +166,10 @@ async fn a_call_that_the_limit_of_output_cut_is_asked_for_again_at_most_twice() 
 #[tokio::test]
 async fn a_limit_that_the_user_has_set_is_not_raised() {
     let api = "anthropic-messages";
-    let cut = reply(api, Said { text: "", calls: &[("c", "echo", r#"{"say":"#)], cut: true });
+    let cut = reply(api, ModelAnswer { text: "", calls: &[("c", "echo", r#"{"say":"#)], cut: true });
     let server = strict(vec![cut, text(api, "done")]);
-    let stage = Stage::new(api, &server, |settings| settings.max_tokens = Some(100));
-    assert_eq!(stage.prompt("go").await.stop, Stop::Done);
+    let env = TestEnv::new(api, &server, |settings| settings.max_tokens = Some(100));
+    assert_eq!(env.prompt("go").await.stop, Stop::Done);
     let limits: Vec<_> = server.requests().iter().map(|request| request.json()["max_tokens"].clone()).collect();
     assert_eq!(limits, [100, 100]);
 }
@@ -181,12 +181,12 @@ async fn an_overflow_of_any_provider_is_summed_up_and_the_run_goes_on() {
         let api = if recorded.provider == "anthropic" { "anthropic-messages" } else { "openai-completions" };
         let first = text(api, "a long answer");
         let server = strict(vec![first, recorded.reply(), text(api, "the summary"), text(api, "fine")]);
-        let stage = Stage::new(api, &server, |settings| {
+        let env = TestEnv::new(api, &server, |settings| {
             settings.retry.enabled = false;
             settings.compaction.limits.keep_recent = 4;
         });
-        assert_eq!(stage.prompt("go").await.stop, Stop::Done, "{recorded:?}");
-        let outcome = stage.prompt("on").await;
+        assert_eq!(env.prompt("go").await.stop, Stop::Done, "{recorded:?}");
+        let outcome = env.prompt("on").await;
         assert_eq!(outcome.stop, Stop::Done, "{recorded:?}");
         assert_eq!(outcome.answer.unwrap().text(), "fine", "{recorded:?}");
         assert_eq!(server.requests().len(), 4, "{recorded:?}");

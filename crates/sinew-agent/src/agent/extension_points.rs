@@ -1,4 +1,4 @@
-//! The points at which an agent asks its extensions; see [`points`](crate::points).
+//! The points at which an agent asks its extensions; see [`hook_points`](crate::hook_points).
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -9,11 +9,11 @@ use sinew_llm::message::{AgentMessage, BashExecution, Content, CustomMessage};
 
 use super::session::AgentSession;
 use crate::extension::Point;
-use crate::points::{asked, says, text_of};
+use crate::hook_points::{asked, says, text_of};
 
-/// Whether something may be left for something else.
+/// The decision of extensions whether a session may be left.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Leaving {
+pub struct CancelDecision {
     /// An extension says no.
     pub cancelled: bool,
     /// Why, where it says so.
@@ -69,7 +69,7 @@ impl AgentSession {
 
     /// Asks whether the session may be left for the one in `target`; `reason`: `new`, `resume`, `fork` and so on. The
     /// switch itself, and [`AgentSession::switched`] at the new session, are the caller's.
-    pub async fn may_switch(&self, reason: &str, target: Option<&Path>) -> Leaving {
+    pub async fn may_switch(&self, reason: &str, target: Option<&Path>) -> CancelDecision {
         self.leaving("session_before_switch", json!({"reason": reason, "targetSessionFile": target})).await
     }
 
@@ -80,7 +80,7 @@ impl AgentSession {
 
     /// Asks whether a branch may be made at `entry`; [`AgentSession::branch`] makes it, and
     /// [`AgentSession::branched`] at the new session is the caller's.
-    pub async fn may_branch(&self, entry: &str) -> Leaving {
+    pub async fn may_branch(&self, entry: &str) -> CancelDecision {
         self.leaving("session_before_branch", json!({"entryId": entry})).await
     }
 
@@ -89,8 +89,8 @@ impl AgentSession {
         self.tell_point("session_branch", json!({"previousSessionFile": previous})).await;
     }
 
-    async fn leaving(&self, point: &'static str, fields: Value) -> Leaving {
-        let mut leaving = Leaving::default();
+    async fn leaving(&self, point: &'static str, fields: Value) -> CancelDecision {
+        let mut leaving = CancelDecision::default();
         self.ask(point, fields, |_, answer| {
             leaving.skip_restore |= says(&answer, "skipConversationRestore");
             refused(&answer, &mut leaving)
@@ -145,7 +145,7 @@ impl AgentSession {
 }
 
 /// Whether an answer refuses; the first that does ends the asking.
-pub(super) fn refused(answer: &Map<String, Value>, leaving: &mut Leaving) -> ControlFlow<()> {
+pub(super) fn refused(answer: &Map<String, Value>, leaving: &mut CancelDecision) -> ControlFlow<()> {
     if !says(answer, "cancel") {
         return ControlFlow::Continue(());
     }

@@ -31,7 +31,7 @@ use crate::event::Event;
 use crate::extension::{Context, Extension, Point};
 use crate::hook_call::ask;
 
-/// What a field of an answer holds.
+/// The type of a field of an answer.
 #[derive(Clone, Copy)]
 enum Shape {
     Flag,

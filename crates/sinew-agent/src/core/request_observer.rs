@@ -1,4 +1,4 @@
-//! Extensions that look at what goes to a provider and comes from it.
+//! Extensions that see requests to a provider and the heads of its answers.
 
 use std::fmt;
 use std::future::Future;
@@ -12,13 +12,13 @@ use sinew_llm::provider::Tap;
 
 use crate::event::Event;
 use crate::extension::{Context, Extension, Point};
-use crate::points::asked;
+use crate::hook_points::asked;
 
 const BEFORE: &str = "before_provider_request";
 const AFTER: &str = "after_provider_response";
 
 /// Asks the extensions of a run. Secret values are hidden already when it sees a request.
-pub(super) struct Tapped {
+pub(super) struct ExtensionObserver {
     extensions: Vec<Arc<dyn Extension>>,
     context: Context,
     faults: Mutex<Vec<Event>>,
@@ -35,15 +35,16 @@ struct Skipped {
 /// Characters of an event that was left out that are shown.
 const SHOWN: usize = 200;
 
-impl Tapped {
-    /// Where nobody is at one of the two points, a request is written once and read by nobody.
-    pub(super) fn new(extensions: &[Arc<dyn Extension>], context: Context) -> Arc<Tapped> {
+impl ExtensionObserver {
+    /// Makes an observer of the extensions at one of the two points. Without any, a request is written once and read by
+    /// nobody.
+    pub(super) fn new(extensions: &[Arc<dyn Extension>], context: Context) -> Arc<ExtensionObserver> {
         let looks = |extension: &&Arc<dyn Extension>| extension.is_at(BEFORE) || extension.is_at(AFTER);
         let extensions = extensions.iter().filter(looks).cloned().collect();
-        Arc::new(Tapped { extensions, context, faults: Mutex::default(), skipped: Mutex::default() })
+        Arc::new(ExtensionObserver { extensions, context, faults: Mutex::default(), skipped: Mutex::default() })
     }
 
-    /// What failed, and what was left out, since the last time.
+    /// The failures, and a warning of events that were left out, since the last call.
     pub(super) fn faults(&self) -> Vec<Event> {
         let mut faults = std::mem::take(&mut *self.faults.lock());
         let Skipped { count, first } = std::mem::take(&mut *self.skipped.lock());
@@ -59,13 +60,13 @@ impl Tapped {
     }
 }
 
-impl fmt::Debug for Tapped {
+impl fmt::Debug for ExtensionObserver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tapped").finish_non_exhaustive()
     }
 }
 
-impl Tap for Tapped {
+impl Tap for ExtensionObserver {
     fn looks(&self) -> bool {
         !self.extensions.is_empty()
     }
