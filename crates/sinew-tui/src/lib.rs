@@ -8,6 +8,7 @@
 //! | [`Editor`] | text, cursor, undo, kills, history; [`Editor::rows`] shows it |
 //! | [`Screen`] | blocks ([`Block`]) in order and the [`Chrome`] below them; [`Screen::paint`] gives the bytes of a frame |
 //! | [`KeyMap`] | actions and the keys that call them, from defaults and a user's table |
+//! | [`LinearOutput`] | lines for screen readers, and the [`InputLine`] below them |
 //! | [`List`] | a filtered list for panels and popups |
 //! | [`Modes`] | what was set in the terminal, and at any time the bytes that take it back |
 //! | [`Theme`](theme::Theme) | looks by name |
@@ -97,6 +98,7 @@
 mod block;
 mod edit;
 mod keys;
+mod linear;
 mod list;
 mod screen;
 mod term;
@@ -106,6 +108,7 @@ pub mod theme;
 pub use block::{DiffBlock, DiffOptions, MarkdownBlock, OutputBlock, TextBlock, diff_lines};
 pub use edit::{EditAction, Editor, EditorRows, EditorStyle, History};
 pub use keys::{KeyMap, KeyProblem};
+pub use linear::{InputLine, LinearOutput, Pace, Speech};
 pub use list::List;
 pub use screen::{
     Block, BlockId, Caret, CaretPlace, Chrome, Frame, Layout, Reflow, Rendered, Screen, ScreenOptions, Size,

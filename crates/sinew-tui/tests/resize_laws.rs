@@ -5,7 +5,7 @@ mod support;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{Config, TestRunner};
 use sinew_tui::theme::Theme;
 use sinew_tui::{Caret, Reflow, Screen, ScreenOptions, Size};
 use support::Terminal;
@@ -151,10 +151,7 @@ fn run(
     silent: bool,
     test: impl Fn(usize, usize, &[Step]) -> bool,
 ) -> Ghosts {
-    let mut runner = TestRunner::new_with_rng(
-        Config { cases, failure_persistence: None, ..Config::default() },
-        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
-    );
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
     let ghosts = std::cell::RefCell::new(Ghosts::default());
     let input = (widths.clone(), heights.clone(), steps(widths, heights, silent));
     let result = runner.run(&input, |(columns, rows, steps)| {
@@ -202,11 +199,13 @@ fn item_22_nothing_is_lost_without_an_answer() {
     });
 }
 
-/// Where the emulator itself puts the cursor beside its text (wide clusters that no longer wrap), a row stays twice:
-/// less than one session in a hundred.
+/// Where the emulator itself lays rows out beside what it says, a row stays twice: wide clusters that no longer wrap, and
+/// in avt a line that is exactly as wide as the new width, behind which it leaves an empty row. That is one session in a
+/// thousand (7 of 8,000 in avt, none in alacritty); the law is one in a hundred, of so many sessions that chance does not
+/// reach it.
 #[track_caller]
 fn check_ghosts(terminal: impl Fn(usize, usize) -> Box<dyn Terminal>) {
-    let ghosts = run(400, 8..40, 10..11, false, |columns, rows, steps| {
+    let ghosts = run(2_000, 8..40, 10..11, false, |columns, rows, steps| {
         play_as(terminal(columns, rows).as_mut(), (columns, rows), steps, false, None, true)
     });
     assert!(ghosts.with_ghosts * 100 < ghosts.runs, "{ghosts:?}");
@@ -220,4 +219,15 @@ fn item_20_final_rows_stay_once_in_alacritty_while_the_height_stays() {
 #[test]
 fn item_20_final_rows_stay_once_in_avt_while_the_height_stays() {
     check_ghosts(|columns, rows| Box::new(Avt::new(columns, rows)));
+}
+
+/// Found by chance before: a row that was part of a line of several was painted over in full, and avt still took the
+/// next one for its continuation.
+#[test]
+fn item_19_a_line_of_two_rows_that_was_painted_over_does_not_join_again() {
+    use sinew_tui::WrapMode::{Soft, Words};
+    let line = |mode| Step::Op(Op::Line(0, String::new(), mode));
+    let ops = [Op::Settle(0, 1), Op::Cover(2)].map(Step::Op);
+    let steps = [vec![line(Words), Step::Op(Op::Push), line(Soft)], ops.to_vec(), vec![Step::Resize(6, 3, true)]];
+    play(&mut Avt::new(3, 3), (3, 3), &steps.concat(), false, None);
 }
