@@ -2,26 +2,13 @@
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { median, sinew } from "../lib/program.mjs";
+import { median, program, sinew } from "../lib/program.mjs";
 
 const ROUNDS = 11;
-const require = createRequire(import.meta.url);
-
-/** The program of a package; undefined where it is not installed. */
-function program(name, bin) {
-  for (const folder of require.resolve.paths(name) ?? []) {
-    const file = join(folder, name, "package.json");
-    if (!existsSync(file)) continue;
-    const facts = JSON.parse(readFileSync(file, "utf8"));
-    return join(dirname(file), typeof facts.bin === "string" ? facts.bin : facts.bin[bin]);
-  }
-  return undefined;
-}
 
 const sse = (events) => events.map((event) => (typeof event === "string" ? `data: ${event}\n\n` : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)).join("");
 const message = { type: "message", id: "m", role: "assistant", status: "completed", content: [{ type: "output_text", text: "hi", annotations: [] }] };

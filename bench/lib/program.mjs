@@ -1,6 +1,7 @@
 // The program that the benchmarks of the agent run, and what they make of its times.
-import { existsSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { ROOT } from "../../scripts/lib/steps.mjs";
 
 // Folders in which builds for this machine leave an optimised program: a variant of `npm run build -- --agent`, or cargo.
@@ -19,6 +20,17 @@ export function sinew(root = ROOT, env = process.env) {
   const found = [...built, join(root, "dist", name)].find(existsSync);
   if (!found) console.log("  no program: build it with `npm run build -- --agent`");
   return found;
+}
+
+/** The program of a package of the benchmarks; undefined where it is not installed. */
+export function program(name, bin) {
+  for (const folder of createRequire(import.meta.url).resolve.paths(name) ?? []) {
+    const file = join(folder, name, "package.json");
+    if (!existsSync(file)) continue;
+    const facts = JSON.parse(readFileSync(file, "utf8"));
+    return join(dirname(file), typeof facts.bin === "string" ? facts.bin : facts.bin[bin]);
+  }
+  return undefined;
 }
 
 /** The middle of the numbers; of an even count the upper one of the two. */
