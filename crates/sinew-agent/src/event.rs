@@ -181,6 +181,22 @@ pub enum Event {
         /// `running`, `done`, `failed` or `cancelled`.
         state: String,
     },
+    /// A server of the Model Context Protocol changed its state.
+    McpStatus {
+        /// Its name.
+        server: String,
+        /// `idle`, `starting`, `connected`, `needs_auth`, `restarting` or `failed`.
+        state: String,
+        /// The revision of the protocol, while it is connected.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        era: Option<String>,
+        /// How many tools it has, as far as that is known.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        tools: Option<usize>,
+        /// What went wrong.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
     /// A hook failed.
     ExtensionError {
         /// Whose.
@@ -226,6 +242,7 @@ impl Event {
             Event::LimitReached { .. } => "limit_reached",
             Event::AgentSettled {} => "agent_settled",
             Event::JobUpdate { .. } => "job_update",
+            Event::McpStatus { .. } => "mcp_status",
             Event::ExtensionError { .. } => "extension_error",
             Event::Warning { .. } => "warning",
         }
@@ -394,6 +411,7 @@ mod tests {
             Event::LimitReached { max_turns: 1 },
             Event::AgentSettled {},
             Event::JobUpdate { job_id: text(), state: text() },
+            Event::McpStatus { server: text(), state: text(), era: None, tools: None, error: None },
             Event::ExtensionError { extension_path: text(), event: text(), error: text() },
             Event::Warning { message: text() },
         ] {

@@ -10,6 +10,7 @@ pub mod extension;
 mod hook_call;
 pub mod hook_points;
 pub mod hooks;
+pub mod mcp;
 pub mod permissions;
 pub mod resource;
 

@@ -6,6 +6,7 @@
 //! | file | what of it |
 //! |---|---|
 //! | `.sinew/hooks.json`, `.sinew/mcp.json`, `.mcp.json`, `.sinew/secrets.json` | the whole file |
+//! | `.mcp.json` of the folders above, up to the root of the repository | the whole file |
 //! | `.sinew/extensions/` | every file in it |
 //! | `.sinew/settings.json` | the keys that only a trusted project may set |
 //! | `AGENTS.md`, skills, commands, rules and their like that are links out of the project | where they lead |
@@ -66,6 +67,16 @@ impl Project {
         let mut scan = Scan { names: Vec::new(), hash: Sha256::new(), left: MOST_BYTES, whole: true };
         for name in FILES {
             scan.file(&folder, name);
+        }
+        // Those of the folders above are read too, up to the root of the repository.
+        let root = links::project_of(&folder);
+        for above in folder.ancestors().skip(1).take_while(|above| above.starts_with(root)) {
+            let path = above.join(".mcp.json");
+            if path.symlink_metadata().is_ok() {
+                let name = path.display().to_string();
+                scan.names.push(name.clone());
+                scan.content(&path, &name);
+            }
         }
         if let Ok(text) = read_text(&folder.join(SETTINGS))
             && let Ok(layer) = settings::read(&text, SETTINGS, Source::Project)
@@ -292,6 +303,20 @@ mod tests {
         let variables = [("OPENAI_API_KEY".to_string(), "k".to_string())];
         let with = Project::look(&stage.0.path().join("p"), &variables);
         assert_ne!(with.digest, stage.look().digest);
+    }
+
+    #[test]
+    fn servers_that_a_folder_above_names_need_trust_002() {
+        let stage = Stage::new();
+        stage.write("p/x", "");
+        stage.write(".mcp.json", "{}");
+        stage.is(Standing::Harmless);
+        fs::create_dir(stage.0.path().join(".git")).unwrap();
+        stage.is(Standing::Unknown);
+        stage.look().remember(&stage.file(), true).unwrap();
+        stage.is(Standing::Trusted);
+        stage.write(".mcp.json", "{ }");
+        stage.is(Standing::Changed);
     }
 
     #[cfg(unix)]

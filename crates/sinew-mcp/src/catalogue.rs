@@ -266,6 +266,19 @@ impl ToolIndex {
         ToolIndex { entries }
     }
 
+    /// The same with names that were given before: `name` finds them by server and tool. A tool without one is left out.
+    #[must_use]
+    pub fn with_names(servers: &[CatalogueServer], name: impl Fn(&str, &str) -> Option<String>) -> ToolIndex {
+        let on = servers.iter().filter(|server| server.expose != Expose::Off);
+        let entries = on.flat_map(|server| {
+            let tools = server.tools.iter().flatten();
+            tools
+                .filter_map(|tool| Some(entry(name(&server.name, &tool.name)?, &server.name, tool)))
+                .collect::<Vec<_>>()
+        });
+        ToolIndex { entries: entries.collect() }
+    }
+
     /// The tool of a name that the model used.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<FoundTool<'_>> {

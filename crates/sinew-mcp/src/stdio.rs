@@ -69,13 +69,20 @@ impl Client {
         let program = Program { pipe, stderr, pid: kept.pid(), kept: Mutex::new(Some(kept)) };
         let connecting = Client::connect(core, Link::Pipe(program), options);
         match tokio::time::timeout(options.start_limit, connecting).await {
-            Ok(Err(McpError::Closed(reason))) => Err(McpError::Closed(format!("{reason}{}", last_line(&tail)))),
+            Ok(Err(McpError::Closed(reason))) => Err(McpError::Closed(match last_line(&tail) {
+                line if line.is_empty() => reason,
+                line => format!("{reason}. {line}"),
+            })),
             Ok(other) => other,
-            Err(_) => Err(McpError::Start(format!(
-                "the server did not start within {} s.{}",
-                options.start_limit.as_secs_f64(),
-                last_line(&tail)
-            ))),
+            Err(_) => Err(McpError::Start(
+                format!(
+                    "the server did not start within {} s. {}",
+                    options.start_limit.as_secs_f64(),
+                    last_line(&tail)
+                )
+                .trim_end()
+                .to_string(),
+            )),
         }
     }
 
@@ -158,11 +165,11 @@ fn text(tail: &Mutex<VecDeque<u8>>) -> String {
     String::from_utf8_lossy(tail.make_contiguous()).into_owned()
 }
 
-/// ` Last line on its stderr: …`, where there is one.
+/// `Last line on its stderr: …`, where there is one.
 fn last_line(tail: &Mutex<VecDeque<u8>>) -> String {
     let text = text(tail);
     match text.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
-        Some(line) => format!(" Last line on its stderr: {}", line.chars().take(300).collect::<String>()),
+        Some(line) => format!("Last line on its stderr: {}", line.chars().take(300).collect::<String>()),
         None => String::new(),
     }
 }

@@ -106,7 +106,7 @@ async fn a_server_that_dies_of_the_question_is_started_again_009() {
 #[tokio::test]
 async fn a_server_that_does_not_start_is_named_with_its_last_words() {
     let error = start_with(&["dies-twice"], &patient()).await.err().unwrap();
-    let expect = "MCP error: the server closed its output Last line on its stderr: cannot find the database";
+    let expect = "MCP error: the server closed its output. Last line on its stderr: cannot find the database";
     assert_eq!(error.to_string(), expect);
     let nothing = Client::start(&server("/nowhere/server", [""; 0]), &ClientOptions::default()).await.err().unwrap();
     assert!(nothing.to_string().contains("failed to start \"/nowhere/server\": No such file"), "{nothing}");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sinew_llm::http::HttpClient;
+use sinew_session::artifacts::Artifacts;
 
 use crate::access::{Access, PathPolicy};
 use crate::options::HostOptions;
@@ -57,6 +58,18 @@ impl Host {
     /// Sets what `skill://` and `rule://` mean from now on. Before the first call there is nothing behind them.
     pub fn set_resources(&self, resources: Arc<dyn ResourceLookup>) {
         *self.resources.lock() = Some(resources);
+    }
+
+    /// Where long output goes.
+    #[must_use]
+    pub fn artifacts(&self) -> &Arc<Artifacts> {
+        &self.options.artifacts
+    }
+
+    /// Whether pictures are made small enough for models.
+    #[must_use]
+    pub fn resizes_pictures(&self) -> bool {
+        self.options.settings.images.auto_resize
     }
 
     /// Sets who is asked about the files that tools open, from now on. Default: nobody.

@@ -69,6 +69,8 @@ pub struct AgentSession {
     pub(super) open_items: Option<OpenItems>,
     /// The extensions were told that the session begins.
     pub(super) started: OnceFlag,
+    /// States of servers that nobody was told of yet.
+    pub(super) statuses: tokio::sync::Mutex<Option<tokio::sync::broadcast::Receiver<crate::mcp::Status>>>,
 }
 
 impl AgentSession {
@@ -114,6 +116,7 @@ impl AgentSession {
             context,
             open_items,
             started: OnceFlag::default(),
+            statuses: tokio::sync::Mutex::default(),
         }
     }
 

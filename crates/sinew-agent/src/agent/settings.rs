@@ -12,7 +12,7 @@ use super::meter::Budget;
 use super::models::ResolvedModel;
 use super::retry::RetrySettings;
 use crate::compaction::Limits;
-use crate::core::{QueueMode, RunSettings, Toolset};
+use crate::core::{QueueMode, RunSettings, Toolset, as_called};
 use crate::resource::stream::StreamRules;
 
 /// Settings of compactions.
@@ -158,6 +158,7 @@ impl LiveSettings {
         let user = self.user();
         let TurnSettings { resolved, thinking, system, tools } = self.turn().clone();
         let appended = self.appended.lock().clone();
+        let messages = as_called(messages, &tools);
         let tools = tools.all().iter().filter(|tool| !tool.flags().hidden).map(|tool| ToolDef {
             name: tool.name().to_string(),
             description: tool.description().to_string(),

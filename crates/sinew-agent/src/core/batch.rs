@@ -78,13 +78,13 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
 
 /// Whether a call may run beside others. One of a tool that does not exist is refused, beside any.
 fn is_shared(run: &Run<'_>, call: &ToolCall) -> bool {
-    (run.tools)().find(&call.name).is_none_or(|tool| tool.concurrency() == Concurrency::Shared)
+    (run.tools)().look_up(&call.name).is_none_or(|tool| tool.concurrency() == Concurrency::Shared)
 }
 
 /// Runs jobs side by side; their starts are told in source order, before any of them runs.
 async fn run_wave(run: &Run<'_>, wave: Vec<Job<'_>>, batch: &CancellationToken) -> Vec<ToolOutput> {
     for job in &wave {
-        let intent = (run.tools)().find(&job.call.name).and_then(|tool| tool.intent(&job.call.arguments));
+        let intent = (run.tools)().look_up(&job.call.name).and_then(|tool| tool.intent(&job.call.arguments));
         run.emit(Event::ToolExecutionStart {
             tool_call_id: job.call.id.clone(),
             tool_name: job.call.name.clone(),

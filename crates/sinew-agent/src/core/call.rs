@@ -36,9 +36,7 @@ pub(super) enum Prepared {
 pub(super) async fn prepare(run: &Run<'_>, call: &ToolCall) -> Prepared {
     let refused = |text: String| Prepared::Refused(ToolOutput::error(text));
     let tools = (run.tools)();
-    let Some(tool) = tools.find(&call.name).cloned() else {
-        return refused(format!("Tool {} not found. Available: {}", call.name, tools.names().join(", ")));
-    };
+    let Some(tool) = tools.look_up(&call.name) else { return refused(tools.missing(&call.name)) };
     if let Some(reason) = &call.invalid_arguments {
         return refused(format!("Invalid JSON in tool arguments: {reason}"));
     }

@@ -6,6 +6,7 @@
 //! | `run` | the needs of a run, and how it tells its events |
 //! | `turns` | the order of everything |
 //! | `stream_events` | a provider's stream as events, merged for 50 ms |
+//! | `as_called` | calls as the model made them, of tools that stand in no request |
 //! | `batch` | the tool calls of one answer: which run beside which, and in which order they count |
 //! | `call` | one call: look up, mend, check, hooks, run, hooks |
 //! | `guard` | calls that can only fail, ended while they stream |
@@ -14,6 +15,7 @@
 //! | `stream_monitor` | readers of an answer that streams, which may end it |
 //! | `request_observer` | extensions that see requests and answers on the wire |
 
+mod as_called;
 mod batch;
 mod call;
 mod guard;
@@ -32,10 +34,13 @@ mod hang_tests;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use as_called::as_called;
 pub use queue::{ClearedQueues, Full, QUEUE_LIMIT, QueueMode, Queues};
 pub use repair::repair;
-pub use run::{Interrupt, Journal, Run, RunSettings, SendRequest, Sink, ToolExecution, Toolset, TurnRequest};
-pub(crate) use run::{changed, tell_event};
+pub use run::{
+    Catalogue, Interrupt, Journal, Run, RunSettings, SendRequest, Sink, ToolExecution, Toolset, TurnRequest,
+};
+pub(crate) use run::{changed, not_found, tell_event};
 pub use stream_monitor::{Correction, StreamMonitor};
 pub(crate) use turns::CUTS;
 pub use turns::RunResult;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use sinew_llm::event::EventStream;
 use sinew_llm::message::{AgentMessage, LlmMessage};
 use sinew_llm::provider::Tap;
@@ -50,10 +51,27 @@ pub trait Journal: Send + Sync {
     fn injected(&self, _rules: &[String]) {}
 }
 
+/// Tools that stand in no request and can be called all the same.
+pub trait Catalogue: Send + Sync {
+    /// The tool of a name.
+    fn find(&self, name: &str) -> Option<Arc<dyn Tool>>;
+
+    /// The call that a model means which can only call what stands in its request: name and arguments. None: it means
+    /// what it says.
+    fn unwrap(&self, name: &str, arguments: &Value) -> Option<(String, Value)>;
+
+    /// The way back: the call as the model made it.
+    fn wrap(&self, name: &str, arguments: &Value) -> Option<(String, Value)>;
+
+    /// Names like one that does not exist.
+    fn near(&self, name: &str) -> Vec<String>;
+}
+
 /// The tools of a session in the order in which they were registered.
 #[derive(Clone, Default)]
 pub struct Toolset {
     tools: Vec<Arc<dyn Tool>>,
+    catalogue: Option<Arc<dyn Catalogue>>,
 }
 
 impl Toolset {
@@ -71,10 +89,36 @@ impl Toolset {
         (set, doubled)
     }
 
-    /// The tool of a name.
+    /// The same with tools behind them that stand in no request.
+    #[must_use]
+    pub fn with_catalogue(self, catalogue: Option<Arc<dyn Catalogue>>) -> Toolset {
+        Toolset { catalogue, ..self }
+    }
+
+    /// The tools that stand in no request.
+    #[must_use]
+    pub fn catalogue(&self) -> Option<&Arc<dyn Catalogue>> {
+        self.catalogue.as_ref()
+    }
+
+    /// The tool of a name, of those that stand in requests.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.tools.iter().find(|tool| tool.name() == name)
+    }
+
+    /// The tool of a name, of all that can be called.
+    #[must_use]
+    pub fn look_up(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        self.find(name).cloned().or_else(|| self.catalogue.as_ref()?.find(name))
+    }
+
+    /// What a model reads that called a tool of this name, which does not exist.
+    pub(super) fn missing(&self, name: &str) -> String {
+        match &self.catalogue {
+            Some(catalogue) => not_found(name, &catalogue.near(name)),
+            None => format!("Tool {name} not found. Available: {}", self.names().join(", ")),
+        }
     }
 
     /// The name under which a model finds a tool that it called by another one.
@@ -94,6 +138,12 @@ impl Toolset {
     pub fn names(&self) -> Vec<&str> {
         self.tools.iter().filter(|tool| !tool.flags().hidden).map(|tool| tool.name()).collect()
     }
+}
+
+/// What a model reads that called a tool which does not exist, where there are tools to search.
+pub(crate) fn not_found(name: &str, near: &[String]) -> String {
+    let near = if near.is_empty() { String::new() } else { format!(" Near names: {}.", near.join(", ")) };
+    format!("Tool {name} not found.{near} Use tool_search to find tools of servers.")
 }
 
 /// Whether the calls of one answer run side by side.

@@ -150,10 +150,16 @@ impl Run<'_> {
         tell_ids_apart(&mut answer, &mut known.ids);
         let tools = (self.tools)();
         for block in &mut answer.content {
-            if let Block::ToolCall(call) = block
-                && let Some(meant) = tools.meant(&call.name)
-            {
+            let Block::ToolCall(call) = block else { continue };
+            if let Some(meant) = tools.meant(&call.name) {
                 call.name = meant.into();
+            }
+            // From here on everybody sees the tool that is meant: hooks, permissions, events and the session.
+            if call.invalid_arguments.is_none()
+                && let Some((name, arguments)) =
+                    tools.catalogue().and_then(|all| all.unwrap(&call.name, &call.arguments))
+            {
+                (call.name, call.arguments) = (name, arguments);
             }
         }
         // The calls run as the model sent them, however little of them is kept.

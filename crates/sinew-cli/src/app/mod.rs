@@ -7,7 +7,7 @@ mod host;
 mod system;
 #[cfg(test)]
 mod tests;
-mod tools;
+pub(crate) mod tools;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,6 +16,8 @@ use parking_lot::Mutex;
 use sinew_agent::agent::{AgentParts, AgentSession, Budget, ResolvedModel};
 use sinew_agent::core::Toolset;
 use sinew_agent::extension::{Context, Extension, path_policies};
+use sinew_agent::mcp::extension::StartBehind;
+use sinew_agent::mcp::{Manager, SessionParts, SessionServers};
 use sinew_agent::resource::Commands;
 use sinew_llm::model::ThinkingLevel;
 use sinew_session::clock::{Clock, SystemClock};
@@ -30,7 +32,7 @@ use crate::resources::{self, Loaded};
 use crate::sessions::{SessionStore, StartedSession};
 use crate::settings::Settings;
 use crate::startup::Startup;
-use crate::{extensions, secrets};
+use crate::{extensions, mcp, secrets};
 
 /// Everything that the sessions of one program share.
 pub(crate) struct App {
@@ -42,6 +44,8 @@ pub(crate) struct App {
     /// Answers questions; None: nobody can be asked.
     ask: Option<Arc<dyn Ask>>,
     shells: Arc<Shells>,
+    /// Servers of tools; none of them runs before it is needed.
+    pub(crate) mcp: Arc<Manager>,
     resources: Mutex<Arc<Loaded>>,
     /// The pattern of `--fallback-model`.
     fallback: Option<String>,
@@ -51,6 +55,8 @@ pub(crate) struct App {
 pub(crate) struct OpenSession {
     pub(crate) agent: AgentSession,
     pub(crate) host: Arc<Host>,
+    /// The tools of servers; none where there are none.
+    pub(crate) servers: Option<Arc<SessionServers>>,
 }
 
 impl App {
@@ -81,6 +87,14 @@ impl App {
         let mut extensions = extensions::load_all(&startup, &models.key_names(), ask.clone(), warnings)?;
         extensions.splice(0..0, log::extension(&startup, &secrets, session.id(), warnings));
 
+        let names = models.key_names();
+        let reserved = tools::tool_names(&extensions);
+        let mcp = mcp::servers::manager(&startup, &names, ask.clone(), Arc::clone(&clock), reserved, warnings)?;
+        if !mcp.is_empty() {
+            extensions.push(Arc::new(StartBehind(Arc::clone(&mcp))));
+            mcp.start_required().await.map_err(Failure::config)?;
+        }
+
         let context = context(&startup, &session, ask.is_some());
         let resources = resources::load(&startup, &extensions, &context, warnings).await?;
         warnings.extend(tools::unknown_tools(&startup.settings, &tools::tool_names(&extensions)));
@@ -93,6 +107,7 @@ impl App {
             clock,
             ask,
             shells: Arc::default(),
+            mcp,
             resources: Mutex::new(Arc::new(resources)),
             fallback,
         };
@@ -144,11 +159,12 @@ impl App {
         if let Some(list) = session.todo().map_err(failed)? {
             host.restore_todo(&list);
         }
-        let toolset = self.toolset(&host)?;
+        let servers = self.servers(&mut session, &before, &host);
+        let toolset = self.toolset(&host, servers.as_ref())?;
         let loaded = self.resources();
         host.set_resources(Arc::clone(&loaded.resources) as _);
         host.set_path_policies(path_policies(&self.extensions));
-        let system = self.system(&toolset, warnings)?;
+        let system = self.system(&toolset, servers.as_ref(), warnings)?;
         let mut agent_settings = settings.agent();
         agent_settings.max_tokens = args.model.max_tokens;
         agent_settings.http = models::http(environment, settings);
@@ -171,9 +187,35 @@ impl App {
             has_ui: self.ask.is_some(),
             open_items: todo.map(|host| Arc::new(move || host.open_items()) as Arc<_>),
         };
-        let agent = AgentSession::resume(parts, before);
+        let mut agent = AgentSession::resume(parts, before);
         agent.set_stream_rules(loaded.rules());
-        Ok(OpenSession { agent, host })
+        if servers.is_some() {
+            agent.follow_servers(&self.mcp);
+        }
+        Ok(OpenSession { agent, host, servers })
+    }
+
+    /// The tools of servers for a session; what stands in front is recorded in it, and is the same when it is opened
+    /// again.
+    fn servers(&self, session: &mut Session, before: &Conversation, host: &Arc<Host>) -> Option<Arc<SessionServers>> {
+        if self.mcp.is_empty() {
+            return None;
+        }
+        let Startup { args, settings, .. } = &self.startup;
+        let servers = SessionServers::new(SessionParts {
+            manager: Arc::clone(&self.mcp),
+            artifacts: Arc::clone(host.artifacts()),
+            secrets: Some(self.models.secrets()),
+            resize: host.resizes_pictures(),
+            excluded: args.tools.without.clone().unwrap_or_else(|| settings.exclude_tools.clone()),
+            recorded: before.mcp_tools.clone(),
+        });
+        let names = servers.names();
+        if before.mcp_tools.as_ref() != Some(&names) {
+            // A session that cannot be written says so when the prompt is.
+            let _ = session.append(Body::McpToolSelection { selected_tool_names: names });
+        }
+        Some(servers)
     }
 
     /// Skills, commands, templates and rules as they were read last.
@@ -200,8 +242,16 @@ impl App {
     ///
     /// # Errors
     /// A file that a flag names cannot be read.
-    pub(crate) fn system(&self, tools: &Toolset, warnings: &mut Vec<String>) -> Result<Vec<String>, Failure> {
-        system::system(&self.startup, tools, &self.resources().resources, &*self.clock, warnings)
+    pub(crate) fn system(
+        &self,
+        tools: &Toolset,
+        servers: Option<&Arc<SessionServers>>,
+        warnings: &mut Vec<String>,
+    ) -> Result<Vec<String>, Failure> {
+        let mut parts = system::system(&self.startup, tools, &self.resources().resources, &*self.clock, warnings)?;
+        // Fixed for the session, like the tools that it is about.
+        parts.extend(servers.and_then(|servers| servers.instructions()).filter(|_| !parts.is_empty()));
+        Ok(parts)
     }
 
     /// The commands of extensions, and the names that two of them have.

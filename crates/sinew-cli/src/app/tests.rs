@@ -66,7 +66,7 @@ async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
     let started = App::start(startup, None, &mut Vec::new()).await;
     let (mut app, open) = started.unwrap_or_else(|failure| panic!("{}", failure.message));
     app.extensions.push(Arc::new(Brings));
-    let tools = app.toolset(&open.host).unwrap_or_else(|failure| panic!("{}", failure.message));
+    let tools = app.toolset(&open.host, None).unwrap_or_else(|failure| panic!("{}", failure.message));
     let listed = |tool: &Arc<dyn Tool>| (tool.name().to_string(), tool.description() == "Brought by an extension.");
     tools.all().iter().map(listed).collect()
 }

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use sinew_agent::core::Toolset;
+use sinew_agent::core::{Catalogue, Toolset};
 use sinew_agent::extension::Extension;
+use sinew_agent::mcp::SessionServers;
+use sinew_agent::mcp::tools::SEARCH_TOOL;
 use sinew_tools::Host;
 use sinew_tools::tool::Tool;
 
@@ -14,8 +16,9 @@ use crate::startup::Startup;
 
 impl App {
     /// All tools that there are for a session, switched on or not.
-    pub(crate) fn known_tools(&self, host: &Arc<Host>) -> Vec<Arc<dyn Tool>> {
+    pub(crate) fn known_tools(&self, host: &Arc<Host>, servers: Option<&Arc<SessionServers>>) -> Vec<Arc<dyn Tool>> {
         let all = sinew_tools::builtin(host).into_iter().chain(self.extension_tools());
+        let all = all.chain(servers.into_iter().flat_map(|servers| servers.tools()));
         // Of two with one name the first counts, here as for the model.
         Toolset::new(all).0.all().to_vec()
     }
@@ -28,11 +31,14 @@ impl App {
     ///
     /// # Errors
     /// A flag names a tool that does not exist.
-    pub(crate) fn toolset(&self, host: &Arc<Host>) -> Result<Toolset, Failure> {
+    pub(crate) fn toolset(&self, host: &Arc<Host>, servers: Option<&Arc<SessionServers>>) -> Result<Toolset, Failure> {
         let Startup { args, settings, .. } = &self.startup;
-        let known = tool_names(&self.extensions);
+        let mut known = tool_names(&self.extensions);
+        known.extend(servers.into_iter().flat_map(|servers| servers.names()));
+        // A tool of a server need not be known before the server was asked.
+        let is_known = |name: &String| known.contains(name) || (servers.is_some() && name.starts_with("mcp_"));
         for (flag, named) in [("tools", &args.tools.only), ("exclude-tools", &args.tools.without)] {
-            if let Some(unknown) = named.iter().flatten().find(|name| !known.contains(name)) {
+            if let Some(unknown) = named.iter().flatten().find(|name| !is_known(name)) {
                 return Err(Failure::usage(format!("--{flag} {unknown}: unknown tool; known: {}", known.join(", "))));
             }
         }
@@ -40,8 +46,11 @@ impl App {
             return Ok(Toolset::default());
         }
         let offered = match args.tools.no_builtin {
-            true => self.extension_tools().collect(),
-            false => self.known_tools(host),
+            true => {
+                let brought = servers.into_iter().flat_map(|servers| servers.tools());
+                self.extension_tools().chain(brought).collect()
+            }
+            false => self.known_tools(host, servers),
         };
         let only = args.tools.only.clone().unwrap_or_else(|| settings.tools.clone().unwrap_or_default());
         let without = args.tools.without.clone().unwrap_or_else(|| settings.exclude_tools.clone());
@@ -50,8 +59,15 @@ impl App {
             let named = has(&only, tool);
             (only.is_empty() && !tool.flags().default_inactive || named) && !has(&without, tool)
         });
-        Ok(Toolset::new(kept).0)
+        Ok(with_servers(Toolset::new(kept).0, servers))
     }
+}
+
+/// The same tools with those behind them that a search finds, where the search is among them.
+pub(crate) fn with_servers(tools: Toolset, servers: Option<&Arc<SessionServers>>) -> Toolset {
+    let servers = servers.filter(|_| tools.find(SEARCH_TOOL).is_some());
+    let catalogue = servers.map(|servers| Arc::clone(servers) as Arc<dyn Catalogue>);
+    tools.with_catalogue(catalogue)
 }
 
 /// The names of the built-in tools, on or off, and of those that extensions bring.

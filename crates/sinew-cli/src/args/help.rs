@@ -15,6 +15,7 @@ Usage:
   sinew config get [KEY] | set KEY VALUE     show or change settings
   sinew config list                          list all settings with type, default and meaning
   sinew config path                          show the file of your settings
+  sinew mcp list | add | test | …            servers of tools (MCP); sinew mcp tells more
   sinew login [PROVIDER]                     store a key or a login, so that no variable is needed
   sinew logout [PROVIDER]                    remove it
 

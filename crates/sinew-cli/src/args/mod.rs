@@ -131,6 +131,9 @@ pub(crate) struct ResourceArgs {
     pub(crate) skills: Vec<String>,
     pub(crate) templates: Vec<String>,
     pub(crate) hooks: Vec<String>,
+    /// Files that name servers.
+    pub(crate) mcp_configs: Vec<String>,
+    pub(crate) no_mcp: bool,
     pub(crate) no_skills: bool,
     pub(crate) no_templates: bool,
     pub(crate) no_rules: bool,

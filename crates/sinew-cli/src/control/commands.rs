@@ -3,6 +3,9 @@
 
 use std::path::PathBuf;
 
+use sinew_agent::mcp::config::Standing;
+use sinew_agent::mcp::manager::ServerState;
+
 use super::state::Stats;
 use super::{Control, ControlError};
 use crate::failure::Failure;
@@ -13,6 +16,7 @@ pub(crate) enum Verb {
     Compact,
     Export,
     Help,
+    Mcp,
     Name,
     Quit,
     Rules,
@@ -22,7 +26,7 @@ pub(crate) enum Verb {
     Refused(&'static str),
 }
 
-use Verb::{Compact, Export, Help, Name, Quit, Refused, Rules, Session, Skills};
+use Verb::{Compact, Export, Help, Mcp, Name, Quit, Refused, Rules, Session, Skills};
 
 const INTERACTIVE: &str = "it needs the interactive mode";
 
@@ -44,7 +48,7 @@ pub(crate) static BUILT_IN: &[(&str, Verb)] = &[
     ("thinking", Refused("use --thinking LEVEL")),
     ("settings", Refused("use sinew config get and sinew config set")),
     ("tools", Refused("use --tools A,B and --exclude-tools A,B")),
-    ("mcp", Refused("MCP is not available yet in this version")),
+    ("mcp", Mcp),
     ("login", Refused("use sinew login")),
     ("logout", Refused("use sinew logout")),
     ("agents", Refused("subagents are not available yet in this version")),
@@ -106,6 +110,10 @@ impl Command {
                 let compacted = control.compact(&control.session(), instructions).await?;
                 Ok(format!("Compacted a context of about {} tokens.", compacted.tokens_before))
             }
+            Mcp if !matches!(self.arguments.as_str(), "" | "list") => {
+                Err(format!("/mcp {} does not run here: use sinew mcp {0}", self.arguments).into())
+            }
+            Mcp => Ok(servers(control)),
             Name if self.arguments.is_empty() => Err("/name needs a name: /name TITLE".into()),
             Name => control.set_title(&self.arguments).map(|()| String::new()),
             Export => {
@@ -135,6 +143,28 @@ fn help(control: &Control) -> String {
     let own = own.map(|(name, _)| (format!("/{name}"), "built in".to_string()));
     let listed = control.listed_commands().into_iter();
     list(own.chain(listed.map(|command| (format!("/{}", command.name), command.description))), "")
+}
+
+/// The servers and how they stand at this moment.
+fn servers(control: &Control) -> String {
+    let mcp = &control.app.mcp;
+    let rows = mcp.entries().list.iter().map(|entry| {
+        let about = match (&entry.standing, mcp.state(&entry.name)) {
+            (Standing::Ready(_), Some(ServerState { state, tools, pid, error, .. })) => {
+                let tools = tools.map(|count| format!("{count} tools"));
+                let pid = pid.map(|pid| format!("process {pid}"));
+                let parts = [Some(state.to_string()), tools, pid, error];
+                parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+            }
+            (Standing::Disabled, _) => "disabled".into(),
+            (Standing::Untrusted, _) => "untrusted: its project is not trusted".into(),
+            (Standing::Shadowed(by), _) => format!("shadowed by {}", by.display()),
+            (Standing::Invalid(reason), _) => reason.clone(),
+            (Standing::Ready(_), None) => "idle".into(),
+        };
+        (entry.name.clone(), about)
+    });
+    list(rows, "No MCP servers. sinew mcp add NAME -- COMMAND adds one.")
 }
 
 fn session(stats: &Stats) -> String {

@@ -8,6 +8,7 @@ use sinew_tools::tool::Tool;
 
 use super::{Control, ControlError};
 use crate::app::OpenSession;
+use crate::app::tools::with_servers;
 
 /// The user's selection of tools. It outlives the session.
 #[derive(Default)]
@@ -50,7 +51,8 @@ impl Control {
 
     /// Names that tools of the client may not have.
     pub(crate) fn taken_names(&self) -> Vec<String> {
-        let own = self.app.known_tools(&self.session().host);
+        let open = self.session();
+        let own = self.app.known_tools(&open.host, open.servers.as_ref());
         let builtin = sinew_tools::names().map(str::to_string);
         builtin.chain(own.iter().map(|tool| tool.name().to_string())).collect()
     }
@@ -108,16 +110,19 @@ impl Control {
                 let known = self.known(open).into_iter();
                 known.filter(|tool| names.iter().any(|name| name == tool.name())).collect()
             }
-            None => self.app.toolset(&open.host)?.all().iter().cloned().chain(client).collect(),
+            None => {
+                let own = self.app.toolset(&open.host, open.servers.as_ref())?;
+                own.all().iter().cloned().chain(client).collect()
+            }
         };
-        let tools = Toolset::new(tools).0;
-        let system = self.app.system(&tools, warnings)?;
+        let tools = with_servers(Toolset::new(tools).0, open.servers.as_ref());
+        let system = self.app.system(&tools, open.servers.as_ref(), warnings)?;
         open.agent.set_tools(tools, system);
         Ok(())
     }
 
     fn known(&self, open: &OpenSession) -> Vec<Arc<dyn Tool>> {
-        let mut known = self.app.known_tools(&open.host);
+        let mut known = self.app.known_tools(&open.host, open.servers.as_ref());
         known.retain(|tool| !tool.flags().hidden);
         known.extend(self.selection.lock().client.iter().cloned());
         known

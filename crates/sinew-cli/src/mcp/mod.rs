@@ -1,17 +1,57 @@
 //! `sinew mcp …`: servers of the Model Context Protocol, those that we use and the one that we are.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `servers` | the servers that a session may use, from the files that name them |
+//! | `list` | `list` and `get` |
+//! | `edit` | `add`, `remove`, `enable` and `disable`: one entry of a file changes, and nothing else in it |
+//! | `test` | `test` |
+
+mod edit;
+mod list;
+pub(crate) mod servers;
+mod test;
+
+use sinew_agent::mcp::config::{Entries, Entry, Standing};
 
 use crate::failure::Failure;
-use crate::output::print;
+use crate::models::ModelSelector;
+use crate::output::{print, warn};
+use crate::secrets;
 use crate::startup::Startup;
 
 /// The names of the commands, for errors.
-const COMMANDS: &str = "list, get, add, remove, enable, disable, test or serve";
+const COMMANDS: &str = "list, get, add, remove, enable, disable or test";
 
 pub(crate) const HELP: &str = "\
-sinew mcp: servers of the Model Context Protocol
+sinew mcp: servers of tools (Model Context Protocol)
 
 Usage:
-  sinew mcp COMMAND
+  sinew mcp list                             the servers, from which file, and how they stand; starts none
+  sinew mcp get NAME                         one of them, with its tools as far as they are known
+  sinew mcp add NAME -- COMMAND [ARG…]       add a program
+  sinew mcp add NAME --url URL               add a server at an address
+  sinew mcp remove NAME                      take it out of its file
+  sinew mcp enable NAME | disable NAME       switch it on or off in its file
+  sinew mcp test NAME                        start it, say what it offers, and remember that for later starts
+
+Options:
+  --env NAME=VALUE       with add: a variable of the program; may be repeated
+  --header 'NAME: VALUE' with add --url: sent with each request; may be repeated
+  --project              write to .sinew/mcp.json of this project, not to ~/.sinew/agent/mcp.json
+  --output json          with list and get: as JSON
+
+Examples:
+  sinew mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
+  sinew mcp add tracker --url https://mcp.example.com/mcp --header 'Authorization: Bearer ${TRACKER_TOKEN}'
+  sinew mcp test files
+
+Files, the first that names a server wins: --mcp-config PATH, .sinew/mcp.json and .mcp.json of a project that you trust,
+~/.sinew/agent/mcp.json. They may hold comments; commands keep them. ${NAME} is a variable of your environment,
+${NAME:-x} has a default. --no-mcp uses no server.
+
+A server that was seen once is started by the first call of one of its tools. Models find tools by tool_search; their
+names are mcp_SERVER_TOOL, also in permissions: --deny 'mcp_tracker_*'.
 ";
 
 /// Runs the command that the words behind `mcp` name.
@@ -19,10 +59,63 @@ Usage:
 /// # Errors
 /// There is no such command, or it fails.
 pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Result<u8, Failure> {
-    let _ = (startup, warnings);
-    match words {
+    if !matches!(words, ["add", ..]) {
+        let mcp = &startup.args.mcp;
+        let given = [
+            ("--url", mcp.url.is_some()),
+            ("--header", !mcp.headers.is_empty()),
+            ("--env", !mcp.env.is_empty()),
+            ("--", mcp.command.is_some()),
+        ];
+        if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+            return Err(Failure::usage(format!("sinew mcp: {flag} goes with add: sinew mcp add NAME …")));
+        }
+    }
+    match *words {
         [] => print(HELP),
+        ["list"] => list::list(startup, &read(startup, warnings)?),
+        ["get", name] => list::get(startup, &read(startup, warnings)?, name),
+        ["test", name] => test::run(startup, warnings, name),
+        ["add", name] => edit::add(startup, name),
+        ["remove" | "rm", name] => edit::remove(startup, &read(startup, warnings)?, name),
+        ["enable", name] => edit::switch(startup, &read(startup, warnings)?, name, true),
+        ["disable", name] => edit::switch(startup, &read(startup, warnings)?, name, false),
         ["serve", ..] => Err(Failure::usage("`sinew mcp serve` is not available yet in this version")),
+        [command @ ("get" | "add" | "remove" | "rm" | "enable" | "disable" | "test")] => {
+            Err(Failure::usage(format!("sinew mcp {command} needs a name: sinew mcp {command} NAME")))
+        }
+        ["add", _, other, ..] => Err(Failure::usage(format!(
+            "sinew mcp add: {other:?} is too much; the program goes behind --: sinew mcp add NAME -- COMMAND ARG…"
+        ))),
+        [command @ ("list" | "get" | "remove" | "rm" | "enable" | "disable" | "test"), ..] => {
+            Err(Failure::usage(format!("sinew mcp {command}: too many words; see sinew mcp")))
+        }
         [other, ..] => Err(Failure::usage(format!("sinew mcp {other}: unknown command; use {COMMANDS}"))),
     }
+}
+
+/// Reads the files and shows what is wrong with them.
+fn read(startup: &Startup, warnings: &[String]) -> Result<Entries, Failure> {
+    let entries = servers::entries(startup, &keys(startup)?)?;
+    warn(warnings);
+    warn(&entries.warnings);
+    Ok(entries)
+}
+
+/// The variables that hold keys of providers.
+fn keys(startup: &Startup) -> Result<Vec<String>, Failure> {
+    Ok(ModelSelector::read(startup, &secrets::none(), "")?.key_names())
+}
+
+/// The entry that counts for a name.
+fn find<'a>(entries: &'a Entries, command: &str, name: &str) -> Result<&'a Entry, Failure> {
+    let mut counting = entries.list.iter().filter(|entry| !matches!(entry.standing, Standing::Shadowed(_)));
+    counting.find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<&str> = entries.list.iter().map(|entry| entry.name.as_str()).collect();
+        let known = match names.is_empty() {
+            true => "there is none; sinew mcp add NAME … adds one".to_string(),
+            false => format!("there are {}", names.join(", ")),
+        };
+        Failure::usage(format!("sinew mcp {command}: no server is called {name}; {known}"))
+    })
 }

@@ -169,7 +169,7 @@ impl Look {
 async fn answer(control: Control, mut task: Task, warnings: &[String], look: Look) -> u8 {
     output::warn(warnings);
     let open = control.session();
-    let OpenSession { agent, host } = &*open;
+    let OpenSession { agent, host, .. } = &*open;
     let header = serde_json::to_value(agent.session().header()).unwrap_or_default();
     let snapshots = match look.output {
         Stdout::Events if look.partials => Snapshots::Each,

@@ -106,7 +106,6 @@ const fn entry(path: &'static str, kind: Kind) -> Key {
 
 const TERMINAL: &str = "the terminal interface";
 const SUBAGENTS: &str = "subagents";
-const MCP: &str = "MCP";
 const SHARING: &str = "sharing of sessions";
 const LANGUAGE_SERVERS: &str = "language servers";
 
@@ -184,8 +183,8 @@ pub(crate) static KEYS: &[Key] = &[
     later("task.timeoutSeconds", Number, "0", Any, SUBAGENTS, "Seconds that a subagent may take; 0: no limit."),
     later("task.isolation.mode", Text, "\"none\"", Any, SUBAGENTS, "How the files of subagents are kept apart."),
     later("task.isolation.merge", Text, "\"patch\"", Any, SUBAGENTS, "How their changes come back."),
-    later("mcp.enabled", Flag, "true", Any, MCP, "MCP servers are started."),
-    later("mcp.enableProjectConfig", Flag, "true", Any, MCP, "Those of the project too, once it is trusted."),
+    key("mcp.enabled", Flag, "true", Any, "Servers of the Model Context Protocol are used."),
+    key("mcp.enableProjectConfig", Flag, "true", Any, "Those of the project too, once it is trusted."),
     key("secrets.enabled", Flag, "false", Trusted, "Values of secrets are hidden from models and session files."),
     key("env.passThrough", Texts, r#"["GITHUB_TOKEN", "GH_TOKEN", "CARGO_REGISTRY_TOKEN", "NPM_TOKEN"]"#, Trusted, "Variables that commands get although they look like secrets. Other names in `env` are variables for commands."),
     key("skills.enabled", Flag, "true", Any, "Skills are loaded."),

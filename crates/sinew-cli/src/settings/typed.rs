@@ -65,6 +65,7 @@ pub(crate) struct Settings {
     todo: Todo,
     #[serde(rename = "ttsr")]
     stream_rules: StreamRuleSection,
+    pub(crate) mcp: Mcp,
     pub(crate) secrets: Switch,
     pub(crate) env: Env,
     skills: Skills,
@@ -230,6 +231,14 @@ pub(crate) struct Env {
     pub(crate) pass_through_is_set: bool,
     #[serde(flatten)]
     variables: BTreeMap<String, String>,
+}
+
+/// Servers of the Model Context Protocol.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Mcp {
+    pub(crate) enabled: bool,
+    pub(crate) enable_project_config: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]

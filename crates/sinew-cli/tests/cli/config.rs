@@ -165,10 +165,10 @@ fn a_setting_without_effect_is_told_by_name() {
     check(&stage, &["set", "theme.dark", "x"], 0, "", told);
     check(
         &stage,
-        &["set", "mcp", "{\"enabled\": false}"],
+        &["set", "agents", "{\"enableForeign\": true}"],
         0,
         "",
-        "Warning: mcp.enabled: no effect yet: this version does not have MCP\n",
+        "Warning: agents.enableForeign: no effect yet: this version does not have subagents\n",
     );
     // Also the older name, and as the default says; null sets nothing.
     stage.write(

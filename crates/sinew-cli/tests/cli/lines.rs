@@ -346,7 +346,7 @@ fn help_names_what_works() {
     let stage = Stage::new();
     let help = stage.run(&["--help"]).stdout;
     assert!(help.contains("--mode text|json|rpc") && help.contains("there is no sandbox"), "{help}");
-    for later in ["--theme", "--mcp", "--extension"] {
+    for later in ["--theme", "--extension"] {
         assert!(!help.contains(later), "{later}");
     }
     // Switching off what is not there is no error.

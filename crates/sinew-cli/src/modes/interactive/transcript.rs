@@ -241,6 +241,10 @@ fn notice(event: &Event) -> Option<(String, Style)> {
             (format!("⋯ a key of {provider} is not used for a while: {reason}"), NOTICE)
         }
         Event::JobUpdate { job_id, state } => (format!("⋯ job {job_id}: {state}"), DIM),
+        Event::McpStatus { state, error: Some(error), .. } if state == "failed" => (format!("! {error}"), NOTICE),
+        Event::McpStatus { server, state, .. } if state == "needs_auth" => {
+            (format!("! MCP server \"{server}\" needs a login"), NOTICE)
+        }
         Event::ExtensionError { extension_path, event, error } => {
             (format!("✗ hook {extension_path} failed at {event}: {error}"), ERROR)
         }

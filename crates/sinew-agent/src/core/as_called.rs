@@ -1,0 +1,43 @@
+//! Calls as the model made them, of tools that it can only reach through another one.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use sinew_llm::message::{AssistantMessage, Block, LlmMessage, ToolCall, ToolResultMessage};
+
+use super::run::Toolset;
+
+/// The messages with such calls wrapped again: the conversation names the tool that was meant, a provider is sent the
+/// one that stands in its request. Depends on the messages and on what stands in front alone, so that it is the same in
+/// each request.
+pub(crate) fn as_called(mut messages: Vec<Arc<LlmMessage>>, tools: &Toolset) -> Vec<Arc<LlmMessage>> {
+    let Some(catalogue) = tools.catalogue() else { return messages };
+    for message in &mut messages {
+        match &**message {
+            LlmMessage::Assistant(answer) => {
+                let wraps = |call: &ToolCall| catalogue.wrap(&call.name, &call.arguments);
+                if answer.tool_calls().all(|call| wraps(call).is_none()) {
+                    continue;
+                }
+                let mut answer = AssistantMessage::clone(answer);
+                for block in &mut answer.content {
+                    if let Block::ToolCall(call) = block
+                        && let Some((name, arguments)) = wraps(call)
+                    {
+                        (call.name, call.arguments) = (name, arguments);
+                    }
+                }
+                *message = Arc::new(LlmMessage::from(answer));
+            }
+            LlmMessage::ToolResult(result) => {
+                if let Some((name, _)) = catalogue.wrap(&result.tool_name, &Value::Null) {
+                    let mut result = ToolResultMessage::clone(result);
+                    result.tool_name = name;
+                    *message = Arc::new(LlmMessage::from(result));
+                }
+            }
+            LlmMessage::User(_) => {}
+        }
+    }
+    messages
+}

@@ -1,0 +1,150 @@
+//! What is known of servers that do not run: their tools, as they told them last.
+//!
+//! The cache decides what stands in front of requests and which servers need not be started. One file for all projects;
+//! an entry is named by a digest of what the user wrote about the server, so that another command is another server.
+
+use std::path::PathBuf;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use sinew::base::{Error, ErrorCode, Result};
+use sinew_mcp::Definition;
+use sinew_mcp::era::Era;
+use sinew_session::files;
+
+/// Milliseconds after which an entry is no longer known: 30 days.
+const KEPT: i64 = 30 * 24 * 3600 * 1000;
+/// Bytes of the file at most.
+const LARGEST: usize = 32 << 20;
+
+/// What a server told of itself.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    /// How it wants to be spoken to; None: not certain.
+    pub era: Option<Era>,
+    /// Its own words about itself.
+    pub instructions: Option<String>,
+    /// Its tools.
+    pub tools: Vec<Definition>,
+    /// Its prompts.
+    pub prompts: Vec<Definition>,
+}
+
+/// The file.
+#[derive(Debug)]
+pub struct Cache {
+    path: Option<PathBuf>,
+    entries: Mutex<Vec<Stored>>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Stored {
+    hash: String,
+    /// `modern` or `legacy`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    era: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
+    /// Names, and definitions as the server wrote them: none is read before somebody looks for a tool.
+    tools: Vec<(String, Box<RawValue>)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    prompts: Vec<(String, Box<RawValue>)>,
+    /// Milliseconds since 1970.
+    listed: i64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct File {
+    version: u32,
+    servers: Vec<Stored>,
+}
+
+const VERSION: u32 = 1;
+
+impl Cache {
+    /// Reads the file. One that cannot be read is an empty one: everything in it can be asked for again. `now` is in
+    /// milliseconds since 1970.
+    #[must_use]
+    pub fn read(path: PathBuf, now: i64) -> Cache {
+        let text = files::read_plain(&path, LARGEST as u64).unwrap_or_default();
+        let mut entries = parse(&text);
+        entries.retain(|entry| now.saturating_sub(entry.listed) < KEPT);
+        Cache { path: Some(path), entries: Mutex::new(entries) }
+    }
+
+    /// A cache without a file, for servers that a client brings.
+    #[must_use]
+    pub fn in_memory() -> Cache {
+        Cache { path: None, entries: Mutex::default() }
+    }
+
+    /// What is known of the server with this hash.
+    #[must_use]
+    pub fn get(&self, hash: &str) -> Option<Known> {
+        let entries = self.entries.lock();
+        let entry = entries.iter().find(|entry| entry.hash == hash)?;
+        let definitions = |stored: &[(String, Box<RawValue>)]| {
+            stored.iter().map(|(name, raw)| Definition { name: name.clone(), raw: raw.clone() }).collect()
+        };
+        Some(Known {
+            era: match entry.era.as_deref() {
+                Some("modern") => Some(Era::Modern),
+                Some("legacy") => Some(Era::Legacy),
+                _ => None,
+            },
+            instructions: entry.instructions.clone(),
+            tools: definitions(&entry.tools),
+            prompts: definitions(&entry.prompts),
+        })
+    }
+
+    /// Keeps what a server told, in memory and in the file. Blocks on the disk. What other processes kept meanwhile
+    /// stays; the entries that were listed longest ago leave where the file is too large.
+    ///
+    /// # Errors
+    /// The file cannot be written; the memory has it all the same.
+    pub fn keep(&self, hash: &str, known: &Known, now: i64) -> Result<()> {
+        let pairs = |list: &[Definition]| {
+            list.iter().map(|definition| (definition.name.clone(), definition.raw.clone())).collect()
+        };
+        let stored = Stored {
+            hash: hash.to_string(),
+            era: known.era.map(|era| if era == Era::Modern { "modern" } else { "legacy" }.to_string()),
+            instructions: known.instructions.clone(),
+            tools: pairs(&known.tools),
+            prompts: pairs(&known.prompts),
+            listed: now,
+        };
+        {
+            let mut entries = self.entries.lock();
+            entries.retain(|entry| entry.hash != hash);
+            entries.push(stored.clone());
+        }
+        let Some(path) = &self.path else { return Ok(()) };
+        files::update(path, |old| {
+            let mut servers = parse(old.unwrap_or_default().as_bytes());
+            servers.retain(|entry| entry.hash != hash && now.saturating_sub(entry.listed) < KEPT);
+            servers.push(stored);
+            let mut file = File { version: VERSION, servers };
+            loop {
+                let text = serde_json::to_string(&file)
+                    .map_err(|error| Error::new(ErrorCode::Internal, format!("write the MCP cache: {error}")))?;
+                if text.len() <= LARGEST || file.servers.len() < 2 {
+                    return Ok(text);
+                }
+                file.servers.sort_by_key(|entry| entry.listed);
+                file.servers.remove(0);
+            }
+        })
+    }
+}
+
+fn parse(text: &[u8]) -> Vec<Stored> {
+    serde_json::from_slice::<File>(text)
+        .ok()
+        .filter(|file| file.version == VERSION)
+        .map(|file| file.servers)
+        .unwrap_or_default()
+}

@@ -1,0 +1,473 @@
+//! Files that name servers: `{"mcpServers": {"<name>": {…}}}`.
+//!
+//! The first name wins, nothing is merged. One bad entry never takes another one with it, and what a file of a project
+//! asks for counts only once the user trusts the project: until then its entries are names in a list.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+use sinew_llm::models::plain_json;
+use sinew_mcp::CallTimes;
+use sinew_mcp::catalogue::Expose;
+
+use super::expand::{Scope, Variables, expand};
+
+/// Who a file belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The user named it by a flag.
+    Flag,
+    /// It came with the project.
+    Project,
+    /// It is the user's.
+    User,
+}
+
+/// A file as it was read.
+#[derive(Debug, Clone)]
+pub struct ConfigFile {
+    /// Where it lies.
+    pub path: PathBuf,
+    /// Whose it is.
+    pub origin: Origin,
+    /// Whether entries of it may be used; one of a project needs trust.
+    pub trusted: bool,
+    /// What it holds.
+    pub text: String,
+}
+
+/// How a server is reached.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Transport {
+    /// A program, over its standard streams.
+    Stdio {
+        /// A path or a name on the `PATH`.
+        command: String,
+        /// Its arguments.
+        args: Vec<String>,
+        /// Variables beside those that every program gets.
+        env: Vec<(String, String)>,
+        /// Its folder. None: that of the session.
+        cwd: Option<PathBuf>,
+    },
+    /// An address.
+    Http {
+        /// The address.
+        url: String,
+        /// Sent with each request.
+        headers: Vec<(String, String)>,
+    },
+}
+
+/// When a server is started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Start {
+    /// At the first call or search hit, where its tools are known; else behind the first request.
+    #[default]
+    Lazy,
+    /// Behind the first request.
+    Eager,
+}
+
+/// Which of a server's tools are used. Patterns with `*`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolChoice {
+    /// Only these; empty: all.
+    pub include: Vec<String>,
+    /// Not these.
+    pub exclude: Vec<String>,
+    /// These change nothing, the user says: they may be repeated, and run in plan mode.
+    pub read_only: Vec<String>,
+}
+
+/// A server that can be used.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServerConfig {
+    /// Its name in the file.
+    pub name: String,
+    /// The user's words about it.
+    pub description: Option<String>,
+    /// How it is reached.
+    pub transport: Transport,
+    /// The clocks of its calls.
+    pub times: CallTimes,
+    /// How long its start may take.
+    pub start_limit: Duration,
+    /// When it is started.
+    pub start: Start,
+    /// The program ends where it cannot be started.
+    pub required: bool,
+    /// What stands of it in front of requests.
+    pub expose: Expose,
+    /// Which of its tools are used.
+    pub tools: ToolChoice,
+    /// Calls that run side by side.
+    pub calls_at_once: usize,
+    /// It gets hidden values; never from a file of a project.
+    pub secrets: bool,
+    /// Names the entry in the cache: the same for the same entry, without secret values.
+    pub hash: String,
+}
+
+/// Whether an entry can be used.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Standing {
+    /// It can.
+    Ready(Arc<ServerConfig>),
+    /// The user has switched it off.
+    Disabled,
+    /// It came with a project that is not trusted. Nothing of it was read but its name.
+    Untrusted,
+    /// Another file names a server of this name first.
+    Shadowed(PathBuf),
+    /// Something is wrong with it.
+    Invalid(String),
+}
+
+/// An entry of a file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    /// The name of the server.
+    pub name: String,
+    /// The file.
+    pub file: PathBuf,
+    /// Whose file it is.
+    pub origin: Origin,
+    /// Whether it can be used.
+    pub standing: Standing,
+}
+
+/// The entries of all files, and what the user should know of them.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Entries {
+    /// In the order of the files.
+    pub list: Vec<Entry>,
+    /// Files that cannot be read, keys that nobody knows.
+    pub warnings: Vec<String>,
+}
+
+/// Keys of an entry.
+const KEYS: &[&str] = &[
+    "type",
+    "command",
+    "args",
+    "env",
+    "cwd",
+    "url",
+    "headers",
+    "description",
+    "enabled",
+    "disabled",
+    "timeout",
+    "startupTimeoutMs",
+    "maxTotalMs",
+    "start",
+    "required",
+    "expose",
+    "tools",
+    "supportsParallel",
+    "secrets",
+];
+
+/// Characters of a name at most.
+const NAME_CHARACTERS: usize = 100;
+/// Calls of one server that run side by side.
+const CALLS_AT_ONCE: usize = 8;
+
+/// Reads the entries of `files`, the first of which wins.
+#[must_use]
+pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
+    let mut out = Entries::default();
+    let mut seen: HashMap<String, PathBuf> = HashMap::new();
+    for file in files {
+        let members = match members(&file.text) {
+            Ok(members) => members,
+            Err(reason) => {
+                out.warnings.push(format!("{}: {reason}; none of its servers is used", file.path.display()));
+                continue;
+            }
+        };
+        for (name, value) in members {
+            let standing = match seen.get(&name) {
+                Some(first) => Standing::Shadowed(first.clone()),
+                None if !file.trusted => Standing::Untrusted,
+                None => standing(&name, &value, file, variables, &mut out.warnings),
+            };
+            seen.entry(name.clone()).or_insert_with(|| file.path.clone());
+            out.list.push(Entry { name, file: file.path.clone(), origin: file.origin, standing });
+        }
+    }
+    out
+}
+
+/// The entries of a file by their names, in its order.
+fn members(text: &str) -> Result<Vec<(String, Value)>, String> {
+    if text.trim().is_empty() {
+        return Ok(Vec::new());
+    }
+    let value: Value = serde_json::from_str(&plain_json(text)).map_err(|error| error.to_string())?;
+    match (value.get("mcpServers"), value.get("servers")) {
+        (Some(Value::Object(servers)), _) => Ok(servers.clone().into_iter().collect()),
+        (Some(_), _) => Err("\"mcpServers\" is not an object".into()),
+        (None, Some(Value::Array(list))) => Ok(list
+            .iter()
+            .map(|server| (server["name"].as_str().unwrap_or_default().to_string(), server.clone()))
+            .map(|(name, mut server)| {
+                server.as_object_mut().map(|members| members.remove("name"));
+                (name, server)
+            })
+            .collect()),
+        (None, _) if value.is_object() => Ok(Vec::new()),
+        _ => Err("not an object with \"mcpServers\"".into()),
+    }
+}
+
+fn standing(
+    name: &str,
+    value: &Value,
+    file: &ConfigFile,
+    variables: &Variables<'_>,
+    warnings: &mut Vec<String>,
+) -> Standing {
+    let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
+    if name.is_empty() || name.len() > NAME_CHARACTERS || !name.chars().all(letter) {
+        return Standing::Invalid(format!(
+            "Invalid server config: {name:?} is no name; use 1 to {NAME_CHARACTERS} letters, digits, _ . and -"
+        ));
+    }
+    let Value::Object(members) = value else {
+        return Standing::Invalid("Invalid server config: not an object".into());
+    };
+    if members.get("enabled") == Some(&Value::Bool(false)) || members.get("disabled") == Some(&Value::Bool(true)) {
+        return Standing::Disabled;
+    }
+    let unknown: Vec<&str> = members.keys().map(String::as_str).filter(|key| !KEYS.contains(key)).collect();
+    if !unknown.is_empty() {
+        let (path, unknown) = (file.path.display(), unknown.join(", "));
+        warnings.push(format!("{path}: {name}: {unknown}: not known, and without effect"));
+    }
+    let scope = if file.origin == Origin::Project { Scope::Project } else { Scope::User };
+    let mut reader = Reader { members, scope, variables };
+    match reader.config(name) {
+        Ok(mut config) => {
+            if config.secrets && scope == Scope::Project {
+                config.secrets = false;
+                let path = file.path.display();
+                warnings.push(format!("{path}: {name}: \"secrets\" counts in your own mcp.json alone"));
+            }
+            Standing::Ready(Arc::new(config))
+        }
+        Err(reason) => Standing::Invalid(format!("Invalid server config: {reason}")),
+    }
+}
+
+/// Reads one entry.
+struct Reader<'a> {
+    members: &'a Map<String, Value>,
+    scope: Scope,
+    variables: &'a Variables<'a>,
+}
+
+impl Reader<'_> {
+    fn config(&mut self, name: &str) -> Result<ServerConfig, String> {
+        let kind = self.text("type")?;
+        let transport = match (self.members.contains_key("command"), self.members.contains_key("url")) {
+            (true, true) => return Err("both \"command\" and \"url\"; keep one of them".into()),
+            (false, false) => return Err("neither \"command\" nor \"url\"; add one of them".into()),
+            (true, false) => self.stdio(kind.as_deref())?,
+            (false, true) => self.http(kind.as_deref())?,
+        };
+        let defaults = CallTimes::default();
+        // 0 is no limit: beyond every clock.
+        let limit = |time: Option<Duration>, default| match time {
+            Some(Duration::ZERO) => Duration::MAX,
+            Some(time) => time,
+            None => default,
+        };
+        let silence = self.variables.timeout.or(self.milliseconds("timeout")?);
+        let times = CallTimes {
+            silence: limit(silence, defaults.silence),
+            total: limit(self.milliseconds("maxTotalMs")?, defaults.total),
+        };
+        let tools = match self.members.get("tools") {
+            None => ToolChoice::default(),
+            Some(Value::Object(tools)) => {
+                let list = |key: &str| texts(tools.get(key), &format!("tools.{key}"));
+                ToolChoice { include: list("include")?, exclude: list("exclude")?, read_only: list("readOnly")? }
+            }
+            Some(_) => return Err("\"tools\" is not an object with include, exclude and readOnly".into()),
+        };
+        let word = |text: Option<String>, key: &str, known: &[&str]| match text {
+            Some(text) if !known.contains(&text.as_str()) => {
+                Err(format!("\"{key}\": {text:?} is unknown; use {}", known.join(", ")))
+            }
+            other => Ok(other),
+        };
+        let start = word(self.text("start")?, "start", &["lazy", "eager"])?;
+        let expose = word(self.text("expose")?, "expose", &["auto", "direct", "deferred", "off"])?;
+        Ok(ServerConfig {
+            name: name.to_string(),
+            description: self.text("description")?,
+            hash: self.hash(name),
+            transport,
+            times,
+            start_limit: limit(self.milliseconds("startupTimeoutMs")?, Duration::from_secs(60)),
+            start: if start.as_deref() == Some("eager") { Start::Eager } else { Start::Lazy },
+            required: self.flag("required")?.unwrap_or_default(),
+            expose: match expose.as_deref() {
+                Some("direct") => Expose::Direct,
+                Some("deferred") => Expose::Deferred,
+                Some("off") => Expose::Off,
+                _ => Expose::Auto,
+            },
+            tools,
+            calls_at_once: if self.flag("supportsParallel")? == Some(false) { 1 } else { CALLS_AT_ONCE },
+            secrets: self.flag("secrets")?.unwrap_or_default(),
+        })
+    }
+
+    fn stdio(&self, kind: Option<&str>) -> Result<Transport, String> {
+        if !matches!(kind, None | Some("stdio")) {
+            let kind = kind.unwrap_or_default();
+            return Err(format!("\"type\": {kind:?} does not go with \"command\"; leave it out or use \"stdio\""));
+        }
+        let command = self.plain("command", &self.text("command")?.unwrap_or_default())?;
+        if command.is_empty() {
+            return Err("\"command\" is empty".into());
+        }
+        let args = texts(self.members.get("args"), "args")?;
+        Ok(Transport::Stdio {
+            command,
+            args: args.iter().map(|arg| self.plain("args", arg)).collect::<Result<_, _>>()?,
+            env: self.pairs("env")?,
+            cwd: self.text("cwd")?.map(|cwd| self.plain("cwd", &cwd)).transpose()?.map(PathBuf::from),
+        })
+    }
+
+    fn http(&self, kind: Option<&str>) -> Result<Transport, String> {
+        if !matches!(kind, None | Some("http" | "streamable-http" | "streamableHttp" | "sse")) {
+            let kind = kind.unwrap_or_default();
+            return Err(format!("\"type\": {kind:?} does not go with \"url\"; leave it out or use \"http\""));
+        }
+        let url = self.plain("url", &self.text("url")?.unwrap_or_default())?;
+        if !(url.starts_with("http://") || url.starts_with("https://")) {
+            return Err(format!("\"url\": {url:?} is no address; it begins with https:// or http://"));
+        }
+        Ok(Transport::Http { url, headers: self.pairs("headers")? })
+    }
+
+    /// A text outside `env` and `headers`.
+    fn plain(&self, key: &str, text: &str) -> Result<String, String> {
+        expand(text, key, self.scope, self.variables)
+    }
+
+    fn pairs(&self, key: &str) -> Result<Vec<(String, String)>, String> {
+        let members = match self.members.get(key) {
+            None => return Ok(Vec::new()),
+            Some(Value::Object(members)) => members,
+            Some(_) => return Err(format!("\"{key}\" is not an object of texts")),
+        };
+        members
+            .iter()
+            .map(|(name, value)| {
+                let text = match value {
+                    Value::String(text) => text.clone(),
+                    Value::Number(_) | Value::Bool(_) => value.to_string(),
+                    _ => return Err(format!("\"{key}\": {name} is not a text")),
+                };
+                Ok((name.clone(), self.plain(key, &text)?))
+            })
+            .collect()
+    }
+
+    fn text(&self, key: &str) -> Result<Option<String>, String> {
+        match self.members.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            Some(_) => Err(format!("\"{key}\" is not a text")),
+        }
+    }
+
+    fn flag(&self, key: &str) -> Result<Option<bool>, String> {
+        match self.members.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(*flag)),
+            Some(_) => Err(format!("\"{key}\" is neither true nor false")),
+        }
+    }
+
+    fn milliseconds(&self, key: &str) -> Result<Option<Duration>, String> {
+        match self.members.get(key) {
+            None | Some(Value::Null) => Ok(None),
+            Some(value) => match value.as_u64() {
+                Some(number) => Ok(Some(Duration::from_millis(number))),
+                None => Err(format!("\"{key}\": {value} is no number of milliseconds")),
+            },
+        }
+    }
+
+    /// A digest of what the server is: the entry as it is written, so that no value of a variable is in it.
+    fn hash(&self, name: &str) -> String {
+        let facts = ["type", "command", "args", "env", "cwd", "url", "headers"];
+        let mut digest = Sha256::new();
+        digest.update(name);
+        for key in facts {
+            digest.update([0]);
+            digest.update(self.members.get(key).map(Value::to_string).unwrap_or_default());
+        }
+        digest.finalize().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+fn texts(value: Option<&Value>, key: &str) -> Result<Vec<String>, String> {
+    let wrong = || format!("\"{key}\" is not a list of texts");
+    match value {
+        None | Some(Value::Null) => Ok(Vec::new()),
+        Some(Value::Array(list)) => {
+            list.iter().map(|text| text.as_str().map(str::to_string).ok_or_else(wrong)).collect()
+        }
+        Some(_) => Err(wrong()),
+    }
+}
+
+impl ToolChoice {
+    /// Whether a tool of this name at the server is used.
+    #[must_use]
+    pub fn takes(&self, tool: &str) -> bool {
+        let fits = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
+        (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
+    }
+
+    /// Whether the user says that a tool changes nothing.
+    #[must_use]
+    pub fn is_read_only(&self, tool: &str) -> bool {
+        self.read_only.iter().any(|pattern| fits(pattern, tool))
+    }
+}
+
+/// Whether `text` fits a pattern in which `*` is any text.
+fn fits(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let first = parts.next().unwrap_or_default();
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = parts.collect();
+    let Some(last) = parts.pop() else { return rest.is_empty() };
+    for part in parts {
+        match rest.find(part) {
+            Some(at) => rest = &rest[at + part.len()..],
+            None => return false,
+        }
+    }
+    rest.ends_with(last)
+}
+
+/// The files of a project that may name servers, nearest first: `.sinew/mcp.json`, then each `.mcp.json` up to `root`.
+#[must_use]
+pub fn project_files(cwd: &Path, project: &Path, root: &Path) -> Vec<PathBuf> {
+    let above = cwd.ancestors().take_while(|folder| folder.starts_with(root)).map(|folder| folder.join(".mcp.json"));
+    std::iter::once(project.join("mcp.json")).chain(above).collect()
+}

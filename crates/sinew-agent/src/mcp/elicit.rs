@@ -1,0 +1,272 @@
+//! What a server asks of the person, as questions of the tool `ask`.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
+use sinew_mcp::{BoxFuture, ClientHost, Elicitation, ElicitationAnswer, Root};
+use sinew_tools::{Ask, Choice, Question};
+
+/// Lines of the log of a server that are kept.
+const LINES: usize = 50;
+
+/// Answers what one server asks: through the person where there is one, else with nothing.
+pub struct PersonHost {
+    server: String,
+    cwd: PathBuf,
+    ask: Option<Arc<dyn Ask>>,
+    lines: Mutex<VecDeque<String>>,
+}
+
+impl PersonHost {
+    /// For the server of this name, in a session that works in `cwd`.
+    #[must_use]
+    pub fn new(server: &str, cwd: PathBuf, ask: Option<Arc<dyn Ask>>) -> PersonHost {
+        PersonHost { server: server.to_string(), cwd, ask, lines: Mutex::default() }
+    }
+
+    /// The last lines of its log.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        self.lines.lock().iter().cloned().collect()
+    }
+}
+
+impl ClientHost for PersonHost {
+    fn can_ask(&self) -> bool {
+        self.ask.is_some()
+    }
+
+    fn elicit(&self, question: Elicitation) -> BoxFuture<'static, ElicitationAnswer> {
+        let Some(ask) = self.ask.clone() else { return Box::pin(std::future::ready(ElicitationAnswer::Cancel)) };
+        let server = self.server.clone();
+        Box::pin(async move { answer(&*ask, &server, &question).await })
+    }
+
+    fn roots(&self) -> Vec<Root> {
+        let name = self.cwd.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let uri = url::Url::from_file_path(&self.cwd).map(String::from).unwrap_or_default();
+        vec![Root { uri, name }]
+    }
+
+    fn log(&self, line: &str) {
+        let mut lines = self.lines.lock();
+        if lines.len() == LINES {
+            lines.pop_front();
+        }
+        lines.push_back(line.chars().take(300).collect());
+    }
+}
+
+const YES: &str = "Yes";
+const NO: &str = "No";
+
+async fn answer(ask: &dyn Ask, server: &str, question: &Elicitation) -> ElicitationAnswer {
+    match question {
+        Elicitation::Url { message, url, .. } => {
+            let title = format!("MCP server \"{server}\" asks you to open {}", host_of(url));
+            let text = format!("{message}\n{url}\nOpen it in a browser yourself and say yes when you are done.");
+            if ask.confirm(&title, &text).await {
+                ElicitationAnswer::Accept(Map::new())
+            } else {
+                ElicitationAnswer::Decline
+            }
+        }
+        Elicitation::Form { message, schema } => {
+            let fields = fields(schema);
+            if fields.is_empty() {
+                let title = format!("MCP server \"{server}\" asks");
+                return if ask.confirm(&title, message).await {
+                    ElicitationAnswer::Accept(Map::new())
+                } else {
+                    ElicitationAnswer::Decline
+                };
+            }
+            let mut remark: Option<String> = None;
+            // An answer that does not fit is asked for again, a few times.
+            for _ in 0..3 {
+                let head = format!("MCP server \"{server}\": {message}");
+                let questions: Vec<Question> = fields
+                    .iter()
+                    .enumerate()
+                    .map(|(index, field)| field.question((index == 0).then_some(&head), remark.as_deref()))
+                    .collect();
+                let Some(answers) = ask.ask(&questions).await else { return ElicitationAnswer::Cancel };
+                match fields
+                    .iter()
+                    .zip(&answers)
+                    .map(|(field, answer)| field.read(answer))
+                    .collect::<Result<Vec<_>, _>>()
+                {
+                    Ok(values) => {
+                        let filled =
+                            fields.iter().zip(values).filter_map(|(field, value)| Some((field.name.clone(), value?)));
+                        return ElicitationAnswer::Accept(filled.collect());
+                    }
+                    Err(reason) => remark = Some(reason),
+                }
+            }
+            ElicitationAnswer::Cancel
+        }
+    }
+}
+
+/// The host of an address, which is what a person can judge.
+fn host_of(url: &str) -> String {
+    url::Url::parse(url).ok().and_then(|url| url.host_str().map(str::to_string)).unwrap_or_else(|| "an address".into())
+}
+
+/// One field of a form.
+#[derive(Debug)]
+struct Field {
+    name: String,
+    title: String,
+    required: bool,
+    kind: Kind,
+    default: Option<Value>,
+    hint: Option<String>,
+    schema: Value,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Text,
+    Number,
+    Integer,
+    Flag,
+    /// Values and what they are called.
+    One(Vec<(String, String)>),
+    Many(Vec<(String, String)>),
+}
+
+fn fields(schema: &Value) -> Vec<Field> {
+    let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+    let properties = schema["properties"].as_object();
+    properties
+        .into_iter()
+        .flatten()
+        .map(|(name, field)| {
+            let kind = match field["type"].as_str() {
+                Some("number") => Kind::Number,
+                Some("integer") => Kind::Integer,
+                Some("boolean") => Kind::Flag,
+                Some("array") => Kind::Many(choices(&field["items"])),
+                _ => match choices(field) {
+                    choices if choices.is_empty() => Kind::Text,
+                    choices => Kind::One(choices),
+                },
+            };
+            let text = |key: &str| field[key].as_str().map(str::to_string);
+            Field {
+                name: name.clone(),
+                title: text("title").unwrap_or_else(|| name.clone()),
+                required: required.contains(&name.as_str()),
+                default: field.get("default").filter(|value| !value.is_null()).cloned(),
+                hint: text("description"),
+                schema: field.clone(),
+                kind,
+            }
+        })
+        .collect()
+}
+
+/// The values of an enumeration with their titles: `enum` with `enumNames`, or `oneOf`/`anyOf` of constants.
+fn choices(schema: &Value) -> Vec<(String, String)> {
+    if let Some(values) = schema["enum"].as_array() {
+        let titles = schema["enumNames"].as_array();
+        let title = |index: usize| titles.and_then(|titles| titles.get(index)?.as_str());
+        let texts = values.iter().enumerate().filter_map(|(index, value)| Some((index, value.as_str()?)));
+        return texts.map(|(index, value)| (value.to_string(), title(index).unwrap_or(value).to_string())).collect();
+    }
+    let constants = ["oneOf", "anyOf"].into_iter().find_map(|key| schema[key].as_array());
+    let constants = constants.into_iter().flatten().filter_map(|one| Some((one["const"].as_str()?, one)));
+    constants.map(|(value, one)| (value.to_string(), one["title"].as_str().unwrap_or(value).to_string())).collect()
+}
+
+impl Field {
+    fn question(&self, head: Option<&String>, remark: Option<&str>) -> Question {
+        let mut text = String::new();
+        if let Some(head) = head {
+            text.push_str(&format!("{head}\n"));
+            if let Some(remark) = remark {
+                text.push_str(&format!("({remark})\n"));
+            }
+        }
+        text.push_str(&self.title);
+        if let Some(hint) = self.hint.as_ref().filter(|hint| **hint != self.title) {
+            text.push_str(&format!(": {hint}"));
+        }
+        if let (Some(default), Kind::Text | Kind::Number | Kind::Integer) = (&self.default, &self.kind) {
+            text.push_str(&format!(" [{}]", plain(default)));
+        }
+        if !self.required {
+            text.push_str(" (may stay empty)");
+        }
+        let choice = |label: &str| Choice { label: label.to_string(), description: None };
+        let options: Vec<Choice> = match &self.kind {
+            Kind::Flag => vec![choice(YES), choice(NO)],
+            Kind::One(choices) | Kind::Many(choices) => choices.iter().map(|(_, title)| choice(title)).collect(),
+            Kind::Text | Kind::Number | Kind::Integer => {
+                self.default.iter().map(|default| choice(&plain(default))).collect()
+            }
+        };
+        let recommended = match (&self.kind, &self.default) {
+            (Kind::Flag, Some(Value::Bool(flag))) => Some(usize::from(!flag)),
+            (Kind::One(choices), Some(Value::String(value))) => choices.iter().position(|(known, _)| known == value),
+            (Kind::Text | Kind::Number | Kind::Integer, Some(_)) => Some(0),
+            _ => None,
+        };
+        Question {
+            id: Some(self.name.clone()),
+            question: text,
+            options,
+            multi: matches!(self.kind, Kind::Many(_)),
+            recommended,
+        }
+    }
+
+    /// The value that an answer means; none for one that is left out.
+    fn read(&self, answer: &str) -> Result<Option<Value>, String> {
+        let answer = answer.trim();
+        let wrong = |what: &str| format!("{}: {answer:?} is {what}", self.title);
+        if answer.is_empty() || answer == "No answer" {
+            return match (&self.default, self.required) {
+                (Some(default), _) => Ok(Some(default.clone())),
+                (None, false) => Ok(None),
+                (None, true) => Err(format!("{} is needed", self.title)),
+            };
+        }
+        let of = |choices: &[(String, String)], answer: &str| {
+            let found = choices.iter().find(|(value, title)| value == answer || title == answer);
+            found.map(|(value, _)| Value::String(value.clone()))
+        };
+        let value = match &self.kind {
+            Kind::Text => json!(answer),
+            Kind::Flag => match answer.to_ascii_lowercase().as_str() {
+                "yes" | "y" | "true" => json!(true),
+                "no" | "n" | "false" => json!(false),
+                _ => return Err(wrong("neither yes nor no")),
+            },
+            Kind::Integer => json!(answer.parse::<i64>().map_err(|_| wrong("no whole number"))?),
+            Kind::Number => json!(answer.parse::<f64>().map_err(|_| wrong("no number"))?),
+            Kind::One(choices) => of(choices, answer).ok_or_else(|| wrong("none of the choices"))?,
+            Kind::Many(choices) => {
+                let words = answer.split(',').map(str::trim).filter(|word| !word.is_empty());
+                words
+                    .map(|word| of(choices, word).ok_or_else(|| wrong("none of the choices")))
+                    .collect::<Result<_, _>>()?
+            }
+        };
+        // Bounds of numbers, lengths of texts and counts of lists.
+        match sinew_tools::schema::validate(&self.schema, &value).first() {
+            Some(fault) => Err(format!("{}: {}", self.title, fault.trim_start_matches("/: "))),
+            None => Ok(Some(value)),
+        }
+    }
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_string)
+}

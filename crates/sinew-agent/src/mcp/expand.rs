@@ -1,0 +1,72 @@
+//! `${VAR}` and `${VAR:-default}` in entries. `$VAR` without braces is text.
+
+use std::time::Duration;
+
+/// What an entry may read of the environment.
+pub struct Variables<'a> {
+    /// The value of a variable.
+    pub get: &'a dyn Fn(&str) -> Option<String>,
+    /// Whether a variable looks like a secret: then a file of a project may use it in `env` and `headers` alone.
+    pub hides: &'a dyn Fn(&str) -> bool,
+    /// Whether it holds the key of a provider: no server gets one.
+    pub is_key: &'a dyn Fn(&str) -> bool,
+    /// Stands above the `timeout` of every entry.
+    pub timeout: Option<Duration>,
+}
+
+/// Whose entry it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Scope {
+    Project,
+    User,
+}
+
+/// Puts values in place of variables. `key` is the member of the entry that the text is of.
+///
+/// # Errors
+/// A variable is missing, or must not be used here.
+pub(super) fn expand(text: &str, key: &str, scope: Scope, variables: &Variables<'_>) -> Result<String, String> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once("${") {
+        out.push_str(before);
+        let Some((inner, behind)) = behind.split_once('}') else {
+            out.push_str("${");
+            rest = behind;
+            continue;
+        };
+        rest = behind;
+        let (name, default) = match inner.split_once(":-") {
+            Some((name, default)) => (name, Some(default)),
+            None => (inner, None),
+        };
+        let is_name = !name.is_empty()
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !name.starts_with(|first: char| first.is_ascii_digit());
+        if !is_name {
+            out.push_str(&format!("${{{inner}}}"));
+            continue;
+        }
+        if (variables.is_key)(name) {
+            return Err(format!(
+                "\"{key}\": {name} holds the key of a provider, which no server gets; name it in env.passThrough to give it away"
+            ));
+        }
+        if scope == Scope::Project && (variables.hides)(name) && !matches!(key, "env" | "headers") {
+            return Err(format!(
+                "\"{key}\": {name} looks like a secret, which a project may use in \"env\" and \"headers\" alone"
+            ));
+        }
+        match ((variables.get)(name).filter(|value| !value.is_empty()), default) {
+            (Some(value), _) => out.push_str(&value),
+            (None, Some(default)) => out.push_str(default),
+            (None, None) => {
+                return Err(format!(
+                    "\"{key}\": the variable {name} is not set; set it, or write ${{{name}:-default}}"
+                ));
+            }
+        }
+    }
+    out.push_str(rest);
+    Ok(out)
+}

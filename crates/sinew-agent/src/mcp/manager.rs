@@ -1,0 +1,359 @@
+//! The servers of a program: which there are, what is known of them, and which of them run.
+//!
+//! Nothing waits for a server but a call of it: sessions begin and requests leave with what the cache knows. A server that
+//! was lost is started again by the next call, so that no timer runs for it.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::{Mutex, MutexGuard};
+use serde_json::json;
+use sinew_mcp::ClientHost;
+use sinew_mcp::catalogue::{CatalogueServer, Expose, Front, ToolIndex, select_front};
+use sinew_mcp::names::name_tools;
+use sinew_session::clock::Clock;
+use tokio::sync::broadcast;
+use tokio::task::JoinSet;
+
+use super::cache::Cache;
+use super::config::{Entries, ServerConfig, Standing, Start};
+use super::connect::{Connection, Connector};
+use super::server::{Phase, Server};
+
+/// Servers that start at the same time.
+pub(super) const STARTS_AT_ONCE: usize = 4;
+/// How long a search waits for servers whose tools nobody knows yet.
+const SEARCH_WAIT: Duration = Duration::from_secs(5);
+/// Changes of states that a listener may be behind.
+const STATUS_CAPACITY: usize = 256;
+
+/// What a manager is made of.
+pub struct ManagerParts {
+    /// The entries of the files.
+    pub entries: Entries,
+    /// What is known of servers.
+    pub cache: Cache,
+    /// How servers are reached.
+    pub connector: Arc<dyn Connector>,
+    /// Makes who answers what a server asks, by its name.
+    pub host: Box<dyn Fn(&str) -> Arc<dyn ClientHost> + Send + Sync>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Names of other tools.
+    pub reserved: Vec<String>,
+}
+
+/// A server changed its state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Its name.
+    pub server: String,
+    /// `idle`, `starting`, `connected`, `needs_auth`, `restarting` or `failed`.
+    pub state: &'static str,
+    /// The revision of the protocol.
+    pub era: Option<String>,
+    /// How many tools it has.
+    pub tools: Option<usize>,
+    /// What went wrong.
+    pub error: Option<String>,
+}
+
+/// The servers. Dropping it ends all that run.
+pub struct Manager {
+    entries: Entries,
+    servers: Vec<Arc<Server>>,
+    shared: Arc<Shared>,
+    started: AtomicBool,
+}
+
+/// What servers share.
+pub(super) struct Shared {
+    pub(super) cache: Cache,
+    pub(super) connector: Arc<dyn Connector>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) starts: tokio::sync::Semaphore,
+    status: broadcast::Sender<Status>,
+    /// Grows whenever a server tells other tools than before.
+    pub(super) generation: AtomicU64,
+    names: Mutex<Names>,
+    index: Mutex<Option<(u64, Arc<ToolIndex>)>>,
+}
+
+/// The names that tools have got. A name never changes while the program runs, whatever comes later.
+struct Names {
+    reserved: Vec<String>,
+    given: HashMap<(String, String), String>,
+}
+
+/// A server in a list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerState {
+    /// As [`Status::state`].
+    pub state: &'static str,
+    /// The revision of the protocol, while it runs.
+    pub version: Option<String>,
+    /// How many tools it has, as far as that is known.
+    pub tools: Option<usize>,
+    /// The bytes of their definitions.
+    pub bytes: usize,
+    /// Its process, while it runs.
+    pub pid: Option<u32>,
+    /// What went wrong last.
+    pub error: Option<String>,
+}
+
+impl Manager {
+    /// Starts nothing.
+    #[must_use]
+    pub fn new(parts: ManagerParts) -> Arc<Manager> {
+        let ManagerParts { entries, cache, connector, host, clock, reserved } = parts;
+        let configs = entries.list.iter().filter_map(|entry| match &entry.standing {
+            Standing::Ready(config) => Some(Arc::clone(config)),
+            _ => None,
+        });
+        let servers = configs
+            .map(|config| {
+                let known = cache.get(&config.hash);
+                Arc::new(Server::new(host(&config.name), config, known))
+            })
+            .collect();
+        let shared = Shared {
+            cache,
+            connector,
+            clock,
+            starts: tokio::sync::Semaphore::new(STARTS_AT_ONCE),
+            status: broadcast::Sender::new(STATUS_CAPACITY),
+            generation: AtomicU64::new(0),
+            names: Mutex::new(Names { reserved, given: HashMap::new() }),
+            index: Mutex::default(),
+        };
+        Arc::new(Manager { entries, servers, shared: Arc::new(shared), started: AtomicBool::new(false) })
+    }
+
+    /// The entries of the files, usable or not.
+    #[must_use]
+    pub fn entries(&self) -> &Entries {
+        &self.entries
+    }
+
+    /// Whether there is no server that could be used.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.servers.is_empty()
+    }
+
+    /// Changes of states from now on.
+    #[must_use]
+    pub fn subscribe(&self) -> broadcast::Receiver<Status> {
+        self.shared.status.subscribe()
+    }
+
+    /// How a server stands; none for one that cannot be used.
+    #[must_use]
+    pub fn state(&self, name: &str) -> Option<ServerState> {
+        self.server(name).map(|server| server.summary())
+    }
+
+    pub(super) fn server(&self, name: &str) -> Option<&Arc<Server>> {
+        self.servers.iter().find(|server| server.config.name == name)
+    }
+
+    /// The configuration of a server that can be used.
+    #[must_use]
+    pub fn config(&self, name: &str) -> Option<&Arc<ServerConfig>> {
+        self.server(name).map(|server| &server.config)
+    }
+
+    /// A connection to a server, which is started where it does not run. Whoever waits may leave; the start goes on.
+    ///
+    /// # Errors
+    /// A sentence for the model and the user.
+    pub async fn connect(&self, name: &str) -> Result<Arc<dyn Connection>, String> {
+        let server = self.server(name).ok_or_else(|| format!("There is no MCP server \"{name}\"."))?;
+        server.connection(&self.shared).await
+    }
+
+    /// Starts what is to run without being called: servers that the user wants at once, and those of which nothing is
+    /// known. For the moment when the first request has left; does something only once.
+    pub fn start_eager(&self) {
+        if self.started.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        for server in &self.servers {
+            let config = &server.config;
+            if config.expose != Expose::Off && (config.start == Start::Eager || server.known().is_none()) {
+                server.begin(&self.shared);
+            }
+        }
+    }
+
+    /// Starts the servers without which the program must not go on, side by side.
+    ///
+    /// # Errors
+    /// Those that cannot be started, with the reason.
+    pub async fn start_required(&self) -> Result<(), String> {
+        let mut starts = JoinSet::new();
+        for server in self.servers.iter().filter(|server| server.config.required) {
+            let (server, shared) = (Arc::clone(server), Arc::clone(&self.shared));
+            starts.spawn(async move { server.connection(&shared).await.map(drop) });
+        }
+        let mut faults: Vec<String> = Vec::new();
+        while let Some(ended) = starts.join_next().await {
+            faults.extend(ended.unwrap_or_else(|panic| Err(panic.to_string())).err());
+        }
+        faults.sort();
+        if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+    }
+
+    /// What stands in front of the requests of a session, by what is known now. `recorded` are the names that the
+    /// session had in front when it was here last: it has those again.
+    #[must_use]
+    pub fn front(&self, recorded: Option<&[String]>) -> Front {
+        let mut servers = self.catalogue();
+        if let Some(recorded) = recorded {
+            self.name(&servers);
+            for server in &mut servers {
+                let names = self.shared.names();
+                let mut tools = server.tools.iter().flatten();
+                let had =
+                    tools.any(|tool| names.of(&server.name, &tool.name).is_some_and(|name| recorded.contains(name)));
+                if server.expose == Expose::Auto {
+                    server.expose = if had { Expose::Direct } else { Expose::Deferred };
+                }
+            }
+        }
+        let front = {
+            let names = self.shared.names();
+            let reserved: Vec<&str> = names.reserved.iter().map(String::as_str).collect();
+            select_front(&servers, &reserved)
+        };
+        // The names that stand in front are given first of all.
+        let mut names = self.shared.names();
+        for tool in &front.tools {
+            names.given.entry((tool.server.clone(), tool.tool.clone())).or_insert_with(|| tool.name.clone());
+        }
+        front
+    }
+
+    /// All servers as far as they are known, in the order of the files.
+    pub(super) fn catalogue(&self) -> Vec<CatalogueServer> {
+        self.servers.iter().map(|server| server.catalogue()).collect()
+    }
+
+    /// The tools that can be searched and called. Built when somebody asks, and again when a server tells others.
+    pub(super) fn index(&self) -> Arc<ToolIndex> {
+        let generation = self.shared.generation.load(Ordering::Acquire);
+        {
+            let index = self.shared.index.lock();
+            if let Some((of, index)) = &*index
+                && *of == generation
+            {
+                return Arc::clone(index);
+            }
+        }
+        let servers = self.catalogue();
+        self.name(&servers);
+        let index = {
+            let names = self.shared.names();
+            Arc::new(ToolIndex::with_names(&servers, |server, tool| names.of(server, tool).cloned()))
+        };
+        *self.shared.index.lock() = Some((generation, Arc::clone(&index)));
+        index
+    }
+
+    /// Names the tools that have no name yet; the order of the files decides who comes first.
+    fn name(&self, servers: &[CatalogueServer]) {
+        let mut names = self.shared.names();
+        let new: Vec<(&str, &str)> = servers
+            .iter()
+            .flat_map(|server| server.tools.iter().flatten().map(|tool| (server.name.as_str(), tool.name.as_str())))
+            .filter(|(server, tool)| names.of(server, tool).is_none())
+            .collect();
+        let taken: Vec<&str> = names.reserved.iter().chain(names.given.values()).map(String::as_str).collect();
+        let given = name_tools(&new, &taken);
+        for ((server, tool), name) in new.into_iter().zip(given) {
+            names.given.insert((server.to_string(), tool.to_string()), name);
+        }
+    }
+
+    /// Whether a name may be that of a tool of a server of which nothing is known yet.
+    pub(super) fn may_have(&self, name: &str) -> bool {
+        let unknown =
+            self.servers.iter().filter(|server| server.config.expose != Expose::Off && server.known().is_none());
+        unknown.into_iter().any(|server| {
+            let own = name_tools(&[(&server.config.name, "x")], &[]);
+            own.iter().any(|own| name.starts_with(own.trim_end_matches('x')))
+        })
+    }
+
+    /// Waits a while for servers of which nothing is known: a search must not overlook them. Starts them where they do
+    /// not run. Returns how those stand that are still unknown: `b (starting)`.
+    pub(super) async fn settle(&self) -> Vec<String> {
+        let unknown: Vec<&Arc<Server>> = self
+            .servers
+            .iter()
+            .filter(|server| server.config.expose != Expose::Off && server.known().is_none())
+            .collect();
+        if unknown.is_empty() {
+            return Vec::new();
+        }
+        let until = tokio::time::Instant::now() + SEARCH_WAIT;
+        let mut missing = Vec::new();
+        for server in unknown {
+            // One that has failed is not tried again by each search.
+            if !matches!(server.phase(), Phase::Failed(_) | Phase::NeedsAuth) {
+                server.begin(&self.shared);
+                let _ = tokio::time::timeout_at(until, server.settled()).await;
+            }
+            if server.known().is_none() {
+                missing.push(server.standing_line());
+            }
+        }
+        missing
+    }
+
+    /// How the servers stand, for a search that found nothing: `a (41 tools), c (failed: …)`.
+    pub(super) fn standing_lines(&self) -> Vec<String> {
+        let shown = self.servers.iter().filter(|server| server.config.expose != Expose::Off);
+        shown.map(|server| server.standing_line()).collect()
+    }
+
+    /// Starts a server in the background, since a tool of it was found and will be called.
+    pub(super) fn warm(&self, name: &str) {
+        if let Some(server) = self.server(name) {
+            server.begin(&self.shared);
+        }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
+
+impl Shared {
+    fn names(&self) -> MutexGuard<'_, Names> {
+        self.names.lock()
+    }
+
+    pub(super) fn tell(&self, status: Status) {
+        // Nobody may be listening.
+        let _ = self.status.send(status);
+    }
+}
+
+impl Names {
+    fn of(&self, server: &str, tool: &str) -> Option<&String> {
+        // The key is a pair of owned texts; a lookup is a search hit or a call, not a loop over requests.
+        self.given.get(&(server.to_string(), tool.to_string()))
+    }
+}
+
+impl Status {
+    /// As an event of the JSON and RPC modes, without its type.
+    #[must_use]
+    pub fn to_json(&self) -> serde_json::Value {
+        json!({"server": self.server, "state": self.state, "era": self.era, "tools": self.tools, "error": self.error})
+    }
+}

@@ -1,0 +1,31 @@
+//! Servers of the Model Context Protocol in an agent.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`config`], `expand` | the files that name servers, and `${VAR}` in them |
+//! | [`cache`] | what servers told of themselves in earlier processes |
+//! | [`manager`], `server` | which servers there are, which run, and how each gets from one state to the next |
+//! | [`connect`] | a connection as the manager sees it |
+//! | [`tools`], `search` | the tools of a session: those in front of requests, and the search for all others |
+//! | `result` | what a server answers, as a model reads it |
+//! | [`elicit`] | what a server asks of the person |
+//! | [`extension`] | the moment behind the first request |
+//!
+//! What stands in front of a request is a function of files and cache, decided when the session begins. Which servers
+//! run, in which order they come and go and what they offer later changes nothing in it.
+
+pub mod cache;
+pub mod config;
+pub mod connect;
+pub mod elicit;
+mod expand;
+pub mod extension;
+pub mod manager;
+mod result;
+mod search;
+mod server;
+pub mod tools;
+
+pub use expand::Variables;
+pub use manager::{Manager, ManagerParts, Status};
+pub use tools::{SessionParts, SessionServers};

@@ -1,0 +1,386 @@
+//! One server: its state, its start, and what it told of itself.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::{Map, Value};
+use sinew_mcp::catalogue::CatalogueServer;
+use sinew_mcp::{CallOptions, ClientHost, McpError, ToolResult};
+use tokio::sync::{Semaphore, watch};
+use tokio::time::Instant;
+
+use super::cache::Known;
+use super::config::ServerConfig;
+use super::connect::{Connection, taken};
+use super::manager::{ServerState, Shared, Status};
+
+/// Between two starts of one server.
+const START_PAUSE: Duration = Duration::from_secs(1);
+/// Starts in a row that may fail before the server counts as failed.
+const TRIES: u32 = 5;
+/// Calls in a row without an answer after which a server is asked whether it lives.
+const SILENCES: u32 = 3;
+/// How long it has to say so.
+const PROBE: Duration = Duration::from_secs(2);
+/// Between two looks at a list that changes, at least; and at most, where it changes at every look.
+const LIST_PAUSE: Duration = Duration::from_secs(1);
+const LIST_PAUSE_LIMIT: Duration = Duration::from_secs(60);
+
+/// Where a server stands.
+#[derive(Clone)]
+pub(super) enum Phase {
+    /// Not running.
+    Idle,
+    /// Somebody starts it.
+    Starting,
+    /// It runs.
+    Connected(Arc<dyn Connection>),
+    /// It wants a login.
+    NeedsAuth,
+    /// It was lost, or a start failed; the next call starts it.
+    Restarting(String),
+    /// It could not be started several times. The next call tries once more.
+    Failed(String),
+}
+
+/// The phase, and how the tries before went.
+#[derive(Clone)]
+struct State {
+    phase: Phase,
+    failures: u32,
+    last_try: Option<Instant>,
+}
+
+pub(super) struct Server {
+    pub(super) config: Arc<ServerConfig>,
+    host: Arc<dyn ClientHost>,
+    state: watch::Sender<State>,
+    known: Mutex<Option<Arc<Known>>>,
+    calls: Semaphore,
+    silences: AtomicU32,
+}
+
+impl Server {
+    pub(super) fn new(host: Arc<dyn ClientHost>, config: Arc<ServerConfig>, known: Option<Known>) -> Server {
+        let calls = Semaphore::new(config.calls_at_once);
+        Server {
+            config,
+            host,
+            state: watch::Sender::new(State { phase: Phase::Idle, failures: 0, last_try: None }),
+            known: Mutex::new(known.map(Arc::new)),
+            calls,
+            silences: AtomicU32::new(0),
+        }
+    }
+
+    /// What it told of itself, now or in an earlier process.
+    pub(super) fn known(&self) -> Option<Arc<Known>> {
+        self.known.lock().clone()
+    }
+
+    pub(super) fn phase(&self) -> Phase {
+        self.state.borrow().phase.clone()
+    }
+
+    pub(super) fn catalogue(&self) -> CatalogueServer {
+        let known = self.known();
+        CatalogueServer {
+            name: self.config.name.clone(),
+            description: self.config.description.clone(),
+            instructions: known.as_ref().and_then(|known| known.instructions.clone()),
+            expose: self.config.expose,
+            tools: known.map(|known| taken(known.tools.clone(), &self.config)),
+        }
+    }
+
+    /// Starts it where it does not run and nobody starts it. Returns at once.
+    pub(super) fn begin(self: &Arc<Self>, shared: &Arc<Shared>) {
+        let begun = self.state.send_if_modified(|state| match &state.phase {
+            Phase::Starting => false,
+            Phase::Connected(connection) if connection.closed().is_none() => false,
+            _ => {
+                state.phase = Phase::Starting;
+                true
+            }
+        });
+        if begun {
+            self.tell(shared);
+            // The end of the program ends it.
+            tokio::spawn(start(Arc::downgrade(self), Arc::downgrade(shared)));
+        }
+    }
+
+    /// Resolves when nobody starts it any more.
+    pub(super) async fn settled(&self) {
+        let mut states = self.state.subscribe();
+        // The sender is here as well.
+        let _ = states.wait_for(|state| !matches!(state.phase, Phase::Starting)).await;
+    }
+
+    /// A connection; starts the server where it does not run.
+    pub(super) async fn connection(self: &Arc<Self>, shared: &Arc<Shared>) -> Result<Arc<dyn Connection>, String> {
+        self.begin(shared);
+        self.settled().await;
+        let name = &self.config.name;
+        match self.phase() {
+            Phase::Connected(connection) => Ok(connection),
+            Phase::NeedsAuth => Err(format!(
+                "MCP server \"{name}\" needs a login. The user can add a header with a token to its entry: \"headers\": {{\"Authorization\": \"Bearer ${{TOKEN}}\"}}"
+            )),
+            Phase::Failed(reason) | Phase::Restarting(reason) => Err(reason),
+            Phase::Idle | Phase::Starting => Err(format!("MCP server \"{name}\" is not running")),
+        }
+    }
+
+    /// Calls a tool, once more where the connection broke and the user says that the tool changes nothing.
+    pub(super) async fn call(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        tool: &str,
+        arguments: &Map<String, Value>,
+        options: &CallOptions,
+    ) -> Result<ToolResult, String> {
+        let is_read_only = self.config.tools.is_read_only(tool);
+        // Never closed.
+        let _permit = self.calls.acquire().await;
+        for round in 0.. {
+            let connection = self.connection(shared).await?;
+            let outcome = connection.call(tool, arguments.clone(), options).await;
+            self.called(shared, &connection, &outcome);
+            match outcome {
+                Ok(result) => return Ok(result),
+                Err(McpError::Closed(_)) if is_read_only && round == 0 => {}
+                Err(error @ McpError::Closed(_)) if !is_read_only => {
+                    return Err(format!("{error} Whether the call took effect is unknown."));
+                }
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        unreachable!("each round returns, but for the first one")
+    }
+
+    /// Learns from the end of a call how the server is.
+    fn called(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        connection: &Arc<dyn Connection>,
+        outcome: &Result<ToolResult, McpError>,
+    ) {
+        match outcome {
+            Err(McpError::Silence(_)) => {
+                if self.silences.fetch_add(1, Ordering::Relaxed) + 1 < SILENCES {
+                    return;
+                }
+                self.silences.store(0, Ordering::Relaxed);
+                // Beside the answer to this call, which is known already.
+                let (server, shared) = (Arc::clone(self), Arc::clone(shared));
+                let connection = Arc::clone(connection);
+                tokio::spawn(async move {
+                    if connection.probe(PROBE).await.is_err() {
+                        let reason = format!("MCP server \"{}\" does not answer.", server.config.name);
+                        server.lose(&shared, &connection, reason);
+                    }
+                });
+            }
+            Err(McpError::NeedsAuth(_)) => {
+                self.state.send_modify(|state| state.phase = Phase::NeedsAuth);
+                self.tell(shared);
+            }
+            other => {
+                self.silences.store(0, Ordering::Relaxed);
+                if let (Err(error), Some(reason)) = (other, connection.closed())
+                    && error.ends_connection()
+                {
+                    self.lose(shared, connection, format!("MCP server \"{}\": {reason}", self.config.name));
+                }
+            }
+        }
+    }
+
+    /// Gives a connection up, unless there is another one by now.
+    fn lose(&self, shared: &Shared, connection: &Arc<dyn Connection>, reason: String) {
+        let gone = self.state.send_if_modified(|state| match &state.phase {
+            Phase::Connected(current) if Arc::ptr_eq(current, connection) => {
+                state.phase = Phase::Restarting(reason);
+                true
+            }
+            _ => false,
+        });
+        if gone {
+            self.tell(shared);
+        }
+    }
+
+    fn tell(&self, shared: &Shared) {
+        let ServerState { state, version, tools, error, .. } = self.summary();
+        shared.tell(Status { server: self.config.name.clone(), state, era: version, tools, error });
+    }
+
+    pub(super) fn summary(&self) -> ServerState {
+        let tools = self.known().map(|known| {
+            let taken = known.tools.iter().filter(|tool| self.config.tools.takes(&tool.name));
+            taken.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.get().len()))
+        });
+        let mut summary = ServerState {
+            state: "idle",
+            version: None,
+            bytes: tools.map_or(0, |(_, bytes)| bytes),
+            tools: tools.map(|(count, _)| count),
+            pid: None,
+            error: None,
+        };
+        match self.phase() {
+            Phase::Idle => {}
+            Phase::Starting => summary.state = "starting",
+            Phase::Connected(connection) => {
+                summary.state = "connected";
+                summary.version = Some(connection.facts().version);
+                summary.pid = connection.pid();
+            }
+            Phase::NeedsAuth => summary.state = "needs_auth",
+            Phase::Restarting(reason) => (summary.state, summary.error) = ("restarting", Some(reason)),
+            Phase::Failed(reason) => (summary.state, summary.error) = ("failed", Some(reason)),
+        }
+        summary
+    }
+
+    /// `github (41 tools)`, `b (starting)`, `c (failed: …)`.
+    pub(super) fn standing_line(&self) -> String {
+        let summary = self.summary();
+        let name = &self.config.name;
+        match (summary.state, summary.tools, summary.error) {
+            (_, Some(tools), None) => format!("{name} ({tools} tools)"),
+            (state, _, Some(error)) => format!("{name} ({state}: {error})"),
+            (state, None, None) => format!("{name} ({state})"),
+        }
+    }
+
+    /// Takes what the server told of itself; in the file as well.
+    fn learn(&self, shared: &Arc<Shared>, known: Known) {
+        let known = Arc::new(known);
+        *self.known.lock() = Some(Arc::clone(&known));
+        shared.generation.fetch_add(1, Ordering::Release);
+        let (shared, hash, now) = (Arc::clone(shared), self.config.hash.clone(), shared.clock.now());
+        let (host, name) = (Arc::clone(&self.host), self.config.name.clone());
+        // A disk that refuses costs the next start some time, and no answer.
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = shared.cache.keep(&hash, &known, now) {
+                host.log(&format!("what \"{name}\" offers is not kept: {error}"));
+            }
+        });
+    }
+}
+
+/// Starts a server: the phase is `Starting`, and is another one when this ends.
+async fn start(server: Weak<Server>, shared: Weak<Shared>) {
+    let (Some(server), Some(shared)) = (server.upgrade(), shared.upgrade()) else { return };
+    let last = server.state.borrow().last_try;
+    if let Some(last) = last {
+        tokio::time::sleep_until(last + START_PAUSE).await;
+    }
+    // Never closed.
+    let permit = shared.starts.acquire().await;
+    let era = server.known().and_then(|known| known.era);
+    let mut outcome = connect(&server, &shared, era).await;
+    let refused = |error: &McpError| {
+        matches!(
+            error,
+            McpError::Rpc(_) | McpError::Protocol(_) | McpError::Http { .. } | McpError::NoCommonVersion { .. }
+        )
+    };
+    if era.is_some() && outcome.as_ref().is_err_and(refused) {
+        // The server may have been replaced by one of the other era.
+        outcome = connect(&server, &shared, None).await;
+    }
+    drop(permit);
+    let now = Instant::now();
+    let connection = outcome.as_ref().ok().map(|(connection, _)| Arc::clone(connection));
+    if let Ok((_, known)) = &outcome {
+        server.learn(&shared, known.clone());
+    }
+    server.state.send_modify(|state| {
+        state.last_try = Some(now);
+        state.phase = match outcome {
+            Ok((connection, _)) => {
+                state.failures = 0;
+                Phase::Connected(connection)
+            }
+            Err(McpError::NeedsAuth(_)) => Phase::NeedsAuth,
+            Err(error) => {
+                state.failures += 1;
+                let reason = start_text(&server.config.name, &error);
+                let timed_out = reason.contains("did not start within") || reason.contains("did not answer within");
+                if state.failures >= TRIES || timed_out { Phase::Failed(reason) } else { Phase::Restarting(reason) }
+            }
+        };
+    });
+    server.tell(&shared);
+    if let Some(connection) = connection {
+        tokio::spawn(follow(Arc::downgrade(&server), Arc::downgrade(&shared), connection.changes()));
+    }
+}
+
+async fn connect(
+    server: &Arc<Server>,
+    shared: &Arc<Shared>,
+    era: Option<sinew_mcp::era::Era>,
+) -> Result<(Arc<dyn Connection>, Known), McpError> {
+    let connecting = shared.connector.connect(Arc::clone(&server.config), era, Arc::clone(&server.host));
+    let connection = connecting.await?;
+    let known = list(server, &*connection).await?;
+    Ok((connection, known))
+}
+
+/// What a server offers now.
+async fn list(server: &Server, connection: &dyn Connection) -> Result<Known, McpError> {
+    let facts = connection.facts();
+    let mut known =
+        Known { era: facts.era_certain.then_some(facts.era), instructions: facts.instructions, ..Known::default() };
+    if facts.has_tools {
+        let listing = connection.list_tools().await?;
+        listing.notes.iter().for_each(|note| server.host.log(note));
+        known.tools = listing.items;
+    }
+    if facts.has_prompts {
+        // A server without a usable list of prompts has tools all the same.
+        match connection.list_prompts().await {
+            Ok(listing) => known.prompts = listing.items,
+            Err(error) => server.host.log(&format!("its prompts cannot be listed: {error}")),
+        }
+    }
+    Ok(known)
+}
+
+/// Looks at the lists of a server again whenever it says that they changed. Costs nothing in between.
+async fn follow(server: Weak<Server>, shared: Weak<Shared>, mut changes: watch::Receiver<sinew_mcp::Changes>) {
+    let mut pause = LIST_PAUSE;
+    let mut looked = Instant::now();
+    while changes.changed().await.is_ok() {
+        // One that changes at every look is looked at less and less often.
+        pause = if looked.elapsed() < pause { (pause * 2).min(LIST_PAUSE_LIMIT) } else { LIST_PAUSE };
+        tokio::time::sleep_until(looked + pause).await;
+        changes.mark_unchanged();
+        let (Some(server), Some(shared)) = (server.upgrade(), shared.upgrade()) else { return };
+        let Phase::Connected(connection) = server.phase() else { return };
+        match list(&server, &*connection).await {
+            Ok(known) => {
+                server.learn(&shared, known);
+                server.tell(&shared);
+            }
+            Err(error) => server.host.log(&format!("its lists changed and cannot be read: {error}")),
+        }
+        looked = Instant::now();
+    }
+}
+
+/// Why a start failed, with the name of the server in it.
+fn start_text(name: &str, error: &McpError) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("MCP error: ").unwrap_or(&text);
+    match text.strip_prefix("the server ") {
+        Some(rest) => format!("MCP server \"{name}\" {rest}"),
+        None => format!("MCP server \"{name}\": {text}"),
+    }
+}

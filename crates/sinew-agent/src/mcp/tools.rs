@@ -1,0 +1,394 @@
+//! The tools of servers as a session has them: some in front of each request, all others behind a search.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use serde_json::{Map, Value, json};
+use sinew_mcp::catalogue::{CALL_TOOL, Front, FrontTool};
+use sinew_mcp::{CallOptions, Progress};
+use sinew_session::artifacts::Artifacts;
+use sinew_session::secrets::Secrets;
+use sinew_tools::tool::{Boxed, Call, Tool, ToolError, ToolFlags, ToolOutput};
+use tokio::sync::Notify;
+
+use super::config::Transport;
+use super::manager::Manager;
+use super::result::{self, Limits};
+use crate::core::Catalogue;
+
+/// The name of the tool that finds others.
+pub const SEARCH_TOOL: &str = "tool_search";
+/// The name of the tool that calls what was found.
+pub const CALL_TOOL_NAME: &str = "call_tool";
+
+/// Servers whose tools a call by name may mean although none of them is known.
+const SEARCH_LIMIT: u64 = 5;
+
+/// What a session adds to the servers of the program.
+pub struct SessionParts {
+    /// The servers.
+    pub manager: Arc<Manager>,
+    /// Where long results go.
+    pub artifacts: Arc<Artifacts>,
+    /// Values that no server elsewhere gets.
+    pub secrets: Option<Arc<Secrets>>,
+    /// Pictures are made small enough for models.
+    pub resize: bool,
+    /// Names of tools that are not to be used.
+    pub excluded: Vec<String>,
+    /// What stood in front when the session was here last.
+    pub recorded: Option<Vec<String>>,
+}
+
+/// The tools of servers in one session. What stands in front of its requests is decided when it is made.
+pub struct SessionServers {
+    shared: Arc<SessionShared>,
+    front: Front,
+}
+
+/// What the tools of a session share.
+pub(super) struct SessionShared {
+    pub(super) manager: Arc<Manager>,
+    artifacts: Arc<Artifacts>,
+    secrets: Option<Arc<Secrets>>,
+    resize: bool,
+    pub(super) excluded: Vec<String>,
+}
+
+impl SessionServers {
+    /// Decides what stands in front, by what is known of servers at this moment.
+    #[must_use]
+    pub fn new(parts: SessionParts) -> Arc<SessionServers> {
+        let SessionParts { manager, artifacts, secrets, resize, excluded, recorded } = parts;
+        let mut front = manager.front(recorded.as_deref());
+        front.tools.retain(|tool| !excluded.contains(&tool.name));
+        Arc::new(SessionServers {
+            shared: Arc::new(SessionShared { manager, artifacts, secrets, resize, excluded }),
+            front,
+        })
+    }
+
+    /// The tools that stand in front of every request of the session, the same ones each time.
+    #[must_use]
+    pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
+        let direct = self.front.tools.iter().map(|tool| {
+            let FrontTool { name, server, tool, description, schema } = tool.clone();
+            let target = Some(Target { server, tool });
+            Arc::new(ServerTool { shared: Arc::clone(&self.shared), name, description, schema, target })
+                as Arc<dyn Tool>
+        });
+        let mut tools: Vec<Arc<dyn Tool>> = direct.collect();
+        if let Some(description) = &self.front.search {
+            let description = description.clone();
+            tools.push(Arc::new(SearchTool { shared: Arc::clone(&self.shared), description }));
+            tools.push(Arc::new(CallTool));
+        }
+        tools
+    }
+
+    /// The names of what stands in front, for the session's record.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.tools().iter().map(|tool| tool.name().to_string()).collect()
+    }
+
+    /// What servers say about themselves whose tools stand in front: for the system prompt, fixed like those.
+    #[must_use]
+    pub fn instructions(&self) -> Option<String> {
+        const EACH: usize = 2 * 1024;
+        const ALL: usize = 4 * 1024;
+        let mut text = String::new();
+        for server in self.shared.manager.catalogue() {
+            let Some(words) = server.instructions else { continue };
+            if self.front.tools.iter().any(|tool| tool.server == server.name) {
+                let part = format!("## MCP server {}\n{}\n", server.name, result::cut(&words, EACH).trim());
+                if text.len() + part.len() <= ALL {
+                    text.push_str(&part);
+                }
+            }
+        }
+        (!text.is_empty()).then_some(text)
+    }
+
+    /// The servers of the program.
+    #[must_use]
+    pub fn manager(&self) -> &Arc<Manager> {
+        &self.shared.manager
+    }
+}
+
+impl Catalogue for SessionServers {
+    fn find(&self, name: &str) -> Option<Arc<dyn Tool>> {
+        let shared = &self.shared;
+        if shared.excluded.iter().any(|excluded| excluded == name) {
+            return None;
+        }
+        let index = shared.manager.index();
+        let tool = match index.get(name) {
+            Some(found) => {
+                let value = found.tool.value();
+                let schema = match &value["inputSchema"] {
+                    Value::Object(schema) => Value::Object(schema.clone()),
+                    _ => json!({"type": "object"}),
+                };
+                ServerTool {
+                    shared: Arc::clone(shared),
+                    name: name.to_string(),
+                    description: value["description"].as_str().unwrap_or_default().to_string(),
+                    schema,
+                    target: Some(Target { server: found.server.to_string(), tool: found.tool.name.clone() }),
+                }
+            }
+            // It may be a tool of a server of which nothing is known yet.
+            None if shared.manager.may_have(name) => ServerTool {
+                shared: Arc::clone(shared),
+                name: name.to_string(),
+                description: String::new(),
+                schema: json!({"type": "object"}),
+                target: None,
+            },
+            None => return None,
+        };
+        Some(Arc::new(tool))
+    }
+
+    fn unwrap(&self, name: &str, arguments: &Value) -> Option<(String, Value)> {
+        if name != CALL_TOOL_NAME {
+            return None;
+        }
+        let inner = arguments.get("name")?.as_str()?;
+        // Only what `wrap` gives back unchanged: another shape is told to the model as it is.
+        let arguments = match arguments.get("arguments") {
+            Some(Value::Object(members)) => Value::Object(members.clone()),
+            Some(Value::String(text)) => serde_json::from_str(text).ok().filter(Value::is_object)?,
+            None | Some(Value::Null) => json!({}),
+            Some(_) => return None,
+        };
+        Some((inner.to_string(), arguments))
+    }
+
+    fn wrap(&self, name: &str, arguments: &Value) -> Option<(String, Value)> {
+        let is_deferred = self.front.search.is_some()
+            && name.starts_with("mcp_")
+            && self.front.tools.iter().all(|tool| tool.name != name);
+        is_deferred.then(|| (CALL_TOOL_NAME.to_string(), json!({"name": name, "arguments": arguments})))
+    }
+
+    fn near(&self, name: &str) -> Vec<String> {
+        let index = self.shared.manager.index();
+        index.near_names(name).into_iter().map(str::to_string).collect()
+    }
+}
+
+/// A tool at a server.
+struct Target {
+    server: String,
+    tool: String,
+}
+
+/// A tool of a server.
+struct ServerTool {
+    shared: Arc<SessionShared>,
+    name: String,
+    description: String,
+    schema: Value,
+    /// None: the server has to be asked first.
+    target: Option<Target>,
+}
+
+impl Tool for ServerTool {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn parameters(&self) -> Value {
+        self.schema.clone()
+    }
+
+    fn flags(&self) -> ToolFlags {
+        let read_only = self.target.as_ref().is_some_and(|target| {
+            let config = self.shared.manager.config(&target.server);
+            config.is_some_and(|config| config.tools.is_read_only(&target.tool))
+        });
+        ToolFlags { read_only, ..ToolFlags::default() }
+    }
+
+    fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let cancel = call.cancel.clone();
+            tokio::select! {
+                biased;
+                output = self.run(call) => output,
+                () = cancelled(&cancel) => Err(ToolError::Aborted),
+            }
+        })
+    }
+}
+
+impl ServerTool {
+    async fn run(&self, call: Call) -> Result<ToolOutput, ToolError> {
+        let manager = &self.shared.manager;
+        let found;
+        let target = match &self.target {
+            Some(target) => target,
+            None => {
+                found = self.look_up().await?;
+                &found
+            }
+        };
+        let config = manager.config(&target.server).ok_or_else(|| ToolError::Failed("the server is gone".into()))?;
+        let arguments = self.arguments(call.arguments, config.secrets, &config.transport);
+        let updates = call.updates.clone();
+        let progress = move |progress: Progress| updates.send(ToolOutput::text(progress_text(&progress)));
+        let options = CallOptions { times: config.times, progress: Some(Arc::new(progress)) };
+        let begun = Instant::now();
+        let server = manager.server(&target.server).ok_or_else(|| ToolError::Failed("the server is gone".into()))?;
+        let outcome = server.call(manager.shared(), &target.tool, &arguments, &options).await;
+        let facts = json!({
+            "server": target.server,
+            "tool": target.tool,
+            "durationMs": u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        match outcome {
+            Ok(answer) => {
+                let limits =
+                    Limits { artifacts: &self.shared.artifacts, resize: self.shared.resize, cancel: &call.cancel };
+                result::output(answer, &target.server, &limits, facts)
+            }
+            Err(text) => Ok(ToolOutput::error(text).with_details(facts)),
+        }
+    }
+
+    /// The tool that a name means once its server has told what it has.
+    async fn look_up(&self) -> Result<Target, ToolError> {
+        let manager = &self.shared.manager;
+        manager.settle().await;
+        let index = manager.index();
+        match index.get(&self.name) {
+            Some(found) => Ok(Target { server: found.server.to_string(), tool: found.tool.name.clone() }),
+            None => {
+                let near: Vec<String> = index.near_names(&self.name).into_iter().map(str::to_string).collect();
+                Err(ToolError::Failed(crate::core::not_found(&self.name, &near)))
+            }
+        }
+    }
+
+    /// The arguments as the server may see them: hidden values stay marks, unless it is a program of the user's own that
+    /// is to have them.
+    fn arguments(&self, arguments: Value, gets_secrets: bool, transport: &Transport) -> Map<String, Value> {
+        let own = gets_secrets && matches!(transport, Transport::Stdio { .. });
+        let mut arguments = arguments;
+        if let Some(secrets) = self.shared.secrets.as_ref().filter(|_| !own) {
+            secrets.hide_json(&mut arguments);
+        }
+        match arguments {
+            Value::Object(members) => members,
+            _ => Map::new(),
+        }
+    }
+}
+
+fn progress_text(progress: &Progress) -> String {
+    let far = match progress.total {
+        Some(total) => format!("{} of {total}", progress.progress),
+        None => progress.progress.to_string(),
+    };
+    match &progress.message {
+        Some(message) => format!("{message} ({far})"),
+        None => far,
+    }
+}
+
+/// Resolves when somebody wants the end of a call.
+async fn cancelled(cancel: &sinew::base::CancelToken) {
+    let bell = Arc::new(Notify::new());
+    let ring = Arc::clone(&bell);
+    let _hook = cancel.on_cancel(move || ring.notify_one());
+    bell.notified().await;
+}
+
+/// `tool_search`.
+struct SearchTool {
+    shared: Arc<SessionShared>,
+    description: String,
+}
+
+impl Tool for SearchTool {
+    fn name(&self) -> &str {
+        SEARCH_TOOL
+    }
+
+    fn description(&self) -> &str {
+        &self.description
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "query": {"type": "string", "description": "words, or name:<exact>"},
+                "server": {"type": "string"},
+                "limit": {"type": "integer", "minimum": 1, "maximum": 20},
+            },
+            "required": ["query"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn flags(&self) -> ToolFlags {
+        ToolFlags { read_only: true, ..ToolFlags::default() }
+    }
+
+    fn intent(&self, partial: &Value) -> Option<String> {
+        partial["query"].as_str().map(|query| format!("Find tools: {query}"))
+    }
+
+    fn execute(&self, call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let arguments = &call.arguments;
+            let limit = arguments["limit"].as_u64().unwrap_or(SEARCH_LIMIT);
+            let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+            let query = arguments["query"].as_str().unwrap_or_default();
+            let query = match arguments["server"].as_str() {
+                Some(server) => format!("{query} server:{server}"),
+                None => query.to_string(),
+            };
+            tokio::select! {
+                biased;
+                output = super::search::search(&self.shared, &query, limit) => Ok(output),
+                () = cancelled(&call.cancel) => Err(ToolError::Aborted),
+            }
+        })
+    }
+}
+
+/// `call_tool`. A call of it is taken apart before a tool is looked up; what arrives here has no name or no object of
+/// arguments, and its schema says so.
+struct CallTool;
+
+impl Tool for CallTool {
+    fn name(&self) -> &str {
+        CALL_TOOL_NAME
+    }
+
+    fn description(&self) -> &str {
+        CALL_TOOL
+    }
+
+    fn parameters(&self) -> Value {
+        json!({
+            "type": "object",
+            "properties": {"name": {"type": "string"}, "arguments": {"type": "object"}},
+            "required": ["name", "arguments"],
+            "additionalProperties": false,
+        })
+    }
+
+    fn execute(&self, _call: Call) -> Boxed<'_, Result<ToolOutput, ToolError>> {
+        Box::pin(async { Err(ToolError::Failed("call_tool: name a tool and an object of arguments".into())) })
+    }
+}

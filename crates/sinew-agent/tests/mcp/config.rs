@@ -1,0 +1,182 @@
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use sinew_agent::mcp::config::{ConfigFile, Entries, Origin, ServerConfig, Standing, Transport, read};
+use sinew_mcp::catalogue::Expose;
+
+use crate::stage::variables;
+
+fn file(origin: Origin, trusted: bool, text: &str) -> ConfigFile {
+    let name = match origin {
+        Origin::Flag => "flag.json",
+        Origin::Project => "project.json",
+        Origin::User => "user.json",
+    };
+    ConfigFile { path: name.into(), origin, trusted, text: text.into() }
+}
+
+/// Reads one entry `s` of a file of this origin.
+#[track_caller]
+fn one(origin: Origin, entry: Value) -> (Standing, Vec<String>) {
+    let text = json!({"mcpServers": {"s": entry}}).to_string();
+    let Entries { mut list, warnings } = read(&[file(origin, true, &text)], &variables());
+    assert_eq!(list.len(), 1);
+    (list.remove(0).standing, warnings)
+}
+
+#[track_caller]
+fn ready(origin: Origin, entry: Value) -> ServerConfig {
+    match one(origin, entry) {
+        (Standing::Ready(config), _) => (*config).clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[track_caller]
+fn invalid(origin: Origin, entry: Value, says: &str) {
+    match one(origin, entry) {
+        (Standing::Invalid(reason), _) => assert!(reason.contains(says), "{reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn one_bad_entry_never_removes_another_033() {
+    let text = r#"{
+        // Comments and commas at the end are fine.
+        "mcpServers": {
+            "both": {"command": "a", "url": "https://b"},
+            "none": {},
+            "text": "x",
+            "a name": {"command": "x"},
+            "typed": {"type": "pigeon", "url": "https://b"},
+            "args": {"command": "x", "args": "y"},
+            "good": {"command": "x", "args": [],},
+            "web": {"type": "streamable-http", "url": "https://b/mcp"},
+            "old": {"type": "sse", "url": "https://b/sse"},
+            "off": {"command": "x", "enabled": false},
+        },
+    }"#;
+    let entries = read(&[file(Origin::User, true, text)], &variables());
+    let of = |name: &str| entries.list.iter().find(|entry| entry.name == name).unwrap().standing.clone();
+    for (name, says) in [
+        ("both", "both \"command\" and \"url\""),
+        ("none", "neither \"command\" nor \"url\""),
+        ("text", "not an object"),
+        ("a name", "is no name"),
+        ("typed", "\"pigeon\" does not go with \"url\""),
+        ("args", "\"args\" is not a list of texts"),
+    ] {
+        assert!(matches!(of(name), Standing::Invalid(reason) if reason.contains(says)), "{name}: {:?}", of(name));
+    }
+    assert!(matches!(of("good"), Standing::Ready(_)));
+    let Standing::Ready(web) = of("web") else { panic!() };
+    assert_eq!(web.transport, Transport::Http { url: "https://b/mcp".into(), headers: Vec::new() });
+    assert!(matches!(of("old"), Standing::Ready(_)));
+    assert_eq!(of("off"), Standing::Disabled);
+    assert_eq!(entries.list.iter().map(|entry| entry.name.as_str()).collect::<Vec<_>>()[..2], ["both", "none"]);
+}
+
+#[test]
+fn the_first_file_that_names_a_server_wins_033() {
+    let named = |text: &str| json!({"mcpServers": {"s": {"command": text}}}).to_string();
+    let files = [
+        file(Origin::Flag, true, &named("flag")),
+        file(Origin::Project, true, &named("project")),
+        file(Origin::User, true, &named("user")),
+    ];
+    let entries = read(&files, &variables());
+    let standings: Vec<&Standing> = entries.list.iter().map(|entry| &entry.standing).collect();
+    assert!(matches!(standings[0], Standing::Ready(_)));
+    assert_eq!(standings[1..], [&Standing::Shadowed(PathBuf::from("flag.json")); 2]);
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_told_and_the_others_count_033() {
+    let good = json!({"mcpServers": {"s": {"command": "x"}}}).to_string();
+    for bad in ["{", "[]", r#"{"mcpServers": []}"#, "7"] {
+        let files = [file(Origin::Project, true, bad), file(Origin::User, true, &good)];
+        let entries = read(&files, &variables());
+        assert_eq!((entries.list.len(), entries.warnings.len()), (1, 1), "{bad}");
+        assert!(entries.warnings[0].starts_with("project.json: "), "{:?}", entries.warnings);
+    }
+    let large = json!({"mcpServers": {"s": {"command": "x", "args": ["y".repeat(1 << 20)]}}}).to_string();
+    assert_eq!(read(&[file(Origin::User, true, &large)], &variables()).list.len(), 1);
+}
+
+#[test]
+fn of_an_untrusted_project_only_names_are_read_002() {
+    let text = json!({"mcpServers": {
+        "s": {"command": "${NOT_SET}", "args": ["${GITHUB_TOKEN}"]}, "bad": 7, "off": {"enabled": false},
+    }});
+    let entries = read(&[file(Origin::Project, false, &text.to_string())], &variables());
+    assert!(entries.list.iter().all(|entry| entry.standing == Standing::Untrusted), "{entries:?}");
+    assert!(entries.warnings.is_empty());
+}
+
+#[test]
+fn variables_of_a_project_go_where_they_may_003() {
+    let url = json!({"url": "https://h/${GITHUB_TOKEN}"});
+    invalid(Origin::Project, url.clone(), "\"url\": GITHUB_TOKEN looks like a secret");
+    for entry in [
+        json!({"command": "${GITHUB_TOKEN}"}),
+        json!({"command": "x", "args": ["--token=${GITHUB_TOKEN:-none}"]}),
+        json!({"command": "x", "cwd": "${GITHUB_TOKEN}"}),
+    ] {
+        invalid(Origin::Project, entry, "looks like a secret");
+    }
+    let env = json!({"command": "x", "env": {"T": "${GITHUB_TOKEN}", "P": "${PLAIN}-$PLAIN-${NONE:-d}-${1}-${"}});
+    let Transport::Stdio { env, .. } = ready(Origin::Project, env).transport else { panic!() };
+    assert_eq!(env[0].1, "tok");
+    assert_eq!(env[1].1, "plain-$PLAIN-d-${1}-${");
+    let headers = json!({"url": "https://h", "headers": {"Authorization": "Bearer ${GITHUB_TOKEN}"}});
+    let Transport::Http { headers, .. } = ready(Origin::Project, headers).transport else { panic!() };
+    assert_eq!(headers[0].1, "Bearer tok");
+    // The user's own file may say what it likes.
+    assert!(matches!(one(Origin::User, url).0, Standing::Ready(_)));
+    for origin in [Origin::User, Origin::Project, Origin::Flag] {
+        let key = json!({"command": "x", "env": {"K": "${OPENAI_API_KEY}"}});
+        invalid(origin, key, "OPENAI_API_KEY holds the key of a provider");
+        invalid(origin, json!({"command": "${NOT_SET}"}), "the variable NOT_SET is not set");
+    }
+}
+
+#[test]
+fn hidden_values_are_for_servers_of_the_user_alone_004() {
+    let entry = json!({"command": "x", "secrets": true});
+    assert!(ready(Origin::User, entry.clone()).secrets);
+    let (standing, warnings) = one(Origin::Project, entry);
+    assert!(matches!(standing, Standing::Ready(config) if !config.secrets));
+    assert!(warnings[0].contains("\"secrets\" counts in your own mcp.json alone"), "{warnings:?}");
+}
+
+#[test]
+fn an_entry_says_how_its_server_is_used() {
+    let config = ready(
+        Origin::User,
+        json!({
+            "command": "x", "timeout": 1500, "maxTotalMs": 0, "startupTimeoutMs": 9, "start": "eager", "required": true,
+            "expose": "direct", "supportsParallel": false, "description": "d",
+            "tools": {"include": ["a*"], "exclude": ["ab"], "readOnly": ["*_get"]},
+        }),
+    );
+    assert_eq!((config.times.silence.as_millis(), config.start_limit.as_millis()), (1500, 9));
+    assert!(config.times.total > std::time::Duration::from_secs(1 << 40));
+    assert_eq!((config.expose, config.required, config.calls_at_once), (Expose::Direct, true, 1));
+    let takes: Vec<bool> = ["a", "ab", "abc", "b"].iter().map(|tool| config.tools.takes(tool)).collect();
+    assert_eq!(takes, [true, false, true, false]);
+    assert!(config.tools.is_read_only("x_get") && !config.tools.is_read_only("x_get2"));
+    invalid(Origin::User, json!({"command": "x", "expose": "sometimes"}), "use auto, direct, deferred, off");
+    invalid(Origin::User, json!({"command": "x", "timeout": "5s"}), "is no number of milliseconds");
+    let (_, warnings) = one(Origin::User, json!({"command": "x", "colour": "red", "sandbox": 1}));
+    assert_eq!(warnings, ["user.json: s: colour, sandbox: not known, and without effect"]);
+}
+
+#[test]
+fn the_hash_of_an_entry_is_that_of_its_words_not_of_its_secrets() {
+    let hash = |entry| ready(Origin::User, entry).hash;
+    let plain = hash(json!({"command": "x"}));
+    assert_eq!(plain, hash(json!({"timeout": 5, "command": "x"})));
+    assert_ne!(plain, hash(json!({"command": "x", "env": {"A": "${PLAIN}"}})));
+    assert_ne!(plain, hash(json!({"command": "y"})));
+}

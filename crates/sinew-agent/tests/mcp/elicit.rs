@@ -1,0 +1,102 @@
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use sinew_agent::mcp::elicit::PersonHost;
+use sinew_mcp::{ClientHost, Elicitation, ElicitationAnswer};
+use sinew_tools::tool::Boxed;
+use sinew_tools::{Ask, Question};
+
+/// A person who gives these answers, in this order.
+struct Person {
+    answers: Mutex<Vec<Option<Vec<&'static str>>>>,
+    asked: Mutex<Vec<Vec<Question>>>,
+}
+
+impl Ask for Person {
+    fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
+        self.asked.lock().unwrap().push(questions.to_vec());
+        let answer = self.answers.lock().unwrap().remove(0);
+        Box::pin(async move { answer.map(|texts| texts.into_iter().map(str::to_string).collect()) })
+    }
+}
+
+async fn ask(
+    question: Elicitation,
+    answers: Vec<Option<Vec<&'static str>>>,
+) -> (ElicitationAnswer, Vec<Vec<Question>>) {
+    let person = Arc::new(Person { answers: Mutex::new(answers), asked: Mutex::default() });
+    let host = PersonHost::new("github", "/tmp".into(), Some(Arc::clone(&person) as _));
+    assert!(host.can_ask());
+    let answer = host.elicit(question).await;
+    let asked = person.asked.lock().unwrap().clone();
+    (answer, asked)
+}
+
+fn form(properties: Value, required: &[&str]) -> Elicitation {
+    let schema = json!({"type": "object", "properties": properties, "required": required});
+    Elicitation::Form { message: "Who are you?".into(), schema }
+}
+
+fn accepted(value: Value) -> ElicitationAnswer {
+    ElicitationAnswer::Accept(value.as_object().unwrap().clone())
+}
+
+#[tokio::test]
+async fn each_kind_of_field_is_a_question_and_its_answer_a_value_030() {
+    let fields = json!({
+        "name": {"type": "string", "title": "Your name"},
+        "age": {"type": "integer", "minimum": 18},
+        "weight": {"type": "number", "default": 70.5},
+        "ok": {"type": "boolean", "default": false},
+        "colour": {"type": "string", "enum": ["r", "g"], "enumNames": ["Red", "Green"], "default": "g"},
+        "size": {"type": "string", "oneOf": [{"const": "s", "title": "Small"}, {"const": "l", "title": "Large"}]},
+        "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b", "c"]}},
+        "note": {"type": "string"},
+    });
+    let answers = vec!["Ada", "36", "", "Yes", "Red", "Large", "a, c", ""];
+    let (answer, asked) = ask(form(fields, &["name", "age"]), vec![Some(answers)]).await;
+    let expect = json!({
+        "name": "Ada", "age": 36, "weight": 70.5, "ok": true, "colour": "r", "size": "l", "tags": ["a", "c"],
+    });
+    assert_eq!(answer, accepted(expect));
+    let questions = &asked[0];
+    assert_eq!(questions[0].question, "MCP server \"github\": Who are you?\nYour name");
+    assert_eq!(questions[2].question, "weight [70.5] (may stay empty)");
+    let labels = |at: usize| questions[at].options.iter().map(|choice| choice.label.as_str()).collect::<Vec<_>>();
+    assert_eq!((labels(3), questions[3].recommended), (vec!["Yes", "No"], Some(1)));
+    assert_eq!((labels(4), questions[4].recommended), (vec!["Red", "Green"], Some(1)));
+    assert!(questions[6].multi);
+}
+
+#[tokio::test]
+async fn an_answer_that_does_not_fit_is_asked_for_again_with_the_reason_030() {
+    let fields = json!({"age": {"type": "integer", "minimum": 18}});
+    let answers = vec![Some(vec!["ten"]), Some(vec!["10"]), Some(vec!["20"])];
+    let (answer, asked) = ask(form(fields.clone(), &["age"]), answers).await;
+    assert_eq!(answer, accepted(json!({"age": 20})));
+    assert!(asked[1][0].question.contains("(age: \"ten\" is no whole number)"), "{:?}", asked[1]);
+    assert!(asked[2][0].question.contains("(age: must be at least 18)"), "{:?}", asked[2]);
+    let (answer, _) = ask(form(fields.clone(), &["age"]), vec![Some(vec![""]); 3]).await;
+    assert_eq!(answer, ElicitationAnswer::Cancel);
+    let (answer, _) = ask(form(fields, &["age"]), vec![None]).await;
+    assert_eq!(answer, ElicitationAnswer::Cancel);
+}
+
+#[tokio::test]
+async fn an_address_is_shown_whole_and_never_fetched_030() {
+    let url = "https://login.example/a?b=c".to_string();
+    let question = Elicitation::Url { message: "Log in".into(), url, id: "1".into() };
+    let (answer, asked) = ask(question.clone(), vec![Some(vec!["Yes"])]).await;
+    assert_eq!(answer, accepted(json!({})));
+    let text = &asked[0][0].question;
+    assert!(text.contains("asks you to open login.example") && text.contains("https://login.example/a?b=c"), "{text}");
+    assert_eq!(ask(question, vec![Some(vec!["No"])]).await.0, ElicitationAnswer::Decline);
+}
+
+#[tokio::test]
+async fn without_a_person_nothing_can_be_asked_030() {
+    let host = PersonHost::new("github", "/tmp".into(), None);
+    assert!(!host.can_ask());
+    assert_eq!(host.elicit(form(json!({}), &[])).await, ElicitationAnswer::Cancel);
+    assert_eq!(host.roots()[0].uri, "file:///tmp");
+}

@@ -1,0 +1,208 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use sinew_agent::core::Catalogue;
+use sinew_agent::mcp::cache::Cache;
+use sinew_agent::mcp::{Manager, SessionParts, SessionServers};
+use sinew_session::artifacts::Artifacts;
+
+use crate::stage::{Behaviour, StartAs, World, entries, manager, run_front, session, tool};
+
+/// What a provider would be sent of a session's tools.
+fn front(session: &SessionServers) -> String {
+    let tools = session.tools();
+    let shown: Vec<Value> =
+        tools.iter().map(|tool| json!([tool.name(), tool.description(), tool.parameters()])).collect();
+    format!("{}{:?}", json!(shown), session.instructions())
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Connect(usize),
+    Crash,
+    NewTools(usize, Vec<String>),
+    Dead(usize),
+    Search(String),
+    Call(String),
+    Wait,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        (0..5_usize).prop_map(Step::Connect),
+        Just(Step::Crash),
+        (0..5_usize, prop::collection::vec("[a-c]{1,2}", 0..4)).prop_map(|(at, tools)| Step::NewTools(at, tools)),
+        (0..5_usize).prop_map(Step::Dead),
+        "[a-c]{1,2}|name:a|server:s1".prop_map(Step::Search),
+        "mcp_s[0-4]_[a-c]{1,2}".prop_map(Step::Call),
+        Just(Step::Wait),
+    ]
+}
+
+const NAMES: [&str; 5] = ["s0", "s1", "s2", "s3", "s4"];
+
+/// Plays a schedule over servers of which the first two are cached, and checks the front after each step.
+async fn play(steps: Vec<Step>, expose: &'static str) {
+    let world = World::new(&NAMES.map(|name| (name, Behaviour::with(&["a", "b"]))));
+    let folder = tempfile::tempdir().unwrap();
+    let cache = || Cache::read(folder.path().join("cache.json"), 0);
+    let config =
+        NAMES.map(|name| (name.to_string(), json!({"command": "x", "expose": expose, "startupTimeoutMs": 500})));
+    let config = Value::Object(config.into_iter().collect());
+    let before = manager(&world, cache(), &config);
+    for name in &NAMES[..2] {
+        before.connect(name).await.unwrap();
+    }
+    drop(before);
+    let all = manager(&world, cache(), &config);
+    let session = session(&all);
+    let sent = front(&session);
+    for step in steps {
+        match step.clone() {
+            Step::Connect(at) => {
+                let _ = all.connect(NAMES[at]).await;
+            }
+            Step::Crash => world.crash_all(),
+            Step::NewTools(at, names) => {
+                let mut tools: Vec<Value> = Vec::new();
+                for name in names {
+                    if tools.iter().all(|tool| tool["name"] != *name) {
+                        tools.push(tool(&name, "new"));
+                    }
+                }
+                world.change(NAMES[at], |server| (server.tools, server.instructions) = (tools, Some("other".into())));
+                world.tell_changes();
+            }
+            Step::Dead(at) => world.change(NAMES[at], |server| server.start = StartAs::Fails),
+            Step::Search(query) => {
+                if session.names().contains(&"tool_search".to_string()) {
+                    run_front(&session, "tool_search", json!({ "query": query })).await;
+                }
+            }
+            Step::Call(name) => {
+                if let Some(tool) = session.find(&name) {
+                    let never = sinew::base::CancelToken::never();
+                    let _ = crate::stage::run(&*tool, json!({}), never).await;
+                }
+            }
+            Step::Wait => tokio::time::sleep(Duration::from_secs(120)).await,
+        }
+        assert_eq!(front(&session), sent, "{step:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    /// T2: what stands in front never changes in a session, whatever servers do.
+    #[test]
+    fn the_front_is_the_same_in_every_schedule_017(
+        steps in prop::collection::vec(step(), 1..12),
+        expose in prop::sample::select(vec!["auto", "direct", "deferred"]),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
+        runtime.block_on(play(steps, expose));
+    }
+}
+
+#[tokio::test]
+async fn twenty_servers_of_fifty_tools_cost_four_hundred_tokens_in_front() {
+    let names: Vec<String> = (0..20).map(|n| format!("server{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let tools: Vec<String> = (0..50).map(|n| format!("tool{n}")).collect();
+    let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
+    let world = World::new(&names.iter().map(|name| (*name, Behaviour::with(&tools))).collect::<Vec<_>>());
+    for cached in [false, true] {
+        let all = manager(&world, Cache::in_memory(), &entries(&names));
+        if cached {
+            for name in &names {
+                all.connect(name).await.unwrap();
+            }
+        }
+        let session = session(&all);
+        assert_eq!(session.names(), ["tool_search", "call_tool"]);
+        let bytes = front(&session).len();
+        assert!(bytes / 4 <= 400, "{} tokens", bytes / 4);
+    }
+    assert!(session(&manager(&world, Cache::in_memory(), &json!({}))).tools().is_empty());
+}
+
+async fn few() -> (Arc<World>, Arc<Manager>) {
+    let mut server = Behaviour::with(&["get", "put"]);
+    server.instructions = Some("Get before you put.".into());
+    let world = World::new(&[("box", server), ("later", Behaviour::with(&["x"]))]);
+    let all = manager(&world, Cache::in_memory(), &entries(&["box"]));
+    all.connect("box").await.unwrap();
+    (world, all)
+}
+
+#[tokio::test]
+async fn few_known_tools_stand_in_front_with_what_their_server_says_018() {
+    let (_, all) = few().await;
+    let session = session(&all);
+    assert_eq!(session.names(), ["mcp_box_get", "mcp_box_put"]);
+    assert!(session.instructions().unwrap().contains("Get before you put."));
+}
+
+#[tokio::test]
+async fn a_session_that_is_opened_again_has_the_front_that_it_had_018() {
+    let (world, all) = few().await;
+    let again = |names: &[&str]| {
+        SessionServers::new(SessionParts {
+            manager: Arc::clone(&all),
+            artifacts: Arc::new(Artifacts::temporary()),
+            secrets: None,
+            resize: true,
+            excluded: Vec::new(),
+            recorded: Some(names.iter().map(|name| (*name).to_string()).collect()),
+        })
+    };
+    // It was recorded when the server was not known.
+    assert_eq!(again(&["tool_search", "call_tool"]).names(), ["tool_search", "call_tool"]);
+    assert_eq!(again(&["mcp_box_get", "mcp_box_put"]).names(), ["mcp_box_get", "mcp_box_put"]);
+    drop(world);
+}
+
+#[tokio::test]
+async fn names_stay_what_they_were_when_a_colliding_tool_comes_023() {
+    let world = World::new(&[("a_b", Behaviour::with(&["c"])), ("a.b", Behaviour::with(&["c"]))]);
+    let all = manager(&world, Cache::in_memory(), &entries(&["a_b", "a.b"]));
+    // The second of the file connects first.
+    all.connect("a.b").await.unwrap();
+    let session = session(&all);
+    let found = |text: &str| {
+        let names = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+        names.map(|tool| tool["name"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    let (text, _) = run_front(&session, "tool_search", json!({"query": "server:a.b"})).await;
+    let first = found(&text);
+    all.connect("a_b").await.unwrap();
+    let (text, _) = run_front(&session, "tool_search", json!({"query": "c"})).await;
+    let both = found(&text);
+    assert_eq!(both.len(), 2);
+    assert!(both.contains(&first[0]), "{first:?} {both:?}");
+}
+
+#[tokio::test]
+async fn a_search_finds_by_a_word_of_a_parameter_and_stays_within_its_tokens_019() {
+    let tools: Vec<String> = (0..300).map(|n| format!("tool{n}")).collect();
+    let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
+    let world = World::new(&[
+        ("big", Behaviour::with(&tools)),
+        ("slow", {
+            let mut slow = Behaviour::with(&["x"]);
+            slow.start = StartAs::After(Duration::from_secs(3600));
+            slow
+        }),
+    ]);
+    tokio::time::pause();
+    let all = manager(&world, Cache::in_memory(), &entries(&["big", "slow"]));
+    let session = session(&all);
+    let (text, _) = run_front(&session, "tool_search", json!({"query": "zygote", "limit": 20})).await;
+    assert!(text.contains("\"name\":\"mcp_big_tool0\"") && text.len() / 4 <= 4000, "{} bytes", text.len());
+    assert!(text.contains("Not searched: slow (starting)."), "{text}");
+    let (again, _) = run_front(&session, "tool_search", json!({"query": "zygote", "limit": 20})).await;
+    assert_eq!(text, again);
+}

@@ -1,0 +1,124 @@
+//! Programs that do everything wrong, under a manager that must not mind.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use sinew::base::CancelToken;
+use sinew_agent::core::Catalogue;
+use sinew_agent::mcp::cache::Cache;
+use sinew_agent::mcp::config::{ConfigFile, Origin, read};
+use sinew_agent::mcp::connect::RealConnector;
+use sinew_agent::mcp::elicit::PersonHost;
+use sinew_agent::mcp::{Manager, ManagerParts, SessionServers};
+use sinew_session::clock::SystemClock;
+
+use crate::stage::{run, session, variables};
+
+/// The program that keeps servers, built beside the tests.
+fn keeper() -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let folder = own.parent().unwrap().parent().unwrap();
+    folder.join("sinew-keeper")
+}
+
+fn liar() -> String {
+    concat!(env!("CARGO_MANIFEST_DIR"), "/../sinew-mcp/tests/peers/liar.py").to_string()
+}
+
+/// A manager over real programs; each entry is the mode of one.
+fn programs(modes: &[(&str, &str)]) -> Option<Arc<Manager>> {
+    let keeper = keeper();
+    if !keeper.exists() {
+        let line = "skipped: hostile servers: sinew-keeper is not built beside the tests\n";
+        std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).unwrap();
+        return None;
+    }
+    let servers = modes.iter().map(|(name, mode)| {
+        let entry =
+            json!({"command": "python3", "args": ["-u", liar(), mode], "expose": "deferred", "timeout": 10_000});
+        ((*name).to_string(), entry)
+    });
+    let text = json!({"mcpServers": Value::Object(servers.collect())}).to_string();
+    let file = ConfigFile { path: "mcp.json".into(), origin: Origin::User, trusted: true, text };
+    Some(Manager::new(ManagerParts {
+        entries: read(&[file], &variables()),
+        cache: Cache::in_memory(),
+        connector: Arc::new(RealConnector {
+            keeper,
+            environment: std::env::vars_os().collect(),
+            cwd: "/".into(),
+            http: sinew_llm::http::HttpConfig::default(),
+        }),
+        host: Box::new(|name| Arc::new(PersonHost::new(name, "/".into(), None))),
+        clock: Arc::new(SystemClock),
+        reserved: Vec::new(),
+    }))
+}
+
+async fn call(session: &SessionServers, server: &str, tool: &str, arguments: Value) -> (String, bool) {
+    // Not in its list: reached by the connection, as the manager would.
+    let manager = session.manager();
+    let connection = manager.connect(server).await.unwrap();
+    let arguments = arguments.as_object().cloned().unwrap_or_default();
+    match connection.call(tool, arguments, &sinew_mcp::CallOptions::default()).await {
+        Ok(result) => (result.text(), result.is_error),
+        Err(error) => (error.to_string(), true),
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_lies_costs_its_own_calls_and_no_others_008() {
+    let Some(all) = programs(&[("good", "modern"), ("bad", "garbage")]) else { return };
+    let session = session(&all);
+    for (tool, arguments, expect) in [
+        ("talk", json!({}), "after all"),
+        ("twice", json!({}), "first"),
+        ("bytes", json!({}), "clean"),
+        ("deep", json!({"depth": 100_000}), "shallow"),
+        ("endless", json!({"megabytes": 64}), "behind"),
+    ] {
+        assert_eq!(call(&session, "bad", tool, arguments).await, (expect.to_string(), false), "{tool}");
+        assert_eq!(call(&session, "good", "echo", json!({"text": "on"})).await.0, "on");
+    }
+    assert_eq!(all.state("bad").unwrap().state, "connected");
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_started_again_by_the_next_call_027() {
+    let Some(all) = programs(&[("bad", "garbage")]) else { return };
+    let session = session(&all);
+    let pid = {
+        all.connect("bad").await.unwrap();
+        all.state("bad").unwrap().pid.unwrap()
+    };
+    assert!(call(&session, "bad", "die", json!({})).await.1);
+    // The list of the server has `echo`; the tool of the session finds it.
+    let echo = session.find("mcp_bad_echo").unwrap();
+    let (text, is_error) = run(&*echo, json!({"text": "again"}), CancelToken::never()).await.unwrap();
+    assert_eq!((text.as_str(), is_error), ("again", false));
+    assert_ne!(all.state("bad").unwrap().pid.unwrap(), pid);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_is_told_with_its_last_words() {
+    let Some(all) = programs(&[("dead", "dies-twice")]) else { return };
+    let error = all.connect("dead").await.err().unwrap();
+    assert!(error.starts_with("MCP server \"dead\"") && error.ends_with("cannot find the database"), "{error}");
+}
+
+#[tokio::test]
+async fn programs_end_with_the_manager_001() {
+    let Some(all) = programs(&[("a", "modern"), ("b", "garbage")]) else { return };
+    let mut pids = Vec::new();
+    for name in ["a", "b"] {
+        all.connect(name).await.unwrap();
+        pids.push(all.state(name).unwrap().pid.unwrap());
+    }
+    drop(all);
+    let begun = std::time::Instant::now();
+    while pids.iter().any(|pid| std::path::Path::new(&format!("/proc/{pid}")).exists()) {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(120), "{pids:?} live on");
+        tokio::task::yield_now().await;
+    }
+}

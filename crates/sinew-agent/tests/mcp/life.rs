@@ -1,0 +1,200 @@
+use std::time::Duration;
+
+use serde_json::json;
+use sinew_agent::mcp::cache::Cache;
+
+use crate::stage::{AnswerAs, Behaviour, StartAs, World, entries, manager, run_front, session};
+
+/// Fills a cache file with what these servers offer.
+async fn cached(world: &std::sync::Arc<World>, names: &[&str]) -> (tempfile::TempDir, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("mcp-cache.json");
+    let all = manager(world, Cache::read(path.clone(), 0), &entries(names));
+    for name in names {
+        all.connect(name).await.unwrap();
+    }
+    // Written beside; the next reader waits for what it needs.
+    while names.len() != count(&path) {
+        tokio::task::yield_now().await;
+    }
+    (folder, path)
+}
+
+fn count(path: &std::path::Path) -> usize {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    text.matches("\"hash\"").count()
+}
+
+#[tokio::test]
+async fn no_cached_server_runs_before_it_is_called_015() {
+    let names: Vec<String> = (0..10).map(|n| format!("s{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let tools: Vec<String> = (0..50).map(|n| format!("tool{n}")).collect();
+    let tools: Vec<&str> = tools.iter().map(String::as_str).collect();
+    let world = World::new(&names.iter().map(|name| (*name, Behaviour::with(&tools))).collect::<Vec<_>>());
+    let (_folder, path) = cached(&world, &names).await;
+    let before = world.starts();
+    let all = manager(&world, Cache::read(path, 0), &entries(&names));
+    let session = session(&all);
+    all.start_eager();
+    assert!(names.iter().all(|name| all.state(name).unwrap().state == "idle"));
+    assert_eq!(all.state("s3").unwrap().tools, Some(50));
+    let (text, _) = run_front(&session, "tool_search", json!({"query": "nothing like it"})).await;
+    assert!(text.starts_with("No tools match. Servers: s0 (50 tools), s1 (50 tools)"), "{text}");
+    assert_eq!(world.starts(), before);
+    // A hit starts the server that has it, and no other.
+    let (text, _) = run_front(&session, "tool_search", json!({"query": "name:tool7", "server": "s3"})).await;
+    assert!(text.contains("\"name\":\"mcp_s3_tool7\""), "{text}");
+    all.connect("s3").await.unwrap();
+    assert_eq!(world.starts(), before + 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn dead_servers_are_tried_at_most_once_a_second_and_then_failed_027() {
+    let mut dead = Behaviour::with(&[]);
+    dead.start = StartAs::Fails;
+    let world = World::new(&[("dead", dead)]);
+    let all = manager(&world, Cache::in_memory(), &entries(&["dead"]));
+    for round in 1..=7 {
+        let error = all.connect("dead").await.err().unwrap();
+        assert_eq!(error, "MCP server \"dead\": failed to start \"x\": No such file");
+        let expect = if round < 5 { "restarting" } else { "failed" };
+        assert_eq!(all.state("dead").unwrap().state, expect, "{round}");
+    }
+    let times = world.times.lock().unwrap().clone();
+    assert_eq!(times.len(), 7);
+    assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= Duration::from_secs(1)), "{times:?}");
+    // Nobody tries by itself.
+    tokio::time::sleep(Duration::from_secs(3600)).await;
+    assert_eq!(world.starts(), 7);
+    world.change("dead", |server| server.start = StartAs::Up);
+    all.connect("dead").await.unwrap();
+    assert_eq!(all.state("dead").unwrap().state, "connected");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_start_that_takes_too_long_is_failed_with_its_reason() {
+    let mut slow = Behaviour::with(&[]);
+    slow.start = StartAs::Never;
+    let world = World::new(&[("slow", slow)]);
+    let all = manager(&world, Cache::in_memory(), &entries(&["slow"]));
+    let begun = tokio::time::Instant::now();
+    let error = all.connect("slow").await.err().unwrap();
+    assert_eq!(error, "MCP server \"slow\" did not start within 60 s.");
+    assert_eq!(begun.elapsed(), Duration::from_secs(60));
+    assert_eq!(all.state("slow").unwrap().state, "failed");
+}
+
+#[tokio::test(start_paused = true)]
+async fn at_most_four_servers_start_at_once_and_one_start_serves_all_who_wait() {
+    let names: Vec<String> = (0..9).map(|n| format!("s{n}")).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    let mut slow = Behaviour::with(&["t"]);
+    slow.start = StartAs::After(Duration::from_secs(10));
+    let world = World::new(&names.iter().map(|name| (*name, slow.clone())).collect::<Vec<_>>());
+    let all = manager(&world, Cache::in_memory(), &entries(&names));
+    all.start_eager();
+    all.start_eager();
+    let begun = tokio::time::Instant::now();
+    let waiting = names.iter().chain(&names).map(|name| all.connect(name));
+    let connected = futures_util::future::join_all(waiting).await;
+    assert!(connected.iter().all(Result::is_ok));
+    assert_eq!((world.starts(), begun.elapsed().as_secs()), (9, 30));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_leaves_a_start_does_not_end_it() {
+    let mut slow = Behaviour::with(&["t"]);
+    slow.start = StartAs::After(Duration::from_secs(10));
+    let world = World::new(&[("s", slow)]);
+    let all = manager(&world, Cache::in_memory(), &entries(&["s"]));
+    let left = tokio::time::timeout(Duration::from_secs(1), all.connect("s")).await;
+    assert!(left.is_err());
+    all.connect("s").await.unwrap();
+    assert_eq!(world.starts(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn three_silent_calls_in_a_row_restart_a_server_that_is_dead_026() {
+    let mut silent = Behaviour::with(&["t"]);
+    silent.answer = AnswerAs::Silent;
+    let world = World::new(&[("s", silent)]);
+    let all = manager(&world, Cache::in_memory(), &json!({"s": {"command": "x", "expose": "direct"}}));
+    all.connect("s").await.unwrap();
+    let session = session(&all);
+    for round in 0..3 {
+        assert_eq!(all.state("s").unwrap().state, "connected", "{round}");
+        let (text, is_error) = run_front(&session, "mcp_s_t", json!({})).await;
+        assert_eq!(text, "MCP error: no answer for 60 s. The server may still be working on it.");
+        assert!(is_error);
+    }
+    // The look at it runs beside.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let state = all.state("s").unwrap();
+    assert_eq!((state.state, state.error.as_deref()), ("restarting", Some("MCP server \"s\" does not answer.")));
+    world.change("s", |server| server.answer = AnswerAs::Name);
+    assert_eq!(run_front(&session, "mcp_s_t", json!({})).await.0, "s/t");
+    assert_eq!(world.starts(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_crash_costs_one_call_unless_the_tool_only_reads_027() {
+    let world = World::new(&[("s", Behaviour::with(&["get", "put"]))]);
+    let entry = json!({"s": {"command": "x", "expose": "direct", "tools": {"readOnly": ["get"]}}});
+    let all = manager(&world, Cache::in_memory(), &entry);
+    all.connect("s").await.unwrap();
+    let session = session(&all);
+    world.change("s", |server| server.answer = AnswerAs::Crash);
+    let (text, _) = run_front(&session, "mcp_s_put", json!({})).await;
+    assert_eq!(text, "MCP error: Transport closed Whether the call took effect is unknown.");
+    assert_eq!(all.state("s").unwrap().state, "restarting");
+    let calls = || world.calls.lock().unwrap().len();
+    assert_eq!(calls(), 1, "what may have had an effect is not repeated");
+    let (text, _) = run_front(&session, "mcp_s_get", json!({})).await;
+    assert_eq!((text.as_str(), calls()), ("MCP error: Transport closed", 3));
+    world.change("s", |server| server.answer = AnswerAs::Name);
+    assert_eq!(run_front(&session, "mcp_s_put", json!({})).await.0, "s/put");
+}
+
+#[tokio::test]
+async fn a_server_that_ended_while_nobody_called_is_started_by_the_next_call() {
+    let world = World::new(&[("s", Behaviour::with(&["t"]))]);
+    let all = manager(&world, Cache::in_memory(), &json!({"s": {"command": "x", "expose": "direct"}}));
+    all.connect("s").await.unwrap();
+    let session = session(&all);
+    world.crash_all();
+    tokio::time::pause();
+    assert_eq!(run_front(&session, "mcp_s_t", json!({})).await.0, "s/t");
+    assert_eq!(world.starts(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_wants_a_login_says_so_and_a_required_one_ends_the_start_016() {
+    let mut closed = Behaviour::with(&[]);
+    closed.start = StartAs::NeedsAuth;
+    let world = World::new(&[("web", closed)]);
+    let all = manager(&world, Cache::in_memory(), &json!({"web": {"url": "https://x", "required": true}}));
+    let mut statuses = all.subscribe();
+    let error = all.start_required().await.unwrap_err();
+    assert!(error.starts_with("MCP server \"web\" needs a login."), "{error}");
+    let seen = [statuses.recv().await.unwrap().state, statuses.recv().await.unwrap().state];
+    assert_eq!(seen, ["starting", "needs_auth"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_changes_at_every_look_is_looked_at_less_and_less() {
+    let world = World::new(&[("s", Behaviour::with(&["t"]))]);
+    let all = manager(&world, Cache::in_memory(), &entries(&["s"]));
+    all.connect("s").await.unwrap();
+    let mut statuses = all.subscribe();
+    let begun = tokio::time::Instant::now();
+    let mut looks = 0;
+    while begun.elapsed() < Duration::from_secs(600) {
+        world.tell_changes();
+        // Told after each look, and at least once a second here.
+        if tokio::time::timeout(Duration::from_secs(1), statuses.recv()).await.is_ok() {
+            looks += 1;
+        }
+    }
+    assert!((5..20).contains(&looks), "{looks} looks in ten minutes");
+}

@@ -1,0 +1,12 @@
+//! The servers of an agent: files, cache, states, and what a model sees of all that.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod cache;
+mod calls;
+mod config;
+mod elicit;
+mod front;
+#[cfg(target_os = "linux")]
+mod hostile;
+mod life;
+mod stage;

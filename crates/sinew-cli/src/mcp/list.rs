@@ -1,0 +1,131 @@
+//! `sinew mcp list` and `sinew mcp get`. No server is started.
+
+use serde_json::{Value, json};
+use sinew_agent::mcp::cache::{Cache, Known};
+use sinew_agent::mcp::config::{Entries, Entry, ServerConfig, Standing, Transport};
+use sinew_session::clock::{Clock, SystemClock};
+
+use super::find;
+use super::servers::short;
+use crate::failure::Failure;
+use crate::output::print;
+use crate::startup::Startup;
+
+pub(super) fn list(startup: &Startup, entries: &Entries) -> Result<u8, Failure> {
+    let cache = cache(startup);
+    if startup.args.output.object {
+        let list: Vec<Value> = entries.list.iter().map(|entry| facts(entry, &cache)).collect();
+        return print(&format!("{:#}\n", json!(list)));
+    }
+    if entries.list.is_empty() {
+        return print("No MCP servers. sinew mcp add NAME -- COMMAND adds one; sinew mcp tells more\n");
+    }
+    let mut out = String::new();
+    for entry in &entries.list {
+        let (state, about) = state(entry, &cache);
+        let line = format!("{:20} {:10} {:28} {about}", entry.name, state, short(&entry.file));
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    print(&out)
+}
+
+pub(super) fn get(startup: &Startup, entries: &Entries, name: &str) -> Result<u8, Failure> {
+    let entry = find(entries, "get", name)?;
+    let cache = cache(startup);
+    if startup.args.output.object {
+        return print(&format!("{:#}\n", facts(entry, &cache)));
+    }
+    let (state, about) = state(entry, &cache);
+    let mut rows = vec![("name", entry.name.clone()), ("file", entry.file.display().to_string()), ("state", state)];
+    if !about.is_empty() {
+        rows.push(("", about));
+    }
+    let mut out = String::new();
+    let known = config(entry).and_then(|config| cache.get(&config.hash));
+    if let Some(config) = config(entry) {
+        match &config.transport {
+            Transport::Stdio { command, args, env, cwd } => {
+                rows.push(("command", [std::slice::from_ref(command), args].concat().join(" ")));
+                // Values may be secrets.
+                let names: Vec<&str> = env.iter().map(|(name, _)| name.as_str()).collect();
+                rows.extend((!names.is_empty()).then(|| ("env", names.join(", "))));
+                rows.extend(cwd.iter().map(|cwd| ("cwd", cwd.display().to_string())));
+            }
+            Transport::Http { url, headers } => {
+                rows.push(("url", url.clone()));
+                let names: Vec<&str> = headers.iter().map(|(name, _)| name.as_str()).collect();
+                rows.extend((!names.is_empty()).then(|| ("headers", names.join(", "))));
+            }
+        }
+    }
+    for (name, value) in rows {
+        out.push_str(format!("{name:10} {value}").trim_end());
+        out.push('\n');
+    }
+    for tool in known.iter().flat_map(|known| &known.tools) {
+        let used = config(entry).is_none_or(|config| config.tools.takes(&tool.name));
+        let mark = if used { "" } else { " (not used)" };
+        let about: String = tool.text("description").lines().next().unwrap_or_default().chars().take(80).collect();
+        out.push_str(format!("  {:28} {about}{mark}", tool.name).trim_end());
+        out.push('\n');
+    }
+    print(&out)
+}
+
+fn cache(startup: &Startup) -> Cache {
+    Cache::read(startup.paths.agent.join("mcp-cache.json"), SystemClock.now())
+}
+
+fn config(entry: &Entry) -> Option<&ServerConfig> {
+    match &entry.standing {
+        Standing::Ready(config) => Some(config),
+        _ => None,
+    }
+}
+
+/// The tools that are used, and their bytes.
+fn counted(config: &ServerConfig, known: &Known) -> (usize, usize) {
+    let used = known.tools.iter().filter(|tool| config.tools.takes(&tool.name));
+    used.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.get().len()))
+}
+
+/// How an entry stands, and what there is to say of it.
+fn state(entry: &Entry, cache: &Cache) -> (String, String) {
+    let (state, about) = match &entry.standing {
+        Standing::Ready(config) => match cache.get(&config.hash) {
+            Some(known) => {
+                let (count, bytes) = counted(config, &known);
+                ("idle", format!("{count} tools, about {} tokens if all were sent", bytes / 4))
+            }
+            None => ("idle", format!("its tools are not known yet; sinew mcp test {} asks it", entry.name)),
+        },
+        Standing::Disabled => ("disabled", format!("sinew mcp enable {} switches it on", entry.name)),
+        Standing::Untrusted => ("untrusted", "the project is not trusted; --trust uses it for one run".to_string()),
+        Standing::Shadowed(by) => ("shadowed", format!("{} names a server like this first", short(by))),
+        Standing::Invalid(reason) => ("invalid", reason.clone()),
+    };
+    (state.to_string(), about)
+}
+
+fn facts(entry: &Entry, cache: &Cache) -> Value {
+    let (state, about) = state(entry, cache);
+    let mut facts = json!({"name": entry.name, "file": entry.file, "state": state, "about": about});
+    if let Some(config) = config(entry) {
+        facts["transport"] = match &config.transport {
+            Transport::Stdio { command, args, .. } => json!({"command": command, "args": args}),
+            Transport::Http { url, .. } => json!({"url": url}),
+        };
+        if let Some(known) = cache.get(&config.hash) {
+            let names: Vec<&str> = known
+                .tools
+                .iter()
+                .filter(|tool| config.tools.takes(&tool.name))
+                .map(|tool| tool.name.as_str())
+                .collect();
+            facts["tokens"] = json!(counted(config, &known).1 / 4);
+            facts["tools"] = json!(names);
+        }
+    }
+    facts
+}

@@ -1,0 +1,115 @@
+//! The servers that a session may use: the files that name them, and what it takes to reach them.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use sinew_agent::mcp::cache::Cache;
+use sinew_agent::mcp::config::{ConfigFile, Entries, Origin, project_files, read};
+use sinew_agent::mcp::connect::{Connector, RealConnector};
+use sinew_agent::mcp::elicit::PersonHost;
+use sinew_agent::mcp::{Manager, ManagerParts, Variables};
+use sinew_session::clock::Clock;
+use sinew_session::files::read_text;
+use sinew_session::links;
+use sinew_tools::Ask;
+use sinew_tools::child::Filter;
+
+use crate::config::is_missing;
+use crate::failure::Failure;
+use crate::models;
+use crate::startup::Startup;
+
+/// Reads the files: of flags, of the project, of the user. `keys` are the variables that hold keys of providers. Starts
+/// nothing.
+///
+/// # Errors
+/// A file that a flag names cannot be read.
+pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Failure> {
+    let Startup { args, environment, paths, settings, trusted, .. } = startup;
+    if args.resources.no_mcp || !settings.mcp.enabled {
+        return Ok(Entries::default());
+    }
+    let mut files = Vec::new();
+    for name in &args.resources.mcp_configs {
+        let path = paths.resolve(name);
+        let text = read_text(&path).map_err(|error| Failure::config(format!("--mcp-config {name}: {error}")))?;
+        files.push(ConfigFile { path, origin: Origin::Flag, trusted: true, text });
+    }
+    let project = match settings.mcp.enable_project_config {
+        true => project_files(&paths.cwd, &paths.project, links::project_of(&paths.cwd)),
+        false => Vec::new(),
+    };
+    let project = project.into_iter().map(|path| (path, Origin::Project, *trusted));
+    let own = [(paths.agent.join("mcp.json"), Origin::User, true)];
+    let mut warnings = Vec::new();
+    for (path, origin, trusted) in project.chain(own) {
+        match read_text(&path) {
+            Ok(text) => files.push(ConfigFile { path, origin, trusted, text }),
+            Err(error) if is_missing(&error) => {}
+            Err(error) => warnings.push(format!("{}: {error}; none of its servers is used", path.display())),
+        }
+    }
+    let pass = environment.passed(settings);
+    let filter = Filter { pass: &pass, keys };
+    let timeout = environment.get("SINEW_MCP_TIMEOUT_MS").and_then(|text| match text.parse() {
+        Ok(number) => Some(Duration::from_millis(number)),
+        Err(_) => {
+            warnings.push(format!("SINEW_MCP_TIMEOUT_MS: {text:?} is no number of milliseconds"));
+            None
+        }
+    });
+    let variables = Variables {
+        get: &|name| environment.get(name).map(str::to_string),
+        hides: &|name| filter.hides(name),
+        is_key: &|name| keys.iter().any(|key| key == name) && !pass.iter().any(|passed| passed == name),
+        timeout,
+    };
+    let mut entries = read(&files, &variables);
+    warnings.append(&mut entries.warnings);
+    Ok(Entries { warnings, ..entries })
+}
+
+/// The manager of the servers. Reads the files and the cache, and starts nothing.
+///
+/// # Errors
+/// As [`entries`].
+pub(crate) fn manager(
+    startup: &Startup,
+    keys: &[String],
+    ask: Option<Arc<dyn Ask>>,
+    clock: Arc<dyn Clock>,
+    reserved: Vec<String>,
+    warnings: &mut Vec<String>,
+) -> Result<Arc<Manager>, Failure> {
+    let mut entries = entries(startup, keys)?;
+    warnings.append(&mut entries.warnings);
+    let cwd = startup.paths.cwd.clone();
+    let cache = match entries.list.is_empty() {
+        true => Cache::in_memory(),
+        false => Cache::read(startup.paths.agent.join("mcp-cache.json"), clock.now()),
+    };
+    let host = move |server: &str| Arc::new(PersonHost::new(server, cwd.clone(), ask.clone())) as _;
+    let connector = connector(startup, keys);
+    Ok(Manager::new(ManagerParts { entries, cache, connector, host: Box::new(host), clock, reserved }))
+}
+
+fn connector(startup: &Startup, keys: &[String]) -> Arc<dyn Connector> {
+    let Startup { environment, paths, settings, .. } = startup;
+    let pass = environment.passed(settings);
+    Arc::new(RealConnector {
+        keeper: std::env::current_exe().unwrap_or_else(|_| "sinew".into()),
+        environment: Filter { pass: &pass, keys }.apply(environment.variables()),
+        cwd: paths.cwd.clone(),
+        http: models::http(environment, settings),
+    })
+}
+
+/// A path as a person reads it: below the home folder with `~`.
+pub(crate) fn short(path: &Path) -> String {
+    let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
+    match home.and_then(|home| path.strip_prefix(home).ok().map(Path::to_path_buf)) {
+        Some(below) => format!("~/{}", below.display()),
+        None => path.display().to_string(),
+    }
+}
