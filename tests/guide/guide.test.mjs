@@ -85,7 +85,7 @@ test("every command of the RPC page is one, and every flag of the pages too", ()
   }).split("\n").filter((line) => line.includes("Unknown command"));
   assert.deepEqual(unknown, []);
 
-  const help = execFileSync(program, ["--help"], { encoding: "utf8" });
+  const help = [["--help"], ["mcp", "--help"]].map((args) => execFileSync(program, args, { encoding: "utf8" })).join("");
   for (const page of pages) {
     for (const [, flag] of readFileSync(join(PAGES, page), "utf8").matchAll(/(?:^|[\s`(])(--[a-z][a-z-]+)/gm)) {
       assert.ok(flag === "--force" || help.includes(flag), `${page} names ${flag}, which --help does not`);

@@ -164,7 +164,7 @@ pub(super) fn entry(html: &mut HtmlWriter<'_>, body: &Body) {
         },
         Body::TtsrInjection { injected_rules } => state(html, "Rules added", &injected_rules.join(", ")),
         Body::ModeChange { mode, .. } => state(html, "Mode", mode),
-        Body::McpToolSelection { selected_tool_names } => state(html, "Tools", &selected_tool_names.join(", ")),
+        Body::McpToolSelection { selected_tool_names, .. } => state(html, "Tools", &selected_tool_names.join(", ")),
         Body::SessionInfo { title, .. } => state(html, "Title", title),
         Body::Prune { tool_call_ids, tokens } => {
             html.tag("<p class=\"line\"><span>Shortened</span> ");

@@ -69,7 +69,7 @@ pub struct CatalogueServer {
 }
 
 /// A tool in front of every request.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FrontTool {
     /// The name for the model.
     pub name: String,
@@ -84,7 +84,7 @@ pub struct FrontTool {
 }
 
 /// What stands in front of every request of a session.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Front {
     /// In the order of the files.
     pub tools: Vec<FrontTool>,

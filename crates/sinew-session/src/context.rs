@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
+use serde_json::Value;
 use sinew_llm::message::{AgentMessage, Block, BranchSummary, CompactionSummary, Content, CustomMessage, ImageBlock};
 
 use super::blob::Blobs;
@@ -39,6 +40,8 @@ pub struct Context {
     pub mode: Option<String>,
     /// Tools of MCP servers that are on.
     pub mcp_tools: Option<Vec<String>>,
+    /// What stands in front of requests for them.
+    pub mcp_front: Option<Value>,
     /// Pictures that a message names and that are gone: what it calls them, each once.
     pub missing_images: Vec<String>,
 }
@@ -135,7 +138,9 @@ fn state(body: Body, context: &mut Context, pruned: &mut HashSet<String>) {
         Body::ServiceTierChange { service_tier } => context.service_tier = service_tier,
         Body::TtsrInjection { injected_rules } => context.injected_rules.extend(injected_rules),
         Body::ModeChange { mode, .. } => context.mode = Some(mode),
-        Body::McpToolSelection { selected_tool_names } => context.mcp_tools = Some(selected_tool_names),
+        Body::McpToolSelection { selected_tool_names, front } => {
+            (context.mcp_tools, context.mcp_front) = (Some(selected_tool_names), front);
+        }
         Body::Prune { tool_call_ids, .. } => pruned.extend(tool_call_ids),
         _ => {}
     }

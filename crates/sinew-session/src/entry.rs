@@ -188,6 +188,9 @@ pub enum Body {
     McpToolSelection {
         /// Their names.
         selected_tool_names: Vec<String>,
+        /// What stands in front of requests for them, as it is sent: the same each time the session is opened.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        front: Option<Value>,
     },
     /// A new title.
     SessionInfo {

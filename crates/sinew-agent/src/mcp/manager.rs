@@ -207,34 +207,25 @@ impl Manager {
         if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
     }
 
-    /// What stands in front of the requests of a session, by what is known now. `recorded` are the names that the
-    /// session had in front when it was here last: it has those again.
+    /// What stands in front of the requests of a new session, by what is known now.
     #[must_use]
-    pub fn front(&self, recorded: Option<&[String]>) -> Front {
-        let mut servers = self.catalogue();
-        if let Some(recorded) = recorded {
-            self.name(&servers);
-            for server in &mut servers {
-                let names = self.shared.names();
-                let mut tools = server.tools.iter().flatten();
-                let had =
-                    tools.any(|tool| names.of(&server.name, &tool.name).is_some_and(|name| recorded.contains(name)));
-                if server.expose == Expose::Auto {
-                    server.expose = if had { Expose::Direct } else { Expose::Deferred };
-                }
-            }
-        }
+    pub fn front(&self) -> Front {
+        let servers = self.catalogue();
         let front = {
             let names = self.shared.names();
             let reserved: Vec<&str> = names.reserved.iter().map(String::as_str).collect();
             select_front(&servers, &reserved)
         };
-        // The names that stand in front are given first of all.
+        self.keep_names(&front);
+        front
+    }
+
+    /// The names that stand in front of a session belong to those tools from now on.
+    pub(super) fn keep_names(&self, front: &Front) {
         let mut names = self.shared.names();
         for tool in &front.tools {
             names.given.entry((tool.server.clone(), tool.tool.clone())).or_insert_with(|| tool.name.clone());
         }
-        front
     }
 
     /// All servers as far as they are known, in the order of the files.

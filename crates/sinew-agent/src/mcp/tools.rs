@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use sinew_mcp::catalogue::{CALL_TOOL, Front, FrontTool};
 use sinew_mcp::{CallOptions, Progress};
@@ -36,14 +37,24 @@ pub struct SessionParts {
     pub resize: bool,
     /// Names of tools that are not to be used.
     pub excluded: Vec<String>,
-    /// What stood in front when the session was here last.
-    pub recorded: Option<Vec<String>>,
+    /// What [`SessionServers::record`] gave when the session was here last.
+    pub recorded: Option<Value>,
 }
 
 /// The tools of servers in one session. What stands in front of its requests is decided when it is made.
 pub struct SessionServers {
     shared: Arc<SessionShared>,
+    sent: Sent,
+}
+
+/// What a session sends of servers in front of each request.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Sent {
+    #[serde(flatten)]
     front: Front,
+    /// What servers say about themselves whose tools stand in front.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instructions: Option<String>,
 }
 
 /// What the tools of a session share.
@@ -56,29 +67,39 @@ pub(super) struct SessionShared {
 }
 
 impl SessionServers {
-    /// Decides what stands in front, by what is known of servers at this moment.
+    /// Decides what stands in front, by what is known of servers at this moment; as it was recorded, where it was.
     #[must_use]
     pub fn new(parts: SessionParts) -> Arc<SessionServers> {
         let SessionParts { manager, artifacts, secrets, resize, excluded, recorded } = parts;
-        let mut front = manager.front(recorded.as_deref());
-        front.tools.retain(|tool| !excluded.contains(&tool.name));
+        let mut sent = match recorded.and_then(|recorded| serde_json::from_value::<Sent>(recorded).ok()) {
+            Some(sent) => {
+                manager.keep_names(&sent.front);
+                sent
+            }
+            None => {
+                let front = manager.front();
+                let instructions = instructions(&manager, &front);
+                Sent { front, instructions }
+            }
+        };
+        sent.front.tools.retain(|tool| !excluded.contains(&tool.name));
         Arc::new(SessionServers {
             shared: Arc::new(SessionShared { manager, artifacts, secrets, resize, excluded }),
-            front,
+            sent,
         })
     }
 
     /// The tools that stand in front of every request of the session, the same ones each time.
     #[must_use]
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
-        let direct = self.front.tools.iter().map(|tool| {
+        let direct = self.sent.front.tools.iter().map(|tool| {
             let FrontTool { name, server, tool, description, schema } = tool.clone();
             let target = Some(Target { server, tool });
             Arc::new(ServerTool { shared: Arc::clone(&self.shared), name, description, schema, target })
                 as Arc<dyn Tool>
         });
         let mut tools: Vec<Arc<dyn Tool>> = direct.collect();
-        if let Some(description) = &self.front.search {
+        if let Some(description) = &self.sent.front.search {
             let description = description.clone();
             tools.push(Arc::new(SearchTool { shared: Arc::clone(&self.shared), description }));
             tools.push(Arc::new(CallTool));
@@ -92,22 +113,16 @@ impl SessionServers {
         self.tools().iter().map(|tool| tool.name().to_string()).collect()
     }
 
+    /// What stands in front, for the session's record: opened again with it, the session sends the same bytes.
+    #[must_use]
+    pub fn record(&self) -> Value {
+        serde_json::to_value(&self.sent).unwrap_or_default()
+    }
+
     /// What servers say about themselves whose tools stand in front: for the system prompt, fixed like those.
     #[must_use]
     pub fn instructions(&self) -> Option<String> {
-        const EACH: usize = 2 * 1024;
-        const ALL: usize = 4 * 1024;
-        let mut text = String::new();
-        for server in self.shared.manager.catalogue() {
-            let Some(words) = server.instructions else { continue };
-            if self.front.tools.iter().any(|tool| tool.server == server.name) {
-                let part = format!("## MCP server {}\n{}\n", server.name, result::cut(&words, EACH).trim());
-                if text.len() + part.len() <= ALL {
-                    text.push_str(&part);
-                }
-            }
-        }
-        (!text.is_empty()).then_some(text)
+        self.sent.instructions.clone()
     }
 
     /// The servers of the program.
@@ -115,6 +130,22 @@ impl SessionServers {
     pub fn manager(&self) -> &Arc<Manager> {
         &self.shared.manager
     }
+}
+
+fn instructions(manager: &Manager, front: &Front) -> Option<String> {
+    const EACH: usize = 2 * 1024;
+    const ALL: usize = 4 * 1024;
+    let mut text = String::new();
+    for server in manager.catalogue() {
+        let Some(words) = server.instructions else { continue };
+        if front.tools.iter().any(|tool| tool.server == server.name) {
+            let part = format!("## MCP server {}\n{}\n", server.name, result::cut(&words, EACH).trim());
+            if text.len() + part.len() <= ALL {
+                text.push_str(&part);
+            }
+        }
+    }
+    (!text.is_empty()).then_some(text)
 }
 
 impl Catalogue for SessionServers {
@@ -168,9 +199,9 @@ impl Catalogue for SessionServers {
     }
 
     fn wrap(&self, name: &str, arguments: &Value) -> Option<(String, Value)> {
-        let is_deferred = self.front.search.is_some()
+        let is_deferred = self.sent.front.search.is_some()
             && name.starts_with("mcp_")
-            && self.front.tools.iter().all(|tool| tool.name != name);
+            && self.sent.front.tools.iter().all(|tool| tool.name != name);
         is_deferred.then(|| (CALL_TOOL_NAME.to_string(), json!({"name": name, "arguments": arguments})))
     }
 

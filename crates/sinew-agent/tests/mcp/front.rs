@@ -147,22 +147,28 @@ async fn few_known_tools_stand_in_front_with_what_their_server_says_018() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_opened_again_has_the_front_that_it_had_018() {
+async fn a_session_that_is_opened_again_sends_the_bytes_that_it_sent_018() {
     let (world, all) = few().await;
-    let again = |names: &[&str]| {
-        SessionServers::new(SessionParts {
+    let unknown = session(&manager(&world, Cache::in_memory(), &entries(&["box"])));
+    let known = session(&all);
+    assert_ne!(front(&unknown), front(&known));
+    // The server has become another one.
+    world.change("box", |server| server.instructions = Some("Put before you get.".into()));
+    world.set("box", Behaviour::with(&["other"]));
+    let all = manager(&world, Cache::in_memory(), &entries(&["box"]));
+    all.connect("box").await.unwrap();
+    for before in [unknown, known] {
+        let again = SessionServers::new(SessionParts {
             manager: Arc::clone(&all),
             artifacts: Arc::new(Artifacts::temporary()),
             secrets: None,
             resize: true,
             excluded: Vec::new(),
-            recorded: Some(names.iter().map(|name| (*name).to_string()).collect()),
-        })
-    };
-    // It was recorded when the server was not known.
-    assert_eq!(again(&["tool_search", "call_tool"]).names(), ["tool_search", "call_tool"]);
-    assert_eq!(again(&["mcp_box_get", "mcp_box_put"]).names(), ["mcp_box_get", "mcp_box_put"]);
-    drop(world);
+            recorded: Some(before.record()),
+        });
+        assert_eq!(front(&again), front(&before));
+        assert_eq!(again.record(), before.record());
+    }
 }
 
 #[tokio::test]

@@ -208,12 +208,12 @@ impl App {
             secrets: Some(self.models.secrets()),
             resize: host.resizes_pictures(),
             excluded: args.tools.without.clone().unwrap_or_else(|| settings.exclude_tools.clone()),
-            recorded: before.mcp_tools.clone(),
+            recorded: before.mcp_front.clone(),
         });
-        let names = servers.names();
-        if before.mcp_tools.as_ref() != Some(&names) {
+        let (selected_tool_names, front) = (servers.names(), Some(servers.record()));
+        if before.mcp_tools.as_ref() != Some(&selected_tool_names) || before.mcp_front != front {
             // A session that cannot be written says so when the prompt is.
-            let _ = session.append(Body::McpToolSelection { selected_tool_names: names });
+            let _ = session.append(Body::McpToolSelection { selected_tool_names, front });
         }
         Some(servers)
     }

@@ -13,6 +13,8 @@ mod interactive;
 mod json;
 mod lines;
 mod login;
+#[cfg(target_os = "linux")]
+mod mcp;
 mod models;
 mod programs;
 mod resources;

@@ -1,0 +1,238 @@
+//! Servers of the Model Context Protocol, as the program uses them. They are programs in Python that need nothing else.
+
+use serde_json::{Value, json};
+
+use crate::stage::{Ran, Stage, call, chat, strict, text};
+
+/// A server that is wrong in a way that its argument names.
+const LIAR: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../sinew-mcp/tests/peers/liar.py");
+
+fn entry(mode: &str) -> Value {
+    json!({"command": "python3", "args": ["-u", LIAR, mode]})
+}
+
+fn with_servers(stage: &Stage, servers: &Value) {
+    stage.write("home/agent/mcp.json", &json!({ "mcpServers": servers }).to_string());
+}
+
+/// The lines of a type of `--mode json`.
+fn events(ran: &Ran, kind: &str) -> Vec<Value> {
+    let lines = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|event| event["type"] == kind).collect()
+}
+
+fn calls_a_deferred_tool() -> [Value; 3] {
+    [
+        call("A", "tool_search", json!({"query": "echo"})),
+        call("B", "call_tool", json!({"name": "mcp_liar_echo", "arguments": {"text": "hello"}})),
+        text("C"),
+    ]
+}
+
+#[test]
+fn a_tool_is_found_called_and_seen_by_its_own_name_005_020() {
+    let stage = Stage::scripted(&calls_a_deferred_tool());
+    with_servers(&stage, &json!({"liar": entry("modern")}));
+    let ran = stage.play(&["-p", "--mode", "json", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let starts = events(&ran, "tool_execution_start");
+    let names: Vec<&str> = starts.iter().map(|event| event["toolName"].as_str().unwrap()).collect();
+    assert_eq!(names, ["tool_search", "mcp_liar_echo"]);
+    let ends = events(&ran, "tool_execution_end");
+    assert_eq!(ends[1]["result"]["content"][0]["text"], "hello");
+    assert_eq!(ends[1]["result"]["details"]["server"], "liar");
+    let states: Vec<String> =
+        events(&ran, "mcp_status").iter().map(|event| event["state"].as_str().unwrap().to_string()).collect();
+    assert_eq!(states, ["starting", "connected"]);
+    // The session names the tool that was meant, and what stood in front.
+    let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
+    assert!(file.contains(r#""selectedToolNames":["tool_search","call_tool"]"#), "{file}");
+    assert!(file.contains(r#""toolName":"mcp_liar_echo""#) && !file.contains(r#""toolName":"call_tool""#), "{file}");
+}
+
+#[test]
+fn permissions_and_hooks_see_the_tool_that_is_meant_005_006() {
+    let stage = Stage::scripted(&calls_a_deferred_tool());
+    with_servers(&stage, &json!({"liar": entry("modern")}));
+    let ran = stage.play(&["-p", "--deny", "mcp_liar_*", "--mode", "json", "go"]);
+    let ends = events(&ran, "tool_execution_end");
+    assert_eq!((&ends[0]["isError"], &ends[1]["isError"]), (&json!(false), &json!(true)));
+    let said = ends[1]["result"]["content"][0]["text"].as_str().unwrap();
+    assert!(said.contains("mcp_liar_*"), "{said}");
+
+    let stage = Stage::scripted(&calls_a_deferred_tool());
+    with_servers(&stage, &json!({"liar": entry("modern")}));
+    let hook = json!({"hooks": [
+        {"event": "tool_call", "match": {"tool": "mcp_liar_echo"}, "shell": true, "command": "exit 7"},
+    ]});
+    stage.write("home/agent/hooks.json", &hook.to_string());
+    let ran = stage.play(&["-p", "--mode", "json", "go"]);
+    let ends = events(&ran, "tool_execution_end");
+    assert_eq!((&ends[0]["isError"], &ends[1]["isError"]), (&json!(false), &json!(true)), "{}", ran.stdout);
+}
+
+#[test]
+fn requests_share_their_front_whatever_servers_do_017() {
+    let tool = |id: &str, name: &str, arguments: Value| {
+        chat(
+            &json!({"tool_calls": [{"index": 0, "id": id, "type": "function",
+                "function": {"name": name, "arguments": arguments.to_string()}}]}),
+            "tool_calls",
+        )
+    };
+    let inner = |text: &str| json!({"name": "mcp_liar_echo", "arguments": {"text": text}});
+    let server = strict(vec![
+        tool("1", "tool_search", json!({"query": "echo"})),
+        tool("2", "call_tool", inner("one")),
+        // One that cannot be started.
+        tool("3", "call_tool", json!({"name": "mcp_dying_echo", "arguments": {}})),
+        tool("4", "call_tool", inner("two")),
+        chat(&json!({"content": "done"}), "stop"),
+        chat(&json!({"content": "bye"}), "stop"),
+    ]);
+    let stage = Stage::served(&server);
+    with_servers(&stage, &json!({"liar": entry("modern"), "dying": entry("dies-twice")}));
+    assert_eq!(stage.run(&["-p", "go"]).code, Some(0));
+    // Another process, which knows the servers from its cache.
+    let ran = stage.run(&["-p", "--continue", "thanks"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "bye\n"), "{}", ran.stderr);
+    let requests: Vec<Value> = server.requests().iter().map(|request| request.json()).collect();
+    assert_eq!(requests.len(), 6);
+    let names = |request: &Value| {
+        let tools = request["tools"].as_array().unwrap().iter();
+        tools.map(|tool| tool["function"]["name"].as_str().unwrap().to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&requests[0])[names(&requests[0]).len() - 2..], ["tool_search", "call_tool"]);
+    for pair in requests.windows(2) {
+        assert_eq!(pair[0]["tools"], pair[1]["tools"]);
+        let (before, after) = (pair[0]["messages"].as_array().unwrap(), pair[1]["messages"].as_array().unwrap());
+        assert_eq!(before[..], after[..before.len()]);
+    }
+    // The model reads its calls as it made them.
+    let last = requests[5]["messages"].to_string();
+    assert!(last.contains(r#""name":"call_tool""#) && !last.contains(r#""name":"mcp_liar_echo""#), "{last}");
+}
+
+#[test]
+fn the_first_request_waits_for_no_server_014() {
+    let server = strict(vec![chat(&json!({"content": "hi"}), "stop")]);
+    let stage = Stage::served(&server);
+    // Five that never answer, and one that leaves a file when it is started.
+    let mut servers = json!({"marks": {"command": "sh", "args": ["-c", "touch started; sleep 1000"]}});
+    for index in 0..5 {
+        servers[format!("dead{index}")] = json!({"command": "sleep", "args": ["1000"]});
+    }
+    with_servers(&stage, &servers);
+    let ran = stage.run(&["-p", "hi"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "hi\n"), "{}", ran.stderr);
+    assert_eq!(server.requests().len(), 1);
+}
+
+#[test]
+fn a_required_server_that_is_dead_ends_the_start_and_another_one_changes_nothing_016() {
+    let stage = Stage::scripted(&[text("B")]);
+    let mut dead = entry("dies-twice");
+    with_servers(&stage, &json!({ "dead": dead }));
+    assert_eq!(stage.play(&["-p", "go"]).code, Some(0));
+    dead["required"] = json!(true);
+    with_servers(&stage, &json!({ "dead": dead }));
+    let ran = stage.play(&["-p", "go"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(3), ""));
+    assert!(
+        ran.stderr.contains("MCP server \"dead\"") && ran.stderr.contains("cannot find the database"),
+        "{}",
+        ran.stderr
+    );
+    assert_eq!(stage.play(&["-p", "--no-mcp", "go"]).code, Some(0));
+}
+
+#[test]
+fn servers_of_a_project_start_once_it_is_trusted_002() {
+    let stage = Stage::scripted(&calls_a_deferred_tool());
+    let started = stage.path("started");
+    let shell = format!("touch {}; exec python3 -u {LIAR} modern", started.display());
+    let file = json!({"mcpServers": {"liar": {"command": "sh", "args": ["-c", shell]}}}).to_string();
+    stage.write("project/.mcp.json", &file);
+    let listed = stage.run(&["mcp", "list"]);
+    assert!(listed.stdout.contains("liar") && listed.stdout.contains("untrusted"), "{listed:?}");
+    let ran = stage.play(&["-p", "--mode", "json", "go"]);
+    let ends = events(&ran, "tool_execution_end");
+    assert!(ends.iter().all(|event| event["isError"] == true) && !started.exists(), "{}", ran.stdout);
+    let ran = stage.play(&["-p", "--trust", "--mode", "json", "go"]);
+    assert!(started.exists());
+    assert_eq!(events(&ran, "tool_execution_end")[1]["result"]["content"][0]["text"], "hello");
+}
+
+#[test]
+fn no_server_outlives_the_program_001() {
+    let stage = Stage::scripted(&calls_a_deferred_tool());
+    let mark = stage.path("pid");
+    // It forks twice and leaves its group; its own keeper still ends it.
+    let shell = format!(
+        "setsid sh -c 'echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000' & exec python3 -u {LIAR} modern",
+        mark.display()
+    );
+    with_servers(&stage, &json!({"liar": {"command": "sh", "args": ["-c", shell]}}));
+    assert_eq!(stage.play(&["-p", "go"]).code, Some(0));
+    stage.wait_for("pid");
+    let pid = std::fs::read_to_string(&mark).unwrap();
+    let process = format!("/proc/{}", pid.trim());
+    let begun = std::time::Instant::now();
+    while std::path::Path::new(&process).exists() {
+        assert!(begun.elapsed() < std::time::Duration::from_secs(120), "{process} lives on");
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn commands_show_and_change_the_files_and_keep_comments_035() {
+    let stage = Stage::new();
+    let file = stage.agent().join("mcp.json");
+    let read = || std::fs::read_to_string(&file).unwrap();
+    let ok = |args: &[&str]| {
+        let ran = stage.run(&[&["mcp"], args].concat());
+        assert_eq!(ran.code, Some(0), "{args:?}: {}", ran.stderr);
+        ran.stdout
+    };
+    let refused = |args: &[&str], code: i32, says: &str| {
+        let ran = stage.run(&[&["mcp"], args].concat());
+        assert_eq!(ran.code, Some(code), "{args:?}");
+        assert!(ran.stderr.contains(says), "{}", ran.stderr);
+    };
+    assert!(ok(&["list"]).starts_with("No MCP servers."));
+    stage.write("home/agent/mcp.json", "// mine\n{\"mcpServers\": {\n  // one\n  \"one\": {\"command\": \"x\"}\n}}\n");
+    ok(&["add", "liar", "--env", "A=1", "--", "python3", "-u", LIAR, "modern"]);
+    refused(&["add", "liar", "--", "x"], 1, "Server \"liar\" already exists in ");
+    refused(&["add", "two", "--url", "https://x", "--", "x"], 2, "Use either --url or -- <command...>, not both.");
+    refused(&["add", "two"], 2, "needs a program or an address");
+    refused(&["add", "a b", "--", "x"], 2, "is no name");
+    refused(&["get", "three"], 2, "no server is called three; there are one, liar");
+    assert!(ok(&["test", "liar"]).contains("protocol 2026-07-28, 2 tools\n  echo\n"));
+    // What it offers is known from now on.
+    let listed: Value = serde_json::from_str(&ok(&["list", "--output", "json"])).unwrap();
+    assert_eq!((&listed[1]["name"], &listed[1]["tools"]), (&json!("liar"), &json!(["echo", "odd"])));
+    ok(&["disable", "liar"]);
+    refused(&["test", "liar"], 1, "Server \"liar\" is disabled. Run sinew mcp enable liar first.");
+    assert!(ok(&["list"]).contains("disabled"));
+    ok(&["enable", "liar"]);
+    ok(&["remove", "one"]);
+    let text = read();
+    assert!(text.starts_with("// mine\n") && text.contains("\"A\": \"1\"") && !text.contains("\"one\""), "{text}");
+    ok(&["add", "here", "--project", "--url", "https://x.example/mcp", "--header", "X-A: b"]);
+    assert!(stage.project().join(".sinew/mcp.json").exists());
+    assert!(ok(&["list", "--trust"]).starts_with("here"));
+}
+
+#[test]
+fn two_commands_at_once_lose_nothing_035() {
+    let stage = Stage::new();
+    let names: Vec<String> = (0..8).map(|index| format!("s{index}")).collect();
+    let children: Vec<_> =
+        names.iter().map(|name| stage.command(&["mcp", "add", name, "--", "x"]).spawn().unwrap()).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let text = std::fs::read_to_string(stage.agent().join("mcp.json")).unwrap();
+    let file: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(file["mcpServers"].as_object().unwrap().len(), 8, "{text}");
+}
