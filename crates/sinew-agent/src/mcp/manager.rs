@@ -29,6 +29,9 @@ const SEARCH_WAIT: Duration = Duration::from_secs(5);
 /// Changes of states that a listener may be behind.
 const STATUS_CAPACITY: usize = 256;
 
+/// Makes who answers what a server asks, by the server's name.
+pub type MakeHost = Box<dyn Fn(&str) -> Arc<dyn ClientHost> + Send + Sync>;
+
 /// What a manager is made of.
 pub struct ManagerParts {
     /// The entries of the files.
@@ -38,7 +41,7 @@ pub struct ManagerParts {
     /// How servers are reached.
     pub connector: Arc<dyn Connector>,
     /// Makes who answers what a server asks, by its name.
-    pub host: Box<dyn Fn(&str) -> Arc<dyn ClientHost> + Send + Sync>,
+    pub host: MakeHost,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Names of other tools.
