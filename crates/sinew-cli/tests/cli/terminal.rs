@@ -22,6 +22,8 @@ pub(crate) struct Terminal {
     emulator: vt100::Parser,
     /// All bytes that the program has sent.
     pub(crate) bytes: Vec<u8>,
+    /// How many of them were looked through for questions.
+    answered: usize,
 }
 
 impl Terminal {
@@ -46,7 +48,7 @@ impl Terminal {
         }
         let child = command.spawn().unwrap();
         let emulator = vt100::Parser::new(nonzero(rows), nonzero(columns), 10_000);
-        Terminal { master: master.into(), slave, found, child, emulator, bytes: Vec::new() }
+        Terminal { master: master.into(), slave, found, child, emulator, bytes: Vec::new(), answered: 0 }
     }
 
     pub(crate) fn send(&mut self, keys: &str) {
@@ -58,7 +60,8 @@ impl Terminal {
     pub(crate) fn until(&mut self, fits: impl Fn(&[String]) -> bool) -> Vec<String> {
         loop {
             let rows = self.rows();
-            if fits(&rows) {
+            // Within a frame the cursor is hidden, and the screen shows a part of what it will.
+            if !self.emulator.screen().hide_cursor() && fits(&rows) {
                 return rows;
             }
             let mut buffer = [0; 8192];
@@ -118,15 +121,19 @@ impl Terminal {
     fn take(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.emulator.process(bytes);
-        // Answers of a terminal that knows little: where the cursor is, and that it is a terminal.
-        let text = String::from_utf8_lossy(bytes);
-        if text.contains("\x1b[6n") {
-            let (row, column) = self.emulator.screen().cursor_position();
-            self.send(&format!("\x1b[{};{}R", row + 1, column + 1));
+        // Answers of a terminal that knows little: where the cursor is, and that it is a terminal. A question may come in
+        // two reads.
+        for at in self.answered..self.bytes.len() {
+            if self.bytes[at..].starts_with(b"\x1b[6n") {
+                let (row, column) = self.emulator.screen().cursor_position();
+                self.send(&format!("\x1b[{};{}R", row + 1, column + 1));
+                self.answered = at + 1;
+            } else if self.bytes[at..].starts_with(b"\x1b[c") {
+                self.send("\x1b[?62;c");
+                self.answered = at + 1;
+            }
         }
-        if text.contains("\x1b[c") {
-            self.send("\x1b[?62;c");
-        }
+        self.answered = self.answered.max(self.bytes.len().saturating_sub(3));
     }
 }
 
