@@ -7,53 +7,15 @@ mod csi;
 mod id;
 mod kitty;
 mod legacy;
+mod press;
 mod table;
 mod windows;
 
 pub use id::{Key, Modifiers, key_names};
 pub use kitty::{KittyEvent, KittySequence};
+pub(crate) use press::Press;
 
 use id::parse_id;
-
-/// A sequence that is a key.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Press {
-    /// The name of the key.
-    pub(crate) key: Key,
-    /// Other keys that the same sequence means: one with the same byte, the shifted symbol, the base layout.
-    pub(crate) others: [Option<Key>; 3],
-    pub(crate) released: bool,
-}
-
-impl Press {
-    pub(crate) fn of(key: Key) -> Press {
-        Press { key, others: [None; 3], released: false }
-    }
-
-    fn with(mut self, other: Key) -> Press {
-        if let Some(free) = self.others.iter_mut().find(|other| other.is_none()) {
-            *free = Some(other);
-        }
-        self
-    }
-
-    /// This key, and all that `press` may be.
-    fn and(self, press: Press) -> Press {
-        [Some(press.key)]
-            .into_iter()
-            .chain(press.others)
-            .flatten()
-            .filter(|key| *key != self.key)
-            .fold(self, Press::with)
-    }
-
-    /// The same keys with more modifiers.
-    fn plus(mut self, modifiers: Modifiers) -> Press {
-        self.key = self.key.held(modifiers);
-        self.others.iter_mut().flatten().for_each(|other| *other = other.held(modifiers));
-        self
-    }
-}
 
 /// The key that `data` is. `kitty`: the terminal was asked for Kitty's protocol and took it.
 ///

@@ -6,7 +6,8 @@ use std::borrow::Cow;
 use image::ImageDecoder;
 use sinew_base::{CancelToken, Result};
 
-use super::{open, refused};
+use super::error::refused;
+use super::open;
 use crate::{SourceFormat, limits};
 
 // Fields of the file, as positions.

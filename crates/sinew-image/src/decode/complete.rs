@@ -3,7 +3,8 @@
 
 use sinew_base::Result;
 
-use super::{broken, png};
+use super::error::broken;
+use super::png;
 use crate::SourceFormat;
 
 /// Checks that a file runs to the end that its format states. Linear at most; no pixel is decoded.

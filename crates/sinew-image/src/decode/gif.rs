@@ -4,7 +4,7 @@ use std::io::Cursor;
 
 use sinew_base::Result;
 
-use super::broken;
+use super::error::broken;
 
 /// Gives the pixels that the first frame leaves out the background colour of the file, still fully transparent: a viewer
 /// that ignores opacity shows that colour, where the decoder leaves black. The pixels of the frame are not decoded again.

@@ -12,6 +12,7 @@
 
 mod bmp;
 mod complete;
+mod error;
 mod gif;
 mod png;
 mod scaled_jpeg;
@@ -20,9 +21,9 @@ mod tiff;
 mod webp;
 
 use std::borrow::Cow;
-use std::error::Error as _;
 
-use image::{ColorType, ImageDecoder, ImageError, ImageReader};
+use error::{refused, unsupported};
+use image::{ColorType, ImageDecoder, ImageReader};
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 use source::Source;
 
@@ -220,37 +221,4 @@ fn format_of(bytes: &[u8]) -> Result<SourceFormat> {
             },
         )
     })
-}
-
-/// The error for a file that the decoder refused, or for the cancellation that ended it.
-fn refused(format: SourceFormat, cause: &ImageError, cancel: &CancelToken) -> Error {
-    if let Err(aborted) = cancel.check() {
-        return aborted.into();
-    }
-    // The message of the format's own crate, without the one that `image` puts before it.
-    let text = cause.source().map_or_else(|| cause.to_string(), ToString::to_string);
-    match cause {
-        ImageError::Limits(_) => Error::new(
-            ErrorCode::LimitExceeded,
-            format!(
-                "image: failed to decode {}: it needs more than the limit of {} MiB",
-                format.name(),
-                MAX_BYTES >> 20
-            ),
-        ),
-        ImageError::Unsupported(_) => {
-            Error::new(ErrorCode::Unsupported, format!("image: failed to decode {}: {text}", format.name()))
-        }
-        _ => broken(format.name(), text),
-    }
-}
-
-/// The error for a file that contradicts its format.
-fn broken(format: &str, cause: impl std::fmt::Display) -> Error {
-    Error::new(ErrorCode::InvalidData, format!("image: failed to decode {format}: {cause}"))
-}
-
-/// The error for a feature that a format has and that is not read.
-fn unsupported(format: &str, feature: impl std::fmt::Display) -> Error {
-    Error::new(ErrorCode::Unsupported, format!("image: failed to decode {format}: {feature} is not supported"))
 }

@@ -10,7 +10,7 @@ use tiff::decoder::{Decoder, DecodingResult, Limits};
 use tiff::tags::Tag;
 use tiff::{ColorType, TiffError};
 
-use super::{broken, unsupported};
+use super::error::{broken, unsupported};
 use crate::{Channels, MAX_BYTES, Orientation, Picture, limits};
 
 type Source<'a> = Decoder<Cursor<&'a [u8]>>;

@@ -1,8 +1,9 @@
 //! CSI sequences: the bytes behind `ESC [`.
 
 use super::id::{Key, Modifiers};
+use super::press::Press;
 use super::table::{CONSOLE, LETTERS, NUMBERS, SMALL_LETTERS, find};
-use super::{Press, kitty, windows};
+use super::{kitty, windows};
 
 /// In place of a number that is not there; no code point, modifier or key number is as large.
 const ABSENT: u32 = u32::MAX;

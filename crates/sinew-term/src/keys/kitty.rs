@@ -1,8 +1,8 @@
 //! Kitty's keyboard protocol.
 
-use super::Press;
 use super::csi::Parameters;
 use super::id::{Key, Modifiers};
+use super::press::Press;
 use super::table::{CODES, F1_CODE, KEYPAD, KEYPAD_FIRST, find};
 
 /// Caps lock and num lock.

@@ -1,8 +1,9 @@
 //! Single bytes, ESC and a key, SS3.
 
+use super::csi;
 use super::id::{Key, Modifiers};
+use super::press::Press;
 use super::table::{CONTROLS, KEYPAD_LETTERS, LETTERS, SMALL_LETTERS, find};
-use super::{Press, csi};
 
 /// One byte.
 pub(super) fn byte(byte: u8, kitty: bool) -> Option<Press> {

@@ -1,8 +1,8 @@
 //! Windows' input mode: `CSI virtual key ; scan code ; character ; down ; control state ; repeat _`.
 
-use super::Press;
 use super::csi::Parameters;
 use super::id::{Key, Modifiers};
+use super::press::Press;
 use super::table::{VIRTUAL, find};
 
 const RIGHT_ALT: u32 = 0x01;
