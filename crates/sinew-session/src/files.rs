@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use sinew_base::{Error, ErrorCode, Result, read_limited};
 
+use crate::paths::beside;
+
 /// Opens a regular file for reading. Neither the opening nor the reading waits: some files of the system, such as
 /// `/proc/kmsg`, look regular and have no end.
 ///
@@ -146,12 +148,6 @@ pub fn private(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
 /// Returns the target of a link, so that renaming replaces the file and not the link.
 fn target(path: &Path) -> PathBuf {
     fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf())
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = path.file_name().unwrap_or_default().to_os_string();
-    name.push(end);
-    path.with_file_name(name)
 }
 
 /// A number of bytes for people: `512 B`, `1.2 KB`, `3.4 MB`.

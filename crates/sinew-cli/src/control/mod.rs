@@ -48,7 +48,7 @@ pub(crate) trait View: Send + Sync {
     /// Takes events from `events` from now on; resolves once those of the session before are delivered.
     fn follow(&self, events: Subscriber) -> Boxed<'_, ()>;
 
-    /// Whether it reads the answer so far in each update of an answer.
+    /// Tells whether it reads the answer so far in each update of an answer.
     fn snapshots(&self) -> Snapshots;
 }
 
