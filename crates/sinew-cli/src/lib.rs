@@ -111,8 +111,7 @@ fn run(args: Args) -> Result<u8, Failure> {
     }
     timing.mark("settings");
     let is_timed = startup.environment.is_on("SINEW_TIMING");
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;
+    let runtime = startup::runtime(2)?;
     let code = runtime.block_on(async {
         match startup.args.mode() {
             Mode::Rpc => modes::rpc::run(startup, warnings, &mut timing).await,

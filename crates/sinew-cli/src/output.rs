@@ -104,7 +104,7 @@ pub(crate) fn print(text: &str) -> Result<u8, Failure> {
     match stdout().text(&sinew::term::sanitize(text)) {
         Ok(()) => Ok(0),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
-        Err(error) => Err(Failure::failed(format!("write to stdout: {error}"))),
+        Err(error) => Err(Failure::failed(format!("failed to write to stdout: {error}"))),
     }
 }
 

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::args::Args;
 use crate::config::{self, Environment, KeyFiles, Paths};
+use crate::failure::Failure;
 use crate::schema::Schema;
 use crate::settings::{Settings, Values};
 
@@ -57,4 +58,13 @@ impl Startup {
     pub(crate) fn is_offline(&self) -> bool {
         self.args.run.offline || self.environment.is_on("SINEW_OFFLINE")
     }
+}
+
+/// Starts a runtime with so many threads.
+///
+/// # Errors
+/// The system gives no thread.
+pub(crate) fn runtime(threads: usize) -> Result<tokio::runtime::Runtime, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
+    runtime.map_err(|error| Failure::failed(format!("failed to start the runtime: {error}")))
 }

@@ -3,7 +3,7 @@
 //! A decoder takes the bytes as they come, in pieces of any size, and calls back with whole messages. It holds at
 //! most one message of the permitted size; a message that arrives within one piece is not copied.
 
-/// What a decoder finds in the stream.
+/// A find of a decoder in the stream.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// The bytes of one message, without line end or header.
@@ -14,7 +14,7 @@ pub enum Frame<'a> {
     Broken(&'static str),
 }
 
-/// What is known of a message that was too large to keep.
+/// The size and the ends of a message that was too large to keep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Skipped {
     /// Its size in bytes.
@@ -25,7 +25,7 @@ pub struct Skipped {
     pub tail: Vec<u8>,
 }
 
-/// How many bytes at either end of a skipped message are kept: enough to find the id of an answer.
+/// The number of bytes that are kept of either end of a skipped message: enough to find the id of an answer.
 pub const SAMPLE: usize = 256;
 
 /// A buffer that once held a large message is given back above this capacity.
@@ -59,7 +59,7 @@ impl LineDecoder {
         self.body.complete(&[], |frame| emit_line(frame, &mut emit));
     }
 
-    /// How many bytes the decoder holds in memory.
+    /// Returns the number of bytes that the decoder holds in memory.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.body.bytes.capacity()

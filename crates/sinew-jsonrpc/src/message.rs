@@ -38,7 +38,7 @@ impl Serialize for Id {
 pub enum Message {
     /// Wants an answer.
     Request {
-        /// Whose answer is wanted.
+        /// The id of the request, which its answer repeats.
         id: Id,
         /// The method.
         method: String,
@@ -54,7 +54,7 @@ pub enum Message {
     },
     /// An answer.
     Response {
-        /// Which request it answers. None: the other side could not read which one.
+        /// The id of the request that it answers. None: the other side could not read it.
         id: Option<Id>,
         /// The result or the error.
         outcome: Outcome,
@@ -67,7 +67,7 @@ pub type Outcome = Result<Box<RawValue>, RpcError>;
 /// The error object of an answer.
 #[derive(Debug, Clone, Serialize)]
 pub struct RpcError {
-    /// What kind of error it is.
+    /// The kind of the error.
     pub code: i64,
     /// One sentence about it.
     pub message: String,
@@ -209,7 +209,7 @@ fn id(text: &str) -> Option<Id> {
     (number.fract() == 0.0 && number.abs() < 9e15).then_some(Id::Number(number as i64))
 }
 
-/// Whether objects and arrays stand inside one another in more than `depth` levels.
+/// Returns true if objects and arrays are nested in more than `depth` levels.
 fn deeper_than(bytes: &[u8], depth: usize) -> bool {
     let (mut level, mut deepest) = (0_usize, 0_usize);
     let mut rest = bytes;
@@ -228,7 +228,7 @@ fn deeper_than(bytes: &[u8], depth: usize) -> bool {
     deepest > depth
 }
 
-/// What follows the string that `bytes` begins inside of.
+/// Returns the bytes behind the string inside of which `bytes` begins.
 fn behind_string(mut bytes: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', bytes) {
         if bytes[at] == b'"' {

@@ -19,21 +19,21 @@ pub struct Peer<W> {
     bad_in_a_row: usize,
 }
 
-/// What a message of the other side means.
+/// The meaning of a message of the other side.
 #[derive(Debug)]
 pub enum Event<W> {
     /// The answer to a call of ours.
     Answer {
         /// The id of the call.
         id: i64,
-        /// What was kept for it.
+        /// The value that was kept for it.
         waiter: W,
         /// Its result or error.
         outcome: Outcome,
     },
     /// The other side wants an answer.
     Request {
-        /// Whose answer is wanted.
+        /// The id of the request, which its answer repeats.
         id: Id,
         /// The method.
         method: String,
@@ -56,7 +56,7 @@ pub enum Event<W> {
     },
     /// A message that is no JSON-RPC, or too large. To be logged.
     Bad {
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
         /// Its first 200 bytes.
         preview: String,
@@ -104,13 +104,13 @@ impl<W> Peer<W> {
         Ok((id, message::encode_request(&Id::Number(id), method, params)))
     }
 
-    /// What is kept for a waiting call.
+    /// Returns the value that is kept for a waiting call.
     #[must_use]
     pub fn waiter(&self, id: i64) -> Option<&W> {
         self.calls.get(id)
     }
 
-    /// How many calls wait.
+    /// Returns the number of calls that wait.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.calls.waiting()

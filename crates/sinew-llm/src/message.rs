@@ -287,7 +287,7 @@ pub struct ToolCall {
     /// The text of the arguments while the call streams. Never stored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partial_json: Option<String>,
-    /// Why the arguments are not JSON. Such a call must not be run: it is answered with the error
+    /// The reason why the arguments are not JSON. Such a call must not be run: it is answered with the error
     /// `Invalid JSON in tool arguments: <this>`. Never stored.
     #[serde(skip)]
     pub invalid_arguments: Option<String>,
@@ -332,7 +332,7 @@ pub struct AssistantMessage {
     /// Tokens and cost.
     #[serde(default)]
     pub usage: Usage,
-    /// Why the answer ended.
+    /// The reason for the end of the answer.
     #[serde(default)]
     pub stop_reason: StopReason,
     /// The text for people, with `error` or `aborted`.
@@ -585,7 +585,7 @@ pub struct UsageCost {
     pub total: f64,
 }
 
-/// Why an answer ended.
+/// The reason for the end of an answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum StopReason {

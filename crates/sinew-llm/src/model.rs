@@ -287,7 +287,7 @@ pub struct Compat {
     pub vercel_gateway_routing: Option<Value>,
 }
 
-/// Whose way of marking what is cached a server knows.
+/// The way of marking what is cached that a server knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CacheControlFormat {

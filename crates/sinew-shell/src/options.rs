@@ -7,7 +7,7 @@ use std::time::Duration;
 /// The time that processes have to obey TERM before they get KILL.
 pub const GRACE: Duration = Duration::from_millis(1500);
 
-/// Which interpreter runs the scripts.
+/// The interpreter that runs the scripts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Engine {
     /// [`Engine::Bash`] where `PATH` has one of version 4.4 or later, else [`Engine::Brush`].
@@ -84,7 +84,8 @@ pub struct RunResult {
     /// The directory that the shell was in when the command ended. `None` when it could not be asked, and
     /// after a run of [`crate::execute_shell`].
     pub working_dir: Option<PathBuf>,
-    /// Why variables, functions and directory of the shell are lost, when they are: the next run starts a new
+    /// The reason why variables, functions and directory of the shell are lost, when they are: the next run starts a
+    /// new
     /// shell.
     pub state_lost: Option<&'static str>,
 }

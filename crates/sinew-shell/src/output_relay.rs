@@ -180,7 +180,7 @@ impl Watch {
         }
     }
 
-    /// When the time is up.
+    /// Returns the deadline.
     pub(crate) fn until(&self) -> Option<Instant> {
         self.cancel.deadline()
     }

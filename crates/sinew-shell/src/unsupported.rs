@@ -58,7 +58,7 @@ impl Shell {
         Shell
     }
 
-    /// Which interpreter would run the scripts.
+    /// Returns the interpreter that would run the scripts.
     pub fn engine(&self) -> Engine {
         Engine::Brush
     }

@@ -20,11 +20,11 @@ pub(super) fn resolve(host: &Host, call: &Call, text: &str) -> Result<PathBuf, T
     }
     match scheme(bare) {
         None | Some("file") => Ok(resolve_from(host, &call.cwd, text)),
-        Some("http" | "https") => Err(ToolError::Failed(format!("{text} is no file: use fetch for pages."))),
+        Some("http" | "https") => Err(ToolError::Failed(format!("{text} is not a file: use fetch for web pages."))),
         Some("artifact" | "skill" | "rule") => {
-            Err(ToolError::Failed(format!("{text} can be read with the tool read, and no more.")))
+            Err(ToolError::Failed(format!("{text} is read-only: use the tool read.")))
         }
-        Some(other) => Err(ToolError::Failed(format!("{text} is no file: {other}:// is not known here."))),
+        Some(other) => Err(ToolError::Failed(format!("{text} is not a file: {other}:// is not supported."))),
     }
 }
 

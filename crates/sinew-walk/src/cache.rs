@@ -49,7 +49,7 @@ enum Slot {
 #[derive(Debug)]
 struct Kept {
     scan: Arc<Scan>,
-    /// When the scan began.
+    /// The start of the scan.
     started: Instant,
     order: u64,
 }

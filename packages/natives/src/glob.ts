@@ -116,7 +116,7 @@ function ignored(call: string, patterns: string | readonly string[]): string[] {
   return escaped.flatMap((pattern) => (pattern.endsWith("/**") ? [`!${pattern}`, `!${pattern.slice(0, -3)}`] : [`!${pattern}`]));
 }
 
-/** What crosses of checked options. */
+/** The checked options, as they cross to the addon. */
 function requestOf(call: string, options: GlobOptions): GlobRequest {
   const { pattern, ignore, onlyFiles, onlyDirectories, absolute, fileType, signal, ...rest } = options;
   const request = rest as GlobRequest;

@@ -49,7 +49,7 @@ export interface ShellRunResult {
   workingDir?: string;
   /** Variables, functions and directory are lost: the next run starts a new shell. Absent where they are not. */
   stateLost?: true;
-  /** Why. */
+  /** The reason. */
   stateLostReason?: string;
 }
 

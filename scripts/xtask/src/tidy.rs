@@ -40,12 +40,12 @@ pub(crate) fn run(root: &Path) -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(format!("not tidy:\n  {}", faults.join("\n  "))) }
 }
 
-/// What `ARCHITECTURE.md` says of a crate.
+/// A row of the table of `ARCHITECTURE.md`.
 #[derive(Debug, PartialEq, Eq)]
 struct Row {
-    /// Which of our crates it may import.
+    /// Those of our crates that it may import.
     imports: BTreeSet<String>,
-    /// Whether it may import tokio.
+    /// True if it may import tokio.
     tokio: bool,
 }
 
@@ -234,7 +234,7 @@ fn allowed(found: Vec<Excusable>, list: &str, faults: &mut Vec<String>) {
     faults.extend(lines.values().map(|line| format!("allowed.txt excuses what is no longer so: {line}")));
 }
 
-/// Whether a file of a library, outside of its tests, reads an environment variable.
+/// Returns true if a file of a library, outside of its tests, reads an environment variable.
 fn reads_environment(path: &str, text: &str) -> bool {
     let program = path.contains("/src/bin/")
         || ["sinew-cli", "sinew-testkit"].iter().any(|name| path.starts_with(&format!("crates/{name}/")));

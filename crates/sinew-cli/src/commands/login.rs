@@ -56,8 +56,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], command: &str, words: 
     let models = ModelSelector::read(startup, &secrets::none(), "")?;
     warn(warnings);
     warn(&models.warnings);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;
+    let runtime = crate::startup::runtime(1)?;
     let place = paths.agent.join("auth.json").display().to_string();
     let code = runtime.block_on(async {
         let signalled = signals();
@@ -198,7 +197,7 @@ async fn key(environment: &Environment, id: &str) -> Result<String, Failure> {
     } else {
         let mut text = String::new();
         let read = std::io::stdin().lock().take(LONGEST).read_to_string(&mut text);
-        read.map_err(|error| Failure::usage(format!("login {id}: read standard input: {error}")))?;
+        read.map_err(|error| Failure::usage(format!("login {id}: failed to read standard input: {error}")))?;
         text
     };
     let key = text.trim();

@@ -11,8 +11,7 @@ use crate::startup::Startup;
 /// # Errors
 /// A script cannot be used, or stdout cannot be written.
 pub(super) fn list(startup: &Startup, warnings: &[String], filter: &str) -> Result<u8, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;
+    let runtime = crate::startup::runtime(1)?;
     let code = runtime.block_on(show(startup, warnings, &filter.to_lowercase()));
     runtime.shutdown_background();
     code

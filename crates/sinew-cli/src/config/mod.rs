@@ -35,7 +35,7 @@ impl Paths {
     /// There is no home, or `--cwd` names no folder.
     pub(crate) fn find(args: &Args, environment: &Environment) -> Result<Paths, Failure> {
         let here = std::env::current_dir()
-            .map_err(|error| Failure::failed(format!("find the current folder: {error}; use --cwd")));
+            .map_err(|error| Failure::failed(format!("failed to find the current folder: {error}; use --cwd")));
         let cwd = match &args.run.cwd {
             Some(path) => here.unwrap_or_default().join(path),
             None => here?,

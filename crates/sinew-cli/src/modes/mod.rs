@@ -265,7 +265,7 @@ async fn answer(control: Control, mut task: Task, warnings: &[String], look: Loo
         // Nobody reads any more: what was to be kept is in the session.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
-            tell(&format!("Error: write to stdout: {error}"));
+            tell(&format!("Error: failed to write to stdout: {error}"));
             1
         }
     }

@@ -6,7 +6,7 @@ use super::ErrorKind;
 /// every server that is known.
 pub(super) const WITHOUT_A_BODY: ErrorKind = ErrorKind::ContextOverflow;
 
-/// Whose words they are, and the words in lower case, `…` for anything between. Servers that share their words are in
+/// The servers and their words in lower case, `…` for anything between. Servers that share their words are in
 /// the row of the one that they come from.
 pub(super) const WORDS: &[(&str, &[&str])] = &[
     ("anthropic", &["prompt is too long", "exceed context limit", "request_too_large"]),

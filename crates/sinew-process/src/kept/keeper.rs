@@ -136,7 +136,7 @@ struct Keeper {
     program_over: bool,
 }
 
-/// Why a wait ended.
+/// The reason for the end of a wait.
 #[derive(PartialEq, Eq)]
 enum Woken {
     /// The program is over, others may be left.

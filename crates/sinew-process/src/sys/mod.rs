@@ -28,7 +28,7 @@ pub(crate) struct Entry {
     pub(crate) ppid: u32,
     /// The process group; on Windows the pid.
     pub(crate) group: u32,
-    /// When it started, in a unit of the system: only compared with others.
+    /// The time of its start, in a unit of the system: only compared with others.
     pub(crate) start: u64,
     /// False for a process that is over and waits to be collected by its parent.
     pub(crate) alive: bool,

@@ -89,12 +89,12 @@ fn entry(value: Value) -> Result<Entry, &'static str> {
     let pattern = written.kind == Kind::Regex;
     if pattern {
         match Regex::new(&format!("(?{flags}:{})", written.content)) {
-            Ok(regex) if regex.is_match("") => return Err("the expression fits the empty text"),
+            Ok(regex) if regex.is_match("") => return Err("the expression matches the empty text"),
             Ok(regex) if regex.capture_names().flatten().any(|name| name.starts_with("entry")) => {
                 return Err("the expression has a group whose name begins with entry");
             }
             Ok(_) => {}
-            Err(_) => return Err("the expression cannot be read"),
+            Err(_) => return Err("the expression is not valid"),
         }
     }
     Ok(Entry {

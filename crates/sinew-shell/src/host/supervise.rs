@@ -437,7 +437,7 @@ fn die_with_parent(parent: i32) {
     }
 }
 
-/// When memory runs out, the system shall take the script and not the host.
+/// Makes the script, and not the host, the system's choice when memory runs out.
 fn prefer_as_victim() {
     // SAFETY: the strings end with a zero and are as long as said. A system that refuses stays as it is.
     unsafe {

@@ -26,7 +26,8 @@ impl Merger {
         self.decoder.push(bytes, &mut self.text);
     }
 
-    /// When [`Merger::take`] will give a chunk: `None` while there is none, a time in the past when it is due.
+    /// Returns the time at which [`Merger::take`] will give a chunk: `None` while there is none, a time in the past
+    /// when it is due.
     #[must_use]
     pub fn due(&self, now: Instant) -> Option<Instant> {
         match self.last {

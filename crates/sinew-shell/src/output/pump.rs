@@ -21,7 +21,7 @@ pub const DRAIN_MOST: Duration = Duration::from_secs(2);
 // Two fills of a pipe: what was written before `stop` is read, a writer that never ends is not.
 const STOP_BYTES: usize = 2 * 1024 * 1024;
 
-/// Why [`pump`] returned.
+/// The reason why [`pump`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PumpEnd {
     /// Nobody holds the other end any more.

@@ -43,7 +43,7 @@ pub struct OutputDump {
     pub shown_lines: u64,
     /// The file with the whole output, if there is one.
     pub spill_path: Option<PathBuf>,
-    /// Why the whole output is not in a file although that was asked for.
+    /// The reason why the whole output is not in a file although that was asked for.
     pub spill_error: Option<String>,
 }
 

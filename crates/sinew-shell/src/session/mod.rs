@@ -46,7 +46,8 @@ impl Shell {
         }
     }
 
-    /// Which interpreter runs the scripts: [`Engine::Bash`] or [`Engine::Brush`]. The first call may start a bash
+    /// Returns the interpreter that runs the scripts: [`Engine::Bash`] or [`Engine::Brush`]. The first call may start
+    /// a bash
     /// to learn its version.
     pub fn engine(&self) -> Engine {
         *self.engine.get_or_init(|| match self.options.engine {

@@ -25,9 +25,9 @@ pub(crate) const CASES: &[Case] = &[
 fn addresses_are_no_files() {
     let stage = Stage::new();
     for (path, text) in [
-        ("http://host/a", "http://host/a is no file: use fetch for pages."),
-        ("@https://host", "@https://host is no file: use fetch for pages."),
-        ("ftp://host/a", "ftp://host/a is no file: ftp:// is not known here."),
+        ("http://host/a", "http://host/a is not a file: use fetch for web pages."),
+        ("@https://host", "@https://host is not a file: use fetch for web pages."),
+        ("ftp://host/a", "ftp://host/a is not a file: ftp:// is not supported."),
     ] {
         stage.fails("read", json!({"path": path}), text);
         stage.fails("write", json!({"path": path, "content": "x"}), text);
@@ -37,7 +37,7 @@ fn addresses_are_no_files() {
         stage.fails("bash", json!({"command": "pwd", "cwd": path}), text);
     }
     for path in ["artifact://0", "skill://a", "rule://a"] {
-        let text = format!("{path} can be read with the tool read, and no more.");
+        let text = format!("{path} is read-only: use the tool read.");
         stage.fails("write", json!({"path": path, "content": "x"}), &text);
     }
     stage.ok("ls", json!({}), "(empty directory)");

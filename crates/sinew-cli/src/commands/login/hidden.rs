@@ -27,7 +27,7 @@ impl Drop for Shown {
 /// # Errors
 /// The terminal cannot be asked, or the user has ended it.
 pub(super) async fn line(prompt: &str) -> Result<String, Failure> {
-    let failed = |error: rustix::io::Errno| Failure::failed(format!("read the terminal: {error}"));
+    let failed = |error: rustix::io::Errno| Failure::failed(format!("failed to read from the terminal: {error}"));
     let before = tcgetattr(std::io::stdin()).map_err(failed)?;
     let mut hidden = before.clone();
     hidden.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;

@@ -53,7 +53,7 @@ use mailbox::{Mailbox, Message};
 /// # Errors
 /// The agent cannot be started, or there is no terminal.
 pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
-    let no_terminal = |error: io::Error| Failure::failed(format!("open the terminal: {error}"));
+    let no_terminal = |error: io::Error| Failure::failed(format!("failed to open the terminal: {error}"));
     let (mailbox, inbox) = mailbox::open().map_err(no_terminal)?;
     let words: Vec<&str> =
         startup.args.words.iter().map(String::as_str).filter(|word| !word.trim().is_empty()).collect();

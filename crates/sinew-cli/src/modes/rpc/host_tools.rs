@@ -105,13 +105,15 @@ pub(super) fn tools(
     for ToolDescription { name, label, description, parameters } in described {
         let letter = |letter: char| letter.is_ascii_alphanumeric() || letter == '_' || letter == '-';
         if name.is_empty() || name.len() > NAME || !name.chars().all(letter) {
-            return Err(format!("set_host_tools: {name:?} is no name: use 1 to {NAME} letters, digits, _ and -"));
+            return Err(format!(
+                "set_host_tools: {name:?} is not a valid name: use 1 to {NAME} letters, digits, _ and -"
+            ));
         }
         if taken.contains(&name) {
             return Err(format!("set_host_tools: {name} is the name of a built-in tool; choose another one"));
         }
         if made.iter().any(|tool| tool.name() == name) {
-            return Err(format!("set_host_tools: {name} stands there twice"));
+            return Err(format!("set_host_tools: {name} is given twice"));
         }
         if parameters.get("type").and_then(Value::as_str) != Some("object")
             || parameters.get("properties").is_some_and(|properties| !properties.is_object())
