@@ -11,7 +11,7 @@
 //! | `tool_call` | `toolCallId, toolName, args` | `{block, reason, args}` |
 //! | `tool_result` | the same, and `content, details, isError` | `{content, details, isError}` |
 //! | `context` | `messages` | `{messages}` |
-//! | a point of [`hook_points`](crate::hook_points) | what the point carries | what the table there says; exit code 2 is `cancel` or `handled` |
+//! | a point of [`hook_points`] | what the point carries | what the table there says; exit code 2 is `cancel` or `handled` |
 //! | others | the fields of the event | – |
 
 mod file;

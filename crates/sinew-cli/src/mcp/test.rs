@@ -37,8 +37,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<
         // Another entry of the name counts.
         Standing::Shadowed(_) => {}
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    let runtime = runtime.map_err(|error| Failure::failed(format!("start the runtime: {error}")))?;
+    let runtime = crate::startup::runtime(2)?;
     runtime.block_on(async {
         let begun = Instant::now();
         let connecting = manager.connect(name);
