@@ -18,7 +18,7 @@
 //! | `extensions` | hooks and permissions, which see each call before it runs |
 //! | `app` | the steps of a start, and the sessions that an app opens |
 //! | `control` | the verbs that every mode offers, as typed functions |
-//! | `modes` | print, json, rpc and interactive: they translate to and from `control` |
+//! | `modes` | print, json, rpc, acp and interactive: they translate to and from `control` |
 //! | `signals` | signals that end the program |
 //! | `schema` | the JSON Schema of `--output-schema` |
 //! | `log` | `SINEW_LOG` and `SINEW_TIMING` |
@@ -105,6 +105,8 @@ fn run(args: Args) -> Result<u8, Failure> {
     config::keys::seal(&environment, &keys);
     environment.keys = keys.names;
     output::hide(keys.values);
+    // Each session of an editor reads the settings of its own folder.
+    let before = environment.clone();
     let (startup, warnings) = Startup::load(args, environment, paths, files);
     if let Some(code) = commands::run(&startup, &warnings)? {
         return Ok(code);
@@ -115,6 +117,7 @@ fn run(args: Args) -> Result<u8, Failure> {
     let code = runtime.block_on(async {
         match startup.args.mode() {
             Mode::Rpc => modes::rpc::run(startup, warnings, &mut timing).await,
+            Mode::Acp => modes::acp::run(startup, before, warnings).await,
             #[cfg(unix)]
             Mode::Text if is_interactive(&startup) => modes::interactive::run(startup, warnings, &mut timing).await,
             Mode::Text | Mode::Json => modes::run(startup, warnings, &mut timing).await,

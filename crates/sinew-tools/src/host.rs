@@ -2,13 +2,14 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use sinew_llm::http::HttpClient;
 use sinew_session::artifacts::Artifacts;
 
 use crate::access::{Access, PathPolicy};
+use crate::editor::Editor;
 use crate::options::HostOptions;
 use crate::pages::{self, Pages};
 use crate::read_tracker;
@@ -32,6 +33,7 @@ pub struct Host {
     pub(crate) pages: Pages,
     resources: Mutex<Option<Arc<dyn ResourceLookup>>>,
     policies: Mutex<Vec<Arc<dyn PathPolicy>>>,
+    pub(crate) editor: OnceLock<Arc<dyn Editor>>,
 }
 
 impl Host {
@@ -52,6 +54,7 @@ impl Host {
             pages: Pages::default(),
             resources: Mutex::default(),
             policies: Mutex::default(),
+            editor: OnceLock::new(),
         })
     }
 
@@ -75,6 +78,12 @@ impl Host {
     /// Sets who is asked about the files that tools open, from now on. Default: nobody.
     pub fn set_path_policies(&self, policies: Vec<Arc<dyn PathPolicy>>) {
         *self.policies.lock() = policies;
+    }
+
+    /// Sets the editor that the session runs in; the first one stays. Before that there is none.
+    pub fn set_editor(&self, editor: Arc<dyn Editor>) {
+        // A second one would see half of a session.
+        let _ = self.editor.set(editor);
     }
 
     /// The checks of the files that one of `tools` opens in a call; `call` is none where the user attaches them.

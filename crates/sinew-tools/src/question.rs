@@ -22,6 +22,42 @@ pub trait Ask: Send + Sync {
             matches!(self.ask(&[question]).await.as_deref(), Some([answer]) if answer == YES)
         })
     }
+
+    /// Whether a call may run that a rule asks about. By default a yes to [`Ask::confirm`] counts once.
+    fn permit<'a>(&'a self, permit: Permit<'a>) -> Boxed<'a, Permission> {
+        Box::pin(async move {
+            let Permit { tool, arguments, rule, .. } = permit;
+            let title = format!("{tool} {arguments}");
+            match self.confirm(&title, &format!("The rule {rule} asks. May it run?")).await {
+                true => Permission::Once,
+                false => Permission::No,
+            }
+        })
+    }
+}
+
+/// A call that needs the user's word.
+#[derive(Debug, Clone, Copy)]
+pub struct Permit<'a> {
+    /// The id of the call.
+    pub call: &'a str,
+    /// The tool.
+    pub tool: &'a str,
+    /// The arguments, whole.
+    pub arguments: &'a serde_json::Value,
+    /// The rule that asks, as the user wrote it.
+    pub rule: &'a str,
+}
+
+/// The user's word on a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// This call may run.
+    Once,
+    /// This call may run, and in this session the same tool with the same arguments.
+    Session,
+    /// It must not.
+    No,
 }
 
 /// A question of the model.

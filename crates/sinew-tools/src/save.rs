@@ -10,7 +10,7 @@ use sinew_session::files::size_text;
 
 use super::place::Place;
 use super::settings::FileGuard;
-use super::{Access, Host};
+use super::{Access, Host, editor};
 use crate::read_tracker::FileState;
 use crate::tool::ToolError;
 
@@ -53,6 +53,17 @@ pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, T
 }
 
 impl Target {
+    /// The same with the content that the file has in the editor of the session, where there is one.
+    #[must_use]
+    pub(super) fn as_edited(mut self, host: &Host) -> Target {
+        if let Some(disk) = &self.content
+            && let Some(unsaved) = editor::unsaved(host, &self.path, disk)
+        {
+            self.content = Some(unsaved);
+        }
+        self
+    }
+
     /// Replaces the content in one step: whoever reads the file sees the old or the new content, also after a crash.
     /// Missing folders are made; mode and owner stay. Tells the scans and what is known of the file.
     ///
@@ -61,6 +72,9 @@ impl Target {
     pub(super) fn write(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {
         self.put(host, name, content, executable)?;
         host.undo.wrote(&self.path, self.content.as_deref(), content);
+        if let Some(editor) = host.editor() {
+            editor.changed(&self.path, self.content.as_deref(), content);
+        }
         Ok(())
     }
 
@@ -86,7 +100,11 @@ impl Target {
     }
 
     fn put(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {
-        let result = self.replace(content, executable);
+        // A mode that changes is the disk's business.
+        let result = match !executable && editor::takes(host, &self.path, content) {
+            true => Ok(()),
+            false => self.replace(content, executable),
+        };
         // Folders may have been made even where the rest failed.
         host.options.sinew.cache.invalidate(&self.path);
         result.map_err(|error| ToolError::Failed(format!("Cannot write {name}: {error}")))?;

@@ -39,8 +39,8 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use serde_json::Value;
 use sinew_llm::message::ToolCall;
-use sinew_tools::Ask;
 use sinew_tools::tool::Boxed;
+use sinew_tools::{Ask, Permission, Permit};
 
 use crate::extension::{Context, Extension, Verdict};
 use line::Line;
@@ -279,6 +279,8 @@ pub struct Permissions {
     ask: Option<Arc<dyn Ask>>,
     /// The calls that the user was asked about and let run.
     allowed: Mutex<VecDeque<String>>,
+    /// What the user let run for the rest of the session: tool and arguments.
+    granted: Mutex<Vec<(String, Value)>>,
 }
 
 /// Calls that are remembered; the oldest goes first.
@@ -288,7 +290,7 @@ impl Permissions {
     /// `home` is what `~` stands for; without `ask`, what needs the user's word is denied.
     #[must_use]
     pub fn new(rules: Rules, home: Option<PathBuf>, ask: Option<Arc<dyn Ask>>) -> Permissions {
-        Permissions { rules, home, ask, allowed: Mutex::default() }
+        Permissions { rules, home, ask, allowed: Mutex::default(), granted: Mutex::default() }
     }
 }
 
@@ -322,18 +324,32 @@ impl Extension for Permissions {
                 Answer::Asks(rule) => rule,
             };
             let Some(ask) = self.ask.as_ref().filter(|_| context.has_ui) else { return denied(rule) };
-            let title = format!("{} {}", call.name, call.arguments);
-            match ask.confirm(&title, &format!("The rule {rule} asks. May it run?")).await {
-                true => {
-                    let mut allowed = self.allowed.lock();
-                    allowed.push_back(call.id.clone());
-                    if allowed.len() > REMEMBERED {
-                        allowed.pop_front();
+            if !self.is_granted(call) {
+                let permit = Permit { call: &call.id, tool: &call.name, arguments: &call.arguments, rule: &rule };
+                match ask.permit(permit).await {
+                    Permission::No => return denied(rule),
+                    Permission::Once => {}
+                    Permission::Session => {
+                        let grant = (call.name.clone(), call.arguments.clone());
+                        self.granted.lock().push(grant);
                     }
-                    Ok(Verdict::Allow)
                 }
-                false => denied(rule),
             }
+            let mut allowed = self.allowed.lock();
+            allowed.push_back(call.id.clone());
+            if allowed.len() > REMEMBERED {
+                allowed.pop_front();
+            }
+            Ok(Verdict::Allow)
         })
+    }
+}
+
+impl Permissions {
+    /// Returns true if the user let this very call run for the rest of the session. One with other arguments asks anew:
+    /// what a wider rule would cover, nobody has read.
+    fn is_granted(&self, call: &ToolCall) -> bool {
+        let granted = self.granted.lock();
+        granted.iter().any(|(tool, arguments)| *tool == call.name && *arguments == call.arguments)
     }
 }

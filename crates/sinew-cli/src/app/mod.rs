@@ -81,7 +81,8 @@ impl App {
 
         let mut models = ModelSelector::read(&startup, &secrets, session.id())?;
         warnings.append(&mut models.warnings);
-        let choice = models.choose(&startup.args, &before, warnings).await?;
+        let choice = models.choose(&startup.args, &before, warnings).await;
+        let choice = choice.map_err(|failure| Failure { needs_model: failure.code == 3, ..failure })?;
         let fallback = models.check_fallback(&startup.args.model).await?;
 
         let mut extensions = extensions::load_all(&startup, &models.key_names(), ask.clone(), warnings)?;

@@ -56,6 +56,8 @@ pub(crate) enum Mode {
     Text,
     Json,
     Rpc,
+    /// The Agent Client Protocol, for editors.
+    Acp,
 }
 
 /// Flags about sessions.
@@ -170,6 +172,7 @@ impl Mode {
             Mode::Text => "text",
             Mode::Json => "json",
             Mode::Rpc => "rpc",
+            Mode::Acp => "acp",
         }
     }
 }

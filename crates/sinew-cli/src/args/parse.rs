@@ -113,15 +113,22 @@ fn check(args: &Args) -> Result<(), String> {
         }
     }
     if args.output.object
-        && let Some(mode @ (Mode::Json | Mode::Rpc)) = args.output.mode
+        && let Some(mode @ (Mode::Json | Mode::Rpc | Mode::Acp)) = args.output.mode
     {
         return Err(format!("--output json and --mode {} exclude each other", mode.as_str()));
     }
-    if args.mode() != Mode::Rpc {
+    let mode = args.mode();
+    if !matches!(mode, Mode::Rpc | Mode::Acp) {
         return Ok(());
     }
     if args.output.schema.is_some() {
-        return Err("--output-schema and --mode rpc exclude each other".into());
+        return Err(format!("--output-schema and --mode {} exclude each other", mode.as_str()));
+    }
+    if mode == Mode::Acp
+        && let Some(flag) = args.session.choice.flag()
+        && args.session.choice != SessionChoice::InMemory
+    {
+        return Err(format!("--{flag} and --mode acp exclude each other: the editor chooses sessions"));
     }
     // What a client says comes on standard input, one command per line.
     match args.words.first() {

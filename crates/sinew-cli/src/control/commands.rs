@@ -96,6 +96,27 @@ pub(crate) fn find(prompt: &str) -> Result<Option<Command>, Failure> {
     }
 }
 
+/// The commands that run in every mode, and what each does.
+pub(crate) fn runnable() -> impl Iterator<Item = (&'static str, &'static str)> {
+    BUILT_IN.iter().filter_map(|(name, verb)| Some((*name, verb.description()?)))
+}
+
+impl Verb {
+    /// One line for lists; none for what does not run, or makes no sense in a list.
+    fn description(self) -> Option<&'static str> {
+        match self {
+            Help => Some("List the commands"),
+            Compact => Some("Sum up the conversation to make room"),
+            Export => Some("Write the session as an HTML page"),
+            Name => Some("Give the session a title"),
+            Session => Some("Show counts, cost and fill of the window"),
+            Skills => Some("List the skills"),
+            Rules => Some("List the rules"),
+            Quit | Refused(_) => None,
+        }
+    }
+}
+
 impl Command {
     /// Runs the command, and gives the text to show.
     ///

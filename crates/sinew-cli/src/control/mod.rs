@@ -3,6 +3,7 @@
 //! | module | verbs |
 //! |---|---|
 //! | `prompt` | prompt, steer, follow up, abort, clear the queues |
+//! | `mode` | whether tools may change anything |
 //! | `model` | models and thinking levels |
 //! | `options` | delivery of queued messages, retries, compaction |
 //! | `bash` | commands of the user |
@@ -20,6 +21,7 @@
 pub(crate) mod bash;
 pub(crate) mod commands;
 mod error;
+pub(crate) mod mode;
 pub(crate) mod model;
 mod options;
 pub(crate) mod prompt;

@@ -19,6 +19,12 @@ pub(super) struct ToolSelection {
     client: Vec<Arc<dyn Tool>>,
 }
 
+impl ToolSelection {
+    pub(super) fn set_names(&mut self, names: Option<Vec<String>>) {
+        self.names = names;
+    }
+}
+
 /// A tool, and whether the model is offered it.
 pub(crate) struct ListedTool {
     pub(crate) tool: Arc<dyn Tool>,

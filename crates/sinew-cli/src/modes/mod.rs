@@ -1,8 +1,9 @@
 //! The modes: they translate between `control` and a person or a program.
 //!
 //! This file runs the modes that answer one prompt and end: text (`print`), events (`json`), one object (`report`). `rpc`
-//! serves another program until that ends, `interactive` a person.
+//! serves another program until that ends, `acp` an editor, `interactive` a person.
 
+pub(crate) mod acp;
 #[cfg(unix)]
 pub(crate) mod interactive;
 mod json;

@@ -169,6 +169,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("fetch.enabled", Flag, "true", Any, "The tool `fetch` is offered."),
     key("fetch.allowPrivate", Texts, "[]", Trusted, "Hosts that may resolve to private addresses."),
     key("ask.timeoutSeconds", Number, "0", Any, "Seconds until a question takes its recommended answer; 0: never."),
+    key("acp.clientFs", Word(&["auto", "off"]), "\"auto\"", Any, "In an editor tools read unsaved texts and write through it, where it offers that; off: the disk alone counts."),
     key("todo.reminders", Flag, "true", Any, "The model is reminded of open items when it stops; off in print mode where unset."),
     key("todo.autoClearSeconds", Signed, "60", Any, "Seconds until a finished list is cleared; 0: at once, negative: never."),
     key("ttsr.enabled", Flag, "true", Any, "Rules on a stream: an answer that breaks one is stopped and asked for again."),

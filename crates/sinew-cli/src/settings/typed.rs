@@ -62,6 +62,7 @@ pub(crate) struct Settings {
     images: Images,
     fetch: Fetch,
     pub(crate) ask: Ask,
+    pub(crate) acp: Acp,
     todo: Todo,
     #[serde(rename = "ttsr")]
     stream_rules: StreamRuleSection,
@@ -180,6 +181,22 @@ struct Images {
 struct Fetch {
     enabled: bool,
     allow_private: Vec<String>,
+}
+
+/// The editor that speaks to us by the Agent Client Protocol.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Acp {
+    pub(crate) client_fs: ClientFs,
+}
+
+/// Whether the editor's files are used in place of the disk's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ClientFs {
+    /// Where it offers them.
+    Auto,
+    Off,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -1,9 +1,11 @@
 //! The real program: what it writes, how it ends, what it leaves.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod acp;
 mod client;
 mod config;
 mod disk;
+mod editor;
 mod export;
 #[cfg(target_os = "linux")]
 mod forced;

@@ -17,7 +17,7 @@ use sinew_session::files::{open_plain, opened_path, size_text};
 
 use super::settings::EditMode;
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
-use super::{Host, HostOptions, arguments, ls, paths, truncate};
+use super::{Host, HostOptions, arguments, editor, ls, paths, truncate};
 use crate::tool::{Call, Concurrency, ToolError, ToolOutput};
 pub use picture::block as picture_block;
 use range::Range;
@@ -160,7 +160,9 @@ fn file(host: &Host, call: &Call, path: &Path, name: &str, range: Range) -> Outc
     match open_plain(path) {
         Ok(file) => {
             access.check_opened(&file, path).map_err(ToolError::Failed)?;
-            text(host, call, (path, file), name, range, true)
+            let real = opened_path(&file, path).map_err(failed)?;
+            let file = editor::opened(host, &real, file).map_err(failed)?;
+            text(host, call, (&real, file), name, range, true)
         }
         Err(error) if error.kind() == ErrorKind::IsADirectory => {
             ls::list(path, name, range.limit.unwrap_or(500), call, &access)
@@ -172,7 +174,8 @@ fn file(host: &Host, call: &Call, path: &Path, name: &str, range: Range) -> Outc
     }
 }
 
-/// Reads a file that is open, by the path that stands beside it.
+/// Reads a file that is open, by the path that stands beside it: the one without links, by which tools that write know
+/// it.
 fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range: Range, remember: bool) -> Outcome {
     let failed = |error: std::io::Error| ToolError::Failed(format!("Cannot read {name}: {error}"));
     let (head, size) = source::head(&file).map_err(failed)?;
@@ -206,8 +209,6 @@ fn text(host: &Host, call: &Call, (path, file): (&Path, File), name: &str, range
         let whole = start == 1 && window.is_whole();
         let shown = window.lines.iter().map(Vec::as_slice);
         let hash = if notebook { None } else { source.hash() };
-        // Tools that write know the file behind links.
-        let path = &opened_path(&file, path).map_err(failed)?;
         // Of text that was converted the bytes on disk are another matter: only the hash speaks for it.
         if source.is_plain() {
             host.seen.showed(path, hash, whole, start, shown);

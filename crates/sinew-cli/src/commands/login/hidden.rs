@@ -41,7 +41,7 @@ pub(super) async fn line(prompt: &str) -> Result<String, Failure> {
     });
     let typed = typed.await.ok().flatten();
     drop(shown);
-    typed.ok_or_else(|| Failure { code: 130, message: "login: ended; nothing was kept".into() })
+    typed.ok_or_else(|| Failure { code: 130, ..Failure::failed("login: ended; nothing was kept") })
 }
 
 /// Reads what is typed until Enter; None where it was ended instead.

@@ -1,0 +1,163 @@
+//! Questions and permissions, on their way to the person at the editor.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1 as acp;
+use sinew_tools::tool::Boxed;
+use sinew_tools::{Ask, Permission, Permit, Question};
+
+use super::map::CallIds;
+use super::pump::PumpHandle;
+use super::tool_call;
+use super::wire::Wire;
+
+const ALLOW: &str = "allow";
+const ALLOW_SESSION: &str = "allow_session";
+const REJECT: &str = "reject";
+/// The answer of a form to its one question.
+const ANSWER: &str = "answer";
+
+/// Asks the person at the editor. Nothing waits for less than their answer: a question ends with the turn that asks it.
+pub(super) struct Asker {
+    wire: Wire,
+    ids: Arc<CallIds>,
+    /// The session, once it is open: nobody is asked before.
+    pub(super) session: std::sync::OnceLock<(acp::SessionId, PumpHandle)>,
+    /// The editor shows forms.
+    forms: bool,
+}
+
+impl Asker {
+    pub(super) fn new(wire: Wire, ids: Arc<CallIds>, forms: bool) -> Asker {
+        Asker { wire, ids, session: std::sync::OnceLock::new(), forms }
+    }
+
+    /// Lets the person choose; none where they chose nothing, or nobody answers.
+    async fn choose(&self, call: acp::ToolCallUpdate, options: Vec<acp::PermissionOption>) -> Option<String> {
+        let (session, pump) = self.session.get()?;
+        // What led to the question stands in front of it.
+        pump.caught_up().await;
+        let request = acp::RequestPermissionRequest::new(session.clone(), call, options);
+        let answer: acp::RequestPermissionResponse =
+            self.wire.request("session/request_permission", &request).await.ok()?;
+        match answer.outcome {
+            acp::RequestPermissionOutcome::Selected(chosen) => Some(chosen.option_id.0.to_string()),
+            _ => None,
+        }
+    }
+
+    /// One question; none where the person wants to answer none.
+    async fn one(&self, question: &Question) -> Option<String> {
+        match self.forms {
+            true => self.form(question).await,
+            // Without forms only what can be chosen can be asked.
+            false if question.options.is_empty() => Some(question.unanswered()),
+            false => {
+                let id = self.ids.current("ask");
+                let fields = acp::ToolCallUpdateFields::new().title(question.question.clone());
+                let call = acp::ToolCallUpdate::new(id, fields.kind(acp::ToolKind::Other));
+                let options = (0..).zip(&question.options).map(|(at, option)| {
+                    let name = match &option.description {
+                        Some(description) => format!("{}: {description}", option.label),
+                        None => option.label.clone(),
+                    };
+                    acp::PermissionOption::new(format!("{at}"), name, acp::PermissionOptionKind::AllowOnce)
+                });
+                let chosen = self.choose(call, options.collect()).await?;
+                let option = chosen.parse().ok().and_then(|at: usize| question.options.get(at))?;
+                Some(option.label.clone())
+            }
+        }
+    }
+
+    async fn form(&self, question: &Question) -> Option<String> {
+        let (session, pump) = self.session.get()?;
+        pump.caught_up().await;
+        let choices: Vec<acp::EnumOption> = question
+            .options
+            .iter()
+            .map(|option| acp::EnumOption::new(&option.label, &option.label).description(option.description.clone()))
+            .collect();
+        let property = match (choices.is_empty(), question.multi) {
+            (true, _) => acp::ElicitationPropertySchema::String(acp::StringPropertySchema::new()),
+            (false, true) => acp::ElicitationPropertySchema::Array(acp::MultiSelectPropertySchema::titled(choices)),
+            (false, false) => acp::ElicitationPropertySchema::String(acp::StringPropertySchema::new().one_of(choices)),
+        };
+        let schema = acp::ElicitationSchema::new().property(ANSWER, property, true);
+        let scope = acp::ElicitationSessionScope::new(session.clone());
+        let mode = acp::ElicitationFormMode::new(scope, schema);
+        let request = acp::CreateElicitationRequest::new(mode, question.question.clone());
+        let answer: acp::CreateElicitationResponse = self.wire.request("elicitation/create", &request).await.ok()?;
+        let acp::ElicitationAction::Accept(accepted) = answer.action else { return None };
+        let mut content: BTreeMap<String, acp::ElicitationContentValue> = accepted.content.unwrap_or_default();
+        Some(match content.remove(ANSWER)? {
+            acp::ElicitationContentValue::String(text) => text,
+            acp::ElicitationContentValue::StringArray(list) => list.join(", "),
+            acp::ElicitationContentValue::Integer(number) => number.to_string(),
+            acp::ElicitationContentValue::Number(number) => number.to_string(),
+            acp::ElicitationContentValue::Boolean(value) => value.to_string(),
+            // A kind of answer that nobody asked for.
+            _ => return None,
+        })
+    }
+}
+
+impl Ask for Asker {
+    fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
+        Box::pin(async move {
+            let mut answers = Vec::with_capacity(questions.len());
+            for question in questions {
+                answers.push(self.one(question).await?);
+            }
+            Some(answers)
+        })
+    }
+
+    fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> Boxed<'a, bool> {
+        Box::pin(async move {
+            let title = format!("{title}\n{message}");
+            let call = acp::ToolCallUpdate::new(
+                self.ids.current("confirm"),
+                acp::ToolCallUpdateFields::new().title(title).kind(acp::ToolKind::Other),
+            );
+            let options = vec![option(ALLOW, "Yes", AllowOnce), option(REJECT, "No", RejectOnce)];
+            self.choose(call, options).await.as_deref() == Some(ALLOW)
+        })
+    }
+
+    fn permit<'a>(&'a self, permit: Permit<'a>) -> Boxed<'a, Permission> {
+        Box::pin(async move {
+            let Permit { call, tool, arguments, rule } = permit;
+            // The whole command: a person says yes to what they have read.
+            let title = match arguments.get("command").and_then(serde_json::Value::as_str) {
+                Some(command) => command.to_string(),
+                None => tool_call::title(tool, arguments, None),
+            };
+            let mut meta = acp::Meta::new();
+            meta.insert("sinew".into(), serde_json::json!({"tool": tool, "rule": rule}));
+            let fields = acp::ToolCallUpdateFields::new()
+                .title(title)
+                .kind(tool_call::kind(tool))
+                .status(acp::ToolCallStatus::Pending)
+                .raw_input(arguments.clone());
+            let call = acp::ToolCallUpdate::new(self.ids.current(call), fields).meta(meta);
+            let options = vec![
+                option(ALLOW, "Allow once", AllowOnce),
+                option(ALLOW_SESSION, "Allow this call for the session", AllowAlways),
+                option(REJECT, "Reject", RejectOnce),
+            ];
+            match self.choose(call, options).await.as_deref() {
+                Some(ALLOW) => Permission::Once,
+                Some(ALLOW_SESSION) => Permission::Session,
+                _ => Permission::No,
+            }
+        })
+    }
+}
+
+use acp::PermissionOptionKind::{AllowAlways, AllowOnce, RejectOnce};
+
+fn option(id: &'static str, name: &str, kind: acp::PermissionOptionKind) -> acp::PermissionOption {
+    acp::PermissionOption::new(id, name, kind)
+}

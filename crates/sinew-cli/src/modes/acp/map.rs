@@ -1,0 +1,302 @@
+//! Events of a session as updates of the protocol, live and from a file. Both ways give messages and calls the same ids.
+
+use std::collections::{HashMap, VecDeque};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use agent_client_protocol_schema::v1 as acp;
+use serde_json::{Value, json};
+use sinew_agent::event::{Event, ToolResult};
+use sinew_llm::event::StreamEvent;
+use sinew_llm::message::{AgentMessage, AssistantMessage, Block, Content, ToolResultMessage, UserMessage};
+
+use super::tool_call::{self, FileChange};
+
+/// The ids of calls within a session: a provider's ids are unique within a message only.
+#[derive(Debug, Default)]
+pub(super) struct CallIds(Mutex<HashMap<String, usize>>);
+
+impl CallIds {
+    /// The id of a call that begins.
+    fn begin(&self, id: &str) -> acp::ToolCallId {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = known.entry(id.to_string()).or_default();
+        *count += 1;
+        name(id, *count)
+    }
+
+    /// The id of the call that began last under this id.
+    pub(super) fn current(&self, id: &str) -> acp::ToolCallId {
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        name(id, known.get(id).copied().unwrap_or(1))
+    }
+}
+
+fn name(id: &str, count: usize) -> acp::ToolCallId {
+    match count {
+        1 => acp::ToolCallId::new(id),
+        count => acp::ToolCallId::new(format!("{id}#{count}")),
+    }
+}
+
+/// Changes of files in the order in which tools made them, until the ends of their calls are told.
+pub(super) type Changes = Arc<Mutex<VecDeque<FileChange>>>;
+
+/// Turns events into updates, one after another.
+pub(super) struct Mapper {
+    cwd: PathBuf,
+    ids: Arc<CallIds>,
+    changes: Changes,
+    /// The editor shows notices.
+    notices: bool,
+    /// The message that grows.
+    message: Option<acp::MessageId>,
+    /// Calls that began and have not ended: id of the provider, and the editor's.
+    open: Vec<(String, acp::ToolCallId)>,
+}
+
+impl Mapper {
+    pub(super) fn new(cwd: PathBuf, ids: Arc<CallIds>, changes: Changes, notices: bool) -> Mapper {
+        Mapper { cwd, ids, changes, notices, message: None, open: Vec::new() }
+    }
+
+    /// The updates that an event is.
+    pub(super) fn event(&mut self, event: &Event) -> Vec<acp::SessionUpdate> {
+        match event {
+            Event::MessageStart { message: AgentMessage::Assistant(message) } => {
+                self.message = Some(message_id(message.timestamp));
+                Vec::new()
+            }
+            Event::MessageUpdate { step, .. } => self.step(&step.event),
+            Event::ToolExecutionStart { tool_call_id, tool_name, args, intent } => {
+                let status = acp::ToolCallStatus::InProgress;
+                let mut updates = Vec::new();
+                let id = match self.opened(tool_call_id) {
+                    Some(id) => id,
+                    None => {
+                        let (id, update) = self.begin(tool_call_id, tool_name);
+                        updates.push(update);
+                        id
+                    }
+                };
+                let title = tool_call::title(tool_name, args, intent.as_deref());
+                let fields = acp::ToolCallUpdateFields::new().status(status).title(title);
+                updates.push(update(id, fields));
+                updates
+            }
+            Event::ToolExecutionUpdate { tool_call_id, partial_result, .. } => {
+                let content = tool_call::content(&partial_result.content, None, &[]);
+                let id = self.ids.current(tool_call_id);
+                vec![update(id, acp::ToolCallUpdateFields::new().content(content))]
+            }
+            Event::ToolExecutionEnd { tool_call_id, tool_name, result, is_error } => {
+                self.ended(tool_call_id, tool_name, result, *is_error)
+            }
+            // A call that never ran, because its turn was ended or tried again.
+            Event::TurnEnd { .. } | Event::AgentEnd { .. } | Event::AutoRetryStart { .. } => {
+                let mut updates = self.close();
+                if let Event::AutoRetryStart { attempt, max_attempts, delay_ms, error_message } = event {
+                    let text = format!("{error_message} Trying again in {delay_ms} ms ({attempt} of {max_attempts}).");
+                    updates.push(self.warning(&text));
+                }
+                updates
+            }
+            Event::TodoAutoClear {} => vec![acp::SessionUpdate::Plan(acp::Plan::new(Vec::new()))],
+            Event::Warning { message } => vec![self.warning(message)],
+            Event::ExtensionError { extension_path, event, error } => {
+                vec![self.warning(&format!("{extension_path}: {event}: {error}"))]
+            }
+            Event::ModelFallback { from, to, reason } => {
+                vec![self.warning(&format!("{to} answers instead of {from}: {reason}"))]
+            }
+            Event::CredentialDisabled { provider, reason, .. } => {
+                vec![self.warning(&format!("A key of {provider} is not used for now: {reason}"))]
+            }
+            Event::LimitReached { max_turns } => vec![self.warning(&format!("Stopped after {max_turns} turns."))],
+            _ => Vec::new(),
+        }
+    }
+
+    /// Ends the calls that are open.
+    pub(super) fn close(&mut self) -> Vec<acp::SessionUpdate> {
+        let failed = || acp::ToolCallUpdateFields::new().status(acp::ToolCallStatus::Failed);
+        self.open.drain(..).map(|(_, id)| update(id, failed())).collect()
+    }
+
+    /// A line for the person at the editor.
+    pub(super) fn warning(&self, text: &str) -> acp::SessionUpdate {
+        if self.notices {
+            return acp::SessionUpdate::Notice(acp::Notice::new(acp::NoticeSeverity::Warning, text));
+        }
+        let mut meta = acp::Meta::new();
+        meta.insert("sinew".into(), json!({"warning": text}));
+        acp::SessionUpdate::SessionInfoUpdate(acp::SessionInfoUpdate::new().meta(meta))
+    }
+
+    fn step(&mut self, event: &StreamEvent) -> Vec<acp::SessionUpdate> {
+        match event {
+            StreamEvent::TextDelta { delta, .. } => {
+                vec![acp::SessionUpdate::AgentMessageChunk(chunk(delta, self.message.clone()))]
+            }
+            StreamEvent::ThinkingDelta { delta, .. } => {
+                vec![acp::SessionUpdate::AgentThoughtChunk(chunk(delta, self.message.clone()))]
+            }
+            StreamEvent::ToolCallStart { id, name, .. } => vec![self.begin(id, name).1],
+            StreamEvent::ToolCallEnd { tool_call, .. } => {
+                let Some(id) = self.opened(&tool_call.id) else { return Vec::new() };
+                vec![update(id, self.whole(&tool_call.name, &tool_call.arguments))]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn begin(&mut self, id: &str, tool: &str) -> (acp::ToolCallId, acp::SessionUpdate) {
+        let own = self.ids.begin(id);
+        self.open.push((id.to_string(), own.clone()));
+        let call = acp::ToolCall::new(own.clone(), tool).kind(tool_call::kind(tool));
+        (own, acp::SessionUpdate::ToolCall(call))
+    }
+
+    fn opened(&self, id: &str) -> Option<acp::ToolCallId> {
+        self.open.iter().rev().find(|(known, _)| known == id).map(|(_, own)| own.clone())
+    }
+
+    /// What is known of a call once its arguments are whole.
+    fn whole(&self, tool: &str, arguments: &Value) -> acp::ToolCallUpdateFields {
+        let places = tool_call::locations(&self.cwd, arguments, None);
+        acp::ToolCallUpdateFields::new()
+            .title(tool_call::title(tool, arguments, None))
+            .locations((!places.is_empty()).then_some(places))
+            .raw_input(arguments.clone())
+    }
+
+    fn ended(&mut self, id: &str, tool: &str, result: &ToolResult, is_error: bool) -> Vec<acp::SessionUpdate> {
+        let own = self.opened(id).unwrap_or_else(|| self.ids.current(id));
+        self.open.retain(|(_, open)| *open != own);
+        let details = result.details.as_ref();
+        let changes = match tool {
+            "edit" | "write" if !is_error => self.taken(details),
+            _ => Vec::new(),
+        };
+        let mut updates = vec![update(own, self.result(&result.content, details, &changes, is_error))];
+        if tool == "todo"
+            && let Some(phases) = details.and_then(|details| details.get("phases"))
+        {
+            updates.push(acp::SessionUpdate::Plan(tool_call::plan(phases)));
+        }
+        updates
+    }
+
+    /// The changes of the call that ends. Calls that write run one after another: theirs are the oldest.
+    fn taken(&self, details: Option<&Value>) -> Vec<FileChange> {
+        let files = details.and_then(|details| details.get("files")).and_then(Value::as_array);
+        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = files.map_or(1, Vec::len).min(changes.len());
+        changes.drain(..count).collect()
+    }
+
+    fn result(
+        &self,
+        blocks: &[Block],
+        details: Option<&Value>,
+        changes: &[FileChange],
+        is_error: bool,
+    ) -> acp::ToolCallUpdateFields {
+        let status = if is_error { acp::ToolCallStatus::Failed } else { acp::ToolCallStatus::Completed };
+        let line = details.and_then(|details| details.get("firstChangedLine")).and_then(Value::as_u64);
+        let line = line.and_then(|line| u32::try_from(line).ok());
+        let places: Vec<acp::ToolCallLocation> =
+            changes.iter().map(|change| acp::ToolCallLocation::new(change.path.clone()).line(line)).collect();
+        acp::ToolCallUpdateFields::new()
+            .status(status)
+            .content(tool_call::content(blocks, details, changes))
+            .locations((!places.is_empty()).then_some(places))
+    }
+
+    /// The updates that a message of a session file is.
+    pub(super) fn message(&mut self, message: &AgentMessage) -> Vec<acp::SessionUpdate> {
+        match message {
+            AgentMessage::User(user) => self.user(user),
+            AgentMessage::Assistant(answer) => self.answer(answer),
+            AgentMessage::ToolResult(result) => self.stored_result(result),
+            AgentMessage::BashExecution(run) => {
+                let id = self.ids.begin("user_bash");
+                let text = [Block::text(run.output.clone())];
+                let call = acp::ToolCall::new(id, format!("! {}", run.command))
+                    .kind(acp::ToolKind::Execute)
+                    .status(acp::ToolCallStatus::Completed)
+                    .content(tool_call::content(&text, None, &[]));
+                vec![acp::SessionUpdate::ToolCall(call)]
+            }
+            // What only the model reads, and what stands for messages that are shown themselves.
+            AgentMessage::Custom(_)
+            | AgentMessage::FileMention(_)
+            | AgentMessage::BranchSummary(_)
+            | AgentMessage::CompactionSummary(_) => Vec::new(),
+        }
+    }
+
+    fn user(&self, user: &UserMessage) -> Vec<acp::SessionUpdate> {
+        let id = message_id(user.timestamp);
+        let wrap = |content| {
+            let chunk = acp::ContentChunk::new(content).message_id(id.clone());
+            acp::SessionUpdate::UserMessageChunk(chunk)
+        };
+        let text = |text: &str| acp::ContentBlock::Text(acp::TextContent::new(text));
+        match &user.content {
+            Content::Text(said) => vec![wrap(text(said))],
+            Content::Blocks(blocks) => {
+                let shown = blocks.iter().filter_map(|block| match block {
+                    Block::Text(block) => Some(text(&block.text)),
+                    Block::Image(image) => {
+                        let image = acp::ImageContent::new(image.data.clone(), image.mime_type.clone());
+                        Some(acp::ContentBlock::Image(image))
+                    }
+                    _ => None,
+                });
+                shown.map(wrap).collect()
+            }
+        }
+    }
+
+    fn answer(&mut self, answer: &AssistantMessage) -> Vec<acp::SessionUpdate> {
+        let id = Some(message_id(answer.timestamp));
+        let mut updates = Vec::new();
+        for block in &answer.content {
+            match block {
+                Block::Text(block) if !block.text.is_empty() => {
+                    updates.push(acp::SessionUpdate::AgentMessageChunk(chunk(&block.text, id.clone())));
+                }
+                Block::Thinking(thought) if !thought.thinking.is_empty() => {
+                    updates.push(acp::SessionUpdate::AgentThoughtChunk(chunk(&thought.thinking, id.clone())));
+                }
+                Block::ToolCall(call) => {
+                    let (own, begun) = self.begin(&call.id, &call.name);
+                    updates.push(begun);
+                    updates.push(update(own, self.whole(&call.name, &call.arguments)));
+                }
+                _ => {}
+            }
+        }
+        updates
+    }
+
+    fn stored_result(&mut self, result: &ToolResultMessage) -> Vec<acp::SessionUpdate> {
+        let own = self.opened(&result.tool_call_id).unwrap_or_else(|| self.ids.current(&result.tool_call_id));
+        self.open.retain(|(_, open)| *open != own);
+        vec![update(own, self.result(&result.content, result.details.as_ref(), &[], result.is_error))]
+    }
+}
+
+fn update(id: acp::ToolCallId, fields: acp::ToolCallUpdateFields) -> acp::SessionUpdate {
+    acp::SessionUpdate::ToolCallUpdate(acp::ToolCallUpdate::new(id, fields))
+}
+
+/// Messages are told apart by when they were made, which a session file keeps.
+fn message_id(timestamp: i64) -> acp::MessageId {
+    acp::MessageId::new(format!("m{timestamp}"))
+}
+
+pub(super) fn chunk(text: &str, id: Option<acp::MessageId>) -> acp::ContentChunk {
+    acp::ContentChunk::new(acp::ContentBlock::Text(acp::TextContent::new(text))).message_id(id)
+}

@@ -1,0 +1,376 @@
+//! Serves an editor by the Agent Client Protocol: JSON-RPC as lines on stdin and stdout, several sessions at once.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `wire` | frames in and out, requests that wait for the editor |
+//! | `request` | parameters, and what is wrong with them |
+//! | `sessions` | which sessions are open, and which can be opened |
+//! | `session` | one of them: its agent, its turn |
+//! | `pump` | its events, in order with what is sent beside them |
+//! | `map`, `tool_call` | events and messages as updates of the protocol |
+//! | `prompt` | a prompt and its end |
+//! | `ask` | questions and permissions |
+//! | `files` | the editor's files |
+//! | `options` | mode, model, thinking level |
+//!
+//! Version 1 of the protocol, its stable part. The types are those of the official schema; each session has an
+//! [`App`](crate::app::App) of its own, since its folder has settings, trust and resources of its own.
+
+mod ask;
+mod files;
+mod map;
+mod options;
+mod prompt;
+mod pump;
+mod request;
+mod session;
+mod sessions;
+mod tool_call;
+mod wire;
+
+use std::io;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use agent_client_protocol_schema::ProtocolVersion;
+use agent_client_protocol_schema::v1 as acp;
+use futures_util::FutureExt;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use sinew_agent::agent::Streaming;
+use sinew_jsonrpc::{Event, Id, RpcError};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+
+use super::{END, LAST_WORDS};
+use crate::config::Environment;
+use crate::failure::Failure;
+use crate::output::{self, tell};
+use crate::signals::signals;
+use crate::startup::Startup;
+use request::read;
+use session::{ClientFacts, History, RunningTurn, Session};
+use sessions::Sessions;
+use wire::{Line, Wire};
+
+/// Nobody has set up a key yet.
+const AUTH_REQUIRED: i64 = -32000;
+/// What was named is not there.
+const RESOURCE_NOT_FOUND: i64 = -32002;
+/// The longest time that an editor which has closed stdin may read nothing.
+const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
+/// The way in that every editor can show.
+const LOGIN: &str = "sinew-login";
+
+/// The one editor of the process.
+struct Agent {
+    wire: Wire,
+    sessions: Sessions,
+    facts: Mutex<ClientFacts>,
+    /// Requests that are being answered.
+    work: tokio::sync::Mutex<JoinSet<()>>,
+}
+
+/// The result of a request as it is written.
+type Answer = Result<Box<RawValue>, RpcError>;
+
+/// Serves an editor until it closes stdin, a signal comes or nobody reads; gives the exit code. `environment` is that
+/// of the process, before any project's files were read.
+///
+/// # Errors
+/// None: what an editor asks for and cannot have is an answer.
+pub(crate) async fn run(startup: Startup, environment: Environment, warnings: Vec<String>) -> Result<u8, Failure> {
+    output::warn(&warnings);
+    let (lost, mut gone) = oneshot::channel();
+    let (wire, writer) = Wire::start(lost);
+    let agent = Arc::new(Agent {
+        wire: wire.clone(),
+        sessions: Sessions::new(&startup, environment),
+        facts: Mutex::default(),
+        work: tokio::sync::Mutex::default(),
+    });
+    // Heard from here on.
+    let signalled = signals();
+    let ended = CancellationToken::new();
+    let code = tokio::select! {
+        biased;
+        code = signalled => code,
+        Ok(()) = &mut gone => 0,
+        () = agent.serve(ended.clone()) => 0,
+        () = async { ended.cancelled().await; wire.stuck(CLIENT_TIMEOUT).await } => 0,
+    };
+    Ok(agent.finish(code, writer).await)
+}
+
+impl Agent {
+    /// Does what the lines of the editor ask for, until they end.
+    async fn serve(self: &Arc<Agent>, ended: CancellationToken) {
+        let mut lines = wire::lines(ended);
+        while let Some(line) = lines.recv().await {
+            for event in self.wire.receive(&line) {
+                match event {
+                    Event::Request { id, method, params } => self.request(id, method, params).await,
+                    Event::Notification { method, params } => self.notification(&method, params.as_deref()),
+                    Event::Bad { reason, preview, fatal } => {
+                        let is_large = matches!(line, Line::TooLarge(_));
+                        let code = if is_large { RpcError::INVALID_REQUEST } else { RpcError::PARSE_ERROR };
+                        self.wire.refuse(&RpcError::new(code, format!("Not a message: {reason}"))).await;
+                        if fatal {
+                            tell(&format!("Error: the editor writes what is not the protocol: {preview}"));
+                            return;
+                        }
+                    }
+                    // Answers have gone to who waits for them.
+                    Event::Answer { .. } | Event::Unclaimed { .. } => {}
+                }
+            }
+        }
+    }
+
+    fn notification(&self, method: &str, params: Option<&RawValue>) {
+        match method {
+            "session/cancel" => {
+                let session = read::<acp::CancelNotification>(params).and_then(|it| self.sessions.find(&it.session_id));
+                // A session that is closed has nothing to cancel.
+                if let Ok(session) = session {
+                    session.cancel();
+                }
+            }
+            "$/cancel_request" => {
+                let Ok(cancelled) = read::<acp::CancelRequestNotification>(params) else { return };
+                let id = match cancelled.request_id {
+                    acp::RequestId::Number(number) => Id::Number(number),
+                    acp::RequestId::Str(text) => Id::Text(text.into()),
+                    _ => return,
+                };
+                self.sessions.all().iter().for_each(|session| session.cancel_request(&id));
+            }
+            // A notification of a newer editor asks for nothing that we could refuse.
+            _ => {}
+        }
+    }
+
+    /// Begins to answer a request. Prompts have their turn before the next line is looked at.
+    async fn request(self: &Arc<Agent>, id: Id, method: String, params: Option<Box<RawValue>>) {
+        let agent = Arc::clone(self);
+        let turn = match &*method {
+            "session/prompt" => Some(self.begin_prompt(&id, params.as_deref())),
+            _ => None,
+        };
+        let mut work = self.work.lock().await;
+        while work.try_join_next().is_some() {}
+        work.spawn(async move {
+            let answering = async {
+                match turn {
+                    Some(turn) => (prompted(turn).await, None),
+                    None => agent.answer(&method, params.as_deref()).await,
+                }
+            };
+            // A fault of ours is an answer, and not the end of all sessions.
+            let answered = AssertUnwindSafe(answering).catch_unwind().await;
+            let (answer, opened) = answered.unwrap_or_else(|_| {
+                let text = format!("{method} failed by a fault of sinew's own; please report it");
+                (Err(RpcError::new(RpcError::INTERNAL_ERROR, text)), None)
+            });
+            agent.wire.answer(&id, answer).await;
+            if let Some(session) = opened {
+                session.announce().await;
+            }
+        });
+    }
+
+    /// Finds the session of a prompt and takes its turn.
+    fn begin_prompt(&self, id: &Id, params: Option<&RawValue>) -> Result<Prompted, RpcError> {
+        let request: acp::PromptRequest = read(params)?;
+        let delivery = prompt::delivery(request.meta.as_ref())?;
+        let session = self.sessions.find(&request.session_id)?;
+        match (session.begin_turn(id), delivery) {
+            (Some(turn), _) => Ok(Prompted::Turn(turn, request.prompt)),
+            (None, Some(delivery)) => Ok(Prompted::Queued(session, request.prompt, delivery)),
+            (None, None) => {
+                let text = "A turn of this session runs already: cancel it, wait for its end, or send \
+                            _meta.sinew.deliver \"steer\" or \"followUp\"";
+                Err(RpcError::new(RpcError::INVALID_REQUEST, text))
+            }
+        }
+    }
+
+    /// Answers a request that is no prompt; with the session that it opened.
+    async fn answer(&self, method: &str, params: Option<&RawValue>) -> (Answer, Option<Arc<Session>>) {
+        let facts = *self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        let opened = match method {
+            "session/new" => self.create(params, facts).await,
+            "session/load" => self.load(params, facts).await,
+            "session/resume" => self.resume(params, facts).await,
+            _ => return (self.other(method, params).await, None),
+        };
+        match opened {
+            Ok((answer, session)) => (Ok(answer), Some(session)),
+            Err(error) => (Err(error), None),
+        }
+    }
+
+    async fn create(
+        &self,
+        params: Option<&RawValue>,
+        facts: ClientFacts,
+    ) -> Result<(Box<RawValue>, Arc<Session>), RpcError> {
+        let asked: acp::NewSessionRequest = read(params)?;
+        let session = self.sessions.create(&asked.cwd, &asked.mcp_servers, &self.wire, facts).await?;
+        let (modes, options) = session.options();
+        let answer = acp::NewSessionResponse::new(session.id.clone()).modes(modes).config_options(options);
+        Ok((written(&answer)?, session))
+    }
+
+    async fn load(
+        &self,
+        params: Option<&RawValue>,
+        facts: ClientFacts,
+    ) -> Result<(Box<RawValue>, Arc<Session>), RpcError> {
+        let asked: acp::LoadSessionRequest = read(params)?;
+        let (id, servers) = (&asked.session_id, &asked.mcp_servers);
+        let session = self.sessions.load(id, &asked.cwd, servers, &self.wire, facts, History::Replayed).await?;
+        let (modes, options) = session.options();
+        Ok((written(&acp::LoadSessionResponse::new().modes(modes).config_options(options))?, session))
+    }
+
+    async fn resume(
+        &self,
+        params: Option<&RawValue>,
+        facts: ClientFacts,
+    ) -> Result<(Box<RawValue>, Arc<Session>), RpcError> {
+        let asked: acp::ResumeSessionRequest = read(params)?;
+        let (id, servers) = (&asked.session_id, &asked.mcp_servers);
+        let session = self.sessions.load(id, &asked.cwd, servers, &self.wire, facts, History::Left).await?;
+        let (modes, options) = session.options();
+        Ok((written(&acp::ResumeSessionResponse::new().modes(modes).config_options(options))?, session))
+    }
+
+    async fn other(&self, method: &str, params: Option<&RawValue>) -> Answer {
+        match method {
+            "initialize" => written(&self.initialize(&read(params)?)),
+            "authenticate" => {
+                let asked: acp::AuthenticateRequest = read(params)?;
+                match &*asked.method_id.0 {
+                    // What it takes is done in a terminal; the next session finds the key.
+                    LOGIN => written(&acp::AuthenticateResponse::new()),
+                    other => Err(RpcError::invalid_params(format!("/methodId: unknown method {other:?}; use {LOGIN}"))),
+                }
+            }
+            "session/list" => written(&self.sessions.list(&read(params)?)?),
+            "session/close" => {
+                let asked: acp::CloseSessionRequest = read(params)?;
+                self.sessions.close(&asked.session_id).await?;
+                written(&acp::CloseSessionResponse::new())
+            }
+            "session/delete" => {
+                let asked: acp::DeleteSessionRequest = read(params)?;
+                self.sessions.delete(&asked.session_id).await?;
+                written(&acp::DeleteSessionResponse::new())
+            }
+            "session/set_mode" => {
+                let asked: acp::SetSessionModeRequest = read(params)?;
+                let session = self.sessions.find(&asked.session_id)?;
+                options::set_mode(&session.control, &asked.mode_id.0)?;
+                let options = acp::ConfigOptionUpdate::new(options::all(&session.control));
+                self.wire.update(&session.id, acp::SessionUpdate::ConfigOptionUpdate(options)).await;
+                written(&acp::SetSessionModeResponse::new())
+            }
+            "session/set_config_option" => {
+                let asked: acp::SetSessionConfigOptionRequest = read(params)?;
+                let session = self.sessions.find(&asked.session_id)?;
+                let Some(value) = asked.value.as_value_id() else {
+                    return Err(RpcError::invalid_params("/value: expected the value of an option, a string"));
+                };
+                let before = session.control.mode();
+                options::set(&session.control, &asked.config_id.0, &value.0).await?;
+                let mode = options::modes(&session.control).current_mode_id;
+                if session.control.mode() != before {
+                    let update = acp::CurrentModeUpdate::new(mode);
+                    self.wire.update(&session.id, acp::SessionUpdate::CurrentModeUpdate(update)).await;
+                }
+                written(&acp::SetSessionConfigOptionResponse::new(options::all(&session.control)))
+            }
+            _ => Err(RpcError::method_not_found(method)),
+        }
+    }
+
+    /// Learns what the editor can do, and says what we can.
+    fn initialize(&self, asked: &acp::InitializeRequest) -> acp::InitializeResponse {
+        let client = &asked.client_capabilities;
+        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = ClientFacts {
+            reads_files: client.fs.read_text_file,
+            writes_files: client.fs.write_text_file,
+            shows_forms: client.elicitation.as_ref().is_some_and(|offered| offered.form.is_some()),
+            shows_notices: client.session.as_ref().is_some_and(|offered| offered.notices.is_some()),
+        };
+        let sessions = acp::SessionCapabilities::new()
+            .list(acp::SessionListCapabilities::new())
+            .delete(acp::SessionDeleteCapabilities::new())
+            .resume(acp::SessionResumeCapabilities::new())
+            .close(acp::SessionCloseCapabilities::new());
+        let capabilities = acp::AgentCapabilities::new()
+            .load_session(true)
+            .prompt_capabilities(acp::PromptCapabilities::new().image(true).embedded_context(true))
+            .session_capabilities(sessions);
+        let login = acp::AuthMethodAgent::new(LOGIN, "Log in with sinew")
+            .description("Run `sinew login` in a terminal, or set the key of a provider in the environment");
+        acp::InitializeResponse::new(ProtocolVersion::V1)
+            .agent_capabilities(capabilities)
+            .auth_methods(vec![acp::AuthMethod::Agent(login)])
+            .agent_info(acp::Implementation::new("sinew", env!("CARGO_PKG_VERSION")).title("Sinew"))
+    }
+
+    /// Ends everything, keeps the sessions, and lets the writer come to its end.
+    async fn finish(&self, code: u8, writer: wire::Writer) -> u8 {
+        self.wire.close();
+        let quiet = async {
+            futures_util::future::join_all(self.sessions.all().iter().map(|session| session.close(code))).await;
+            // What is being opened has nobody any more.
+            self.work.lock().await.shutdown().await;
+        };
+        // Whatever is not over by then is dropped.
+        let _ = tokio::time::timeout(END, quiet).await;
+        let last = async {
+            self.wire.end().await;
+            writer.await
+        };
+        let limit = if code >= 128 { LAST_WORDS } else { Duration::MAX };
+        let ended = tokio::select! {
+            ended = tokio::time::timeout(limit, last) => ended.ok(),
+            () = self.wire.stuck(CLIENT_TIMEOUT) => None,
+        };
+        match ended {
+            Some(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => {
+                tell(&format!("Error: write to stdout: {error}"));
+                1
+            }
+            Some(Err(panic)) => {
+                tell(&format!("Error: {panic}"));
+                1
+            }
+            _ => code,
+        }
+    }
+}
+
+/// A prompt that has its place.
+enum Prompted {
+    Turn(RunningTurn, Vec<acp::ContentBlock>),
+    Queued(Arc<Session>, Vec<acp::ContentBlock>, Streaming),
+}
+
+async fn prompted(prompt: Result<Prompted, RpcError>) -> Answer {
+    let response = match prompt? {
+        Prompted::Turn(turn, blocks) => prompt::answer(turn, blocks).await?,
+        Prompted::Queued(session, blocks, delivery) => prompt::queue(&session, blocks, delivery).await?,
+    };
+    written(&response)
+}
+
+fn written(value: &impl Serialize) -> Answer {
+    let wrong = |error: serde_json::Error| RpcError::new(RpcError::INTERNAL_ERROR, error.to_string());
+    serde_json::value::to_raw_value(value).map_err(wrong)
+}

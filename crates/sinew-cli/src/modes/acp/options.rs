@@ -1,0 +1,92 @@
+//! What a person may set for a session at the editor: mode, model and thinking level.
+
+use agent_client_protocol_schema::v1 as acp;
+use sinew_jsonrpc::RpcError;
+use sinew_llm::model::ThinkingLevel;
+
+use crate::control::Control;
+use crate::control::mode::SessionMode;
+
+const MODE: &str = "mode";
+const MODEL: &str = "model";
+const THOUGHT: &str = "thought_level";
+
+/// The modes: id, name, what they mean.
+const MODES: [(SessionMode, &str, &str, &str); 2] = [
+    (SessionMode::Default, "default", "Default", "All tools; permission rules decide what is asked"),
+    (SessionMode::Plan, "plan", "Plan", "Only tools that change nothing"),
+];
+
+fn id_of(mode: SessionMode) -> &'static str {
+    MODES.iter().find(|(known, ..)| *known == mode).map_or("default", |(_, id, ..)| id)
+}
+
+/// The modes for editors that know no options.
+pub(super) fn modes(control: &Control) -> acp::SessionModeState {
+    let available = MODES.iter().map(|(_, id, name, text)| acp::SessionMode::new(*id, *name).description(*text));
+    acp::SessionModeState::new(id_of(control.mode()), available.collect())
+}
+
+/// All options with their present values.
+pub(super) fn all(control: &Control) -> Vec<acp::SessionConfigOption> {
+    use acp::SessionConfigOptionCategory::{Mode, Model, ThoughtLevel};
+    let choice = |value: &str, name: &str| acp::SessionConfigSelectOption::new(value.to_string(), name);
+    let agent = &control.session().agent;
+    let current = agent.model().model;
+    let mut models: Vec<_> = control.models().iter().map(|model| choice(&model.key(), &model.name)).collect();
+    // A model of a script, or one whose key is gone, answers all the same.
+    if models.iter().all(|model| *model.value.0 != *current.key()) {
+        models.insert(0, choice(&current.key(), &current.name));
+    }
+    let levels: Vec<_> = control.thinking_levels().iter().map(|level| choice(level.as_str(), level.as_str())).collect();
+    let modes: Vec<_> = MODES.iter().map(|(_, id, name, text)| choice(id, name).description(*text)).collect();
+    let select = |id: &'static str, name: &str, current: &str, options: Vec<acp::SessionConfigSelectOption>| {
+        acp::SessionConfigOption::select(id, name, current.to_string(), options)
+    };
+    vec![
+        select(MODE, "Mode", id_of(control.mode()), modes).category(Mode),
+        select(MODEL, "Model", &current.key(), models).category(Model),
+        select(THOUGHT, "Thinking", agent.thinking().as_str(), levels).category(ThoughtLevel),
+    ]
+}
+
+/// Changes the mode.
+///
+/// # Errors
+/// There is no such mode, or the system prompt cannot be made.
+pub(super) fn set_mode(control: &Control, id: &str) -> Result<(), RpcError> {
+    let Some((mode, ..)) = MODES.iter().find(|(_, known, ..)| *known == id) else {
+        let known: Vec<&str> = MODES.iter().map(|(_, id, ..)| *id).collect();
+        let text = format!("/modeId: unknown mode {id:?}; known: {}", known.join(", "));
+        return Err(RpcError::invalid_params(text));
+    };
+    control.set_mode(*mode).map_err(|error| RpcError::new(RpcError::INTERNAL_ERROR, error.message))
+}
+
+/// Changes an option.
+///
+/// # Errors
+/// There is no such option or value, or the model cannot be reached.
+pub(super) async fn set(control: &Control, id: &str, value: &str) -> Result<(), RpcError> {
+    match id {
+        MODE => set_mode(control, value),
+        MODEL => {
+            let wrong = || RpcError::invalid_params(format!("/value: {value:?} is no model: use provider/id"));
+            let (provider, model) = value.split_once('/').ok_or_else(wrong)?;
+            if control.session().agent.model().model.key() == value {
+                return Ok(());
+            }
+            control.set_model(provider, model).await.map(drop).map_err(|error| RpcError::invalid_params(error.message))
+        }
+        THOUGHT => {
+            let level = ThinkingLevel::parse(value)
+                .ok_or_else(|| RpcError::invalid_params(format!("/value: unknown thinking level {value:?}")))?;
+            control.set_thinking(level);
+            Ok(())
+        }
+        _ => {
+            let text = format!("/configId: unknown option {id:?}; known: {MODE}, {MODEL}, {THOUGHT}");
+            Err(RpcError::invalid_params(text))
+        }
+    }
+}

@@ -1,0 +1,314 @@
+//! A prompt of the editor: its blocks as a message, its run, and how it ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1 as acp;
+use sinew_agent::agent::{Outcome, Stop, Streaming};
+use sinew_jsonrpc::RpcError;
+use sinew_llm::error::{ErrorInfo, ErrorKind};
+use sinew_llm::message::ImageBlock;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use super::map::chunk;
+use super::session::{RunningTurn, Session};
+use crate::control::commands;
+use crate::control::prompt::Message;
+
+/// How long a cancelled run may take to end before the editor is told that it did.
+const PATIENCE: Duration = Duration::from_millis(60);
+/// The interval at which work that does not end is aborted again.
+const ABORT_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Answers a prompt.
+///
+/// # Errors
+/// A block cannot be used, or the provider failed.
+pub(super) async fn answer(turn: RunningTurn, blocks: Vec<acp::ContentBlock>) -> Result<acp::PromptResponse, RpcError> {
+    let RunningTurn { session, cancel } = &turn;
+    let message = message(blocks, None)?;
+    let (send, mut ended) = oneshot::channel();
+    let work = {
+        let (session, cancel) = (Arc::clone(session), cancel.clone());
+        async move {
+            // Who waits may have been answered already.
+            let _ = send.send(work(&session, &cancel, message).await);
+        }
+    };
+    session.control.tasks.begin(work).await;
+    let late = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(PATIENCE).await;
+    };
+    let stop = tokio::select! {
+        biased;
+        stop = &mut ended => stop.unwrap_or_else(|_| Err(failed("The turn ended by a fault of sinew's own; please report it."))),
+        () = late => {
+            session.pump.mute().await;
+            Ok(acp::StopReason::Cancelled)
+        }
+    };
+    session.pump.caught_up().await;
+    let stop = stop?;
+    tell_usage(session).await;
+    if stop == acp::StopReason::EndTurn && session.makes_titles {
+        give_title(Arc::clone(session));
+    }
+    Ok(acp::PromptResponse::new(stop))
+}
+
+/// Puts a message into the queue of the turn that runs.
+///
+/// # Errors
+/// A block cannot be used, or the queue is full.
+pub(super) async fn queue(
+    session: &Arc<Session>,
+    blocks: Vec<acp::ContentBlock>,
+    delivery: Streaming,
+) -> Result<acp::PromptResponse, RpcError> {
+    let message = message(blocks, Some(delivery))?;
+    let open = session.control.session();
+    let submission = session.control.submit(&open, message).await.map_err(|error| failed(error.message))?;
+    // The turn may have ended meanwhile: then it runs here, and its stop is this prompt's.
+    let outcome = submission.run().await.outcome;
+    session.pump.caught_up().await;
+    stop_of(outcome).map(acp::PromptResponse::new)
+}
+
+/// How a prompt says that it belongs to the turn that runs: `_meta.sinew.deliver`.
+///
+/// # Errors
+/// It says something unknown.
+pub(super) fn delivery(meta: Option<&acp::Meta>) -> Result<Option<Streaming>, RpcError> {
+    let asked = meta.and_then(|meta| meta.get("sinew")).and_then(|own| own.get("deliver"));
+    match asked.map(|value| value.as_str().unwrap_or_default()) {
+        None => Ok(None),
+        Some("steer") => Ok(Some(Streaming::Steer)),
+        Some("followUp") => Ok(Some(Streaming::FollowUp)),
+        Some(_) => {
+            let text = "/_meta/sinew/deliver: use \"steer\" or \"followUp\"";
+            Err(RpcError::invalid_params(text))
+        }
+    }
+}
+
+/// Runs a message to its end.
+async fn work(session: &Session, cancel: &CancellationToken, message: Message) -> Result<acp::StopReason, RpcError> {
+    let open = session.control.session();
+    // A run that was cancelled may still be about to end.
+    tokio::select! {
+        () = open.agent.idled() => {}
+        () = cancel.cancelled() => return Ok(acp::StopReason::Cancelled),
+    }
+    session.pump.unmute();
+    match commands::find(&message.text) {
+        Ok(Some(command)) => {
+            let text = tokio::select! {
+                output = command.run(&session.control) => output.unwrap_or_else(|error| error.message),
+                () = cancel.cancelled() => {
+                    open.agent.abort();
+                    return Ok(acp::StopReason::Cancelled);
+                }
+            };
+            say(session, &text).await;
+            return Ok(acp::StopReason::EndTurn);
+        }
+        Ok(None) => {}
+        Err(failure) => {
+            say(session, &failure.message).await;
+            return Ok(acp::StopReason::EndTurn);
+        }
+    }
+    let submitted = session.control.submit(&open, message).await;
+    let submission = submitted.map_err(|error| match error.info {
+        Some(info) => provider_error(&info),
+        None => RpcError::invalid_params(error.message),
+    })?;
+    submission.warn().await;
+    if let Some(info) = submission.info() {
+        say(session, info).await;
+    }
+    let mut run = std::pin::pin!(submission.run());
+    let ended = tokio::select! {
+        ended = &mut run => ended,
+        () = cancel.cancelled() => loop {
+            open.agent.abort();
+            // What waits would begin when this ends.
+            open.agent.clear_queues().await;
+            if let Ok(ended) = tokio::time::timeout(ABORT_INTERVAL, &mut run).await {
+                break ended;
+            }
+        }
+    };
+    match cancel.is_cancelled() {
+        true => Ok(acp::StopReason::Cancelled),
+        false => stop_of(ended.outcome),
+    }
+}
+
+/// Shows a text of ours as an answer.
+async fn say(session: &Session, text: &str) {
+    if !text.is_empty() {
+        let update = acp::SessionUpdate::AgentMessageChunk(chunk(text, None));
+        session.wire.update(&session.id, update).await;
+    }
+}
+
+fn stop_of(outcome: Option<Outcome>) -> Result<acp::StopReason, RpcError> {
+    match outcome.map(|outcome| outcome.stop) {
+        None | Some(Stop::Done | Stop::Queued) => Ok(acp::StopReason::EndTurn),
+        Some(Stop::OutputLimit | Stop::CallCut) => Ok(acp::StopReason::MaxTokens),
+        Some(Stop::TurnLimit(_)) => Ok(acp::StopReason::MaxTurnRequests),
+        Some(Stop::Aborted) => Ok(acp::StopReason::Cancelled),
+        Some(Stop::Failed(info)) if info.kind == ErrorKind::Refusal => Ok(acp::StopReason::Refusal),
+        Some(Stop::Failed(info)) => Err(provider_error(&info)),
+        Some(Stop::CostLimit { spent, limit }) => {
+            Err(failed(format!("Stopped: ${spent:.4} was spent, and --max-cost allows ${limit}.")))
+        }
+    }
+}
+
+fn failed(text: impl Into<String>) -> RpcError {
+    RpcError::new(RpcError::INTERNAL_ERROR, text)
+}
+
+/// A failure of the provider: what programs decide by goes with it.
+fn provider_error(info: &ErrorInfo) -> RpcError {
+    let code = match info.kind {
+        ErrorKind::Auth => super::AUTH_REQUIRED,
+        _ => RpcError::INTERNAL_ERROR,
+    };
+    RpcError { data: serde_json::value::to_raw_value(info).ok(), ..RpcError::new(code, info.message.clone()) }
+}
+
+/// Says how full the window is and what the session has cost.
+async fn tell_usage(session: &Session) {
+    // A file that can no longer be read is told of by the next write.
+    let Ok(stats) = session.control.stats() else { return };
+    let Some(context) = stats.context else { return };
+    let cost = acp::Cost::new(stats.counts.cost, "USD");
+    let usage = acp::UsageUpdate::new(context.tokens, context.context_window).cost(cost);
+    session.wire.update(&session.id, acp::SessionUpdate::UsageUpdate(usage)).await;
+}
+
+/// Gives the session a title beside whatever comes next.
+fn give_title(session: Arc<Session>) {
+    tokio::spawn(async move {
+        let open = session.control.session();
+        // A session without title is none the worse, and the next answer asks again.
+        if let Ok(Some(title)) = open.agent.give_title().await {
+            let update = acp::SessionInfoUpdate::new().title(title);
+            session.wire.update(&session.id, acp::SessionUpdate::SessionInfoUpdate(update)).await;
+        }
+    });
+}
+
+/// The message that the blocks of a prompt are.
+///
+/// # Errors
+/// A block is of a kind that was not offered.
+fn message(blocks: Vec<acp::ContentBlock>, delivery: Option<Streaming>) -> Result<Message, RpcError> {
+    let (mut text, mut images, mut behind) = (String::new(), Vec::new(), String::new());
+    for (at, block) in blocks.into_iter().enumerate() {
+        match block {
+            acp::ContentBlock::Text(block) => text.push_str(&block.text),
+            acp::ContentBlock::Image(image) => {
+                images.push(ImageBlock { data: image.data, mime_type: image.mime_type });
+            }
+            acp::ContentBlock::ResourceLink(link) => mention(&mut text, &link.uri),
+            acp::ContentBlock::Resource(embedded) => match embedded.resource {
+                acp::EmbeddedResourceResource::TextResourceContents(resource) => {
+                    let name = path_of(&resource.uri).unwrap_or(resource.uri);
+                    behind.push_str(&format!("\n\n<file path=\"{name}\">\n{}\n</file>", resource.text.trim_end()));
+                }
+                _ => {
+                    let text = format!("/prompt/{at}: only embedded resources of text are supported");
+                    return Err(RpcError::invalid_params(text));
+                }
+            },
+            _ => {
+                let text = format!("/prompt/{at}: this kind of content is not supported; use text, images and links");
+                return Err(RpcError::invalid_params(text));
+            }
+        }
+    }
+    text.push_str(&behind);
+    if text.trim().is_empty() && images.is_empty() {
+        return Err(RpcError::invalid_params("/prompt: it is empty"));
+    }
+    Ok(Message { text, images, delivery })
+}
+
+/// Puts a link into the text: a file goes with the message, anything else as its address.
+fn mention(text: &mut String, uri: &str) {
+    if !text.is_empty() && !text.ends_with(char::is_whitespace) {
+        text.push(' ');
+    }
+    match path_of(uri) {
+        Some(path) if path.contains(char::is_whitespace) => text.push_str(&format!("@\"{path}\"")),
+        Some(path) => text.push_str(&format!("@{path}")),
+        None => text.push_str(uri),
+    }
+    text.push(' ');
+}
+
+/// The path of a `file:` address.
+fn path_of(uri: &str) -> Option<String> {
+    let rest = uri.strip_prefix("file://")?;
+    let path = &rest[rest.find('/')?..];
+    let path = path.split(['#', '?']).next().unwrap_or(path);
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let digits = after.get(..2).filter(|_| byte == b'%');
+        let decoded = digits.and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        bytes.push(decoded.unwrap_or(byte));
+        rest = if decoded.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    #[track_caller]
+    fn check(blocks: Value, expect: Result<&str, &str>) {
+        let blocks: Vec<acp::ContentBlock> = serde_json::from_value(blocks).unwrap();
+        let read = message(blocks, None);
+        match (read, expect) {
+            (Ok(message), Ok(text)) => assert_eq!(message.text, text),
+            (Err(error), Err(text)) => assert_eq!(error.message, text),
+            (read, _) => panic!("{:?}", read.map(|message| message.text)),
+        }
+    }
+
+    #[test]
+    fn links_become_mentions_where_they_name_files() {
+        let link = |uri: &str| json!({"type": "resource_link", "name": "n", "uri": uri});
+        let text = |text: &str| json!({"type": "text", "text": text});
+        check(json!([text("look at"), link("file:///a/b.rs#L3"), text("please")]), Ok("look at @/a/b.rs please"));
+        check(json!([link("file:///a%20b/%C3%A4.rs")]), Ok("@\"/a b/ä.rs\" "));
+        check(json!([link("https://x.y/z")]), Ok("https://x.y/z "));
+        check(json!([link("file://host/a%zz")]), Ok("@/a%zz "));
+    }
+
+    #[test]
+    fn what_an_editor_embeds_stands_behind_the_text() {
+        let file = json!({"type": "resource", "resource": {"uri": "file:///a.rs", "text": "fn a() {}\n"}});
+        let text = json!({"type": "text", "text": "/fix this"});
+        check(json!([file, text]), Ok("/fix this\n\n<file path=\"/a.rs\">\nfn a() {}\n</file>"));
+    }
+
+    #[test]
+    fn what_was_not_offered_is_refused_by_its_place() {
+        let audio = json!({"type": "audio", "data": "", "mimeType": "audio/wav"});
+        let text = json!({"type": "text", "text": "a"});
+        let reason = "/prompt/1: this kind of content is not supported; use text, images and links";
+        check(json!([text, audio]), Err(reason));
+        check(json!([]), Err("/prompt: it is empty"));
+    }
+}

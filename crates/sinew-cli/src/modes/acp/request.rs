@@ -1,0 +1,56 @@
+//! Parameters of requests, and what is wrong with them, as a JSON pointer.
+
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_path_to_error::Segment;
+use sinew_jsonrpc::RpcError;
+
+/// Reads parameters.
+///
+/// # Errors
+/// They do not fit: where, and why.
+pub(super) fn read<T: DeserializeOwned>(params: Option<&RawValue>) -> Result<T, RpcError> {
+    let text = params.map_or("{}", RawValue::get);
+    let mut reader = serde_json::Deserializer::from_str(text);
+    serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let mut pointer: String = error
+            .path()
+            .iter()
+            .map(|segment| match segment {
+                Segment::Seq { index } => format!("/{index}"),
+                Segment::Map { key } => format!("/{}", key.replace('~', "~0").replace('/', "~1")),
+                Segment::Enum { .. } | Segment::Unknown => String::new(),
+            })
+            .collect();
+        let reason = error.inner().to_string();
+        // The path ends where the field would be.
+        if let Some(field) = reason.strip_prefix("missing field `").and_then(|rest| rest.split('`').next()) {
+            pointer.push_str(&format!("/{field}"));
+        }
+        RpcError::invalid_params(format!("{pointer}: {reason}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use agent_client_protocol_schema::v1 as acp;
+    use serde_json::json;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(params: &serde_json::Value, begins: &str) {
+        let params = serde_json::value::to_raw_value(params).unwrap();
+        let error = read::<acp::NewSessionRequest>(Some(&params)).unwrap_err();
+        assert_eq!(error.code, RpcError::INVALID_PARAMS);
+        assert!(error.message.starts_with(begins), "{}", error.message);
+    }
+
+    #[test]
+    fn a_fault_is_named_by_its_place() {
+        check(&json!({"mcpServers": []}), "/cwd: missing field `cwd`");
+        check(&json!({"cwd": "/"}), "/mcpServers: missing field `mcpServers`");
+        check(&json!({"cwd": 5, "mcpServers": []}), "/cwd: invalid type");
+        check(&json!({"cwd": "/", "mcpServers": [{"name": "x"}]}), "/mcpServers/0: ");
+    }
+}

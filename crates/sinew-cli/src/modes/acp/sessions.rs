@@ -1,0 +1,314 @@
+//! The sessions that an editor has open, and those that it can open.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use agent_client_protocol_schema::v1 as acp;
+use serde_json::json;
+use sinew_jsonrpc::RpcError;
+use sinew_session::clock::iso;
+use sinew_session::files::private_folder;
+use sinew_session::{Listed, Scope};
+
+use super::session::{ClientFacts, History, Session};
+use super::wire::Wire;
+use crate::args::{Args, SessionChoice};
+use crate::config::{self, Environment, KeyFiles, Paths};
+use crate::failure::Failure;
+use crate::sessions::Places;
+use crate::startup::Startup;
+
+/// Sessions that may be open at once.
+const MOST: usize = 32;
+/// Sessions of one page of a list.
+const PAGE: usize = 50;
+/// How long deleted sessions are kept.
+const TRASH_DAYS: u64 = 30;
+/// Settings that make runs of their own: an editor shows what happens within a turn.
+const OVERRIDDEN_SETTINGS: [&str; 2] = ["async.enabled", "bash.autoBackground.thresholdMs"];
+
+/// The sessions of one editor.
+pub(super) struct Sessions {
+    args: Args,
+    environment: Environment,
+    /// The folder that holds all session files.
+    places: PathBuf,
+    open: Mutex<HashMap<acp::SessionId, Slot>>,
+    /// New sessions so far.
+    opened: AtomicU64,
+}
+
+enum Slot {
+    /// It is being opened.
+    Opening,
+    Open(Arc<Session>),
+}
+
+/// A place among the open sessions, which is given back unless it is filled.
+struct Reserved<'a> {
+    sessions: &'a Sessions,
+    id: acp::SessionId,
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        self.sessions.lock().remove(&self.id);
+    }
+}
+
+impl Sessions {
+    /// `environment` is that of the process, before any project's files were read.
+    pub(super) fn new(startup: &Startup, environment: Environment) -> Sessions {
+        let mut args = startup.args.clone();
+        let absolute = |path: &mut String| *path = startup.paths.cwd.join(&path).to_string_lossy().into_owned();
+        // What the command line names lies where the program was started, whatever folder a session works in.
+        args.model.script.iter_mut().for_each(absolute);
+        args.session.folder.iter_mut().for_each(absolute);
+        let resources = &mut args.resources;
+        for list in [&mut resources.hooks, &mut resources.skills, &mut resources.templates] {
+            list.iter_mut().for_each(absolute);
+        }
+        let places = Places::find(&startup.paths, &startup.settings).all;
+        Sessions { args, environment, places, open: Mutex::default(), opened: AtomicU64::new(0) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<acp::SessionId, Slot>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A session that is open.
+    ///
+    /// # Errors
+    /// It is not.
+    pub(super) fn find(&self, id: &acp::SessionId) -> Result<Arc<Session>, RpcError> {
+        match self.lock().get(id) {
+            Some(Slot::Open(session)) => Ok(Arc::clone(session)),
+            _ => Err(RpcError::invalid_params(format!("/sessionId: no session {id} is open"))),
+        }
+    }
+
+    /// All sessions that are open.
+    pub(super) fn all(&self) -> Vec<Arc<Session>> {
+        let open = self.lock();
+        let sessions = open.values().filter_map(|slot| match slot {
+            Slot::Open(session) => Some(Arc::clone(session)),
+            Slot::Opening => None,
+        });
+        sessions.collect()
+    }
+
+    /// Opens a new session in a folder.
+    ///
+    /// # Errors
+    /// The folder cannot be used, there is no model, or too many sessions are open.
+    pub(super) async fn create(
+        &self,
+        cwd: &Path,
+        servers: &[acp::McpServer],
+        wire: &Wire,
+        facts: ClientFacts,
+    ) -> Result<Arc<Session>, RpcError> {
+        let choice = match self.args.session.choice {
+            SessionChoice::InMemory => SessionChoice::InMemory,
+            _ => SessionChoice::New,
+        };
+        // Under a name that no session has, until it has its own.
+        let place =
+            self.reserve(acp::SessionId::new(format!("opening {}", self.opened.fetch_add(1, Ordering::Relaxed))))?;
+        let (startup, warnings) = self.startup(cwd, choice, servers)?;
+        let opened = Session::open(startup, warnings, wire, facts, History::Left).await;
+        let session = opened.map_err(|failure| refusal(&failure))?;
+        self.fill(place, &session);
+        Ok(session)
+    }
+
+    /// Opens a session that was kept.
+    ///
+    /// # Errors
+    /// There is no such session, it is open here or elsewhere, or as for [`Sessions::create`].
+    pub(super) async fn load(
+        &self,
+        id: &acp::SessionId,
+        cwd: &Path,
+        servers: &[acp::McpServer],
+        wire: &Wire,
+        facts: ClientFacts,
+        history: History,
+    ) -> Result<Arc<Session>, RpcError> {
+        let listed = self.listed(id)?;
+        let place = self.reserve(id.clone())?;
+        let choice = SessionChoice::File(listed.path.to_string_lossy().into_owned());
+        let (startup, warnings) = self.startup(cwd, choice, servers)?;
+        let opened = Session::open(startup, warnings, wire, facts, history).await;
+        let session = opened.map_err(|failure| {
+            let mut error = refusal(&failure);
+            if failure.code == 3 && !failure.needs_model {
+                // Another process writes it: a copy can go on.
+                error.data = serde_json::value::to_raw_value(&json!({"_meta": {"sinew": {"fork": id}}})).ok();
+            }
+            error
+        })?;
+        self.fill(place, &session);
+        Ok(session)
+    }
+
+    fn reserve(&self, id: acp::SessionId) -> Result<Reserved<'_>, RpcError> {
+        let mut open = self.lock();
+        if open.contains_key(&id) {
+            let text = format!("/sessionId: session {id} is open already: close it first");
+            return Err(RpcError::new(RpcError::INVALID_REQUEST, text));
+        }
+        if open.len() >= MOST {
+            let text = format!("{MOST} sessions are open already: close one first");
+            return Err(RpcError::new(RpcError::INVALID_REQUEST, text));
+        }
+        open.insert(id.clone(), Slot::Opening);
+        Ok(Reserved { sessions: self, id })
+    }
+
+    fn fill(&self, place: Reserved<'_>, session: &Arc<Session>) {
+        drop(place);
+        self.lock().insert(session.id.clone(), Slot::Open(Arc::clone(session)));
+    }
+
+    /// Reads the settings of a folder.
+    fn startup(
+        &self,
+        cwd: &Path,
+        choice: SessionChoice,
+        servers: &[acp::McpServer],
+    ) -> Result<(Startup, Vec<String>), RpcError> {
+        if !cwd.is_absolute() {
+            return Err(RpcError::invalid_params(format!("/cwd: {} is no absolute path", cwd.display())));
+        }
+        if !cwd.is_dir() {
+            return Err(RpcError::invalid_params(format!("/cwd: {} is no folder", cwd.display())));
+        }
+        let mut args = self.args.clone();
+        args.run.cwd = Some(cwd.to_string_lossy().into_owned());
+        args.session.choice = choice;
+        let mut environment = self.environment.clone();
+        let paths = Paths::find(&args, &environment).map_err(|failure| refusal(&failure))?;
+        let files = KeyFiles::read(&paths);
+        environment.keys = config::keys::find(&args, &environment, &files).names;
+        let (mut startup, mut warnings) = Startup::load(args, environment, paths, files);
+        startup.reset(&OVERRIDDEN_SETTINGS);
+        warnings.extend(servers.iter().map(|server| {
+            let name = match server {
+                acp::McpServer::Http(server) => &server.name,
+                acp::McpServer::Sse(server) => &server.name,
+                acp::McpServer::Stdio(server) => &server.name,
+                _ => "?",
+            };
+            format!("MCP server {name:?}: servers that an editor brings are not used by this version of sinew")
+        }));
+        Ok((startup, warnings))
+    }
+
+    /// A session that was kept.
+    fn listed(&self, id: &acp::SessionId) -> Result<Listed, RpcError> {
+        let all = sinew_session::list(&self.places, Scope::All);
+        all.into_iter()
+            .find(|listed| *listed.id == *id.0)
+            .ok_or_else(|| RpcError::new(super::RESOURCE_NOT_FOUND, format!("/sessionId: there is no session {id}")))
+    }
+
+    /// A page of the sessions that were kept, newest first.
+    ///
+    /// # Errors
+    /// The cursor is none that a list gave.
+    pub(super) fn list(&self, request: &acp::ListSessionsRequest) -> Result<acp::ListSessionsResponse, RpcError> {
+        let real = request.cwd.as_ref().map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.clone()));
+        let mut all = sinew_session::list(&self.places, real.as_deref().map_or(Scope::All, Scope::Cwd));
+        all.retain(|listed| listed.has_messages);
+        let first = match &request.cursor {
+            None => 0,
+            Some(cursor) => {
+                let at = all.iter().position(|listed| listed.id == *cursor);
+                1 + at.ok_or_else(|| RpcError::invalid_params("/cursor: it is none that session/list gave"))?
+            }
+        };
+        let page = &all[first..all.len().min(first + PAGE)];
+        let next = page.last().filter(|_| first + PAGE < all.len()).map(|listed| listed.id.clone());
+        let sessions = page.iter().map(|listed| {
+            let modified = listed.modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+            let modified = i64::try_from(modified.as_millis()).unwrap_or(i64::MAX);
+            let info = acp::SessionInfo::new(acp::SessionId::new(listed.id.clone()), &listed.cwd);
+            info.title(listed.title.clone()).updated_at(iso(modified))
+        });
+        Ok(acp::ListSessionsResponse::new(sessions.collect()).next_cursor(next))
+    }
+
+    /// Closes a session; its file stays.
+    ///
+    /// # Errors
+    /// It is not open.
+    pub(super) async fn close(&self, id: &acp::SessionId) -> Result<(), RpcError> {
+        let session = self.find(id)?;
+        session.close(0).await;
+        self.lock().remove(id);
+        Ok(())
+    }
+
+    /// Moves a session's file and folder to the trash, and ends it where it is open.
+    ///
+    /// # Errors
+    /// The file cannot be moved.
+    pub(super) async fn delete(&self, id: &acp::SessionId) -> Result<(), RpcError> {
+        if self.find(id).is_ok() {
+            self.close(id).await?;
+        }
+        // What is gone already needs no deleting.
+        let Ok(listed) = self.listed(id) else { return Ok(()) };
+        let trash = self.places.join(".trash");
+        let moved = || -> std::io::Result<()> {
+            let folder = trash.join(listed.path.parent().and_then(Path::file_name).unwrap_or_default());
+            private_folder(&trash)?;
+            private_folder(&folder)?;
+            std::fs::rename(&listed.path, folder.join(listed.path.file_name().unwrap_or_default()))?;
+            let artifacts = listed.path.with_extension("");
+            if artifacts.is_dir() {
+                std::fs::rename(&artifacts, folder.join(artifacts.file_name().unwrap_or_default()))?;
+            }
+            empty(&trash)
+        };
+        moved().map_err(|error| {
+            let text = format!("failed to delete session {id}: {}: {error}", listed.path.display());
+            RpcError::new(RpcError::INTERNAL_ERROR, text)
+        })
+    }
+}
+
+/// Removes what was in the trash for long.
+fn empty(trash: &Path) -> std::io::Result<()> {
+    let limit = SystemTime::now() - Duration::from_secs(TRASH_DAYS * 24 * 60 * 60);
+    for folder in std::fs::read_dir(trash)? {
+        for entry in std::fs::read_dir(folder?.path())? {
+            let path = entry?.path();
+            if path.metadata()?.modified()? < limit {
+                if path.is_dir() { std::fs::remove_dir_all(&path)? } else { std::fs::remove_file(&path)? }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Why a session cannot be opened.
+fn refusal(failure: &Failure) -> RpcError {
+    if !failure.needs_model {
+        let code = if failure.code == 1 { RpcError::INTERNAL_ERROR } else { RpcError::INVALID_REQUEST };
+        return RpcError::new(code, failure.message.clone());
+    }
+    let ways = json!({"ways": [
+        "run `sinew login` in a terminal",
+        "set the key of a provider in the environment, for instance ANTHROPIC_API_KEY or OPENAI_API_KEY",
+        "name a provider or a local server in models.json, or start ollama",
+    ]});
+    RpcError {
+        data: serde_json::value::to_raw_value(&ways).ok(),
+        ..RpcError::new(super::AUTH_REQUIRED, failure.message.clone())
+    }
+}

@@ -1,0 +1,228 @@
+//! Frames in and out: lines of JSON-RPC on stdin and stdout, and requests of ours that wait for the editor.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1 as acp;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sinew_jsonrpc::frame::Skipped;
+use sinew_jsonrpc::{Event, Frame, Id, Limits, LineDecoder, Outcome, Peer, RpcError, message};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::output;
+
+/// Bytes of a line at most: prompts carry pictures.
+const LINE_BYTES: usize = 64_000_000;
+/// Bytes that one read of stdin takes.
+const CHUNK: usize = 64 * 1024;
+
+/// A line of the editor.
+pub(super) enum Line {
+    Message(Vec<u8>),
+    TooLarge(Skipped),
+}
+
+/// Reads lines on a thread until stdin ends. One line waits at most; the others wait in the pipe.
+pub(super) fn lines(ended: CancellationToken) -> mpsc::Receiver<Line> {
+    let (send, lines) = mpsc::channel(1);
+    // It may wait for a line that never comes: nobody waits for the thread.
+    std::thread::spawn(move || {
+        let mut input = io::stdin().lock();
+        let mut decoder = LineDecoder::new(LINE_BYTES);
+        let mut bytes = vec![0; CHUNK];
+        let mut gone = false;
+        while !gone {
+            let count = match input.read(&mut bytes) {
+                Ok(0) => break,
+                Ok(count) => count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                // A stdin that cannot be read has ended.
+                Err(_) => break,
+            };
+            decoder.push(&bytes[..count], |frame| gone |= !pass(&send, frame));
+        }
+        decoder.finish(|frame| gone |= !pass(&send, frame));
+        ended.cancel();
+    });
+    lines
+}
+
+/// Hands a frame over; false where nobody takes it.
+fn pass(send: &mpsc::Sender<Line>, frame: Frame<'_>) -> bool {
+    let line = match frame {
+        Frame::Message(bytes) => Line::Message(bytes.to_vec()),
+        Frame::TooLarge(skipped) => Line::TooLarge(skipped.clone()),
+        // Lines are never that.
+        Frame::Broken(_) => return false,
+    };
+    send.blocking_send(line).is_ok()
+}
+
+/// The line to the editor: frames go out in the order in which they were handed over.
+#[derive(Clone)]
+pub(super) struct Wire {
+    peer: Arc<Mutex<Peer<oneshot::Sender<Outcome>>>>,
+    queue: mpsc::Sender<Vec<u8>>,
+    written: Arc<AtomicU64>,
+}
+
+/// The thread that writes; it ends with an error when nobody reads any more.
+pub(super) type Writer = JoinHandle<io::Result<()>>;
+
+impl Wire {
+    /// Starts the writer. `lost` hears when nothing can be written any more.
+    pub(super) fn start(lost: oneshot::Sender<()>) -> (Wire, Writer) {
+        let limits = Limits::default().with_message_bytes(LINE_BYTES);
+        let (queue, mut frames) = mpsc::channel::<Vec<u8>>(limits.queued_messages);
+        let written = Arc::new(AtomicU64::new(0));
+        let count = Arc::clone(&written);
+        // On a thread of its own: an editor that reads slowly must not keep signals from being heard.
+        let writer = tokio::task::spawn_blocking(move || {
+            let mut out = output::stdout();
+            while let Some(frame) = frames.blocking_recv() {
+                // An empty frame ends the writer: senders live as long as sessions do.
+                if frame.is_empty() {
+                    break;
+                }
+                let written = out.line(frame, |bytes| {
+                    count.fetch_add(bytes as u64, Ordering::Relaxed);
+                });
+                if let Err(error) = written {
+                    // The mode may be over already.
+                    let _ = lost.send(());
+                    return Err(error);
+                }
+            }
+            Ok(())
+        });
+        (Wire { peer: Arc::new(Mutex::new(Peer::new(limits))), queue, written }, writer)
+    }
+
+    fn peer(&self) -> MutexGuard<'_, Peer<oneshot::Sender<Outcome>>> {
+        self.peer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads a line: answers go to who waits for them, the rest comes back.
+    pub(super) fn receive(&self, line: &Line) -> Vec<Event<()>> {
+        let mut rest = Vec::new();
+        let mut take = |event: Event<oneshot::Sender<Outcome>>| match event {
+            Event::Answer { waiter, outcome, .. } => {
+                // Who asked may have gone meanwhile.
+                let _ = waiter.send(outcome);
+            }
+            Event::Request { id, method, params } => rest.push(Event::Request { id, method, params }),
+            Event::Notification { method, params } => rest.push(Event::Notification { method, params }),
+            Event::Unclaimed { .. } => {}
+            Event::Bad { reason, preview, fatal } => rest.push(Event::Bad { reason, preview, fatal }),
+        };
+        match line {
+            Line::Message(bytes) => self.peer().receive(bytes, take),
+            Line::TooLarge(skipped) => take(self.peer().receive_skipped(skipped)),
+        }
+        rest
+    }
+
+    /// Tells the editor something; waits while it reads slowly.
+    pub(super) async fn notify(&self, method: &str, params: &impl Serialize) {
+        self.send(message::encode_notification(method, Some(params))).await;
+    }
+
+    /// Tells what happens in a session.
+    pub(super) async fn update(&self, session: &acp::SessionId, update: acp::SessionUpdate) {
+        self.notify("session/update", &acp::SessionNotification::new(session.clone(), update)).await;
+    }
+
+    /// Answers a request.
+    pub(super) async fn answer(&self, id: &Id, outcome: Result<Box<serde_json::value::RawValue>, RpcError>) {
+        let frame = match outcome {
+            Ok(result) => message::encode_result(id, &result),
+            Err(error) => message::encode_error(Some(id), &error),
+        };
+        self.send(frame).await;
+    }
+
+    /// Answers what could not be read as a request.
+    pub(super) async fn refuse(&self, error: &RpcError) {
+        self.send(message::encode_error(None, error)).await;
+    }
+
+    /// Asks the editor and waits for its answer, however long that takes. Where nobody waits any more, the editor is
+    /// told so.
+    ///
+    /// # Errors
+    /// The editor's own error, or a word on why there is no answer.
+    pub(super) async fn request<R: DeserializeOwned>(
+        &self,
+        method: &str,
+        params: &impl Serialize,
+    ) -> Result<R, RpcError> {
+        let (send, answer) = oneshot::channel();
+        let called = self.peer().call(method, Some(params), send);
+        let (id, frame) = called.map_err(|full| {
+            RpcError::new(RpcError::INTERNAL_ERROR, format!("{} requests wait for the editor already", full.waiting))
+        })?;
+        let pending = Pending { wire: self, id };
+        self.send(frame).await;
+        let outcome = answer.await.unwrap_or_else(|_| Err(gone()));
+        drop(pending);
+        let wrong = |error: serde_json::Error| RpcError::new(RpcError::INTERNAL_ERROR, format!("{method}: {error}"));
+        serde_json::from_str(outcome?.get()).map_err(wrong)
+    }
+
+    /// Nobody will answer any more: what waits for the editor fails.
+    pub(super) fn close(&self) {
+        for (_, waiter) in self.peer().close() {
+            let _ = waiter.send(Err(gone()));
+        }
+    }
+
+    /// Ends the writer once everything is written.
+    pub(super) async fn end(&self) {
+        self.send(Vec::new()).await;
+    }
+
+    async fn send(&self, frame: Vec<u8>) {
+        // A writer that is gone was noticed where it ended.
+        let _ = self.queue.send(frame).await;
+    }
+
+    /// Resolves when nothing was written for `limit`.
+    pub(super) async fn stuck(&self, limit: Duration) {
+        let mut before = self.written.load(Ordering::Relaxed);
+        loop {
+            tokio::time::sleep(limit).await;
+            let now = self.written.load(Ordering::Relaxed);
+            if now == before {
+                return;
+            }
+            before = now;
+        }
+    }
+}
+
+fn gone() -> RpcError {
+    RpcError::new(RpcError::INTERNAL_ERROR, "the editor is gone")
+}
+
+/// A request that is taken back where nobody waits for its answer any more.
+struct Pending<'a> {
+    wire: &'a Wire,
+    id: i64,
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if self.wire.peer().give_up(self.id).is_none() {
+            return;
+        }
+        let params = acp::CancelRequestNotification::new(self.id);
+        let frame = message::encode_notification("$/cancel_request", Some(&params));
+        // An editor with a full queue does not read it either.
+        let _ = self.wire.queue.try_send(frame);
+    }
+}

@@ -1,0 +1,202 @@
+//! An editor that speaks the Agent Client Protocol: it sends frames and waits for what comes.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::stage::Stage;
+
+/// How long something may take that is to come; far more than it ever needs.
+const LIMIT: Duration = Duration::from_secs(120);
+
+pub(crate) struct Editor {
+    pub(crate) child: Child,
+    stdin: Option<ChildStdin>,
+    frames: Receiver<Value>,
+    /// Everything that came so far.
+    pub(crate) seen: Vec<Value>,
+    next: i64,
+}
+
+impl Editor {
+    /// An editor of a program with `script.jsonl` that has been told of these capabilities.
+    #[track_caller]
+    pub(crate) fn scripted(stage: &Stage, capabilities: Value) -> Editor {
+        let script = stage.project().join("script.jsonl");
+        let mut editor = Editor::of(stage.command(&["--mode", "acp", "--script", script.to_str().unwrap()]));
+        editor.initialize(capabilities);
+        editor
+    }
+
+    /// An editor that has said nothing yet.
+    pub(crate) fn of(mut command: Command) -> Editor {
+        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let (send, frames) = channel();
+        std::thread::spawn(move || {
+            for line in stdout.split(b'\n') {
+                let line = line.unwrap();
+                let frame = serde_json::from_slice(&line);
+                let frame = frame.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&line)));
+                if send.send(frame).is_err() {
+                    return;
+                }
+            }
+        });
+        Editor { stdin: child.stdin.take(), child, frames, seen: Vec::new(), next: 0 }
+    }
+
+    #[track_caller]
+    pub(crate) fn initialize(&mut self, capabilities: Value) -> Value {
+        self.ask("initialize", json!({"protocolVersion": 1, "clientCapabilities": capabilities}))
+    }
+
+    pub(crate) fn raw(&mut self, bytes: &[u8]) {
+        let stdin = self.stdin.as_mut().unwrap();
+        stdin.write_all(bytes).and_then(|()| stdin.flush()).unwrap();
+    }
+
+    pub(crate) fn send(&mut self, frame: &Value) {
+        self.raw(format!("{frame}\n").as_bytes());
+    }
+
+    pub(crate) fn notify(&mut self, method: &str, params: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+    }
+
+    /// Sends a request and gives its id.
+    pub(crate) fn begin(&mut self, method: &str, params: Value) -> i64 {
+        self.next += 1;
+        let id = self.next;
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
+        id
+    }
+
+    /// Sends a request that must succeed and gives its result.
+    #[track_caller]
+    pub(crate) fn ask(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        self.result(id)
+    }
+
+    /// Sends a request that must fail and gives the error.
+    #[track_caller]
+    pub(crate) fn fails(&mut self, method: &str, params: Value) -> Value {
+        let id = self.begin(method, params);
+        let mut answer = self.answer(id);
+        assert!(answer.get("error").is_some(), "{method}: {answer}");
+        answer["error"].take()
+    }
+
+    /// Opens a session in the project.
+    #[track_caller]
+    pub(crate) fn open(&mut self, stage: &Stage) -> String {
+        self.open_in(&stage.project())
+    }
+
+    #[track_caller]
+    pub(crate) fn open_in(&mut self, folder: &Path) -> String {
+        let opened = self.ask("session/new", json!({"cwd": folder, "mcpServers": []}));
+        opened["sessionId"].as_str().unwrap().to_string()
+    }
+
+    /// Begins a prompt of one text.
+    pub(crate) fn prompt(&mut self, session: &str, text: &str) -> i64 {
+        self.begin("session/prompt", json!({"sessionId": session, "prompt": [{"type": "text", "text": text}]}))
+    }
+
+    /// Prompts and gives the reason for which the turn stopped.
+    #[track_caller]
+    pub(crate) fn turn(&mut self, session: &str, text: &str) -> String {
+        let id = self.prompt(session, text);
+        self.result(id)["stopReason"].as_str().unwrap().to_string()
+    }
+
+    /// The next frame.
+    #[track_caller]
+    pub(crate) fn frame(&mut self) -> Value {
+        let Ok(frame) = self.frames.recv_timeout(LIMIT) else {
+            // Nothing more will come: what it says about that.
+            let _ = self.child.kill();
+            let mut stderr = String::new();
+            let _ = self.child.stderr.take().map(|mut err| err.read_to_string(&mut stderr));
+            panic!("nothing more came after {:?}; stderr: {stderr}", self.seen.last());
+        };
+        self.seen.push(frame.clone());
+        frame
+    }
+
+    /// The next frame that fits; those before it are passed by.
+    #[track_caller]
+    pub(crate) fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let frame = self.frame();
+            if fits(&frame) {
+                return frame;
+            }
+        }
+    }
+
+    /// The next request of the agent, whose id is to be answered.
+    #[track_caller]
+    pub(crate) fn asked(&mut self, method: &str) -> Value {
+        self.until(|frame| frame["method"] == method && frame.get("id").is_some())
+    }
+
+    /// Answers a request of the agent.
+    pub(crate) fn reply(&mut self, request: &Value, result: Value) {
+        self.send(&json!({"jsonrpc": "2.0", "id": request["id"], "result": result}));
+    }
+
+    /// The answer to a request, whether it has come already or is still to come.
+    #[track_caller]
+    pub(crate) fn answer(&mut self, id: i64) -> Value {
+        let fits = |frame: &Value| frame.get("method").is_none() && frame["id"] == id;
+        match self.seen.iter().find(|frame| fits(frame)) {
+            Some(frame) => frame.clone(),
+            None => self.until(fits),
+        }
+    }
+
+    #[track_caller]
+    pub(crate) fn result(&mut self, id: i64) -> Value {
+        let mut answer = self.answer(id);
+        assert!(answer.get("result").is_some(), "{answer}");
+        answer["result"].take()
+    }
+
+    /// The next update of this kind.
+    #[track_caller]
+    pub(crate) fn update(&mut self, kind: &str) -> Value {
+        self.until(|frame| frame["params"]["update"]["sessionUpdate"] == kind)["params"]["update"].take()
+    }
+
+    /// All updates of a session so far.
+    pub(crate) fn updates(&self, session: &str) -> Vec<Value> {
+        let of = self.seen.iter().filter(|frame| frame["params"]["sessionId"] == session);
+        of.filter_map(|frame| frame["params"].get("update").cloned()).collect()
+    }
+
+    /// The text that the agent has said in a session so far.
+    pub(crate) fn said(&self, session: &str) -> String {
+        let chunks =
+            self.updates(session).into_iter().filter(|update| update["sessionUpdate"] == "agent_message_chunk");
+        chunks.filter_map(|update| update["content"]["text"].as_str().map(str::to_string)).collect()
+    }
+
+    /// Closes stdin and waits for the end: the exit code, and what was said on stderr.
+    #[track_caller]
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        self.stdin = None;
+        while let Ok(frame) = self.frames.recv_timeout(LIMIT) {
+            self.seen.push(frame);
+        }
+        let mut stderr = String::new();
+        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
+        (self.child.wait().unwrap().code(), stderr)
+    }
+}
