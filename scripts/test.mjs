@@ -3,7 +3,7 @@
 import { readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, bold, counts, run, step } from "./lib/steps.mjs";
-import { TEST_PROGRAMS, compilers, mcpServers, packages, pi, programs, ripgrep } from "./lib/tools.mjs";
+import { TEST_PROGRAMS, acpClient, compilers, mcpServers, packages, pi, programs, ripgrep } from "./lib/tools.mjs";
 
 const GIB = 1024 ** 3;
 const failures = [];
@@ -22,6 +22,7 @@ await step("tools", async () => {
   env.SINEW_RG = await ripgrep();
   env.SINEW_PI = await pi();
   env.SINEW_MCP_SERVERS = await mcpServers();
+  env.SINEW_ACP = await acpClient();
 });
 await step("packages", packages);
 // Not `cargo xtask`, which asks for the package alone: its dependencies would get other features, and be compiled twice.
@@ -29,7 +30,7 @@ await step("rust", () => run("cargo", ["run", "--quiet", "--bin", "xtask", "--",
 if (!failures.includes("rust")) {
   // Built by the tests of Rust.
   const program = { SINEW_BIN: join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug", "sinew") };
-  await step("pi", () => run("node", ["--test", "--test-reporter=spec", "tests/pi/pi.test.mjs", "tests/guide/guide.test.mjs"], { env: { ...env, ...program } }), failures);
+  await step("pi", () => run("node", ["--test", "--test-reporter=spec", "tests/pi/pi.test.mjs", "tests/acp/acp.test.mjs", "tests/guide/guide.test.mjs"], { env: { ...env, ...program } }), failures);
 }
 // From what the tests of Rust have compiled: unoptimised code of ours on optimised dependencies.
 await step("build", () => run("node", ["scripts/build.mjs", "--profile", "dev"], { env }), failures);

@@ -136,6 +136,29 @@ export async function compatPackages() {
   return folder;
 }
 
+/** What the tests hold the agent's ACP mode against, and why each. */
+const ACP_PACKAGES = {
+  "@agentclientprotocol/sdk": "2.4.0", // the official client, and the schema of every frame
+  ajv: "8.20.0", // checks frames against that schema
+};
+
+/** The official client of the Agent Client Protocol; the folder it is installed in. */
+export async function acpClient() {
+  const folder = join(CACHE, "acp");
+  mkdirSync(folder, { recursive: true });
+  const stamp = join(folder, "installed.json");
+  const wanted = JSON.stringify(ACP_PACKAGES);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return folder;
+  console.log("installing the client of the Agent Client Protocol, once");
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
+  const options = ["--no-audit", "--no-fund", "--ignore-scripts"];
+  const names = Object.entries(ACP_PACKAGES).map(([name, version]) => `${name}@${version}`);
+  await run("npm", ["install", ...options, ...names], { cwd: folder, quiet: true })
+    .then(() => writeFileSync(stamp, wanted))
+    .catch(() => console.log(`skipped: ${names.join(", ")} cannot be installed, and the tests that want them do not run`));
+  return folder;
+}
+
 /** The packages of the npm workspace, as the lock file says. */
 export async function packages() {
   if (!existsSync(join(ROOT, "package-lock.json"))) return run("npm", ["install", "--no-audit", "--no-fund"]);

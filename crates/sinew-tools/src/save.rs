@@ -55,7 +55,7 @@ pub(super) fn look(path: &Path, name: &str, access: &Access) -> Result<Target, T
 impl Target {
     /// The same with the content that the file has in the editor of the session, where there is one.
     #[must_use]
-    pub(super) fn as_edited(mut self, host: &Host) -> Target {
+    pub(super) fn with_unsaved(mut self, host: &Host) -> Target {
         if let Some(disk) = &self.content
             && let Some(unsaved) = editor::unsaved(host, &self.path, disk)
         {

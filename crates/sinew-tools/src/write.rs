@@ -48,7 +48,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     let path = paths::resolve(host, call, &given)?;
     let name = paths::shown(&call.cwd, &path);
-    let target = save::look(&path, &name, &host.access(&["write"], Some(&call.id), &call.cwd))?.as_edited(host);
+    let target = save::look(&path, &name, &host.access(&["write"], Some(&call.id), &call.cwd))?.with_unsaved(host);
     let note = save::guard_write(host, &target, &name)?;
     if let Some(mark) = target.content.as_deref().and_then(generated)
         && host.first_time(read_tracker::hash(format!("{}\0{content}", path.display()).as_bytes()))

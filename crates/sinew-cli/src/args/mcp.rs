@@ -15,6 +15,8 @@ pub(crate) struct McpArgs {
     pub(crate) env: Vec<String>,
     /// Writes to `.sinew/mcp.json` of the project in place of the user's file.
     pub(crate) project: bool,
+    /// The folders that `serve` lends.
+    pub(crate) roots: Vec<String>,
     /// The program of a server and its arguments: what stands behind `--`.
     pub(crate) command: Option<Vec<String>>,
 }
@@ -26,5 +28,6 @@ pub(super) static FLAGS: &[Flag] = &[
     flag(Group::Mcp, "", "url", Value("URL"), Text(|args| &mut args.mcp.url), "the address of a server"),
     flag(Group::Mcp, "", "header", Value("NAME: VALUE"), Texts(|args| &mut args.mcp.headers), "sent with each request; may be repeated"),
     flag(Group::Mcp, "", "env", Value("NAME=VALUE"), Texts(|args| &mut args.mcp.env), "a variable of the program; may be repeated"),
+    flag(Group::Mcp, "", "root", Value("DIR"), Texts(|args| &mut args.mcp.roots), "a folder that `serve` lends; may be repeated"),
     flag(Group::Mcp, "", "project", Nothing, Switch(|args| &mut args.mcp.project), "write to .sinew/mcp.json of this project"),
 ];

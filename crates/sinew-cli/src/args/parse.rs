@@ -135,9 +135,11 @@ fn check(args: &Args) -> Result<(), String> {
         None => Ok(()),
         Some(word) => {
             let what = if word.starts_with('@') { "file" } else { "message" };
-            Err(format!(
-                "--mode rpc takes no {what} ({word}): send {{\"type\":\"prompt\",\"message\":…}} on standard input"
-            ))
+            let way = match mode {
+                Mode::Acp => "the editor sends prompts",
+                _ => "send {\"type\":\"prompt\",\"message\":…} on standard input",
+            };
+            Err(format!("--mode {} takes no {what} ({word}): {way}", mode.as_str()))
         }
     }
 }

@@ -1,7 +1,5 @@
 //! The mode of a session: whether tools may change anything.
 
-use std::sync::PoisonError;
-
 use sinew_session::Body;
 
 use super::{Control, ControlError};
@@ -60,7 +58,7 @@ impl Control {
                 Some(reading.map(|tool| tool.name().to_string()).collect())
             }
         };
-        self.selection.lock().unwrap_or_else(PoisonError::into_inner).set_names(names);
+        self.selection.lock().set_names(names);
         self.offer(&open, &mut Vec::new())
     }
 }

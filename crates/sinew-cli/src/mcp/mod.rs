@@ -6,9 +6,11 @@
 //! | `list` | `list` and `get` |
 //! | `edit` | `add`, `remove`, `enable` and `disable`: one entry of a file changes, and nothing else in it |
 //! | `test` | `test` |
+//! | `serve` | `serve`: the core's tools for other agents |
 
 mod edit;
 mod list;
+mod serve;
 pub(crate) mod servers;
 mod test;
 
@@ -21,7 +23,7 @@ use crate::secrets;
 use crate::startup::Startup;
 
 /// The names of the commands, for errors.
-const COMMANDS: &str = "list, get, add, remove, enable, disable or test";
+const COMMANDS: &str = "list, get, add, remove, enable, disable, test or serve";
 
 pub(crate) const HELP: &str = "\
 sinew mcp: servers of tools (Model Context Protocol)
@@ -34,12 +36,16 @@ Usage:
   sinew mcp remove NAME                      take it out of its file
   sinew mcp enable NAME | disable NAME       switch it on or off in its file
   sinew mcp test NAME                        start it, say what it offers, and remember that for later starts
+  sinew mcp serve                            lend grep, find, fuzzy_find, read, ls and html_to_markdown to another agent
 
 Options:
   --env NAME=VALUE       with add: a variable of the program; may be repeated
   --header 'NAME: VALUE' with add --url: sent with each request; may be repeated
   --project              write to .sinew/mcp.json of this project, not to ~/.sinew/agent/mcp.json
   --output json          with list and get: as JSON
+  --root DIR             with serve: a folder whose files are lent, in place of the working folder; may be repeated
+  --tools A,B            with serve: lend only these tools
+  --allow edit,bash      with serve: lend what changes files, or runs commands, too
 
 Examples:
   sinew mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes
@@ -80,7 +86,8 @@ pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
         ["remove" | "rm", name] => edit::remove(startup, &read(startup, warnings)?, name),
         ["enable", name] => edit::switch(startup, &read(startup, warnings)?, name, true),
         ["disable", name] => edit::switch(startup, &read(startup, warnings)?, name, false),
-        ["serve", ..] => Err(Failure::usage("`sinew mcp serve` is not available yet in this version")),
+        ["serve"] => serve::run(startup, warnings),
+        ["serve", other, ..] => Err(Failure::usage(format!("sinew mcp serve {other}: use --root DIR"))),
         [command @ ("get" | "add" | "remove" | "rm" | "enable" | "disable" | "test")] => {
             Err(Failure::usage(format!("sinew mcp {command} needs a name: sinew mcp {command} NAME")))
         }

@@ -304,6 +304,7 @@ fn a_loaded_session_shows_what_its_live_run_showed() {
         call("Looking.", "todo", json!({"ops": [{"op": "init", "list": [{"phase": "Work", "items": ["a", "b"]}]}]})),
         text("Done."),
     ]);
+    stage.write("home/agent/settings.json", &json!({"todo": {"reminders": false}}).to_string());
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
     assert_eq!(editor.turn(&session, "plan it"), "end_turn");
@@ -406,12 +407,16 @@ fn modes_are_options_too_and_commands_are_prompts() {
         commands["availableCommands"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
     assert!(names.contains(&"compact") && names.contains(&"session"), "{names:?}");
     editor.ask("session/set_mode", json!({"sessionId": session, "modeId": "plan"}));
-    assert_eq!(editor.update("config_option_update")["configOptions"][0]["currentValue"], "plan");
+    let told = editor.updates(&session).pop().unwrap();
+    assert_eq!(
+        (&told["sessionUpdate"], &told["configOptions"][0]["currentValue"]),
+        (&json!("config_option_update"), &json!("plan"))
+    );
     assert_eq!(editor.turn(&session, "write"), "end_turn");
     assert!(!stage.path("project/a.txt").exists());
     let set = json!({"sessionId": session, "configId": "mode", "value": "default"});
     assert_eq!(editor.ask("session/set_config_option", set)["configOptions"][0]["currentValue"], "default");
-    editor.update("current_mode_update");
+    assert_eq!(editor.updates(&session).pop().unwrap()["currentModeId"], "default");
     assert_eq!(editor.turn(&session, "write"), "end_turn");
     assert!(stage.path("project/a.txt").exists());
     assert_eq!(editor.fails("session/set_mode", json!({"sessionId": session, "modeId": "wild"}))["code"], -32602);

@@ -345,7 +345,7 @@ fn a_log_and_times_are_written_where_they_are_asked_for() {
 fn help_names_what_works() {
     let stage = Stage::new();
     let help = stage.run(&["--help"]).stdout;
-    assert!(help.contains("--mode text|json|rpc") && help.contains("there is no sandbox"), "{help}");
+    assert!(help.contains("--mode text|json|rpc|acp") && help.contains("there is no sandbox"), "{help}");
     for later in ["--theme", "--extension"] {
         assert!(!help.contains(later), "{later}");
     }

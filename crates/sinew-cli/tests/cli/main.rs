@@ -17,6 +17,7 @@ mod lines;
 mod login;
 #[cfg(target_os = "linux")]
 mod mcp;
+mod mcp_serve;
 mod models;
 mod programs;
 mod resources;

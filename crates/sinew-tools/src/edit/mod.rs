@@ -115,7 +115,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     let path = paths::resolve(host, call, &given)?;
     let name = paths::shown(&call.cwd, &path);
-    let target = save::look(&path, &name, &host.access(&["edit"], Some(&call.id), &call.cwd))?.as_edited(host);
+    let target = save::look(&path, &name, &host.access(&["edit"], Some(&call.id), &call.cwd))?.with_unsaved(host);
     let guarded = host.options.settings.file_guard != FileGuard::Off;
     let standing = target.content.as_deref().map(|content| host.seen.standing(&target.path, content));
     let stale = guarded && matches!(standing, Some(FileState::Changed | FileState::ChangedElsewhere));

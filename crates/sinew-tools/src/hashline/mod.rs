@@ -78,7 +78,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
     for section in patch.sections {
         let path = paths::resolve(host, call, &section.path)?;
         let name = paths::shown(&call.cwd, &path);
-        let target = save::look(&path, &name, &host.access(&["edit"], Some(&call.id), &call.cwd))?.as_edited(host);
+        let target = save::look(&path, &name, &host.access(&["edit"], Some(&call.id), &call.cwd))?.with_unsaved(host);
         match wanted.iter_mut().find(|other| other.target.path == target.path) {
             Some(other) if other.tag == section.tag => other.ops.extend(section.ops),
             Some(_) => return Err(ToolError::Failed(format!("Two tags for {name}: use one, of the last read."))),

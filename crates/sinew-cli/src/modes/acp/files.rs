@@ -1,7 +1,6 @@
 //! The editor's files: unsaved texts count for tools, and what tools write goes through the editor where it offers that.
 
 use std::path::{Path, PathBuf};
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -87,7 +86,7 @@ impl Editor for ClientFiles {
 
     fn changed(&self, path: &Path, old: Option<&[u8]>, new: &[u8]) {
         let change = FileChange { path: path.to_path_buf(), old: old.map(<[u8]>::to_vec), new: new.to_vec() };
-        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = self.changes.lock();
         changes.push_back(change);
         if changes.len() > CHANGES {
             changes.pop_front();

@@ -2,9 +2,10 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use agent_client_protocol_schema::v1 as acp;
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use sinew_agent::event::{Event, ToolResult};
 use sinew_llm::event::StreamEvent;
@@ -19,7 +20,7 @@ pub(super) struct CallIds(Mutex<HashMap<String, usize>>);
 impl CallIds {
     /// The id of a call that begins.
     fn begin(&self, id: &str) -> acp::ToolCallId {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let count = known.entry(id.to_string()).or_default();
         *count += 1;
         name(id, *count)
@@ -27,7 +28,7 @@ impl CallIds {
 
     /// The id of the call that began last under this id.
     pub(super) fn current(&self, id: &str) -> acp::ToolCallId {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         name(id, known.get(id).copied().unwrap_or(1))
     }
 }
@@ -51,20 +52,22 @@ pub(super) struct Mapper {
     notices: bool,
     /// The message that grows.
     message: Option<acp::MessageId>,
+    /// When the last answer began, and how many did in that millisecond.
+    last_answer: (i64, usize),
     /// Calls that began and have not ended: id of the provider, and the editor's.
     open: Vec<(String, acp::ToolCallId)>,
 }
 
 impl Mapper {
     pub(super) fn new(cwd: PathBuf, ids: Arc<CallIds>, changes: Changes, notices: bool) -> Mapper {
-        Mapper { cwd, ids, changes, notices, message: None, open: Vec::new() }
+        Mapper { cwd, ids, changes, notices, message: None, last_answer: (0, 0), open: Vec::new() }
     }
 
     /// The updates that an event is.
     pub(super) fn event(&mut self, event: &Event) -> Vec<acp::SessionUpdate> {
         match event {
             Event::MessageStart { message: AgentMessage::Assistant(message) } => {
-                self.message = Some(message_id(message.timestamp));
+                self.message = Some(self.answer_id(message.timestamp));
                 Vec::new()
             }
             Event::MessageUpdate { step, .. } => self.step(&step.event),
@@ -150,6 +153,16 @@ impl Mapper {
         }
     }
 
+    /// The id of the next answer: when it was made, which a session file keeps, and its place in that millisecond.
+    fn answer_id(&mut self, timestamp: i64) -> acp::MessageId {
+        let count = if self.last_answer.0 == timestamp { self.last_answer.1 + 1 } else { 1 };
+        self.last_answer = (timestamp, count);
+        match count {
+            1 => acp::MessageId::new(format!("m{timestamp}")),
+            count => acp::MessageId::new(format!("m{timestamp}.{count}")),
+        }
+    }
+
     fn begin(&mut self, id: &str, tool: &str) -> (acp::ToolCallId, acp::SessionUpdate) {
         let own = self.ids.begin(id);
         self.open.push((id.to_string(), own.clone()));
@@ -190,7 +203,7 @@ impl Mapper {
     /// The changes of the call that ends. Calls that write run one after another: theirs are the oldest.
     fn taken(&self, details: Option<&Value>) -> Vec<FileChange> {
         let files = details.and_then(|details| details.get("files")).and_then(Value::as_array);
-        let mut changes = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut changes = self.changes.lock();
         let count = files.map_or(1, Vec::len).min(changes.len());
         changes.drain(..count).collect()
     }
@@ -237,7 +250,7 @@ impl Mapper {
     }
 
     fn user(&self, user: &UserMessage) -> Vec<acp::SessionUpdate> {
-        let id = message_id(user.timestamp);
+        let id = acp::MessageId::new(format!("u{}", user.timestamp));
         let wrap = |content| {
             let chunk = acp::ContentChunk::new(content).message_id(id.clone());
             acp::SessionUpdate::UserMessageChunk(chunk)
@@ -260,7 +273,7 @@ impl Mapper {
     }
 
     fn answer(&mut self, answer: &AssistantMessage) -> Vec<acp::SessionUpdate> {
-        let id = Some(message_id(answer.timestamp));
+        let id = Some(self.answer_id(answer.timestamp));
         let mut updates = Vec::new();
         for block in &answer.content {
             match block {
@@ -292,11 +305,72 @@ fn update(id: acp::ToolCallId, fields: acp::ToolCallUpdateFields) -> acp::Sessio
     acp::SessionUpdate::ToolCallUpdate(acp::ToolCallUpdate::new(id, fields))
 }
 
-/// Messages are told apart by when they were made, which a session file keeps.
-fn message_id(timestamp: i64) -> acp::MessageId {
-    acp::MessageId::new(format!("m{timestamp}"))
-}
-
 pub(super) fn chunk(text: &str, id: Option<acp::MessageId>) -> acp::ContentChunk {
     acp::ContentChunk::new(acp::ContentBlock::Text(acp::TextContent::new(text))).message_id(id)
+}
+
+#[cfg(test)]
+mod tests {
+    use sinew_llm::message::{TextBlock, ToolCall};
+
+    use super::*;
+
+    fn mapper() -> Mapper {
+        Mapper::new("/w".into(), Arc::default(), Changes::default(), false)
+    }
+
+    fn answer(timestamp: i64, content: Vec<Block>) -> AssistantMessage {
+        AssistantMessage { content, timestamp, ..AssistantMessage::default() }
+    }
+
+    fn call(id: &str) -> Block {
+        Block::ToolCall(ToolCall { id: id.into(), name: "bash".into(), ..ToolCall::default() })
+    }
+
+    /// The ids of messages and calls among updates.
+    fn ids(updates: &[acp::SessionUpdate]) -> Vec<String> {
+        let id = |update: &acp::SessionUpdate| match update {
+            acp::SessionUpdate::AgentMessageChunk(chunk) => chunk.message_id.as_ref().map(|id| id.0.to_string()),
+            acp::SessionUpdate::ToolCall(call) => Some(call.tool_call_id.0.to_string()),
+            _ => None,
+        };
+        updates.iter().filter_map(id).collect()
+    }
+
+    /// Ids of live events are those of the messages that a file has of them, also where a provider counts its calls anew
+    /// in each answer, and where answers begin within one millisecond.
+    #[test]
+    fn ids_are_the_same_live_and_from_a_file() {
+        let text = || Block::Text(TextBlock { text: "x".into(), signature: None });
+        let messages =
+            [answer(5, vec![text(), call("1")]), answer(5, vec![text(), call("1")]), answer(7, vec![text()])];
+        let mut stored = mapper();
+        let from_file: Vec<_> = messages.iter().flat_map(|message| stored.message(&message.clone().into())).collect();
+        let mut running = mapper();
+        let mut live = Vec::new();
+        for message in &messages {
+            live.extend(running.event(&Event::MessageStart { message: answer(message.timestamp, Vec::new()).into() }));
+            for (content_index, block) in message.content.iter().enumerate() {
+                let event = match block {
+                    Block::ToolCall(call) => {
+                        StreamEvent::ToolCallStart { content_index, id: call.id.clone(), name: call.name.clone() }
+                    }
+                    _ => StreamEvent::TextDelta { content_index, delta: "x".into() },
+                };
+                live.extend(running.step(&event));
+            }
+        }
+        assert_eq!(ids(&live), ["m5", "1", "m5.2", "1#2", "m7"]);
+        assert_eq!(ids(&from_file), ids(&live));
+    }
+
+    #[test]
+    fn calls_that_never_ran_end_with_their_turn() {
+        let mut mapper = mapper();
+        mapper.step(&StreamEvent::ToolCallStart { content_index: 0, id: "1".into(), name: "bash".into() });
+        let ended = mapper.event(&Event::AgentEnd { messages: Vec::new() });
+        let [acp::SessionUpdate::ToolCallUpdate(update)] = ended.as_slice() else { panic!("{ended:?}") };
+        assert_eq!(update.fields.status, Some(acp::ToolCallStatus::Failed));
+        assert!(mapper.event(&Event::AgentEnd { messages: Vec::new() }).is_empty());
+    }
 }

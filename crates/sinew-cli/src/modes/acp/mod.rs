@@ -30,12 +30,13 @@ mod wire;
 
 use std::io;
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1 as acp;
 use futures_util::FutureExt;
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use sinew_agent::agent::Streaming;
@@ -199,7 +200,7 @@ impl Agent {
 
     /// Answers a request that is no prompt; with the session that it opened.
     async fn answer(&self, method: &str, params: Option<&RawValue>) -> (Answer, Option<Arc<Session>>) {
-        let facts = *self.facts.lock().unwrap_or_else(PoisonError::into_inner);
+        let facts = *self.facts.lock();
         let opened = match method {
             "session/new" => self.create(params, facts).await,
             "session/load" => self.load(params, facts).await,
@@ -300,7 +301,7 @@ impl Agent {
     /// Learns what the editor can do, and says what we can.
     fn initialize(&self, asked: &acp::InitializeRequest) -> acp::InitializeResponse {
         let client = &asked.client_capabilities;
-        *self.facts.lock().unwrap_or_else(PoisonError::into_inner) = ClientFacts {
+        *self.facts.lock() = ClientFacts {
             reads_files: client.fs.read_text_file,
             writes_files: client.fs.write_text_file,
             shows_forms: client.elicitation.as_ref().is_some_and(|offered| offered.form.is_some()),

@@ -101,7 +101,7 @@ async fn work(session: &Session, cancel: &CancellationToken, message: Message) -
         () = open.agent.idled() => {}
         () = cancel.cancelled() => return Ok(acp::StopReason::Cancelled),
     }
-    session.pump.unmute();
+    session.pump.unmute().await;
     match commands::find(&message.text) {
         Ok(Some(command)) => {
             let text = tokio::select! {

@@ -13,8 +13,8 @@ enum Word {
     CaughtUp(oneshot::Sender<()>),
     /// The turn is over for the editor, however long the run still takes: calls end, and events are left aside.
     Mute(oneshot::Sender<()>),
-    /// Events count again.
-    Unmute,
+    /// Events that come from now on count again.
+    Unmute(oneshot::Sender<()>),
 }
 
 /// Speaks to the pump of a session.
@@ -32,10 +32,9 @@ impl PumpHandle {
         self.tell(Word::Mute).await;
     }
 
-    /// Lets events count again.
-    pub(super) fn unmute(&self) {
-        // A pump that is gone has nothing to show.
-        let _ = self.0.send(Word::Unmute);
+    /// Lets the events that come from now on count again.
+    pub(super) async fn unmute(&self) {
+        self.tell(Word::Unmute).await;
     }
 
     async fn tell(&self, word: impl FnOnce(oneshot::Sender<()>) -> Word) {
@@ -73,7 +72,10 @@ pub(super) fn start(wire: Wire, session: acp::SessionId, mut events: Subscriber,
                         send_all(&wire, &session, mapper.close()).await;
                         let _ = done.send(());
                     }
-                    Word::Unmute => muted = false,
+                    Word::Unmute(done) => {
+                        muted = false;
+                        let _ = done.send(());
+                    }
                 },
             }
         }

@@ -1,14 +1,16 @@
 //! A session that an editor has open: its agent, its events, and the turn that runs.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::time::Duration;
 
 use agent_client_protocol_schema::v1 as acp;
+use parking_lot::{Mutex, MutexGuard};
 use sinew_agent::agent::{Idle, Snapshots};
 use sinew_jsonrpc::Id;
 use sinew_llm::message::AgentMessage;
 use sinew_session::Body;
 use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::ask::Asker;
 use super::files::{ClientFiles, Lent};
@@ -21,6 +23,9 @@ use crate::control::{Control, commands};
 use crate::failure::Failure;
 use crate::settings::ClientFs;
 use crate::startup::Startup;
+
+/// How long a closed session may be held by requests that are about to end.
+const RELEASE: Duration = Duration::from_secs(2);
 
 /// What the editor can do for us.
 #[derive(Debug, Clone, Copy, Default)]
@@ -40,11 +45,13 @@ pub(super) struct Session {
     /// The prompt that is being answered.
     turn: Mutex<Option<Turn>>,
     /// Reports jobs of the session with the next prompt.
-    attendant: JoinHandle<()>,
+    attendant: tokio::sync::Mutex<JoinHandle<()>>,
     /// Titles are made once a turn is answered: nobody waits for them.
     pub(super) makes_titles: bool,
     /// What opening it had to say.
     warnings: Mutex<Vec<acp::SessionUpdate>>,
+    /// Cancelled once everything else of this is gone, the lock of the session's file among it: it is dropped last.
+    gone: DropGuard,
 }
 
 /// A prompt that is being answered.
@@ -98,16 +105,17 @@ impl Session {
         let control = Control::new(app, open, None);
         control.apply_mode().map_err(|error| Failure::failed(error.message))?;
         let attended = control.session();
-        let attendant = tokio::spawn(async move {
+        let attendant = tokio::sync::Mutex::new(tokio::spawn(async move {
             attended.agent.start().await;
             match attended.agent.attend(&attended.host, Idle::Wait).await {}
-        });
+        }));
         let (turn, warnings) = (Mutex::default(), Mutex::new(warnings));
-        Ok(Arc::new(Session { id, control, pump, wire: wire.clone(), turn, attendant, makes_titles, warnings }))
+        let (wire, gone) = (wire.clone(), CancellationToken::new().drop_guard());
+        Ok(Arc::new(Session { id, control, pump, wire, turn, attendant, makes_titles, warnings, gone }))
     }
 
     fn turn(&self) -> MutexGuard<'_, Option<Turn>> {
-        self.turn.lock().unwrap_or_else(PoisonError::into_inner)
+        self.turn.lock()
     }
 
     /// Takes the right to answer a prompt. None: another one is being answered.
@@ -142,7 +150,7 @@ impl Session {
 
     /// Tells what the editor may show beside the conversation, once it knows of the session.
     pub(super) async fn announce(&self) {
-        let warnings = std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
+        let warnings = std::mem::take(&mut *self.warnings.lock());
         for warning in warnings {
             self.wire.update(&self.id, warning).await;
         }
@@ -157,10 +165,24 @@ impl Session {
         self.wire.update(&self.id, acp::SessionUpdate::AvailableCommandsUpdate(update)).await;
     }
 
+    /// Resolves once the file of the session is free for others; not for ever where somebody holds on to it.
+    pub(super) async fn released(self: Arc<Session>) {
+        let gone = self.gone.token().clone();
+        drop(self);
+        let _ = tokio::time::timeout(RELEASE, gone.cancelled()).await;
+    }
+
     /// Ends all work, keeps the session and ends its shells.
     pub(super) async fn close(&self, code: u8) {
         self.cancel();
-        self.attendant.abort();
+        {
+            let mut attendant = self.attendant.lock().await;
+            attendant.abort();
+            // It was ended this very moment, or was before.
+            if !attendant.is_finished() {
+                let _ = (&mut *attendant).await;
+            }
+        }
         let open = self.control.session();
         self.control.quiet(&open).await;
         open.agent.shut_down().await;

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agent_client_protocol_schema::v1 as acp;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::json;
 use sinew_jsonrpc::RpcError;
 use sinew_session::clock::iso;
@@ -76,7 +77,7 @@ impl Sessions {
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<acp::SessionId, Slot>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock()
     }
 
     /// A session that is open.
@@ -250,6 +251,7 @@ impl Sessions {
         let session = self.find(id)?;
         session.close(0).await;
         self.lock().remove(id);
+        session.released().await;
         Ok(())
     }
 

@@ -1,11 +1,12 @@
 //! Frames in and out: lines of JSON-RPC on stdin and stdout, and requests of ours that wait for the editor.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1 as acp;
+use parking_lot::{Mutex, MutexGuard};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sinew_jsonrpc::frame::Skipped;
@@ -104,7 +105,7 @@ impl Wire {
     }
 
     fn peer(&self) -> MutexGuard<'_, Peer<oneshot::Sender<Outcome>>> {
-        self.peer.lock().unwrap_or_else(PoisonError::into_inner)
+        self.peer.lock()
     }
 
     /// Reads a line: answers go to who waits for them, the rest comes back.

@@ -1,0 +1,110 @@
+//! Tools of the agent as tools of the protocol: the same texts and limits.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::Value;
+use sinew_llm::message::{Block, text_of};
+use sinew_mcp::BoxFuture;
+use sinew_mcp::server::{ServedCall, ServedOutput, ServedTool};
+use sinew_tools::schema::validate;
+use sinew_tools::tool::{Call, Concurrency, Tool, ToolError, ToolOutput, Updates};
+use tokio::sync::RwLock;
+
+use super::roots::Roots;
+
+/// Calls that change something run alone; the others run side by side.
+pub(super) type Gate = Arc<RwLock<()>>;
+
+struct Lent {
+    tool: Arc<dyn Tool>,
+    roots: Roots,
+    gate: Gate,
+    calls: AtomicU64,
+}
+
+/// Lends a tool for files below `roots`.
+pub(super) fn tool(tool: Arc<dyn Tool>, roots: Roots, gate: Gate) -> Arc<dyn ServedTool> {
+    Arc::new(Lent { tool, roots, gate, calls: AtomicU64::new(1) })
+}
+
+impl ServedTool for Lent {
+    fn name(&self) -> &str {
+        self.tool.name()
+    }
+
+    fn description(&self) -> &str {
+        self.tool.description()
+    }
+
+    fn input_schema(&self) -> Value {
+        self.tool.parameters()
+    }
+
+    fn read_only(&self) -> bool {
+        self.tool.flags().read_only
+    }
+
+    fn call(&self, call: ServedCall) -> BoxFuture<'_, ServedOutput> {
+        Box::pin(async move {
+            let arguments = self.tool.prepare(Value::Object(call.arguments));
+            let faults = validate(&self.tool.parameters(), &arguments);
+            if !faults.is_empty() {
+                let lines: Vec<String> = faults.iter().map(|fault| format!("  {fault}")).collect();
+                return ServedOutput::error(format!(
+                    "Validation failed for tool \"{}\":\n{}",
+                    self.tool.name(),
+                    lines.join("\n")
+                ));
+            }
+            if let Err(refusal) = self.check_paths(arguments.get("path")) {
+                return ServedOutput::error(refusal);
+            }
+            let job = Call {
+                id: format!("call-{}", self.calls.fetch_add(1, Ordering::Relaxed)),
+                arguments,
+                cwd: self.roots.first(),
+                session: "mcp".into(),
+                cancel: call.cancel,
+                updates: Updates::none(),
+            };
+            let result = match self.tool.concurrency() {
+                Concurrency::Shared => {
+                    let _beside = self.gate.read().await;
+                    self.tool.execute(job).await
+                }
+                Concurrency::Exclusive => {
+                    let _alone = self.gate.write().await;
+                    self.tool.execute(job).await
+                }
+            };
+            match result {
+                Ok(output) => served(&output),
+                Err(ToolError::Failed(text)) => ServedOutput::error(text),
+                Err(ToolError::Aborted) => ServedOutput::error("Operation aborted"),
+            }
+        })
+    }
+}
+
+impl Lent {
+    /// Looks at the paths that a call names: one, or a list of them.
+    fn check_paths(&self, named: Option<&Value>) -> Result<(), String> {
+        let one = |value: &Value| value.as_str().map_or(Ok(()), |path| self.roots.check_named(path));
+        match named {
+            Some(Value::Array(list)) => list.iter().try_for_each(one),
+            Some(value) => one(value),
+            None => Ok(()),
+        }
+    }
+}
+
+fn served(output: &ToolOutput) -> ServedOutput {
+    let mut text = text_of(&output.content);
+    for block in &output.content {
+        if let Block::Image(image) = block {
+            text.push_str(&format!("\n[A picture, {}: this server sends texts only.]", image.mime_type));
+        }
+    }
+    ServedOutput { text, structured: None, is_error: output.is_error }
+}

@@ -1,0 +1,122 @@
+//! `sinew mcp serve`: the core's tools for other agents, over standard input and output.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | `roots` | which files the tools may open |
+//! | `lent` | tools of the agent as tools of the protocol |
+//! | `finders` | the two tools that only this server has |
+//! | `pipes` | standard input and output |
+
+mod finders;
+mod lent;
+mod pipes;
+mod roots;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sinew_mcp::server::{ServedTool, ServerOptions, serve};
+use sinew_session::artifacts::Artifacts;
+use sinew_tools::{Host, HostOptions, Shells};
+
+use crate::failure::Failure;
+use crate::models;
+use crate::output;
+use crate::startup::Startup;
+use roots::Roots;
+
+/// The agent's tools that may be lent, and what has to be allowed for it.
+const LENT: [(&str, Option<&str>); 7] = [
+    ("grep", None),
+    ("find", None),
+    ("read", None),
+    ("ls", None),
+    ("edit", Some("edit")),
+    ("write", Some("edit")),
+    ("bash", Some("bash")),
+];
+/// What `--allow` knows.
+const ALLOWED: [&str; 2] = ["edit", "bash"];
+
+/// Serves until standard input ends; gives the exit code.
+///
+/// # Errors
+/// A root is no folder, a flag names an unknown tool, or the client does not speak the protocol.
+pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure> {
+    output::warn(warnings);
+    let roots = Roots::find(startup)?;
+    let failed = |error: std::io::Error| Failure::failed(format!("mcp serve: {error}"));
+    // One thread for the protocol: the tools work on threads of their own.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let served = runtime.block_on(async {
+        let host = host(startup, roots.first());
+        host.set_path_policies(vec![Arc::new(roots.clone())]);
+        let tools = tools(startup, &host, &roots)?;
+        let options = ServerOptions { instructions: Some(roots.instructions()), ..ServerOptions::default() };
+        let (input, out) = pipes::open();
+        let served = serve(tools, options, input, out.stream).await;
+        let ended = tokio::task::spawn_blocking(move || host.close()).await;
+        // A shell that cannot be ended is ended by its keeper.
+        let _ = ended;
+        out.written.await;
+        served.map_err(failed)
+    });
+    // Standard input is read on a thread that nobody can wake.
+    runtime.shutdown_background();
+    served.map(|()| 0)
+}
+
+/// The tools that the flags leave, in a fixed order.
+fn tools(startup: &Startup, host: &Arc<Host>, roots: &Roots) -> Result<Vec<Arc<dyn ServedTool>>, Failure> {
+    let args = &startup.args.tools;
+    let allowed: Vec<&str> = args.allow.iter().flat_map(|list| list.split(',')).map(str::trim).collect();
+    if let Some(unknown) = allowed.iter().find(|name| !ALLOWED.contains(name)) {
+        return Err(Failure::usage(format!("--allow {unknown}: mcp serve knows {}", ALLOWED.join(" and "))));
+    }
+    let gate = Arc::default();
+    let builtin = sinew_tools::builtin(host);
+    let lent = LENT.iter().filter(|(_, needs)| needs.is_none_or(|needs| allowed.contains(&needs)));
+    let mut tools: Vec<Arc<dyn ServedTool>> = lent
+        .filter_map(|(name, _)| builtin.iter().find(|tool| tool.name() == *name))
+        .map(|tool| lent::tool(Arc::clone(tool), roots.clone(), Arc::clone(&gate)))
+        .collect();
+    // Behind `find`, which it is like.
+    let at = tools.len().min(2);
+    tools.insert(at, finders::fuzzy_find(host_sinew(startup), roots.clone()));
+    tools.push(finders::html_to_markdown());
+    let Some(only) = &args.only else { return Ok(tools) };
+    if let Some(unknown) = only.iter().find(|name| tools.iter().all(|tool| tool.name() != **name)) {
+        let known: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
+        return Err(Failure::usage(format!("--tools {unknown}: unknown tool; known: {}", known.join(", "))));
+    }
+    tools.retain(|tool| only.iter().any(|name| name == tool.name()));
+    Ok(tools)
+}
+
+fn host_sinew(startup: &Startup) -> Arc<sinew::Sinew> {
+    Arc::new(sinew::Sinew::in_environment(|name| startup.environment.os(name)))
+}
+
+/// What the tools stand on: as in a session, without anybody to ask, a network or a session's files.
+fn host(startup: &Startup, cwd: PathBuf) -> Arc<Host> {
+    let Startup { environment, settings, .. } = startup;
+    Host::new(HostOptions {
+        cwd,
+        home: None,
+        sinew: host_sinew(startup),
+        supervisor: sinew::shell::Supervisor::new(std::env::current_exe().unwrap_or_else(|_| "sinew".into())),
+        environment: environment.variables().to_vec(),
+        artifacts: Arc::new(Artifacts::temporary()),
+        http: models::http(environment, settings),
+        ask: None,
+        console: None,
+        shells: Arc::new(Shells::default()),
+        settings: sinew_tools::Settings {
+            ci: !environment.is_on("SINEW_BASH_NO_CI"),
+            provider_keys: environment.keys.clone(),
+            pass_through: environment.passed(settings),
+            fetch: false,
+            ..settings.tools()
+        },
+    })
+}

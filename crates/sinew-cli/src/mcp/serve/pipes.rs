@@ -1,0 +1,76 @@
+//! Standard input and output as streams: each is moved by a thread of its own, and keys of providers do not pass.
+
+use std::io::Read;
+
+use sinew_jsonrpc::{Frame, LineDecoder};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+
+use crate::output;
+
+/// Bytes that wait between a thread and the protocol.
+const BUFFER: usize = 64 * 1024;
+
+/// The way out.
+pub(super) struct Out {
+    pub(super) stream: DuplexStream,
+    /// Resolves once everything is written, after `stream` is dropped.
+    pub(super) written: Written,
+}
+
+/// See [`Out`].
+pub(super) struct Written(oneshot::Receiver<()>);
+
+impl IntoFuture for Written {
+    type Output = ();
+    type IntoFuture = std::pin::Pin<Box<dyn Future<Output = ()>>>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(async move {
+            // A writer that failed has nobody who reads.
+            let _ = self.0.await;
+        })
+    }
+}
+
+/// Opens both. To be called within a runtime.
+pub(super) fn open() -> (DuplexStream, Out) {
+    let (ours, mut theirs) = tokio::io::duplex(BUFFER);
+    let runtime = Handle::current();
+    std::thread::spawn(move || {
+        let mut input = std::io::stdin().lock();
+        let mut bytes = vec![0; BUFFER];
+        loop {
+            let count = match input.read(&mut bytes) {
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                // A standard input that cannot be read has ended.
+                Ok(0) | Err(_) => return,
+                Ok(count) => count,
+            };
+            if runtime.block_on(theirs.write_all(&bytes[..count])).is_err() {
+                return;
+            }
+        }
+    });
+    let (stream, mut written) = tokio::io::duplex(BUFFER);
+    let (done, told) = oneshot::channel();
+    let runtime = Handle::current();
+    std::thread::spawn(move || {
+        let mut out = output::stdout();
+        let mut decoder = LineDecoder::new(usize::MAX);
+        let mut bytes = vec![0; BUFFER];
+        let mut gone = false;
+        while !gone {
+            let Ok(count @ 1..) = runtime.block_on(written.read(&mut bytes)) else { break };
+            decoder.push(&bytes[..count], |frame| {
+                if let Frame::Message(line) = frame {
+                    gone |= out.line(line.to_vec(), |_| {}).is_err();
+                }
+            });
+        }
+        // Nobody may wait any more.
+        let _ = done.send(());
+    });
+    (ours, Out { stream, written: Written(told) })
+}

@@ -1,0 +1,79 @@
+//! The folders below which files may be opened. What counts is the file that was opened, not the path that was named.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use sinew_tools::{PathCheck, PathPolicy};
+
+use crate::failure::Failure;
+use crate::startup::Startup;
+
+/// Folders without links; at least one.
+#[derive(Clone)]
+pub(super) struct Roots(Arc<Vec<PathBuf>>);
+
+impl Roots {
+    /// The folders of `--root`, else the working folder.
+    ///
+    /// # Errors
+    /// One of them is no folder.
+    pub(super) fn find(startup: &Startup) -> Result<Roots, Failure> {
+        let Startup { args, paths, .. } = startup;
+        let mut roots = Vec::new();
+        for name in &args.mcp.roots {
+            let wrong = |reason: String| Failure::usage(format!("--root {name}: {reason}"));
+            let real = paths.resolve(name).canonicalize().map_err(|error| wrong(error.to_string()))?;
+            if !real.is_dir() {
+                return Err(wrong("not a folder".into()));
+            }
+            roots.push(real);
+        }
+        if roots.is_empty() {
+            roots.push(paths.cwd.clone());
+        }
+        Ok(Roots(Arc::new(roots)))
+    }
+
+    /// The folder in which relative paths begin.
+    pub(super) fn first(&self) -> PathBuf {
+        self.0[0].clone()
+    }
+
+    /// Whether a path without links lies below a root.
+    ///
+    /// # Errors
+    /// It does not: the reason, for the model.
+    pub(super) fn check(&self, path: &Path) -> Result<(), String> {
+        match self.0.iter().any(|root| path.starts_with(root)) {
+            true => Ok(()),
+            false => Err(format!("Refused: {} lies outside of {}", path.display(), self.named())),
+        }
+    }
+
+    /// Whether what a call names lies below a root, as far as it exists: whether a file elsewhere exists is nobody's
+    /// business either.
+    ///
+    /// # Errors
+    /// It does not.
+    pub(super) fn check_named(&self, name: &str) -> Result<(), String> {
+        let path = self.0[0].join(name);
+        let existing = path.ancestors().find_map(|part| part.canonicalize().ok());
+        self.check(&existing.unwrap_or(path))
+    }
+
+    fn named(&self) -> String {
+        self.0.iter().map(|root| root.display().to_string()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A word for the model of the client.
+    pub(super) fn instructions(&self) -> String {
+        format!("Tools for files below {}. Relative paths begin in {}.", self.named(), self.0[0].display())
+    }
+}
+
+impl PathPolicy for Roots {
+    fn path_check(&self, _tools: &[&str], _call: Option<&str>, _cwd: &Path) -> Option<PathCheck> {
+        let roots = self.clone();
+        Some(Arc::new(move |path, _| roots.check(path)))
+    }
+}

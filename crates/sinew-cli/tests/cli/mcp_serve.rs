@@ -1,0 +1,175 @@
+//! `sinew mcp serve`: by hand, and by the clients of the TypeScript and Python SDKs.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::editor::Editor;
+use crate::stage::Stage;
+
+/// A project with a file to find, beside a folder with a secret, and a link that leads there.
+fn stage() -> Stage {
+    let stage = Stage::new();
+    stage.write("project/src/main.rs", "fn main() {\n    needle();\n}\n");
+    stage.write("outside/secret.txt", "needle\n");
+    std::os::unix::fs::symlink(stage.path("outside"), stage.path("project/link")).unwrap();
+    stage
+}
+
+/// A client that has shaken hands.
+#[track_caller]
+fn client(stage: &Stage, args: &[&str]) -> Editor {
+    let mut client = Editor::of(stage.command(&[&["mcp", "serve"], args].concat()));
+    let ready = client.ask("initialize", json!({"protocolVersion": "2025-11-25", "capabilities": {}}));
+    assert_eq!(ready["serverInfo"]["name"], "sinew");
+    client.notify("notifications/initialized", json!({}));
+    client
+}
+
+/// Calls a tool: its text, and whether it failed.
+#[track_caller]
+fn call(client: &mut Editor, name: &str, arguments: Value) -> (String, bool) {
+    let result = client.ask("tools/call", json!({"name": name, "arguments": arguments}));
+    let text = result["content"][0]["text"].as_str().unwrap().to_string();
+    (text, result["isError"].as_bool().unwrap())
+}
+
+#[track_caller]
+fn names(client: &mut Editor) -> Vec<String> {
+    let listed = client.ask("tools/list", json!({}));
+    let tools = listed["tools"].as_array().unwrap().iter();
+    tools.map(|tool| tool["name"].as_str().unwrap().to_string()).collect()
+}
+
+#[test]
+fn tools_that_read_are_lent_with_the_texts_of_the_agent() {
+    let stage = stage();
+    let mut client = client(&stage, &[]);
+    assert_eq!(names(&mut client), ["grep", "find", "fuzzy_find", "read", "ls", "html_to_markdown"]);
+    let listed = client.ask("tools/list", json!({}));
+    assert!(listed["tools"].as_array().unwrap().iter().all(|tool| tool["annotations"]["readOnlyHint"] == true));
+    for (name, arguments, expect) in [
+        ("grep", json!({"pattern": "needle"}), "needle();"),
+        ("find", json!({"pattern": "**/*.rs"}), "src/main.rs"),
+        ("fuzzy_find", json!({"query": "mainrs"}), "src/main.rs"),
+        ("read", json!({"path": "src/main.rs"}), "2:    needle();"),
+        ("ls", json!({}), "src/"),
+        ("html_to_markdown", json!({"html": "<h1>Hi</h1>"}), "# Hi"),
+    ] {
+        let (text, failed) = call(&mut client, name, arguments);
+        assert!(!failed && text.contains(expect), "{name}: {text}");
+    }
+    let found = client.ask("tools/call", json!({"name": "fuzzy_find", "arguments": {"query": "mainrs"}}));
+    assert_eq!(found["structuredContent"], json!({"paths": ["src/main.rs"], "total": 1}));
+    assert_eq!(client.fails("tools/call", json!({"name": "edit", "arguments": {}}))["code"], -32602);
+    let (text, failed) = call(&mut client, "grep", json!({"patern": "x"}));
+    assert!(failed && text.starts_with("Validation failed for tool \"grep\""), "{text}");
+    let (code, stderr) = client.end();
+    assert_eq!((code, stderr.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn what_lies_outside_of_the_roots_is_refused_for_every_tool() {
+    let stage = stage();
+    let mut client = client(&stage, &["--allow", "edit"]);
+    for (name, arguments) in [
+        ("read", json!({"path": "../outside/secret.txt"})),
+        ("read", json!({"path": "link/secret.txt"})),
+        ("read", json!({"path": "/etc/passwd"})),
+        ("read", json!({"path": "/etc/no-such-file"})),
+        ("read", json!({"path": "/proc/self/root/etc/passwd"})),
+        ("ls", json!({"path": "link"})),
+        ("grep", json!({"pattern": "needle", "path": "link"})),
+        ("find", json!({"pattern": "*", "path": "src/../.."})),
+        ("fuzzy_find", json!({"query": "secret", "path": "link"})),
+        ("write", json!({"path": "link/new.txt", "content": "x"})),
+        ("edit", json!({"path": "link/secret.txt", "oldText": "needle", "newText": "x"})),
+    ] {
+        let (text, failed) = call(&mut client, name, arguments.clone());
+        assert!(failed && text.starts_with("Refused: "), "{name} {arguments}: {text}");
+    }
+    assert_eq!(std::fs::read_to_string(stage.path("outside/secret.txt")).unwrap(), "needle\n");
+    assert!(!stage.path("outside/new.txt").exists());
+    // A search from above does not follow the link either.
+    let (text, _) = call(&mut client, "grep", json!({"pattern": "needle"}));
+    assert!(!text.contains("secret"), "{text}");
+}
+
+#[test]
+fn flags_say_what_is_lent() {
+    let stage = stage();
+    let mut allowed = client(&stage, &["--allow", "edit,bash"]);
+    let all = ["grep", "find", "fuzzy_find", "read", "ls", "edit", "write", "bash", "html_to_markdown"];
+    assert_eq!(names(&mut allowed), all);
+    let (text, failed) = call(&mut allowed, "bash", json!({"command": "cd src; pwd"}));
+    assert!(!failed && text.contains("/src"), "{text}");
+    let (text, _) = call(&mut allowed, "bash", json!({"command": "basename $PWD"}));
+    assert!(text.contains("src"), "the shell keeps its state: {text}");
+    assert_eq!(allowed.end().0, Some(0));
+    let outside = stage.path("outside");
+    let mut other = client(&stage, &["--root", outside.to_str().unwrap(), "--tools", "read"]);
+    assert_eq!(names(&mut other), ["read"]);
+    assert_eq!(call(&mut other, "read", json!({"path": "secret.txt"})), ("1:needle".to_string(), false));
+    assert_eq!(other.end().0, Some(0));
+    for (args, reason) in [
+        (["--allow", "fly"], "--allow fly: mcp serve knows edit and bash"),
+        (["--tools", "bash"], "--tools bash: unknown tool; known: grep, "),
+        (["--root", "nowhere"], "--root nowhere: "),
+    ] {
+        let ran = stage.run(&[&["mcp", "serve"], &args[..]].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""));
+        assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn a_call_that_is_cancelled_is_not_answered_and_the_server_goes_on() {
+    let stage = stage();
+    let mut client = client(&stage, &["--allow", "bash"]);
+    let id = client.begin("tools/call", json!({"name": "bash", "arguments": {"command": "touch begun; sleep 1000"}}));
+    stage.wait_for("project/begun");
+    client.notify("notifications/cancelled", json!({"requestId": id}));
+    assert!(!call(&mut client, "bash", json!({"command": "true"})).1);
+    assert!(client.seen.iter().all(|frame| frame["id"] != id), "{:?}", client.seen);
+    assert_eq!(client.end().0, Some(0));
+}
+
+/// Runs a client of an SDK against the server.
+#[track_caller]
+fn check_peer(mut command: Command) {
+    let stage = stage();
+    command.args([env!("CARGO_BIN_EXE_sinew"), "mcp", "serve", "--root"]).arg(stage.project());
+    let output = command.env("HOME", stage.path("user")).output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && out.ends_with("all is well\n"), "{out}\n{err}");
+}
+
+/// A file below the folder of servers and clients that `npm test` installs. None, with a word, where it is missing.
+fn installed(path: &str) -> Option<PathBuf> {
+    let folder = std::env::var_os("SINEW_MCP_SERVERS").map(PathBuf::from);
+    let found = folder.map(|folder| folder.join(path)).filter(|path| path.exists());
+    if found.is_none() {
+        let name = std::thread::current().name().unwrap_or_default().to_string();
+        // Past the harness, which keeps what a test that passes prints.
+        let line = format!("skipped: {name}: {path} is not installed (SINEW_MCP_SERVERS)\n");
+        std::io::Write::write_all(&mut std::io::stdout(), line.as_bytes()).unwrap();
+    }
+    found
+}
+
+#[test]
+fn the_python_sdk_uses_the_server_in_both_eras() {
+    let Some(python) = installed("python/bin/python") else { return };
+    let mut command = Command::new(python);
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/mcp_client.py"));
+    check_peer(command);
+}
+
+#[test]
+fn the_typescript_sdk_uses_the_server() {
+    let Some(folder) = installed("node_modules/@modelcontextprotocol/sdk") else { return };
+    let mut command = Command::new("node");
+    command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/mcp_client.mjs")).arg(folder);
+    check_peer(command);
+}
