@@ -55,7 +55,7 @@ const DEFAULTS: &str = r#"{
         "interruptMode": "always", "disabledRules": []},
     "task": {"maxDepth": 2, "maxConcurrency": 4, "maxTurns": 100, "timeoutSeconds": 0,
         "isolation": {"mode": "none", "merge": "patch"}},
-    "mcp": {"enabled": true, "enableProjectConfig": true}, "secrets": {"enabled": false},
+    "acp": {"clientFs": "auto"}, "mcp": {"enabled": true, "enableProjectConfig": true}, "secrets": {"enabled": false},
     "env": {"passThrough": ["GITHUB_TOKEN", "GH_TOKEN", "CARGO_REGISTRY_TOKEN", "NPM_TOKEN"]},
     "skills": {"enabled": true, "enableCommands": true, "directories": [], "include": [], "ignore": [],
         "enableClaude": true},
