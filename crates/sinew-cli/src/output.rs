@@ -15,8 +15,8 @@ static KEYS: RwLock<Keys> = RwLock::new(Keys::Values(Vec::new()));
 enum Keys {
     /// Those that the command line and the environment hold.
     Values(Vec<String>),
-    /// All of them.
-    All(Arc<Secrets>),
+    /// All of them: those of each session's settings, which an editor may have several of.
+    All(Vec<Arc<Secrets>>),
 }
 
 /// The text in place of a key that no session has a mark for yet.
@@ -29,13 +29,25 @@ pub(crate) fn hide(values: Vec<String>) {
 
 /// Hides the keys of `secrets` from now on, also those that it learns later.
 pub(crate) fn hide_all(secrets: &Arc<Secrets>) {
-    *KEYS.write() = Keys::All(Arc::clone(secrets));
+    let mut keys = KEYS.write();
+    let mut known = match std::mem::replace(&mut *keys, Keys::Values(Vec::new())) {
+        Keys::All(known) => known,
+        // They are among those of `secrets`.
+        Keys::Values(_) => Vec::new(),
+    };
+    // Those that a closed session has left nobody speaks any more.
+    known.retain(|known| Arc::strong_count(known) > 1);
+    known.push(Arc::clone(secrets));
+    *keys = Keys::All(known);
 }
 
 /// A text for people without keys.
 fn text(text: &str) -> Cow<'_, str> {
     match &*KEYS.read() {
-        Keys::All(secrets) => secrets.without_keys(text).map_or(Cow::Borrowed(text), Cow::Owned),
+        Keys::All(all) => all.iter().fold(Cow::Borrowed(text), |text, secrets| match secrets.without_keys(&text) {
+            Some(hidden) => Cow::Owned(hidden),
+            None => text,
+        }),
         Keys::Values(values) => replaced(text, values),
     }
 }
@@ -43,7 +55,7 @@ fn text(text: &str) -> Cow<'_, str> {
 /// A line of JSON without keys.
 fn json(line: Vec<u8>) -> Vec<u8> {
     match &*KEYS.read() {
-        Keys::All(secrets) => secrets.line_without_keys(&line).unwrap_or(line),
+        Keys::All(all) => all.iter().fold(line, |line, secrets| secrets.line_without_keys(&line).unwrap_or(line)),
         Keys::Values(values) => match std::str::from_utf8(&line) {
             Ok(text) => replaced(text, values).into_owned().into_bytes(),
             Err(_) => line,
