@@ -39,7 +39,7 @@ use futures_util::FutureExt;
 use parking_lot::Mutex;
 use serde::Serialize;
 use serde_json::value::RawValue;
-use sinew_agent::agent::Streaming;
+use sinew_agent::agent::Delivery;
 use sinew_jsonrpc::{Event, Id, RpcError};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
@@ -360,7 +360,7 @@ impl Agent {
 /// A prompt that has its place.
 enum Prompted {
     Turn(RunningTurn, Vec<acp::ContentBlock>),
-    Queued(Arc<Session>, Vec<acp::ContentBlock>, Streaming),
+    Queued(Arc<Session>, Vec<acp::ContentBlock>, Delivery),
 }
 
 async fn prompted(prompt: Result<Prompted, RpcError>) -> Answer {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1 as acp;
-use sinew_agent::agent::{Outcome, Stop, Streaming};
+use sinew_agent::agent::{Delivery, Outcome, Stop};
 use sinew_jsonrpc::RpcError;
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::message::ImageBlock;
@@ -65,7 +65,7 @@ pub(super) async fn answer(turn: RunningTurn, blocks: Vec<acp::ContentBlock>) ->
 pub(super) async fn queue(
     session: &Arc<Session>,
     blocks: Vec<acp::ContentBlock>,
-    delivery: Streaming,
+    delivery: Delivery,
 ) -> Result<acp::PromptResponse, RpcError> {
     let message = message(blocks, Some(delivery))?;
     let open = session.control.session();
@@ -80,12 +80,12 @@ pub(super) async fn queue(
 ///
 /// # Errors
 /// It says something unknown.
-pub(super) fn delivery(meta: Option<&acp::Meta>) -> Result<Option<Streaming>, RpcError> {
+pub(super) fn delivery(meta: Option<&acp::Meta>) -> Result<Option<Delivery>, RpcError> {
     let asked = meta.and_then(|meta| meta.get("sinew")).and_then(|own| own.get("deliver"));
     match asked.map(|value| value.as_str().unwrap_or_default()) {
         None => Ok(None),
-        Some("steer") => Ok(Some(Streaming::Steer)),
-        Some("followUp") => Ok(Some(Streaming::FollowUp)),
+        Some("steer") => Ok(Some(Delivery::Steer)),
+        Some("followUp") => Ok(Some(Delivery::FollowUp)),
         Some(_) => {
             let text = "/_meta/sinew/deliver: use \"steer\" or \"followUp\"";
             Err(RpcError::invalid_params(text))
@@ -208,7 +208,7 @@ fn give_title(session: Arc<Session>) {
 ///
 /// # Errors
 /// A block is of a kind that was not offered.
-fn message(blocks: Vec<acp::ContentBlock>, delivery: Option<Streaming>) -> Result<Message, RpcError> {
+fn message(blocks: Vec<acp::ContentBlock>, delivery: Option<Delivery>) -> Result<Message, RpcError> {
     let (mut text, mut images, mut behind) = (String::new(), Vec::new(), String::new());
     for (at, block) in blocks.into_iter().enumerate() {
         match block {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use agent_client_protocol_schema::v1 as acp;
 use parking_lot::{Mutex, MutexGuard};
-use sinew_agent::agent::{Idle, Snapshots};
+use sinew_agent::agent::{IdlePolicy, Snapshots};
 use sinew_jsonrpc::Id;
 use sinew_llm::message::AgentMessage;
 use sinew_session::Body;
@@ -107,7 +107,7 @@ impl Session {
         let attended = control.session();
         let attendant = tokio::sync::Mutex::new(tokio::spawn(async move {
             attended.agent.start().await;
-            match attended.agent.attend(&attended.host, Idle::Wait).await {}
+            match attended.agent.forward_notices(&attended.host, IdlePolicy::Wait).await {}
         }));
         let (turn, warnings) = (Mutex::default(), Mutex::new(warnings));
         let (wire, gone) = (wire.clone(), CancellationToken::new().drop_guard());
