@@ -3,9 +3,6 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
-use std::sync::Arc;
-
-use crate::Host;
 
 /// A larger file is read and written on the disk.
 const LARGEST: u64 = 1 << 20;
@@ -22,15 +19,9 @@ pub trait Editor: Send + Sync {
     fn changed(&self, path: &Path, old: Option<&[u8]>, new: &[u8]);
 }
 
-impl Host {
-    pub(crate) fn editor(&self) -> Option<Arc<dyn Editor>> {
-        self.editor.get().cloned()
-    }
-}
-
 /// The content that a file has in the editor, where it differs from the one on the disk.
-pub(crate) fn unsaved(host: &Host, path: &Path, disk: &[u8]) -> Option<Vec<u8>> {
-    let editor = host.editor().filter(|_| disk.len() as u64 <= LARGEST)?;
+pub(crate) fn unsaved(editor: Option<&dyn Editor>, path: &Path, disk: &[u8]) -> Option<Vec<u8>> {
+    let editor = editor.filter(|_| disk.len() as u64 <= LARGEST)?;
     // What is no text an editor shows in its own way.
     let on_disk = std::str::from_utf8(disk).ok().filter(|text| !text.contains('\0'))?;
     let text = editor.read(path)?;
@@ -47,14 +38,14 @@ pub(crate) fn unsaved(host: &Host, path: &Path, disk: &[u8]) -> Option<Vec<u8>> 
 }
 
 /// The file that is to be read in the place of `file`: one with the text of the editor, or the same.
-pub(crate) fn opened(host: &Host, path: &Path, mut file: File) -> io::Result<File> {
-    if host.editor().is_none() || file.metadata()?.len() > LARGEST {
+pub(crate) fn opened(editor: Option<&dyn Editor>, path: &Path, mut file: File) -> io::Result<File> {
+    if editor.is_none() || file.metadata()?.len() > LARGEST {
         return Ok(file);
     }
     let mut disk = Vec::new();
     (&file).take(LARGEST + 1).read_to_end(&mut disk)?;
     file.rewind()?;
-    let Some(content) = unsaved(host, path, &disk) else { return Ok(file) };
+    let Some(content) = unsaved(editor, path, &disk) else { return Ok(file) };
     let mut edited = tempfile::tempfile()?;
     edited.write_all(&content)?;
     edited.rewind()?;
@@ -62,8 +53,8 @@ pub(crate) fn opened(host: &Host, path: &Path, mut file: File) -> io::Result<Fil
 }
 
 /// Hands a new content to the editor; false where the disk is to be written.
-pub(crate) fn takes(host: &Host, path: &Path, content: &[u8]) -> bool {
-    let Some(editor) = host.editor().filter(|_| content.len() as u64 <= LARGEST) else { return false };
+pub(crate) fn takes(editor: Option<&dyn Editor>, path: &Path, content: &[u8]) -> bool {
+    let Some(editor) = editor.filter(|_| content.len() as u64 <= LARGEST) else { return false };
     // An editor that says yes and writes nothing must not lose the text.
     std::str::from_utf8(content).is_ok_and(|text| editor.write(path, text)) && path.is_file()
 }

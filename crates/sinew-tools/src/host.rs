@@ -33,7 +33,7 @@ pub struct Host {
     pub(crate) pages: Pages,
     resources: Mutex<Option<Arc<dyn ResourceLookup>>>,
     policies: Mutex<Vec<Arc<dyn PathPolicy>>>,
-    pub(crate) editor: OnceLock<Arc<dyn Editor>>,
+    editor: OnceLock<Arc<dyn Editor>>,
 }
 
 impl Host {
@@ -84,6 +84,11 @@ impl Host {
     pub fn set_editor(&self, editor: Arc<dyn Editor>) {
         // A second one would see half of a session.
         let _ = self.editor.set(editor);
+    }
+
+    /// The editor that the session runs in.
+    pub(crate) fn editor(&self) -> Option<&dyn Editor> {
+        self.editor.get().map(|editor| &**editor)
     }
 
     /// The checks of the files that one of `tools` opens in a call; `call` is none where the user attaches them.

@@ -57,7 +57,7 @@ impl Target {
     #[must_use]
     pub(super) fn with_unsaved(mut self, host: &Host) -> Target {
         if let Some(disk) = &self.content
-            && let Some(unsaved) = editor::unsaved(host, &self.path, disk)
+            && let Some(unsaved) = editor::unsaved(host.editor(), &self.path, disk)
         {
             self.content = Some(unsaved);
         }
@@ -101,7 +101,7 @@ impl Target {
 
     fn put(&self, host: &Host, name: &str, content: &[u8], executable: bool) -> Result<(), ToolError> {
         // A mode that changes is the disk's business.
-        let result = match !executable && editor::takes(host, &self.path, content) {
+        let result = match !executable && editor::takes(host.editor(), &self.path, content) {
             true => Ok(()),
             false => self.replace(content, executable),
         };

@@ -161,7 +161,7 @@ fn file(host: &Host, call: &Call, path: &Path, name: &str, range: Range) -> Outc
         Ok(file) => {
             access.check_opened(&file, path).map_err(ToolError::Failed)?;
             let real = opened_path(&file, path).map_err(failed)?;
-            let file = editor::opened(host, &real, file).map_err(failed)?;
+            let file = editor::opened(host.editor(), &real, file).map_err(failed)?;
             text(host, call, (&real, file), name, range, true)
         }
         Err(error) if error.kind() == ErrorKind::IsADirectory => {
