@@ -1,5 +1,6 @@
 //! The mode of a session: whether tools may change anything.
 
+use sinew_agent::mcp::tools::SEARCH_TOOL;
 use sinew_session::Body;
 
 use super::{Control, ControlError};
@@ -53,8 +54,13 @@ impl Control {
         let names = match self.mode() {
             SessionMode::Default => None,
             SessionMode::Plan => {
-                let offered = self.app.toolset(&open.host)?;
-                let reading = offered.all().iter().filter(|tool| tool.flags().read_only || tool.name() == "ask");
+                let offered = self.app.toolset(&open.host, open.servers.as_ref())?;
+                // Nobody knows what a tool of a server changes, whatever the server says: none of them is found.
+                let is_foreign = |name: &str| name == SEARCH_TOOL || name.starts_with("mcp_");
+                let reading = offered
+                    .all()
+                    .iter()
+                    .filter(|tool| (tool.flags().read_only || tool.name() == "ask") && !is_foreign(tool.name()));
                 Some(reading.map(|tool| tool.name().to_string()).collect())
             }
         };

@@ -19,6 +19,7 @@ use super::pump::{self, PumpHandle};
 use super::wire::Wire;
 use super::{options, tool_call};
 use crate::app::{App, OpenSession};
+use crate::control::mode::SessionMode;
 use crate::control::{Control, commands};
 use crate::failure::Failure;
 use crate::settings::ClientFs;
@@ -103,7 +104,9 @@ impl Session {
         // Set once: the asker is this session's own.
         let _ = asker.session.set((id.clone(), pump.clone()));
         let control = Control::new(app, open, None);
-        control.apply_mode().map_err(|error| Failure::failed(error.message))?;
+        if control.mode() != SessionMode::Default {
+            control.apply_mode().map_err(|error| Failure::failed(error.message))?;
+        }
         let attended = control.session();
         let attendant = tokio::sync::Mutex::new(tokio::spawn(async move {
             attended.agent.start().await;

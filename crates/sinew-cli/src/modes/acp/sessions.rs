@@ -69,7 +69,8 @@ impl Sessions {
         args.model.script.iter_mut().for_each(absolute);
         args.session.folder.iter_mut().for_each(absolute);
         let resources = &mut args.resources;
-        for list in [&mut resources.hooks, &mut resources.skills, &mut resources.templates] {
+        for list in [&mut resources.hooks, &mut resources.skills, &mut resources.templates, &mut resources.mcp_configs]
+        {
             list.iter_mut().for_each(absolute);
         }
         let places = Places::find(&startup.paths, &startup.settings).all;
