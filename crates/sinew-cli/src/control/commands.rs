@@ -112,6 +112,7 @@ impl Verb {
             Session => Some("Show counts, cost and fill of the window"),
             Skills => Some("List the skills"),
             Rules => Some("List the rules"),
+            Mcp => Some("Show the servers of tools, and how they stand"),
             Quit | Refused(_) => None,
         }
     }

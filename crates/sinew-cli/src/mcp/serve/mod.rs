@@ -45,7 +45,7 @@ const ALLOWED: [&str; 2] = ["edit", "bash"];
 pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure> {
     output::warn(warnings);
     let roots = Roots::find(startup)?;
-    let failed = |error: std::io::Error| Failure::failed(format!("mcp serve: {error}"));
+    let failed = |error: std::io::Error| Failure::failed(format!("failed to serve tools: {error}"));
     // One thread for the protocol: the tools work on threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let served = runtime.block_on(async {

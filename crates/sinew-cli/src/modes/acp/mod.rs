@@ -345,7 +345,7 @@ impl Agent {
         };
         match ended {
             Some(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => {
-                tell(&format!("Error: write to stdout: {error}"));
+                tell(&format!("Error: failed to write to stdout: {error}"));
                 1
             }
             Some(Err(panic)) => {
