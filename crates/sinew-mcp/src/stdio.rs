@@ -4,12 +4,13 @@ use std::collections::VecDeque;
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use sinew_process::kept::{self, Kept, KeptProgram};
 use tokio::io::AsyncReadExt;
 use tokio::net::unix::pipe;
-use tokio::task::JoinHandle;
+use tokio::sync::Semaphore;
 
 use crate::client::{Client, ClientOptions};
 use crate::core::Core;
@@ -17,6 +18,9 @@ use crate::era::Era;
 use crate::error::McpError;
 use crate::link::Link;
 use crate::pipe::PipeLink;
+
+/// How long the end of standard error is waited for once a server is gone.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The last bytes of standard error that are kept.
 const STDERR_BYTES: usize = 64 * 1024;
@@ -66,13 +70,18 @@ impl Client {
         let (pipe, stderr) =
             opened.map_err(|cause| McpError::Start(format!("failed to open the pipes of the server: {cause}")))?;
         let tail = Arc::clone(&stderr.tail);
+        let read = Arc::clone(&stderr.read);
         let program = Program { pipe, stderr, pid: kept.pid(), kept: Mutex::new(Some(kept)) };
         let connecting = Client::connect(core, Link::Pipe(program), options);
         match tokio::time::timeout(options.start_limit, connecting).await {
-            Ok(Err(McpError::Closed(reason))) => Err(McpError::Closed(match last_line(&tail) {
-                line if line.is_empty() => reason,
-                line => format!("{reason}. {line}"),
-            })),
+            Ok(Err(McpError::Closed(reason))) => {
+                // Its last words may still be on their way; whoever holds the pipe longer is not waited for.
+                let _ = tokio::time::timeout(LAST_WORDS, read.acquire()).await;
+                Err(McpError::Closed(match last_line(&tail) {
+                    line if line.is_empty() => reason,
+                    line => format!("{reason}. {line}"),
+                }))
+            }
             Ok(other) => other,
             Err(_) => Err(McpError::Start(
                 format!(
@@ -133,7 +142,8 @@ impl Program {
 /// Reads standard error always, so that the server never waits for somebody to do it.
 struct StderrTail {
     tail: Arc<Mutex<VecDeque<u8>>>,
-    task: JoinHandle<()>,
+    /// Closed when all of it was read.
+    read: Arc<Semaphore>,
 }
 
 impl StderrTail {
@@ -141,7 +151,10 @@ impl StderrTail {
         let mut pipe = pipe::Receiver::from_owned_fd(stderr)?;
         let tail: Arc<Mutex<VecDeque<u8>>> = Arc::default();
         let kept = Arc::clone(&tail);
-        let task = tokio::spawn(async move {
+        let read = Arc::new(Semaphore::new(0));
+        let end = Arc::clone(&read);
+        // Ends with the pipe: the keeper ends every process that holds it.
+        tokio::spawn(async move {
             let mut bytes = Vec::with_capacity(8 * 1024);
             while matches!(pipe.read_buf(&mut bytes).await, Ok(1..)) {
                 let mut tail = kept.lock();
@@ -149,14 +162,9 @@ impl StderrTail {
                 let surplus = tail.len().saturating_sub(STDERR_BYTES);
                 tail.drain(..surplus);
             }
+            end.close();
         });
-        Ok(StderrTail { tail, task })
-    }
-}
-
-impl Drop for StderrTail {
-    fn drop(&mut self) {
-        self.task.abort();
+        Ok(StderrTail { tail, read })
     }
 }
 

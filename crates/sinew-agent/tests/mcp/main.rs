@@ -9,4 +9,5 @@ mod front;
 #[cfg(target_os = "linux")]
 mod hostile;
 mod life;
+mod result;
 mod stage;

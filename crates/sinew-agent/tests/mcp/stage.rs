@@ -38,6 +38,8 @@ pub(crate) struct Behaviour {
     pub(crate) instructions: Option<String>,
     pub(crate) start: StartAs,
     pub(crate) answer: AnswerAs,
+    /// In place of the name of the tool.
+    pub(crate) result: Option<ToolResult>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -59,7 +61,7 @@ pub(crate) enum AnswerAs {
 impl Behaviour {
     pub(crate) fn with(tools: &[&str]) -> Behaviour {
         let tools = tools.iter().map(|name| tool(name, &format!("Does {name}."))).collect();
-        Behaviour { tools, instructions: None, start: StartAs::Up, answer: AnswerAs::Name }
+        Behaviour { tools, instructions: None, start: StartAs::Up, answer: AnswerAs::Name, result: None }
     }
 }
 
@@ -189,10 +191,10 @@ impl Connection for Fake {
         Box::pin(async move {
             self.world.calls.lock().unwrap().push((format!("{}/{tool}", self.name), arguments));
             match self.world.of(&self.name).answer {
-                AnswerAs::Name => Ok(ToolResult {
+                AnswerAs::Name => Ok(self.world.of(&self.name).result.unwrap_or_else(|| ToolResult {
                     content: vec![sinew_mcp::Content::Text(format!("{}/{tool}", self.name))],
                     ..ToolResult::default()
-                }),
+                })),
                 AnswerAs::Silent => {
                     tokio::time::sleep(options.times.silence).await;
                     Err(McpError::Silence(options.times.silence))
