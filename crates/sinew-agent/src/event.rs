@@ -102,7 +102,7 @@ pub enum Event {
         aborted: bool,
         /// The request runs again.
         will_retry: bool,
-        /// Why it failed.
+        /// The error.
         #[serde(skip_serializing_if = "Option::is_none")]
         error_message: Option<String>,
     },
@@ -110,7 +110,7 @@ pub enum Event {
     AutoRetryStart {
         /// From 1.
         attempt: u32,
-        /// How many there are at most.
+        /// The most attempts.
         max_attempts: u32,
         /// The pause.
         delay_ms: u64,
@@ -121,9 +121,9 @@ pub enum Event {
     AutoRetryEnd {
         /// An answer came.
         success: bool,
-        /// How many attempts were made.
+        /// The attempts that were made.
         attempt: u32,
-        /// Why there is none.
+        /// The reason for which there is none.
         #[serde(skip_serializing_if = "Option::is_none")]
         final_error: Option<String>,
     },
@@ -140,7 +140,7 @@ pub enum Event {
         from: String,
         /// `provider/id`.
         to: String,
-        /// Why the first one cannot.
+        /// The reason for which the first one cannot.
         reason: String,
     },
     /// An answer broke rules; the model is told of them.
@@ -159,9 +159,9 @@ pub enum Event {
     TodoAutoClear {},
     /// A credential rests.
     CredentialDisabled {
-        /// Whose it is.
+        /// Its provider.
         provider: String,
-        /// Why.
+        /// The reason.
         reason: String,
         /// Milliseconds since the epoch; absent is for good.
         #[serde(skip_serializing_if = "Option::is_none")]

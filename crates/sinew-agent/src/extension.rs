@@ -82,7 +82,7 @@ pub trait Extension: Send + Sync {
         Box::pin(async { Ok(Verdict::Allow) })
     }
 
-    /// Whether [`Extension::before_tool_call`] may wait for a person: then no time limit holds for it.
+    /// Returns whether [`Extension::before_tool_call`] may wait for a person: then no time limit holds for it.
     fn asks_person(&self) -> bool {
         false
     }
@@ -113,7 +113,7 @@ pub trait Extension: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
-    /// Whether [`Extension::on_point`] is to be asked at the point of this name. Default: at none.
+    /// Returns whether [`Extension::on_point`] is to be asked at the point of this name. Default: at none.
     fn is_at(&self, _point: &str) -> bool {
         false
     }
@@ -128,8 +128,8 @@ pub trait Extension: Send + Sync {
         Box::pin(async { Ok(None) })
     }
 
-    /// Whether [`Event::MessageUpdate`] has to hold the answer so far when [`Extension::on_event`] gets it. Default:
-    /// false, since that is a copy of the answer for each piece of it.
+    /// Returns whether [`Event::MessageUpdate`] has to hold the answer so far when [`Extension::on_event`] gets it.
+    /// Default: false, since that is a copy of the answer for each piece of it.
     fn wants_snapshots(&self) -> bool {
         false
     }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 /// A hook that takes longer is cut off.
 const LIMIT: Duration = Duration::from_secs(30);
-/// How long a hook may go on once the run is to end. Several events follow an abort; together they stay below 1 s.
+/// The time that a hook has once the run is to end. Several events follow an abort; together they stay below 1 s.
 const GRACE: Duration = Duration::from_millis(100);
 
 /// The result of a hook, or why it gave none. `hook` is the call itself, inside a future: one that panics before it

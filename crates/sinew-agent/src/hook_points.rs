@@ -70,7 +70,7 @@ pub(crate) fn refusal(point: &str) -> Option<&'static str> {
     fields.iter().map(|(name, _)| *name).find(|name| matches!(*name, "cancel" | "handled"))
 }
 
-/// Whether this is the name of a point.
+/// Returns whether this is the name of a point.
 pub(crate) fn is_point(name: &str) -> bool {
     POINTS.iter().any(|(point, _)| *point == name)
 }
@@ -125,7 +125,7 @@ fn checked(point: &str, answer: Map<String, Value>) -> Result<Map<String, Value>
     Ok(answer)
 }
 
-/// Whether an answer has a flag that is set.
+/// Returns whether an answer has a flag that is set.
 pub(crate) fn says(answer: &Map<String, Value>, flag: &str) -> bool {
     answer.get(flag).and_then(Value::as_bool).unwrap_or_default()
 }

@@ -29,7 +29,7 @@ struct Inner<T> {
     cancel: CancellationToken,
     /// Ends the compaction or the wait that is under way, and nothing else.
     step: Option<CancellationToken>,
-    /// How many wait for the end of an activity to begin their own.
+    /// The number of those who wait for the end of an activity to begin their own.
     waiting: usize,
     /// Activities that have finished.
     count: u64,
@@ -136,7 +136,7 @@ impl<T: Default> ActivityLock<T> {
         (!inner.is_taken).then(|| look(&mut inner.value))
     }
 
-    /// Whether an activity is under way, or about to begin for somebody who waits.
+    /// Returns whether an activity is under way, or about to begin for somebody who waits.
     pub(super) fn is_busy(&self) -> bool {
         !self.inner.lock().is_idle()
     }

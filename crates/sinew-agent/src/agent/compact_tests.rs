@@ -188,7 +188,7 @@ async fn summaries_carry_on_what_was_before_with_the_files_of_all_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_turn_that_alone_is_summed_up_stands_behind_the_summary_before() {
+async fn a_turn_that_is_summed_up_alone_follows_the_earlier_summary() {
     let answers = vec![text("one"), text(&"two".repeat(200)), text("FIRST"), text("THE TURN")];
     let env = env(answers, |parts| parts.settings.compaction.limits = Limits { reserve: 1_000, keep_recent: 151 });
     for words in ["one", "two"] {

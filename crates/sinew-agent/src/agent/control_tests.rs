@@ -75,7 +75,7 @@ async fn an_abort_ends_a_prompt_that_was_accepted_and_has_not_begun() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_recorded_while_a_run_is_active_stands_behind_it() {
+async fn a_message_recorded_during_a_run_follows_the_run() {
     let agent: Arc<OnceLock<Arc<AgentSession>>> = Arc::default();
     let held = Arc::clone(&agent);
     let record = tool("record", move |_| {

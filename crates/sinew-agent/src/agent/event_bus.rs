@@ -247,7 +247,7 @@ impl Subscriber {
         Some(event)
     }
 
-    /// How many events wait.
+    /// Returns the number of events that wait.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.channel.lock().waiting.len()

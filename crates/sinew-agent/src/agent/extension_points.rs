@@ -16,7 +16,7 @@ use crate::hook_points::{asked, says, text_of};
 pub struct CancelDecision {
     /// An extension says no.
     pub cancelled: bool,
-    /// Why, where it says so.
+    /// The reason, where it gives one.
     pub reason: Option<String>,
     /// The new session is made, but the conversation stays in the old one.
     pub skip_restore: bool,
@@ -144,7 +144,7 @@ impl AgentSession {
     }
 }
 
-/// Whether an answer refuses; the first that does ends the asking.
+/// Returns whether an answer refuses; the first that does ends the asking.
 pub(super) fn refused(answer: &Map<String, Value>, leaving: &mut CancelDecision) -> ControlFlow<()> {
     if !says(answer, "cancel") {
         return ControlFlow::Continue(());

@@ -81,7 +81,7 @@ async fn a_session_begins_and_ends_once_and_each_prompt_is_announced() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn messages_and_words_are_added_to_one_prompt() {
+async fn before_agent_start_adds_a_message_and_to_the_system_prompt() {
     let added = json!({"message": {"customType": "note", "content": "know this"}, "systemPromptAppend": "Be kind."});
     let (env, seen) = asked(&["one"], vec![("before_agent_start", added)]);
     prompt(&env, "go").await;

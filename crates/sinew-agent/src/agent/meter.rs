@@ -42,7 +42,7 @@ impl Meter {
     }
 }
 
-/// How much may be spent.
+/// A limit of cost.
 #[derive(Debug, Clone)]
 pub struct Budget {
     /// US dollars.
@@ -52,7 +52,7 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Whether the next request must not be sent.
+    /// Returns whether the next request must not be sent.
     #[must_use]
     pub fn is_spent(&self) -> bool {
         self.meter.usage().cost.total >= self.limit

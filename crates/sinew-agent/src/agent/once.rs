@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 pub(super) struct OnceFlag(AtomicBool);
 
 impl OnceFlag {
-    /// Whether this is the first call.
+    /// Returns whether this is the first call.
     pub(super) fn is_first(&self) -> bool {
         !self.0.swap(true, Ordering::Relaxed)
     }

@@ -36,7 +36,7 @@ pub struct Accepted<'a> {
 }
 
 impl Accepted<'_> {
-    /// Whether it begins a run; else it waits for the one that is active.
+    /// Returns whether it begins a run; else it waits for the one that is active.
     #[must_use]
     pub fn runs(&self) -> bool {
         self.run.is_some()

@@ -22,7 +22,7 @@ use crate::test_tools::{text, tool, user};
 
 /// An act on the agent, so many milliseconds after the last one.
 #[derive(Debug, Clone, Copy)]
-enum Deed {
+enum Action {
     Prompt(Option<Delivery>),
     Queue(Delivery),
     TakeBack,
@@ -31,7 +31,7 @@ enum Deed {
     Compact,
 }
 
-/// How a request is answered, after so many milliseconds.
+/// The answer to a request, after so many milliseconds.
 #[derive(Debug, Clone, Copy)]
 enum Answer {
     Text,
@@ -40,18 +40,18 @@ enum Answer {
     Overflows,
 }
 
-fn deed() -> impl Strategy<Value = (u64, Deed)> {
+fn action() -> impl Strategy<Value = (u64, Action)> {
     let streaming = || prop_oneof![Just(Delivery::Steer), Just(Delivery::FollowUp)];
-    let deed = prop_oneof![
-        3 => prop::option::of(streaming()).prop_map(Deed::Prompt),
-        3 => streaming().prop_map(Deed::Queue),
-        1 => Just(Deed::TakeBack),
-        1 => Just(Deed::Abort),
-        1 => Just(Deed::Record),
-        1 => Just(Deed::Compact),
+    let action = prop_oneof![
+        3 => prop::option::of(streaming()).prop_map(Action::Prompt),
+        3 => streaming().prop_map(Action::Queue),
+        1 => Just(Action::TakeBack),
+        1 => Just(Action::Abort),
+        1 => Just(Action::Record),
+        1 => Just(Action::Compact),
     ];
     // Often at the very moment at which something else happens: all times are multiples of ten.
-    ((0..4_u64).prop_map(|tens| tens * 10), deed)
+    ((0..4_u64).prop_map(|tens| tens * 10), action)
 }
 
 fn answer() -> impl Strategy<Value = (u64, Answer)> {
@@ -117,8 +117,11 @@ fn count<'a>(messages: impl IntoIterator<Item = &'a AgentMessage>, into: &mut BT
     }
 }
 
-async fn play(deeds: Vec<(u64, Deed)>, answers: Vec<(u64, Answer)>, modes: (bool, bool)) {
-    let said = deeds.iter().filter(|(_, deed)| matches!(deed, Deed::Prompt(_) | Deed::Queue(_) | Deed::Record)).count();
+async fn play(actions: Vec<(u64, Action)>, answers: Vec<(u64, Answer)>, modes: (bool, bool)) {
+    let said = actions
+        .iter()
+        .filter(|(_, action)| matches!(action, Action::Prompt(_) | Action::Queue(_) | Action::Record))
+        .count();
     let env = env(Vec::new(), |parts| {
         let provider = Arc::new(Timed { answers: Mutex::new(answers.into_iter()) });
         parts.resolved = ResolvedModel { provider, ..parts.resolved.clone() };
@@ -145,22 +148,22 @@ async fn play(deeds: Vec<(u64, Deed)>, answers: Vec<(u64, Answer)>, modes: (bool
     tokio::spawn(async move { while listener.recv().await.is_some() {} });
     let mut returned = BTreeMap::new();
     let mut prompts = Vec::new();
-    for (at, (after, deed)) in deeds.into_iter().enumerate() {
+    for (at, (after, action)) in actions.into_iter().enumerate() {
         tokio::time::sleep(Duration::from_millis(after)).await;
         let message = user(&format!("m{at}"));
-        match deed {
-            Deed::Prompt(streaming) => {
+        match action {
+            Action::Prompt(streaming) => {
                 let agent = Arc::clone(&agent);
                 prompts.push(tokio::spawn(async move {
                     let refused = agent.prompt(vec![message.clone()], streaming).await.is_err();
                     refused.then_some(message)
                 }));
             }
-            Deed::Queue(streaming) => agent.queue(message, streaming).await.unwrap(),
-            Deed::TakeBack => count(&agent.clear_queues().await.into_messages().collect::<Vec<_>>(), &mut returned),
-            Deed::Abort => agent.abort(),
-            Deed::Record => agent.record(message),
-            Deed::Compact => {
+            Action::Queue(streaming) => agent.queue(message, streaming).await.unwrap(),
+            Action::TakeBack => count(&agent.clear_queues().await.into_messages().collect::<Vec<_>>(), &mut returned),
+            Action::Abort => agent.abort(),
+            Action::Record => agent.record(message),
+            Action::Compact => {
                 let agent = Arc::clone(&agent);
                 prompts.push(tokio::spawn(async move {
                     // There may be nothing to sum up.
@@ -188,11 +191,11 @@ proptest! {
 
     #[test]
     fn whatever_is_said_is_delivered_once_or_given_back(
-        deeds in prop::collection::vec(deed(), 1..12),
+        actions in prop::collection::vec(action(), 1..12),
         answers in prop::collection::vec(answer(), 0..12),
         modes in any::<(bool, bool)>(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
-        runtime.block_on(play(deeds, answers, modes));
+        runtime.block_on(play(actions, answers, modes));
     }
 }

@@ -28,7 +28,7 @@ const CONTINUE: &str = "Continue if you have next steps.";
 /// The end of a prompt.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
-    /// Why nothing else will happen.
+    /// The reason of the end.
     pub stop: Stop,
     /// The last answer.
     pub answer: Option<AssistantMessage>,
@@ -36,7 +36,7 @@ pub struct Outcome {
     pub messages: Vec<AgentMessage>,
 }
 
-/// Why nothing else will happen.
+/// The reason for which a prompt ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Stop {
     /// The model has nothing more to do.
@@ -397,7 +397,7 @@ impl RunLoop<'_> {
         }
     }
 
-    /// Whether the context, with `more` behind it, leaves too little of the window.
+    /// Returns whether the context, with `more` behind it, leaves too little of the window.
     fn too_large(&self, seen: &[AgentMessage], more: &[AgentMessage]) -> bool {
         let settings = &self.agent.settings().compaction;
         let window = self.agent.model().model.context_window;
@@ -417,7 +417,7 @@ fn internal(illegal: &IllegalMove) -> ErrorInfo {
     ErrorInfo { retryable: false, ..ErrorInfo::new(ErrorKind::Config, illegal.to_string()) }
 }
 
-/// Whether another model may succeed where one has failed so.
+/// Returns whether another model may succeed where one has failed so.
 fn is_of_model(kind: ErrorKind) -> bool {
     use ErrorKind::{
         Auth, Malformed, Network, NotFound, Overloaded, Permission, RateLimit, Server, Timeout, UsageLimit,

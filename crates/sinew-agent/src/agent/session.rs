@@ -164,19 +164,19 @@ impl AgentSession {
         self.conversation.context.idle().await;
     }
 
-    /// Whether a run is active, or something that stands in its place: a compaction, a summary, a handoff.
+    /// Returns whether a run is active, or something that stands in its place: a compaction, a summary, a handoff.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.conversation.context.is_busy()
     }
 
-    /// Whether the context is being made smaller.
+    /// Returns whether the context is being made smaller.
     #[must_use]
     pub fn is_compacting(&self) -> bool {
         matches!(self.conversation.context.state(), State::Compacting(_))
     }
 
-    /// Whether a request waits to be sent again.
+    /// Returns whether a request waits to be sent again.
     #[must_use]
     pub fn is_retrying(&self) -> bool {
         self.conversation.context.state() == State::Retrying

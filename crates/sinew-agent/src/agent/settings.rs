@@ -71,11 +71,11 @@ pub struct AgentSettings {
     /// Reminds the model of open items, where there is a list. Default false; the setting `todo.reminders` is true
     /// where nobody sets it.
     pub todo_reminders: bool,
-    /// How many steering messages are taken at once.
+    /// The steering messages that are taken at once.
     pub steering_mode: QueueMode,
-    /// How many follow-up messages are taken at once.
+    /// The follow-up messages that are taken at once.
     pub follow_up_mode: QueueMode,
-    /// How long servers remember the common start of requests.
+    /// The time for which servers cache the common start of requests.
     pub cache: CacheRetention,
     /// Tokens of thought by level.
     pub thinking_budgets: Vec<(ThinkingLevel, u64)>,

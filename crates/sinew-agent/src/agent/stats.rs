@@ -82,7 +82,7 @@ impl AgentSession {
         Ok(counts)
     }
 
-    /// How full the window of the model is; none where the model tells no window.
+    /// Returns the fill of the model's window; none where the model tells no window.
     ///
     /// # Errors
     /// The file can no longer be read.

@@ -416,7 +416,7 @@ async fn a_good_answer_begins_the_count_of_failures_anew() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_picture_that_is_gone_is_told_of_once() {
+async fn a_missing_picture_gives_one_warning() {
     let gone = format!("blob:sha256:{}", "0".repeat(64));
     let mut env = env(vec![text("one"), text("two")], |parts| {
         let image = json!({"type": "image", "data": gone, "mimeType": "image/png"});

@@ -74,7 +74,7 @@ fn owners(messages: &[AgentMessage]) -> Vec<usize> {
     owners
 }
 
-/// How much larger the context is than its estimate, by the last answer that counted it.
+/// The factor by which the context is larger than its estimate, by the last answer that counted it.
 fn scale(messages: &[AgentMessage]) -> f64 {
     let (measured, until) = counted(messages);
     let estimated: u64 = messages[..until].iter().map(tokens).sum();

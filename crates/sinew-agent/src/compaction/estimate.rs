@@ -1,4 +1,4 @@
-//! How many tokens a context has: what the provider counted, and an estimate of what came after.
+//! Tokens of a context: as the provider counted them, and an estimate of the messages after that.
 
 use sinew_llm::message::{AgentMessage, Block, Content, StopReason};
 

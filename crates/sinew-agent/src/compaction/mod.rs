@@ -1,4 +1,4 @@
-//! When a context grows too large: prune old outputs, then sum up what is old.
+//! Compaction of a context that grows too large: prune old outputs, then sum up what is old.
 //!
 //! Functions of messages; who asks the model and who writes the entries is the session's business.
 //!
@@ -49,7 +49,7 @@ impl Limits {
         Limits { reserve: self.reserve.min(window / 4), keep_recent: self.keep_recent.min(window / 4) }
     }
 
-    /// Whether a context of `tokens` leaves too little of the window.
+    /// Returns whether a context of `tokens` leaves too little of the window.
     #[must_use]
     pub fn exceeded(self, tokens: u64, window: u64) -> bool {
         tokens > window.saturating_sub(self.within(window).reserve)

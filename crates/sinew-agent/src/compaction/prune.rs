@@ -18,7 +18,7 @@ const KEPT: &[&str] = &["read", "skill"];
 pub struct Pruned {
     /// The calls whose outputs they are.
     pub tool_call_ids: Vec<String>,
-    /// How many tokens that saves.
+    /// The tokens that this saves.
     pub tokens: u64,
 }
 

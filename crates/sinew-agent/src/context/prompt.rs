@@ -42,7 +42,7 @@ pub struct PromptTool {
     pub name: String,
     /// Its description, on one line.
     pub line: String,
-    /// When to use it and when not.
+    /// The cases in which to use it, and in which not.
     pub guidelines: Vec<String>,
 }
 

@@ -76,7 +76,7 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
     results
 }
 
-/// Whether a call may run beside others. One of a tool that does not exist is refused, beside any.
+/// Returns whether a call may run beside others. One of a tool that does not exist is refused, beside any.
 fn is_shared(run: &Run<'_>, call: &ToolCall) -> bool {
     (run.tools)().look_up(&call.name).is_none_or(|tool| tool.concurrency() == Concurrency::Shared)
 }

@@ -19,7 +19,7 @@ use crate::extension::{Context, Verdict};
 use crate::hook_call;
 use sinew_tools::schema::validate;
 
-/// How long a tool may go on once it was told to end: longer than the shell needs to end its processes.
+/// The time that a tool has once it was told to end: longer than the shell needs to end its processes.
 const END_WITHIN: Duration = Duration::from_secs(3);
 /// Updates of a call come at most this often.
 const UPDATE_EVERY: Duration = Duration::from_millis(100);

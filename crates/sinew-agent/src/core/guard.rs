@@ -14,7 +14,7 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    /// Why the call that streams can only fail. A tool is asked again only when another of its arguments is whole.
+    /// The reason for which the call that streams can only fail. A tool is asked again only when another of its arguments is whole.
     pub(super) fn look(&mut self, run: &Run<'_>, partial: &Partial) -> Option<String> {
         let content = &partial.message().content;
         let at = content.len().checked_sub(1)?;

@@ -186,7 +186,7 @@ async fn a_tool_is_found_by_the_name_that_models_use() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn many_calls_large_arguments_and_empty_turns_are_borne() {
+async fn a_run_handles_many_calls_large_arguments_and_empty_turns() {
     let ids: Vec<String> = (0..200).map(|at| (at % 7).to_string()).collect();
     let many: Vec<(&str, &str, Value)> = ids.iter().map(|id| (id.as_str(), "echo", say(id))).collect();
     let large = "x".repeat(10_000_000);

@@ -7,10 +7,10 @@ use parking_lot::{Mutex, MutexGuard};
 use sinew_llm::message::AgentMessage;
 use tokio::sync::Notify;
 
-/// How many prompts a queue holds.
+/// The most prompts that a queue holds.
 pub const QUEUE_LIMIT: usize = 100;
 
-/// How many prompts are taken at once.
+/// The number of prompts that are taken at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum QueueMode {
     /// The oldest.
@@ -92,7 +92,7 @@ impl Queues {
         push(&mut self.lock().follow_up, prompt)
     }
 
-    /// Whether steering waits.
+    /// Returns whether steering waits.
     #[must_use]
     pub fn is_steered(&self) -> bool {
         !self.lock().steering.is_empty()

@@ -25,7 +25,7 @@ pub(super) struct ExtensionObserver {
     skipped: Mutex<Skipped>,
 }
 
-/// How many events of an answer were left out, and the first of them.
+/// The number of events of an answer that were left out, and the first of them.
 #[derive(Default)]
 struct Skipped {
     count: usize,

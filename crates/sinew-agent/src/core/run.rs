@@ -24,7 +24,7 @@ pub trait Sink: Send + Sync {
     /// Hands an event over.
     fn emit(&self, event: Event) -> Boxed<'_, ()>;
 
-    /// Whether each update of an answer is to hold the answer so far: a copy of all of it. Default: true.
+    /// Returns whether each update of an answer is to hold the answer so far: a copy of all of it. Default: true.
     fn wants_snapshots(&self) -> bool {
         true
     }
@@ -156,7 +156,7 @@ pub enum ToolExecution {
     Sequential,
 }
 
-/// When steering is taken up.
+/// The moment at which steering is taken up.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Interrupt {
     /// Also between tool calls.
@@ -237,7 +237,7 @@ impl Run<'_> {
         tell_event(self.extensions, event, &context, self.sink).await;
     }
 
-    /// Whether anybody wants the answer so far with each of its updates.
+    /// Returns whether anybody wants the answer so far with each of its updates.
     pub(super) fn wants_snapshots(&self) -> bool {
         self.sink.wants_snapshots() || self.extensions.iter().any(|extension| extension.wants_snapshots())
     }

@@ -13,9 +13,9 @@ use super::run::Run;
 use super::stream_monitor::StreamMonitor;
 use crate::event::{AnswerStep, Event};
 
-/// How long a delta waits for more of its kind.
+/// The time that a delta waits for more of its kind.
 const MERGE: Duration = Duration::from_millis(50);
-/// How long a provider has to end its answer once it was told to.
+/// The time that a provider has to end its answer once it was told to.
 const SETTLE: Duration = Duration::from_secs(1);
 
 /// An answer that has come to its end.
@@ -24,7 +24,7 @@ pub(super) struct Answered {
     pub(super) message: AssistantMessage,
     /// The monitor of the run asked for its end.
     pub(super) interrupted: bool,
-    /// Why its last call can only fail: it was ended while that came.
+    /// The reason for which its last call can only fail: it was ended while that came.
     pub(super) rejected: Option<String>,
     /// The tool of a call that the output limit cut, and that therefore is no part of the message.
     pub(super) cut: Option<String>,

@@ -309,7 +309,7 @@ async fn a_call_is_checked_when_it_starts() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn steering_ends_what_may_be_ended_skips_the_rest_and_is_answered() {
+async fn steering_ends_tools_that_allow_it_skips_the_rest_and_is_answered() {
     let begun = Arc::new(Notify::new());
     let alone = TestTool {
         name: "later",

@@ -21,7 +21,7 @@ const CUT: &str = "The reply was cut off by the output limit. This call was not 
 /// Answers in a row with calls that the output limit cut, after which the model is asked again.
 pub(crate) const CUTS: u32 = 2;
 
-/// How a run ended.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunResult {
     /// Everything that it added.

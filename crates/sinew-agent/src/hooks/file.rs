@@ -13,7 +13,7 @@ use sinew_tools::child::Variables;
 use super::process::Program;
 use super::{Hook, LIMIT, command};
 
-/// Whose file it is.
+/// The owner of a hooks file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The user's, or one that a flag names.

@@ -50,7 +50,7 @@ pub struct Hook {
     program: Program,
     /// A failure lets a call run.
     allows: bool,
-    /// Why the entry cannot be used. Such a hook for `tool_call` blocks: it was meant to guard something.
+    /// The reason for which the entry cannot be used. Such a hook for `tool_call` blocks: it was meant to guard something.
     fault: Option<String>,
     environment: Arc<Variables>,
 }

@@ -46,7 +46,7 @@ impl Line {
         self.unknown
     }
 
-    /// Whether one of the commands fits.
+    /// Returns whether one of the commands fits.
     pub(super) fn fit(&self, pattern: &Pattern) -> Fit {
         let texts = || self.commands.iter().flatten().chain(&self.inside);
         if texts().any(|text| pattern.fits(text)) {
@@ -58,7 +58,7 @@ impl Line {
         }
     }
 
-    /// Whether all commands fit and nothing else happens.
+    /// Returns whether all commands fit and nothing else happens.
     pub(super) fn covered(&self, pattern: &Pattern) -> bool {
         let plain = self.unknown.is_none() && !self.assigns && self.inside.is_empty() && !self.commands.is_empty();
         plain && self.commands.iter().all(|spellings| spellings.first().is_some_and(|text| pattern.fits(text)))
@@ -362,7 +362,7 @@ impl Line {
     }
 }
 
-/// Whether words may all be options, their values and variables, so that the command itself follows them.
+/// Returns whether words may all be options, their values and variables, so that the command itself follows them.
 fn is_all_options(words: &[String]) -> bool {
     let mut behind_option = false;
     words.iter().all(|word| {
@@ -374,13 +374,13 @@ fn is_all_options(words: &[String]) -> bool {
     })
 }
 
-/// Whether a setting of git runs nothing.
+/// Returns whether a setting of git runs nothing.
 fn is_harmless(setting: &str) -> bool {
     let setting = setting.to_ascii_lowercase();
     GIT_SETTINGS.iter().any(|begin| setting.starts_with(begin))
 }
 
-/// Whether the first argument of awk is its whole program, without an expansion.
+/// Returns whether the first argument of awk is its whole program, without an expansion.
 fn only_files(arguments: &[String]) -> bool {
     let program = arguments.iter().find(|word| !word.starts_with('-'));
     program.is_some_and(|program| !program.replace("||", " ").contains(['|', ANY]))

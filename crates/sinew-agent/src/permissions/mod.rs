@@ -137,7 +137,7 @@ impl Rules {
         Ok(())
     }
 
-    /// Whether there is no rule that could stop a call.
+    /// Returns whether there is no rule that could stop a call.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.deny.is_empty() && self.ask.is_empty()
@@ -227,7 +227,7 @@ impl Rule {
         Rule::read(text).ok_or_else(|| "no rule; write a tool, or a tool and a pattern: write(/etc/**)".to_string())
     }
 
-    /// How much the rule says.
+    /// The number of literal characters of the rule.
     fn said(&self) -> usize {
         self.tool.literals() + self.inner.as_ref().map_or(0, |inner| Pattern::text(inner).literals())
     }
@@ -255,7 +255,7 @@ impl Rule {
         }
     }
 
-    /// Whether the rule fits all of a call, so that it may run.
+    /// Returns whether the rule fits all of a call, so that it may run.
     fn covers(&self, call: &ToolCall, subject: &Subject) -> bool {
         if !self.tool.fits(&call.name) {
             return false;

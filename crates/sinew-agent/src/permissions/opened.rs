@@ -72,7 +72,7 @@ impl PathRule {
         self.patterns.as_ref().is_none_or(|patterns| patterns.iter().any(|pattern| pattern.fits(path)))
     }
 
-    /// Whether a file of several names has one of them where the rule says.
+    /// Returns whether a file of several names has one of them where the rule says.
     #[cfg(unix)]
     fn holds(&self, facts: &Metadata) -> bool {
         use std::os::unix::fs::MetadataExt;

@@ -46,17 +46,17 @@ impl Pattern {
         Pattern { parts }
     }
 
-    /// Whether `text` fits, whatever its unknown parts are.
+    /// Returns whether `text` fits, whatever its unknown parts are.
     pub(super) fn fits(&self, text: &str) -> bool {
         self.run(text, false)
     }
 
-    /// Whether `text` fits for some choice of its unknown parts.
+    /// Returns whether `text` fits for some choice of its unknown parts.
     pub(super) fn may_fit(&self, text: &str) -> bool {
         self.run(text, true)
     }
 
-    /// How many characters the pattern says.
+    /// The number of literal characters of the pattern.
     pub(super) fn literals(&self) -> usize {
         self.parts.iter().filter(|part| matches!(part, Part::Literal(_))).count()
     }

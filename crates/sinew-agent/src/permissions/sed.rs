@@ -1,6 +1,6 @@
 //! Reads a script of `sed` as far as to know whether it runs a shell.
 
-/// Whether a script may run a command: it has `e`, or something that is not known.
+/// Returns whether a script may run a command: it has `e`, or something that is not known.
 pub(super) fn may_run(script: &str) -> bool {
     let letters: Vec<char> = script.chars().collect();
     let mut reader = Reader { letters: &letters, at: 0 };

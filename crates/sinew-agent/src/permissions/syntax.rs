@@ -515,7 +515,7 @@ impl Reader {
     }
 }
 
-/// Whether a redirection gives a command its input.
+/// Returns whether a redirection gives a command its input.
 fn reads(redirect: &IoRedirect) -> bool {
     use brush_parser::ast::IoFileRedirectKind as Kind;
     match redirect {
@@ -554,12 +554,12 @@ fn literal(text: &str, around: Around) -> Result<()> {
     Ok(())
 }
 
-/// Whether text that is not expanded would run a command if it was.
+/// Returns whether text that is not expanded would run a command if it was.
 fn substitutes(text: &str) -> bool {
     text.contains("$(") || text.contains('`')
 }
 
-/// Whether a brace of `text` may make several words of `source`.
+/// Returns whether a brace of `text` may make several words of `source`.
 fn braces(text: &str, source: &str) -> bool {
     text.contains('{') && (source.contains(',') || source.contains(".."))
 }

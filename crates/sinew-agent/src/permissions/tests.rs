@@ -46,7 +46,7 @@ fn runs(command: &str) {
 }
 
 #[test]
-fn a_command_is_found_wherever_it_stands() {
+fn a_command_is_found_at_every_place_of_a_line() {
     for command in [
         "git push",
         "  git   push  --force",

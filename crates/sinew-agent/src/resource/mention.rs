@@ -292,7 +292,7 @@ fn attached_lines<'a>(head: &'a [u8], attached: &MentionedFile, all: bool) -> &'
     }
 }
 
-/// How many bytes at the end of `bytes` begin a character that goes on behind them.
+/// The number of bytes at the end of `bytes` that begin a character which goes on behind them.
 fn half_character(bytes: &[u8]) -> usize {
     let back = bytes.iter().rev().take(3).position(|byte| *byte & 0xc0 != 0x80);
     let Some(back) = back.map(|at| at + 1) else { return 0 };

@@ -16,7 +16,7 @@ const NAME: usize = 64;
 pub struct Rule {
     /// Names it in `rule://<name>`.
     pub name: String,
-    /// When it is needed.
+    /// The cases in which it is needed.
     pub description: String,
     /// The files that it is about.
     pub globs: Vec<String>,
@@ -92,7 +92,7 @@ fn find(options: &ResourceOptions, rules: &mut Vec<Rule>, reader: &mut Reader) {
     add_folder(rules, &places.agent.join("rules"), Origin::User, Kind::Own, reader);
 }
 
-/// How a file says where it goes.
+/// The spelling of a bucket in a file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// `alwaysApply`, `description`, `condition`.

@@ -21,7 +21,7 @@ const LISTED: usize = 64 * 1024;
 pub struct Skill {
     /// Lower-case letters, digits and `-`, at most 64.
     pub name: String,
-    /// When to use it, at most 1,024 characters.
+    /// The cases in which to use it, at most 1,024 characters.
     pub description: String,
     /// Its `SKILL.md`.
     pub path: PathBuf,

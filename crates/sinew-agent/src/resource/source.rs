@@ -60,7 +60,7 @@ pub(super) struct Reader {
     free: Vec<PathBuf>,
 }
 
-/// How strictly the frontmatter of a file is read.
+/// The strictness with which the frontmatter of a file is read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Yaml {
     /// A fault is an error.
@@ -77,7 +77,7 @@ impl Reader {
         Reader { fenced: (!options.trusted).then_some(root), free, ..Reader::default() }
     }
 
-    /// Whether a text of the project is a link out of it that does not count.
+    /// Returns whether a text of the project is a link out of it that does not count.
     fn is_out(&self, path: &Path) -> bool {
         let Some(project) = self.fenced.as_ref().filter(|project| path.starts_with(project)) else { return false };
         !self.free.iter().any(|free| path.starts_with(free)) && links::out_of(project, path).is_some()
@@ -192,7 +192,7 @@ pub(super) fn text(path: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Whether a path ends with one of these extensions.
+/// Returns whether a path ends with one of these extensions.
 pub(super) fn has_extension(path: &Path, extensions: &[&str]) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| extensions.iter().any(|known| known.eq_ignore_ascii_case(extension)))

@@ -100,7 +100,7 @@ async fn an_answer_that_is_stopped_may_stay_and_its_calls_do_not_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_reminder_stands_in_front_of_the_result_of_its_call() {
+async fn a_reminder_precedes_the_result_of_its_call() {
     let mut env = TestEnv::new(vec![calls(&[("1", "echo", say("bad"))]), text("ok")], vec![echo()]);
     env.monitor = strict(false, true, 1);
     env.run(&mut Vec::new()).await;

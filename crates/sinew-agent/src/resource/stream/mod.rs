@@ -157,7 +157,7 @@ impl StreamRules {
         self.told.lock()
     }
 
-    /// Whether the model may be told of a rule now.
+    /// Returns whether the model may be told of a rule now.
     fn may_tell(&self, rule: &StreamRule) -> bool {
         let told = self.told();
         match (told.at.get(&rule.name), self.settings.gap) {

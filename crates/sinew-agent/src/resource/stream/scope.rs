@@ -71,7 +71,7 @@ impl InterruptMode {
         })
     }
 
-    /// Whether it stops a tool's arguments, or with false the rest.
+    /// Returns whether it stops a tool's arguments, or with false the rest.
     pub(super) fn stops(self, tool: bool) -> bool {
         match self {
             InterruptMode::Always => true,

@@ -218,7 +218,7 @@ impl StreamMonitor for Watcher<'_> {
     }
 }
 
-/// Whether a rule is about a block of this kind.
+/// Returns whether a rule is about a block of this kind.
 fn concerns(rule: &StreamRule, kind: &Kind) -> bool {
     rule.scopes.iter().any(|scope| match (scope, kind) {
         (Scope::Text, Kind::Text) | (Scope::Thinking, Kind::Thinking) => true,
@@ -227,7 +227,7 @@ fn concerns(rule: &StreamRule, kind: &Kind) -> bool {
     })
 }
 
-/// Whether a rule is about a file of a call. None: that depends on its paths, which are not known yet.
+/// Returns whether a rule is about a file of a call. None: that depends on its paths, which are not known yet.
 fn covers(rule: &StreamRule, tool: &str, paths: Option<&[String]>) -> Option<bool> {
     let any = |set: &GlobSet| paths.map(|paths| paths.iter().any(|path| is_match(set, path)));
     if !rule.globs.is_empty() && !rule.globs.iter().any(|set| any(set) == Some(true)) {

@@ -53,7 +53,7 @@ impl Window {
         self.unseen > 0
     }
 
-    /// Whether a condition is found in what is kept. `ended`: no more will come.
+    /// Returns whether a condition is found in what is kept. `ended`: no more will come.
     pub(super) fn finds(&self, condition: &Condition, ended: bool) -> bool {
         let start = if self.cut { self.text.chars().next().map_or(0, char::len_utf8) } else { 0 };
         condition.is_found(&self.text, start, ended)
