@@ -17,7 +17,7 @@ use crate::{Engine, GRACE, RunOptions, RunResult, ShellOptions, environment, req
 /// The longest script that is passed as an argument; the system's own limit is 128 KiB.
 const ARGUMENT: usize = 100 * 1024;
 
-/// Reads a long script where [`crate::host::SCRIPT`] is.
+/// Reads a long script where [`crate::wire::SCRIPT`] is.
 const LONG: &str = r#"IFS= read -r -d '' -u 4 BASH_COMMAND_TEXT; exec 4<&-; eval "$BASH_COMMAND_TEXT""#;
 
 /// Room in the output pipe: fewer switches between a fast writer and us.

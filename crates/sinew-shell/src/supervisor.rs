@@ -18,7 +18,7 @@ use sinew_base::{Error, ErrorCode, Result};
 
 use crate::output_relay::timespec;
 use crate::wire::{Ask, MOST, Tell};
-use crate::{environment, host};
+use crate::{environment, wire};
 
 /// The time that a supervisor may take to be gone after everything under it was killed.
 const GONE: Duration = Duration::from_secs(2);
@@ -112,7 +112,7 @@ pub(crate) struct Start<'a> {
     pub(crate) input: BorrowedFd<'a>,
     /// Standard output and standard error.
     pub(crate) output: BorrowedFd<'a>,
-    /// Becomes [`host::SCRIPT`].
+    /// Becomes [`wire::SCRIPT`].
     pub(crate) script: Option<BorrowedFd<'a>>,
 }
 
@@ -277,15 +277,15 @@ pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: Borrowe
         env.push(text(&entry)?);
     }
     // Copies above the numbers that are set below, so that none of them is overwritten before it is used.
-    let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, host::SCRIPT + 1);
+    let lift = |fd: BorrowedFd<'_>| rustix::io::fcntl_dupfd_cloexec(fd, wire::SCRIPT + 1);
     let mut moves = vec![
         (lift(start.input)?, 0),
         (lift(start.output)?, 1),
         (lift(start.output)?, 2),
-        (lift(socket)?, host::SOCKET),
+        (lift(socket)?, wire::SOCKET),
     ];
     if let Some(script) = start.script {
-        moves.push((lift(script)?, host::SCRIPT));
+        moves.push((lift(script)?, wire::SCRIPT));
     }
     let pointers = |list: &[CString]| -> Vec<*mut libc::c_char> {
         list.iter().map(|item| item.as_ptr().cast_mut()).chain([std::ptr::null_mut()]).collect()

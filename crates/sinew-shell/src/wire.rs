@@ -1,6 +1,15 @@
 //! The records between the host and its supervisor over a packet socket: one per packet, each with
 //! the version first, so that a supervisor of another build is noticed instead of misread.
 
+/// The descriptor of the supervisor's socket.
+pub(crate) const SOCKET: i32 = 3;
+
+/// The descriptor of a script that is too long to be an argument.
+pub(crate) const SCRIPT: i32 = 4;
+
+/// The real-time signal that asks a session's bash to leave the running command (`RTMAX-2`).
+pub(crate) const LEAVE: i32 = 62;
+
 /// The version of the records. Raise it with every change of their shape.
 pub(crate) const VERSION: u8 = 1;
 

@@ -1,6 +1,6 @@
 //! The embedded interpreter in a process of its own, in the place of a bash.
 //!
-//! `brush -c SCRIPT` and `brush long` (the script at [`super::SCRIPT`]) run one script. `brush session REQUEST REPORT
+//! `brush -c SCRIPT` and `brush long` (the script at `SCRIPT`) run one script. `brush session REQUEST REPORT
 //! FIRST` runs the script FIRST, then answers the same requests with the same reports as the bash of a session, one for
 //! each byte on its standard input.
 //! A fault that a script causes in the interpreter (a stack without end, a list that fills memory) ends this process and
@@ -12,38 +12,18 @@ use std::io::{Read, Write};
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::deferred_expansion;
-use brush_core::extensions::{ErrorFormatter, ShellExtensionsImpl};
+use super::interpreter::{Plain, Shell, Words};
 use brush_core::openfiles::OpenFile;
 use brush_core::traps::TrapSignal;
 use brush_core::{
-    ErrorKind, ExecutionControlFlow, ExecutionResult, ProfileLoadBehavior, RcLoadBehavior, ShellExtensions, ShellValue,
-    ShellVariable, SourceInfo,
+    ExecutionControlFlow, ExecutionResult, ProfileLoadBehavior, RcLoadBehavior, ShellValue, ShellVariable, SourceInfo,
 };
 use parking_lot::{Condvar, Mutex};
 use tokio::runtime::Runtime;
-
-pub(super) type Plain = ShellExtensionsImpl<Words>;
-
-pub(super) type Shell = brush_core::Shell<Plain>;
-
-/// Error messages that begin as bash's do. It remembers whether the last one was about an expansion that ends a
-/// script.
-#[derive(Clone, Default)]
-pub(super) struct Words {
-    fatal: Arc<AtomicBool>,
-}
-
-impl ErrorFormatter for Words {
-    fn format_error(&self, error: &brush_core::Error, _: &brush_core::Shell<impl ShellExtensions>) -> String {
-        let fatal = matches!(error.kind(), ErrorKind::ExpandingUnsetVariable(_) | ErrorKind::CheckedExpansionError(_));
-        self.fatal.store(fatal, Ordering::Relaxed);
-        format!("bash: {error:#}\n")
-    }
-}
 
 /// The stack of the thread that runs a script. Only what is used costs memory.
 const STACK: usize = 1 << 30;
@@ -76,7 +56,7 @@ pub(super) fn run(args: &[CString]) -> i32 {
             ["long"] => {
                 let mut script = String::new();
                 // SAFETY: the descriptor was passed for this, and nobody else uses it.
-                let read = unsafe { File::from_raw_fd(super::SCRIPT) }.read_to_string(&mut script);
+                let read = unsafe { File::from_raw_fd(crate::wire::SCRIPT) }.read_to_string(&mut script);
                 read.map_or(126, |_| once(&script))
             }
             ["session", request, report, first] => session(Path::new(request), Path::new(report), first),

@@ -1,18 +1,17 @@
 //! Builtins of the embedded interpreter that answer otherwise than bash's, done again.
 
+mod arguments;
 mod declare;
+mod original;
 mod printf;
 mod read;
 mod trap;
 mod umask;
 
 use std::collections::HashMap;
-use std::future::{Future, ready};
+use std::future::ready;
 use std::io::Write;
-use std::pin::Pin;
-use std::sync::LazyLock;
 
-use brush_builtins::{BuiltinSet, default_builtins};
 use brush_core::builtins::{
     CommandExecuteFunc, ContentOptions, ContentType, Registration, SimpleCommand, simple_builtin,
 };
@@ -22,13 +21,10 @@ use brush_core::{
     Error, ExecutionContext, ExecutionControlFlow, ExecutionResult, ShellExtensions, ShellVariable, SourceInfo,
 };
 
-use super::brush::{Plain, Shell};
 use super::deferred_expansion;
-
-static THEIRS: LazyLock<HashMap<String, Registration<Plain>>> =
-    LazyLock::new(|| default_builtins(BuiltinSet::BashMode));
-
-type Running<'a> = Pin<Box<dyn Future<Output = Result<ExecutionResult, Error>> + Send + 'a>>;
+use super::interpreter::{Plain, Shell};
+use arguments::{content, fail};
+use original::{Running, THEIRS, theirs};
 
 /// All builtins, ours in the place of theirs.
 pub(super) fn all() -> HashMap<String, Registration<Plain>> {
@@ -201,13 +197,6 @@ fn declaration(mut context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) 
         let args = declare::prepare(&mut context, args).await;
         theirs(context, args).await
     })
-}
-
-fn theirs(context: ExecutionContext<'_, Plain>, args: Vec<CommandArg>) -> Running<'_> {
-    match THEIRS.get(&context.command_name) {
-        Some(builtin) => (builtin.execute_func)(context, args),
-        None => Box::pin(ready(Ok(ExecutionResult::new(127)))),
-    }
 }
 
 struct Kill;
@@ -391,39 +380,7 @@ fn number(word: &str) -> Option<i32> {
     }
 }
 
-fn fail(context: &ExecutionContext<'_, impl ShellExtensions>, text: &str, code: u8) -> ExecutionResult {
-    let _ = writeln!(context.stderr(), "bash: {}: {text}", context.command_name);
-    ExecutionResult::new(code)
-}
-
 fn brief(cause: &std::io::Error) -> String {
     let text = cause.to_string();
     text.split(" (os error").next().unwrap_or_default().to_string()
-}
-
-/// The letters of all flags before the first word that is none, and the words from there on; the first letter that is
-/// not `known` is the error.
-fn flags<'a>(args: &'a [String], known: &str) -> Result<(String, &'a [String]), char> {
-    let mut letters = String::new();
-    let mut rest = args;
-    while let Some((word, after)) = rest.split_first().filter(|(word, _)| word.len() > 1 && word.starts_with('-')) {
-        rest = after;
-        if word == "--" {
-            break;
-        }
-        for letter in word.chars().skip(1) {
-            if !known.contains(letter) {
-                return Err(letter);
-            }
-            letters.push(letter);
-        }
-    }
-    Ok((letters, rest))
-}
-
-fn content(kind: ContentType, usage: &str) -> String {
-    match kind {
-        ContentType::ShortDescription => usage.split(' ').next().unwrap_or_default().to_string(),
-        _ => usage.to_string(),
-    }
 }

@@ -40,7 +40,7 @@ use brush_core::{
 };
 use parking_lot::{Mutex, MutexGuard};
 
-use super::brush::{Plain, Shell};
+use super::interpreter::{Plain, Shell};
 
 /// The builtin that runs a command with its references followed.
 pub(super) const COMMAND: &str = "__sinew_command";

@@ -16,19 +16,12 @@ mod brush;
 mod builtins;
 #[cfg(feature = "interpreter")]
 mod deferred_expansion;
+#[cfg(feature = "interpreter")]
+mod interpreter;
 mod supervise;
 mod tree;
 
 use std::ffi::CString;
-
-/// The descriptor of the supervisor's socket.
-pub(crate) const SOCKET: i32 = 3;
-
-/// The descriptor of a script that is too long to be an argument.
-pub(crate) const SCRIPT: i32 = 4;
-
-/// The real-time signal that asks a session's bash to leave the running command (`RTMAX-2`).
-pub(crate) const LEAVE: i32 = 62;
 
 /// Runs the role that `args` (without the program's name) ask for and returns the exit code. A process calls
 /// it before it starts a thread or opens a file, and exits with the code.

@@ -5,8 +5,8 @@ use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use super::{LEAVE, SOCKET, tree};
-use crate::wire::{Ask, MOST, Tell};
+use super::tree;
+use crate::wire::{Ask, LEAVE, MOST, SCRIPT, SOCKET, Tell};
 
 /// The interval at which a supervisor that is ending processes looks what is left.
 const TICK: Duration = Duration::from_millis(4);
@@ -22,7 +22,7 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], terminal: bool) 
     // Everything that can be blocked is: a script that signals its whole session leaves the supervisor alone.
     // What the host itself has inherited without knowing is not for scripts.
     // SAFETY: nothing has been opened yet.
-    unsafe { libc::syscall(libc::SYS_close_range, super::SCRIPT + i32::from(!terminal), libc::c_uint::MAX, 0) };
+    unsafe { libc::syscall(libc::SYS_close_range, SCRIPT + i32::from(!terminal), libc::c_uint::MAX, 0) };
     let signals = match block_signals() {
         Ok(signals) => signals,
         Err(_) => return 3,
@@ -421,7 +421,7 @@ fn send(record: &[u8]) {
 
 /// The output pipe must end when the script lets go of it, so nobody else may hold it.
 fn close_standard() {
-    for fd in [0, 1, 2, super::SCRIPT] {
+    for fd in [0, 1, 2, SCRIPT] {
         // SAFETY: nothing of ours uses these descriptors.
         unsafe { libc::close(fd) };
     }

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sinew_base::{Error, ErrorCode, Result};
 
-use super::INPUT_LIMIT;
 use crate::output::Waker;
+
+/// Number of bytes that may wait to be typed: 16 MiB.
+pub const INPUT_LIMIT: usize = 16 * 1024 * 1024;
 
 /// Ends the program without the session's thread, which may be inside a slow callback.
 type Killer = Box<dyn Fn() + Send>;

@@ -27,11 +27,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
+pub use live::INPUT_LIMIT;
 use live::Live;
 pub use options::{PtyEnd, PtyOptions, clamped};
-
-/// Number of bytes that may wait to be typed: 16 MiB.
-pub const INPUT_LIMIT: usize = 16 * 1024 * 1024;
 
 #[derive(Default)]
 enum State {

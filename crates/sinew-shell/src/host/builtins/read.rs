@@ -7,8 +7,8 @@ use brush_core::openfiles::OpenFile;
 use brush_core::variables::{ArrayLiteral, ShellValueLiteral};
 use brush_core::{CommandArg, ExecutionContext, ExecutionResult, ShellValue};
 
-use super::super::brush::Plain;
-use super::{Running, theirs};
+use super::super::interpreter::Plain;
+use super::original::{Running, theirs};
 
 /// The status of a `read` whose time was up.
 const TIMED_OUT: u8 = 142;

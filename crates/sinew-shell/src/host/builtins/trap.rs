@@ -6,7 +6,8 @@ use brush_core::builtins::{ContentOptions, ContentType, SimpleCommand};
 use brush_core::traps::TrapSignal;
 use brush_core::{Error, ExecutionContext, ExecutionResult, ShellExtensions};
 
-use super::{content, fail, flags, list};
+use super::arguments::{content, fail, flags};
+use super::list;
 
 /// The builtin `trap`: commands for signals and for the end of the shell.
 pub(super) struct Trap;

@@ -5,7 +5,7 @@ use std::io::Write;
 use brush_core::builtins::{ContentOptions, ContentType, SimpleCommand};
 use brush_core::{Error, ExecutionContext, ExecutionResult, ShellExtensions};
 
-use super::{content, fail, flags};
+use super::arguments::{content, fail, flags};
 
 /// The permissions that new files do not get.
 pub(super) struct Umask;

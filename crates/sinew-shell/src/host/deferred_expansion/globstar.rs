@@ -8,7 +8,7 @@ use std::path::Path;
 use brush_core::ExecutionParameters;
 use brush_core::parser::ast::{Command, CommandPrefixOrSuffixItem, CompoundCommand, Word};
 
-use super::super::brush::Shell;
+use super::super::interpreter::Shell;
 
 /// The most names that one pattern gives; the rest is left out, as a tree without end would fill the memory.
 const MOST: usize = 1_000_000;

@@ -10,7 +10,7 @@ use std::io::Write;
 use brush_core::{CommandArg, Error, ExecutionContext, ExecutionResult, ShellState, ShellValue, ShellVariable, env};
 use parking_lot::Mutex;
 
-use super::super::brush::{Plain, Shell};
+use super::super::interpreter::{Plain, Shell};
 use super::visit::Context;
 
 /// The array of lengths.

@@ -12,7 +12,7 @@ use brush_core::parser::ast::{
 use brush_core::{Error, ExecutionContext, ExecutionParameters, ExecutionResult, env, variables::ShellValueLiteral};
 use brush_parser::{Token, tokenize_str};
 
-use super::super::brush::{Plain, Shell};
+use super::super::interpreter::{Plain, Shell};
 
 /// The builtin that runs a menu.
 pub(in crate::host) const SELECT: &str = "__sinew_select";
