@@ -25,9 +25,9 @@ fn resized(column: usize) -> String {
 fn item_19_the_window_is_found_where_the_cursor_lost_its_blanks() {
     for column in [3, 2] {
         let frame = resized(column);
-        assert!(frame.starts_with("\u{1b}[m\u{1b}[2A\r\u{1b}[J"), "{column}: {frame:?}");
+        assert!(frame.starts_with("\u{1b}[m\u{1b}[2A\r\u{1b}[C\u{1b}[J\r\u{1b}[K"), "{column}: {frame:?}");
     }
     // A column that no terminal puts it into: nothing above is touched.
     let frame = resized(20);
-    assert!(frame.starts_with("\u{1b}[m\r\u{1b}[J"), "{frame:?}");
+    assert!(frame.starts_with("\u{1b}[m\r\u{1b}[C\u{1b}[J\r\u{1b}[K"), "{frame:?}");
 }

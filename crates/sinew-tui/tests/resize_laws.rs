@@ -101,6 +101,8 @@ fn play_as(
                 let (row, column) = terminal.cursor();
                 let frame =
                     if *answers { session.screen.place(row + 1, column + 1) } else { session.screen.give_up_place() };
+                let from_first_cell = frame.bytes.windows(4).any(|bytes| bytes == b"\r\x1b[J");
+                assert!(!from_first_cell, "tmux keeps a screen erased from its first cell");
                 terminal.feed(&frame.bytes);
                 if !answers {
                     // The answer comes late and changes nothing.

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use super::compose::Shown;
+use super::window::ERASE_BELOW;
 use super::{Frame, Screen, Size};
 use crate::text::row::Row;
 
@@ -83,7 +84,8 @@ impl Screen {
         if up > 0 {
             bytes.extend_from_slice(format!("\x1b[{up}A").as_bytes());
         }
-        bytes.extend_from_slice(b"\r\x1b[J");
+        bytes.push(b'\r');
+        bytes.extend_from_slice(ERASE_BELOW);
         let frame = self.paint();
         bytes.extend_from_slice(&frame.bytes);
         Frame { bytes, more: frame.more }

@@ -29,6 +29,10 @@ pub(super) struct Window {
     options: ScreenOptions,
 }
 
+/// Erases the cursor's row, in whose first column it stands, and all below. Not from the first column on: erased from its
+/// first cell, tmux keeps a whole screen in its scrollback, where it would stand twice.
+pub(super) const ERASE_BELOW: &[u8] = b"\x1b[C\x1b[J\r\x1b[K";
+
 impl Window {
     pub(super) fn new() -> Window {
         Window {
@@ -109,7 +113,7 @@ impl Window {
             }
             out.push(b'\r');
         }
-        out.extend_from_slice(b"\x1b[J");
+        out.extend_from_slice(ERASE_BELOW);
         self.floor = self.height();
         self.rows.clear();
         self.head.clear();
@@ -125,7 +129,8 @@ impl Window {
         let settled = self.settled;
         if !self.rows.is_empty() {
             if lost {
-                out.extend_from_slice(b"\r\x1b[J");
+                out.push(b'\r');
+                out.extend_from_slice(ERASE_BELOW);
             } else {
                 let (row, _) = self.cursor;
                 if settled == self.rows.len() {
@@ -142,7 +147,7 @@ impl Window {
                     }
                     out.push(b'\r');
                 }
-                out.extend_from_slice(b"\x1b[J");
+                out.extend_from_slice(ERASE_BELOW);
             }
         }
         (out, self.abandon())

@@ -178,6 +178,11 @@ impl Strict {
             }
             'J' => {
                 assert!(body.is_empty(), "erases below only");
+                let is_blank = self.tape[self.top..].iter().all(|row| text_of(row).is_empty());
+                assert!(
+                    is_blank || (self.row, self.column) != (0, 0),
+                    "tmux keeps a screen erased from its first cell"
+                );
                 self.erase(self.row, self.column);
                 for row in self.row + 1..self.rows {
                     self.erase(row, 0);
