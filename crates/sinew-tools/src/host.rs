@@ -121,6 +121,27 @@ impl Host {
         }
     }
 
+    /// The commands in the background, each in one line.
+    #[must_use]
+    pub fn job_list(&self) -> Vec<String> {
+        self.jobs.all().iter().map(crate::shell::jobs::Entry::summary).collect()
+    }
+
+    /// Begins to end a command in the background; gives a line about it.
+    ///
+    /// # Errors
+    /// No job has the id.
+    pub fn cancel_job(&self, id: &str) -> Result<String, String> {
+        let all = self.jobs.all();
+        let Some(job) = all.iter().find(|job| job.id == id) else {
+            let known: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
+            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+            return Err(format!("No job {id:?}. Known: {known}"));
+        };
+        job.command.cancel();
+        Ok(job.summary())
+    }
+
     /// Ends the shell of the session, its jobs and everything that they started; returns when they are gone. Later
     /// commands are errors.
     pub fn close(&self) {

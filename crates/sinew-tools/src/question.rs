@@ -1,5 +1,10 @@
 //! Questions to the user.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
 use crate::tool::Boxed;
 
 /// Shows questions to the user and waits for the answers.
@@ -34,6 +39,18 @@ pub trait Ask: Send + Sync {
             }
         })
     }
+
+    /// Asks the user about a call that needs permission. By [`Ask::permit`] where nothing shows it better.
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
+        Box::pin(async move {
+            let ApprovalRequest { call, tool, arguments, rule, .. } = request;
+            match self.permit(Permit { call, tool, arguments, rule }).await {
+                Permission::Once => Approval::Once,
+                Permission::Session => Approval::Same,
+                Permission::No => Approval::No(None),
+            }
+        })
+    }
 }
 
 /// A call that needs the user's word.
@@ -58,6 +75,52 @@ pub enum Permission {
     Session,
     /// It must not.
     No,
+}
+
+/// A call that needs permission.
+#[derive(Clone)]
+pub struct ApprovalRequest {
+    /// The id of the call.
+    pub call: String,
+    /// The tool.
+    pub tool: String,
+    /// The arguments.
+    pub arguments: Value,
+    /// The folder of the session.
+    pub cwd: PathBuf,
+    /// The rule that asks.
+    pub rule: String,
+    /// The reason why the call cannot be read for sure, where that is why the rule asks.
+    pub unsure: Option<String>,
+    /// Rules that would let the call run, the narrowest first; none where one rule cannot say it.
+    pub patterns: Vec<String>,
+    /// Tells what is wrong with a rule that the user wrote.
+    pub check: RuleCheck,
+}
+
+/// Checks a rule for a call: `Err` says why it would not let the call run.
+pub type RuleCheck = Arc<dyn Fn(&str, RuleScope) -> Result<(), String> + Send + Sync>;
+
+/// How long a rule counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RuleScope {
+    /// Until the session is left.
+    Session,
+    /// From now on, in every session: whoever answers keeps it in a file.
+    Always,
+}
+
+/// The answer of the user about a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Approval {
+    /// It may run.
+    Once,
+    /// It may run, and in this session the same tool with the same arguments.
+    Same,
+    /// It may run, and so may every call that this rule fits.
+    Rule(String, RuleScope),
+    /// It may not run; a sentence for the model.
+    No(Option<String>),
 }
 
 /// A question of the model.

@@ -42,9 +42,45 @@ impl List {
         self.chosen = 0;
     }
 
+    /// Replaces the entries. The filter stays, and so does the choice where its name is still there.
+    pub fn set_entries(&mut self, entries: Vec<(String, String)>) {
+        let before = self.chosen().map(|at| self.entries[at].0.clone());
+        self.entries = entries;
+        let filter = std::mem::take(&mut self.filter);
+        self.set_filter(&filter);
+        if let Some(at) = self.entries.iter().position(|(name, _)| Some(name) == before.as_ref()) {
+            self.choose(at);
+        }
+    }
+
+    /// The text that the names are filtered by.
+    #[must_use]
+    pub fn filter(&self) -> &str {
+        &self.filter
+    }
+
+    /// The number of entries that the filter leaves.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shown.len()
+    }
+
+    /// Whether the filter leaves none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
+
     /// Moves the choice by so many entries; it stops at the ends.
     pub fn step(&mut self, by: isize) {
         self.chosen = self.chosen.saturating_add_signed(by).min(self.shown.len().saturating_sub(1));
+    }
+
+    /// Chooses an entry by its place in the list that was given; one that the filter hides changes nothing.
+    pub fn choose(&mut self, entry: usize) {
+        if let Some(at) = self.shown.iter().position(|index| *index == entry) {
+            self.chosen = at;
+        }
     }
 
     /// The place of the chosen entry in the list that was given.

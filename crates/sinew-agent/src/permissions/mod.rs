@@ -27,6 +27,7 @@ mod paths;
 mod pattern;
 mod runners;
 mod sed;
+mod suggest;
 mod syntax;
 #[cfg(test)]
 mod tests;
@@ -40,7 +41,8 @@ use parking_lot::Mutex;
 use serde_json::Value;
 use sinew_llm::message::ToolCall;
 use sinew_tools::tool::Boxed;
-use sinew_tools::{Ask, Permission, Permit};
+use sinew_tools::{Approval, Ask, RuleScope};
+use tokio::sync::Notify;
 
 use crate::extension::{Context, Extension, Verdict};
 use line::Line;
@@ -281,6 +283,10 @@ pub struct Permissions {
     allowed: Mutex<VecDeque<String>>,
     /// What the user let run for the rest of the session: tool and arguments.
     granted: Mutex<Vec<(String, Value)>>,
+    /// Rules that the user has added, each with the session for which it counts; none: for all.
+    added: Mutex<Vec<(Option<String>, Rule)>>,
+    /// A rule was added: calls that wait look whether they may run.
+    changed: Notify,
 }
 
 /// Calls that are remembered; the oldest goes first.
@@ -290,7 +296,57 @@ impl Permissions {
     /// `home` is what `~` stands for; without `ask`, what needs the user's word is denied.
     #[must_use]
     pub fn new(rules: Rules, home: Option<PathBuf>, ask: Option<Arc<dyn Ask>>) -> Permissions {
-        Permissions { rules, home, ask, allowed: Mutex::default(), granted: Mutex::default() }
+        Permissions {
+            rules,
+            home,
+            ask,
+            allowed: Mutex::default(),
+            granted: Mutex::default(),
+            added: Mutex::default(),
+            changed: Notify::new(),
+        }
+    }
+
+    /// The rules in force in a session: those of the start, and those that the user has added.
+    fn in_force(&self, session: &str) -> Cow<'_, Rules> {
+        let added = self.added.lock();
+        let mut here = added.iter().filter(|(only, _)| only.as_deref().is_none_or(|only| only == session)).peekable();
+        if here.peek().is_none() {
+            return Cow::Borrowed(&self.rules);
+        }
+        let mut rules = self.rules.clone();
+        rules.granted.extend(here.map(|(_, rule)| rule.clone()));
+        Cow::Owned(rules)
+    }
+
+    fn answer(&self, call: &ToolCall, context: &Context) -> Answer {
+        self.in_force(&context.session).answer(call, &context.cwd, self.home.as_deref())
+    }
+
+    /// Asks the user, unless a rule that he adds meanwhile lets the call run.
+    async fn asked(&self, ask: &dyn Ask, call: &ToolCall, context: &Context, rule: String) -> Approval {
+        let request = suggest::request(&self.rules, call, &context.cwd, self.home.as_deref(), rule);
+        let mut answered = ask.approve(&request);
+        loop {
+            let mut changed = std::pin::pin!(self.changed.notified());
+            // Heard from here on, so that no rule is missed.
+            changed.as_mut().enable();
+            if self.answer(call, context) == Answer::Runs {
+                return Approval::Once;
+            }
+            tokio::select! {
+                approval = &mut answered => return approval,
+                () = changed => {}
+            }
+        }
+    }
+
+    fn remember(&self, call: &ToolCall) {
+        let mut allowed = self.allowed.lock();
+        allowed.push_back(call.id.clone());
+        if allowed.len() > REMEMBERED {
+            allowed.pop_front();
+        }
     }
 }
 
@@ -313,8 +369,14 @@ impl Extension for Permissions {
     fn before_tool_call<'a>(&'a self, call: &'a ToolCall, context: &'a Context) -> Boxed<'a, Result<Verdict, String>> {
         Box::pin(async move {
             let denied = |rule: String| Ok(Verdict::Block(format!("Denied by permission rule: {rule}")));
-            let rule = match self.rules.answer(call, &context.cwd, self.home.as_deref()) {
-                Answer::Runs => return Ok(Verdict::Allow),
+            let rule = match self.answer(call, context) {
+                Answer::Runs => {
+                    // Where a rule of the user's lets it run he needs no second word about what it opens.
+                    if self.rules.answer(call, &context.cwd, self.home.as_deref()) != Answer::Runs {
+                        self.remember(call);
+                    }
+                    return Ok(Verdict::Allow);
+                }
                 Answer::Denied(rule) => return denied(rule),
                 Answer::Unsure(rule, reason) => {
                     return denied(format!(
@@ -324,22 +386,25 @@ impl Extension for Permissions {
                 Answer::Asks(rule) => rule,
             };
             let Some(ask) = self.ask.as_ref().filter(|_| context.has_ui) else { return denied(rule) };
-            if !self.is_granted(call) {
-                let permit = Permit { call: &call.id, tool: &call.name, arguments: &call.arguments, rule: &rule };
-                match ask.permit(permit).await {
-                    Permission::No => return denied(rule),
-                    Permission::Once => {}
-                    Permission::Session => {
-                        let grant = (call.name.clone(), call.arguments.clone());
-                        self.granted.lock().push(grant);
+            let approval = match self.is_granted(call) {
+                true => Approval::Once,
+                false => self.asked(&**ask, call, context, rule.clone()).await,
+            };
+            match approval {
+                Approval::Same => self.granted.lock().push((call.name.clone(), call.arguments.clone())),
+                Approval::Once => {}
+                Approval::Rule(text, scope) => match Rule::given(&text) {
+                    Ok(rule) => {
+                        let only = (scope == RuleScope::Session).then(|| context.session.clone());
+                        self.added.lock().push((only, rule));
+                        self.changed.notify_waiters();
                     }
-                }
+                    Err(reason) => return Err(format!("{text}: {reason}")),
+                },
+                Approval::No(None) => return denied(rule),
+                Approval::No(Some(text)) => return Ok(Verdict::Block(format!("The user refused this call: {text}"))),
             }
-            let mut allowed = self.allowed.lock();
-            allowed.push_back(call.id.clone());
-            if allowed.len() > REMEMBERED {
-                allowed.pop_front();
-            }
+            self.remember(call);
             Ok(Verdict::Allow)
         })
     }

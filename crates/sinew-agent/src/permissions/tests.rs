@@ -1,7 +1,7 @@
 use std::fs;
 
 use serde_json::json;
-use sinew_tools::Question;
+use sinew_tools::{ApprovalRequest, Question};
 use tokio_util::sync::CancellationToken;
 
 use super::*;
@@ -350,4 +350,114 @@ async fn without_a_user_nobody_says_yes() {
     assert_eq!(verdict(true, Some(Says(None))).await, denied);
     assert_eq!(verdict(true, Some(Says(Some("No")))).await, denied);
     assert_eq!(verdict(true, Some(Says(Some("Yes")))).await, Verdict::Allow);
+}
+
+/// Answers each question by what `say` makes of its number, and keeps what was asked.
+struct Answers<F> {
+    say: F,
+    asked: Mutex<Vec<ApprovalRequest>>,
+}
+
+impl<F: Fn(usize) -> Option<Approval> + Send + Sync> Ask for Answers<F> {
+    fn ask<'a>(&'a self, _: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
+        Box::pin(async { None })
+    }
+
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
+        let number = {
+            let mut asked = self.asked.lock();
+            asked.push(request.clone());
+            asked.len()
+        };
+        let answer = (self.say)(number);
+        Box::pin(async move {
+            match answer {
+                Some(answer) => answer,
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+fn answers<F: Fn(usize) -> Option<Approval> + Send + Sync>(say: F) -> Arc<Answers<F>> {
+    Arc::new(Answers { say, asked: Mutex::default() })
+}
+
+fn place(session: &str) -> Context {
+    Context { cwd: "/w".into(), session: session.into(), file: None, has_ui: true, cancel: CancellationToken::new() }
+}
+
+async fn verdict(permissions: &Permissions, command: &str, session: &str) -> Result<Verdict, String> {
+    permissions.before_tool_call(&call("bash", json!({"command": command})), &place(session)).await
+}
+
+#[tokio::test]
+async fn item_72_a_rule_for_the_session_covers_its_pattern_there_and_nothing_else() {
+    let rule = Approval::Rule("bash(cargo test *)".into(), RuleScope::Session);
+    let ask = answers(move |number| Some(if number == 1 { rule.clone() } else { Approval::No(None) }));
+    let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(Arc::clone(&ask) as _));
+    let allowed = Ok(Verdict::Allow);
+    assert_eq!(verdict(&permissions, "cargo test --all", "a").await, allowed);
+    assert_eq!(verdict(&permissions, "cargo test -p x", "a").await, allowed);
+    assert_eq!(ask.asked.lock().len(), 1, "the second was not asked about");
+    for (command, session) in
+        [("cargo publish", "a"), ("cargo test x; rm -r y", "a"), ("X=1 cargo test x", "a"), ("cargo test x", "b")]
+    {
+        assert_ne!(verdict(&permissions, command, session).await, allowed, "{command}");
+    }
+    assert_eq!(ask.asked.lock().len(), 5);
+}
+
+#[tokio::test]
+async fn a_rule_answers_the_calls_that_wait_and_that_it_fits() {
+    let rule = Approval::Rule("bash(ls *)".into(), RuleScope::Session);
+    // The first waits for ever, the second is answered by a rule.
+    let ask = answers(move |number| (number == 2).then(|| rule.clone()));
+    let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(ask as _));
+    let (first, second) = tokio::join!(verdict(&permissions, "ls a", "s"), verdict(&permissions, "ls b", "s"));
+    assert_eq!((first, second), (Ok(Verdict::Allow), Ok(Verdict::Allow)));
+}
+
+#[tokio::test]
+async fn the_words_of_a_refusal_reach_the_model() {
+    let ask = answers(|_| Some(Approval::No(Some("use make".into()))));
+    let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(ask as _));
+    let verdict = verdict(&permissions, "cargo test", "s").await;
+    assert_eq!(verdict, Ok(Verdict::Block("The user refused this call: use make".into())));
+}
+
+#[test]
+fn the_rules_that_are_offered_let_the_call_run() {
+    let offered = |name: &str, arguments: Value, ask: &str| {
+        let rules = rules(json!({"ask": [ask]}));
+        suggest::request(&rules, &call(name, arguments), Path::new("/w"), None, ask.into())
+    };
+    let bash = |command: &str| offered("bash", json!({"command": command}), "bash(*)");
+    assert_eq!(bash("cargo test --all").patterns, ["bash(cargo test --all)", "bash(cargo test *)"]);
+    assert_eq!(bash("ls").patterns, ["bash(ls)"]);
+    assert_eq!(bash("rm -r x").patterns, ["bash(rm -r x)"]);
+    for command in ["rm *", "a; b", "X=1 make", "$(x)", "sudo rm x", "echo `date`"] {
+        assert_eq!(bash(command).patterns, Vec::<String>::new(), "{command}");
+    }
+    assert!(bash("eval \"$x\"").unsure.is_some());
+    let write = offered("write", json!({"path": "src/a.rs", "content": ""}), "write");
+    assert_eq!(write.patterns, ["write(src/a.rs)", "write(src/**)"]);
+    assert_eq!(offered("other", json!({"x": 1}), "other").patterns, ["other"]);
+}
+
+#[test]
+fn a_rule_that_would_not_let_the_call_run_is_not_kept() {
+    let rules = rules(json!({"ask": ["bash(cargo *)"]}));
+    let request =
+        suggest::request(&rules, &call("bash", json!({"command": "cargo test"})), Path::new("/w"), None, "r".into());
+    assert_eq!((request.check)("bash(cargo test)", RuleScope::Always), Ok(()));
+    assert_eq!((request.check)("bash(cargo *)", RuleScope::Session), Ok(()));
+    for (text, scope) in [
+        ("bash(cargo *)", RuleScope::Always),
+        ("bash(make)", RuleScope::Session),
+        ("bash(", RuleScope::Session),
+        ("", RuleScope::Always),
+    ] {
+        assert!((request.check)(text, scope).is_err(), "{text}");
+    }
 }

@@ -51,6 +51,15 @@ pub(crate) struct App {
     fallback: Option<String>,
 }
 
+/// The meaning of a start without a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoModel {
+    /// Nothing can be done without one.
+    Fails,
+    /// The user sets one up while the program runs.
+    Waits,
+}
+
 /// A session that is open, and the agent and tools that work on it.
 pub(crate) struct OpenSession {
     pub(crate) agent: AgentSession,
@@ -70,6 +79,19 @@ impl App {
         ask: Option<Arc<dyn Ask>>,
         warnings: &mut Vec<String>,
     ) -> Result<(App, OpenSession), Failure> {
+        App::start_with(startup, ask, NoModel::Fails, warnings).await
+    }
+
+    /// The same, where `no_model` says what a missing model means.
+    ///
+    /// # Errors
+    /// As for [`App::start`].
+    pub(crate) async fn start_with(
+        startup: Startup,
+        ask: Option<Arc<dyn Ask>>,
+        no_model: NoModel,
+        warnings: &mut Vec<String>,
+    ) -> Result<(App, OpenSession), Failure> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let secrets = secrets::find(&startup, warnings);
 
@@ -81,8 +103,15 @@ impl App {
 
         let mut models = ModelSelector::read(&startup, &secrets, session.id())?;
         warnings.append(&mut models.warnings);
-        let choice = models.choose(&startup.args, &before, warnings).await;
-        let choice = choice.map_err(|failure| Failure { needs_model: failure.code == 3, ..failure })?;
+        let choice = match (models.choose(&startup.args, &before, warnings).await, no_model) {
+            (Err(why), NoModel::Waits) => {
+                let said = (why.message != models::NO_MODEL).then(|| why.message.clone());
+                let choice = models.choose_none(&startup.args.model, &before, why)?;
+                warnings.extend(said);
+                choice
+            }
+            (choice, _) => choice.map_err(|failure| Failure { needs_model: failure.code == 3, ..failure })?,
+        };
         let fallback = models.check_fallback(&startup.args.model).await?;
 
         let mut extensions = extensions::load_all(&startup, &models.key_names(), ask.clone(), warnings)?;
@@ -285,6 +314,10 @@ fn conversation(session: &Session, settings: &Settings) -> Result<Conversation, 
 /// Records in the session which model answers and how much it thinks, where that is new.
 fn record(session: &mut Session, before: &Conversation, reached: &ResolvedModel, thinking: ThinkingLevel) {
     let (fresh, model) = (session.is_empty(), reached.model.key());
+    // A model that is none is nothing to come back to.
+    if models::is_absent(&reached.model) {
+        return;
+    }
     if fresh || before.models.get("default") != Some(&model) {
         let body = Body::ModelChange { model, role: None, provider: None, model_id: None };
         // A session that cannot be written says so when the prompt is.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use sinew_llm::credentials::login::{BrowserLogin, DeviceLogin, LoginKind, login_kind};
 use sinew_llm::error::{ErrorInfo, ErrorKind};
-use sinew_llm::models::ProviderEntry;
+use sinew_llm::models::{ProviderEntry, Registry};
 use sinew_session::clock::{Clock, SystemClock};
 use tokio::sync::oneshot;
 
@@ -83,9 +83,10 @@ async fn login(
     named: Option<&str>,
     place: &str,
 ) -> Result<u8, Failure> {
+    let registry = models.registry();
     let entry = match named {
-        Some(named) => provider(models, named)?,
-        None => asked(models, environment).await?,
+        Some(named) => provider(&registry, named)?,
+        None => asked(models, &registry, environment).await?,
     };
     let kind = login_kind(entry);
     let now = SystemClock.now();
@@ -136,10 +137,10 @@ async fn logout(
     named: Option<&str>,
     place: &str,
 ) -> Result<u8, Failure> {
-    let stored = models.credentials().stored();
+    let (stored, registry) = (models.credentials().stored(), models.registry());
     let id = match (named, &stored[..]) {
         (Some(named), _) if stored.iter().any(|id| id == named) => named,
-        (Some(named), _) => &provider(models, named)?.id,
+        (Some(named), _) => &provider(&registry, named)?.id,
         (None, [one]) => one,
         (None, []) => return Err(Failure::failed(format!("logout: {place} holds no key and no login"))),
         (None, many) => {
@@ -150,7 +151,7 @@ async fn logout(
     if !stored.iter().any(|stored| stored == id) || !models.credentials().forget(id).await.map_err(refused)? {
         return Err(Failure::failed(format!("logout {id}: {place} holds no key and no login of it")));
     }
-    let entry = models.registry().provider(id);
+    let entry = registry.provider(id);
     let set = entry.and_then(|entry| entry.env.iter().find(|name| environment.get(name).is_some()));
     if let Some(name) = set {
         tell(&format!("Warning: {name} is set in the environment, and counts from now on"));
@@ -158,16 +159,20 @@ async fn logout(
     print(&format!("The keys and logins of {id} are gone from {place}\n"))
 }
 
-fn provider<'a>(models: &'a ModelSelector, named: &str) -> Result<&'a ProviderEntry, Failure> {
-    models.registry().provider(named).ok_or_else(|| {
-        let known: Vec<&str> = models.registry().providers().iter().map(|entry| entry.id.as_str()).collect();
+fn provider<'a>(registry: &'a Registry, named: &str) -> Result<&'a ProviderEntry, Failure> {
+    registry.provider(named).ok_or_else(|| {
+        let known: Vec<&str> = registry.providers().iter().map(|entry| entry.id.as_str()).collect();
         Failure::usage(format!("Provider not found: {named}. Known: {}", known.join(", ")))
     })
 }
 
 /// The provider that the user chooses from a list.
-async fn asked<'a>(models: &'a ModelSelector, environment: &Environment) -> Result<&'a ProviderEntry, Failure> {
-    let all = models.registry().providers();
+async fn asked<'a>(
+    models: &ModelSelector,
+    registry: &'a Registry,
+    environment: &Environment,
+) -> Result<&'a ProviderEntry, Failure> {
+    let all = registry.providers();
     let names: Vec<&str> = all.iter().map(|entry| entry.id.as_str()).collect();
     if !environment.stdin {
         return Err(Failure::usage(format!(
@@ -186,7 +191,7 @@ async fn asked<'a>(models: &'a ModelSelector, environment: &Environment) -> Resu
     match answer.parse::<usize>().ok().and_then(|number| all.get(number.checked_sub(1)?)) {
         Some(entry) => Ok(entry),
         None if answer.is_empty() => Err(Failure::usage("login: no provider was chosen")),
-        None => provider(models, answer),
+        None => provider(registry, answer),
     }
 }
 
@@ -200,16 +205,24 @@ async fn key(environment: &Environment, id: &str) -> Result<String, Failure> {
         read.map_err(|error| Failure::usage(format!("login {id}: failed to read standard input: {error}")))?;
         text
     };
+    let key = checked_key(&text).map_err(|why| Failure::usage(format!("login {id}: {why}; nothing was kept")))?;
+    Ok(key.to_string())
+}
+
+/// The key that a text holds.
+///
+/// # Errors
+/// It holds none; the reason.
+pub(crate) fn checked_key(text: &str) -> Result<&str, &'static str> {
     let key = text.trim();
-    let wrong = |why: &str| Failure::usage(format!("login {id}: {why}; nothing was kept"));
     if key.is_empty() {
-        return Err(wrong("no key was given"));
+        return Err("no key was given");
     }
     // What a header can hold, and what auth.json does not take for a command.
     if !key.bytes().all(|byte| byte.is_ascii_graphic()) || key.starts_with('!') {
-        return Err(wrong("that is no key: a key is one word of letters, digits and signs"));
+        return Err("that is no key: a key is one word of letters, digits and signs");
     }
-    Ok(key.to_string())
+    Ok(key)
 }
 
 /// A line of the terminal. It is read on a thread of its own: nobody may come to write it.

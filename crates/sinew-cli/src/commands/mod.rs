@@ -2,7 +2,7 @@
 
 mod config;
 mod export;
-mod login;
+pub(crate) mod login;
 mod models;
 mod sessions;
 

@@ -18,7 +18,7 @@ pub(super) fn list(startup: &Startup, warnings: &[String], filter: &str) -> Resu
 }
 
 async fn show(startup: &Startup, warnings: &[String], filter: &str) -> Result<u8, Failure> {
-    let mut models = ModelSelector::read(startup, &secrets::none(), "")?;
+    let models = ModelSelector::read(startup, &secrets::none(), "")?;
     let mut notes: Vec<String> =
         warnings.iter().chain(&models.warnings).map(|text| format!("Warning: {text}")).collect();
     let asked = asked(&models, filter);
@@ -36,7 +36,8 @@ async fn show(startup: &Startup, warnings: &[String], filter: &str) -> Result<u8
         output::tell(&note);
     }
     let fits = |key: &str, name: &str| key.to_lowercase().contains(filter) || name.to_lowercase().contains(filter);
-    let listed = models.registry().models().iter().filter(|model| fits(&model.key(), &model.name));
+    let registry = models.registry();
+    let listed = registry.models().iter().filter(|model| fits(&model.key(), &model.name));
     let mut out = String::new();
     for model in listed {
         let thinks = if model.reasoning { "thinking" } else { "" };
@@ -70,7 +71,8 @@ fn tokens(count: u64) -> String {
 /// asked anyway.
 fn asked(models: &ModelSelector, filter: &str) -> Vec<String> {
     let wanted = models.wanted();
-    let entries = models.registry().providers().iter();
+    let registry = models.registry();
+    let entries = registry.providers().iter();
     let entries =
         entries.filter(|entry| entry.discovery.is_some() && (names(filter, &entry.id) || wanted.contains(&entry.id)));
     entries.map(|entry| entry.id.clone()).collect()

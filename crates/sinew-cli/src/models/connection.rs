@@ -36,7 +36,8 @@ impl ModelSelector {
             return Ok(ResolvedModel { provider, model: script.model(), auth: Auth::None });
         }
         let config = |text: String| ErrorInfo::new(ErrorKind::Config, text);
-        let entry = self.registry.provider(&model.provider);
+        let registry = self.registry();
+        let entry = registry.provider(&model.provider);
         let entry = entry.ok_or_else(|| config(format!("Provider not found: {}", model.provider)))?;
         let found = self.credentials.resolve(entry, &self.session, SystemClock.now()).await?;
         self.state.lock().used.insert(entry.id.clone(), found.index);
@@ -91,7 +92,7 @@ impl ModelResolver for ModelSelector {
     }
 
     fn larger(&self, current: &ResolvedModel) -> Option<ResolvedModel> {
-        let target = self.registry.promotion_target(&current.model)?;
+        let target = self.registry().promotion_target(&current.model)?;
         self.connect_now(target).ok()
     }
 }

@@ -3,6 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sinew_llm::credentials::Credentials;
 use sinew_llm::http::HttpClient;
@@ -36,25 +37,30 @@ impl ModelSelector {
     /// The providers that have to be asked for their models: those for which models.json says so, and
     /// Ollama where no other provider has a key.
     pub(crate) fn wanted(&self) -> Vec<String> {
-        let keyless = !self.registry.providers().iter().any(|entry| self.has_own_key(&entry.id));
+        let registry = self.registry();
+        let keyless = !registry.providers().iter().any(|entry| self.has_own_key(&entry.id));
         let wanted = |entry: &&ProviderEntry| entry.discovery_wanted || entry.id == "ollama" && keyless;
-        self.registry.providers().iter().filter(wanted).map(|entry| entry.id.clone()).collect()
+        registry.providers().iter().filter(wanted).map(|entry| entry.id.clone()).collect()
     }
 
     /// Returns true if models.json says that the provider has to be asked for its models.
     pub(crate) fn is_configured(&self, provider: &str) -> bool {
-        self.registry.provider(provider).is_some_and(|entry| entry.discovery_wanted)
+        self.registry().provider(provider).is_some_and(|entry| entry.discovery_wanted)
     }
 
     /// Asks servers for their models, unless the run is offline; answers what to tell the user of each that
     /// can be asked.
-    pub(crate) async fn ask(&mut self, providers: &[String]) -> Vec<DiscoveryReport> {
+    pub(crate) async fn ask(&self, providers: &[String]) -> Vec<DiscoveryReport> {
         if self.offline {
             return Vec::new();
         }
-        let entries = providers.iter().filter_map(|id| self.registry.provider(id));
+        let (mut registry, mut answers) = ((*self.registry()).clone(), self.answers.lock().clone());
+        let entries = providers.iter().filter_map(|id| registry.provider(id));
         let entries = entries.filter(|entry| entry.discovery.is_some()).cloned().collect();
-        self.answers.ask(&mut self.registry, entries, &self.credentials, &self.client).await
+        let asked = answers.ask(&mut registry, entries, &self.credentials, &self.client).await;
+        *self.registry.write() = Arc::new(registry);
+        *self.answers.lock() = answers;
+        asked
     }
 }
 

@@ -6,7 +6,9 @@
 //! | `connection` | joins a model with its provider and a key |
 //! | `discovery` | asks servers for their models and keeps the answers |
 //! | `key_command` | runs the commands that print keys |
+//! | `absent` | the model of an agent that has none yet |
 
+mod absent;
 mod connection;
 mod discovery;
 mod key_command;
@@ -15,7 +17,7 @@ mod selection;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use sinew_agent::agent::{Meter, ResolvedModel};
 use sinew_llm::credentials::{AuthFile, Credentials};
 use sinew_llm::http::HttpClient;
@@ -30,15 +32,18 @@ use crate::config::{Environment, Paths};
 use crate::failure::Failure;
 use crate::settings::Settings;
 use crate::startup::Startup;
+pub(crate) use absent::is_absent;
 pub(crate) use connection::http;
 use discovery::DiscoveryAnswers;
+pub(crate) use selection::NO_MODEL;
 
 /// Selects models and connects to them: all models and keys of a run.
 pub(crate) struct ModelSelector {
-    registry: Registry,
+    /// Replaced as a whole where a server has told its models.
+    registry: RwLock<Arc<Registry>>,
     credentials: Credentials,
     client: HttpClient,
-    answers: DiscoveryAnswers,
+    answers: Mutex<DiscoveryAnswers>,
     script: Option<ScriptedProvider>,
     settings: Settings,
     offline: bool,
@@ -103,10 +108,10 @@ impl ModelSelector {
         let mut selector = ModelSelector {
             key_names: key_names(environment, &registry),
             meter: (args.is_for_programs() || args.run.max_cost.is_some()).then(Arc::default),
-            registry,
+            registry: RwLock::new(Arc::new(registry)),
             credentials: credentials(None),
             client: client.clone(),
-            answers,
+            answers: Mutex::new(answers),
             script,
             settings: settings.clone(),
             offline: startup.is_offline(),
@@ -127,8 +132,9 @@ impl ModelSelector {
         Ok(selector)
     }
 
-    pub(crate) fn registry(&self) -> &Registry {
-        &self.registry
+    /// All providers and models that are known by now.
+    pub(crate) fn registry(&self) -> Arc<Registry> {
+        Arc::clone(&self.registry.read())
     }
 
     pub(crate) fn credentials(&self) -> &Credentials {
@@ -141,11 +147,12 @@ impl ModelSelector {
 
     /// Returns true if there is a key for a provider, or none is needed.
     pub(crate) fn has_key(&self, provider: &str) -> bool {
-        self.registry.provider(provider).is_some_and(|entry| self.credentials.has(entry))
+        self.registry().provider(provider).is_some_and(|entry| self.credentials.has(entry))
     }
 
-    fn has_own_key(&self, provider: &str) -> bool {
-        self.registry.provider(provider).is_some_and(|entry| self.credentials.has_key(entry))
+    /// Returns true if there is a key or a login of the user for a provider.
+    pub(crate) fn has_own_key(&self, provider: &str) -> bool {
+        self.registry().provider(provider).is_some_and(|entry| self.credentials.has_key(entry))
     }
 
     /// The values that are hidden from providers, sessions and artifacts.
@@ -163,7 +170,8 @@ impl ModelSelector {
         match &self.script {
             Some(script) => vec![script.model()],
             None => {
-                let models = self.registry.models().iter();
+                let registry = self.registry();
+                let models = registry.models().iter();
                 models.filter(|model| self.has_key(&model.provider)).cloned().collect()
             }
         }
@@ -173,7 +181,7 @@ impl ModelSelector {
     pub(crate) fn matching(&self, globs: &[String]) -> Vec<Selection> {
         let mut found: Vec<Selection> = Vec::new();
         for glob in globs {
-            for selection in self.registry.select_all(glob, &|provider| self.has_key(provider)) {
+            for selection in self.registry().select_all(glob, &|provider| self.has_key(provider)) {
                 if found.iter().all(|known| known.model.key() != selection.model.key()) {
                     found.push(selection);
                 }

@@ -5,11 +5,12 @@ use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::models::Selection;
 use sinew_session::Context as Conversation;
 
-use super::{Choice, ModelSelector};
+use super::{Choice, ModelSelector, absent};
 use crate::args::{Args, ModelArgs};
 use crate::failure::Failure;
 
-const NO_MODEL: &str = "No model. Set one up in one of four ways: run sinew login; set a key such as ANTHROPIC_API_KEY, \
+/// The error of a start without any model.
+pub(crate) const NO_MODEL: &str = "No model. Set one up in one of four ways: run sinew login; set a key such as ANTHROPIC_API_KEY, \
 OPENAI_API_KEY or GEMINI_API_KEY; describe a server in models.json; or start Ollama and choose a model with --model ollama/<name>.";
 
 impl ModelSelector {
@@ -44,6 +45,20 @@ impl ModelSelector {
         Ok(Choice { reached, thinking })
     }
 
+    /// The choice where there is no model, for a mode in which one can be set up: a model that answers every request with
+    /// the way to one. Gives `why` back where the user asked for a model that cannot be had, or no server may answer.
+    ///
+    /// # Errors
+    /// See above.
+    pub(crate) fn choose_none(&self, args: &ModelArgs, before: &Conversation, why: Failure) -> Result<Choice, Failure> {
+        let named = args.provider.is_some() || args.pattern.is_some() || args.scope.is_some() || args.api_key.is_some();
+        if named || why.code != Failure::config("").code {
+            return Err(why);
+        }
+        let thinking = args.thinking.or_else(|| ThinkingLevel::parse(&before.thinking_level)).unwrap_or_default();
+        Ok(Choice { reached: absent::reached(), thinking })
+    }
+
     /// Finds the model to begin with: of the flags, of the session, of the settings, of the keys there are.
     async fn first(&mut self, args: &ModelArgs, resumed: Option<&str>) -> Result<Selection, Failure> {
         if let Some(script) = &self.script {
@@ -62,7 +77,7 @@ impl ModelSelector {
         let from = args.scope.as_deref().unwrap_or_default();
         if let Some(first) = from
             .iter()
-            .find_map(|glob| self.registry.select_all(glob, &|provider| self.has_key(provider)).into_iter().next())
+            .find_map(|glob| self.registry().select_all(glob, &|provider| self.has_key(provider)).into_iter().next())
         {
             return Ok(first);
         }
@@ -73,11 +88,11 @@ impl ModelSelector {
         if let Some(found) = self.found(provider.as_deref(), model.as_deref()).await {
             return found.map_err(Failure::config);
         }
-        if let Some(model) = self.registry.first_with_key(&|provider| self.has_own_key(provider)) {
+        if let Some(model) = self.registry().first_with_key(&|provider| self.has_own_key(provider)) {
             return Ok(Selection { model, level: None, warning: None });
         }
         self.ask(&["ollama".to_string()]).await;
-        match self.registry.default_model("ollama") {
+        match self.registry().default_model("ollama") {
             Some(model) => Ok(Selection { model, level: None, warning: None }),
             None => Err(Failure::config(NO_MODEL)),
         }
@@ -91,15 +106,16 @@ impl ModelSelector {
 
     pub(super) fn of_provider(&self, provider: Option<&str>, model: Option<&str>) -> Option<Result<Selection, String>> {
         let Some(id) = provider else { return Some(self.select(model?)) };
-        let Some(entry) = self.registry.provider(id) else {
-            let known: Vec<&str> = self.registry.providers().iter().map(|entry| entry.id.as_str()).collect();
+        let registry = self.registry();
+        let Some(entry) = registry.provider(id) else {
+            let known: Vec<&str> = registry.providers().iter().map(|entry| entry.id.as_str()).collect();
             return Some(Err(format!("Provider not found: {id}. Known: {}", known.join(", "))));
         };
         Some(match model {
             Some(model) if model.starts_with(&format!("{}/", entry.id)) => self.select(model),
             // The provider that was named, and no other that has such a model too.
             Some(model) => self.select(&format!("{}/{model}", entry.id)),
-            None => match self.registry.default_model(&entry.id) {
+            None => match registry.default_model(&entry.id) {
                 Some(model) => Ok(Selection { model, level: None, warning: None }),
                 None => Err(format!("provider {id} has no model in the table: name one with --model")),
             },
@@ -118,7 +134,7 @@ impl ModelSelector {
             },
             None => pattern.to_string(),
         };
-        self.registry.select(&pattern, &|provider| self.has_key(provider)).map_err(|error| {
+        self.registry().select(&pattern, &|provider| self.has_key(provider)).map_err(|error| {
             let hint = if error.similar.is_empty() { " See sinew --list-models" } else { "" };
             format!("{error}{hint}")
         })
@@ -150,13 +166,14 @@ impl ModelSelector {
                 text.push_str(&format!(" ({})", bad.text));
             }
         }
+        let registry = self.registry();
         if let Ok(found) = &found
-            && let Some(entry) = self.registry.provider(&found.model.provider)
+            && let Some(entry) = registry.provider(&found.model.provider)
             && entry.discovery_wanted
             && !self.offline
-            && !self.answers.has(entry)
+            && !self.answers.lock().has(entry)
         {
-            self.answers.ask_later(entry.clone(), &self.credentials, &self.client);
+            self.answers.lock().ask_later(entry.clone(), &self.credentials, &self.client);
         }
         Some(found)
     }
@@ -180,7 +197,7 @@ impl ModelSelector {
     fn knows_price(&self, model: &Model) -> bool {
         let cost = &model.cost;
         let priced = [cost.input, cost.output, cost.cache_read, cost.cache_write].iter().any(|price| *price > 0.0);
-        let free = self.registry.provider(&model.provider).is_none_or(|entry| entry.keyless);
+        let free = self.registry().provider(&model.provider).is_none_or(|entry| entry.keyless);
         priced || free || self.script.is_some()
     }
 }

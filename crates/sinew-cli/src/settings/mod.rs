@@ -20,6 +20,6 @@ mod values;
 
 pub(crate) use layer::{Layer, Source, layer, read, without_effect, write};
 pub(crate) use page::{listing, markdown};
-pub(crate) use table::{KEYS, is_known, nearest};
+pub(crate) use table::{KEYS, Key, Kind, is_known, nearest};
 pub(crate) use typed::{ClientFs, Settings};
 pub(crate) use values::Values;

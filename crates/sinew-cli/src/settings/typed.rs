@@ -71,6 +71,8 @@ pub(crate) struct Settings {
     pub(crate) env: Env,
     skills: Skills,
     rules: Rules,
+    pub(crate) theme: ThemeNames,
+    pub(crate) notifications: bool,
     pub(crate) verbose: bool,
     /// Rules of calls; null for none. The permissions check the rest of its shape.
     #[serde(default)]
@@ -82,6 +84,13 @@ pub(crate) struct Settings {
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub(crate) struct Switch {
     pub(crate) enabled: bool,
+}
+
+/// The themes by the background that they are for.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct ThemeNames {
+    pub(crate) dark: String,
+    pub(crate) light: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Deserialize)]

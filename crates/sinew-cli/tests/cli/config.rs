@@ -161,8 +161,8 @@ fn two_writers_keep_what_the_other_wrote() {
 #[test]
 fn a_setting_without_effect_is_told_by_name() {
     let stage = Stage::scripted(&[text("B")]);
-    let told = "Warning: theme.dark: no effect yet: this version does not have the terminal interface\n";
-    check(&stage, &["set", "theme.dark", "x"], 0, "", told);
+    let told = "Warning: symbolPreset: no effect yet: this version does not have the terminal interface\n";
+    check(&stage, &["set", "symbolPreset", "x"], 0, "", told);
     check(
         &stage,
         &["set", "agents", "{\"enableForeign\": true}"],
@@ -170,17 +170,16 @@ fn a_setting_without_effect_is_told_by_name() {
         "",
         "Warning: agents.enableForeign: no effect yet: this version does not have subagents\n",
     );
-    // Also the older name, and as the default says; null sets nothing.
+    // Null sets nothing.
     stage.write(
         "home/agent/settings.json",
-        r#"{"theme": "x", "notifications": true, "task": {"maxDepth": 1}, "quietStartup": null}"#,
+        r#"{"symbolPreset": "x", "colorBlindMode": true, "task": {"maxDepth": 1}, "quietStartup": null}"#,
     );
     let file = stage.agent().join("settings.json");
     let ran = stage.play(&["-p", "go"]);
     let told = |keys: &str, part: &str| {
         format!("Warning: {}: {keys}: no effect yet: this version does not have {part}\n", file.display())
     };
-    let expect =
-        told("task.maxDepth", "subagents") + &told("theme.dark, theme.light, notifications", "the terminal interface");
+    let expect = told("task.maxDepth", "subagents") + &told("symbolPreset, colorBlindMode", "the terminal interface");
     assert_eq!((ran.code, ran.stderr), (Some(0), expect));
 }

@@ -19,6 +19,8 @@ mod login;
 mod mcp;
 mod mcp_serve;
 mod models;
+#[cfg(target_os = "linux")]
+mod panels;
 mod programs;
 mod resources;
 mod rpc;

@@ -1,13 +1,25 @@
 //! Questions of the model and of permission rules, on their way to the person at the screen.
 
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+use sinew::base::Error;
+use sinew_llm::models::plain_json;
+use sinew_session::files::read_text;
 use sinew_tools::tool::Boxed;
-use sinew_tools::{Ask, Question};
+use sinew_tools::{Approval, ApprovalRequest, Ask, Question, RuleScope};
 use tokio::sync::oneshot;
 
 use super::mailbox::{Mailbox, Message};
+use crate::config::is_missing;
+use crate::settings;
 
 /// Asks the person at the screen. A question that nobody waits for any more closes its panel by itself.
-pub(super) struct Asker(pub(super) Mailbox);
+pub(super) struct Asker {
+    pub(super) mailbox: Mailbox,
+    /// The file that holds the rules which always count.
+    pub(super) settings: PathBuf,
+}
 
 impl Ask for Asker {
     fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
@@ -15,19 +27,73 @@ impl Ask for Asker {
             let mut answers = Vec::with_capacity(questions.len());
             for question in questions {
                 let (send, answer) = oneshot::channel();
-                self.0.send(Message::Question(question.clone(), send));
+                self.mailbox.send(Message::Question(question.clone(), send));
                 answers.push(answer.await.ok().flatten()?);
             }
             Some(answers)
         })
     }
 
-    fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> Boxed<'a, bool> {
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
         Box::pin(async move {
             let (send, answer) = oneshot::channel();
-            self.0.send(Message::Permission(title.to_string(), message.to_string(), send));
+            self.mailbox.send(Message::Approval(Box::new(request.clone()), send));
             // A screen that is gone permits nothing.
-            answer.await.unwrap_or(false)
+            let approval = answer.await.unwrap_or(Approval::No(None));
+            if let Approval::Rule(rule, RuleScope::Always) = &approval {
+                let (file, kept) = (self.settings.clone(), rule.clone());
+                let written = tokio::task::spawn_blocking(move || keep(&file, &kept)).await;
+                let text = match written {
+                    Ok(Ok(())) => format!("{rule} is kept in {}", self.settings.display()),
+                    Ok(Err(error)) => format!("{rule} counts until you leave: {}", error.message()),
+                    Err(panic) => format!("{rule} counts until you leave: {panic}"),
+                };
+                self.mailbox.send(Message::Output(text));
+            }
+            approval
         })
+    }
+}
+
+/// Adds a rule to those that always allow.
+fn keep(file: &Path, rule: &str) -> Result<(), Error> {
+    let text = match read_text(file) {
+        Ok(text) => text,
+        Err(error) if is_missing(&error) => String::new(),
+        Err(error) => return Err(Error::io(format!("failed to read {}", file.display()), &error)),
+    };
+    // One that is no JSON is refused where it is written.
+    let values: Map<String, Value> = serde_json::from_str(&plain_json(&text)).unwrap_or_default();
+    let allow = values.get("permissions").and_then(|rules| rules.get("allow")).and_then(Value::as_array);
+    let mut allow = allow.cloned().unwrap_or_default();
+    if !allow.iter().any(|known| known == rule) {
+        allow.push(rule.into());
+    }
+    settings::write(file, "permissions.allow", &Value::Array(allow))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn item_72_a_rule_that_always_counts_is_in_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("settings.json");
+        keep(&file, "bash(ls)").unwrap();
+        keep(&file, "bash(ls)").unwrap();
+        keep(&file, "write(a/**)").unwrap();
+        let read = || serde_json::from_str::<Value>(&plain_json(&std::fs::read_to_string(&file).unwrap())).unwrap();
+        assert_eq!(read()["permissions"]["allow"], serde_json::json!(["bash(ls)", "write(a/**)"]));
+        let text = "{\n  // mine\n  \"permissions\": {\"ask\": [\"bash(*)\"]}\n}\n";
+        std::fs::write(&file, text).unwrap();
+        keep(&file, "bash(ls)").unwrap();
+        let written = std::fs::read_to_string(&file).unwrap();
+        assert!(
+            written.contains("// mine") && written.contains("bash(*)") && written.contains("bash(ls)"),
+            "{written}"
+        );
+        std::fs::write(&file, "no json").unwrap();
+        assert!(keep(&file, "bash(ls)").is_err());
     }
 }

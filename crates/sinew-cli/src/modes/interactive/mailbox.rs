@@ -2,14 +2,20 @@
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
+use std::process::ExitStatus;
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use sinew_agent::event::Event;
-use sinew_llm::message::BashExecution;
-use sinew_tools::Question;
+use sinew_llm::message::{AgentMessage, BashExecution};
+use sinew_tools::{Approval, ApprovalRequest, Question};
 use sinew_tui::BlockId;
 use tokio::sync::oneshot;
+
+use super::choices::{Choice, Entries, Topic};
+use super::complete::Candidate;
+use super::copy::Copied;
+use super::status::Facts;
 
 /// Everything that reaches the screen from elsewhere.
 pub(super) enum Message {
@@ -17,8 +23,8 @@ pub(super) enum Message {
     Event(Arc<Event>),
     /// A question of the model; its answer, or none.
     Question(Question, oneshot::Sender<Option<String>>),
-    /// A call that needs permission: title, what will happen, the answer.
-    Permission(String, String, oneshot::Sender<bool>),
+    /// A call that needs permission.
+    Approval(Box<ApprovalRequest>, oneshot::Sender<Approval>),
     /// A line for people.
     Notice(String),
     /// A verb failed; the text that it was given comes back to the editor.
@@ -27,14 +33,54 @@ pub(super) enum Message {
     TakenBack(Vec<String>),
     /// The output of a slash command.
     Output(String),
+    /// The same, and what the status row shows may be another one.
+    Changed(String),
     /// A command of the user ended; none: it was cancelled before it began.
     CommandEnded(BlockId, Result<Option<BashExecution>, String>),
-    /// Another session is current.
-    SessionChanged,
+    /// Another session is current, or another place of it: what divides the two on the screen.
+    SessionChanged(String),
+    /// A text to go on with in the editor.
+    EditorText(String),
+    /// The entries of a panel.
+    Entries(Topic, Entries),
+    /// More about an entry of a panel.
+    Preview(Choice, Vec<String>),
+    /// Completions for the text before the cursor, which replace it from a byte on. With `from_tab` the user asked for
+    /// them, and a single one is taken.
+    Candidates { text: String, from: usize, candidates: Vec<Candidate>, from_tab: bool },
+    /// A login goes on in a browser or by a code.
+    LoginStep(LoginStep),
+    /// A login, or the keeping of a key, ended.
+    LoggedIn { provider: String, result: Result<(), String> },
+    /// The facts of the status row.
+    Facts(Box<Facts>),
+    /// A session as it is shown.
+    Shown(Box<Shown>),
+    /// A copy was made.
+    Copied(Copied),
+    /// A program that had the terminal ended.
+    ProgramEnded(io::Result<ExitStatus>),
     /// The terminal has another size.
     Resized,
     /// The program is to end with this exit code.
     End(u8),
+}
+
+/// The next step of a login that the user has to take.
+pub(super) enum LoginStep {
+    /// Open an address; where the browser runs elsewhere, paste the one that it ends at.
+    Browser { provider: String, url: String },
+    /// Open an address and type a code there.
+    Code { provider: String, address: String, code: String },
+}
+
+/// The end of a session, for the screen, and the prompts of its folder, oldest first.
+pub(super) struct Shown {
+    pub(super) divider: Option<String>,
+    /// Messages that are left out.
+    pub(super) older: usize,
+    pub(super) messages: Result<Vec<AgentMessage>, String>,
+    pub(super) prompts: Result<Vec<String>, String>,
 }
 
 /// The sending side; cheap to clone.

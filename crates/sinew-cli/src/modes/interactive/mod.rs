@@ -2,23 +2,38 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `ui` | the thread of the screen: keys, messages, deadlines, paint |
+//! | `ui` | the thread of the screen: keys, messages, deadlines, paint, other programs at the terminal |
 //! | `tty` | the terminal: raw mode, modes, bytes |
 //! | `mailbox` | messages to that thread |
 //! | `transcript`, `blocks` | events and messages as blocks of the screen |
 //! | `submit` | from a text of the user to the verbs of `control` |
 //! | `panel`, `ask` | questions to the user |
-//! | `status` | the status row |
+//! | `picker`, `form` | panels that the user opens: to choose from, to write into |
+//! | `choices`, `login` | what those panels offer, and logins |
+//! | `complete`, `copy` | completion of commands, files and paths; the way of a text into the clipboard |
+//! | `demo`, `editor_file` | programs that get the terminal for a while |
+//! | `status`, `facts` | the status row, and what stands in it |
+//! | `announce` | title, progress and notifications of the terminal |
 //! | `keys` | the keys of the editor |
 //!
 //! The screen has a thread of its own: it never waits for the agent, and keys are answered while the agent works. It
 //! talks to the agent by the verbs of `control`, as the other modes do.
 
+mod announce;
 mod ask;
 mod blocks;
+mod choices;
+mod complete;
+mod copy;
+mod demo;
+mod editor_file;
+mod facts;
+mod form;
 mod keys;
+mod login;
 mod mailbox;
 mod panel;
+mod picker;
 mod status;
 mod submit;
 mod transcript;
@@ -38,7 +53,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 use super::END;
-use crate::app::App;
+use crate::app::{App, NoModel};
 use crate::config::Environment;
 use crate::control::{Control, View};
 use crate::failure::Failure;
@@ -59,9 +74,12 @@ pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mu
         startup.args.words.iter().map(String::as_str).filter(|word| !word.trim().is_empty()).collect();
     let first = (!words.is_empty()).then(|| words.join(" "));
     let options = screen_options(&startup.environment);
+    let announcer = announce::Announcer::new(&startup.environment, startup.settings.notifications);
     let (history, cwd) = (startup.paths.agent.join("history.jsonl"), startup.paths.cwd.display().to_string());
-    let asker = Arc::new(ask::Asker(mailbox.clone()));
-    let (app, open) = App::start(startup, Some(asker), &mut warnings).await?;
+    let settings = startup.paths.agent.join("settings.json");
+    let asker = Arc::new(ask::Asker { mailbox: mailbox.clone(), settings });
+    let sinew = Arc::new(sinew::Sinew::in_environment(|name| startup.environment.os(name)));
+    let (app, open) = App::start_with(startup, Some(asker), NoModel::Waits, &mut warnings).await?;
     let events = Arc::new(EventForwarder { mailbox: mailbox.clone(), task: Mutex::default() });
     let control = Arc::new(Control::new(app, open, Some(events)));
     control.enter(control.session()).await;
@@ -73,6 +91,8 @@ pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mu
         mailbox,
         inbox,
         options,
+        announcer,
+        sinew,
         history,
         cwd,
         warnings,

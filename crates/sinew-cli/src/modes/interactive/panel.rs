@@ -1,10 +1,14 @@
 //! Panels: a question with choices, over the transcript.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
-use sinew_tools::Question;
-use sinew_tui::{Attrs, Color, Line, Row, Style, WrapMode, wrap};
+use serde_json::Value;
+use sinew_tools::{Approval, ApprovalRequest, Question, RuleScope};
+use sinew_tui::{Attrs, Color, EditAction, Editor, EditorStyle, Line, Row, Style, WrapMode, wrap};
 use tokio::sync::oneshot;
+
+use super::keys;
 
 /// The time for which a permission panel takes no key, from its appearance or the last key that it did not take: a key
 /// that was meant for something else must not permit a call.
@@ -15,6 +19,7 @@ pub(super) const TYPING: Duration = Duration::from_secs(1);
 /// A question that covers part of the transcript.
 pub(super) struct Panel {
     title: String,
+    /// The effect of a call; of a question the labels.
     body: String,
     choices: Vec<String>,
     /// The marked choice; none until an arrow is used, so that Enter alone answers nothing.
@@ -30,10 +35,20 @@ pub(super) struct Panel {
     at_end: bool,
     /// Whether the body did not fit when it was laid out last.
     is_clipped: bool,
+    /// The choice that is being written out, and its line.
+    writing: Option<(usize, Editor)>,
+    /// The fault of that line.
+    fault: String,
 }
 
+/// The choices about a call.
+const ONCE: usize = 0;
+const SESSION: usize = 1;
+const ALWAYS: usize = 2;
+const NO_BECAUSE: usize = 4;
+
 enum Reply {
-    Permission(oneshot::Sender<bool>),
+    Approval { request: Box<ApprovalRequest>, send: oneshot::Sender<Approval> },
     Question { send: oneshot::Sender<Option<String>>, multi: bool },
 }
 
@@ -49,26 +64,44 @@ pub(super) enum Effect {
 }
 
 impl Panel {
-    pub(super) fn permission(
-        title: String,
-        body: String,
-        reply: oneshot::Sender<bool>,
+    /// A panel about a call. `file` is where a rule that always counts is kept.
+    pub(super) fn approval(
+        request: ApprovalRequest,
+        file: &Path,
+        send: oneshot::Sender<Approval>,
         focus: bool,
         now: Instant,
     ) -> Panel {
-        let choices = vec!["yes, once".into(), "no".into(), "no, and stop the run".into()];
-        let reply = Reply::Permission(reply);
+        let choices = match request.patterns.first() {
+            Some(rule) => vec![
+                "yes, once".into(),
+                format!("yes, and in this session: {rule}"),
+                format!("yes, and always, kept in {}: {rule}", file.display()),
+                "no".into(),
+                "no, with a word to the model".into(),
+            ],
+            // No rule can say exactly this.
+            None => vec![
+                "yes, once".into(),
+                "– (no single rule fits this call alone)".into(),
+                "–".into(),
+                "no".into(),
+                "no, with a word to the model".into(),
+            ],
+        };
         Panel {
-            title,
-            body,
+            title: format!("{} in {}", request.tool, request.cwd.display()),
+            body: body(&request),
             choices,
             marked: None,
             chosen: Vec::new(),
-            reply,
+            reply: Reply::Approval { request: Box::new(request), send },
             opens: now + GATE,
             has_focus: focus,
             at_end: false,
             is_clipped: false,
+            writing: None,
+            fault: String::new(),
         }
     }
 
@@ -97,6 +130,8 @@ impl Panel {
             has_focus: focus,
             at_end: false,
             is_clipped: false,
+            writing: None,
+            fault: String::new(),
         }
         .labelled(&question)
     }
@@ -110,21 +145,25 @@ impl Panel {
     /// Tells whether whoever asked still waits.
     pub(super) fn is_open(&self) -> bool {
         match &self.reply {
-            Reply::Permission(send) => !send.is_closed(),
+            Reply::Approval { send, .. } => !send.is_closed(),
             Reply::Question { send, .. } => !send.is_closed(),
         }
     }
 
     /// Takes a key: a digit chooses, arrows mark and Enter chooses the marked one, Esc refuses and stops.
-    pub(super) fn key(mut self, key: &str, now: Instant) -> (Option<Panel>, Effect) {
+    /// `text` is what the key types, for a line that is being written.
+    pub(super) fn key(mut self, key: &str, text: &str, now: Instant) -> (Option<Panel>, Effect) {
         if now < self.opens {
             self.opens = now + GATE;
             return (Some(self), Effect::Stays);
         }
+        if let Some((choice, editor)) = self.writing.take() {
+            return self.write(choice, editor, key, text);
+        }
         let last = self.choices.len().checked_sub(1);
         let chosen = match (key, last) {
             ("escape", _) => {
-                let effect = if matches!(self.reply, Reply::Permission(_)) { Effect::Stops } else { Effect::Closes };
+                let effect = if matches!(self.reply, Reply::Approval { .. }) { Effect::Stops } else { Effect::Closes };
                 self.refuse();
                 return (None, effect);
             }
@@ -148,7 +187,7 @@ impl Panel {
         };
         match chosen {
             // What was not shown to its end cannot be permitted.
-            Some(0) if self.is_clipped && !self.at_end && matches!(self.reply, Reply::Permission(_)) => {
+            Some(ONCE..=ALWAYS) if self.is_clipped && !self.at_end && matches!(self.reply, Reply::Approval { .. }) => {
                 (Some(self), Effect::Stays)
             }
             Some(at) => self.choose(at, key == "enter"),
@@ -159,9 +198,18 @@ impl Panel {
     fn choose(mut self, at: usize, by_enter: bool) -> (Option<Panel>, Effect) {
         // Whoever asked may have gone meanwhile: then nobody reads the answer.
         match self.reply {
-            Reply::Permission(send) => {
-                let _ = send.send(at == 0);
-                (None, if at == 2 { Effect::Stops } else { Effect::Closes })
+            Reply::Approval { ref request, .. } if matches!(at, SESSION | ALWAYS | NO_BECAUSE) => {
+                let line = if at == NO_BECAUSE { Some("") } else { request.patterns.first().map(String::as_str) };
+                if let Some(line) = line {
+                    let mut editor = Editor::new();
+                    editor.set_text(line);
+                    self.writing = Some((at, editor));
+                }
+                (Some(self), Effect::Stays)
+            }
+            Reply::Approval { send, .. } => {
+                let _ = send.send(if at == ONCE { Approval::Once } else { Approval::No(None) });
+                (None, Effect::Closes)
             }
             Reply::Question { multi: true, .. } if !by_enter => {
                 match self.chosen.iter().position(|chosen| *chosen == at) {
@@ -183,6 +231,50 @@ impl Panel {
         }
     }
 
+    /// Takes a key into the line of a choice.
+    fn write(mut self, choice: usize, mut editor: Editor, key: &str, text: &str) -> (Option<Panel>, Effect) {
+        let Reply::Approval { request, .. } = &self.reply else { return (Some(self), Effect::Stays) };
+        self.fault.clear();
+        match key {
+            "escape" => return (Some(self), Effect::Stays),
+            "up" | "down" if choice != NO_BECAUSE && !request.patterns.is_empty() => {
+                let (known, now) = (&request.patterns, editor.text());
+                let at = known.iter().position(|pattern| *pattern == now).unwrap_or(0);
+                let step = if key == "down" { 1 } else { known.len() - 1 };
+                editor.set_text(&known[(at + step) % known.len()]);
+            }
+            "enter" => {
+                let line = editor.text().trim().to_string();
+                let scope = if choice == ALWAYS { RuleScope::Always } else { RuleScope::Session };
+                let checked = if choice == NO_BECAUSE { Ok(()) } else { (request.check)(&line, scope) };
+                let Err(fault) = checked else {
+                    if let Reply::Approval { send, .. } = self.reply {
+                        // Whoever asked may have gone meanwhile: then nobody reads the answer.
+                        let _ = send.send(match choice {
+                            NO_BECAUSE => Approval::No(Some(line).filter(|line| !line.is_empty())),
+                            _ => Approval::Rule(line, scope),
+                        });
+                    }
+                    return (None, Effect::Closes);
+                };
+                self.fault = fault;
+            }
+            key => match keys::action(key) {
+                Some(EditAction::NewLine) => {}
+                Some(action) => drop(editor.act(action)),
+                None if !text.is_empty() => editor.insert(text),
+                None => {}
+            },
+        }
+        self.writing = Some((choice, editor));
+        (Some(self), Effect::Stays)
+    }
+
+    /// Tells whether a line is being written.
+    pub(super) fn is_writing(&self) -> bool {
+        self.writing.is_some()
+    }
+
     /// Answers a question of the model with a text of the user. Gives the panel back where it wants a choice.
     pub(super) fn answer(self, text: &str) -> Option<Panel> {
         match self.reply {
@@ -190,14 +282,14 @@ impl Panel {
                 let _ = send.send(Some(text.to_string()));
                 None
             }
-            Reply::Permission(_) => Some(self),
+            Reply::Approval { .. } => Some(self),
         }
     }
 
     /// Answers no.
     pub(super) fn refuse(self) {
         match self.reply {
-            Reply::Permission(send) => drop(send.send(false)),
+            Reply::Approval { send, .. } => drop(send.send(Approval::No(None))),
             Reply::Question { send, .. } => drop(send.send(None)),
         }
     }
@@ -217,22 +309,49 @@ impl Panel {
             let tick = if self.chosen.contains(&at) { "● " } else { "" };
             let style = if self.marked == Some(at) { bold } else { Style::PLAIN };
             let line = Line::styled(&format!("{mark}{} {tick}{choice}", at + 1), style);
-            wrap(&line, width, WrapMode::Words, 1, (&none, &Line::plain("    ")), &mut choices);
+            match self.reply {
+                // The rule is shown whole where it is chosen.
+                Reply::Approval { .. } => choices.push(line.into_row(width)),
+                Reply::Question { .. } => {
+                    wrap(&line, width, WrapMode::Words, 1, (&none, &Line::plain("    ")), &mut choices);
+                }
+            }
         }
         let hint = match (&self.reply, self.has_focus) {
             (_, false) => "tab: answer",
-            (Reply::Permission(_), true) => "1–3 or arrows and enter · esc: no, and stop",
+            (Reply::Approval { .. }, true) => "1–5 or arrows and enter · esc: no, and stop the run",
             (Reply::Question { multi: true, .. }, true) => {
                 "digits choose · enter: done · tab: own words · esc: no answer"
             }
             (Reply::Question { .. }, true) => "digit, or arrows and enter · tab: own words · esc: no answer",
         };
-        choices.push(Line::styled(hint, dim).into_row(width));
-        if matches!(self.reply, Reply::Permission(_)) {
+        if let Some((choice, editor)) = &mut self.writing {
+            choices.clear();
+            let what = match *choice {
+                SESSION => "Calls that run without asking, until this session is left:",
+                ALWAYS => "Calls that run without asking, from now on:",
+                _ => "What should the model do instead?",
+            };
+            choices.push(Line::styled(what, bold).into_row(width));
+            choices.extend(editor.rows(width, 3, &EditorStyle::default()).rows);
+            let hint =
+                if *choice == NO_BECAUSE { "enter · esc: back" } else { "enter · ↑↓: other rules · esc: back" };
+            let (hint, style) =
+                if self.fault.is_empty() { (hint, dim) } else { (self.fault.as_str(), Style::fg(Color::Named(1))) };
+            wrap(&Line::styled(hint, style), width, WrapMode::Words, 1, (&none, &none), &mut choices);
+        } else {
+            choices.push(Line::styled(hint, dim).into_row(width));
+        }
+        if matches!(self.reply, Reply::Approval { .. }) {
             let mut body = Vec::new();
             for text in self.body.lines() {
+                let style = match text.get(..2) {
+                    Some("+ ") => Style::fg(Color::Named(2)),
+                    Some("- ") => Style::fg(Color::Named(1)),
+                    _ => Style::PLAIN,
+                };
                 wrap(
-                    &Line::plain(text),
+                    &Line::styled(text, style),
                     width,
                     WrapMode::Words,
                     1,
@@ -261,46 +380,103 @@ impl Panel {
     }
 }
 
+/// The effect of a call, for people: the command, the change of a file, else the arguments.
+fn body(request: &ApprovalRequest) -> String {
+    let mut out = format!("The rule {} asks", request.rule);
+    match &request.unsure {
+        Some(reason) => out.push_str(&format!(": the line cannot be read for sure ({reason}).\n")),
+        None => out.push_str(".\n"),
+    }
+    let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
+    let marked = |mark: &str, text: &str| text.lines().map(|line| format!("{mark} {line}\n")).collect::<String>();
+    let arguments = &request.arguments;
+    let path = text(arguments, "path");
+    let edits = arguments.get("edits").and_then(Value::as_array);
+    match (text(arguments, "command"), path, text(arguments, "content"), edits) {
+        (Some(command), ..) => out.push_str(&command),
+        (None, Some(path), Some(content), _) => out.push_str(&format!("{path} becomes\n{}", marked("+", &content))),
+        (None, Some(path), None, Some(edits)) => {
+            out.push_str(&format!("{path} changes\n"));
+            for edit in edits {
+                match (text(edit, "oldText"), text(edit, "newText")) {
+                    (Some(old), Some(new)) => out.push_str(&(marked("-", &old) + &marked("+", &new))),
+                    _ => out.push_str(&format!("{edit:#}\n")),
+                }
+            }
+        }
+        _ => out.push_str(&format!("{arguments:#}")),
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn request(command: &str) -> ApprovalRequest {
+        ApprovalRequest {
+            call: "1".into(),
+            tool: "bash".into(),
+            arguments: serde_json::json!({"command": command}),
+            cwd: "/w".into(),
+            rule: "bash(*)".into(),
+            unsure: None,
+            patterns: vec![format!("bash({command})"), "bash(rm *)".into()],
+            check: std::sync::Arc::new(|text, _| if text.ends_with(')') { Ok(()) } else { Err("no rule".into()) }),
+        }
+    }
+
     /// Presses keys, each long after the one before, and gives the answer and the effect of the last.
-    fn pressed(keys: &[&str], pause: Duration) -> (Option<bool>, Effect) {
+    fn pressed(keys: &[&str], pause: Duration) -> (Option<Approval>, Effect) {
         let (send, mut answer) = oneshot::channel();
         let mut now = Instant::now();
-        let mut panel = Some(Panel::permission("bash".into(), "rm -rf build".into(), send, true, now));
+        let mut panel = Some(Panel::approval(request("rm -rf build"), Path::new("s.json"), send, true, now));
         let mut effect = Effect::Stays;
         for key in keys {
             now += pause;
             let Some(open) = panel.take() else { break };
-            (panel, effect) = open.key(key, now);
+            let text = if key.chars().count() == 1 { *key } else { "" };
+            (panel, effect) = open.key(key, text, now);
         }
         (answer.try_recv().ok(), effect)
     }
 
     #[test]
     fn item_70_enter_alone_blank_and_letters_never_approve() {
-        for key in ["enter", " ", "space", "y", "a", "tab", "0", "4", "9"] {
+        for key in ["enter", " ", "space", "y", "a", "tab", "0", "6", "9"] {
             assert_eq!(pressed(&[key, key], Duration::from_secs(1)), (None, Effect::Stays), "{key}");
         }
-        assert_eq!(pressed(&["down", "enter"], Duration::from_secs(1)), (Some(true), Effect::Closes));
+        assert_eq!(pressed(&["down", "enter"], Duration::from_secs(1)), (Some(Approval::Once), Effect::Closes));
     }
 
     #[test]
     fn item_69_keys_within_the_gate_never_answer() {
         let fast = Duration::from_millis(300);
         assert_eq!(pressed(&["1", "1", "1", "1"], fast), (None, Effect::Stays));
-        assert_eq!(pressed(&["1"], Duration::from_millis(401)), (Some(true), Effect::Closes));
+        assert_eq!(pressed(&["1"], Duration::from_millis(401)), (Some(Approval::Once), Effect::Closes));
     }
 
     #[test]
     fn each_choice_says_what_it_does() {
         let slow = Duration::from_secs(1);
-        assert_eq!(pressed(&["2"], slow), (Some(false), Effect::Closes));
-        assert_eq!(pressed(&["3"], slow), (Some(false), Effect::Stops));
-        assert_eq!(pressed(&["escape"], slow), (Some(false), Effect::Stops));
-        assert_eq!(pressed(&["up", "enter"], slow), (Some(false), Effect::Stops));
+        let no = || Some(Approval::No(None));
+        assert_eq!(pressed(&["4"], slow), (no(), Effect::Closes));
+        assert_eq!(pressed(&["escape"], slow), (no(), Effect::Stops));
+        assert_eq!(pressed(&["up", "up", "enter"], slow), (no(), Effect::Closes));
+        assert_eq!(pressed(&["5", "o", "k", "enter"], slow), (Some(Approval::No(Some("ok".into()))), Effect::Closes));
+        assert_eq!(pressed(&["5", "enter"], slow), (no(), Effect::Closes));
+    }
+
+    #[test]
+    fn item_72_a_rule_is_shown_before_it_counts() {
+        let slow = Duration::from_secs(1);
+        let rule = |text: &str, scope| Some(Approval::Rule(text.into(), scope));
+        assert_eq!(pressed(&["2"], slow), (None, Effect::Stays));
+        assert_eq!(pressed(&["2", "enter"], slow), (rule("bash(rm -rf build)", RuleScope::Session), Effect::Closes));
+        assert_eq!(pressed(&["3", "down", "enter"], slow), (rule("bash(rm *)", RuleScope::Always), Effect::Closes));
+        // A digit is a letter of the line now, and one that is no rule is not taken.
+        assert_eq!(pressed(&["2", "1", "enter"], slow), (None, Effect::Stays));
+        assert_eq!(pressed(&["2", "escape", "1"], slow), (Some(Approval::Once), Effect::Closes));
     }
 
     #[test]
@@ -308,13 +484,14 @@ mod tests {
         let (send, mut answer) = oneshot::channel();
         let mut now = Instant::now();
         let body: String = (0..50).map(|line| format!("line {line}\n")).collect();
-        let mut panel = Panel::permission("bash".into(), body, send, true, now);
+        let request = ApprovalRequest { patterns: Vec::new(), ..request(&body) };
+        let mut panel = Panel::approval(request, Path::new("s.json"), send, true, now);
         for (key, shown, answered) in [("1", "line 0", false), ("end", "line 49", false), ("1", "", true)] {
             let rows = panel.rows(40, 12);
             assert_eq!(rows.len(), 12);
             assert!(rows.iter().any(|row| row.text().contains("rows")), "{rows:?}");
             now += Duration::from_secs(1);
-            let (open, _) = panel.key(key, now);
+            let (open, _) = panel.key(key, "", now);
             assert_eq!(answer.try_recv().is_ok(), answered, "{key}");
             let Some(open) = open else { return };
             panel = open;

@@ -15,7 +15,9 @@ pub(super) struct Facts {
     pub(super) context: Option<u64>,
     pub(super) model: String,
     pub(super) cost: String,
+    pub(super) branch: String,
     pub(super) folder: String,
+    pub(super) title: String,
 }
 
 /// The state at the left.
@@ -24,6 +26,8 @@ pub(super) struct Activity<'a> {
     pub(super) since: Option<Instant>,
     /// A word for what it does.
     pub(super) what: &'a str,
+    /// The session is being read.
+    pub(super) is_reading: bool,
     pub(super) queued: usize,
     pub(super) notice: Option<&'a str>,
 }
@@ -37,7 +41,7 @@ pub(super) fn row(activity: &Activity<'_>, facts: &Facts, width: usize, now: Ins
             let time = duration(now.saturating_duration_since(since));
             left.push(&format!("{} {time}", activity.what), Style::fg(Color::Named(6)))
         }
-        (None, None) => left.push("ready", DIM),
+        (None, None) => left.push(if activity.is_reading { "reading the session" } else { "ready" }, DIM),
     };
     if activity.queued > 0 {
         left.push(&format!(" · {} queued", activity.queued), DIM);
@@ -71,7 +75,9 @@ impl Facts {
             (format!("{percent} %"), style)
         });
         let dim = |text: &String| (!text.is_empty()).then(|| (text.clone(), DIM));
-        [context, dim(&self.model), dim(&self.cost), dim(&self.folder)].into_iter().flatten()
+        [context, dim(&self.model), dim(&self.cost), dim(&self.branch), dim(&self.folder), dim(&self.title)]
+            .into_iter()
+            .flatten()
     }
 }
 
@@ -85,20 +91,25 @@ mod tests {
             context: Some(12),
             model: "anthropic/claude".into(),
             cost: "$0.12".into(),
+            branch: "main".into(),
             folder: "~/project".into(),
+            title: "A title".into(),
         };
         let now = Instant::now();
         for width in 20..=300 {
             for notice in [None, Some("a notice that is longer than many terminals are wide, so that it is cut")] {
-                let activity = Activity { since: Some(now), what: "thinking", queued: 2, notice };
+                let activity = Activity { since: Some(now), what: "thinking", is_reading: false, queued: 2, notice };
                 let row = row(&activity, &facts, width, now);
                 assert!(row.width() <= width, "{width}: {:?}", row.text());
             }
         }
-        let activity = Activity { since: None, what: "", queued: 0, notice: None };
-        for (width, right) in
-            [(60, "12 % · anthropic/claude · $0.12 · ~/project"), (45, "12 % · anthropic/claude · $0.12"), (20, "12 %")]
-        {
+        let activity = Activity { since: None, what: "", is_reading: false, queued: 0, notice: None };
+        for (width, right) in [
+            (80, "12 % · anthropic/claude · $0.12 · main · ~/project · A title"),
+            (66, "12 % · anthropic/claude · $0.12 · main · ~/project"),
+            (42, "12 % · anthropic/claude · $0.12"),
+            (20, "12 %"),
+        ] {
             let row = row(&activity, &facts, width, now);
             assert_eq!(row.width(), width, "{:?}", row.text());
             assert!(

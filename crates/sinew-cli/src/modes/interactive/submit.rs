@@ -5,6 +5,8 @@ use std::sync::Arc;
 use sinew_agent::agent::{Delivery, Stop};
 use sinew_llm::model::ThinkingLevel;
 
+use super::complete::Candidate;
+use super::copy::{self, Copied};
 use super::keys;
 use super::mailbox::{Mailbox, Message};
 use crate::control::prompt::{self, QueuedTexts};
@@ -24,17 +26,64 @@ pub(super) enum Submission<'a> {
     Slash(&'a str, &'a str),
 }
 
-/// The slash commands that need the screen: name, arguments, what they do.
+/// The slash commands: name, arguments, what they do.
+// One row per command, whatever its width.
+#[rustfmt::skip]
 pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
-    ("clear", "", "begin a new session"),
-    ("fork", "", "go on with a copy of the session"),
+    ("help", "", "list the commands"),
     ("hotkeys", "", "list the keys"),
-    ("model", "[NAME]", "list the models, or change to one"),
+    ("model", "[NAME]", "choose the model that answers"),
+    ("thinking", "[LEVEL]", "choose how much the model thinks"),
+    ("login", "[PROVIDER]", "log in, paste a key, choose a model of this machine"),
+    ("logout", "[PROVIDER]", "forget a key or login"),
+    ("settings", "", "show and change settings"),
+    ("theme", "[NAME]", "choose the colours"),
+    ("tools", "", "switch tools of the model on and off"),
     ("new", "", "begin a new session"),
-    ("redraw", "", "paint the screen anew"),
+    ("clear", "", "begin a new session"),
+    ("resume", "[ID]", "go on with another session"),
+    ("tree", "", "go to another place of this session"),
+    ("branch", "", "a new session from before one of your messages"),
+    ("fork", "", "go on with a copy of this session"),
+    ("name", "TITLE", "give this session a title"),
+    ("label", "[TEXT]", "label this place of the session; without a text the label goes"),
+    ("compact", "[TEXT]", "sum the conversation up; TEXT says what matters"),
+    ("copy", "[N|code|all]", "copy the last answer, its N-th code block, all of them, or the conversation"),
+    ("export", "[FILE]", "write the session as a web page"),
+    ("session", "", "show the session: file, tokens, cost"),
+    ("usage", "", "show tokens and cost"),
+    ("context", "", "show how full the model's window is"),
+    ("todo", "", "show the list of tasks"),
+    ("jobs", "", "list the commands in the background"),
+    ("cancel", "ID", "end a command in the background"),
+    ("skills", "", "list the skills"),
+    ("rules", "", "list the rules"),
+    ("agents", "", "list the subagents"),
+    ("mcp", "", "list the MCP servers"),
     ("reload", "", "read skills, commands and rules anew"),
-    ("resume", "[ID]", "list the sessions, or go on with one"),
-    ("thinking", "[LEVEL]", "show the thinking level, or set it"),
+    ("redraw", "", "paint the screen anew"),
+    ("quit", "", "leave"),
+    ("exit", "", "leave"),
+    ("move", "", "keep the session in another folder"),
+    ("handoff", "", "begin a session that knows what this one found out"),
+    ("dump", "", "copy the conversation as text"),
+    ("share", "", "publish the session"),
+    ("plan", "", "plan before anything is changed"),
+    ("background", "", "let the run go on without the terminal"),
+    ("bg", "", "let the run go on without the terminal"),
+    ("debug", "", "write a report about this program"),
+];
+
+/// Commands that this version does not have, and the way that leads there without them.
+const MISSING: &[(&str, &str)] = &[
+    ("move", "use --fork in the other folder"),
+    ("handoff", "use /compact, or /new and say what matters"),
+    ("dump", "use /copy all or /export"),
+    ("share", "use /export"),
+    ("plan", "ask for a plan, and use permissions that ask"),
+    ("background", "use tmux"),
+    ("bg", "use tmux"),
+    ("debug", "set SINEW_LOG=debug"),
 ];
 
 /// Tells what a text asks for. `is_known` says whether a word is the name of a built-in command.
@@ -108,7 +157,9 @@ pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, name: String,
     match run(&control, &name, &arguments).await {
         Ok(Effect::Text(text)) if text.is_empty() => {}
         Ok(Effect::Text(text)) => mailbox.send(Message::Output(text)),
-        Ok(Effect::NewSession) => mailbox.send(Message::SessionChanged),
+        Ok(Effect::Changed(text)) => mailbox.send(Message::Changed(text)),
+        Ok(Effect::Session(divider)) => mailbox.send(Message::SessionChanged(divider)),
+        Ok(Effect::Copied(copied)) => mailbox.send(Message::Copied(copied)),
         Ok(Effect::Refused) => mailbox.send(Message::Notice("a hook refused it".into())),
         Ok(Effect::Quit) => mailbox.send(Message::End(0)),
         Err(error) => {
@@ -120,45 +171,126 @@ pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, name: String,
 
 enum Effect {
     Text(String),
-    NewSession,
+    /// The same, and what the status row shows may be another one.
+    Changed(String),
+    /// Another session is current: the line that divides the two.
+    Session(String),
+    Copied(Copied),
     Refused,
     Quit,
 }
 
-async fn run(control: &Control, name: &str, arguments: &str) -> Result<Effect, ControlError> {
-    let changed = |refused: bool| if refused { Effect::Refused } else { Effect::NewSession };
+async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effect, ControlError> {
+    let changed = |refused: bool, divider: &str| match refused {
+        true => Effect::Refused,
+        false => Effect::Session(divider.into()),
+    };
+    if let Some((_, way)) = MISSING.iter().find(|(missing, _)| *missing == name) {
+        return Err(format!("/{name} is not available yet in this version: {way}").into());
+    }
     Ok(match name {
         "quit" | "exit" => Effect::Quit,
-        "new" | "clear" => changed(control.new_session(None).await?),
-        "fork" => changed(control.fork().await?.is_none()),
-        "resume" if arguments.is_empty() => Effect::Text(sessions(control).await?),
-        "resume" => changed(control.switch_session(arguments).await?),
-        "model" if arguments.is_empty() => Effect::Text(models(control)),
-        "model" => Effect::Text(set_model(control, arguments).await?),
-        "thinking" => Effect::Text(thinking(control, arguments)?),
+        "new" | "clear" => changed(control.new_session(None).await?, "a new session"),
+        "fork" => changed(control.fork().await?.is_none(), "a copy of the session"),
+        "resume" => {
+            let refused = control.switch_session(arguments).await?;
+            let title = control.session().agent.session().title();
+            changed(refused, &title.unwrap_or_else(|| "another session".into()))
+        }
+        "model" => Effect::Changed(set_model(control, arguments).await?),
+        "thinking" => Effect::Changed(set_thinking(control, arguments)?),
         "reload" => {
             let warnings = control.reload().await?;
             Effect::Text(if warnings.is_empty() { "read anew".into() } else { warnings.join("\n") })
         }
         "hotkeys" => Effect::Text(list(keys::HELP.iter().map(|(keys, effect)| (keys.to_string(), effect.to_string())))),
         "help" => Effect::Text(help(control)),
+        "logout" => {
+            let stored = control.app.models.credentials().forget(arguments).await?;
+            match stored {
+                true => Effect::Changed(format!("the keys and logins of {arguments} are gone from auth.json")),
+                false => return Err(format!("auth.json holds no key and no login of {arguments:?}").into()),
+            }
+        }
+        "copy" => {
+            let (control, what) = (Arc::clone(control), arguments.to_string());
+            let copied = tokio::task::spawn_blocking(move || copy::copy(&control, &what)).await;
+            Effect::Copied(copied.map_err(|panic| panic.to_string())??)
+        }
+        "label" => {
+            let agent = &control.session().agent;
+            let leaf = agent.session().leaf().map(str::to_string);
+            let leaf = leaf.ok_or("an empty session has no place to label")?;
+            agent.set_label(&leaf, Some(arguments).filter(|text| !text.is_empty()))?;
+            Effect::Text(if arguments.is_empty() {
+                "the label is gone".into()
+            } else {
+                format!("labelled {arguments}")
+            })
+        }
+        "todo" => Effect::Text(todo(&control.session().host.todo_phases())),
+        "jobs" => {
+            let jobs = control.session().host.job_list();
+            Effect::Text(if jobs.is_empty() { "No command runs in the background.".into() } else { jobs.join("\n") })
+        }
+        "cancel" => Effect::Text(control.session().host.cancel_job(arguments)?),
+        "tree" | "branch" | "settings" | "tools" => return Err(format!("/{name} takes no argument").into()),
         name => match commands::find(&format!("/{name} {arguments}")) {
-            Ok(Some(command)) => Effect::Text(command.run(control).await?),
+            Ok(Some(command)) => Effect::Changed(command.run(control).await?),
             Ok(None) => return Err(format!("/{name} is unknown: /help lists the commands").into()),
             Err(failure) => return Err(failure.message.into()),
         },
     })
 }
 
+fn symbol(status: sinew_tools::Status) -> &'static str {
+    use sinew_tools::Status;
+    match status {
+        Status::Completed => "●",
+        Status::InProgress => "◌",
+        _ => "○",
+    }
+}
+
+fn todo(phases: &[sinew_tools::Phase]) -> String {
+    let lines: Vec<String> = phases
+        .iter()
+        .flat_map(|phase| {
+            let items = phase.tasks.iter().map(|task| format!("  {} {}", symbol(task.status), task.content));
+            std::iter::once(phase.name.clone()).chain(items)
+        })
+        .collect();
+    if lines.is_empty() { "There is no list of tasks.".into() } else { lines.join("\n") }
+}
+
 fn help(control: &Control) -> String {
-    let own = COMMANDS.iter().map(|(name, arguments, effect)| (format!("/{name} {arguments}"), (*effect).to_string()));
-    let everywhere = commands::BUILT_IN.iter().filter(|(_, verb)| !matches!(verb, commands::Verb::Refused(_)));
-    let everywhere = everywhere.map(|(name, _)| (format!("/{name}"), String::new()));
+    let own = COMMANDS.iter().filter(|(name, ..)| is_available(name));
+    let own = own.map(|(name, arguments, effect)| (format!("/{name} {arguments}"), (*effect).to_string()));
     let listed = control.listed_commands().into_iter();
     let listed = listed.map(|command| (format!("/{}", command.name), command.description));
     let other = [("!command", "run it in the shell; !! keeps it from the model"), ("@path", "attach a file or folder")];
     let other = other.map(|(name, effect)| (name.to_string(), effect.to_string()));
-    list(own.chain(everywhere).chain(listed).chain(other))
+    list(own.chain(listed).chain(other))
+}
+
+fn is_available(name: &str) -> bool {
+    MISSING.iter().all(|(missing, _)| *missing != name)
+}
+
+/// All commands that can be completed, each with its line of help.
+pub(super) fn candidates(control: &Control) -> Vec<Candidate> {
+    let own = COMMANDS.iter().filter(|(name, ..)| is_available(name));
+    let own = own.map(|(name, arguments, help)| Candidate {
+        name: (*name).to_string(),
+        help: format!("{arguments} {help}").trim_start().to_string(),
+        insert: format!("/{name}{}", if arguments.is_empty() { "" } else { " " }),
+    });
+    let listed = control.listed_commands().into_iter().map(|command| Candidate {
+        insert: format!("/{} ", command.name),
+        name: command.name,
+        help: command.description,
+    });
+    own.chain(listed).collect()
 }
 
 fn list(rows: impl Iterator<Item = (String, String)>) -> String {
@@ -166,27 +298,6 @@ fn list(rows: impl Iterator<Item = (String, String)>) -> String {
     let width = rows.iter().map(|(name, _)| name.trim_end().chars().count()).max().unwrap_or(0);
     let lines = rows.iter().map(|(name, text)| format!("{:width$}  {text}", name.trim_end()).trim_end().to_string());
     lines.collect::<Vec<_>>().join("\n")
-}
-
-async fn sessions(control: &Control) -> Result<String, ControlError> {
-    let listed = control.list_sessions(false).await?;
-    if listed.is_empty() {
-        return Ok("There is no session of this folder yet.".into());
-    }
-    let rows = listed.into_iter().take(20).map(|session| {
-        let id = session.id.chars().take(8).collect();
-        (id, session.title)
-    });
-    Ok(format!("{}\n/resume ID goes on with one", list(rows)))
-}
-
-fn models(control: &Control) -> String {
-    let current = control.session().agent.model().model.key();
-    let rows = control.models().into_iter().map(|model| {
-        let mark = if model.key() == current { "●" } else { " " };
-        (format!("{mark} {}", model.key()), model.name)
-    });
-    format!("{}\n/model NAME changes to one", list(rows))
 }
 
 /// Changes to the model that a name means: `provider/id`, an id, or a part that fits one alone.
@@ -212,12 +323,8 @@ async fn set_model(control: &Control, name: &str) -> Result<String, ControlError
     Ok(format!("{} answers from now on", model.key()))
 }
 
-fn thinking(control: &Control, level: &str) -> Result<String, ControlError> {
+fn set_thinking(control: &Control, level: &str) -> Result<String, ControlError> {
     let levels: Vec<&str> = control.thinking_levels().iter().map(|level| level.as_str()).collect();
-    if level.is_empty() {
-        let now = control.session().agent.thinking();
-        return Ok(format!("thinking: {}; this model knows {}", now.as_str(), levels.join(", ")));
-    }
     let wanted = ThinkingLevel::parse(level)
         .ok_or_else(|| ControlError::from(format!("{level:?} is no thinking level: use {}", levels.join(", "))))?;
     Ok(format!("thinking: {}", control.set_thinking(wanted).as_str()))
@@ -242,5 +349,17 @@ mod tests {
         check("/model  x y ", Submission::Slash("model", "x y"));
         check("/etc/hosts is broken", Submission::Prompt);
         check("/review src", Submission::Prompt);
+    }
+    #[test]
+    fn item_67_every_command_has_a_line_of_help() {
+        for (name, _) in commands::BUILT_IN {
+            assert!(COMMANDS.iter().any(|(known, ..)| known == name), "{name}");
+        }
+        for (at, (name, _, help)) in COMMANDS.iter().enumerate() {
+            assert!(!help.is_empty() && COMMANDS[..at].iter().all(|(other, ..)| other != name), "{name}");
+        }
+        for (name, way) in MISSING {
+            assert!(COMMANDS.iter().any(|(known, ..)| known == name) && !way.is_empty(), "{name}");
+        }
     }
 }

@@ -52,7 +52,7 @@ impl Tty {
         raw.make_raw();
         tcsetattr(&self.file, OptionalActions::Now, &raw)?;
         let mut bytes = String::new();
-        for mode in [Mode::BracketedPaste, Mode::FocusReports, Mode::NoAutowrap] {
+        for mode in [Mode::Title, Mode::BracketedPaste, Mode::FocusReports, Mode::NoAutowrap] {
             bytes += self.modes.set(mode);
         }
         self.write(bytes.as_bytes());

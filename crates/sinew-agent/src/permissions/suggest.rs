@@ -1,0 +1,101 @@
+//! Questions about calls: the rules that would let one run, and what is wrong with one that the user wrote.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::Value;
+use sinew_llm::message::ToolCall;
+use sinew_tools::{ApprovalRequest, RuleScope};
+
+use super::{Answer, Rule, Rules, Subject};
+
+/// Builds the question about a call that `rule` asks about.
+pub(super) fn request(
+    rules: &Rules,
+    call: &ToolCall,
+    cwd: &Path,
+    home: Option<&Path>,
+    rule: String,
+) -> ApprovalRequest {
+    let subject = Subject::of(call, cwd, home);
+    let unsure = match &subject {
+        Subject::Line(line) => line.unknown().map(str::to_string),
+        Subject::Paths { .. } | Subject::Text(_) => None,
+    };
+    let mut patterns: Vec<String> = Vec::new();
+    for text in candidates(call) {
+        let covers = Rule::read(&text).is_some_and(|rule| rule.covers(call, &subject));
+        if covers && !patterns.contains(&text) {
+            patterns.push(text);
+        }
+    }
+    let (rules, checked, place, home) = (rules.clone(), call.clone(), cwd.to_path_buf(), home.map(Path::to_path_buf));
+    let check = move |text: &str, scope| check(&rules, &checked, &place, home.as_deref(), text, scope);
+    ApprovalRequest {
+        call: call.id.clone(),
+        tool: call.name.clone(),
+        arguments: call.arguments.clone(),
+        cwd: cwd.to_path_buf(),
+        rule,
+        unsure,
+        patterns,
+        check: Arc::new(check),
+    }
+}
+
+/// Says why a rule would not let a call run, now and, where it is kept, at the next start.
+fn check(
+    rules: &Rules,
+    call: &ToolCall,
+    cwd: &Path,
+    home: Option<&Path>,
+    text: &str,
+    scope: RuleScope,
+) -> Result<(), String> {
+    let rule = Rule::given(text)?;
+    if !rule.covers(call, &Subject::of(call, cwd, home)) {
+        return Err("this rule does not fit the call".into());
+    }
+    if scope == RuleScope::Always {
+        let mut later = rules.clone();
+        later.allow.push(rule);
+        if later.answer(call, cwd, home) != Answer::Runs {
+            return Err("it says no more than the rule that asks, which would ask again: write more of the call".into());
+        }
+    }
+    Ok(())
+}
+
+/// Texts of rules for a call, the narrowest first. A sign that has a meaning in rules cannot stand for itself: such a
+/// text would fit more than the call.
+fn candidates(call: &ToolCall) -> Vec<String> {
+    let argument = |name: &str| call.arguments.get(name).and_then(Value::as_str).filter(|text| is_plain(text));
+    let name = &call.name;
+    let mut texts = Vec::new();
+    if let Some(command) = argument("command") {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        texts.push(format!("{name}({})", words.join(" ")));
+        if let [program, verb, _, ..] = words[..]
+            && verb.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-')
+            && !verb.starts_with('-')
+        {
+            texts.push(format!("{name}({program} {verb} *)"));
+        }
+    } else if let Some(path) = argument("path") {
+        texts.push(format!("{name}({path})"));
+        if let Some((folder, _)) = path.rsplit_once('/').filter(|(folder, _)| !folder.is_empty()) {
+            texts.push(format!("{name}({folder}/**)"));
+        }
+    } else if let Some(url) = argument("url") {
+        texts.push(format!("{name}({url})"));
+        let host = url.split_once("://").and_then(|(scheme, rest)| Some((scheme, rest.split_once('/')?.0)));
+        texts.extend(host.map(|(scheme, host)| format!("{name}({scheme}://{host}/*)")));
+    } else if call.name != "bash" {
+        texts.push(name.clone());
+    }
+    texts
+}
+
+fn is_plain(text: &str) -> bool {
+    !text.trim().is_empty() && !text.contains(['*', '?', '\n', '\r', '\0'])
+}

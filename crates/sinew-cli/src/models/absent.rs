@@ -1,0 +1,77 @@
+//! The model of an agent that has none yet: it answers every request with the way to one.
+
+use std::sync::Arc;
+
+use sinew_agent::agent::ResolvedModel;
+use sinew_llm::error::{ErrorInfo, ErrorKind};
+use sinew_llm::event::{EventStream, StreamEvent};
+use sinew_llm::message::{AssistantMessage, StopReason};
+use sinew_llm::model::Model;
+use sinew_llm::provider::{Auth, Provider, Request};
+use tokio_util::sync::CancellationToken;
+
+/// The provider that stands in where there is none, and its model.
+const NAME: &str = "none";
+
+/// What every request is answered with.
+const ANSWER: &str = "There is no model yet: /login sets one up, /model changes to one that is there.";
+
+struct NoModel;
+
+impl Provider for NoModel {
+    fn api(&self) -> &str {
+        NAME
+    }
+
+    fn stream(&self, request: Request, _: CancellationToken) -> EventStream {
+        let error = ErrorInfo::new(ErrorKind::Config, ANSWER);
+        let message = AssistantMessage {
+            api: NAME.into(),
+            provider: NAME.into(),
+            model: NAME.into(),
+            stop_reason: StopReason::Error,
+            error_message: Some(error.message.clone()),
+            error: Some(error.clone()),
+            timestamp: request.timestamp,
+            ..AssistantMessage::default()
+        };
+        EventStream::run(message.clone(), move |out| async move {
+            let failed =
+                StreamEvent::Error { reason: StopReason::Error, error: Box::new(error), message: Box::new(message) };
+            // Whoever asked may have gone.
+            let _ = out.send(failed).await;
+        })
+    }
+}
+
+/// A model that is none.
+pub(super) fn reached() -> ResolvedModel {
+    let model =
+        Model { id: NAME.into(), name: "no model".into(), provider: NAME.into(), api: NAME.into(), ..Model::default() };
+    ResolvedModel { provider: Arc::new(NoModel), model, auth: Auth::None }
+}
+
+/// Tells whether a model is the one that stands in.
+pub(crate) fn is_absent(model: &Model) -> bool {
+    model.api == NAME
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn every_request_is_answered_with_the_way_to_a_model() {
+        let ResolvedModel { provider, model, .. } = reached();
+        assert!(is_absent(&model));
+        let request = Request { model, ..Request::default() };
+        let mut events = provider.stream(request, CancellationToken::new());
+        let mut last = None;
+        while let Some(event) = events.next().await {
+            last = Some(event);
+        }
+        let Some(StreamEvent::Error { error, message, .. }) = last else { panic!("{last:?}") };
+        assert!(error.kind == ErrorKind::Config && error.message.contains("/login"), "{error:?}");
+        assert_eq!(message.error_message, Some(error.message));
+    }
+}

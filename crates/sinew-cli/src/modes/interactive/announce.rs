@@ -1,0 +1,188 @@
+//! What the terminal is told beside the screen: its title, progress in its tab, notifications.
+
+use std::time::Duration;
+
+use crate::config::Environment;
+
+/// The time after which the end of a run is worth a notification.
+pub(super) const LONG: Duration = Duration::from_secs(10);
+
+/// The state of the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum State {
+    Ready,
+    Working,
+    /// Something waits for an answer of the user.
+    Asking,
+}
+
+/// The way in which a terminal shows notifications.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Notification {
+    /// OSC 99: kitty.
+    Kitty,
+    /// OSC 777: title and text.
+    Named,
+    /// OSC 9: a text.
+    Text,
+    Bell,
+}
+
+/// The part that tells the terminal; it keeps what was told last.
+pub(super) struct Announcer {
+    notification: Notification,
+    has_progress: bool,
+    /// The user wants notifications.
+    pub(super) is_on: bool,
+    title: String,
+    progress: Option<State>,
+}
+
+impl Announcer {
+    pub(super) fn new(environment: &Environment, is_on: bool) -> Announcer {
+        Announcer::with(&|name| environment.get(name), is_on)
+    }
+
+    fn with<'a>(variable: &dyn Fn(&str) -> Option<&'a str>, is_on: bool) -> Announcer {
+        let program = variable("TERM_PROGRAM").unwrap_or_default();
+        let term = variable("TERM").unwrap_or_default();
+        let has = |name: &str| variable(name).is_some();
+        // A multiplexer passes none of it on.
+        let within = has("TMUX") || has("STY") || has("ZELLIJ");
+        let notification = match program {
+            _ if within => Notification::Bell,
+            _ if has("KITTY_WINDOW_ID") || term == "xterm-kitty" => Notification::Kitty,
+            "ghostty" => Notification::Named,
+            _ if term.starts_with("foot") || term.starts_with("rxvt") => Notification::Named,
+            "iTerm.app" | "WezTerm" => Notification::Text,
+            _ if has("WT_SESSION") => Notification::Text,
+            _ => Notification::Bell,
+        };
+        // Others show OSC 9;4 as a notification with this text.
+        let known = matches!(program, "ghostty" | "WezTerm")
+            || has("WT_SESSION")
+            || variable("ConEmuANSI") == Some("ON")
+            || has("VTE_VERSION")
+            || has("KONSOLE_VERSION");
+        Announcer { notification, has_progress: known && !within, is_on, title: String::new(), progress: None }
+    }
+
+    /// The bytes that tell of a state, in a session with this title; none where nothing has changed.
+    pub(super) fn tell(&mut self, state: State, title: &str) -> String {
+        let mark = match state {
+            State::Ready => "",
+            State::Working => "● ",
+            State::Asking => "? ",
+        };
+        let dash = if title.is_empty() { "" } else { " - " };
+        let title = format!("{mark}sinew{dash}{}", plain(title));
+        let mut bytes = String::new();
+        if title != self.title {
+            bytes.push_str(&format!("\x1b]2;{title}\x1b\\"));
+            self.title = title;
+        }
+        let before = self.progress.unwrap_or(State::Ready);
+        self.progress = Some(state);
+        if self.has_progress && (before == State::Ready) != (state == State::Ready) {
+            bytes.push_str(if state == State::Ready { "\x1b]9;4;0\x1b\\" } else { "\x1b]9;4;3\x1b\\" });
+        }
+        bytes
+    }
+
+    /// The bytes that notify the user, who looks elsewhere, of the session with this title.
+    pub(super) fn notify(&self, what: &str, title: &str) -> String {
+        let title = plain(title);
+        let text = if title.is_empty() { what.to_string() } else { format!("{what}: {title}") };
+        match self.notification {
+            _ if !self.is_on => String::new(),
+            Notification::Kitty => format!("\x1b]99;;sinew: {text}\x1b\\"),
+            // A semicolon would end the title.
+            Notification::Named => format!("\x1b]777;notify;sinew;{}\x1b\\", text.replace(';', ",")),
+            Notification::Text => format!("\x1b]9;sinew: {text}\x1b\\"),
+            Notification::Bell => "\x07".into(),
+        }
+    }
+
+    /// The bytes at the end: nothing goes on any more. The title is given back by the terminal's modes.
+    pub(super) fn end(&mut self) -> String {
+        let was = self.progress.replace(State::Ready);
+        self.title.clear();
+        match self.has_progress && was.is_some_and(|state| state != State::Ready) {
+            true => "\x1b]9;4;0\x1b\\".into(),
+            false => String::new(),
+        }
+    }
+}
+
+/// A title as it may stand in a sequence.
+fn plain(title: &str) -> String {
+    sinew::term::sanitize(title).chars().filter(|letter| !letter.is_control()).take(100).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn announcer(variables: &'static [(&str, &str)]) -> Announcer {
+        let find = |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        Announcer::with(&find, true)
+    }
+
+    #[test]
+    fn item_86_progress_goes_only_to_terminals_of_the_table() {
+        for (variables, expect) in [
+            (&[("TERM_PROGRAM", "ghostty")][..], true),
+            (&[("TERM_PROGRAM", "WezTerm")], true),
+            (&[("WT_SESSION", "1")], true),
+            (&[("ConEmuANSI", "ON")], true),
+            (&[("ConEmuANSI", "OFF")], false),
+            (&[("VTE_VERSION", "7600")], true),
+            (&[("KONSOLE_VERSION", "240800")], true),
+            (&[("TERM_PROGRAM", "ghostty"), ("TMUX", "x")], false),
+            (&[("KITTY_WINDOW_ID", "1")], false),
+            (&[("TERM_PROGRAM", "Apple_Terminal")], false),
+            (&[], false),
+        ] {
+            let mut announcer = announcer(variables);
+            let bytes = announcer.tell(State::Working, "") + &announcer.tell(State::Ready, "") + &announcer.end();
+            assert_eq!(bytes.contains("\x1b]9;4;3\x1b\\"), expect, "{variables:?}");
+            assert_eq!(bytes.matches("\x1b]9;4").count(), if expect { 2 } else { 0 }, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_changes_is_told_and_the_end_takes_it_back() {
+        let mut announcer = announcer(&[("VTE_VERSION", "1")]);
+        assert_eq!(announcer.tell(State::Ready, "A"), "\x1b]2;sinew - A\x1b\\");
+        assert_eq!(announcer.tell(State::Ready, "A"), "");
+        assert_eq!(announcer.tell(State::Working, "A"), "\x1b]2;● sinew - A\x1b\\\x1b]9;4;3\x1b\\");
+        assert_eq!(announcer.tell(State::Asking, "A"), "\x1b]2;? sinew - A\x1b\\");
+        assert_eq!(announcer.end(), "\x1b]9;4;0\x1b\\");
+        assert_eq!(announcer.end(), "");
+    }
+
+    #[test]
+    fn item_57_a_title_cannot_send_an_escape() {
+        let mut announcer = announcer(&[("KITTY_WINDOW_ID", "1")]);
+        let evil = "a\x1b\\\x1b]52;c;eA==\x07b\u{9c}c\nd";
+        for bytes in [announcer.tell(State::Ready, evil), announcer.notify("done", evil)] {
+            assert_eq!(bytes.matches('\x1b').count(), 2, "{bytes:?}");
+            assert!(!bytes.contains(['\x07', '\u{9c}', '\n']) && !bytes.contains("]52"), "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn each_terminal_is_notified_in_its_way() {
+        for (variables, expect) in [
+            (&[("TERM", "xterm-kitty")][..], "\x1b]99;;sinew: done: t;x\x1b\\"),
+            (&[("TERM_PROGRAM", "ghostty")], "\x1b]777;notify;sinew;done: t,x\x1b\\"),
+            (&[("TERM_PROGRAM", "WezTerm")], "\x1b]9;sinew: done: t;x\x1b\\"),
+            (&[("TERM_PROGRAM", "WezTerm"), ("TMUX", "1")], "\x07"),
+            (&[("TERM", "xterm-256color")], "\x07"),
+        ] {
+            assert_eq!(announcer(variables).notify("done", "t;x"), expect, "{variables:?}");
+        }
+        let off = Announcer { is_on: false, ..announcer(&[]) };
+        assert_eq!(off.notify("done", ""), "");
+    }
+}

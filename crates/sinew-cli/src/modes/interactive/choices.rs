@@ -1,0 +1,431 @@
+//! What the panels offer: models, sessions, places of the tree, settings and the rest, as entries.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use sinew_llm::credentials::login::login_kind;
+use sinew_llm::model::{Model, ThinkingLevel};
+use sinew_llm::models::ProviderEntry;
+use sinew_session::Listed;
+
+use super::picker::Entry;
+use crate::control::Control;
+use crate::models::{ModelSelector, is_absent};
+use crate::settings::{KEYS, Kind};
+
+/// The meaning of an entry.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Choice {
+    Model {
+        provider: String,
+        id: String,
+    },
+    /// The model of a provider that has just been found, to be kept as the default.
+    Found {
+        provider: String,
+        id: String,
+    },
+    Thinking(ThinkingLevel),
+    Session(PathBuf),
+    /// An entry of the tree to go to.
+    Place(String),
+    /// A message of the user before which a new session begins.
+    Branch(String),
+    Setting(&'static str),
+    Value(&'static str, Value),
+    Theme(&'static str),
+    Tool(String),
+    /// A provider to log in at, or to paste a key of.
+    Provider(String),
+    /// A provider whose key is to be forgotten.
+    Logout(String),
+    /// The list of all providers.
+    Providers,
+    Demo,
+    Leave,
+}
+
+/// The subject of a panel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Topic {
+    Login,
+    Logout,
+    Providers,
+    Models,
+    Thinking,
+    Sessions { all: bool },
+    Tree,
+    Branch,
+    Settings,
+    Values,
+    Theme,
+    Tools,
+}
+
+impl Topic {
+    /// The panel that a slash command without arguments opens.
+    pub(super) fn of(command: &str) -> Option<Topic> {
+        Some(match command {
+            "login" => Topic::Login,
+            "logout" => Topic::Logout,
+            "model" => Topic::Models,
+            "thinking" => Topic::Thinking,
+            "resume" => Topic::Sessions { all: false },
+            "tree" => Topic::Tree,
+            "branch" => Topic::Branch,
+            "settings" => Topic::Settings,
+            "theme" => Topic::Theme,
+            "tools" => Topic::Tools,
+            _ => return None,
+        })
+    }
+
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Topic::Login => "Log in, or choose a model of this machine",
+            Topic::Logout => "Forget the key or login of which provider?",
+            Topic::Providers => "A key of which provider?",
+            Topic::Models => "Which model answers?",
+            Topic::Thinking => "How much does it think?",
+            Topic::Sessions { all: false } => "Sessions of this folder",
+            Topic::Sessions { all: true } => "Sessions of all folders",
+            Topic::Tree => "Go to which place of the session?",
+            Topic::Branch => "A new session from before which message?",
+            Topic::Settings => "Settings",
+            Topic::Values => "Which value?",
+            Topic::Theme => "Which theme?",
+            Topic::Tools => "Tools of the model",
+        }
+    }
+
+    /// Keys besides those of every panel.
+    pub(super) fn hint(self) -> &'static str {
+        match self {
+            Topic::Models => "ctrl+s: keep as the default",
+            Topic::Sessions { all: false } => "tab: all folders",
+            Topic::Sessions { all: true } => "tab: this folder",
+            Topic::Tools => "enter: on or off",
+            _ => "",
+        }
+    }
+
+    /// Returns true if the entries are read while the panel is there.
+    pub(super) fn is_read_later(self) -> bool {
+        matches!(self, Topic::Sessions { .. } | Topic::Tree | Topic::Branch)
+    }
+}
+
+pub(super) type Entries = Vec<Entry<Choice>>;
+
+pub(super) fn models(control: &Control) -> Entries {
+    let current = control.session().agent.model().model.key();
+    let mut models = control.models();
+    models.sort_by_key(|model| model.key() != current);
+    let entry = |model: Model| {
+        let mark = if model.key() == current { "● " } else { "" };
+        let choice = Choice::Model { provider: model.provider.clone(), id: model.id.clone() };
+        Entry::new(model.key(), format!("{mark}{}", facts(&model)), choice)
+    };
+    models.into_iter().map(entry).collect()
+}
+
+/// Window, price and thinking of a model.
+fn facts(model: &Model) -> String {
+    let mut facts = Vec::new();
+    if model.context_window > 0 {
+        facts.push(format!("{}k window", model.context_window / 1000));
+    }
+    if model.cost.input > 0.0 || model.cost.output > 0.0 {
+        facts.push(format!("${} in, ${} out", model.cost.input, model.cost.output));
+    }
+    if model.reasoning {
+        facts.push("thinks".into());
+    }
+    facts.join(" · ")
+}
+
+pub(super) fn thinking(control: &Control) -> Entries {
+    let current = control.session().agent.thinking();
+    let levels = control.thinking_levels().into_iter();
+    let entry = |level: ThinkingLevel| {
+        Entry::new(level.as_str(), if level == current { "●" } else { "" }, Choice::Thinking(level))
+    };
+    levels.map(entry).collect()
+}
+
+pub(super) fn sessions(listed: Vec<Listed>, all: bool) -> Entries {
+    let now = SystemTime::now();
+    let entry = |session: Listed| {
+        let age = age(now.duration_since(session.modified).unwrap_or_default());
+        let folder = if all { format!(" · {}", session.cwd) } else { String::new() };
+        Entry::new(session.title, format!("{age}{folder}"), Choice::Session(session.path))
+    };
+    listed.into_iter().map(entry).collect()
+}
+
+fn age(age: Duration) -> String {
+    match age.as_secs() {
+        0..60 => "just now".into(),
+        seconds @ 60..3_600 => format!("{} min ago", seconds / 60),
+        seconds @ 3_600..86_400 => format!("{} h ago", seconds / 3_600),
+        seconds => format!("{} d ago", seconds / 86_400),
+    }
+}
+
+/// The places of a session, as its entries tell them: those that people see, below each other, branches moved in.
+pub(super) fn tree(entries: &[Value], leaf: Option<&str>) -> Entries {
+    let text = |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).map(str::to_string);
+    let ids: Vec<String> = entries.iter().map(|entry| text(entry, "id").unwrap_or_default()).collect();
+    let at: HashMap<&str, usize> = ids.iter().enumerate().map(|(at, id)| (id.as_str(), at)).collect();
+    let parents: Vec<Option<usize>> =
+        entries.iter().map(|entry| text(entry, "parentId").and_then(|id| at.get(id.as_str()).copied())).collect();
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); entries.len() + 1];
+    for (child, parent) in parents.iter().enumerate() {
+        children[parent.unwrap_or(entries.len())].push(child);
+    }
+    let mut labels: HashMap<String, String> = HashMap::new();
+    for entry in entries.iter().filter(|entry| entry["type"] == "label") {
+        if let (Some(target), Some(label)) = (text(entry, "targetId"), text(entry, "label")) {
+            labels.insert(target, label);
+        }
+    }
+    let mut path = vec![false; entries.len()];
+    let mut next = leaf.and_then(|leaf| at.get(leaf).copied());
+    while let Some(at) = next {
+        path[at] = true;
+        next = parents[at];
+    }
+    let mut out = Vec::new();
+    let mut todo: Vec<(usize, usize)> = children[entries.len()].iter().rev().map(|child| (*child, 0)).collect();
+    while let Some((at, depth)) = todo.pop() {
+        let below = &children[at];
+        let deeper = depth + usize::from(below.len() > 1);
+        todo.extend(below.iter().rev().map(|child| (*child, deeper)));
+        let Some(line) = place(&entries[at]) else { continue };
+        let mark = if path[at] { "●" } else { " " };
+        let label = labels.get(&ids[at]).map(|label| format!("#{label}")).unwrap_or_default();
+        let here = if leaf == Some(ids[at].as_str()) { "you are here " } else { "" };
+        let name = format!("{mark} {}{line}", "  ".repeat(depth));
+        out.push(Entry::new(name, format!("{here}{label}"), Choice::Place(ids[at].clone())));
+    }
+    out
+}
+
+/// A line for an entry that people see in the tree; none for the others.
+fn place(entry: &Value) -> Option<String> {
+    let message = entry.get("message")?;
+    let text = match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let part = |block: &Value| {
+                let call = block.get("name").and_then(Value::as_str).map(|name| format!("[{name}]"));
+                block.get("text").and_then(Value::as_str).map(str::to_string).or(call)
+            };
+            blocks.iter().filter_map(part).collect::<Vec<_>>().join(" ")
+        }
+        _ => String::new(),
+    };
+    let first = first_line(&text);
+    match message["role"].as_str()? {
+        "user" => Some(format!("› {first}")),
+        "assistant" if !first.is_empty() => Some(format!("  {first}")),
+        _ => None,
+    }
+}
+
+/// The first words of a text, in one line.
+pub(super) fn first_line(text: &str) -> String {
+    let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
+    line.chars().take(200).collect()
+}
+
+pub(super) fn branches(points: Vec<(String, String)>) -> Entries {
+    let entry = |(id, text): (String, String)| Entry::new(first_line(&text), "", Choice::Branch(id));
+    points.into_iter().rev().map(entry).collect()
+}
+
+/// The settings that are read; `value` tells what is in force, and whether it was set.
+pub(super) fn settings(value: impl Fn(&str) -> (Value, bool)) -> Entries {
+    let entry = |key: &'static crate::settings::Key| {
+        let (value, is_set) = value(key.path);
+        let shown = match value {
+            Value::Null => "unset".to_string(),
+            value => value.to_string(),
+        };
+        let mark = if is_set { "● " } else { "" };
+        Entry::new(key.path, format!("{mark}{shown} · {}", key.help), Choice::Setting(key.path))
+    };
+    KEYS.iter().filter(|key| key.waits_for.is_none()).map(entry).collect()
+}
+
+/// The values of a setting that has few; none where it is written.
+pub(super) fn values(path: &'static str) -> Option<Entries> {
+    let key = KEYS.iter().find(|key| key.path == path)?;
+    let values: Vec<Value> = match key.kind {
+        Kind::Flag => vec![true.into(), false.into()],
+        Kind::Word(words) => words.iter().map(|word| Value::from(*word)).collect(),
+        _ => return None,
+    };
+    let name = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_string);
+    let default = key.default_value();
+    let entry = |value: Value| {
+        let text = if value == default { "the default" } else { "" };
+        Entry::new(name(&value), text, Choice::Value(path, value))
+    };
+    Some(values.into_iter().map(entry).collect())
+}
+
+/// The themes that are always there.
+pub(super) const THEMES: &[(&str, &str)] =
+    &[("dark", "for dark backgrounds"), ("light", "for light backgrounds"), ("ansi", "the terminal's 16 colours")];
+
+pub(super) fn themes() -> Entries {
+    THEMES.iter().map(|(name, text)| Entry::new(*name, *text, Choice::Theme(name))).collect()
+}
+
+pub(super) fn tools(control: &Control) -> Entries {
+    let entry = |listed: crate::control::tools::ListedTool| {
+        let state = if listed.is_active { "on " } else { "off" };
+        let name = listed.tool.name().to_string();
+        let text = format!("{state} · {}", first_line(listed.tool.description()));
+        Entry::new(name.clone(), text, Choice::Tool(name))
+    };
+    control.tools().into_iter().map(entry).collect()
+}
+
+/// The servers of this machine that can be asked for their models.
+pub(super) fn local_servers(models: &ModelSelector) -> Vec<String> {
+    let registry = models.registry();
+    let local = registry.providers().iter().filter(|entry| entry.discovery.is_some() && is_loopback(&entry.base_url));
+    local.map(|entry| entry.id.clone()).collect()
+}
+
+fn is_loopback(url: &str) -> bool {
+    let host = url.split("://").nth(1).unwrap_or_default();
+    let host = host.split('/').next().unwrap_or_default();
+    let host = if host.starts_with('[') { host.split_inclusive(']').next() } else { host.split(':').next() };
+    let host = host.unwrap_or_default();
+    matches!(host, "localhost" | "[::1]")
+        || host.parse::<std::net::Ipv4Addr>().is_ok_and(|address| address.is_loopback())
+}
+
+/// The ways to a model: keys that are set, servers that have answered, logins, a key to paste, the demo.
+pub(super) fn login(control: &Control) -> Entries {
+    let models = &control.app.models;
+    let registry = models.registry();
+    let mut entries = Entries::new();
+    let providers = || registry.providers().iter();
+    let current = control.session().agent.model().model;
+    let found = |entry: &ProviderEntry, text: &str, entries: &mut Entries| {
+        if let Some(model) = registry.default_model(&entry.id).filter(|model| model.key() != current.key()) {
+            let choice = Choice::Found { provider: entry.id.clone(), id: model.id.clone() };
+            entries.push(Entry::new(model.key(), text, choice));
+        }
+    };
+    providers()
+        .filter(|entry| models.has_own_key(&entry.id))
+        .for_each(|entry| found(entry, "there is a key", &mut entries));
+    providers()
+        .filter(|entry| entry.keyless && is_loopback(&entry.base_url) && !models.has_own_key(&entry.id))
+        .for_each(|entry| found(entry, "a server of this machine", &mut entries));
+    for entry in providers().filter(|entry| login_kind(entry).is_some()) {
+        let name = format!("Log in at {}", entry.id);
+        entries.push(Entry::new(name, "in a browser or by a code", Choice::Provider(entry.id.clone())));
+    }
+    entries.push(Entry::new("Paste a key", "of anthropic, openai, google and others", Choice::Providers));
+    entries.push(Entry::new("Play the demo", "real tools, a scripted model, a temporary folder", Choice::Demo));
+    if is_absent(&current) {
+        entries.push(Entry::new("Leave", "", Choice::Leave));
+    }
+    entries
+}
+
+pub(super) fn providers(control: &Control) -> Entries {
+    let models = &control.app.models;
+    let registry = models.registry();
+    let named = registry.providers().iter().filter(|entry| !entry.env.is_empty() || entry.oauth.is_some());
+    let entry = |entry: &ProviderEntry| {
+        let has = if models.has_own_key(&entry.id) { "there is one" } else { "" };
+        let how = if login_kind(entry).is_some() { "login" } else { has };
+        Entry::new(entry.id.clone(), how, Choice::Provider(entry.id.clone()))
+    };
+    named.map(entry).collect()
+}
+
+pub(super) fn stored(control: &Control) -> Entries {
+    let stored = control.app.models.credentials().stored().into_iter();
+    stored.map(|id| Entry::new(id.clone(), "", Choice::Logout(id))).collect()
+}
+
+/// The last words of a session, newest last, for a preview.
+pub(super) fn preview(file: &std::path::Path) -> Vec<String> {
+    use std::io::{Read, Seek, SeekFrom};
+    /// Bytes that are read from the end.
+    const TAIL: u64 = 64 << 10;
+    let mut text = Vec::new();
+    let read = std::fs::File::open(file).and_then(|mut file| {
+        let size = file.metadata()?.len();
+        file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;
+        file.take(TAIL).read_to_end(&mut text)
+    });
+    if let Err(error) = read {
+        return vec![error.to_string()];
+    }
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let mut words: Vec<String> = lines.filter_map(|line| place(&line)).collect();
+    words.split_off(words.len().saturating_sub(6))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_tree_moves_branches_in_and_marks_the_path() {
+        let message = |id: &str, parent: Option<&str>, role: &str, text: &str| json!({"type": "message", "id": id, "parentId": parent, "message": {"role": role, "content": text}});
+        let entries = [
+            json!({"type": "model_change", "id": "m", "parentId": null}),
+            message("a", Some("m"), "user", "first\nmore"),
+            message("b", Some("a"), "assistant", "answer"),
+            message("c", Some("b"), "user", "one way"),
+            message("d", Some("b"), "user", "another way"),
+            json!({"type": "label", "id": "l", "parentId": "d", "targetId": "c", "label": "left"}),
+        ];
+        let tree = tree(&entries, Some("d"));
+        let lines: Vec<(&str, &str)> = tree.iter().map(|entry| (entry.name.as_str(), entry.text.as_str())).collect();
+        assert_eq!(
+            lines,
+            [("● › first", ""), ("●   answer", ""), ("    › one way", "#left"), ("●   › another way", "you are here ")]
+        );
+        assert_eq!(tree[2].choice, Choice::Place("c".into()));
+    }
+
+    #[test]
+    fn settings_offer_their_values_where_they_are_few() {
+        let offered =
+            |path| values(path).map(|entries| entries.into_iter().map(|entry| entry.name).collect::<Vec<_>>());
+        assert_eq!(offered("retry.enabled"), Some(vec!["true".into(), "false".into()]));
+        assert_eq!(offered("sessions.fsync").map(|names| names.len()), Some(3));
+        assert_eq!(offered("maxTurns"), None);
+        assert!(settings(|_| (Value::Null, false)).iter().all(|entry| entry.name != "symbolPreset"));
+    }
+
+    #[test]
+    fn only_servers_of_this_machine_are_asked() {
+        for (url, expect) in [
+            ("http://127.0.0.1:11434/v1", true),
+            ("http://localhost:1234", true),
+            ("http://[::1]:8000", true),
+            ("https://api.openai.com/v1", false),
+            ("http://localhost.example.com", false),
+            ("http://127.0.0.1.example.com/v1", false),
+        ] {
+            assert_eq!(is_loopback(url), expect, "{url}");
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! `/copy`: the source of answers, into the clipboard of the desktop, else that of the terminal.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use sinew::clipboard::{Clipboard, ClipboardOptions};
+use sinew_llm::message::AgentMessage;
+
+use crate::control::{Control, ControlError};
+
+/// Bytes that terminals take at most.
+const TERMINAL_LIMIT: usize = 74_994;
+
+/// A copy that was made.
+pub(super) struct Copied {
+    /// A line for people.
+    pub(super) text: String,
+    /// The bytes for the terminal, where that holds the copy.
+    pub(super) bytes: Option<Vec<u8>>,
+    /// The owner of the copy, which serves the desktop for as long as it lives.
+    pub(super) clipboard: Option<Clipboard>,
+}
+
+/// Copies what is asked for.
+///
+/// # Errors
+/// There is nothing of that kind, or it is too long for a terminal.
+pub(super) fn copy(control: &Control, what: &str) -> Result<Copied, ControlError> {
+    let text = match what {
+        "all" => conversation(&control.messages()?),
+        what => {
+            let answer = control.last_text()?.ok_or("there is no answer to copy yet")?;
+            part(&answer, what)?
+        }
+    };
+    let lines = text.lines().count();
+    let size = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
+    let display = control.app.startup.environment.get("DISPLAY").map(str::to_string);
+    if display.is_some() {
+        let clipboard = Clipboard::new(ClipboardOptions { display, ..ClipboardOptions::default() });
+        if clipboard.write_text(&text).is_ok() {
+            return Ok(Copied { text: format!("copied {size}"), bytes: None, clipboard: Some(clipboard) });
+        }
+    }
+    if text.len() > TERMINAL_LIMIT {
+        return Err(format!("{} bytes are more than terminals take; /export writes a file", text.len()).into());
+    }
+    let bytes = format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(&text)).into_bytes();
+    Ok(Copied { text: format!("copied {size} by the terminal"), bytes: Some(bytes), clipboard: None })
+}
+
+/// A part of an answer: all of it, its code blocks, or one of them by its number.
+fn part(answer: &str, what: &str) -> Result<String, ControlError> {
+    if what.is_empty() {
+        return Ok(answer.to_string());
+    }
+    let blocks = code_blocks(answer);
+    let number = what.parse::<usize>().ok();
+    match (what, number) {
+        ("code", _) if blocks.is_empty() => Err("the last answer has no code block".into()),
+        ("code", _) => Ok(blocks.join("\n")),
+        (_, Some(number)) => {
+            let block = number.checked_sub(1).and_then(|at| blocks.get(at)).cloned();
+            block.ok_or_else(|| format!("the last answer has {} code blocks, no {number}th one", blocks.len()).into())
+        }
+        _ => Err(format!("/copy {what}: use a number, code or all").into()),
+    }
+}
+
+/// The fenced code blocks of a Markdown text, without their fences.
+fn code_blocks(text: &str) -> Vec<String> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(String, usize, String)> = None;
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start_matches(' ').len();
+        let rest = &line[indent..];
+        let mark = rest.chars().next().unwrap_or(' ');
+        let length = rest.chars().take_while(|letter| *letter == mark).count();
+        let is_fence = indent < 4 && length >= 3 && (mark == '`' || mark == '~');
+        match &mut open {
+            Some((fence, _, block))
+                if is_fence && rest.starts_with(fence.as_str()) && rest.trim_end().len() == length =>
+            {
+                blocks.push(std::mem::take(block));
+                open = None;
+            }
+            Some((_, before, block)) => {
+                // A block that is moved in takes its lines with it.
+                block.push_str(&line[indent.min(*before)..]);
+                block.push('\n');
+            }
+            None if is_fence && !(mark == '`' && rest[length..].contains('`')) => {
+                open = Some((mark.to_string().repeat(length), indent, String::new()));
+            }
+            None => {}
+        }
+    }
+    // One that is never closed ends with the text.
+    blocks.extend(open.map(|(_, _, block)| block));
+    blocks
+}
+
+fn conversation(messages: &[AgentMessage]) -> String {
+    let part = |message: &AgentMessage| match message {
+        AgentMessage::User(user) => Some(format!("> {}", user.content.text().replace('\n', "\n> "))),
+        AgentMessage::Assistant(answer) => Some(answer.text()).filter(|text| !text.trim().is_empty()),
+        _ => None,
+    };
+    messages.iter().filter_map(part).collect::<Vec<_>>().join("\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_blocks_are_their_source() {
+        let text = "A\n```rust\nfn main() {}\n\n  // x\n```\nB `` ```no`` \n~~~\n```\n~~~\n  ```\n  moved\n    in\n  ```\n````\n```\n````\n```\nopen";
+        assert_eq!(code_blocks(text), ["fn main() {}\n\n  // x\n", "```\n", "moved\n  in\n", "```\n", "open\n"]);
+        assert_eq!(part(text, "3").unwrap(), "moved\n  in\n");
+        assert_eq!(part(text, "").unwrap(), text);
+        assert_eq!(part("none", "code").unwrap_err().message, "the last answer has no code block");
+        assert!(part(text, "6").is_err() && part(text, "0").is_err() && part(text, "x").is_err());
+    }
+}

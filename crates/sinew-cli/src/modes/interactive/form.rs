@@ -1,0 +1,128 @@
+//! A panel to write a line into: a key, a value, an address.
+
+use sinew_tui::theme::{Theme, Token};
+use sinew_tui::{Attrs, Editor, EditorStyle, Line, Row, Style, WrapMode, wrap};
+
+use super::keys;
+
+/// A panel with a text above a line that is written.
+pub(super) struct Form<T> {
+    title: String,
+    body: Vec<String>,
+    /// None: there is nothing to write, only to wait for.
+    editor: Option<Editor>,
+    /// The line is not shown.
+    hidden: bool,
+    hint: &'static str,
+    /// The purpose of the line.
+    pub(super) purpose: T,
+}
+
+/// The effect of a key on a form.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Filled {
+    Stays,
+    Closed,
+    Done(String),
+}
+
+impl<T> Form<T> {
+    pub(super) fn new(title: impl Into<String>, body: Vec<String>, purpose: T) -> Form<T> {
+        Form { title: title.into(), body, editor: Some(Editor::new()), hidden: false, hint: "enter · esc", purpose }
+    }
+
+    /// The same, and what is written is not shown.
+    pub(super) fn hidden(mut self) -> Form<T> {
+        self.hidden = true;
+        self
+    }
+
+    /// The same with a text to begin with.
+    pub(super) fn with_text(mut self, text: &str) -> Form<T> {
+        if let Some(editor) = &mut self.editor {
+            editor.set_text(text);
+        }
+        self
+    }
+
+    /// The same without a line: whoever opened it closes it.
+    pub(super) fn waiting(mut self) -> Form<T> {
+        (self.editor, self.hint) = (None, "waiting · esc ends it");
+        self
+    }
+
+    pub(super) fn key(&mut self, key: &str, text: &str) -> Filled {
+        let Some(editor) = &mut self.editor else {
+            return if key == "escape" { Filled::Closed } else { Filled::Stays };
+        };
+        match key {
+            "escape" => return Filled::Closed,
+            "enter" => return Filled::Done(editor.text()),
+            key => match keys::action(key) {
+                Some(sinew_tui::EditAction::NewLine) => {}
+                Some(action) => drop(editor.act(action)),
+                None if !text.is_empty() => editor.insert(text),
+                None => {}
+            },
+        }
+        Filled::Stays
+    }
+
+    /// Takes a paste; its line ends are blanks.
+    pub(super) fn paste(&mut self, text: &str) {
+        if let Some(editor) = &mut self.editor {
+            editor.insert(text.trim().replace(['\r', '\n'], " ").as_str());
+        }
+    }
+
+    /// Lays the panel out in at most `height` rows; gives the row and column of the cursor too.
+    pub(super) fn rows(&mut self, width: usize, height: usize, theme: &Theme) -> (Vec<Row>, (usize, usize)) {
+        let none = Line::new();
+        let mut rows = vec![Line::styled(&self.title, Style::PLAIN.with(Attrs::BOLD)).into_row(width)];
+        for text in &self.body {
+            wrap(&Line::plain(text), width, WrapMode::Words, 1, (&none, &none), &mut rows);
+        }
+        rows.truncate(height.saturating_sub(3).max(1));
+        let mut caret = (rows.len() - 1, 0);
+        if let Some(editor) = &mut self.editor {
+            let shown = if self.hidden {
+                let dots = "•".repeat(editor.text().chars().count().min(width.saturating_sub(4)));
+                let row = Line::plain(&format!("› {dots}")).into_row(width);
+                let column = row.width().max(2);
+                sinew_tui::EditorRows { rows: vec![row], caret: (0, column) }
+            } else {
+                editor.rows(width, 3, &EditorStyle::default())
+            };
+            caret = (rows.len() + shown.caret.0, shown.caret.1);
+            rows.extend(shown.rows);
+        }
+        rows.push(Line::styled(self.hint, theme.style(Token::Muted)).into_row(width));
+        (rows, caret)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hidden_line_is_never_shown() {
+        let mut form = Form::new("Key", vec!["Paste it.".into()], ()).hidden();
+        form.paste("sk-secret\n");
+        form.key("x", "x");
+        let (rows, (row, column)) = form.rows(40, 10, &Theme::default());
+        assert!(rows.iter().all(|row| !row.text().contains("secret")), "{rows:?}");
+        assert_eq!((rows[row].text(), column), ("› ••••••••••", 12));
+        assert_eq!(form.key("enter", ""), Filled::Done("sk-secretx".into()));
+    }
+
+    #[test]
+    fn escape_leaves_and_a_form_to_wait_takes_nothing() {
+        let mut form = Form::new("Wait", Vec::new(), ()).waiting();
+        assert_eq!(form.key("enter", ""), Filled::Stays);
+        assert_eq!(form.key("escape", ""), Filled::Closed);
+        let mut form = Form::new("Value", Vec::new(), ()).with_text("12");
+        form.key("backspace", "");
+        assert_eq!(form.key("enter", ""), Filled::Done("1".into()));
+    }
+}

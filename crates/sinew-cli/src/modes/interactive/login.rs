@@ -1,0 +1,111 @@
+//! Logins: in a browser, by a code, or by a key that is pasted.
+
+use std::sync::Arc;
+
+use sinew_llm::credentials::login::{BrowserLogin, DeviceLogin, LoginKind, login_kind};
+use sinew_llm::models::ProviderEntry;
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+use super::mailbox::{LoginStep, Mailbox, Message};
+use crate::commands::login::checked_key;
+use crate::control::{Control, ControlError};
+
+/// A login that goes on; dropping it ends it.
+pub(super) struct Running {
+    task: JoinHandle<()>,
+    pasted: Option<oneshot::Sender<String>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl Running {
+    /// Gives the login the address that the browser ended at.
+    pub(super) fn paste(&mut self, address: String) {
+        if let Some(pasted) = self.pasted.take() {
+            // It may have ended meanwhile.
+            let _ = pasted.send(address);
+        }
+    }
+}
+
+/// Begins a login at a provider that has one.
+pub(super) fn begin(control: Arc<Control>, mailbox: Mailbox, runtime: &Handle, entry: ProviderEntry) -> Running {
+    let (send, pasted) = oneshot::channel();
+    let task = runtime.spawn(async move {
+        let result = log_in(&control, &mailbox, &entry, pasted).await.map_err(|error| error.message);
+        mailbox.send(Message::LoggedIn { provider: entry.id, result });
+    });
+    Running { task, pasted: Some(send) }
+}
+
+async fn log_in(
+    control: &Control,
+    mailbox: &Mailbox,
+    entry: &ProviderEntry,
+    pasted: oneshot::Receiver<String>,
+) -> Result<(), ControlError> {
+    let models = &control.app.models;
+    let (client, now, provider) = (models.client(), control.app.clock.now(), entry.id.clone());
+    let entered = match login_kind(entry) {
+        Some(LoginKind::Browser) => {
+            let login = BrowserLogin::begin(entry).await?;
+            mailbox.send(Message::LoginStep(LoginStep::Browser { provider, url: login.url().to_string() }));
+            login.finish(client, async { pasted.await.ok() }, now).await?
+        }
+        Some(LoginKind::Device) => {
+            let login = DeviceLogin::begin(client, entry).await?;
+            let address = login.verification_uri_complete.clone().unwrap_or_else(|| login.verification_uri.clone());
+            mailbox.send(Message::LoginStep(LoginStep::Code { provider, address, code: login.user_code.clone() }));
+            login.finish(client, now).await?
+        }
+        None => return Err(format!("{provider} has no login: paste a key").into()),
+    };
+    Ok(models.credentials().store_login(&entry.id, &entered).await?)
+}
+
+/// Keeps a key that was pasted.
+pub(super) async fn keep_key(control: Arc<Control>, mailbox: Mailbox, provider: String, text: String) {
+    let models = &control.app.models;
+    let result = match checked_key(&text) {
+        Ok(key) => {
+            models.secrets().add_key(key);
+            models.credentials().store_key(&provider, key).await.map_err(|error| error.message)
+        }
+        Err(why) => Err(why.to_string()),
+    };
+    mailbox.send(Message::LoggedIn { provider, result });
+}
+
+/// Changes to the usual model of a provider that has just become reachable.
+pub(super) async fn use_provider(control: Arc<Control>, mailbox: Mailbox, provider: String) {
+    let models = &control.app.models;
+    if models.registry().default_model(&provider).is_none() {
+        models.ask(std::slice::from_ref(&provider)).await;
+    }
+    let Some(model) = models.registry().default_model(&provider) else {
+        let text = format!("{provider} is set up, and has told no model: name one with /model {provider}/NAME");
+        return mailbox.send(Message::Changed(text));
+    };
+    match control.set_model(&model.provider, &model.id).await {
+        Ok(model) => {
+            mailbox.send(Message::Changed(format!("{provider} is set up: {} answers from now on", model.key())))
+        }
+        Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
+    }
+}
+
+/// Forgets the keys and logins of a provider.
+pub(super) async fn forget(control: Arc<Control>, mailbox: Mailbox, provider: String) {
+    let text = match control.app.models.credentials().forget(&provider).await {
+        Ok(true) => format!("the keys and logins of {provider} are gone from auth.json"),
+        Ok(false) => format!("auth.json holds no key and no login of {provider}"),
+        Err(error) => error.message,
+    };
+    mailbox.send(Message::Changed(text));
+}

@@ -1,0 +1,206 @@
+//! A panel to choose from: a title, a filter that is typed, a list, and a hint.
+
+use sinew_tui::theme::{Theme, Token};
+use sinew_tui::{Attrs, Line, List, Row, Style};
+
+/// Entries that `page up` and `page down` move by.
+const PAGE: isize = 8;
+/// Rows of the preview at most.
+const PREVIEW: usize = 6;
+
+/// An entry, and what choosing it means.
+pub(super) struct Entry<T> {
+    pub(super) name: String,
+    /// Shown behind the name; not filtered by.
+    pub(super) text: String,
+    pub(super) choice: T,
+}
+
+impl<T> Entry<T> {
+    pub(super) fn new(name: impl Into<String>, text: impl Into<String>, choice: T) -> Entry<T> {
+        Entry { name: name.into(), text: text.into(), choice }
+    }
+}
+
+/// A panel to choose one of several things from.
+pub(super) struct Picker<T> {
+    title: String,
+    hint: String,
+    list: List,
+    choices: Vec<T>,
+    /// Shown in place of the list where that is empty.
+    pub(super) nothing: String,
+    /// More about the chosen entry, below the list.
+    pub(super) preview: Vec<String>,
+}
+
+/// The effect of a key on a picker.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Picked<T> {
+    /// The panel stays as it is.
+    Nothing,
+    /// Another entry is marked.
+    Moved,
+    /// It was left.
+    Closed,
+    /// An entry was taken.
+    Taken(T),
+    /// A key that the panel does not know, pressed at an entry.
+    Key(T),
+}
+
+impl<T: Clone> Picker<T> {
+    pub(super) fn new(title: impl Into<String>, entries: Vec<Entry<T>>) -> Picker<T> {
+        let mut picker = Picker {
+            title: title.into(),
+            hint: "type to filter · enter · esc".into(),
+            list: List::default(),
+            choices: Vec::new(),
+            nothing: "nothing fits".into(),
+            preview: Vec::new(),
+        };
+        picker.set_entries(entries);
+        picker
+    }
+
+    /// Names more keys in the hint.
+    pub(super) fn with_hint(mut self, more: &str) -> Picker<T> {
+        self.hint = format!("{more} · {}", self.hint);
+        self
+    }
+
+    /// Replaces the entries; filter and mark stay.
+    pub(super) fn set_entries(&mut self, entries: Vec<Entry<T>>) {
+        let (choices, listed) =
+            entries.into_iter().map(|entry| (entry.choice, (entry.name, entry.text))).unzip::<T, _, Vec<T>, Vec<_>>();
+        self.choices = choices;
+        self.list.set_entries(listed);
+    }
+
+    /// Marks the first entry that fits.
+    pub(super) fn mark(&mut self, fits: impl Fn(&T) -> bool) {
+        if let Some(at) = self.choices.iter().position(fits) {
+            self.list.choose(at);
+        }
+    }
+
+    /// The marked entry.
+    pub(super) fn marked(&self) -> Option<T> {
+        self.list.chosen().map(|at| self.choices[at].clone())
+    }
+
+    /// Takes a key; `text` is what it types.
+    pub(super) fn key(&mut self, key: &str, text: &str) -> Picked<T> {
+        let before = self.list.chosen();
+        match key {
+            "escape" => return Picked::Closed,
+            "enter" => return self.marked().map_or(Picked::Nothing, Picked::Taken),
+            "up" | "ctrl+p" => self.list.step(-1),
+            "down" | "ctrl+n" => self.list.step(1),
+            "pageUp" => self.list.step(-PAGE),
+            "pageDown" => self.list.step(PAGE),
+            "home" => self.list.step(isize::MIN / 2),
+            "end" => self.list.step(isize::MAX / 2),
+            "backspace" | "ctrl+h" => {
+                let mut filter = self.list.filter().to_string();
+                filter.pop();
+                self.list.set_filter(&filter);
+            }
+            "ctrl+u" => self.list.set_filter(""),
+            key if key.contains('+') && !key.starts_with("shift+") || text.is_empty() => {
+                return self.marked().map_or(Picked::Nothing, Picked::Key);
+            }
+            _ => self.type_text(text),
+        }
+        if self.list.chosen() == before { Picked::Nothing } else { Picked::Moved }
+    }
+
+    /// Adds a text to the filter.
+    pub(super) fn type_text(&mut self, text: &str) {
+        let typed: String = text.chars().filter(|letter| !letter.is_control()).collect();
+        let filter = format!("{}{typed}", self.list.filter());
+        self.list.set_filter(&filter);
+    }
+
+    /// Lays the panel out in at most `height` rows; gives the row and column of the cursor too.
+    pub(super) fn rows(&self, width: usize, height: usize, theme: &Theme) -> (Vec<Row>, (usize, usize)) {
+        let mut title = Line::styled(&self.title, Style::PLAIN.with(Attrs::BOLD));
+        if !self.list.filter().is_empty() {
+            title.push("  ", Style::PLAIN).push(self.list.filter(), theme.style(Token::Accent));
+        }
+        let mut rows = vec![title.into_row(width)];
+        let muted = theme.style(Token::Muted);
+        let preview = self.preview.len().min(PREVIEW).min(height.saturating_sub(6) / 2);
+        let room = height.saturating_sub(2 + preview).max(1);
+        let (mut listed, at) = self.list.rows(width, room, theme);
+        if listed.is_empty() {
+            listed.push(Line::styled(&format!("  {}", self.nothing), muted).into_row(width));
+        }
+        rows.append(&mut listed);
+        rows.extend(
+            self.preview.iter().take(preview).map(|line| Line::styled(&format!("  │ {line}"), muted).into_row(width)),
+        );
+        rows.push(Line::styled(&self.hint, muted).into_row(width));
+        rows.truncate(height.max(2));
+        (rows, (at + 1, 0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fruit() -> Picker<u8> {
+        let entries = ["apple", "banana", "cherry"].into_iter().zip(1..).map(|(name, at)| Entry::new(name, "", at));
+        Picker::new("Which?", entries.collect())
+    }
+
+    #[track_caller]
+    fn check(keys: &[(&str, &str)], expect: Picked<u8>) {
+        let mut picker = fruit();
+        let mut effect = Picked::Nothing;
+        for (key, text) in keys {
+            effect = picker.key(key, text);
+        }
+        assert_eq!(effect, expect, "{keys:?}");
+    }
+
+    #[test]
+    fn arrows_move_and_typing_filters() {
+        check(&[("enter", "")], Picked::Taken(1));
+        check(&[("down", ""), ("down", ""), ("down", ""), ("enter", "")], Picked::Taken(3));
+        check(&[("end", ""), ("up", ""), ("enter", "")], Picked::Taken(2));
+        check(&[("end", ""), ("home", ""), ("enter", "")], Picked::Taken(1));
+        check(&[("n", "n"), ("enter", "")], Picked::Taken(2));
+        check(&[("x", "x"), ("enter", "")], Picked::Nothing);
+        check(&[("x", "x"), ("backspace", ""), ("enter", "")], Picked::Taken(1));
+        check(&[("c", "c"), ("h", "h"), ("ctrl+s", "")], Picked::Key(3));
+        check(&[("escape", "")], Picked::Closed);
+    }
+
+    #[test]
+    fn entries_that_come_later_leave_the_mark_where_it_is() {
+        let mut picker = fruit();
+        picker.key("down", "");
+        let more = [("zero", 0), ("apple", 1), ("banana", 2), ("cherry", 3)];
+        picker.set_entries(more.map(|(name, at)| Entry::new(name, "", at)).into());
+        assert_eq!(picker.marked(), Some(2));
+    }
+
+    #[test]
+    fn the_panel_fits_its_height_and_the_cursor_is_at_the_mark() {
+        let entries = (0..50).map(|at| Entry::new(format!("entry {at}"), "text", at)).collect();
+        let mut picker = Picker::new("Many", entries);
+        picker.preview = (0..20).map(|at| format!("line {at}")).collect();
+        for height in 3..30 {
+            for _ in 0..50 {
+                let (rows, (row, _)) = picker.rows(30, height, &Theme::default());
+                assert!(rows.len() <= height, "{height}: {}", rows.len());
+                assert!(rows[row].text().starts_with('→'), "{height}: {:?}", rows[row].text());
+                assert!(rows.iter().all(|row| row.width() <= 30));
+                picker.key("down", "");
+            }
+            picker.key("home", "");
+        }
+    }
+}

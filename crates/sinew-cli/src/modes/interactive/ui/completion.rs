@@ -1,0 +1,102 @@
+//! Completions: what is looked for as the text changes, and the keys of the popup.
+
+use std::sync::Arc;
+
+use super::Ui;
+use crate::modes::interactive::choices::{self, Choice};
+use crate::modes::interactive::complete::{self, Candidate, Popup, Wanted};
+use crate::modes::interactive::mailbox::Message;
+use crate::modes::interactive::picker::Entry;
+use crate::modes::interactive::submit;
+
+impl Ui {
+    /// Offers what fits the text before the cursor.
+    pub(super) fn complete(&mut self) {
+        let before = self.editor.before_cursor().to_string();
+        let Some(request) = complete::request(&before) else {
+            self.popup = None;
+            return;
+        };
+        let from = request.from;
+        match request.wanted {
+            Wanted::Command(query) => {
+                self.popup = Popup::new(&before, from, submit::candidates(&self.control), Some(&query));
+            }
+            Wanted::Argument { command, query } => {
+                let candidates = self.arguments(&command);
+                self.popup = Popup::new(&before, from, candidates, Some(&query));
+            }
+            Wanted::Mention(query) => {
+                let (sinew, mailbox) = (Arc::clone(&self.sinew), self.mailbox.clone());
+                let cwd = self.control.app.startup.paths.cwd.clone();
+                self.runtime.spawn_blocking(move || {
+                    let candidates = complete::files(&sinew, &cwd, &query);
+                    mailbox.send(Message::Candidates { text: before, from, candidates, from_tab: false });
+                });
+            }
+        }
+    }
+
+    /// The values that a command knows.
+    fn arguments(&self, command: &str) -> Vec<Candidate> {
+        let entries = match command {
+            "model" => choices::models(&self.control),
+            "thinking" => choices::thinking(&self.control),
+            "theme" => choices::themes(),
+            "login" => choices::providers(&self.control),
+            "logout" => choices::stored(&self.control),
+            _ => return Vec::new(),
+        };
+        let candidate =
+            |entry: Entry<Choice>| Candidate { insert: entry.name.clone(), name: entry.name, help: entry.text };
+        entries.into_iter().map(candidate).collect()
+    }
+
+    /// Completes the path before the cursor.
+    pub(super) fn complete_path(&mut self) {
+        let before = self.editor.before_cursor().to_string();
+        let (from, folder, name) = complete::path_word(&before);
+        let (folder, name) = (folder.to_string(), name.to_string());
+        let (cwd, mailbox) = (self.control.app.startup.paths.cwd.clone(), self.mailbox.clone());
+        self.runtime.spawn_blocking(move || {
+            let candidates = complete::paths(&cwd, std::env::home_dir().as_deref(), &folder, &name);
+            mailbox.send(Message::Candidates { text: before, from, candidates, from_tab: true });
+        });
+    }
+
+    /// Takes completions that were looked for; those for another text are dropped.
+    pub(super) fn offer(&mut self, text: &str, from: usize, candidates: Vec<Candidate>, from_tab: bool) {
+        if self.editor.before_cursor() != text {
+            return;
+        }
+        match &candidates[..] {
+            [one] if from_tab => self.editor.complete(from, &one.insert),
+            [] if from_tab => self.notify("no file or folder begins so"),
+            _ => self.popup = Popup::new(text, from, candidates, None),
+        }
+    }
+
+    /// Gives a key to the popup; false where it is not for it.
+    pub(super) fn take_popup_key(&mut self, key: &str) -> bool {
+        let before = self.editor.before_cursor().to_string();
+        let Some(popup) = &mut self.popup else { return false };
+        match key {
+            "up" => popup.step(-1),
+            "down" => popup.step(1),
+            "escape" => self.popup = None,
+            "tab" | "enter" if popup.adds(&before) => {
+                if let Some((from, insert)) = popup.take(&before) {
+                    let insert = insert.to_string();
+                    self.editor.complete(from, &insert);
+                }
+                self.popup = None;
+                // A folder goes on with what is in it.
+                if self.editor.before_cursor().ends_with('/') {
+                    self.complete();
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+}

@@ -1,0 +1,193 @@
+//! What reaches the screen from elsewhere: events of the agent, answers of work in the background.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sinew_agent::event::Event;
+use sinew_session::history::History;
+use sinew_tui::Style;
+
+use super::Ui;
+use crate::control::Control;
+use crate::modes::interactive::announce::LONG;
+use crate::modes::interactive::blocks::{DIM, ERROR, ToolBlock};
+use crate::modes::interactive::copy::Copied;
+use crate::modes::interactive::facts;
+use crate::modes::interactive::mailbox::{Message, Shown};
+use crate::modes::interactive::panel::{Panel, TYPING};
+use crate::modes::interactive::status::Facts;
+use crate::modes::interactive::transcript;
+
+/// Messages of a session that goes on which are shown again.
+const SHOWN: usize = 40;
+
+impl Ui {
+    /// Shows the last messages of the current session, below a line where there is one, and takes its prompts for the
+    /// history. Both are read elsewhere: a session may be long.
+    pub(super) fn show_session(&mut self, divider: Option<String>) {
+        self.is_reading = true;
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        let (history, cwd) = (Arc::clone(&self.history), self.cwd.clone());
+        self.runtime.spawn_blocking(move || {
+            mailbox.send(Message::Shown(Box::new(read_session(&control, &history, &cwd, divider))));
+        });
+    }
+
+    fn show(&mut self, shown: Shown) {
+        let Shown { divider, older, messages, prompts } = shown;
+        if let Some(text) = divider {
+            transcript::line(&mut self.screen, &format!("── {text} ──"), DIM);
+        }
+        match prompts {
+            Ok(prompts) => self.editor.history().fill(prompts),
+            Err(error) => self.notify(format!("the history was not read: {error}")),
+        }
+        match messages {
+            Ok(messages) => {
+                if older > 0 {
+                    transcript::line(&mut self.screen, &format!("⋯ {older} earlier messages"), DIM);
+                }
+                messages.iter().for_each(|message| transcript::show_message(&mut self.screen, message));
+            }
+            Err(error) => transcript::line(&mut self.screen, &format!("✗ {error}"), ERROR),
+        }
+        self.is_reading = false;
+        for (text, delivery) in std::mem::take(&mut self.held) {
+            self.submit(text, delivery);
+        }
+    }
+
+    /// Brings the status row up to date: what is known at once, and what has to be read elsewhere.
+    pub(super) fn refresh(&mut self) {
+        self.facts.model = facts::model(&self.control);
+        self.facts.folder.clone_from(&self.cwd);
+        if self.reads_facts.is_some() {
+            self.reads_facts = Some(true);
+            return;
+        }
+        self.reads_facts = Some(false);
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        self.runtime.spawn_blocking(move || mailbox.send(Message::Facts(Box::new(facts::read(&control)))));
+    }
+
+    fn take_facts(&mut self, facts: Facts) {
+        self.facts = Facts { folder: self.cwd.clone(), ..facts };
+        if self.reads_facts.take() == Some(true) {
+            self.refresh();
+        }
+    }
+
+    pub(super) fn take_messages(&mut self) {
+        while let Ok(message) = self.inbox.messages.try_recv() {
+            self.take_message(message);
+        }
+    }
+
+    pub(super) fn take_message(&mut self, message: Message) {
+        let now = Instant::now();
+        match message {
+            Message::Event(event) => self.take_event(&event),
+            Message::Question(question, send) => {
+                self.panels.push_back(Panel::question(question, send, self.is_free(now), now));
+                self.call("a question waits for you", now);
+            }
+            Message::Approval(request, send) => {
+                let file = self.control.app.startup.paths.agent.join("settings.json");
+                let panel = Panel::approval(*request, &file, send, self.is_free(now), now);
+                self.panels.push_back(panel);
+                self.call("a call waits for your permission", now);
+            }
+            Message::Notice(text) => self.notify(text),
+            Message::Failed { error, text } => {
+                transcript::line(&mut self.screen, &format!("✗ {error}"), ERROR);
+                if !text.is_empty() {
+                    self.editor.prepend(&text);
+                }
+            }
+            Message::TakenBack(texts) => self.editor.prepend(&texts.join("\n\n")),
+            Message::Output(text) => transcript::line(&mut self.screen, &text, Style::PLAIN),
+            Message::Changed(text) => {
+                if !text.is_empty() {
+                    transcript::line(&mut self.screen, &text, Style::PLAIN);
+                }
+                self.refresh();
+            }
+            Message::EditorText(text) => self.editor.set_text(&text),
+            Message::Entries(topic, entries) => self.fill(topic, entries),
+            Message::Preview(choice, lines) => self.preview(&choice, lines),
+            Message::Candidates { text, from, candidates, from_tab } => self.offer(&text, from, candidates, from_tab),
+            Message::LoginStep(step) => self.show_login(step),
+            Message::LoggedIn { provider, result } => self.finish_login(&provider, result),
+            Message::Facts(facts) => self.take_facts(*facts),
+            Message::Shown(shown) => self.show(*shown),
+            Message::Copied(Copied { text, bytes, clipboard }) => {
+                bytes.into_iter().for_each(|bytes| self.tty.write(&bytes));
+                self.clipboard = clipboard;
+                self.notify(text);
+            }
+            // Only the one who waits for a program reads this.
+            Message::ProgramEnded(_) => {}
+            Message::CommandEnded(block, Ok(Some(run))) => transcript::end_command(&mut self.screen, block, &run),
+            Message::CommandEnded(block, ended) => {
+                if let Some(block) = self.screen.block::<ToolBlock>(block) {
+                    block.finish_command(ended.err().unwrap_or_default(), None, None);
+                }
+            }
+            Message::SessionChanged(divider) => {
+                // Nothing of the session that was left is seen in the next one.
+                self.queued = Default::default();
+                self.running = None;
+                self.panels.drain(..).for_each(Panel::refuse);
+                self.show_session(Some(divider));
+                self.refresh();
+            }
+            Message::Resized => self.resize(),
+            Message::End(code) => self.exit = Some(code),
+        }
+    }
+
+    fn take_event(&mut self, event: &Event) {
+        self.transcript.show(&mut self.screen, event);
+        match event {
+            Event::AgentStart => self.running = self.running.or_else(|| Some(Instant::now())),
+            Event::AgentSettled {} => {
+                let now = Instant::now();
+                if self.running.take().is_some_and(|since| now >= since + LONG) {
+                    self.call("done", now);
+                }
+                self.refresh();
+            }
+            Event::TurnEnd { .. } | Event::ModelFallback { .. } | Event::ModelPromoted { .. } => self.refresh(),
+            Event::QueueUpdate { steering, follow_up } => self.queued = (steering.clone(), follow_up.clone()),
+            _ => {}
+        }
+    }
+
+    /// Notifies the user, unless he looks at the terminal, as far as that tells.
+    fn call(&mut self, what: &str, now: Instant) {
+        let is_here = self.has_focus.unwrap_or_else(|| self.last_key.is_some_and(|last| now < last + LONG));
+        if !is_here {
+            let bytes = self.announcer.notify(what, &self.facts.title);
+            self.tty.write(bytes.as_bytes());
+        }
+    }
+
+    /// Tells whether a panel may take the keys at once: nobody is typing.
+    fn is_free(&self, now: Instant) -> bool {
+        self.editor.is_empty() && self.last_key.is_none_or(|last| now >= last + TYPING)
+    }
+}
+
+/// Reads what is shown of a session, and the prompts of its folder.
+fn read_session(control: &Control, history: &History, cwd: &str, divider: Option<String>) -> Shown {
+    // Oldest first: the newest of this folder is the first that the arrow finds.
+    let prompts = history.search("", Path::new(cwd));
+    let prompts = prompts.map(|prompts| prompts.into_iter().rev().map(|prompt| prompt.prompt).collect());
+    let (mut older, mut messages) = (0, control.messages().map_err(|error| error.message));
+    if let Ok(all) = &mut messages {
+        older = all.len().saturating_sub(SHOWN);
+        all.drain(..older);
+    }
+    Shown { divider, older, messages, prompts: prompts.map_err(|error| error.to_string()) }
+}

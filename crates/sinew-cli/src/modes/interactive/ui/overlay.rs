@@ -1,0 +1,475 @@
+//! The panels that the user opens.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use sinew_agent::agent::BranchSummaryChoice;
+use sinew_llm::credentials::login::login_kind;
+use sinew_tui::Row;
+use sinew_tui::theme::Theme;
+
+use super::Ui;
+use crate::control::{Control, ControlError};
+use crate::modes::interactive::choices::{self, Choice, Entries, Topic};
+use crate::modes::interactive::form::{Filled, Form};
+use crate::modes::interactive::login;
+use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message};
+use crate::modes::interactive::picker::{Picked, Picker};
+use crate::modes::interactive::submit;
+use crate::settings;
+
+/// A panel that the user has opened.
+pub(super) enum Overlay {
+    Picker(Topic, Picker<Choice>),
+    Form(Form<Purpose>),
+}
+
+/// The purpose of a line that is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The key of a provider.
+    Key(String),
+    /// The address that a browser ended at.
+    Address,
+    /// Nothing: a login goes on.
+    Wait,
+    /// The value of a setting.
+    Setting(&'static str),
+}
+
+impl Overlay {
+    pub(super) fn rows(&mut self, width: usize, height: usize, theme: &Theme) -> (Vec<Row>, (usize, usize)) {
+        match self {
+            Overlay::Picker(_, picker) => picker.rows(width, height, theme),
+            Overlay::Form(form) => form.rows(width, height, theme),
+        }
+    }
+
+    pub(super) fn paste(&mut self, text: &str) {
+        match self {
+            Overlay::Picker(_, picker) => picker.type_text(text),
+            Overlay::Form(form) => form.paste(text),
+        }
+    }
+}
+
+impl Ui {
+    /// Opens a panel. Entries that take long to read come to it later.
+    pub(super) fn open(&mut self, topic: Topic) {
+        let control = &self.control;
+        let entries = match topic {
+            Topic::Login => choices::login(control),
+            Topic::Logout => choices::stored(control),
+            Topic::Providers => choices::providers(control),
+            Topic::Models => choices::models(control),
+            Topic::Thinking => choices::thinking(control),
+            Topic::Settings => self.settings(),
+            Topic::Theme => choices::themes(),
+            Topic::Tools => choices::tools(control),
+            Topic::Sessions { .. } | Topic::Tree | Topic::Branch | Topic::Values => Vec::new(),
+        };
+        let title = match topic {
+            Topic::Login if self.is_without_model() => "Welcome. There is no model yet: how do you want to begin?",
+            topic => topic.title(),
+        };
+        let mut picker = Picker::new(title, entries);
+        if !topic.hint().is_empty() {
+            picker = picker.with_hint(topic.hint());
+        }
+        picker.nothing = match topic {
+            topic if topic.is_read_later() => "reading …".into(),
+            Topic::Models => "no model can answer: /login sets one up".into(),
+            Topic::Logout => "auth.json holds no key and no login".into(),
+            _ => "nothing fits".into(),
+        };
+        if topic == Topic::Theme {
+            let now = self.screen.theme().name.clone();
+            picker.mark(|choice| matches!(choice, Choice::Theme(name) if **name == now));
+        }
+        if topic == Topic::Thinking {
+            let now = control.session().agent.thinking();
+            picker.mark(|choice| *choice == Choice::Thinking(now));
+        }
+        self.popup = None;
+        self.overlay = Some(Overlay::Picker(topic, picker));
+        self.read_later(topic);
+    }
+
+    fn read_later(&self, topic: Topic) {
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        match topic {
+            Topic::Login => drop(self.runtime.spawn(async move {
+                let servers = choices::local_servers(&control.app.models);
+                control.app.models.ask(&servers).await;
+                mailbox.send(Message::Entries(Topic::Login, choices::login(&control)));
+            })),
+            Topic::Sessions { all } => drop(self.runtime.spawn(async move {
+                let listed = control.list_sessions(all).await;
+                tell(&mailbox, topic, listed.map(|listed| choices::sessions(listed, all)));
+            })),
+            Topic::Tree => drop(self.runtime.spawn_blocking(move || tell(&mailbox, topic, tree(&control)))),
+            Topic::Branch => drop(self.runtime.spawn_blocking(move || {
+                tell(&mailbox, topic, control.branch_points().map(choices::branches));
+            })),
+            _ => {}
+        }
+    }
+
+    /// Takes the entries of a panel, if that is still there.
+    pub(super) fn fill(&mut self, about: Topic, entries: Entries) {
+        let Some(Overlay::Picker(topic, picker)) = &mut self.overlay else { return };
+        if *topic != about {
+            return;
+        }
+        picker.nothing = "nothing fits".into();
+        picker.set_entries(entries);
+        if about == Topic::Tree {
+            picker.key("end", "");
+        }
+        self.look_closer();
+    }
+
+    /// Reads more about the marked entry, where there is more.
+    fn look_closer(&mut self) {
+        let Some(Overlay::Picker(topic, picker)) = &mut self.overlay else { return };
+        match (*topic, picker.marked()) {
+            (Topic::Sessions { .. }, Some(Choice::Session(path))) => {
+                picker.preview.clear();
+                let mailbox = self.mailbox.clone();
+                self.runtime.spawn_blocking(move || {
+                    let lines = choices::preview(&path);
+                    mailbox.send(Message::Preview(Choice::Session(path), lines));
+                });
+            }
+            (Topic::Theme, Some(Choice::Theme(name))) => self.screen.set_theme(Arc::new(theme(name))),
+            _ => picker.preview.clear(),
+        }
+    }
+
+    pub(super) fn preview(&mut self, about: &Choice, lines: Vec<String>) {
+        if let Some(Overlay::Picker(_, picker)) = &mut self.overlay
+            && picker.marked().as_ref() == Some(about)
+        {
+            picker.preview = lines;
+        }
+    }
+
+    pub(super) fn take_overlay_key(&mut self, key: &str, text: &str) {
+        let key = if key == "ctrl+c" { "escape" } else { key };
+        match &mut self.overlay {
+            Some(Overlay::Picker(topic, picker)) => {
+                let topic = *topic;
+                match picker.key(key, text) {
+                    Picked::Nothing => {}
+                    Picked::Moved => self.look_closer(),
+                    Picked::Closed => self.leave(topic),
+                    Picked::Taken(choice) => self.choose(choice),
+                    Picked::Key(choice) => self.press(topic, key, choice),
+                }
+            }
+            Some(Overlay::Form(form)) => match form.key(key, text) {
+                Filled::Stays => {}
+                Filled::Closed => (self.overlay, self.login) = (None, None),
+                Filled::Done(text) => {
+                    let purpose = form.purpose.clone();
+                    self.overlay = None;
+                    self.fill_in(purpose, text);
+                }
+            },
+            None => {}
+        }
+    }
+
+    /// Leaves a panel without a choice: for the one that it was opened from, where there is one.
+    fn leave(&mut self, topic: Topic) {
+        self.overlay = None;
+        match topic {
+            Topic::Providers => self.open(Topic::Login),
+            Topic::Values => self.open(Topic::Settings),
+            Topic::Theme => self.apply_theme(),
+            _ => {}
+        }
+    }
+
+    /// A key that only some panels know.
+    fn press(&mut self, topic: Topic, key: &str, choice: Choice) {
+        match (topic, key, choice) {
+            (Topic::Sessions { all }, "tab", _) => self.open(Topic::Sessions { all: !all }),
+            (Topic::Models, "ctrl+s", Choice::Model { provider, id }) => self.choose(Choice::Found { provider, id }),
+            _ => {}
+        }
+    }
+
+    fn choose(&mut self, choice: Choice) {
+        let before = self.overlay.take();
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        match choice {
+            Choice::Model { provider, id } => {
+                self.spawn(async move { set_model(&control, &provider, &id, false).await })
+            }
+            Choice::Found { provider, id } => {
+                self.spawn(async move { set_model(&control, &provider, &id, true).await })
+            }
+            Choice::Thinking(level) => {
+                let level = control.set_thinking(level);
+                self.notify(format!("thinking: {}", level.as_str()));
+                self.refresh();
+            }
+            Choice::Session(path) => {
+                let path = path.display().to_string();
+                self.runtime.spawn(submit::slash(control, mailbox, "resume".into(), path));
+            }
+            Choice::Place(id) => drop(self.runtime.spawn(go_to(control, mailbox, id))),
+            Choice::Branch(id) => drop(self.runtime.spawn(branch(control, mailbox, id))),
+            Choice::Setting(path) => self.edit_setting(path),
+            Choice::Value(path, value) => self.write_setting(path, value),
+            Choice::Theme(name) => self.choose_theme(name),
+            Choice::Tool(name) => {
+                self.overlay = before;
+                self.runtime.spawn_blocking(move || {
+                    let switched = switch_tool(&control, &name);
+                    tell(&mailbox, Topic::Tools, switched.map(|()| choices::tools(&control)));
+                });
+            }
+            Choice::Provider(id) => self.log_in(&id),
+            Choice::Logout(id) => drop(self.runtime.spawn(login::forget(control, mailbox, id))),
+            Choice::Providers => self.open(Topic::Providers),
+            Choice::Demo => {
+                self.play_demo();
+                if self.is_without_model() && self.exit.is_none() {
+                    self.open(Topic::Login);
+                }
+            }
+            Choice::Leave => self.exit = Some(0),
+        }
+    }
+
+    /// Does work whose result is a line.
+    fn spawn(&self, work: impl Future<Output = Result<String, ControlError>> + Send + 'static) {
+        let mailbox = self.mailbox.clone();
+        self.runtime.spawn(async move {
+            mailbox.send(match work.await {
+                Ok(text) => Message::Changed(text),
+                Err(error) => Message::Failed { error: error.message, text: String::new() },
+            });
+        });
+    }
+
+    /// Begins a login at a provider, or asks for its key.
+    pub(super) fn log_in(&mut self, provider: &str) {
+        let registry = self.control.app.models.registry();
+        let Some(entry) = registry.provider(provider) else {
+            let known: Vec<&str> = registry.providers().iter().map(|entry| entry.id.as_str()).collect();
+            let error = format!("Provider not found: {provider}. Known: {}", known.join(", "));
+            return self.take_message(Message::Failed { error, text: format!("/login {provider}") });
+        };
+        if login_kind(entry).is_some() {
+            let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+            self.login = Some(login::begin(control, mailbox, &self.runtime, entry.clone()));
+            let form = Form::new(format!("Logging in at {provider}"), Vec::new(), Purpose::Wait).waiting();
+            self.overlay = Some(Overlay::Form(form));
+        } else {
+            let place = self.control.app.startup.paths.agent.join("auth.json");
+            let body = vec![format!("It is not shown, and kept in {}, which only you can read.", place.display())];
+            let form = Form::new(format!("Paste the key of {provider}"), body, Purpose::Key(provider.into())).hidden();
+            self.overlay = Some(Overlay::Form(form));
+        }
+    }
+
+    pub(super) fn show_login(&mut self, step: LoginStep) {
+        // Left meanwhile.
+        if self.login.is_none() {
+            return;
+        }
+        self.overlay = Some(Overlay::Form(match step {
+            LoginStep::Browser { provider, url } => {
+                let body = vec![
+                    "Open this address in a browser:".into(),
+                    url,
+                    "Where the browser runs on another machine, paste the address that it ends at:".into(),
+                ];
+                Form::new(format!("Logging in at {provider}"), body, Purpose::Address)
+            }
+            LoginStep::Code { provider, address, code } => {
+                let body = vec![format!("Open {address}"), format!("and type this code: {code}")];
+                Form::new(format!("Logging in at {provider}"), body, Purpose::Wait).waiting()
+            }
+        }));
+    }
+
+    pub(super) fn finish_login(&mut self, provider: &str, result: Result<(), String>) {
+        if self.login.take().is_some() {
+            self.overlay = None;
+        }
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        match result {
+            Ok(()) => drop(self.runtime.spawn(login::use_provider(control, mailbox, provider.to_string()))),
+            Err(error) => self.take_message(Message::Failed { error, text: String::new() }),
+        }
+    }
+
+    fn fill_in(&mut self, purpose: Purpose, text: String) {
+        match purpose {
+            Purpose::Key(provider) => {
+                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+                self.runtime.spawn(login::keep_key(control, mailbox, provider, text));
+            }
+            Purpose::Address => {
+                if let Some(login) = &mut self.login {
+                    login.paste(text);
+                    let form = Form::new("Logging in", Vec::new(), Purpose::Wait).waiting();
+                    self.overlay = Some(Overlay::Form(form));
+                }
+            }
+            Purpose::Wait => {}
+            Purpose::Setting(path) => {
+                // A list or an object is JSON; what is none is a text.
+                let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+                self.write_setting(path, value);
+            }
+        }
+    }
+
+    fn settings(&self) -> Entries {
+        let values = &self.control.app.startup.values;
+        choices::settings(|path| match self.changed.get(path) {
+            Some(value) => (value.clone(), true),
+            None => (values.get(path), values.is_set(path)),
+        })
+    }
+
+    fn edit_setting(&mut self, path: &'static str) {
+        let now = self.changed.get(path).cloned().unwrap_or_else(|| self.control.app.startup.values.get(path));
+        self.overlay = Some(match choices::values(path) {
+            Some(entries) => {
+                let mut picker = Picker::new(path, entries);
+                picker.mark(|choice| matches!(choice, Choice::Value(_, value) if *value == now));
+                Overlay::Picker(Topic::Values, picker)
+            }
+            None => {
+                let text = match &now {
+                    Value::Null => String::new(),
+                    Value::String(text) => text.clone(),
+                    other => other.to_string(),
+                };
+                let key = settings::KEYS.iter().find(|key| key.path == path);
+                let body = key.map(|key| vec![key.help.to_string(), format!("Expected: {}", key.kind.describe())]);
+                Overlay::Form(Form::new(path, body.unwrap_or_default(), Purpose::Setting(path)).with_text(&text))
+            }
+        });
+    }
+
+    fn write_setting(&mut self, path: &'static str, value: Value) {
+        let file = self.control.app.startup.paths.agent.join("settings.json");
+        match settings::write(&file, path, &value) {
+            Ok(()) => {
+                self.changed.insert(path, value);
+                self.notify(format!("{path} is kept in {} and counts from the next start", file.display()));
+            }
+            Err(error) => self.notify(error.message().to_string()),
+        }
+        self.open(Topic::Settings);
+        if let Some(Overlay::Picker(_, picker)) = &mut self.overlay {
+            picker.mark(|choice| *choice == Choice::Setting(path));
+        }
+    }
+
+    /// Takes a theme and keeps it for backgrounds as this one.
+    pub(super) fn choose_theme(&mut self, name: &str) {
+        let Some((name, _)) = choices::THEMES.iter().find(|(known, _)| *known == name) else {
+            let known: Vec<&str> = choices::THEMES.iter().map(|(name, _)| *name).collect();
+            let error = format!("Theme not found: {name}. Known: {}", known.join(", "));
+            return self.take_message(Message::Failed { error, text: format!("/theme {name}") });
+        };
+        self.screen.set_theme(Arc::new(theme(name)));
+        let Some(is_light) = self.is_light else {
+            return self.notify("the terminal does not tell its background: the theme counts until you leave");
+        };
+        let path = if is_light { "theme.light" } else { "theme.dark" };
+        let file = self.control.app.startup.paths.agent.join("settings.json");
+        match settings::write(&file, path, &Value::from(*name)) {
+            Ok(()) => drop(self.changed.insert(path, Value::from(*name))),
+            Err(error) => self.notify(error.message().to_string()),
+        }
+    }
+
+    /// Takes the theme of the settings for the background that there is; one that is not told has the named colours.
+    pub(super) fn apply_theme(&mut self) {
+        let themes = &self.control.app.startup.settings.theme;
+        let (path, set) = match self.is_light {
+            Some(true) => ("theme.light", themes.light.as_str()),
+            Some(false) => ("theme.dark", themes.dark.as_str()),
+            None => ("", "ansi"),
+        };
+        let name = self.changed.get(path).and_then(Value::as_str).unwrap_or(set);
+        self.screen.set_theme(Arc::new(theme(name)));
+    }
+}
+
+/// A theme by its name.
+fn theme(name: &str) -> Theme {
+    match name {
+        "dark" => Theme::dark(),
+        "light" => Theme::light(),
+        _ => Theme::ansi(),
+    }
+}
+
+/// Sends the entries of a panel, or why there are none.
+fn tell(mailbox: &Mailbox, topic: Topic, entries: Result<Entries, ControlError>) {
+    mailbox.send(match entries {
+        Ok(entries) => Message::Entries(topic, entries),
+        Err(error) => Message::Failed { error: error.message, text: String::new() },
+    });
+}
+
+fn tree(control: &Control) -> Result<Entries, ControlError> {
+    let open = control.session();
+    let (entries, leaf) = {
+        let session = open.agent.session();
+        (session.entries_json(None)?, session.leaf().map(str::to_string))
+    };
+    let entries: Vec<Value> = serde_json::from_str(&entries).map_err(|error| error.to_string())?;
+    Ok(choices::tree(&entries, leaf.as_deref()))
+}
+
+async fn set_model(control: &Control, provider: &str, id: &str, keep: bool) -> Result<String, ControlError> {
+    let model = control.set_model(provider, id).await?;
+    if !keep {
+        return Ok(format!("{} answers from now on", model.key()));
+    }
+    let (file, key) = (control.app.startup.paths.agent.join("settings.json"), model.key());
+    let written = tokio::task::spawn_blocking(move || settings::write(&file, "defaultModel", &Value::from(key))).await;
+    written.map_err(|panic| panic.to_string())??;
+    Ok(format!("{} answers from now on, and in new sessions", model.key()))
+}
+
+fn switch_tool(control: &Control, name: &str) -> Result<(), ControlError> {
+    let tools = control.tools().into_iter();
+    let on = tools.filter(|listed| listed.is_active != (listed.tool.name() == name));
+    control.select_tools(on.map(|listed| listed.tool.name().to_string()).collect())
+}
+
+async fn go_to(control: Arc<Control>, mailbox: Mailbox, id: String) {
+    let open = control.session();
+    match control.navigate(&open, &id, BranchSummaryChoice::AsSet).await {
+        Ok(moved) if moved.cancelled => mailbox.send(Message::Notice("a hook refused it".into())),
+        Ok(moved) if moved.aborted => mailbox.send(Message::Notice("interrupted: nothing has moved".into())),
+        Ok(moved) => {
+            mailbox.send(Message::SessionChanged("another place of this session".into()));
+            moved.editor_text.into_iter().for_each(|text| mailbox.send(Message::EditorText(text)));
+        }
+        Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
+    }
+}
+
+async fn branch(control: Arc<Control>, mailbox: Mailbox, id: String) {
+    match control.branch(&id).await {
+        Ok(start) if start.cancelled => mailbox.send(Message::Notice("a hook refused it".into())),
+        Ok(start) => {
+            mailbox.send(Message::SessionChanged("a new session".into()));
+            mailbox.send(Message::EditorText(start.text));
+        }
+        Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
+    }
+}

@@ -1,0 +1,316 @@
+//! The panels and completions of the interactive mode, and a start without a model.
+
+use serde_json::{Value, json};
+
+use crate::stage::{Stage, call, text};
+use crate::terminal::Terminal;
+
+const SIZE: (u16, u16) = (90, 28);
+const DOWN: &str = "\x1b[B";
+
+fn scripted(turns: &[Value]) -> Stage {
+    let mut lines = vec![json!({"type": "script", "version": 1})];
+    lines.extend_from_slice(turns);
+    Stage::scripted(&lines)
+}
+
+fn start(stage: &Stage) -> Terminal {
+    let mut terminal = Terminal::start(stage, &["--script", "script.jsonl"], SIZE);
+    terminal.until_shown("ready");
+    terminal
+}
+
+/// A start without key, network or home folder.
+fn newcomer() -> (Stage, Terminal) {
+    let stage = Stage::new();
+    let mut terminal = Terminal::start(&stage, &["--offline"], SIZE);
+    terminal.until(|rows| has(rows, "Welcome.") && has(rows, "ready"));
+    (stage, terminal)
+}
+
+fn has(rows: &[String], start: &str) -> bool {
+    rows.iter().any(|row| row.starts_with(start))
+}
+
+/// Types a line, waits until it is there, and sends it.
+#[track_caller]
+fn enter(terminal: &mut Terminal, line: &str) {
+    terminal.send(line);
+    terminal.until(|rows| rows.contains(&format!("› {line}")));
+    terminal.send("\r");
+}
+
+/// Marks the entry that begins so, and takes it.
+#[track_caller]
+fn take(terminal: &mut Terminal, filter: &str, entry: &str) {
+    terminal.send(filter);
+    terminal.until(|rows| has(rows, &format!("→ {entry}")));
+    terminal.send("\r");
+}
+
+#[track_caller]
+fn left(mut terminal: Terminal) -> Vec<String> {
+    terminal.send("\x04");
+    let (status, rows) = terminal.ended();
+    assert_eq!(status.code(), Some(0), "{rows:#?}");
+    rows
+}
+
+/// The seconds for which the run has been going on, as the status row tells them.
+fn seconds(rows: &[String]) -> Option<u32> {
+    let row = rows.iter().find(|row| row.contains("s  ") && row.contains("script"))?;
+    row.split_whitespace().find_map(|word| word.strip_suffix('s')?.parse().ok())
+}
+
+#[test]
+fn item_89_a_newcomer_plays_the_demo_and_leaves() {
+    let (_stage, mut terminal) = newcomer();
+    terminal.send(DOWN);
+    terminal.until(|rows| has(rows, "→ Play the demo"));
+    terminal.send("\r");
+    let rows = terminal.until(|rows| has(rows, "  1 ") && seconds(rows).is_some());
+    // The panel takes keys once nobody has typed for a while.
+    let (asked, later) = (seconds(&rows), |rows: &[String]| seconds(rows).map(|seconds| seconds.saturating_sub(2)));
+    terminal.until(|rows| later(rows) >= asked);
+    terminal.send("1");
+    terminal.until(|rows| has(rows, "  right: total: 23") && has(rows, "- /login then") && has(rows, "ready"));
+    terminal.send("\x04");
+    terminal.until(|rows| has(rows, "Welcome.") && has(rows, "ready"));
+    terminal.send(DOWN);
+    terminal.until(|rows| has(rows, "→ Play the demo"));
+    terminal.send(DOWN);
+    terminal.until(|rows| has(rows, "→ Leave"));
+    terminal.send("\r");
+    let (status, rows) = terminal.ended();
+    assert_eq!(status.code(), Some(0), "{rows:#?}");
+}
+
+#[test]
+fn item_89_a_key_that_is_pasted_is_kept_and_never_shown() {
+    let (stage, mut terminal) = newcomer();
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "A key of which provider?"));
+    take(&mut terminal, "openai", "openai");
+    terminal.until_shown("Paste the key of openai");
+    terminal.send("sk-never-shown");
+    terminal.until_shown("••••••••••••••");
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "openai is set up") && has(rows, "ready"));
+    let kept = std::fs::read_to_string(stage.agent().join("auth.json")).unwrap();
+    assert!(kept.contains("sk-never-shown"), "{kept}");
+    assert!(!String::from_utf8_lossy(&terminal.bytes).contains("never-shown"));
+    left(terminal);
+}
+
+#[test]
+fn item_89_a_prompt_without_a_model_is_kept_and_leads_to_the_login() {
+    let (_stage, mut terminal) = newcomer();
+    terminal.send("\x1b");
+    terminal.until(|rows| !has(rows, "Welcome."));
+    enter(&mut terminal, "what is this?");
+    let rows = terminal.until(|rows| has(rows, "Welcome."));
+    assert!(has(&rows, "› what is this?"), "{rows:#?}");
+    terminal.send("\x1b");
+    terminal.until(|rows| !has(rows, "Welcome."));
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}
+
+#[test]
+fn a_panel_is_filtered_by_typing_and_changes_the_model_s_thinking() {
+    let stage = scripted(&[text("ok")]);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "/thinking");
+    terminal.until_shown("How much does it think?");
+    take(&mut terminal, "low", "low");
+    terminal.until(|rows| rows.iter().any(|row| row.contains("scripted/script (low)")));
+    left(terminal);
+}
+
+#[test]
+fn a_session_is_resumed_from_a_list_with_a_preview() {
+    let stage = scripted(&[text("It is a parser.")]);
+    stage.play(&["-p", "What is it?"]);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "/resume");
+    terminal.until(|rows| {
+        has(rows, "Sessions of this folder") && rows.iter().any(|row| row.contains("│   It is a parser."))
+    });
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "› What is it?") && has(rows, "It is a parser.") && has(rows, "ready"));
+    left(terminal);
+}
+
+#[test]
+fn the_tree_leads_back_to_an_earlier_message() {
+    let stage = scripted(&[text("one"), text("two")]);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "first");
+    terminal.until(|rows| has(rows, "one") && has(rows, "ready"));
+    enter(&mut terminal, "second");
+    terminal.until(|rows| has(rows, "two") && has(rows, "ready"));
+    enter(&mut terminal, "/tree");
+    terminal.until(|rows| rows.iter().any(|row| row.contains("you are here")));
+    terminal.send("second");
+    terminal.until(|rows| has(rows, "→ ● › second"));
+    terminal.send("\r");
+    terminal.until(|rows| {
+        rows.iter().any(|row| row.contains("another place"))
+            && has(rows, "ready")
+            && rows.last().is_some()
+            && rows.iter().rev().find(|row| row.starts_with('›')).is_some_and(|row| row == "› second")
+    });
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}
+
+#[test]
+fn item_53_enter_on_an_exact_command_runs_it_and_on_a_part_completes_it() {
+    let stage = scripted(&[text("ok")]);
+    let mut terminal = start(&stage);
+    terminal.send("/hotk");
+    terminal.until(|rows| has(rows, "→ hotkeys"));
+    terminal.send("\r");
+    let rows = terminal.until(|rows| has(rows, "› /hotkeys"));
+    assert!(!rows.iter().any(|row| row.contains("paint the screen anew")), "{rows:#?}");
+    terminal.send("\r");
+    terminal.until_shown("paint the screen anew");
+    // With its popup open.
+    terminal.send("/todo");
+    terminal.until(|rows| has(rows, "→ todo"));
+    terminal.send("\r");
+    terminal.until_shown("There is no list of tasks.");
+    left(terminal);
+}
+
+#[test]
+fn files_and_paths_are_completed() {
+    let stage = scripted(&[text("ok")]);
+    stage.write("project/source/main.rs", "");
+    stage.write("project/source/other.rs", "");
+    let mut terminal = start(&stage);
+    terminal.send("see @main");
+    terminal.until(|rows| has(rows, "→ source/main.rs"));
+    terminal.send("\t");
+    terminal.until(|rows| has(rows, "› see @source/main.rs"));
+    terminal.send("sou");
+    terminal.until(|rows| has(rows, "› see @source/main.rs sou"));
+    terminal.send("\t");
+    terminal.until(|rows| has(rows, "› see @source/main.rs source/"));
+    terminal.send("\t");
+    terminal.until(|rows| has(rows, "→ main.rs") && has(rows, "  other.rs"));
+    // Esc closes the popup and nothing else.
+    terminal.send("\x1b");
+    let rows = terminal.until(|rows| !has(rows, "→ main.rs"));
+    assert!(has(&rows, "› see @source/main.rs source/"), "{rows:#?}");
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}
+
+#[test]
+fn a_setting_is_changed_in_its_file() {
+    let stage = scripted(&[text("ok")]);
+    stage.write("home/agent/settings.json", "{\n  // mine\n  \"maxTurns\": 7\n}\n");
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "/settings");
+    terminal.until(|rows| has(rows, "Settings"));
+    take(&mut terminal, "retry.enabled", "retry.enabled");
+    terminal.until(|rows| has(rows, "→ true"));
+    terminal.send(DOWN);
+    terminal.until(|rows| has(rows, "→ false"));
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "→ retry.enabled  ● false"));
+    terminal.send("\x1b");
+    terminal.until(|rows| !has(rows, "Settings"));
+    let written = std::fs::read_to_string(stage.agent().join("settings.json")).unwrap();
+    assert!(written.contains("// mine") && written.contains("\"enabled\": false"), "{written}");
+    left(terminal);
+}
+
+#[test]
+fn item_67_a_command_that_this_version_lacks_says_so_and_stays() {
+    let stage = scripted(&[text("ok")]);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "/plan x");
+    let rows = terminal.until_shown("/plan is not available yet in this version");
+    assert!(has(&rows, "› /plan x"), "{rows:#?}");
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}
+
+#[test]
+fn a_code_block_is_copied_as_its_source() {
+    let stage = scripted(&[text("Do:\n\n```sh\nls -l\n```\n")]);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "how?");
+    terminal.until(|rows| has(rows, "ls -l") && has(rows, "ready"));
+    enter(&mut terminal, "/copy 1");
+    terminal.until_shown("copied 1 line by the terminal");
+    // `ls -l` and a line end.
+    assert!(String::from_utf8_lossy(&terminal.bytes).contains("\x1b]52;c;bHMgLWwK\x1b\\"));
+    left(terminal);
+}
+
+#[test]
+fn item_54_an_editor_that_fails_leaves_the_draft() {
+    let stage = scripted(&[call("", "bash", json!({"command": "true"})), text("ok")]);
+    stage.write("project/fails.sh", "echo gone >\"$1\"; exit 3\n");
+    stage.write("project/writes.sh", "echo 'another draft' >\"$1\"\n");
+    stage.write("home/agent/.env", "VISUAL=sh fails.sh\n");
+    let mut terminal = start(&stage);
+    terminal.send("my draft");
+    terminal.until(|rows| has(rows, "› my draft"));
+    terminal.send("\x07");
+    terminal.until_shown("the draft is as it was");
+    terminal.until(|rows| has(rows, "› my draft"));
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+    stage.write("home/agent/.env", "VISUAL=sh writes.sh\n");
+    let mut terminal = start(&stage);
+    terminal.send("my draft");
+    terminal.until(|rows| has(rows, "› my draft"));
+    terminal.send("\x07");
+    terminal.until(|rows| has(rows, "› another draft"));
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}
+
+#[test]
+fn item_73_none_of_three_requests_runs_after_an_interrupt() {
+    let touch = |name: &str| json!({"toolCall": {"name": "bash", "arguments": {"command": format!("touch {name}")}}});
+    let stage = scripted(&[json!({"type": "turn", "content": [touch("a"), touch("b"), touch("c")]}), text("never")]);
+    stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "go");
+    terminal.until(|rows| has(rows, "  1 yes, once"));
+    terminal.send("\x03");
+    terminal.until(|rows| has(rows, "ready"));
+    for name in ["a", "b", "c"] {
+        assert!(!stage.path(&format!("project/{name}")).exists(), "{name}");
+    }
+    left(terminal);
+}
+
+#[test]
+fn item_85_a_notification_comes_only_to_who_looks_elsewhere() {
+    let stage = scripted(&[call("", "bash", json!({"command": "touch a"})), text("never")]);
+    stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
+    for (focus, expect) in [("\x1b[I", 0), ("\x1b[O", 1)] {
+        let mut terminal = start(&stage);
+        terminal.send(focus);
+        enter(&mut terminal, "go");
+        terminal.until(|rows| has(rows, "  1 yes, once"));
+        terminal.send("\x03");
+        terminal.until(|rows| has(rows, "ready"));
+        let text = String::from_utf8_lossy(&terminal.bytes).into_owned();
+        assert!(text.contains("\x1b]2;? sinew"), "the title says that something asks");
+        assert_eq!(text.matches('\x07').count(), expect, "{focus:?}");
+        left(terminal);
+    }
+}
