@@ -43,6 +43,8 @@ pub(crate) struct OutputArgs {
     /// The file of a JSON Schema.
     pub(crate) schema: Option<String>,
     pub(crate) verbose: bool,
+    /// The interactive mode in words, line by line.
+    pub(crate) linear: bool,
     pub(crate) export: Option<String>,
     /// Lists the models that fit the filter, which may be empty.
     pub(crate) list_models: Option<String>,

@@ -137,6 +137,7 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Output, "", "output", Value("text|json"), Parsed(output), "json: one object with the answer, session, model, usage, cost and why it ended"),
     flag(Output, "", "output-schema", Value("FILE"), Text(|args| &mut args.output.schema), "the answer is JSON that fits this schema: checked, with two corrections"),
     flag(Output, "", "verbose", Nothing, Switch(|args| &mut args.output.verbose), "show tools and thoughts on stderr, and every warning"),
+    flag(Output, "", "linear", Nothing, Switch(|args| &mut args.output.linear), "the interactive mode in words, line by line: for screen readers"),
     flag(Output, "", "export", Value("IN [OUT]"), Text(|args| &mut args.output.export), "write a session, named by its file or id, as one HTML file"),
     flag(Output, "", "list-models", Optional("FILTER"), Text(|args| &mut args.output.list_models), "list the models and leave"),
     flag(Output, "h", "help", Nothing, Switch(|args| &mut args.output.help), "show this text"),

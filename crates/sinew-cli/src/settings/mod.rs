@@ -21,5 +21,5 @@ mod values;
 pub(crate) use layer::{Layer, Source, layer, read, without_effect, write};
 pub(crate) use page::{listing, markdown};
 pub(crate) use table::{KEYS, Key, Kind, is_known, nearest};
-pub(crate) use typed::{ClientFs, Settings};
+pub(crate) use typed::{ClientFs, Settings, TuiMode};
 pub(crate) use values::Values;

@@ -202,6 +202,8 @@ pub(crate) static KEYS: &[Key] = &[
     later("colorBlindMode", Flag, "false", Any, TERMINAL, "Added and removed are blue and orange."),
     later("hideThinkingBlock", Flag, "false", Any, TERMINAL, "Thoughts are folded."),
     later("quietStartup", Flag, "false", Any, TERMINAL, "Nothing is written at the start."),
+    key("tui.mode", Word(&["auto", "screen", "linear"]), "\"auto\"", Any, "The interactive mode in words, line by line (`linear`); otherwise only where the terminal knows no cursor."),
+    key("tui.linear.stream", Word(&["line", "sentence", "end"]), "\"line\"", Any, "When linear mode says an answer: line by line, sentence by sentence, or at its end."),
     later("tui.maxInlineImages", Number, "8", Any, TERMINAL, "Pictures on the screen at most."),
     later("tui.clearOnShrink", Flag, "false", Any, TERMINAL, "The screen is cleared when it becomes smaller."),
     key("notifications", Flag, "true", Any, "The terminal notifies when a long run ends or something asks, and you look elsewhere."),

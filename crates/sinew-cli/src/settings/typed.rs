@@ -19,6 +19,7 @@ use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::CacheRetention;
 use sinew_session::Sync;
 use sinew_tools::{EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings};
+use sinew_tui::Pace;
 
 /// All settings that are in force.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -74,10 +75,32 @@ pub(crate) struct Settings {
     pub(crate) theme: ThemeNames,
     pub(crate) notifications: bool,
     pub(crate) verbose: bool,
+    pub(crate) tui: Tui,
     /// Rules of calls; null for none. The permissions check the rest of its shape.
     #[serde(default)]
     pub(crate) permissions: Value,
     pub(crate) session_dir: Option<String>,
+}
+
+/// The interactive mode.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct Tui {
+    pub(crate) mode: TuiMode,
+    pub(crate) linear: Linear,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum TuiMode {
+    Auto,
+    Screen,
+    Linear,
+}
+
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct Linear {
+    #[serde(with = "PaceWord")]
+    pub(crate) stream: Pace,
 }
 
 /// A section with one switch.
@@ -345,6 +368,14 @@ enum InterruptModeWord {
     ProseOnly,
     ToolOnly,
     Never,
+}
+
+#[derive(Deserialize)]
+#[serde(remote = "Pace", rename_all = "kebab-case")]
+enum PaceWord {
+    Line,
+    Sentence,
+    End,
 }
 
 impl Settings {

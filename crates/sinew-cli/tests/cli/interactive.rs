@@ -8,17 +8,17 @@ use crate::terminal::Terminal;
 
 const SIZE: (u16, u16) = (80, 24);
 
-fn scripted(turns: &[Value]) -> Stage {
+pub(crate) fn scripted(turns: &[Value]) -> Stage {
     let mut lines = vec![json!({"type": "script", "version": 1})];
     lines.extend_from_slice(turns);
     Stage::scripted(&lines)
 }
 
-fn answer(text: &str) -> Value {
+pub(crate) fn answer(text: &str) -> Value {
     json!({"type": "turn", "content": [{"text": text}]})
 }
 
-fn call(name: &str, arguments: Value) -> Value {
+pub(crate) fn call(name: &str, arguments: Value) -> Value {
     json!({"type": "turn", "content": [{"toolCall": {"name": name, "arguments": arguments}}]})
 }
 

@@ -13,6 +13,7 @@ mod guards;
 #[cfg(target_os = "linux")]
 mod interactive;
 mod json;
+mod linear;
 mod lines;
 mod login;
 #[cfg(target_os = "linux")]

@@ -27,7 +27,12 @@ pub(crate) struct Terminal {
 }
 
 impl Terminal {
-    pub(crate) fn start(stage: &Stage, args: &[&str], (columns, rows): (u16, u16)) -> Terminal {
+    pub(crate) fn start(stage: &Stage, args: &[&str], size: (u16, u16)) -> Terminal {
+        Terminal::start_as("xterm-256color", stage, args, size)
+    }
+
+    /// Starts the program on a terminal of this name.
+    pub(crate) fn start_as(term: &str, stage: &Stage, args: &[&str], (columns, rows): (u16, u16)) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -37,7 +42,7 @@ impl Terminal {
         let found = tcgetattr(&slave).unwrap();
         let mut command = stage.command(args);
         let end = || slave.try_clone().unwrap();
-        command.stdin(end()).stdout(end()).stderr(end()).env("TERM", "xterm-256color");
+        command.stdin(end()).stdout(end()).stderr(end()).env("TERM", term);
         // SAFETY: both calls are allowed between fork and exec: they allocate nothing.
         unsafe {
             command.pre_exec(|| {
@@ -77,6 +82,18 @@ impl Terminal {
         self.until(|rows| rows.iter().any(|row| row.contains(text)))
     }
 
+    /// Reads until all that the program has sent fits.
+    #[track_caller]
+    pub(crate) fn until_sent(&mut self, fits: impl Fn(&str) -> bool) {
+        while !fits(&String::from_utf8_lossy(&self.bytes)) {
+            let mut buffer = [0; 8192];
+            match self.master.read(&mut buffer) {
+                Ok(count @ 1..) => self.take(&buffer[..count]),
+                _ => panic!("the program has ended before it sent that:\n{}", String::from_utf8_lossy(&self.bytes)),
+            }
+        }
+    }
+
     pub(crate) fn resize(&mut self, columns: u16, rows: u16) {
         self.emulator.screen_mut().set_size(nonzero(rows), nonzero(columns));
         set_size(&self.slave, columns, rows);
@@ -106,7 +123,7 @@ impl Terminal {
         }
         let text = String::from_utf8_lossy(&self.bytes);
         for (set, unset) in [("\x1b[?2004h", "\x1b[?2004l"), ("\x1b[?1004h", "\x1b[?1004l"), ("\x1b[?7l", "\x1b[?7h")] {
-            assert!(text.rfind(unset) > text.rfind(set), "{set:?} was never taken back");
+            assert!(text.rfind(unset) >= text.rfind(set), "{set:?} was never taken back");
         }
         assert!(!text.contains("\x1b[2J") && !text.contains("\x1b[3J") && !text.contains("\x1b[?1049h"));
         let rows = self.rows();

@@ -202,7 +202,7 @@ impl Block for ToolBlock {
 }
 
 /// Returns what a call is about, in one line: the argument that a reader looks for, else all of them.
-fn subject(args: &Value) -> String {
+pub(super) fn subject(args: &Value) -> String {
     let text = |key: &str| args.get(key).and_then(Value::as_str).filter(|text| !text.is_empty());
     let named = ["command", "pattern", "path", "url", "query", "title"].into_iter().find_map(text);
     let subject = match (named, text("path"), args) {

@@ -15,6 +15,7 @@
 //! | `status`, `facts` | the status row, and what stands in it |
 //! | `announce` | title, progress and notifications of the terminal |
 //! | `keys` | the keys of the editor |
+//! | `linear` | all of it in words, for screen readers and terminals that know no cursor |
 //!
 //! The screen has a thread of its own: it never waits for the agent, and keys are answered while the agent works. It
 //! talks to the agent by the verbs of `control`, as the other modes do.
@@ -30,6 +31,7 @@ mod editor_file;
 mod facts;
 mod form;
 mod keys;
+mod linear;
 mod login;
 mod mailbox;
 mod panel;
@@ -47,7 +49,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sinew_agent::agent::{Snapshots, Subscriber};
 use sinew_tools::tool::Boxed;
-use sinew_tui::{Depth, Reflow, ScreenOptions};
+use sinew_tui::{Depth, Pace, Reflow, ScreenOptions};
 use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -59,6 +61,7 @@ use crate::control::{Control, View};
 use crate::failure::Failure;
 use crate::log::Timing;
 use crate::output;
+use crate::settings::TuiMode;
 use crate::signals::signals;
 use crate::startup::Startup;
 use mailbox::{Mailbox, Message};
@@ -75,6 +78,7 @@ pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mu
     let first = (!words.is_empty()).then(|| words.join(" "));
     let options = screen_options(&startup.environment);
     let announcer = announce::Announcer::new(&startup.environment, startup.settings.notifications);
+    let face = Face::of(&startup);
     let (history, cwd) = (startup.paths.agent.join("history.jsonl"), startup.paths.cwd.display().to_string());
     let settings = startup.paths.agent.join("settings.json");
     let asker = Arc::new(ask::Asker { mailbox: mailbox.clone(), settings });
@@ -101,7 +105,7 @@ pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mu
     let panics = CaughtPanics::begin();
     let (send, ended) = oneshot::channel();
     let thread = std::thread::Builder::new().name("screen".into()).spawn(move || {
-        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| ui::run(parts)));
+        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| face.run(parts)));
         // Whoever waits is below, and stays until this comes.
         let _ = send.send(ended);
     });
@@ -185,6 +189,37 @@ fn watch_signals(mailbox: Mailbox) -> Vec<JoinHandle<()>> {
         }));
     }
     tasks
+}
+
+/// The forms that the mode has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Face {
+    Screen,
+    /// In words. `plain`: the terminal knows no cursor.
+    Linear {
+        plain: bool,
+        pace: Pace,
+    },
+}
+
+impl Face {
+    fn of(startup: &Startup) -> Face {
+        let Startup { args, environment, settings, .. } = startup;
+        let is_set = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty() && value != "0");
+        let plain = matches!(environment.get("TERM"), None | Some("" | "dumb"));
+        let asked = args.output.linear
+            || is_set("SINEW_LINEAR")
+            || is_set("ACCESSIBLE")
+            || settings.tui.mode == TuiMode::Linear;
+        if plain || asked { Face::Linear { plain, pace: settings.tui.linear.stream } } else { Face::Screen }
+    }
+
+    fn run(self, parts: ui::Parts) -> io::Result<u8> {
+        match self {
+            Face::Screen => ui::run(parts),
+            Face::Linear { plain, pace } => linear::run(parts, plain, pace),
+        }
+    }
 }
 
 /// What the terminal can show, as far as the environment tells.

@@ -153,7 +153,7 @@ impl Transcript {
 }
 
 /// Returns why an answer ended, where that is worth a line.
-fn ending(message: &AssistantMessage) -> Option<String> {
+pub(super) fn ending(message: &AssistantMessage) -> Option<String> {
     match message.stop_reason {
         StopReason::Aborted => Some("■ interrupted".into()),
         StopReason::Error => {
@@ -218,7 +218,7 @@ pub(super) fn line(screen: &mut Screen, text: &str, style: Style) {
     screen.push(TextBlock::new(text, style));
 }
 
-fn notice(event: &Event) -> Option<(String, Style)> {
+pub(super) fn notice(event: &Event) -> Option<(String, Style)> {
     Some(match event {
         Event::AutoCompactionStart { .. } => ("⋯ summing the conversation up".into(), DIM),
         Event::AutoCompactionEnd { error_message: Some(error), .. } => (format!("✗ summing up failed: {error}"), ERROR),
@@ -253,7 +253,7 @@ fn notice(event: &Event) -> Option<(String, Style)> {
     })
 }
 
-fn text_of(content: &[Block]) -> String {
+pub(super) fn text_of(content: &[Block]) -> String {
     let texts = content.iter().filter_map(|block| match block {
         Block::Text(text) => Some(text.text.as_str()),
         Block::Image(_) => Some("[picture]"),

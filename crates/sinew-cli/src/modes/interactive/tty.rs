@@ -9,15 +9,37 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
-use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use sinew_tui::{Mode, Modes, Size};
 
 /// Questions at the start: Kitty's keyboard, synchronized output, the background, and last what every terminal answers.
 const QUESTIONS: &str = "\x1b[?u\x1b[?2026$p\x1b]11;?\x1b\\\x1b[c";
 
+/// A way to use the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Manner {
+    /// Rows are painted; keys come one by one.
+    Screen,
+    /// Lines follow one another; keys come one by one.
+    Line,
+    /// Lines follow one another, and come whole: the kernel edits them. Not one escape sequence is sent.
+    Plain,
+}
+
+impl Manner {
+    fn modes(self) -> &'static [Mode] {
+        match self {
+            Manner::Screen => &[Mode::BracketedPaste, Mode::FocusReports, Mode::NoAutowrap],
+            Manner::Line => &[Mode::BracketedPaste],
+            Manner::Plain => &[],
+        }
+    }
+}
+
 /// The terminal. Dropping it gives it back as it was found.
 pub(super) struct Tty {
     file: File,
+    manner: Manner,
     found: Termios,
     modes: Modes,
     /// Bytes that the terminal has not taken yet.
@@ -35,25 +57,33 @@ impl Tty {
     ///
     /// # Errors
     /// There is none, or it cannot be set.
-    pub(super) fn open() -> io::Result<Tty> {
+    pub(super) fn open(manner: Manner) -> io::Result<Tty> {
         // A description of its own: without blocking here, and with it for the shell that comes after.
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
         let file = File::options().read(true).write(true).custom_flags(flags).open("/dev/tty")?;
         let found = tcgetattr(&file)?;
-        let mut tty = Tty { file, found, modes: Modes::new(), pending: Vec::new() };
+        let mut tty = Tty { file, manner, found, modes: Modes::new(), pending: Vec::new() };
         tty.enter()?;
-        tty.write(QUESTIONS.as_bytes());
+        if manner == Manner::Screen {
+            tty.write(QUESTIONS.as_bytes());
+        }
         Ok(tty)
     }
 
     /// Sets raw mode and all modes: at the start, and after the terminal was given back.
     pub(super) fn enter(&mut self) -> io::Result<()> {
-        let mut raw = self.found.clone();
-        raw.make_raw();
-        tcsetattr(&self.file, OptionalActions::Now, &raw)?;
+        let mut set = self.found.clone();
+        if self.manner == Manner::Plain {
+            // ctrl+c ends a line as Enter does, instead of the program.
+            set.local_modes.remove(LocalModes::ISIG);
+            set.special_codes[SpecialCodeIndex::VEOL] = 3;
+        } else {
+            set.make_raw();
+        }
+        tcsetattr(&self.file, OptionalActions::Now, &set)?;
         let mut bytes = String::new();
-        for mode in [Mode::Title, Mode::BracketedPaste, Mode::FocusReports, Mode::NoAutowrap] {
-            bytes += self.modes.set(mode);
+        for mode in self.manner.modes() {
+            bytes += self.modes.set(*mode);
         }
         self.write(bytes.as_bytes());
         Ok(())
@@ -62,7 +92,9 @@ impl Tty {
     /// Gives the terminal back as it was found, and waits until it has taken all bytes, for two seconds at most.
     pub(super) fn leave(&mut self) {
         let bytes = self.modes.take_all();
-        self.write(&bytes);
+        if self.manner != Manner::Plain {
+            self.write(&bytes);
+        }
         for _ in 0..20 {
             if self.pending.is_empty() || poll_one(&self.file, PollFlags::OUT, Duration::from_millis(100)).is_err() {
                 break;

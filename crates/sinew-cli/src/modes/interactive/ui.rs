@@ -30,7 +30,7 @@ use super::mailbox::{Inbox, Mailbox};
 use super::panel::Panel;
 use super::status::{self, Activity, Facts, NOTICE_TIME};
 use super::transcript::{self, Transcript};
-use super::tty::Tty;
+use super::tty::{Manner, Tty};
 use crate::control::Control;
 use crate::models::is_absent;
 use overlay::Overlay;
@@ -110,7 +110,7 @@ struct Ui {
 /// The terminal cannot be opened.
 pub(super) fn run(parts: Parts) -> io::Result<u8> {
     let Parts { control, runtime, mailbox, inbox, options, announcer, sinew, history, cwd, warnings, first } = parts;
-    let tty = Tty::open()?;
+    let tty = Tty::open(Manner::Screen)?;
     let screen = Screen::new(tty.size(), options, Arc::new(Theme::default()));
     let mut ui = Ui {
         control,

@@ -1,0 +1,196 @@
+//! Questions of the model and of rules, said in words, and the lines that answer them.
+
+use std::time::Instant;
+
+use sinew_tools::Question;
+use tokio::sync::oneshot;
+
+use super::super::panel::GATE;
+
+/// A question that waits for an answer.
+pub(super) struct Asked {
+    title: String,
+    body: String,
+    choices: Vec<(String, Option<String>)>,
+    reply: Sender,
+    is_announced: bool,
+    /// When it was on the terminal: what was begun before is no answer.
+    said: Option<Instant>,
+}
+
+enum Sender {
+    Permission(oneshot::Sender<bool>),
+    Question { send: oneshot::Sender<Option<String>>, multi: bool },
+}
+
+/// The effect of a line on a question.
+pub(super) enum Reply {
+    Taken,
+    /// It was refused, and the run is to end.
+    Stops,
+    /// It is no answer, and why.
+    Wrong(Asked, String),
+}
+
+impl Asked {
+    pub(super) fn permission(title: String, body: String, send: oneshot::Sender<bool>) -> Asked {
+        let choices = ["yes, once", "no", "no, and stop the run"].map(|choice| (choice.to_string(), None));
+        Asked { title, body, choices: choices.into(), reply: Sender::Permission(send), is_announced: false, said: None }
+    }
+
+    pub(super) fn question(question: Question, send: oneshot::Sender<Option<String>>) -> Asked {
+        let choices = question.options.into_iter().map(|option| (option.label, option.description)).collect();
+        Asked {
+            title: question.question,
+            body: String::new(),
+            choices,
+            reply: Sender::Question { send, multi: question.multi },
+            is_announced: false,
+            said: None,
+        }
+    }
+
+    /// Tells whether whoever asked still waits.
+    pub(super) fn is_open(&self) -> bool {
+        match &self.reply {
+            Sender::Permission(send) => !send.is_closed(),
+            Sender::Question { send, .. } => !send.is_closed(),
+        }
+    }
+
+    /// The words that ask, once. `count`: how many questions wait.
+    pub(super) fn words(&mut self, count: usize) -> Option<String> {
+        if std::mem::replace(&mut self.is_announced, true) {
+            return None;
+        }
+        let mut words = format!("Asks 1 of {count}: {}\n", self.title);
+        if !self.body.is_empty() {
+            words += &format!("{}\n", self.body);
+        }
+        for (number, (label, description)) in (1..).zip(&self.choices) {
+            let description = description.as_ref().map(|text| format!(", {text}")).unwrap_or_default();
+            words += &format!("{number}. {label}{description}\n");
+        }
+        words += match &self.reply {
+            Sender::Permission(_) => "Answer with a number.",
+            Sender::Question { .. } if self.choices.is_empty() => "Answer in your own words.",
+            Sender::Question { multi: true, .. } => "Answer with numbers, names or your own words.",
+            Sender::Question { .. } => "Answer with a number, a name or your own words.",
+        };
+        Some(words)
+    }
+
+    /// The words are on the terminal.
+    pub(super) fn was_said(&mut self, now: Instant) {
+        if self.is_announced {
+            self.said.get_or_insert(now);
+        }
+    }
+
+    /// Answers with a line that was begun at `begun`.
+    pub(super) fn answer(self, text: &str, begun: Instant) -> Reply {
+        if self.said.is_none_or(|said| begun < said + GATE) {
+            return Reply::Wrong(self, format!("Too soon, not taken for an answer: {text}"));
+        }
+        let names: Vec<&str> = self.choices.iter().map(|(label, _)| label.as_str()).collect();
+        let single = index(text, &names);
+        // Whoever asked may have gone meanwhile: then nobody reads the answer.
+        match self.reply {
+            Sender::Permission(send) => match single {
+                Some(at) => {
+                    let _ = send.send(at == 0);
+                    if at == 2 { Reply::Stops } else { Reply::Taken }
+                }
+                None => {
+                    let why = format!("No answer, the call still waits: {text}\nAnswer with a number, 1 to 3.");
+                    Reply::Wrong(Asked { reply: Sender::Permission(send), ..self }, why)
+                }
+            },
+            Sender::Question { send, multi } => {
+                let several: Option<Vec<usize>> =
+                    text.split([',', ' ']).filter(|part| !part.is_empty()).map(|part| index(part, &names)).collect();
+                let chosen = match (single, several) {
+                    (Some(at), _) => names[at].to_string(),
+                    (None, Some(mut several)) if multi && !several.is_empty() => {
+                        several.sort_unstable();
+                        several.dedup();
+                        several.into_iter().map(|at| names[at]).collect::<Vec<_>>().join(", ")
+                    }
+                    _ => text.to_string(),
+                };
+                let _ = send.send(Some(chosen));
+                Reply::Taken
+            }
+        }
+    }
+
+    /// Answers no.
+    pub(super) fn refuse(self) {
+        match self.reply {
+            Sender::Permission(send) => drop(send.send(false)),
+            Sender::Question { send, .. } => drop(send.send(None)),
+        }
+    }
+}
+
+/// The entry that a line means: its number, or its name in any case.
+pub(super) fn index(text: &str, names: &[&str]) -> Option<usize> {
+    let number = text.trim_end_matches('.').parse::<usize>().ok().filter(|number| (1..=names.len()).contains(number));
+    number.map(|number| number - 1).or_else(|| names.iter().position(|name| name.eq_ignore_ascii_case(text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    /// The answer to a permission that was said `before` the line was begun.
+    fn answered(text: &str, before: Duration) -> Option<bool> {
+        let (send, mut answer) = oneshot::channel();
+        let now = Instant::now();
+        let mut asked = Asked::permission("bash".into(), "rm -rf build".into(), send);
+        assert!(asked.words(1).is_some() && asked.words(1).is_none());
+        asked.was_said(now);
+        asked.answer(text, now + before);
+        answer.try_recv().ok()
+    }
+
+    #[test]
+    fn item_70_only_a_number_or_a_whole_name_answers() {
+        let late = Duration::from_secs(1);
+        for text in ["y", "yes", "a", "ok", "0", "4", "", " "] {
+            assert_eq!(answered(text, late), None, "{text:?}");
+        }
+        for (text, expect) in [("1", true), ("1.", true), ("2", false), ("3", false), ("No", false)] {
+            assert_eq!(answered(text, late), Some(expect), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn item_69_a_line_that_was_begun_before_the_question_never_answers() {
+        assert_eq!(answered("1", Duration::from_millis(399)), None);
+        assert_eq!(answered("1", Duration::from_millis(401)), Some(true));
+        let (send, mut answer) = oneshot::channel();
+        let asked = Asked::permission("bash".into(), String::new(), send);
+        assert!(matches!(asked.answer("1", Instant::now()), Reply::Wrong(..)));
+        assert!(answer.try_recv().is_err());
+    }
+
+    #[test]
+    fn item_84_the_number_that_is_said_is_the_number_that_chooses() {
+        let option = |label: &str| sinew_tools::Choice { label: label.into(), description: None };
+        for (text, expect) in [("2", "blue"), ("Blue", "blue"), ("1 3", "red, 1"), ("green", "green")] {
+            let (send, mut answer) = oneshot::channel();
+            let options = ["red", "blue", "1"].map(option).into();
+            let question = Question { id: None, question: "Which?".into(), options, multi: true, recommended: None };
+            let mut asked = Asked::question(question, send);
+            let words = asked.words(1).expect("it was not said yet");
+            assert!(words.contains("\n2. blue\n"), "{words}");
+            let now = Instant::now();
+            asked.was_said(now);
+            asked.answer(text, now + GATE);
+            assert_eq!(answer.try_recv().unwrap().as_deref(), Some(expect), "{text}");
+        }
+    }
+}

@@ -1,0 +1,415 @@
+//! Linear mode: everything in words, line by line, for screen readers and for terminals that know no cursor.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | this one | the loop: keys or lines, messages, deadlines |
+//! | `words` | events and messages as lines that begin with a word |
+//! | `asked` | questions of the model and of rules, and answers to them |
+//! | `list` | numbered lists of which one entry is chosen |
+
+mod asked;
+mod list;
+mod words;
+
+use std::collections::VecDeque;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use sinew_agent::agent::Streaming;
+use sinew_agent::event::Event;
+use sinew_session::history::{History, Prompt};
+use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, LinearOutput, Pace};
+use tokio::runtime::Handle;
+
+use super::keys;
+use super::mailbox::{Inbox, Mailbox, Message};
+use super::submit::{self, Submission};
+use super::tty::{Manner, Tty};
+use super::ui::Parts;
+use crate::control::Control;
+use asked::{Asked, Reply};
+use list::Choices;
+use words::Words;
+
+/// How long after a key the lines wait for the user to go on.
+const HOLD: Duration = Duration::from_secs(3);
+/// The key that a kernel's line ends with besides Enter: ctrl+c.
+const INTERRUPT: char = '\x03';
+
+struct Linear {
+    control: Arc<Control>,
+    runtime: Handle,
+    mailbox: Mailbox,
+    inbox: Inbox,
+    tty: Tty,
+    output: LinearOutput,
+    input: InputParser,
+    editor: Editor,
+    words: Words,
+    asked: VecDeque<Asked>,
+    choices: Option<Choices>,
+    /// Lists that are made by tasks come here.
+    listed: (std::sync::mpsc::Sender<Choices>, std::sync::mpsc::Receiver<Choices>),
+    history: History,
+    cwd: String,
+    is_running: bool,
+    queued: usize,
+    /// The terminal knows no cursor: lines come whole.
+    is_plain: bool,
+    last_byte: Instant,
+    last_key: Option<Instant>,
+    /// When the line that is being written was begun.
+    begun: Option<Instant>,
+    /// The last line was empty and ended by ctrl+d.
+    has_ended: bool,
+    exit: Option<u8>,
+}
+
+/// Runs linear mode until the user leaves, a signal comes or the terminal is gone; gives the exit code.
+///
+/// # Errors
+/// The terminal cannot be opened.
+pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<u8> {
+    let Parts { control, runtime, mailbox, inbox, history, cwd, warnings, first, .. } = parts;
+    let tty = Tty::open(if is_plain { Manner::Plain } else { Manner::Line })?;
+    let mut linear = Linear {
+        control,
+        runtime,
+        mailbox,
+        inbox,
+        tty,
+        output: LinearOutput::new(is_plain),
+        input: InputParser::new(std::env::var_os("SSH_CONNECTION").is_some()),
+        editor: Editor::new(),
+        words: Words::new(pace),
+        asked: VecDeque::new(),
+        choices: None,
+        listed: std::sync::mpsc::channel(),
+        history: History::new(history),
+        cwd,
+        is_running: false,
+        queued: 0,
+        is_plain,
+        last_byte: Instant::now(),
+        last_key: None,
+        begun: None,
+        has_ended: false,
+        exit: None,
+    };
+    linear.welcome(&warnings);
+    match first {
+        Some(text) => {
+            linear.output.say(&format!("You: {text}"));
+            linear.submit(text, Streaming::Steer);
+        }
+        None => linear.output.say("Ready."),
+    }
+    let code = linear.serve();
+    let bytes = linear.output.sent();
+    linear.tty.write(bytes);
+    let rest = linear.output.write(false, None);
+    linear.tty.write(&rest);
+    Ok(code.unwrap_or(143))
+}
+
+impl Linear {
+    fn serve(&mut self) -> io::Result<u8> {
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            while let Ok(message) = self.inbox.messages.try_recv() {
+                self.take_message(message);
+            }
+            while let Ok(choices) = self.listed.1.try_recv() {
+                self.output.say(&choices.words());
+                self.choices = Some(choices);
+            }
+            self.ask_next();
+            if let Some(code) = self.exit {
+                return Ok(code);
+            }
+            let now = Instant::now();
+            if self.input.patience().is_some_and(|patience| now >= self.last_byte + patience) {
+                let events = self.input.expire();
+                events.into_iter().for_each(|event| self.take_input(event));
+                continue;
+            }
+            self.write(now, self.is_held(now));
+            let ready = self.tty.wait(&self.inbox.wake, self.limit(now))?;
+            if ready.woken {
+                // Only the fact that it came matters; an error is that there is no more.
+                while (&self.inbox.wake).read(&mut buffer).is_ok_and(|count| count == buffer.len()) {}
+            }
+            if ready.input {
+                match self.tty.read(&mut buffer)? {
+                    // An empty line that ctrl+d ended; a second one may be the end of the terminal.
+                    Some([]) if self.is_plain && !std::mem::replace(&mut self.has_ended, true) => self.leave(),
+                    Some([]) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                    Some(bytes) if self.is_plain => {
+                        let line = String::from_utf8_lossy(bytes).into_owned();
+                        self.take_line(&line);
+                    }
+                    Some(bytes) => {
+                        self.last_byte = Instant::now();
+                        let events = self.input.feed(bytes);
+                        events.into_iter().for_each(|event| self.take_input(event));
+                    }
+                    None => {}
+                }
+            }
+        }
+    }
+
+    /// The time until something is due; none: nothing is.
+    fn limit(&self, now: Instant) -> Option<Duration> {
+        let waiting = (self.output.is_waiting() && self.is_held(now)).then(|| self.last_key.map(|key| key + HOLD));
+        let due = [self.input.patience().map(|patience| self.last_byte + patience), waiting.flatten()];
+        due.into_iter().flatten().min().map(|due| due.saturating_duration_since(now))
+    }
+
+    /// Whether the user is writing, so that lines wait.
+    fn is_held(&self, now: Instant) -> bool {
+        !self.editor.is_empty() && self.last_key.is_some_and(|key| now < key + HOLD)
+    }
+
+    fn write(&mut self, now: Instant, held: bool) {
+        if self.tty.is_behind() {
+            return;
+        }
+        let style = EditorStyle {
+            prompt: if self.asked.is_empty() && self.choices.is_none() { "You: " } else { "Answer: " }.into(),
+            ..EditorStyle::default()
+        };
+        // Behind the last column a step back goes to another place in each terminal.
+        let columns = self.tty.size().columns.max(3) - 1;
+        let shown = self.editor.rows(columns, usize::MAX, &style);
+        let is_open = !self.is_running || !self.editor.is_empty() || !self.asked.is_empty();
+        let bytes = self.output.write(held, is_open.then_some((&*shown.rows, shown.caret)));
+        self.tty.write(&bytes);
+        if let (Some(asked), false) = (self.asked.front_mut(), self.output.is_waiting()) {
+            asked.was_said(now);
+        }
+    }
+
+    fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let control = Arc::clone(&self.control);
+        self.runtime.spawn(async move { control.tasks.begin(work).await });
+    }
+
+    fn welcome(&mut self, warnings: &[String]) {
+        let model = self.control.session().agent.model().model.key();
+        self.output.say(&format!("sinew {}, model {model}, in {}", env!("CARGO_PKG_VERSION"), self.cwd));
+        self.output.say("Help: /help lists the commands, /status says what goes on, /quit leaves.");
+        for warning in warnings {
+            self.output.say(&format!("Warning: {warning}"));
+        }
+        self.say_session();
+    }
+
+    fn say_session(&mut self) {
+        match self.history.search("", Path::new(&self.cwd)) {
+            Ok(prompts) => self.editor.history().fill(prompts.into_iter().rev().map(|prompt| prompt.prompt).collect()),
+            Err(error) => self.output.say(&format!("Note: the history was not read: {error}")),
+        }
+        match self.control.messages() {
+            Ok(messages) => self.words.session(&mut self.output, &messages),
+            Err(error) => self.output.say(&format!("Error: {}", error.message)),
+        }
+    }
+
+    fn take_message(&mut self, message: Message) {
+        match message {
+            Message::Event(event) => self.take_event(&event),
+            Message::Question(question, send) => self.asked.push_back(Asked::question(question, send)),
+            Message::Permission(title, body, send) => self.asked.push_back(Asked::permission(title, body, send)),
+            Message::Notice(text) => self.output.say(&format!("Note: {text}")),
+            Message::Failed { error, text } => {
+                self.output.say(&format!("Error: {error}"));
+                self.give_back(&text);
+            }
+            Message::TakenBack(texts) => self.give_back(&texts.join("\n\n")),
+            Message::Output(text) => self.output.say(&text),
+            Message::CommandEnded(..) | Message::Resized => {}
+            Message::SessionChanged => {
+                self.is_running = false;
+                self.output.say("Session: another one");
+                self.say_session();
+                self.output.say("Ready.");
+            }
+            Message::End(code) => self.exit = Some(code),
+        }
+    }
+
+    /// Puts text back in front of what is written; where the kernel has the line, says it.
+    fn give_back(&mut self, text: &str) {
+        if self.is_plain {
+            self.output.say(&format!("Not sent: {text}"));
+        } else {
+            self.editor.prepend(text);
+        }
+    }
+
+    fn take_event(&mut self, event: &Event) {
+        self.words.event(&mut self.output, event);
+        match event {
+            Event::AgentStart => self.is_running = true,
+            Event::AgentSettled {} => {
+                self.is_running = false;
+                self.ready();
+            }
+            Event::QueueUpdate { steering, follow_up } => {
+                let queued = steering.len() + follow_up.len();
+                if queued > self.queued {
+                    self.output.say(&format!("Waits: {queued} for the model"));
+                }
+                self.queued = queued;
+            }
+            _ => {}
+        }
+    }
+
+    fn ready(&mut self) {
+        self.output.say("Ready.");
+        self.output.ring();
+    }
+
+    /// Says the question that is next, once those before it are answered.
+    fn ask_next(&mut self) {
+        self.asked.retain(Asked::is_open);
+        let count = self.asked.len();
+        if let Some(asked) = self.asked.front_mut()
+            && let Some(words) = asked.words(count)
+        {
+            self.choices = None;
+            self.output.say(&words);
+            self.output.ring();
+        }
+    }
+
+    fn take_input(&mut self, input: Input) {
+        let (key, text) = match input {
+            Input::Paste(text) => (String::new(), Err(text)),
+            Input::Key(press) => (press.key.to_string(), Ok(press.text)),
+            _ => return,
+        };
+        let now = Instant::now();
+        self.last_key = Some(now);
+        if self.editor.is_empty() {
+            self.begun = Some(now);
+        }
+        match (key.as_str(), text) {
+            (_, Err(text)) => self.editor.paste(&text),
+            ("enter", _) => self.enter(Streaming::Steer),
+            ("alt+enter" | "ctrl+enter" | "ctrl+q", _) => self.enter(Streaming::FollowUp),
+            ("escape", _) => self.interrupt(),
+            ("ctrl+c", _) if self.editor.is_empty() => self.interrupt(),
+            ("ctrl+c", _) => drop(self.editor.clear()),
+            ("ctrl+d", _) if self.editor.is_empty() => self.leave(),
+            ("alt+up", _) => self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), false)),
+            (key, Ok(text)) => match keys::action(key) {
+                Some(action) => drop(self.editor.act(action)),
+                None => self.editor.insert(&text),
+            },
+        }
+    }
+
+    /// Takes a line of the kernel.
+    fn take_line(&mut self, line: &str) {
+        self.has_ended = false;
+        if line.ends_with(INTERRUPT) {
+            return self.interrupt();
+        }
+        // A line that comes whole was begun some time before: its last key is what can be known.
+        self.begun = Some(Instant::now());
+        self.editor.set_text(line.trim_end_matches(['\n', '\r']));
+        self.enter(Streaming::Steer);
+    }
+
+    fn leave(&mut self) {
+        match self.is_running {
+            true => self.output.say("Note: the model is at work, /stop interrupts it, /quit leaves"),
+            false => self.exit = Some(0),
+        }
+    }
+
+    fn interrupt(&mut self) {
+        self.control.abort_bash();
+        self.asked.drain(..).for_each(Asked::refuse);
+        if self.is_running || self.queued > 0 {
+            self.output.say("Interrupted.");
+            self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
+        } else {
+            self.output.say("Note: nothing runs, /quit leaves");
+        }
+    }
+
+    fn enter(&mut self, delivery: Streaming) {
+        if self.editor.is_empty() {
+            return;
+        }
+        let now = Instant::now();
+        let begun = self.begun.take().unwrap_or(now);
+        // Keys that came together with Enter were not shown yet.
+        self.write(now, true);
+        let text = self.editor.submit();
+        let bytes = self.output.sent();
+        self.tty.write(bytes);
+        self.last_key = None;
+        if !text.trim_start().starts_with('/')
+            && let Some(asked) = self.asked.pop_front()
+        {
+            return match asked.answer(text.trim(), begun) {
+                Reply::Taken => self.output.say("Answered."),
+                Reply::Stops => self.interrupt(),
+                Reply::Wrong(asked, why) => {
+                    self.output.say(&why);
+                    self.asked.push_front(asked);
+                }
+            };
+        }
+        if let Some(chosen) = self.choices.take().and_then(|choices| choices.chosen(text.trim())) {
+            return self.submit(chosen, delivery);
+        }
+        self.submit(text, delivery);
+    }
+
+    fn submit(&mut self, text: String, delivery: Streaming) {
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        match submit::read(&text, |name| matches!(name, "status" | "stop") || submit::is_built_in(name)) {
+            Submission::Nothing => return,
+            Submission::Prompt => self.begin(submit::prompt(control, mailbox, text.trim().to_string(), delivery)),
+            Submission::Shell { command, excluded } => {
+                self.output.say(&format!("Runs: {command}"));
+                let command = command.to_string();
+                self.begin(async move {
+                    let ended = control.bash(&command, excluded).await.map_err(|error| error.message);
+                    mailbox.send(Message::Output(words::command_end(ended)));
+                });
+            }
+            Submission::Slash("stop", _) => self.interrupt(),
+            Submission::Slash("status", _) => self.output.say(&words::status(&control, self.is_running, self.queued)),
+            Submission::Slash(name @ ("model" | "thinking" | "resume"), "") => {
+                let (name, send) = (name.to_string(), self.listed.0.clone());
+                self.runtime.spawn(async move {
+                    match Choices::of(&control, &name).await {
+                        // The wake-up comes with a message; the list is there before it.
+                        Ok(choices) => {
+                            let _ = send.send(choices);
+                            mailbox.send(Message::Resized);
+                        }
+                        Err(error) => mailbox.send(Message::Failed { error, text: format!("/{name}") }),
+                    }
+                });
+            }
+            Submission::Slash(name, arguments) => {
+                let (name, arguments) = (name.to_string(), arguments.to_string());
+                self.runtime.spawn(submit::slash(control, mailbox, name, arguments));
+            }
+        }
+        let prompt = Prompt { prompt: text, created_at: self.control.app.clock.now(), cwd: self.cwd.clone() };
+        if let Err(error) = self.history.add(prompt) {
+            self.output.say(&format!("Note: the history was not written: {error}"));
+        }
+    }
+}

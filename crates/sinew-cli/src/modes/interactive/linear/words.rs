@@ -1,0 +1,229 @@
+//! Events and messages as lines, each of which begins with a word that says what it is.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+use sinew_agent::event::{Event, ToolResult};
+use sinew_llm::event::StreamEvent;
+use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block};
+use sinew_tui::{LinearOutput, Pace, Speech};
+
+use super::super::blocks::subject;
+use super::super::transcript::{ending, notice, text_of};
+use crate::control::Control;
+
+/// Lines of output and of a change that are said.
+const OUTPUT: usize = 20;
+const DIFF: usize = 40;
+/// Messages of a session that goes on which are said again.
+const SAID: usize = 20;
+
+/// The parts of an answer that are being said.
+pub(super) struct Words {
+    pace: Pace,
+    parts: HashMap<usize, Part>,
+}
+
+struct Part {
+    speech: Speech,
+    word: Option<&'static str>,
+}
+
+impl Part {
+    fn new(pace: Pace, is_thought: bool) -> Part {
+        Part { speech: Speech::new(pace), word: Some(if is_thought { "Thinks" } else { "Assistant" }) }
+    }
+
+    /// Says lines; the first one begins with the word.
+    fn say(&mut self, output: &mut LinearOutput, lines: Vec<String>) {
+        for line in lines {
+            match self.word.take_if(|_| !line.trim().is_empty()) {
+                Some(word) => output.say(&format!("{word}: {line}")),
+                // A blank line is said too: it parts paragraphs.
+                None if self.word.is_none() => output.say(&format!("{line}\n")),
+                None => {}
+            }
+        }
+    }
+}
+
+impl Words {
+    pub(super) fn new(pace: Pace) -> Words {
+        Words { pace, parts: HashMap::new() }
+    }
+
+    /// Says an event.
+    pub(super) fn event(&mut self, output: &mut LinearOutput, event: &Event) {
+        match event {
+            Event::MessageStart { message: AgentMessage::Assistant(_) } => self.parts.clear(),
+            Event::MessageStart { message: AgentMessage::User(_) | AgentMessage::ToolResult(_) } => {}
+            Event::MessageStart { message } => say_message(output, message),
+            Event::MessageUpdate { step, .. } => match &step.event {
+                StreamEvent::TextDelta { content_index, delta } => self.add(output, *content_index, delta, false),
+                StreamEvent::ThinkingDelta { content_index, delta } => self.add(output, *content_index, delta, true),
+                _ => {}
+            },
+            Event::MessageEnd { message: AgentMessage::Assistant(message) } => self.end(output, message),
+            Event::ToolExecutionStart { tool_name, args, .. } => {
+                output.say(&format!("{}: {}", verb(tool_name), subject(args)));
+            }
+            Event::ToolExecutionEnd { tool_name, result, is_error, .. } => {
+                tool_end(output, tool_name, result, *is_error)
+            }
+            other => {
+                if let Some((text, _)) = notice(other) {
+                    output.say(&format!("Note: {}", text.trim_start_matches(|c: char| !c.is_alphanumeric())));
+                }
+            }
+        }
+    }
+
+    fn add(&mut self, output: &mut LinearOutput, index: usize, text: &str, is_thought: bool) {
+        let pace = self.pace;
+        let part = self.parts.entry(index).or_insert_with(|| Part::new(pace, is_thought));
+        let lines = part.speech.push(text);
+        part.say(output, lines);
+    }
+
+    fn end(&mut self, output: &mut LinearOutput, message: &AssistantMessage) {
+        for (index, content) in message.content.iter().enumerate() {
+            let (text, is_thought) = match content {
+                Block::Text(text) => (&text.text, false),
+                Block::Thinking(thinking) => (&thinking.thinking, true),
+                _ => continue,
+            };
+            // A provider that streams nothing gives the whole at its end.
+            if !self.parts.contains_key(&index) {
+                self.add(output, index, text, is_thought);
+            }
+            if let Some(part) = self.parts.get_mut(&index) {
+                let lines = part.speech.finish();
+                part.say(output, lines);
+            }
+        }
+        self.parts.clear();
+        if let Some(text) = ending(message) {
+            output.say(&format!("Error: {}", text.trim_start_matches(|c: char| !c.is_alphanumeric())));
+        }
+    }
+
+    /// Says the last messages of a session.
+    pub(super) fn session(&mut self, output: &mut LinearOutput, messages: &[AgentMessage]) {
+        let older = messages.len().saturating_sub(SAID);
+        if older > 0 {
+            output.say(&format!("Earlier: {older} messages"));
+        }
+        messages[older..].iter().for_each(|message| say_message(output, message));
+    }
+}
+
+/// The verb of a tool.
+fn verb(tool: &str) -> String {
+    match tool {
+        "bash" => "Runs".into(),
+        "read" | "fetch" => "Reads".into(),
+        "edit" | "hashline" => "Edits".into(),
+        "write" => "Writes".into(),
+        "grep" | "find" => "Searches".into(),
+        "ls" => "Lists".into(),
+        other => format!("Calls {other}"),
+    }
+}
+
+fn tool_end(output: &mut LinearOutput, tool: &str, result: &ToolResult, is_error: bool) {
+    let text = text_of(&result.content);
+    let diff = result.details.as_ref().and_then(|details| details.get("diff")).and_then(Value::as_str);
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    match (is_error, tool, diff.filter(|diff| !diff.is_empty())) {
+        (true, ..) => {
+            output.say(&format!("Failed: {}", lines.first().copied().unwrap_or_default()));
+            output.say(&tail(lines.get(1..).unwrap_or_default()).join("\n"));
+        }
+        (false, _, Some(diff)) => {
+            output.say("Done, changed:");
+            let lines: Vec<&str> = diff.lines().collect();
+            lines.iter().take(DIFF).for_each(|line| output.say(line));
+            if lines.len() > DIFF {
+                output.say(&format!("Not said: {} more lines", lines.len() - DIFF));
+            }
+        }
+        (false, "bash", None) => {
+            output.say(&tail(&lines).join("\n"));
+            output.say("Done, exit 0");
+        }
+        (false, ..) => output.say(&format!("Done, {} lines", lines.len())),
+    }
+}
+
+/// The last lines of some output, and how many there are where that is not all.
+fn tail(lines: &[&str]) -> Vec<String> {
+    let hidden = lines.len().saturating_sub(OUTPUT);
+    let note = (hidden > 0).then(|| format!("Output: {} lines, the last {OUTPUT} are", lines.len()));
+    note.into_iter().chain(lines[hidden..].iter().map(|line| (*line).to_string())).collect()
+}
+
+/// Says a message that is complete.
+fn say_message(output: &mut LinearOutput, message: &AgentMessage) {
+    match message {
+        AgentMessage::User(user) => output.say(&format!("You: {}", user.content.text())),
+        AgentMessage::Assistant(answer) => {
+            for content in &answer.content {
+                match content {
+                    Block::Text(text) if !text.text.trim().is_empty() => {
+                        output.say(&format!("Assistant: {}", text.text.trim()));
+                    }
+                    Block::ToolCall(call) => output.say(&format!("{}: {}", verb(&call.name), subject(&call.arguments))),
+                    _ => {}
+                }
+            }
+        }
+        AgentMessage::BashExecution(run) => {
+            output.say(&format!("Ran: {}\n{}", run.command, command_end(Ok(Some(run.clone())))))
+        }
+        AgentMessage::CompactionSummary(_) => output.say("Note: what came before was summed up"),
+        AgentMessage::BranchSummary(_) => output.say("Note: a branch that was left was summed up"),
+        AgentMessage::FileMention(mention) => {
+            for file in &mention.files {
+                output.say(&format!("Attached: {}", file.path));
+            }
+        }
+        AgentMessage::ToolResult(_) | AgentMessage::Custom(_) => {}
+    }
+}
+
+/// The end of a command of the user.
+pub(super) fn command_end(ended: Result<Option<BashExecution>, String>) -> String {
+    match ended {
+        Ok(Some(run)) => {
+            let mut words = tail(&run.output.trim_end().lines().collect::<Vec<_>>());
+            words.push(match run.exit_code {
+                Some(code) => format!("Done, exit {code}"),
+                None => "Ended before it was done".into(),
+            });
+            words.join("\n")
+        }
+        Ok(None) => "Cancelled before it began".into(),
+        Err(error) => format!("Error: {error}"),
+    }
+}
+
+/// What the status row shows elsewhere.
+pub(super) fn status(control: &Control, is_running: bool, queued: usize) -> String {
+    let open = control.session();
+    let model = open.agent.model().model.key();
+    let mut words = format!(
+        "Status: {}, {queued} waiting\nModel: {model}, thinking {}",
+        if is_running { "at work" } else { "ready" },
+        open.agent.thinking().as_str()
+    );
+    match control.stats() {
+        Ok(stats) => {
+            if let Some(usage) = stats.context.filter(|usage| usage.context_window > 0) {
+                words += &format!("\nContext: {} percent", usage.tokens * 100 / usage.context_window);
+            }
+            words += &format!("\nCost: {:.2} dollars", stats.counts.cost);
+        }
+        Err(error) => words += &format!("\nError: {}", error.message),
+    }
+    words
+}
