@@ -3,11 +3,12 @@
 mod compose;
 mod document;
 mod paint;
+mod reflow;
 mod resize;
 mod window;
 
 pub use document::{Block, BlockId, Layout, Rendered};
-pub use resize::Reflow;
+pub use reflow::Reflow;
 
 use std::sync::Arc;
 

@@ -74,6 +74,8 @@ fn tools_show_what_they_do() {
 #[test]
 fn item_66_an_interrupt_gives_queued_messages_back_in_order() {
     let stage = scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer("never")]);
+    // A steered message would end the tool at once, and be delivered before the interrupt.
+    stage.write("home/agent/settings.json", r#"{"interruptMode": "wait"}"#);
     let fifo = stage.path("project/wait");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     let mut terminal = start(&stage, &[]);

@@ -8,19 +8,8 @@ use std::sync::Arc;
 
 use super::compose::Shown;
 use super::window::ERASE_BELOW;
-use super::{Frame, Screen, Size};
+use super::{Frame, Reflow, Screen, Size};
 use crate::text::row::Row;
-
-/// A way to treat rows that are wider than a new width.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Reflow {
-    /// They wrap; rows that the terminal wrapped itself join again.
-    Wrap,
-    /// The same, but the line of the cursor is cut.
-    WrapOthers,
-    /// They are cut.
-    Cut,
-}
 
 /// Where rows are after a resize.
 #[derive(Debug, PartialEq, Eq)]

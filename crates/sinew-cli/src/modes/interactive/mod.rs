@@ -233,12 +233,7 @@ fn screen_options(environment: &Environment) -> ScreenOptions {
         true if has("TERM", &["256"]) => Depth::Indexed,
         true => Depth::Named,
     };
-    // Terminals that are known by name to cut rows, or to keep the row of the cursor, when they get narrower.
-    let reflow = match () {
-        () if has("TERM", &["linux"]) || environment.get("XTERM_VERSION").is_some() => Some(Reflow::Cut),
-        () if has("TERM_PROGRAM", &["vscode"]) => Some(Reflow::WrapOthers),
-        () => None,
-    };
+    let reflow = Reflow::by_environment(|name| environment.get(name));
     ScreenOptions { depth, marks: true, reflow, ..ScreenOptions::default() }
 }
 

@@ -381,7 +381,7 @@ impl Panel {
 }
 
 /// The effect of a call, for people: the command, the change of a file, else the arguments.
-fn body(request: &ApprovalRequest) -> String {
+pub(super) fn body(request: &ApprovalRequest) -> String {
     let mut out = format!("The rule {} asks", request.rule);
     match &request.unsure {
         Some(reason) => out.push_str(&format!(": the line cannot be read for sure ({reason}).\n")),

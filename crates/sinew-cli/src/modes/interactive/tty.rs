@@ -12,8 +12,11 @@ use rustix::fs::OFlags;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use sinew_tui::{Mode, Modes, Size};
 
-/// Questions at the start: Kitty's keyboard, synchronized output, the background, and last what every terminal answers.
-const QUESTIONS: &str = "\x1b[?u\x1b[?2026$p\x1b]11;?\x1b\\\x1b[c";
+/// Questions at the start: Kitty's keyboard, name and version, synchronized output, the background, and last what every
+/// terminal answers.
+const QUESTIONS: &str = "\x1b[?u\x1b[>0q\x1b[?2026$p\x1b]11;?\x1b\\\x1b[c";
+/// What the console of Linux is asked: it shows parts of what it does not know.
+const CONSOLE_QUESTIONS: &str = "\x1b[c";
 
 /// A way to use the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +32,7 @@ pub(super) enum Manner {
 impl Manner {
     fn modes(self) -> &'static [Mode] {
         match self {
-            Manner::Screen => &[Mode::BracketedPaste, Mode::FocusReports, Mode::NoAutowrap],
+            Manner::Screen => &[Mode::Title, Mode::BracketedPaste, Mode::FocusReports, Mode::NoAutowrap],
             Manner::Line => &[Mode::BracketedPaste],
             Manner::Plain => &[],
         }
@@ -65,7 +68,8 @@ impl Tty {
         let mut tty = Tty { file, manner, found, modes: Modes::new(), pending: Vec::new() };
         tty.enter()?;
         if manner == Manner::Screen {
-            tty.write(QUESTIONS.as_bytes());
+            let is_console = std::env::var_os("TERM").is_some_and(|term| term == "linux");
+            tty.write(if is_console { CONSOLE_QUESTIONS } else { QUESTIONS }.as_bytes());
         }
         Ok(tty)
     }

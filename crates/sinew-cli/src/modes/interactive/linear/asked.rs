@@ -1,11 +1,12 @@
 //! Questions of the model and of rules, said in words, and the lines that answer them.
 
+use std::path::Path;
 use std::time::Instant;
 
-use sinew_tools::Question;
+use sinew_tools::{Approval, ApprovalRequest, Question, RuleScope};
 use tokio::sync::oneshot;
 
-use super::super::panel::GATE;
+use super::super::panel::{GATE, body};
 
 /// A question that waits for an answer.
 pub(super) struct Asked {
@@ -19,8 +20,15 @@ pub(super) struct Asked {
 }
 
 enum Sender {
-    Permission(oneshot::Sender<bool>),
-    Question { send: oneshot::Sender<Option<String>>, multi: bool },
+    /// With what each number answers; none also ends the run.
+    Approval {
+        send: oneshot::Sender<Approval>,
+        answers: Vec<Option<Approval>>,
+    },
+    Question {
+        send: oneshot::Sender<Option<String>>,
+        multi: bool,
+    },
 }
 
 /// The effect of a line on a question.
@@ -33,9 +41,26 @@ pub(super) enum Reply {
 }
 
 impl Asked {
-    pub(super) fn permission(title: String, body: String, send: oneshot::Sender<bool>) -> Asked {
-        let choices = ["yes, once", "no", "no, and stop the run"].map(|choice| (choice.to_string(), None));
-        Asked { title, body, choices: choices.into(), reply: Sender::Permission(send), is_announced: false, said: None }
+    /// Asks for a call. `file` keeps the rules that always count.
+    pub(super) fn approval(request: &ApprovalRequest, file: &Path, send: oneshot::Sender<Approval>) -> Asked {
+        let mut choices = vec![("yes, once".to_string(), Some(Approval::Once))];
+        if let Some(rule) = request.patterns.first() {
+            let kept = format!("yes, and always, kept in {}: {rule}", file.display());
+            let session = Approval::Rule(rule.clone(), RuleScope::Session);
+            choices.push((format!("yes, and in this session: {rule}"), Some(session)));
+            choices.push((kept, Some(Approval::Rule(rule.clone(), RuleScope::Always))));
+        }
+        choices.push(("no".to_string(), Some(Approval::No(None))));
+        choices.push(("no, and stop the run".to_string(), None));
+        let (labels, answers) = choices.into_iter().map(|(label, answer)| ((label, None), answer)).unzip();
+        Asked {
+            title: format!("{} in {}", request.tool, request.cwd.display()),
+            body: body(request),
+            choices: labels,
+            reply: Sender::Approval { send, answers },
+            is_announced: false,
+            said: None,
+        }
     }
 
     pub(super) fn question(question: Question, send: oneshot::Sender<Option<String>>) -> Asked {
@@ -53,7 +78,7 @@ impl Asked {
     /// Tells whether whoever asked still waits.
     pub(super) fn is_open(&self) -> bool {
         match &self.reply {
-            Sender::Permission(send) => !send.is_closed(),
+            Sender::Approval { send, .. } => !send.is_closed(),
             Sender::Question { send, .. } => !send.is_closed(),
         }
     }
@@ -72,7 +97,7 @@ impl Asked {
             words += &format!("{number}. {label}{description}\n");
         }
         words += match &self.reply {
-            Sender::Permission(_) => "Answer with a number.",
+            Sender::Approval { .. } => "Answer with a number.",
             Sender::Question { .. } if self.choices.is_empty() => "Answer in your own words.",
             Sender::Question { multi: true, .. } => "Answer with numbers, names or your own words.",
             Sender::Question { .. } => "Answer with a number, a name or your own words.",
@@ -96,14 +121,19 @@ impl Asked {
         let single = index(text, &names);
         // Whoever asked may have gone meanwhile: then nobody reads the answer.
         match self.reply {
-            Sender::Permission(send) => match single {
+            Sender::Approval { send, mut answers } => match single {
                 Some(at) => {
-                    let _ = send.send(at == 0);
-                    if at == 2 { Reply::Stops } else { Reply::Taken }
+                    let answer = answers.swap_remove(at);
+                    let stops = answer.is_none();
+                    let _ = send.send(answer.unwrap_or(Approval::No(None)));
+                    if stops { Reply::Stops } else { Reply::Taken }
                 }
                 None => {
-                    let why = format!("No answer, the call still waits: {text}\nAnswer with a number, 1 to 3.");
-                    Reply::Wrong(Asked { reply: Sender::Permission(send), ..self }, why)
+                    let why = format!(
+                        "No answer, the call still waits: {text}\nAnswer with a number, 1 to {}.",
+                        answers.len()
+                    );
+                    Reply::Wrong(Asked { reply: Sender::Approval { send, answers }, ..self }, why)
                 }
             },
             Sender::Question { send, multi } => {
@@ -127,7 +157,7 @@ impl Asked {
     /// Answers no.
     pub(super) fn refuse(self) {
         match self.reply {
-            Sender::Permission(send) => drop(send.send(false)),
+            Sender::Approval { send, .. } => drop(send.send(Approval::No(None))),
             Sender::Question { send, .. } => drop(send.send(None)),
         }
     }
@@ -145,11 +175,24 @@ mod tests {
 
     use super::*;
 
-    /// The answer to a permission that was said `before` the line was begun.
-    fn answered(text: &str, before: Duration) -> Option<bool> {
+    fn request() -> ApprovalRequest {
+        ApprovalRequest {
+            call: "call".into(),
+            tool: "bash".into(),
+            arguments: serde_json::json!({"command": "rm -rf build"}),
+            cwd: "/project".into(),
+            rule: "bash(*)".into(),
+            unsure: None,
+            patterns: vec!["bash(rm -rf build)".into()],
+            check: std::sync::Arc::new(|_, _| Ok(())),
+        }
+    }
+
+    /// The answer to a call that was asked for `before` the line was begun.
+    fn answered(text: &str, before: Duration) -> Option<Approval> {
         let (send, mut answer) = oneshot::channel();
         let now = Instant::now();
-        let mut asked = Asked::permission("bash".into(), "rm -rf build".into(), send);
+        let mut asked = Asked::approval(&request(), Path::new("settings.json"), send);
         assert!(asked.words(1).is_some() && asked.words(1).is_none());
         asked.was_said(now);
         asked.answer(text, now + before);
@@ -159,10 +202,19 @@ mod tests {
     #[test]
     fn item_70_only_a_number_or_a_whole_name_answers() {
         let late = Duration::from_secs(1);
-        for text in ["y", "yes", "a", "ok", "0", "4", "", " "] {
+        for text in ["y", "yes", "a", "ok", "0", "6", "", " "] {
             assert_eq!(answered(text, late), None, "{text:?}");
         }
-        for (text, expect) in [("1", true), ("1.", true), ("2", false), ("3", false), ("No", false)] {
+        let rule = |scope| Approval::Rule("bash(rm -rf build)".into(), scope);
+        for (text, expect) in [
+            ("1", Approval::Once),
+            ("1.", Approval::Once),
+            ("2", rule(RuleScope::Session)),
+            ("3", rule(RuleScope::Always)),
+            ("4", Approval::No(None)),
+            ("5", Approval::No(None)),
+            ("No", Approval::No(None)),
+        ] {
             assert_eq!(answered(text, late), Some(expect), "{text:?}");
         }
     }
@@ -170,9 +222,9 @@ mod tests {
     #[test]
     fn item_69_a_line_that_was_begun_before_the_question_never_answers() {
         assert_eq!(answered("1", Duration::from_millis(399)), None);
-        assert_eq!(answered("1", Duration::from_millis(401)), Some(true));
+        assert_eq!(answered("1", Duration::from_millis(401)), Some(Approval::Once));
         let (send, mut answer) = oneshot::channel();
-        let asked = Asked::permission("bash".into(), String::new(), send);
+        let asked = Asked::approval(&request(), Path::new("settings.json"), send);
         assert!(matches!(asked.answer("1", Instant::now()), Reply::Wrong(..)));
         assert!(answer.try_recv().is_err());
     }

@@ -17,18 +17,20 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sinew_agent::agent::Streaming;
+use sinew_agent::agent::Delivery;
 use sinew_agent::event::Event;
 use sinew_session::history::{History, Prompt};
 use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, LinearOutput, Pace};
 use tokio::runtime::Handle;
 
+use super::copy::Copied;
 use super::keys;
 use super::mailbox::{Inbox, Mailbox, Message};
 use super::submit::{self, Submission};
 use super::tty::{Manner, Tty};
 use super::ui::Parts;
 use crate::control::Control;
+use crate::models::is_absent;
 use asked::{Asked, Reply};
 use list::Choices;
 use words::Words;
@@ -64,6 +66,8 @@ struct Linear {
     begun: Option<Instant>,
     /// The last line was empty and ended by ctrl+d.
     has_ended: bool,
+    /// The owner of the last copy, which serves the desktop for as long as it lives.
+    clipboard: Option<sinew::clipboard::Clipboard>,
     exit: Option<u8>,
 }
 
@@ -96,13 +100,14 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<u8> {
         last_key: None,
         begun: None,
         has_ended: false,
+        clipboard: None,
         exit: None,
     };
     linear.welcome(&warnings);
     match first {
         Some(text) => {
             linear.output.say(&format!("You: {text}"));
-            linear.submit(text, Streaming::Steer);
+            linear.submit(text, Delivery::Steer);
         }
         None => linear.output.say("Ready."),
     }
@@ -198,8 +203,12 @@ impl Linear {
     }
 
     fn welcome(&mut self, warnings: &[String]) {
-        let model = self.control.session().agent.model().model.key();
-        self.output.say(&format!("sinew {}, model {model}, in {}", env!("CARGO_PKG_VERSION"), self.cwd));
+        let model = self.control.session().agent.model().model;
+        let answers = if is_absent(&model) { "no model yet".to_string() } else { format!("model {}", model.key()) };
+        self.output.say(&format!("sinew {}, {answers}, in {}", env!("CARGO_PKG_VERSION"), self.cwd));
+        if is_absent(&model) {
+            self.output.say("To get a model: leave with /quit, run: sinew login PROVIDER, and start again.");
+        }
         self.output.say("Help: /help lists the commands, /status says what goes on, /quit leaves.");
         for warning in warnings {
             self.output.say(&format!("Warning: {warning}"));
@@ -222,18 +231,38 @@ impl Linear {
         match message {
             Message::Event(event) => self.take_event(&event),
             Message::Question(question, send) => self.asked.push_back(Asked::question(question, send)),
-            Message::Permission(title, body, send) => self.asked.push_back(Asked::permission(title, body, send)),
+            Message::Approval(request, send) => {
+                let file = self.control.app.startup.paths.agent.join("settings.json");
+                self.asked.push_back(Asked::approval(&request, &file, send));
+            }
             Message::Notice(text) => self.output.say(&format!("Note: {text}")),
             Message::Failed { error, text } => {
                 self.output.say(&format!("Error: {error}"));
                 self.give_back(&text);
             }
             Message::TakenBack(texts) => self.give_back(&texts.join("\n\n")),
-            Message::Output(text) => self.output.say(&text),
+            Message::Output(text) | Message::Changed(text) if text.is_empty() => {}
+            Message::Output(text) | Message::Changed(text) => self.output.say(&text),
+            Message::EditorText(text) => self.give_back(&text),
+            Message::Copied(Copied { text, bytes, clipboard }) => {
+                bytes.into_iter().for_each(|bytes| self.tty.write(&bytes));
+                self.clipboard = clipboard;
+                self.output.say(&text);
+            }
             Message::CommandEnded(..) | Message::Resized => {}
-            Message::SessionChanged => {
+            // Only panels of the screen ask for these.
+            Message::Entries(..)
+            | Message::Preview(..)
+            | Message::Candidates { .. }
+            | Message::LoginStep(_)
+            | Message::LoggedIn { .. }
+            | Message::Facts(_)
+            | Message::Shown(_)
+            | Message::ProgramEnded(_) => {}
+            Message::SessionChanged(divider) => {
                 self.is_running = false;
-                self.output.say("Session: another one");
+                self.asked.drain(..).for_each(Asked::refuse);
+                self.output.say(&format!("Session: {divider}"));
                 self.say_session();
                 self.output.say("Ready.");
             }
@@ -300,8 +329,8 @@ impl Linear {
         }
         match (key.as_str(), text) {
             (_, Err(text)) => self.editor.paste(&text),
-            ("enter", _) => self.enter(Streaming::Steer),
-            ("alt+enter" | "ctrl+enter" | "ctrl+q", _) => self.enter(Streaming::FollowUp),
+            ("enter", _) => self.enter(Delivery::Steer),
+            ("alt+enter" | "ctrl+enter" | "ctrl+q", _) => self.enter(Delivery::FollowUp),
             ("escape", _) => self.interrupt(),
             ("ctrl+c", _) if self.editor.is_empty() => self.interrupt(),
             ("ctrl+c", _) => drop(self.editor.clear()),
@@ -323,7 +352,7 @@ impl Linear {
         // A line that comes whole was begun some time before: its last key is what can be known.
         self.begun = Some(Instant::now());
         self.editor.set_text(line.trim_end_matches(['\n', '\r']));
-        self.enter(Streaming::Steer);
+        self.enter(Delivery::Steer);
     }
 
     fn leave(&mut self) {
@@ -344,7 +373,7 @@ impl Linear {
         }
     }
 
-    fn enter(&mut self, delivery: Streaming) {
+    fn enter(&mut self, delivery: Delivery) {
         if self.editor.is_empty() {
             return;
         }
@@ -374,7 +403,7 @@ impl Linear {
         self.submit(text, delivery);
     }
 
-    fn submit(&mut self, text: String, delivery: Streaming) {
+    fn submit(&mut self, text: String, delivery: Delivery) {
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match submit::read(&text, |name| matches!(name, "status" | "stop") || submit::is_built_in(name)) {
             Submission::Nothing => return,

@@ -6,7 +6,7 @@ use std::time::Instant;
 use sinew_agent::agent::Delivery;
 use sinew_session::history::Prompt;
 use sinew_tui::theme::contrast;
-use sinew_tui::{Event as Input, Reply, ScreenOptions};
+use sinew_tui::{Event as Input, Reflow, Reply, ScreenOptions};
 
 use super::{TWICE, Ui};
 use crate::modes::interactive::blocks::ToolBlock;
@@ -32,6 +32,11 @@ impl Ui {
             Input::Reply(Reply::Mode(2026, 1 | 2)) => {
                 let options = ScreenOptions { synchronized: true, ..self.screen.options() };
                 self.screen.set_options(options);
+            }
+            Input::Reply(Reply::Name(name)) => {
+                let options = self.screen.options();
+                let reflow = Reflow::by_name(&name).or(options.reflow);
+                self.screen.set_options(ScreenOptions { reflow, ..options });
             }
             Input::Reply(Reply::Background(color)) => {
                 self.is_light = Some(contrast(color, [0; 3]) > contrast(color, [255; 3]));

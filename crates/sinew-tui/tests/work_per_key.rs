@@ -1,0 +1,97 @@
+//! Item 61: the work for a key does not grow with the session. Counted in allocations, which no machine makes slower.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::Arc;
+
+use sinew_tui::theme::Theme;
+use sinew_tui::{Caret, Chrome, Editor, EditorStyle, MarkdownBlock, Screen, ScreenOptions, Size, Style, TextBlock};
+
+thread_local! {
+    static COUNTED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+}
+
+/// Counts the allocations of each thread, and their bytes.
+struct Counter;
+
+// SAFETY: every call goes to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counter {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNTED.with(|counted| {
+            let (calls, bytes) = counted.get();
+            counted.set((calls + 1, bytes + layout.size()));
+        });
+        // SAFETY: as the caller promised.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as the caller promised.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTER: Counter = Counter;
+
+struct Session {
+    screen: Screen,
+    editor: Editor,
+}
+
+impl Session {
+    /// A session of so many rows, all of them said, with an answer under way.
+    fn of(rows: usize) -> Session {
+        let screen = Screen::new(Size::new(80, 24), ScreenOptions::default(), Arc::new(Theme::default()));
+        let mut session = Session { screen, editor: Editor::new() };
+        for at in 0..rows / 10 {
+            let text: String = (0..9).map(|line| format!("row {at} {line} of the session\n")).collect();
+            session.screen.push(TextBlock::new(&text, Style::PLAIN));
+            session.paint();
+        }
+        let answer = session.screen.push(MarkdownBlock::streaming());
+        session.screen.block::<MarkdownBlock>(answer).expect("it is open").push("So it *begins*");
+        session.paint();
+        session
+    }
+
+    fn paint(&mut self) -> usize {
+        let shown = self.editor.rows(80, 8, &EditorStyle::default());
+        self.screen.set_chrome(Chrome {
+            editor: shown.rows,
+            caret: Caret { row: shown.caret.0, column: shown.caret.1, ..Caret::default() },
+            ..Chrome::default()
+        });
+        let mut bytes = 0;
+        loop {
+            let frame = self.screen.paint();
+            bytes += frame.bytes.len();
+            if !frame.more {
+                return bytes;
+            }
+        }
+    }
+
+    /// Allocations and bytes of one key, and what it writes.
+    fn key(&mut self) -> (usize, usize, usize) {
+        let (calls, bytes) = COUNTED.get();
+        self.editor.insert("x");
+        let written = self.paint();
+        let now = COUNTED.get();
+        (now.0 - calls, now.1 - bytes, written)
+    }
+}
+
+#[test]
+fn item_61_work_per_key_is_the_same_after_1_000_and_100_000_rows() {
+    let work = [1_000, 100_000].map(|rows| {
+        let mut session = Session::of(rows);
+        session.key();
+        session.key()
+    });
+    let [short, long] = work;
+    assert_eq!(short.2, 1, "a letter at the end of the line is one byte");
+    assert_eq!(long.2, 1);
+    let within = |short: usize, long: usize| long * 100 <= short * 105;
+    assert!(within(short.0, long.0) && within(short.1, long.1), "{short:?} and {long:?}");
+}
