@@ -61,7 +61,7 @@ const DEFAULTS: &str = r#"{
         "enableClaude": true},
     "rules": {"enableForeign": false}, "agents": {"enableForeign": false},
     "theme": {"dark": "dark", "light": "light"}, "symbolPreset": "unicode", "colorBlindMode": false,
-    "hideThinkingBlock": false, "quietStartup": false, "tui": {"maxInlineImages": 8, "clearOnShrink": false},
+    "hideThinkingBlock": false, "quietStartup": false, "tui": {"mode": "auto", "linear": {"stream": "line"}, "maxInlineImages": 8, "clearOnShrink": false},
     "notifications": true, "verbose": false, "share": {},
     "lsp": {"formatOnWrite": false, "diagnosticsOnWrite": true}
 }"#;
