@@ -1,5 +1,6 @@
 //! The status row: what goes on at the left, where one is at the right.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use sinew_tui::{Attrs, Color, Line, Row, Style};
@@ -81,6 +82,15 @@ impl Facts {
     }
 }
 
+/// A folder as people name it: below the home folder from `~` on.
+pub(super) fn folder_name(folder: &str, home: Option<&Path>) -> String {
+    match home.and_then(|home| Path::new(folder).strip_prefix(home).ok()) {
+        Some(rest) if rest.as_os_str().is_empty() => "~".into(),
+        Some(rest) => format!("~/{}", rest.display()),
+        None => folder.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -118,5 +128,16 @@ mod tests {
                 row.text()
             );
         }
+    }
+
+    #[test]
+    fn a_folder_below_the_home_is_named_from_there() {
+        let home = Some(Path::new("/home/ada"));
+        for (folder, expect) in
+            [("/home/ada/shop", "~/shop"), ("/home/ada", "~"), ("/home/adams", "/home/adams"), ("/srv", "/srv")]
+        {
+            assert_eq!(folder_name(folder, home), expect);
+        }
+        assert_eq!(folder_name("/home/ada", None), "/home/ada");
     }
 }

@@ -78,6 +78,8 @@ struct Ui {
     has_focus: Option<bool>,
     facts: Facts,
     cwd: String,
+    /// The same for people.
+    folder: String,
     history: Arc<History>,
     /// Whether the background of the terminal is light, where it has said so.
     is_light: Option<bool>,
@@ -129,6 +131,7 @@ pub(super) fn run(parts: Parts) -> io::Result<u8> {
         announcer,
         has_focus: None,
         facts: Facts::default(),
+        folder: status::folder_name(&cwd, std::env::home_dir().as_deref()),
         cwd,
         history: Arc::new(History::new(history)),
         is_light: None,
@@ -313,8 +316,8 @@ impl Ui {
         head.push(env!("CARGO_PKG_VERSION"), DIM);
         self.refresh();
         let model = match self.is_without_model() {
-            true => format!("no model yet: /login · {}", self.cwd),
-            false => format!("{} in {}", self.facts.model, self.cwd),
+            true => format!("no model yet: /login · {}", self.folder),
+            false => format!("{} in {}", self.facts.model, self.folder),
         };
         self.screen.push(TextBlock::new("", Style::PLAIN).with_prefix(head, Line::new()));
         self.screen.push_close(TextBlock::new(&model, DIM));

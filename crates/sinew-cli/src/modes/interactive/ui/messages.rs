@@ -61,7 +61,7 @@ impl Ui {
     /// Brings the status row up to date: what is known at once, and what has to be read elsewhere.
     pub(super) fn refresh(&mut self) {
         self.facts.model = facts::model(&self.control);
-        self.facts.folder.clone_from(&self.cwd);
+        self.facts.folder.clone_from(&self.folder);
         if self.reads_facts.is_some() {
             self.reads_facts = Some(true);
             return;
@@ -72,7 +72,7 @@ impl Ui {
     }
 
     fn take_facts(&mut self, facts: Facts) {
-        self.facts = Facts { folder: self.cwd.clone(), ..facts };
+        self.facts = Facts { folder: self.folder.clone(), ..facts };
         if self.reads_facts.take() == Some(true) {
             self.refresh();
         }
