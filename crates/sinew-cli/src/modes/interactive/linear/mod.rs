@@ -232,6 +232,8 @@ impl Linear {
             Message::Event(event) => self.take_event(&event),
             Message::Question(question, send) => self.asked.push_back(Asked::question(question, send)),
             Message::Approval(request, send) => {
+                // It may come before the event that says that the run began.
+                self.is_running = true;
                 let file = self.control.app.startup.paths.agent.join("settings.json");
                 self.asked.push_back(Asked::approval(&request, &file, send));
             }
@@ -364,8 +366,10 @@ impl Linear {
 
     fn interrupt(&mut self) {
         self.control.abort_bash();
+        // A question may come before the event that says that a run began.
+        let is_busy = self.is_running || self.queued > 0 || !self.asked.is_empty();
         self.asked.drain(..).for_each(Asked::refuse);
-        if self.is_running || self.queued > 0 {
+        if is_busy {
             self.output.say("Interrupted.");
             self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
         } else {

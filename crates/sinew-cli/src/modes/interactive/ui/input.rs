@@ -213,7 +213,8 @@ impl Ui {
             self.editor.clear();
             self.pressed = None;
             self.notify("cleared: ctrl+- brings it back");
-        } else if self.running.is_some() {
+        // A question may come before the event that says that a run began.
+        } else if self.running.is_some() || !self.panels.is_empty() {
             self.panels.drain(..).for_each(Panel::refuse);
             self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
             self.notify("interrupted");

@@ -93,6 +93,8 @@ impl Ui {
                 self.call("a question waits for you", now);
             }
             Message::Approval(request, send) => {
+                // It may come before the event that says that the run began.
+                self.running = self.running.or(Some(now));
                 let file = self.control.app.startup.paths.agent.join("settings.json");
                 let panel = Panel::approval(*request, &file, send, self.is_free(now), now);
                 self.panels.push_back(panel);
