@@ -4,6 +4,7 @@
 //! serves another program until that ends, `acp` an editor, `interactive` a person.
 
 pub(crate) mod acp;
+mod client;
 #[cfg(unix)]
 pub(crate) mod interactive;
 mod json;

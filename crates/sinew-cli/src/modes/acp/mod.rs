@@ -28,10 +28,8 @@ mod sessions;
 mod tool_call;
 mod wire;
 
-use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1 as acp;
@@ -45,7 +43,8 @@ use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
-use super::{END, LAST_WORDS};
+use super::END;
+use super::client::{Writer, end_writer};
 use crate::config::Environment;
 use crate::failure::Failure;
 use crate::output::{self, tell};
@@ -60,8 +59,6 @@ use wire::{Line, Wire};
 const AUTH_REQUIRED: i64 = -32000;
 /// What was named is not there.
 const RESOURCE_NOT_FOUND: i64 = -32002;
-/// The longest time that an editor which has closed stdin may read nothing.
-const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 /// The way in that every editor can show.
 const LOGIN: &str = "sinew-login";
 
@@ -100,7 +97,7 @@ pub(crate) async fn run(startup: Startup, environment: Environment, warnings: Ve
         code = signalled => code,
         Ok(()) = &mut gone => 0,
         () = agent.serve(ended.clone()) => 0,
-        () = async { ended.cancelled().await; wire.stuck(CLIENT_TIMEOUT).await } => 0,
+        () = async { ended.cancelled().await; wire.taken().stuck().await } => 0,
     };
     Ok(agent.finish(code, writer).await)
 }
@@ -325,7 +322,7 @@ impl Agent {
     }
 
     /// Ends everything, keeps the sessions, and lets the writer come to its end.
-    async fn finish(&self, code: u8, writer: wire::Writer) -> u8 {
+    async fn finish(&self, code: u8, writer: Writer) -> u8 {
         self.wire.close();
         let quiet = async {
             futures_util::future::join_all(self.sessions.all().iter().map(|session| session.close(code))).await;
@@ -334,26 +331,7 @@ impl Agent {
         };
         // Whatever is not over by then is dropped.
         let _ = tokio::time::timeout(END, quiet).await;
-        let last = async {
-            self.wire.end().await;
-            writer.await
-        };
-        let limit = if code >= 128 { LAST_WORDS } else { Duration::MAX };
-        let ended = tokio::select! {
-            ended = tokio::time::timeout(limit, last) => ended.ok(),
-            () = self.wire.stuck(CLIENT_TIMEOUT) => None,
-        };
-        match ended {
-            Some(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => {
-                tell(&format!("Error: failed to write to stdout: {error}"));
-                1
-            }
-            Some(Err(panic)) => {
-                tell(&format!("Error: {panic}"));
-                1
-            }
-            _ => code,
-        }
+        end_writer(code, self.wire.taken(), self.wire.end(), writer).await
     }
 }
 

@@ -2,8 +2,6 @@
 
 use std::io::{self, Read};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use agent_client_protocol_schema::v1 as acp;
 use parking_lot::{Mutex, MutexGuard};
@@ -12,9 +10,9 @@ use serde::de::DeserializeOwned;
 use sinew_jsonrpc::frame::Skipped;
 use sinew_jsonrpc::{Event, Frame, Id, Limits, LineDecoder, Outcome, Peer, RpcError, message};
 use tokio::sync::{mpsc, oneshot};
-use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::modes::client::{TakenBytes, Writer};
 use crate::output;
 
 /// Bytes of a line at most: prompts carry pictures.
@@ -69,19 +67,16 @@ fn pass(send: &mpsc::Sender<Line>, frame: Frame<'_>) -> bool {
 pub(super) struct Wire {
     peer: Arc<Mutex<Peer<oneshot::Sender<Outcome>>>>,
     queue: mpsc::Sender<Vec<u8>>,
-    written: Arc<AtomicU64>,
+    taken: TakenBytes,
 }
-
-/// The thread that writes; it ends with an error when nobody reads any more.
-pub(super) type Writer = JoinHandle<io::Result<()>>;
 
 impl Wire {
     /// Starts the writer. `lost` hears when nothing can be written any more.
     pub(super) fn start(lost: oneshot::Sender<()>) -> (Wire, Writer) {
         let limits = Limits::default().with_message_bytes(LINE_BYTES);
         let (queue, mut frames) = mpsc::channel::<Vec<u8>>(limits.queued_messages);
-        let written = Arc::new(AtomicU64::new(0));
-        let count = Arc::clone(&written);
+        let taken = TakenBytes::default();
+        let count = taken.clone();
         // On a thread of its own: an editor that reads slowly must not keep signals from being heard.
         let writer = tokio::task::spawn_blocking(move || {
             let mut out = output::stdout();
@@ -90,9 +85,7 @@ impl Wire {
                 if frame.is_empty() {
                     break;
                 }
-                let written = out.line(frame, |bytes| {
-                    count.fetch_add(bytes as u64, Ordering::Relaxed);
-                });
+                let written = out.line(frame, |bytes| count.add(bytes));
                 if let Err(error) = written {
                     // The mode may be over already.
                     let _ = lost.send(());
@@ -101,7 +94,7 @@ impl Wire {
             }
             Ok(())
         });
-        (Wire { peer: Arc::new(Mutex::new(Peer::new(limits))), queue, written }, writer)
+        (Wire { peer: Arc::new(Mutex::new(Peer::new(limits))), queue, taken }, writer)
     }
 
     fn peer(&self) -> MutexGuard<'_, Peer<oneshot::Sender<Outcome>>> {
@@ -192,17 +185,9 @@ impl Wire {
         let _ = self.queue.send(frame).await;
     }
 
-    /// Resolves when nothing was written for `limit`.
-    pub(super) async fn stuck(&self, limit: Duration) {
-        let mut before = self.written.load(Ordering::Relaxed);
-        loop {
-            tokio::time::sleep(limit).await;
-            let now = self.written.load(Ordering::Relaxed);
-            if now == before {
-                return;
-            }
-            before = now;
-        }
+    /// The bytes that the client has taken.
+    pub(super) fn taken(&self) -> &TakenBytes {
+        &self.taken
     }
 }
 

@@ -3,8 +3,6 @@
 
 use std::io::{self, BufRead, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use serde::Serialize;
 use sinew_agent::agent::Subscriber;
@@ -12,6 +10,7 @@ use sinew_agent::event::Event;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
+use crate::modes::client::{TakenBytes, Writer};
 use crate::modes::json;
 use crate::output::{self, Output};
 
@@ -108,22 +107,19 @@ type Sent = (Frame, oneshot::Sender<()>);
 #[derive(Clone)]
 pub(super) struct Out {
     frames: mpsc::Sender<Sent>,
-    written: Arc<AtomicU64>,
+    taken: TakenBytes,
 }
-
-/// The thread that writes; it ends with an error when nobody reads any more.
-pub(super) type Writer = tokio::task::JoinHandle<io::Result<()>>;
 
 impl Out {
     /// Starts the writer. `lost` hears when nothing can be written any more.
     pub(super) fn start(partials: bool, lost: oneshot::Sender<()>) -> (Out, Writer) {
         let (frames, mut queue) = mpsc::channel(1);
-        let written = Arc::new(AtomicU64::new(0));
-        let out = Out { frames, written: Arc::clone(&written) };
+        let taken = TakenBytes::default();
+        let out = Out { frames, taken: taken.clone() };
         let handle = tokio::runtime::Handle::current();
         // On a thread of its own: a reader that is slow must not keep signals from being heard.
         let writer = tokio::task::spawn_blocking(move || {
-            let mut writer = FrameWriter { out: output::stdout(), partials, written };
+            let mut writer = FrameWriter { out: output::stdout(), partials, taken };
             let ended = writer.run(&handle, &mut queue);
             if ended.is_err() {
                 // The mode may be over already.
@@ -159,17 +155,9 @@ impl Out {
         }
     }
 
-    /// Resolves when nothing was written for `limit`.
-    pub(super) async fn stuck(&self, limit: Duration) {
-        let mut before = self.written.load(Ordering::Relaxed);
-        loop {
-            tokio::time::sleep(limit).await;
-            let now = self.written.load(Ordering::Relaxed);
-            if now == before {
-                return;
-            }
-            before = now;
-        }
+    /// The bytes that the client has taken.
+    pub(super) fn taken(&self) -> &TakenBytes {
+        &self.taken
     }
 }
 
@@ -177,8 +165,7 @@ impl Out {
 struct FrameWriter<W> {
     out: Output<W>,
     partials: bool,
-    /// Bytes so far.
-    written: Arc<AtomicU64>,
+    taken: TakenBytes,
 }
 
 /// The next thing to write.
@@ -231,9 +218,7 @@ impl<W: Write> FrameWriter<W> {
     }
 
     fn line(&mut self, line: Vec<u8>) -> io::Result<()> {
-        self.out.line(line, |bytes| {
-            self.written.fetch_add(bytes as u64, Ordering::Relaxed);
-        })
+        self.out.line(line, |bytes| self.taken.add(bytes))
     }
 }
 

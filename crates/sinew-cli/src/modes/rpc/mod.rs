@@ -36,10 +36,8 @@ mod tools;
 mod ui;
 mod waiting;
 
-use std::io;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Duration;
 
 use futures_util::FutureExt;
 use serde_json::{Map, Value, json};
@@ -50,13 +48,13 @@ use sinew_tools::tool::Boxed;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
-use super::{END, LAST_WORDS};
+use super::END;
+use super::client::{Writer, end_writer};
 use crate::app::App;
 use crate::control::tasks::MOST;
 use crate::control::{Control, View};
 use crate::failure::Failure;
 use crate::log::Timing;
-use crate::output::tell;
 use crate::signals::signals;
 use crate::startup::Startup;
 use client::Rpc;
@@ -66,8 +64,6 @@ use reply::Reply;
 
 /// Settings that make runs of their own. They are as if nobody had set them: a client counts on the flow that it knows.
 const OVERRIDDEN_SETTINGS: [&str; 3] = ["todo.reminders", "async.enabled", "bash.autoBackground.thresholdMs"];
-/// The longest time that a client which has closed stdin may read nothing.
-const CLIENT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Writes the events of the current session to stdout.
 struct EventLines {
@@ -125,7 +121,7 @@ pub(crate) async fn run(mut startup: Startup, mut warnings: Vec<String>, timing:
         Ok(()) = &mut gone => 0,
         () = rpc.serve(warnings, ended.clone()) => 0,
         () = rpc.quit.cancelled() => 0,
-        () = async { ended.cancelled().await; rpc.out.stuck(CLIENT_TIMEOUT).await } => 0,
+        () = async { ended.cancelled().await; rpc.out.taken().stuck().await } => 0,
     };
     Ok(rpc.finish(code, writer).await)
 }
@@ -200,7 +196,7 @@ impl Rpc {
     }
 
     /// Ends everything, keeps the session, and lets the writer come to its end.
-    async fn finish(&self, code: u8, writer: frames::Writer) -> u8 {
+    async fn finish(&self, code: u8, writer: Writer) -> u8 {
         self.calls.close();
         self.ui.close();
         let open = self.control.session();
@@ -216,25 +212,6 @@ impl Rpc {
         }
         // Its shell and jobs end with it, whether somebody reads the last words or not.
         super::close(Arc::clone(&open.host), code).await;
-        let last = async {
-            self.out.end().await;
-            writer.await
-        };
-        let limit = if code >= 128 { LAST_WORDS } else { Duration::MAX };
-        let ended = tokio::select! {
-            ended = tokio::time::timeout(limit, last) => ended.ok(),
-            () = self.out.stuck(CLIENT_TIMEOUT) => None,
-        };
-        match ended {
-            Some(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => {
-                tell(&format!("Error: failed to write to stdout: {error}"));
-                1
-            }
-            Some(Err(panic)) => {
-                tell(&format!("Error: {panic}"));
-                1
-            }
-            _ => code,
-        }
+        end_writer(code, self.out.taken(), self.out.end(), writer).await
     }
 }

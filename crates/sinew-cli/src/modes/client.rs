@@ -1,0 +1,65 @@
+//! The program at the other end of stdout: whether it still reads, and the last words to it.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+
+use super::LAST_WORDS;
+use crate::output::tell;
+
+/// The longest time that a client which has closed stdin may read nothing.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The thread that writes; it ends with an error when nobody reads any more.
+pub(super) type Writer = JoinHandle<io::Result<()>>;
+
+/// Counts the bytes that a client has taken; clones count together.
+#[derive(Clone, Default)]
+pub(super) struct TakenBytes(Arc<AtomicU64>);
+
+impl TakenBytes {
+    pub(super) fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+
+    /// Resolves when the client takes nothing any more.
+    pub(super) async fn stuck(&self) {
+        let mut before = self.0.load(Ordering::Relaxed);
+        loop {
+            tokio::time::sleep(TIMEOUT).await;
+            let now = self.0.load(Ordering::Relaxed);
+            if now == before {
+                return;
+            }
+            before = now;
+        }
+    }
+}
+
+/// Ends the writer by `end` and waits until all is written, for as long as the client reads; after a signal not for
+/// long. Gives the exit code.
+pub(super) async fn end_writer(code: u8, taken: &TakenBytes, end: impl Future<Output = ()>, writer: Writer) -> u8 {
+    let last = async {
+        end.await;
+        writer.await
+    };
+    let limit = if code >= 128 { LAST_WORDS } else { Duration::MAX };
+    let ended = tokio::select! {
+        ended = tokio::time::timeout(limit, last) => ended.ok(),
+        () = taken.stuck() => None,
+    };
+    match ended {
+        Some(Ok(Err(error))) if error.kind() != io::ErrorKind::BrokenPipe => {
+            tell(&format!("Error: failed to write to stdout: {error}"));
+            1
+        }
+        Some(Err(panic)) => {
+            tell(&format!("Error: {panic}"));
+            1
+        }
+        _ => code,
+    }
+}
