@@ -23,8 +23,9 @@ export function columnsOf(text: string, start: number, end: number, crosses: boo
     if (column >= end || (!crosses && column + piece.width > end)) break;
     if (column >= start) {
       out += (hasBegun ? passed : style.open()) + piece.text;
+      // The same as at the last character, unless something has passed since.
+      if (!hasBegun || passed !== "") shown = style.copy();
       hasBegun = true;
-      shown = style.copy();
     }
     passed = "";
     column += piece.width;

@@ -64,7 +64,7 @@ function layOut(line: string, columns: number, hard: boolean, wordWrap: boolean,
   };
   const breakWord = (word: Word): void => {
     word.pieces.forEach((piece, index) => {
-      if (!piece.isEscape && last().width + piece.width > columns && last().width + piece.width > piece.width) begin();
+      if (!piece.isEscape && last().width > 0 && last().width + piece.width > columns) begin();
       last().pieces.push(piece);
       last().width += piece.width;
       if (last().width === columns && !piece.isEscape && index < word.pieces.length - 1) begin();
@@ -131,14 +131,12 @@ function trimEnd(row: Row): void {
 /** Tabs as blanks up to the next stop. */
 function expandTabs(line: string): string {
   if (!line.includes("\t")) return line;
-  const parts = line.split("\t");
-  let shown = parts[0] as string;
-  let out = shown;
-  let width = stringWidth(shown);
-  for (const part of parts.slice(1)) {
+  const [first = "", ...parts] = line.split("\t");
+  let out = first;
+  let width = stringWidth(first);
+  for (const part of parts) {
     const blanks = " ".repeat(TAB - (width % TAB));
     out += blanks + part;
-    shown = part;
     width += blanks.length + stringWidth(part);
   }
   return out;
