@@ -3,20 +3,10 @@
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
-use crate::stage::Stage;
+use crate::stage::{Stage, text as answer};
 use crate::terminal::Terminal;
 
 const SIZE: (u16, u16) = (80, 24);
-
-pub(crate) fn scripted(turns: &[Value]) -> Stage {
-    let mut lines = vec![json!({"type": "script", "version": 1})];
-    lines.extend_from_slice(turns);
-    Stage::scripted(&lines)
-}
-
-pub(crate) fn answer(text: &str) -> Value {
-    json!({"type": "turn", "content": [{"text": text}]})
-}
 
 pub(crate) fn call(name: &str, arguments: Value) -> Value {
     json!({"type": "turn", "content": [{"toolCall": {"name": name, "arguments": arguments}}]})
@@ -39,7 +29,7 @@ fn left(mut terminal: Terminal) -> Vec<String> {
 
 #[test]
 fn a_prompt_is_answered_and_the_session_goes_on_later() {
-    let stage = scripted(&[answer("It is a parser.")]);
+    let stage = Stage::scripted(&[answer("It is a parser.")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("What is it?\r");
     let rows = terminal.until(|rows| {
@@ -55,7 +45,7 @@ fn a_prompt_is_answered_and_the_session_goes_on_later() {
 
 #[test]
 fn tools_show_what_they_do() {
-    let stage = scripted(&[
+    let stage = Stage::scripted(&[
         call("bash", json!({"command": "seq 30"})),
         call("edit", json!({"path": "a.txt", "edits": [{"oldText": "one", "newText": "two"}]})),
         answer("Done."),
@@ -73,7 +63,8 @@ fn tools_show_what_they_do() {
 
 #[test]
 fn item_66_an_interrupt_gives_queued_messages_back_in_order() {
-    let stage = scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer("never")]);
+    let stage =
+        Stage::scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer("never")]);
     // A steered message would end the tool at once, and be delivered before the interrupt.
     stage.write("home/agent/settings.json", r#"{"interruptMode": "wait"}"#);
     let fifo = stage.path("project/wait");
@@ -103,7 +94,7 @@ fn item_66_an_interrupt_gives_queued_messages_back_in_order() {
 
 #[test]
 fn a_command_of_the_user_runs_in_the_shell() {
-    let stage = scripted(&[answer("ok")]);
+    let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("!echo $((6 * 7)); exit 3\r");
     let rows = terminal.until_shown("exit code 3");
@@ -113,7 +104,7 @@ fn a_command_of_the_user_runs_in_the_shell() {
 
 #[test]
 fn item_67_a_slash_command_that_cannot_run_says_why_and_stays() {
-    let stage = scripted(&[answer("ok")]);
+    let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("/model nosuch\r");
     let rows = terminal.until_shown("Model not found: nosuch");
@@ -125,7 +116,7 @@ fn item_67_a_slash_command_that_cannot_run_says_why_and_stays() {
 
 #[test]
 fn a_permission_is_asked_for_and_refused_by_escape() {
-    let stage = scripted(&[call("bash", json!({"command": "touch made"})), answer("never")]);
+    let stage = Stage::scripted(&[call("bash", json!({"command": "touch made"})), answer("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     let mut terminal = start(&stage, &[]);
     terminal.send("go\r");
@@ -142,7 +133,7 @@ fn a_permission_is_asked_for_and_refused_by_escape() {
 #[test]
 fn a_panel_without_the_focus_stays_whatever_is_typed() {
     let wait = call("bash", json!({"command": "echo begun; read -r line < wait"}));
-    let stage = scripted(&[wait, call("bash", json!({"command": "touch made"})), answer("never")]);
+    let stage = Stage::scripted(&[wait, call("bash", json!({"command": "touch made"})), answer("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(touch *)"]}}"#);
     let fifo = stage.path("project/wait");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
@@ -171,7 +162,8 @@ fn a_panel_without_the_focus_stays_whatever_is_typed() {
 #[test]
 fn item_19_a_new_size_in_the_middle_of_an_answer_loses_nothing() {
     let text: String = (1..=40).map(|number| format!("word{number} ")).collect();
-    let stage = scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer(text.trim())]);
+    let stage =
+        Stage::scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer(text.trim())]);
     let fifo = stage.path("project/wait");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     let mut terminal = start(&stage, &[]);
@@ -192,7 +184,7 @@ fn item_19_a_new_size_in_the_middle_of_an_answer_loses_nothing() {
 
 #[test]
 fn item_24_a_signal_gives_the_terminal_back() {
-    let stage = scripted(&[answer("ok")]);
+    let stage = Stage::scripted(&[answer("ok")]);
     let terminal = start(&stage, &[]);
     kill_process(terminal.pid(), Signal::TERM).unwrap();
     let (status, _) = terminal.ended();
@@ -201,7 +193,7 @@ fn item_24_a_signal_gives_the_terminal_back() {
 
 #[test]
 fn a_prompt_of_the_command_line_is_sent_at_once() {
-    let stage = scripted(&[answer("It is fine.")]);
+    let stage = Stage::scripted(&[answer("It is fine.")]);
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl", "is", "it", "fine?"], SIZE);
     terminal
         .until(|rows| rows.iter().any(|row| row == "It is fine.") && rows.iter().any(|row| row.starts_with("ready")));

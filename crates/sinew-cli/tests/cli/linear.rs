@@ -3,8 +3,8 @@
 use rustix::process::{Signal, kill_process};
 use serde_json::json;
 
-use crate::interactive::{answer, call, scripted};
-use crate::stage::Stage;
+use crate::interactive::call;
+use crate::stage::{Stage, text as answer};
 use crate::terminal::Terminal;
 
 const SIZE: (u16, u16) = (80, 40);
@@ -55,7 +55,7 @@ fn answer_with(terminal: &mut Terminal, line: &str) {
 
 #[test]
 fn item_80_a_prompt_is_answered_and_the_session_goes_on_later() {
-    let stage = scripted(&[answer("It is a parser.\n\nIt parses.")]);
+    let stage = Stage::scripted(&[answer("It is a parser.\n\nIt parses.")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("What is it?\r");
     let rows = until_ready(&mut terminal, 2);
@@ -72,7 +72,7 @@ fn item_80_a_prompt_is_answered_and_the_session_goes_on_later() {
 
 #[test]
 fn item_80_tools_say_what_they_do() {
-    let stage = scripted(&[
+    let stage = Stage::scripted(&[
         call("bash", json!({"command": "seq 3"})),
         call("edit", json!({"path": "a.txt", "edits": [{"oldText": "one", "newText": "two"}]})),
         call("bash", json!({"command": "echo why; exit 3"})),
@@ -104,7 +104,8 @@ fn item_80_tools_say_what_they_do() {
 
 #[test]
 fn item_66_an_interrupt_gives_queued_messages_back_in_order() {
-    let stage = scripted(&[call("bash", json!({"command": "touch begun; read -r line < wait"})), answer("never")]);
+    let stage =
+        Stage::scripted(&[call("bash", json!({"command": "touch begun; read -r line < wait"})), answer("never")]);
     // A steered message would end the tool at once, and be delivered before the interrupt.
     stage.write("home/agent/settings.json", r#"{"interruptMode": "wait"}"#);
     let fifo = stage.path("project/wait");
@@ -135,7 +136,7 @@ fn item_66_an_interrupt_gives_queued_messages_back_in_order() {
 
 #[test]
 fn item_80_a_command_of_the_user_runs_in_the_shell() {
-    let stage = scripted(&[answer("ok")]);
+    let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("!echo $((6 * 7)); exit 3\r");
     let rows = terminal.until_shown("Done, exit 3");
@@ -145,7 +146,7 @@ fn item_80_a_command_of_the_user_runs_in_the_shell() {
 
 #[test]
 fn item_67_a_slash_command_that_cannot_run_says_why_and_stays() {
-    let stage = scripted(&[answer("ok")]);
+    let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("/model nosuch\r");
     terminal.until(|rows| {
@@ -159,7 +160,7 @@ fn item_67_a_slash_command_that_cannot_run_says_why_and_stays() {
 
 #[test]
 fn item_83_a_permission_is_asked_for_in_words_and_given_by_number() {
-    let stage = scripted(&[call("bash", json!({"command": "touch made"})), answer("It is there.")]);
+    let stage = Stage::scripted(&[call("bash", json!({"command": "touch made"})), answer("It is there.")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     let mut terminal = start(&stage, &[]);
     terminal.send("go\r");
@@ -177,7 +178,7 @@ fn item_83_a_permission_is_asked_for_in_words_and_given_by_number() {
 
 #[test]
 fn item_70_a_permission_is_refused_by_escape() {
-    let stage = scripted(&[call("bash", json!({"command": "touch made"})), answer("never")]);
+    let stage = Stage::scripted(&[call("bash", json!({"command": "touch made"})), answer("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     let mut terminal = start(&stage, &[]);
     terminal.send("go\r");
@@ -190,7 +191,7 @@ fn item_70_a_permission_is_refused_by_escape() {
 
 #[test]
 fn item_84_a_list_is_answered_by_number() {
-    let stage = scripted(&[answer("ok")]);
+    let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = start(&stage, &[]);
     terminal.send("/model\r");
     let rows = terminal.until_shown("Choose a number or a name");
@@ -203,7 +204,7 @@ fn item_84_a_list_is_answered_by_number() {
 
 #[test]
 fn item_24_a_signal_gives_the_terminal_back() {
-    let stage = scripted(&[answer("ok")]);
+    let stage = Stage::scripted(&[answer("ok")]);
     let terminal = start(&stage, &[]);
     kill_process(terminal.pid(), Signal::TERM).unwrap();
     let (status, _) = terminal.ended();
@@ -213,7 +214,7 @@ fn item_24_a_signal_gives_the_terminal_back() {
 #[test]
 fn item_33_a_dumb_terminal_gets_words_and_no_escape() {
     let stage =
-        scripted(&[call("bash", json!({"command": "touch begun; read -r line < wait"})), answer("It is done.")]);
+        Stage::scripted(&[call("bash", json!({"command": "touch begun; read -r line < wait"})), answer("It is done.")]);
     let fifo = stage.path("project/wait");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
     let mut terminal = start_as("dumb", &stage, &[]);

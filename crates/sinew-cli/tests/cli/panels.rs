@@ -1,18 +1,12 @@
 //! The panels and completions of the interactive mode, and a start without a model.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::stage::{Stage, call, text};
 use crate::terminal::Terminal;
 
 const SIZE: (u16, u16) = (90, 28);
 const DOWN: &str = "\x1b[B";
-
-fn scripted(turns: &[Value]) -> Stage {
-    let mut lines = vec![json!({"type": "script", "version": 1})];
-    lines.extend_from_slice(turns);
-    Stage::scripted(&lines)
-}
 
 fn start(stage: &Stage) -> Terminal {
     let mut terminal = Terminal::start(stage, &["--script", "script.jsonl"], SIZE);
@@ -119,7 +113,7 @@ fn item_89_a_prompt_without_a_model_is_kept_and_leads_to_the_login() {
 
 #[test]
 fn a_panel_is_filtered_by_typing_and_changes_the_model_s_thinking() {
-    let stage = scripted(&[text("ok")]);
+    let stage = Stage::scripted(&[text("ok")]);
     let mut terminal = start(&stage);
     enter(&mut terminal, "/thinking");
     terminal.until_shown("How much does it think?");
@@ -130,7 +124,7 @@ fn a_panel_is_filtered_by_typing_and_changes_the_model_s_thinking() {
 
 #[test]
 fn a_session_is_resumed_from_a_list_with_a_preview() {
-    let stage = scripted(&[text("It is a parser.")]);
+    let stage = Stage::scripted(&[text("It is a parser.")]);
     stage.play(&["-p", "What is it?"]);
     let mut terminal = start(&stage);
     enter(&mut terminal, "/resume");
@@ -144,7 +138,7 @@ fn a_session_is_resumed_from_a_list_with_a_preview() {
 
 #[test]
 fn the_tree_leads_back_to_an_earlier_message() {
-    let stage = scripted(&[text("one"), text("two")]);
+    let stage = Stage::scripted(&[text("one"), text("two")]);
     let mut terminal = start(&stage);
     enter(&mut terminal, "first");
     terminal.until(|rows| has(rows, "one") && has(rows, "ready"));
@@ -168,7 +162,7 @@ fn the_tree_leads_back_to_an_earlier_message() {
 
 #[test]
 fn item_53_enter_on_an_exact_command_runs_it_and_on_a_part_completes_it() {
-    let stage = scripted(&[text("ok")]);
+    let stage = Stage::scripted(&[text("ok")]);
     let mut terminal = start(&stage);
     terminal.send("/hotk");
     terminal.until(|rows| has(rows, "→ hotkeys"));
@@ -187,7 +181,7 @@ fn item_53_enter_on_an_exact_command_runs_it_and_on_a_part_completes_it() {
 
 #[test]
 fn files_and_paths_are_completed() {
-    let stage = scripted(&[text("ok")]);
+    let stage = Stage::scripted(&[text("ok")]);
     stage.write("project/source/main.rs", "");
     stage.write("project/source/other.rs", "");
     let mut terminal = start(&stage);
@@ -212,7 +206,7 @@ fn files_and_paths_are_completed() {
 
 #[test]
 fn a_setting_is_changed_in_its_file() {
-    let stage = scripted(&[text("ok")]);
+    let stage = Stage::scripted(&[text("ok")]);
     stage.write("home/agent/settings.json", "{\n  // mine\n  \"maxTurns\": 7\n}\n");
     let mut terminal = start(&stage);
     enter(&mut terminal, "/settings");
@@ -232,7 +226,7 @@ fn a_setting_is_changed_in_its_file() {
 
 #[test]
 fn item_67_a_command_that_this_version_lacks_says_so_and_stays() {
-    let stage = scripted(&[text("ok")]);
+    let stage = Stage::scripted(&[text("ok")]);
     let mut terminal = start(&stage);
     enter(&mut terminal, "/plan x");
     let rows = terminal.until_shown("/plan is not available yet in this version");
@@ -244,7 +238,7 @@ fn item_67_a_command_that_this_version_lacks_says_so_and_stays() {
 
 #[test]
 fn a_code_block_is_copied_as_its_source() {
-    let stage = scripted(&[text("Do:\n\n```sh\nls -l\n```\n")]);
+    let stage = Stage::scripted(&[text("Do:\n\n```sh\nls -l\n```\n")]);
     let mut terminal = start(&stage);
     enter(&mut terminal, "how?");
     terminal.until(|rows| has(rows, "ls -l") && has(rows, "ready"));
@@ -257,7 +251,7 @@ fn a_code_block_is_copied_as_its_source() {
 
 #[test]
 fn item_54_an_editor_that_fails_leaves_the_draft() {
-    let stage = scripted(&[call("", "bash", json!({"command": "true"})), text("ok")]);
+    let stage = Stage::scripted(&[call("", "bash", json!({"command": "true"})), text("ok")]);
     stage.write("project/fails.sh", "echo gone >\"$1\"; exit 3\n");
     stage.write("project/writes.sh", "echo 'another draft' >\"$1\"\n");
     stage.write("home/agent/.env", "VISUAL=sh fails.sh\n");
@@ -284,7 +278,8 @@ fn item_54_an_editor_that_fails_leaves_the_draft() {
 #[test]
 fn item_73_none_of_three_requests_runs_after_an_interrupt() {
     let touch = |name: &str| json!({"toolCall": {"name": "bash", "arguments": {"command": format!("touch {name}")}}});
-    let stage = scripted(&[json!({"type": "turn", "content": [touch("a"), touch("b"), touch("c")]}), text("never")]);
+    let stage =
+        Stage::scripted(&[json!({"type": "turn", "content": [touch("a"), touch("b"), touch("c")]}), text("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     let mut terminal = start(&stage);
     enter(&mut terminal, "go");
@@ -299,7 +294,7 @@ fn item_73_none_of_three_requests_runs_after_an_interrupt() {
 
 #[test]
 fn item_85_a_notification_comes_only_to_who_looks_elsewhere() {
-    let stage = scripted(&[call("", "bash", json!({"command": "touch a"})), text("never")]);
+    let stage = Stage::scripted(&[call("", "bash", json!({"command": "touch a"})), text("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
     for (focus, expect) in [("\x1b[I", 0), ("\x1b[O", 1)] {
         let mut terminal = start(&stage);
