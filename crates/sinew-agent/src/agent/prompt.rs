@@ -21,7 +21,7 @@ pub enum Delivery {
 }
 
 /// A run that has the context and waits to be polled.
-struct Begun<'a> {
+struct PendingRun<'a> {
     context: ContextPermit<'a>,
     prompts: Vec<AgentMessage>,
     /// One for all that follows: an abort between two runs ends the second.
@@ -32,7 +32,7 @@ struct Begun<'a> {
 #[must_use = "nothing runs until somebody waits for it"]
 pub struct Accepted<'a> {
     agent: &'a AgentSession,
-    run: Option<Begun<'a>>,
+    run: Option<PendingRun<'a>>,
 }
 
 impl Accepted<'_> {
@@ -45,7 +45,7 @@ impl Accepted<'_> {
     /// Resolves when nothing else will happen; at once where the prompt waits in a queue.
     pub async fn run(self) -> Outcome {
         match self.run {
-            Some(begun) => self.agent.work(begun).await,
+            Some(run) => self.agent.work(run).await,
             None => Outcome::queued(),
         }
     }
@@ -69,7 +69,7 @@ impl AgentSession {
     pub async fn accept(&self, messages: Vec<AgentMessage>, delivery: Option<Delivery>) -> Result<Accepted<'_>> {
         let refused = match self.conversation.context.begin(Activity::Run) {
             Ok(context) => {
-                let run = Some(Begun { context, prompts: messages, cancel: self.new_token() });
+                let run = Some(PendingRun { context, prompts: messages, cancel: self.new_token() });
                 return Ok(Accepted { agent: self, run });
             }
             Err(refused) => refused,
@@ -84,7 +84,7 @@ impl AgentSession {
         self.queue_prompt(messages, delivery).await?;
         // The run may have ended between the look and the queue: then nobody else would take the message up.
         let queued = self.begin_queued();
-        let run = queued.map(|(context, prompts)| Begun { context, prompts, cancel: self.new_token() });
+        let run = queued.map(|(context, prompts)| PendingRun { context, prompts, cancel: self.new_token() });
         Ok(Accepted { agent: self, run })
     }
 
@@ -97,8 +97,8 @@ impl AgentSession {
     }
 
     /// Works until nothing else will happen, and says so.
-    async fn work(&self, begun: Begun<'_>) -> Outcome {
-        let Begun { mut context, mut prompts, cancel } = begun;
+    async fn work(&self, pending: PendingRun<'_>) -> Outcome {
+        let PendingRun { mut context, mut prompts, cancel } = pending;
         let mut messages = Vec::new();
         if let Some(missing) = self.conversation.take_warning() {
             self.warn(missing).await;
@@ -169,7 +169,7 @@ impl AgentSession {
         if let Some((context, prompts)) = self.begin_queued() {
             let cancel = self.new_token();
             self.queue_changed().await;
-            self.work(Begun { context, prompts, cancel }).await;
+            self.work(PendingRun { context, prompts, cancel }).await;
         }
     }
 

@@ -113,7 +113,7 @@ impl Toolset {
         self.find(name).cloned().or_else(|| self.catalogue.as_ref()?.find(name))
     }
 
-    /// What a model reads that called a tool of this name, which does not exist.
+    /// The text for a model that called a tool of this name, which does not exist.
     pub(super) fn missing(&self, name: &str) -> String {
         match &self.catalogue {
             Some(catalogue) => not_found(name, &catalogue.near(name)),
@@ -140,7 +140,7 @@ impl Toolset {
     }
 }
 
-/// What a model reads that called a tool which does not exist, where there are tools to search.
+/// The text for a model that called a tool which does not exist, where there are tools to search.
 pub(crate) fn not_found(name: &str, near: &[String]) -> String {
     let near = if near.is_empty() { String::new() } else { format!(" Near names: {}.", near.join(", ")) };
     format!("Tool {name} not found.{near} Use tool_search to find tools of servers.")

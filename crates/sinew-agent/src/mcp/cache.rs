@@ -1,4 +1,4 @@
-//! What is known of servers that do not run: their tools, as they told them last.
+//! The facts of servers that do not run: their tools, as they told them last.
 //!
 //! The cache decides what stands in front of requests and which servers need not be started. One file for all projects;
 //! an entry is named by a digest of what the user wrote about the server, so that another command is another server.
@@ -18,9 +18,9 @@ const KEPT: i64 = 30 * 24 * 3600 * 1000;
 /// Bytes of the file at most.
 const LARGEST: usize = 32 << 20;
 
-/// What a server told of itself.
+/// The facts that a server told of itself.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct KnownServer {
     /// How it wants to be spoken to; None: not certain.
     pub era: Option<Era>,
     /// Its own words about itself.
@@ -80,15 +80,15 @@ impl Cache {
         Cache { path: None, entries: Mutex::default() }
     }
 
-    /// What is known of the server with this hash.
+    /// The facts of the server with this hash.
     #[must_use]
-    pub fn get(&self, hash: &str) -> Option<Known> {
+    pub fn get(&self, hash: &str) -> Option<KnownServer> {
         let entries = self.entries.lock();
         let entry = entries.iter().find(|entry| entry.hash == hash)?;
         let definitions = |stored: &[(String, Box<RawValue>)]| {
             stored.iter().map(|(name, raw)| Definition { name: name.clone(), raw: raw.clone() }).collect()
         };
-        Some(Known {
+        Some(KnownServer {
             era: match entry.era.as_deref() {
                 Some("modern") => Some(Era::Modern),
                 Some("legacy") => Some(Era::Legacy),
@@ -105,7 +105,7 @@ impl Cache {
     ///
     /// # Errors
     /// The file cannot be written; the memory has it all the same.
-    pub fn keep(&self, hash: &str, known: &Known, now: i64) -> Result<()> {
+    pub fn keep(&self, hash: &str, known: &KnownServer, now: i64) -> Result<()> {
         let pairs = |list: &[Definition]| {
             list.iter().map(|definition| (definition.name.clone(), definition.raw.clone())).collect()
         };

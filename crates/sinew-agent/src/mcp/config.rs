@@ -16,7 +16,7 @@ use sinew_mcp::catalogue::Expose;
 
 use super::expand::{Scope, Variables, expand};
 
-/// Who a file belongs to.
+/// The owner of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The user named it by a flag.
@@ -30,13 +30,13 @@ pub enum Origin {
 /// A file as it was read.
 #[derive(Debug, Clone)]
 pub struct ConfigFile {
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
-    /// Whose it is.
+    /// Its owner.
     pub origin: Origin,
     /// Whether entries of it may be used; one of a project needs trust.
     pub trusted: bool,
-    /// What it holds.
+    /// Its text.
     pub text: String,
 }
 
@@ -73,7 +73,7 @@ pub enum Start {
     Eager,
 }
 
-/// Which of a server's tools are used. Patterns with `*`.
+/// The tools of a server that are used, as patterns with `*`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ToolChoice {
     /// Only these; empty: all.
@@ -101,9 +101,9 @@ pub struct ServerConfig {
     pub start: Start,
     /// The program ends where it cannot be started.
     pub required: bool,
-    /// What stands of it in front of requests.
+    /// The part of it that stands in front of requests.
     pub expose: Expose,
-    /// Which of its tools are used.
+    /// The tools of it that are used.
     pub tools: ToolChoice,
     /// Calls that run side by side.
     pub calls_at_once: usize,
@@ -135,7 +135,7 @@ pub struct Entry {
     pub name: String,
     /// The file.
     pub file: PathBuf,
-    /// Whose file it is.
+    /// The owner of its file.
     pub origin: Origin,
     /// Whether it can be used.
     pub standing: Standing,

@@ -32,11 +32,11 @@ const STATUS_CAPACITY: usize = 256;
 /// Makes who answers what a server asks, by the server's name.
 pub type MakeHost = Box<dyn Fn(&str) -> Arc<dyn ClientHost> + Send + Sync>;
 
-/// What a manager is made of.
+/// The parts of a manager.
 pub struct ManagerParts {
     /// The entries of the files.
     pub entries: Entries,
-    /// What is known of servers.
+    /// The facts of servers that were told earlier.
     pub cache: Cache,
     /// How servers are reached.
     pub connector: Arc<dyn Connector>,
@@ -59,7 +59,7 @@ pub struct Status {
     pub era: Option<String>,
     /// How many tools it has.
     pub tools: Option<usize>,
-    /// What went wrong.
+    /// The reason of a failure.
     pub error: Option<String>,
 }
 
@@ -71,7 +71,7 @@ pub struct Manager {
     started: AtomicBool,
 }
 
-/// What servers share.
+/// The parts that servers share.
 pub(super) struct Shared {
     pub(super) cache: Cache,
     pub(super) connector: Arc<dyn Connector>,
@@ -103,7 +103,7 @@ pub struct ServerState {
     pub bytes: usize,
     /// Its process, while it runs.
     pub pid: Option<u32>,
-    /// What went wrong last.
+    /// The reason of the last failure.
     pub error: Option<String>,
 }
 
@@ -210,7 +210,7 @@ impl Manager {
         if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
     }
 
-    /// What stands in front of the requests of a new session, by what is known now.
+    /// The front of the requests of a new session, by the facts that are there now.
     #[must_use]
     pub fn front(&self) -> Front {
         let servers = self.catalogue();

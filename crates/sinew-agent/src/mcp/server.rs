@@ -11,7 +11,7 @@ use sinew_mcp::{CallOptions, ClientHost, McpError, ToolResult};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-use super::cache::Known;
+use super::cache::KnownServer;
 use super::config::ServerConfig;
 use super::connect::{Connection, taken};
 use super::manager::{ServerState, Shared, Status};
@@ -57,13 +57,13 @@ pub(super) struct Server {
     pub(super) config: Arc<ServerConfig>,
     host: Arc<dyn ClientHost>,
     state: watch::Sender<State>,
-    known: Mutex<Option<Arc<Known>>>,
+    known: Mutex<Option<Arc<KnownServer>>>,
     calls: Semaphore,
     silences: AtomicU32,
 }
 
 impl Server {
-    pub(super) fn new(host: Arc<dyn ClientHost>, config: Arc<ServerConfig>, known: Option<Known>) -> Server {
+    pub(super) fn new(host: Arc<dyn ClientHost>, config: Arc<ServerConfig>, known: Option<KnownServer>) -> Server {
         let calls = Semaphore::new(config.calls_at_once);
         Server {
             config,
@@ -76,7 +76,7 @@ impl Server {
     }
 
     /// What it told of itself, now or in an earlier process.
-    pub(super) fn known(&self) -> Option<Arc<Known>> {
+    pub(super) fn known(&self) -> Option<Arc<KnownServer>> {
         self.known.lock().clone()
     }
 
@@ -258,7 +258,7 @@ impl Server {
     }
 
     /// Takes what the server told of itself; in the file as well.
-    fn learn(&self, shared: &Arc<Shared>, known: Known) {
+    fn learn(&self, shared: &Arc<Shared>, known: KnownServer) {
         let known = Arc::new(known);
         *self.known.lock() = Some(Arc::clone(&known));
         shared.generation.fetch_add(1, Ordering::Release);
@@ -326,7 +326,7 @@ async fn connect(
     server: &Arc<Server>,
     shared: &Arc<Shared>,
     era: Option<sinew_mcp::era::Era>,
-) -> Result<(Arc<dyn Connection>, Known), McpError> {
+) -> Result<(Arc<dyn Connection>, KnownServer), McpError> {
     let connecting = shared.connector.connect(Arc::clone(&server.config), era, Arc::clone(&server.host));
     let connection = connecting.await?;
     let known = list(server, &*connection).await?;
@@ -334,10 +334,13 @@ async fn connect(
 }
 
 /// What a server offers now.
-async fn list(server: &Server, connection: &dyn Connection) -> Result<Known, McpError> {
+async fn list(server: &Server, connection: &dyn Connection) -> Result<KnownServer, McpError> {
     let facts = connection.facts();
-    let mut known =
-        Known { era: facts.era_certain.then_some(facts.era), instructions: facts.instructions, ..Known::default() };
+    let mut known = KnownServer {
+        era: facts.era_certain.then_some(facts.era),
+        instructions: facts.instructions,
+        ..KnownServer::default()
+    };
     if facts.has_tools {
         let listing = connection.list_tools().await?;
         listing.notes.iter().for_each(|note| server.host.log(note));

@@ -1,19 +1,19 @@
 use serde_json::{json, value::to_raw_value};
 
-use sinew_agent::mcp::cache::{Cache, Known};
+use sinew_agent::mcp::cache::{Cache, KnownServer};
 use sinew_mcp::Definition;
 use sinew_mcp::era::Era;
 
 /// How long an entry is known.
 const DAYS_30: i64 = 30 * 24 * 3600 * 1000;
 
-fn known(name: &str) -> Known {
+fn known(name: &str) -> KnownServer {
     let raw = to_raw_value(&json!({"name": name, "inputSchema": {}})).unwrap();
-    Known {
+    KnownServer {
         era: Some(Era::Legacy),
         tools: vec![Definition::new(&raw, "name").unwrap()],
         instructions: Some("Be kind.".into()),
-        ..Known::default()
+        ..KnownServer::default()
     }
 }
 

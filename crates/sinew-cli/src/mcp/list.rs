@@ -1,7 +1,7 @@
 //! `sinew mcp list` and `sinew mcp get`. No server is started.
 
 use serde_json::{Value, json};
-use sinew_agent::mcp::cache::{Cache, Known};
+use sinew_agent::mcp::cache::{Cache, KnownServer};
 use sinew_agent::mcp::config::{Entries, Entry, ServerConfig, Standing, Transport};
 use sinew_session::clock::{Clock, SystemClock};
 
@@ -85,7 +85,7 @@ fn config(entry: &Entry) -> Option<&ServerConfig> {
 }
 
 /// The tools that are used, and their bytes.
-fn counted(config: &ServerConfig, known: &Known) -> (usize, usize) {
+fn counted(config: &ServerConfig, known: &KnownServer) -> (usize, usize) {
     let used = known.tools.iter().filter(|tool| config.tools.takes(&tool.name));
     used.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.get().len()))
 }

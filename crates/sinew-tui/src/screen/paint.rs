@@ -52,7 +52,7 @@ impl<'a> Columns<'a> {
 }
 
 /// Writes rows and remembers where the cursor is and which look is set.
-pub(super) struct Pen {
+pub(super) struct RowPainter {
     out: Vec<u8>,
     columns: usize,
     options: ScreenOptions,
@@ -67,9 +67,9 @@ pub(super) struct Pen {
     erased: Option<usize>,
 }
 
-impl Pen {
-    pub(super) fn new(columns: usize, options: ScreenOptions, cursor: (usize, Option<usize>)) -> Pen {
-        Pen {
+impl RowPainter {
+    pub(super) fn new(columns: usize, options: ScreenOptions, cursor: (usize, Option<usize>)) -> RowPainter {
+        RowPainter {
             out: Vec::new(),
             columns,
             options,

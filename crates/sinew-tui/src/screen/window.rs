@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::compose::{Plan, Shown};
-use super::paint::{Columns, Pen};
+use super::paint::{Columns, RowPainter};
 use super::{ScreenOptions, Size};
 use crate::text::row::Row;
 use crate::text::style::Depth;
@@ -51,9 +51,9 @@ impl Window {
 
     /// The bytes of a frame. `fresh`: what stands below the cursor may be of others and is erased.
     pub(super) fn paint(&mut self, plan: &Plan, size: Size, options: ScreenOptions, fresh: bool) -> Vec<u8> {
-        let mut pen = Pen::new(size.columns, options, self.cursor);
+        let mut painter = RowPainter::new(size.columns, options, self.cursor);
         if fresh {
-            pen.erase_below();
+            painter.erase_below();
         }
         let old_rows = self.rows.len();
         let caret_row = self.cursor.0;
@@ -61,36 +61,36 @@ impl Window {
         for (index, next) in plan.rows.iter().enumerate() {
             let before = self.rows.get(index);
             let above = index.checked_sub(1).map(|above| (&plan.rows[above], self.rows.get(above)));
-            let moves = pen.writes();
+            let moves = painter.writes();
             // The joint to the row above: the terminal wraps by itself between the two, or must be told that it ended.
             let continues = above.is_some_and(|(above, _)| above.joined);
             let was = above.is_some_and(|(_, old)| old.is_some_and(|old| old.joined)) && before.is_some();
-            let kept = was && above.is_some_and(|(_, _)| !pen.touched_end(index - 1));
+            let kept = was && above.is_some_and(|(_, _)| !painter.touched_end(index - 1));
             if continues && !kept {
                 let (above, _) = above.unwrap_or((next, None));
-                pen.join(index - 1, &above.row, &next.row, index >= old_rows);
+                painter.join(index - 1, &above.row, &next.row, index >= old_rows);
             } else if !continues && index >= old_rows && index > 0 {
-                pen.feed(index - 1);
+                painter.feed(index - 1);
             } else if was && !continues {
                 let (above, _) = above.unwrap_or((next, None));
-                pen.part(index - 1, &above.row);
+                painter.part(index - 1, &above.row);
             }
             let old = before.map(|old| (old, self.options.depth));
-            paint_row(&mut pen, index, &next.row, old, continues && !kept, next.joined);
-            touched_others |= pen.writes() != moves && index != caret_row;
+            paint_row(&mut painter, index, &next.row, old, continues && !kept, next.joined);
+            touched_others |= painter.writes() != moves && index != caret_row;
         }
         let appended = plan.rows.len() > old_rows;
         let caret = (plan.retire + plan.caret.0, plan.caret.1);
-        pen.flush_style();
-        pen.autowrap(false);
-        pen.go(caret.0, caret.1);
-        let bare = !appended && !touched_others && pen.spans() <= 1 && !fresh;
+        painter.flush_style();
+        painter.autowrap(false);
+        painter.go(caret.0, caret.1);
+        let bare = !appended && !touched_others && painter.spans() <= 1 && !fresh;
         self.follow_line(&plan.rows[..plan.retire.min(plan.rows.len())]);
         self.rows = plan.rows[plan.retire.min(plan.rows.len())..].to_vec();
         self.settled = plan.settled;
         self.cursor = (plan.caret.0, Some(plan.caret.1));
         self.options = options;
-        pen.into_bytes(bare)
+        painter.into_bytes(bare)
     }
 
     /// Keeps the rows of the line that the window begins within, of which `gone` have just scrolled out.
@@ -163,21 +163,28 @@ impl Window {
 
 /// Brings one row up to date. `old`: what stands there. `begun`: the first cluster was written with the row above.
 /// `joined`: the row is as wide as the screen and goes on in the next.
-fn paint_row(pen: &mut Pen, index: usize, row: &Arc<Row>, old: Option<(&Shown, Depth)>, begun: bool, joined: bool) {
-    let depth = pen.depth();
+fn paint_row(
+    painter: &mut RowPainter,
+    index: usize,
+    row: &Arc<Row>,
+    old: Option<(&Shown, Depth)>,
+    begun: bool,
+    joined: bool,
+) {
+    let depth = painter.depth();
     let same = old.is_some_and(|(old, old_depth)| {
         old_depth == depth && (Arc::ptr_eq(&old.row, row) || old.row == *row) && !begun
     });
     if same {
         return;
     }
-    let columns = pen.columns();
+    let columns = painter.columns();
     let next = Columns::new(row, depth, columns);
     let empty = Row::default();
     let before = old.map_or((&empty, depth), |(old, depth)| (&*old.row, depth));
     let before = Columns::new(before.0, before.1, columns);
-    if pen.differ(&before, &next) {
-        pen.autowrap(joined);
+    if painter.differ(&before, &next) {
+        painter.autowrap(joined);
     }
-    pen.row(index, &before, &next, begun, row.mark.filter(|_| old.is_none_or(|(old, _)| old.row.mark != row.mark)));
+    painter.row(index, &before, &next, begun, row.mark.filter(|_| old.is_none_or(|(old, _)| old.row.mark != row.mark)));
 }

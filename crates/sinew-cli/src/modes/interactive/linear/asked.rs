@@ -9,7 +9,7 @@ use tokio::sync::oneshot;
 use super::super::panel::{GATE, body};
 
 /// A question that waits for an answer.
-pub(super) struct Asked {
+pub(super) struct OpenQuestion {
     title: String,
     body: String,
     choices: Vec<(String, Option<String>)>,
@@ -37,12 +37,12 @@ pub(super) enum Reply {
     /// It was refused, and the run is to end.
     Stops,
     /// It is no answer, and why.
-    Wrong(Asked, String),
+    Wrong(OpenQuestion, String),
 }
 
-impl Asked {
+impl OpenQuestion {
     /// Asks for a call. `file` keeps the rules that always count.
-    pub(super) fn approval(request: &ApprovalRequest, file: &Path, send: oneshot::Sender<Approval>) -> Asked {
+    pub(super) fn approval(request: &ApprovalRequest, file: &Path, send: oneshot::Sender<Approval>) -> OpenQuestion {
         let mut choices = vec![("yes, once".to_string(), Some(Approval::Once))];
         if let Some(rule) = request.patterns.first() {
             let kept = format!("yes, and always, kept in {}: {rule}", file.display());
@@ -53,7 +53,7 @@ impl Asked {
         choices.push(("no".to_string(), Some(Approval::No(None))));
         choices.push(("no, and stop the run".to_string(), None));
         let (labels, answers) = choices.into_iter().map(|(label, answer)| ((label, None), answer)).unzip();
-        Asked {
+        OpenQuestion {
             title: format!("{} in {}", request.tool, request.cwd.display()),
             body: body(request),
             choices: labels,
@@ -63,9 +63,9 @@ impl Asked {
         }
     }
 
-    pub(super) fn question(question: Question, send: oneshot::Sender<Option<String>>) -> Asked {
+    pub(super) fn question(question: Question, send: oneshot::Sender<Option<String>>) -> OpenQuestion {
         let choices = question.options.into_iter().map(|option| (option.label, option.description)).collect();
-        Asked {
+        OpenQuestion {
             title: question.question,
             body: String::new(),
             choices,
@@ -133,7 +133,7 @@ impl Asked {
                         "No answer, the call still waits: {text}\nAnswer with a number, 1 to {}.",
                         answers.len()
                     );
-                    Reply::Wrong(Asked { reply: Sender::Approval { send, answers }, ..self }, why)
+                    Reply::Wrong(OpenQuestion { reply: Sender::Approval { send, answers }, ..self }, why)
                 }
             },
             Sender::Question { send, multi } => {
@@ -192,7 +192,7 @@ mod tests {
     fn answered(text: &str, before: Duration) -> Option<Approval> {
         let (send, mut answer) = oneshot::channel();
         let now = Instant::now();
-        let mut asked = Asked::approval(&request(), Path::new("settings.json"), send);
+        let mut asked = OpenQuestion::approval(&request(), Path::new("settings.json"), send);
         assert!(asked.words(1).is_some() && asked.words(1).is_none());
         asked.was_said(now);
         asked.answer(text, now + before);
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(answered("1", Duration::from_millis(399)), None);
         assert_eq!(answered("1", Duration::from_millis(401)), Some(Approval::Once));
         let (send, mut answer) = oneshot::channel();
-        let asked = Asked::approval(&request(), Path::new("settings.json"), send);
+        let asked = OpenQuestion::approval(&request(), Path::new("settings.json"), send);
         assert!(matches!(asked.answer("1", Instant::now()), Reply::Wrong(..)));
         assert!(answer.try_recv().is_err());
     }
@@ -236,7 +236,7 @@ mod tests {
             let (send, mut answer) = oneshot::channel();
             let options = ["red", "blue", "1"].map(option).into();
             let question = Question { id: None, question: "Which?".into(), options, multi: true, recommended: None };
-            let mut asked = Asked::question(question, send);
+            let mut asked = OpenQuestion::question(question, send);
             let words = asked.words(1).expect("it was not said yet");
             assert!(words.contains("\n2. blue\n"), "{words}");
             let now = Instant::now();

@@ -31,7 +31,7 @@ use super::tty::{Manner, Tty};
 use super::ui::Parts;
 use crate::control::Control;
 use crate::models::is_absent;
-use asked::{Asked, Reply};
+use asked::{OpenQuestion, Reply};
 use list::Choices;
 use words::Words;
 
@@ -50,7 +50,7 @@ struct Linear {
     input: InputParser,
     editor: Editor,
     words: Words,
-    asked: VecDeque<Asked>,
+    asked: VecDeque<OpenQuestion>,
     choices: Option<Choices>,
     /// Lists that are made by tasks come here.
     listed: (std::sync::mpsc::Sender<Choices>, std::sync::mpsc::Receiver<Choices>),
@@ -230,12 +230,12 @@ impl Linear {
     fn take_message(&mut self, message: Message) {
         match message {
             Message::Event(event) => self.take_event(&event),
-            Message::Question(question, send) => self.asked.push_back(Asked::question(question, send)),
+            Message::Question(question, send) => self.asked.push_back(OpenQuestion::question(question, send)),
             Message::Approval(request, send) => {
                 // It may come before the event that says that the run began.
                 self.is_running = true;
                 let file = self.control.app.startup.paths.agent.join("settings.json");
-                self.asked.push_back(Asked::approval(&request, &file, send));
+                self.asked.push_back(OpenQuestion::approval(&request, &file, send));
             }
             Message::Notice(text) => self.output.say(&format!("Note: {text}")),
             Message::Failed { error, text } => {
@@ -263,7 +263,7 @@ impl Linear {
             | Message::ProgramEnded(_) => {}
             Message::SessionChanged(divider) => {
                 self.is_running = false;
-                self.asked.drain(..).for_each(Asked::refuse);
+                self.asked.drain(..).for_each(OpenQuestion::refuse);
                 self.output.say(&format!("Session: {divider}"));
                 self.say_session();
                 self.output.say("Ready.");
@@ -307,7 +307,7 @@ impl Linear {
 
     /// Says the question that is next, once those before it are answered.
     fn ask_next(&mut self) {
-        self.asked.retain(Asked::is_open);
+        self.asked.retain(OpenQuestion::is_open);
         let count = self.asked.len();
         if let Some(asked) = self.asked.front_mut()
             && let Some(words) = asked.words(count)
@@ -368,7 +368,7 @@ impl Linear {
         self.control.abort_bash();
         // A question may come before the event that says that a run began.
         let is_busy = self.is_running || self.queued > 0 || !self.asked.is_empty();
-        self.asked.drain(..).for_each(Asked::refuse);
+        self.asked.drain(..).for_each(OpenQuestion::refuse);
         if is_busy {
             self.output.say("Interrupted.");
             self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
