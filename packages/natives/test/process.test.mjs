@@ -54,7 +54,7 @@ test("a handle that is closed ends its waits and is of no further use", async ()
   const waits = [handle.waitForExit(), handle.waitForExit({ signal: new AbortController().signal })];
   handle.close();
   handle.close();
-  for (const wait of waits) await assert.rejects(wait, { name: "AbortError", code: "ABORT_ERR" });
+  await Promise.all(waits.map((wait) => assert.rejects(wait, { name: "AbortError", code: "ABORT_ERR" })));
   assert.equal(handle.pid, pid);
   for (const use of [() => handle.ppid(), () => handle.children(), () => handle.status()]) assert.throws(use, { code: "ERR_INVALID_STATE" });
   await assert.rejects(handle.waitForExit(), { code: "ERR_INVALID_STATE" });
