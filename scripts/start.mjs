@@ -32,7 +32,7 @@ try {
   });
   await step("build", async () => {
     // The addon comes alone: the first results are there while the agent is built.
-    await build(["addon"], "the addon", 150);
+    await build(["addon"], "the addon", 80);
     await buildTypescript();
   });
 } catch {
@@ -64,7 +64,7 @@ console.log(`  ${found.result.totalMatches} entries`);
 for (const row of found.result.matches) console.log(`  ${row.path}  ${dim(String(row.score))}`);
 
 try {
-  await step("build of the agent", () => build(["supervisor", "agent"], "the agent", 240));
+  await step("build of the agent", () => build(["supervisor", "agent"], "the agent", 155));
 } catch {
   process.exit(1);
 }

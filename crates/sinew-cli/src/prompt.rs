@@ -5,7 +5,7 @@ use std::sync::Arc;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sinew::base::{CancelHandle, CancelToken, read_limited};
 use sinew_agent::extension::Context;
-use sinew_agent::resource::{Attacher, Commands, Places, Prompt, Reading, Resources};
+use sinew_agent::resource::{Attacher, Commands, Prompt, Reading, ResourceFolders, Resources};
 use sinew_llm::message::{AgentMessage, FileMention, MentionedFile};
 use sinew_session::clock::Clock;
 use sinew_tools::{Host, ImageSettings};
@@ -60,7 +60,7 @@ pub(crate) struct Prompts {
     files: Vec<MentionedFile>,
     commands: Commands,
     resources: Arc<Resources>,
-    places: Places,
+    folders: ResourceFolders,
     images: ImageSettings,
     host: Arc<Host>,
     context: Context,
@@ -90,7 +90,7 @@ impl Prompts {
             files: Vec::new(),
             commands,
             resources: Arc::clone(&loaded.resources),
-            places: loaded.options.places.clone(),
+            folders: loaded.options.folders.clone(),
             images: loaded.images,
             host: Arc::clone(&open.host),
             context: app.context(&open.agent),
@@ -146,7 +146,7 @@ impl Prompts {
 
     fn attacher(&self) -> Attacher<'_> {
         let (images, cancel) = (self.images, self.cancel.clone());
-        Attacher { places: &self.places, images, cancel, host: Some(&self.host) }
+        Attacher { folders: &self.folders, images, cancel, host: Some(&self.host) }
     }
 }
 

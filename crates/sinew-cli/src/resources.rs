@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use sinew_agent::extension::{Context, Extension};
 use sinew_agent::resource::stream::{StreamRules, StreamSettings};
-use sinew_agent::resource::{Places, ResourceOptions, Resources};
+use sinew_agent::resource::{ResourceFolders, ResourceOptions, Resources};
 use sinew_tools::ImageSettings;
 
 use crate::args::Args;
@@ -67,15 +67,15 @@ pub(crate) async fn load(
 
 /// Builds the options: folders, and the resources that count.
 fn options(args: &Args, paths: &Paths, settings: &Settings) -> ResourceOptions {
-    let places = Places {
+    let folders = ResourceFolders {
         cwd: paths.cwd.clone(),
         project: paths.project.clone(),
         agent: paths.agent.clone(),
         home: std::env::home_dir(),
     };
-    let named = |paths: &[String]| paths.iter().map(|path| places.resolve(path)).collect();
+    let named = |paths: &[String]| paths.iter().map(|path| folders.resolve(path)).collect();
     let (named_skills, named_templates) = (named(&args.resources.skills), named(&args.resources.templates));
-    let options = settings.resources(places);
+    let options = settings.resources(folders);
     ResourceOptions {
         skills: options.skills && !args.resources.no_skills,
         templates: !args.resources.no_templates,

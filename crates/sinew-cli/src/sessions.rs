@@ -19,7 +19,7 @@ use crate::startup::Startup;
 /// Opens and creates the sessions of a run.
 pub(crate) struct SessionStore {
     options: SessionOptions,
-    places: Places,
+    folders: SessionFolders,
     paths: Paths,
     /// The file that remembers the session of this terminal.
     crumb: Option<PathBuf>,
@@ -34,28 +34,28 @@ pub(crate) struct StartedSession {
 }
 
 /// The folder with all sessions, and the one in it for this working directory.
-pub(crate) struct Places {
+pub(crate) struct SessionFolders {
     pub(crate) all: PathBuf,
     own: PathBuf,
 }
 
-impl Places {
-    pub(crate) fn find(paths: &Paths, settings: &Settings) -> Places {
+impl SessionFolders {
+    pub(crate) fn find(paths: &Paths, settings: &Settings) -> SessionFolders {
         match &settings.session_dir {
             // A folder that the user chose holds the files themselves.
             Some(folder) => {
                 let folder = paths.resolve(folder);
-                Places { all: folder.clone(), own: folder }
+                SessionFolders { all: folder.clone(), own: folder }
             }
             None => {
                 let all = paths.agent.join("sessions");
-                Places { own: all.join(sinew_session::folder_name(&paths.cwd)), all }
+                SessionFolders { own: all.join(sinew_session::folder_name(&paths.cwd)), all }
             }
         }
     }
 }
 
-impl Places {
+impl SessionFolders {
     /// Every folder in which a session may name a picture.
     ///
     /// # Errors
@@ -105,10 +105,10 @@ impl SessionStore {
             mask: Some(mask),
         };
         let crumb = environment.terminal().map(|terminal| sinew_session::breadcrumb_file(&paths.agent, &terminal));
-        let places = Places::find(paths, settings);
+        let folders = SessionFolders::find(paths, settings);
         SessionStore {
             options,
-            places,
+            folders,
             paths: paths.clone(),
             crumb,
             in_memory: args.session.choice == SessionChoice::InMemory,
@@ -123,25 +123,25 @@ impl SessionStore {
         if self.in_memory {
             return Ok(self.fresh());
         }
-        let (places, paths) = (&self.places, &self.paths);
+        let (folders, paths) = (&self.folders, &self.paths);
         let file = match choice {
             SessionChoice::New | SessionChoice::InMemory => None,
             SessionChoice::Continue => {
                 let last = self.crumb.as_deref().and_then(|crumb| remembered(crumb, &paths.cwd));
-                last.or_else(|| sinew_session::latest(&places.all, &paths.cwd).map(|listed| listed.path))
+                last.or_else(|| sinew_session::latest(&folders.all, &paths.cwd).map(|listed| listed.path))
             }
             SessionChoice::Resume(word) => {
                 let word = word.as_ref().ok_or_else(|| {
                     Failure::usage("--resume needs an id here: --resume ID; `sinew sessions list` shows them")
                 })?;
-                Some(resolve(places, paths, word)?)
+                Some(resolve(folders, paths, word)?)
             }
             SessionChoice::File(path) => Some(paths.cwd.join(path)),
             SessionChoice::Fork(word) => {
-                let source = resolve_any(places, paths, word)?;
+                let source = resolve_any(folders, paths, word)?;
                 // Another process may be at work on it.
                 let source = Session::view(&source, self.options.clone()).map_err(refused)?.session;
-                Some(source.fork(&places.own, &paths.cwd).map_err(refused)?)
+                Some(source.fork(&folders.own, &paths.cwd).map_err(refused)?)
             }
         };
         match file {
@@ -166,7 +166,7 @@ impl SessionStore {
     /// A new session; in memory where nothing can be written.
     pub(crate) fn fresh(&self) -> StartedSession {
         let options = self.options.clone();
-        let folder = &self.places.own;
+        let folder = &self.folders.own;
         if self.in_memory {
             return StartedSession { session: Session::in_memory(options), warnings: Vec::new() };
         }
@@ -185,7 +185,7 @@ impl SessionStore {
     /// # Errors
     /// None or several fit, or the file is no session.
     pub(crate) fn find(&self, word: &str) -> Result<PathBuf, Error> {
-        let file = match sinew_session::resolve(&self.places.all, &self.paths.cwd, word)? {
+        let file = match sinew_session::resolve(&self.folders.all, &self.paths.cwd, word)? {
             Found::Here(path) => path,
             Found::Elsewhere(listed) => listed.path,
         };
@@ -212,7 +212,7 @@ impl SessionStore {
     /// The sessions of this folder that hold a message, newest first; all of them and of every folder where `all`.
     pub(crate) fn list(&self, all: bool) -> Vec<Listed> {
         let scope = if all { Scope::All } else { Scope::Cwd(&self.paths.cwd) };
-        let mut listed = sinew_session::list(&self.places.all, scope);
+        let mut listed = sinew_session::list(&self.folders.all, scope);
         listed.retain(|session| all || session.has_messages);
         listed
     }
@@ -232,8 +232,8 @@ impl SessionStore {
     }
 }
 
-fn resolve(places: &Places, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
-    match sinew_session::resolve(&places.all, &paths.cwd, word).map_err(refused)? {
+fn resolve(folders: &SessionFolders, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
+    match sinew_session::resolve(&folders.all, &paths.cwd, word).map_err(refused)? {
         Found::Here(path) => Ok(path),
         Found::Elsewhere(listed) => Err(Failure::usage(format!(
             "Session \"{word}\" is in another project ({}). Use --fork {word} to go on with a copy here.",
@@ -243,8 +243,8 @@ fn resolve(places: &Places, paths: &Paths, word: &str) -> Result<PathBuf, Failur
 }
 
 /// The file of the session that `word` means, in whichever folder it works.
-pub(crate) fn resolve_any(places: &Places, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
-    match sinew_session::resolve(&places.all, &paths.cwd, word).map_err(refused)? {
+pub(crate) fn resolve_any(folders: &SessionFolders, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {
+    match sinew_session::resolve(&folders.all, &paths.cwd, word).map_err(refused)? {
         Found::Here(path) => Ok(path),
         Found::Elsewhere(listed) => Ok(listed.path),
     }

@@ -25,7 +25,7 @@
 
 mod fold;
 mod layout;
-mod places;
+mod position_sets;
 mod query;
 mod score;
 mod symbols;

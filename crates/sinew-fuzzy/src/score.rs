@@ -1,7 +1,7 @@
 //! The score of a path for a query.
 
 use crate::layout::{Layout, Runs, Text};
-use crate::places::{self, Places};
+use crate::position_sets::{self, PositionSets};
 use crate::query::{Needle, Query, Word};
 use crate::symbols::{Bytes, Symbols, name_start};
 
@@ -30,7 +30,7 @@ const TYPO_COST: i32 = 30;
 pub struct Matcher<'q> {
     query: &'q Query,
     typos: bool,
-    places: Places,
+    sets: PositionSets,
     bytes: Bytes,
     symbols: Symbols,
     layout: Layout,
@@ -43,7 +43,7 @@ impl<'q> Matcher<'q> {
         Matcher {
             query,
             typos: false,
-            places: Places::default(),
+            sets: PositionSets::default(),
             bytes: Bytes::default(),
             symbols: Symbols::default(),
             layout: Layout::default(),
@@ -95,9 +95,9 @@ impl<'q> Matcher<'q> {
 
     fn run(&mut self, path: &str, floor: Score, mut positions: Option<&mut Vec<u32>>) -> Option<Score> {
         let ascii = path.is_ascii();
-        let short = ascii && path.len() <= places::LONGEST;
+        let short = ascii && path.len() <= position_sets::LONGEST;
         if short {
-            self.places.read(path.as_bytes(), self.query.keep_case);
+            self.sets.read(path.as_bytes(), self.query.keep_case);
         }
         if ascii && !self.may_match(path.as_bytes(), short) {
             return None;
@@ -123,8 +123,8 @@ impl<'q> Matcher<'q> {
                 let text = Text { letters: &self.bytes.letters[..], worth: &self.bytes.worth, name: self.bytes.name };
                 let typos = match self.typos && !has_typo {
                     true if short => {
-                        let typos = self.places.typos_at_words(word, &self.bytes.worth);
-                        if typos == 0 && !self.places.in_order(word.plain().bytes.as_deref().unwrap_or_default()) {
+                        let typos = self.sets.typos_at_words(word, &self.bytes.worth);
+                        if typos == 0 && !self.sets.in_order(word.plain().bytes.as_deref().unwrap_or_default()) {
                             return None;
                         }
                         typos
@@ -169,21 +169,17 @@ impl<'q> Matcher<'q> {
         letters + ALL_IN_NAME + end + if starts { WHOLE_NAME } else { 0 }
     }
 
-    /// Returns whether the letters of each word occur in their order. `short`: the path has been read as sets of places.
+    /// Returns whether the letters of each word occur in their order. `short`: the path has been read as sets of positions.
     fn may_match(&self, path: &[u8], short: bool) -> bool {
         let keep = self.query.keep_case;
         let found = |needle: &Needle| {
             let bytes = needle.bytes.as_deref();
-            bytes.is_some_and(|needle| if short { self.places.in_order(needle) } else { occurs(needle, path, keep) })
+            bytes.is_some_and(|needle| if short { self.sets.in_order(needle) } else { occurs(needle, path, keep) })
         };
         self.query.words.iter().all(|word| {
             found(word.plain())
                 || (self.typos
-                    && if short {
-                        self.places.typo_in_order(word)
-                    } else {
-                        word.typos.iter().any(|typo| found(&typo.1))
-                    })
+                    && if short { self.sets.typo_in_order(word) } else { word.typos.iter().any(|typo| found(&typo.1)) })
         })
     }
 }

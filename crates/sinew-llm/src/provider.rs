@@ -63,13 +63,13 @@ pub struct Request {
     /// The time that goes on the answer, in milliseconds since the epoch.
     pub timestamp: i64,
     /// Looks at what goes over the wire. Only providers that connect ask it.
-    pub tap: Option<Arc<dyn Tap>>,
+    pub observer: Option<Arc<dyn WireObserver>>,
 }
 
 /// Looks at one exchange with a server.
-pub trait Tap: fmt::Debug + Send + Sync {
-    /// Returns whether it wants to see bodies and heads; else it only hears of what was skipped. Default true.
-    fn looks(&self) -> bool {
+pub trait WireObserver: fmt::Debug + Send + Sync {
+    /// Returns true if it wants bodies and heads; else it only hears of skipped events. Default: true.
+    fn wants_bodies(&self) -> bool {
         true
     }
 

@@ -53,7 +53,7 @@ pub use host::{Host, Notice, ResourceLookup};
 pub use ls::list as folder_listing;
 pub use options::HostOptions;
 pub use paths::spelled;
-pub use question::{Approval, ApprovalRequest, Ask, Choice, Permission, Permit, Question, RuleCheck, RuleScope};
+pub use question::{Approval, ApprovalRequest, Ask, Choice, Question, RuleCheck, RuleScope};
 pub use read::picture_block;
 pub use settings::{EditMode, EditSettings, FileGuard, GuardSettings, ImageSettings, InterceptorSettings, Settings};
 pub use shells::Shells;

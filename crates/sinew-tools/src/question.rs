@@ -9,8 +9,19 @@ use crate::tool::Boxed;
 
 /// Shows questions to the user and waits for the answers.
 pub trait Ask: Send + Sync {
-    /// One answer per question, in their order. `None`: the user cancelled.
-    fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>>;
+    /// The answer to one question. `None`: the user cancelled.
+    fn answer<'a>(&'a self, question: &'a Question) -> Boxed<'a, Option<String>>;
+
+    /// One answer per question, asked in their order. `None`: the user cancelled one, and no later one is asked.
+    fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
+        Box::pin(async move {
+            let mut answers = Vec::with_capacity(questions.len());
+            for question in questions {
+                answers.push(self.answer(question).await?);
+            }
+            Some(answers)
+        })
+    }
 
     /// Returns true if the user says yes. A question with two answers where nothing shows it better.
     fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> Boxed<'a, bool> {
@@ -24,57 +35,21 @@ pub trait Ask: Send + Sync {
                 multi: false,
                 recommended: None,
             };
-            matches!(self.ask(&[question]).await.as_deref(), Some([answer]) if answer == YES)
+            self.answer(&question).await.as_deref() == Some(YES)
         })
     }
 
-    /// Whether a call may run that a rule asks about. By default a yes to [`Ask::confirm`] counts once.
-    fn permit<'a>(&'a self, permit: Permit<'a>) -> Boxed<'a, Permission> {
-        Box::pin(async move {
-            let Permit { tool, arguments, rule, .. } = permit;
-            let title = format!("{tool} {arguments}");
-            match self.confirm(&title, &format!("The rule {rule} asks. May it run?")).await {
-                true => Permission::Once,
-                false => Permission::No,
-            }
-        })
-    }
-
-    /// Asks the user about a call that needs permission. By [`Ask::permit`] where nothing shows it better.
+    /// Asks the user about a call that needs permission. By default a yes to [`Ask::confirm`] counts once.
     fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
         Box::pin(async move {
-            let ApprovalRequest { call, tool, arguments, rule, .. } = request;
-            match self.permit(Permit { call, tool, arguments, rule }).await {
-                Permission::Once => Approval::Once,
-                Permission::Session => Approval::Same,
-                Permission::No => Approval::No(None),
+            let ApprovalRequest { tool, arguments, rule, .. } = request;
+            let title = format!("{tool} {arguments}");
+            match self.confirm(&title, &format!("The rule {rule} asks. May it run?")).await {
+                true => Approval::Once,
+                false => Approval::No(None),
             }
         })
     }
-}
-
-/// A call that needs the user's word.
-#[derive(Debug, Clone, Copy)]
-pub struct Permit<'a> {
-    /// The id of the call.
-    pub call: &'a str,
-    /// The tool.
-    pub tool: &'a str,
-    /// The arguments, whole.
-    pub arguments: &'a serde_json::Value,
-    /// The rule that asks, as the user wrote it.
-    pub rule: &'a str,
-}
-
-/// The user's word on a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Permission {
-    /// This call may run.
-    Once,
-    /// This call may run, and in this session the same tool with the same arguments.
-    Session,
-    /// It must not.
-    No,
 }
 
 /// A call that needs permission.

@@ -68,7 +68,7 @@ pub use meter::{Budget, Meter, Metered};
 pub use model_override::ModelOverride;
 pub use models::{ModelResolver, ResolvedModel};
 pub use navigate::{BranchSummaryChoice, BranchedSession, NavigationResult, SessionCopy};
-pub use prompt::{Accepted, Delivery};
+pub use prompt::{AcceptedPrompt, Delivery};
 pub use retry::{RetryDecision, RetrySettings, decide};
 pub use run_loop::{Outcome, Stop};
 pub use session::{AgentParts, AgentSession, OpenItems};

@@ -30,12 +30,12 @@ struct PendingRun<'a> {
 
 /// A prompt that was taken: it runs, or waits in a queue, and nobody else may run before it has.
 #[must_use = "nothing runs until somebody waits for it"]
-pub struct Accepted<'a> {
+pub struct AcceptedPrompt<'a> {
     agent: &'a AgentSession,
     run: Option<PendingRun<'a>>,
 }
 
-impl Accepted<'_> {
+impl AcceptedPrompt<'_> {
     /// Returns whether it begins a run; else it waits for the one that is active.
     #[must_use]
     pub fn runs(&self) -> bool {
@@ -66,11 +66,11 @@ impl AgentSession {
     ///
     /// # Errors
     /// As for [`AgentSession::prompt`].
-    pub async fn accept(&self, messages: Vec<AgentMessage>, delivery: Option<Delivery>) -> Result<Accepted<'_>> {
+    pub async fn accept(&self, messages: Vec<AgentMessage>, delivery: Option<Delivery>) -> Result<AcceptedPrompt<'_>> {
         let refused = match self.conversation.context.begin(Activity::Run) {
             Ok(context) => {
                 let run = Some(PendingRun { context, prompts: messages, cancel: self.new_token() });
-                return Ok(Accepted { agent: self, run });
+                return Ok(AcceptedPrompt { agent: self, run });
             }
             Err(refused) => refused,
         };
@@ -85,7 +85,7 @@ impl AgentSession {
         // The run may have ended between the look and the queue: then nobody else would take the message up.
         let queued = self.begin_queued();
         let run = queued.map(|(context, prompts)| PendingRun { context, prompts, cancel: self.new_token() });
-        Ok(Accepted { agent: self, run })
+        Ok(AcceptedPrompt { agent: self, run })
     }
 
     /// The right to run, and the queued messages for it, where nothing runs and something is queued.

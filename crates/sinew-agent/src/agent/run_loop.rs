@@ -158,14 +158,14 @@ pub(super) async fn follow(
 impl RunLoop<'_> {
     async fn run(&mut self, seen: &mut Vec<AgentMessage>, prompts: Vec<AgentMessage>) -> RunResult {
         let agent = self.agent;
-        let ask = |question: TurnRequest, tap, cancel| {
+        let ask = |question: TurnRequest, observer, cancel| {
             let (provider, mut request) = agent.request(question.messages);
             self.keep_thinking(&mut request);
             // The user's own limit holds in any case.
             if question.cut_at.is_some_and(|tokens| tokens < request.model.max_tokens) {
                 request.max_tokens = request.max_tokens.or(Some(request.model.max_tokens));
             }
-            provider.stream(Request { tap, ..request }, cancel)
+            provider.stream(Request { observer, ..request }, cancel)
         };
         let pause = |messages: &[AgentMessage]| self.too_large(messages, &[]);
         let over_budget = || agent.settings().budget.as_ref().is_some_and(Budget::is_spent);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use sinew_llm::provider::Tap;
+use sinew_llm::provider::WireObserver;
 
 use crate::event::Event;
 use crate::extension::{Context, Extension, Point};
@@ -66,8 +66,8 @@ impl fmt::Debug for ExtensionObserver {
     }
 }
 
-impl Tap for ExtensionObserver {
-    fn looks(&self) -> bool {
+impl WireObserver for ExtensionObserver {
+    fn wants_bodies(&self) -> bool {
         !self.extensions.is_empty()
     }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use sinew_llm::event::EventStream;
 use sinew_llm::message::{AgentMessage, LlmMessage};
-use sinew_llm::provider::Tap;
+use sinew_llm::provider::WireObserver;
 use sinew_session::clock::Clock;
 use sinew_tools::tool::{Boxed, Tool};
 use tokio_util::sync::CancellationToken;
@@ -183,9 +183,9 @@ impl Default for RunSettings {
     }
 }
 
-/// Sends a request; the tap looks at what goes over the wire, the token ends it.
+/// Sends a request; the observer looks at what goes over the wire, the token ends it.
 pub type SendRequest<'a> =
-    dyn Fn(TurnRequest, Option<Arc<dyn Tap>>, CancellationToken) -> EventStream + Send + Sync + 'a;
+    dyn Fn(TurnRequest, Option<Arc<dyn WireObserver>>, CancellationToken) -> EventStream + Send + Sync + 'a;
 
 /// The variable part of the request of a turn.
 #[derive(Debug, Clone, Default)]

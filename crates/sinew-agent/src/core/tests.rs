@@ -110,8 +110,8 @@ impl TestEnv {
     }
 
     pub(super) async fn run_with(&self, provider: &dyn Provider, messages: &mut Vec<AgentMessage>) -> RunResult {
-        let ask = |question: TurnRequest, tap, cancel| {
-            provider.stream(Request { messages: question.messages, tap, ..Request::default() }, cancel)
+        let ask = |question: TurnRequest, observer, cancel| {
+            provider.stream(Request { messages: question.messages, observer, ..Request::default() }, cancel)
         };
         let run = Run {
             ask: &ask,

@@ -134,16 +134,16 @@ impl Run<'_> {
         }
         let seen = self.seen(messages, &mut known.repaired).await;
         let cancel = self.cancel.child_token();
-        let tap = ExtensionObserver::new(self.extensions, self.context());
+        let observer = ExtensionObserver::new(self.extensions, self.context());
         let last = messages.iter().rev().find_map(|message| match message {
             AgentMessage::Assistant(answer) => Some(answer.usage.output),
             _ => None,
         });
         let question = TurnRequest { messages: seen, cut_at: last.filter(|_| self.cuts > 0) };
-        let stream = (self.ask)(question, Some(Arc::<ExtensionObserver>::clone(&tap)), cancel.clone());
+        let stream = (self.ask)(question, Some(Arc::<ExtensionObserver>::clone(&observer)), cancel.clone());
         let Answered { message: mut answer, interrupted, rejected, cut } =
             stream_events::answer(self, stream, &cancel).await;
-        for fault in tap.faults() {
+        for fault in observer.faults() {
             self.emit(fault).await;
         }
         let interrupted = interrupted && !self.cancel.is_cancelled();

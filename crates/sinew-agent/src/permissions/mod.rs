@@ -281,8 +281,8 @@ pub struct Permissions {
     ask: Option<Arc<dyn Ask>>,
     /// The calls that the user was asked about and let run.
     allowed: Mutex<VecDeque<String>>,
-    /// What the user let run for the rest of the session: tool and arguments.
-    granted: Mutex<Vec<(String, Value)>>,
+    /// The calls that the user let run again: session, tool and arguments.
+    granted: Mutex<Vec<(String, String, Value)>>,
     /// Rules that the user has added, each with the session for which it counts; none: for all.
     added: Mutex<Vec<(Option<String>, Rule)>>,
     /// A rule was added: calls that wait look whether they may run.
@@ -386,12 +386,15 @@ impl Extension for Permissions {
                 Answer::Asks(rule) => rule,
             };
             let Some(ask) = self.ask.as_ref().filter(|_| context.has_ui) else { return denied(rule) };
-            let approval = match self.is_granted(call) {
+            let approval = match self.is_granted(&context.session, call) {
                 true => Approval::Once,
                 false => self.asked(&**ask, call, context, rule.clone()).await,
             };
             match approval {
-                Approval::Same => self.granted.lock().push((call.name.clone(), call.arguments.clone())),
+                Approval::Same => {
+                    let granted = (context.session.clone(), call.name.clone(), call.arguments.clone());
+                    self.granted.lock().push(granted);
+                }
                 Approval::Once => {}
                 Approval::Rule(text, scope) => match Rule::given(&text) {
                     Ok(rule) => {
@@ -413,8 +416,10 @@ impl Extension for Permissions {
 impl Permissions {
     /// Returns true if the user let this very call run for the rest of the session. One with other arguments asks anew:
     /// what a wider rule would cover, nobody has read.
-    fn is_granted(&self, call: &ToolCall) -> bool {
+    fn is_granted(&self, session: &str, call: &ToolCall) -> bool {
         let granted = self.granted.lock();
-        granted.iter().any(|(tool, arguments)| *tool == call.name && *arguments == call.arguments)
+        granted
+            .iter()
+            .any(|(here, tool, arguments)| here == session && *tool == call.name && *arguments == call.arguments)
     }
 }

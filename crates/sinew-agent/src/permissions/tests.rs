@@ -328,8 +328,8 @@ fn rules_that_are_none_are_named() {
 struct Says(Option<&'static str>);
 
 impl Ask for Says {
-    fn ask<'a>(&'a self, _questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
-        Box::pin(async { self.0.map(|answer| vec![answer.to_string()]) })
+    fn answer<'a>(&'a self, _: &'a Question) -> Boxed<'a, Option<String>> {
+        Box::pin(async { self.0.map(str::to_string) })
     }
 }
 
@@ -359,7 +359,7 @@ struct Answers<F> {
 }
 
 impl<F: Fn(usize) -> Option<Approval> + Send + Sync> Ask for Answers<F> {
-    fn ask<'a>(&'a self, _: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
+    fn answer<'a>(&'a self, _: &'a Question) -> Boxed<'a, Option<String>> {
         Box::pin(async { None })
     }
 
@@ -406,6 +406,17 @@ async fn item_72_a_rule_for_the_session_covers_its_pattern_there_and_nothing_els
         assert_ne!(verdict(&permissions, command, session).await, allowed, "{command}");
     }
     assert_eq!(ask.asked.lock().len(), 5);
+}
+
+#[tokio::test]
+async fn a_call_that_may_run_again_may_do_so_in_its_session_alone() {
+    let ask = answers(|_| Some(Approval::Same));
+    let permissions = Permissions::new(rules(json!({"ask": ["bash(*)"]})), None, Some(Arc::clone(&ask) as _));
+    for (command, session, asked) in [("ls", "a", 1), ("ls", "a", 1), ("ls -l", "a", 2), ("ls", "b", 3), ("ls", "b", 3)]
+    {
+        assert_eq!(verdict(&permissions, command, session).await, Ok(Verdict::Allow));
+        assert_eq!(ask.asked.lock().len(), asked, "{command} in {session}");
+    }
 }
 
 #[tokio::test]

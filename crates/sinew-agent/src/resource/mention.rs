@@ -11,7 +11,7 @@ use sinew_session::files::{open_plain, opened_path, size_text};
 use sinew_tools::tool::{Call, ToolError, Updates};
 use sinew_tools::{Access, Host, ImageSettings, folder_listing, picture_block};
 
-use super::places::Places;
+use super::folders::ResourceFolders;
 
 /// The attached part of a text file, as the tool `read` would show it.
 const LINES: usize = 2_000;
@@ -31,7 +31,7 @@ const ENTRIES: usize = 500;
 #[derive(Clone)]
 pub struct Attacher<'a> {
     /// The folders at which paths begin.
-    pub places: &'a Places,
+    pub folders: &'a ResourceFolders,
     /// The treatment of pictures.
     pub images: ImageSettings,
     /// Asked before each file, while lines are counted and while pictures are made smaller.
@@ -77,7 +77,7 @@ impl Attacher<'_> {
         };
         for name in names {
             let bare = name.trim_end_matches(['.', ',', ';', ':', '!', '?', ')', ']', '}', '>']);
-            let exists = |name: &str| self.places.resolve(name).symlink_metadata().is_ok();
+            let exists = |name: &str| self.folders.resolve(name).symlink_metadata().is_ok();
             let name = if !exists(name) && !bare.is_empty() && exists(bare) { bare } else { name };
             if attached.files.iter().any(|file| file.path == name) {
                 continue;
@@ -127,7 +127,7 @@ impl Attacher<'_> {
         if self.cancel.is_cancelled() {
             return Err("aborted".into());
         }
-        let path = self.places.resolve(name);
+        let path = self.folders.resolve(name);
         let failed = |error: std::io::Error| error.to_string();
         let facts = fs::metadata(&path).map_err(failed)?;
         if facts.is_dir() {
@@ -171,14 +171,14 @@ impl Attacher<'_> {
 
     /// The text about the files that are attached.
     fn access(&self) -> Access {
-        self.host.map(|host| host.access(&["read"], None, &self.places.cwd)).unwrap_or_default()
+        self.host.map(|host| host.access(&["read"], None, &self.folders.cwd)).unwrap_or_default()
     }
 
     fn folder(&self, path: &Path, name: &str) -> Result<MentionedFile, String> {
         let call = Call {
             id: String::new(),
             arguments: serde_json::Value::Null,
-            cwd: self.places.cwd.clone(),
+            cwd: self.folders.cwd.clone(),
             session: String::new(),
             cancel: self.cancel.clone(),
             updates: Updates::none(),

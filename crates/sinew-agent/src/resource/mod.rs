@@ -15,10 +15,10 @@
 //! Loading changes nothing and stops at nothing: a file that cannot be used is named in [`Resources::warnings`].
 
 mod escape;
+mod folders;
 mod frontmatter;
 mod mention;
 mod options;
-mod places;
 mod prompt;
 mod rule;
 mod skill;
@@ -33,9 +33,9 @@ use std::path::PathBuf;
 
 use sinew_tools::ResourceLookup;
 
+pub use folders::ResourceFolders;
 pub use mention::{Attached, Attacher};
 pub use options::ResourceOptions;
-pub use places::Places;
 pub use prompt::{Commands, Prompt, Reading};
 pub use rule::{Bucket, Rule};
 pub use skill::Skill;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::places::Places;
+use super::folders::ResourceFolders;
 use crate::event::Event;
 use crate::extension::{Context, Extension, Point};
 use crate::hook_points;
@@ -13,7 +13,7 @@ use crate::hook_points;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ResourceOptions {
     /// The folders.
-    pub places: Places,
+    pub folders: ResourceFolders,
     /// Skills are looked for (`skills.enabled`, not `--no-skills`).
     pub skills: bool,
     /// `/skill:<name>` is a command (`skills.enableCommands`).
@@ -43,9 +43,9 @@ pub struct ResourceOptions {
 }
 
 impl ResourceOptions {
-    /// Everything in `places`, but for the rules of other programs.
+    /// Everything in `folders`, but for the rules of other programs.
     #[must_use]
-    pub fn new(places: Places) -> ResourceOptions {
+    pub fn new(folders: ResourceFolders) -> ResourceOptions {
         ResourceOptions {
             skills: true,
             skill_commands: true,
@@ -60,7 +60,7 @@ impl ResourceOptions {
             foreign_rules: false,
             named_rules: Vec::new(),
             trusted: true,
-            places,
+            folders,
         }
     }
 
@@ -76,7 +76,7 @@ impl ResourceOptions {
             ControlFlow::Continue(())
         })
         .await;
-        let [skills, templates, rules] = found.map(|list| list.iter().map(|path| self.places.resolve(path)).collect());
+        let [skills, templates, rules] = found.map(|list| list.iter().map(|path| self.folders.resolve(path)).collect());
         let lists: [(&mut Vec<PathBuf>, Vec<PathBuf>); 3] =
             [(&mut self.named_skills, skills), (&mut self.named_templates, templates), (&mut self.named_rules, rules)];
         for (named, found) in lists {

@@ -77,19 +77,19 @@ pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Rule> 
 
 /// The rules of the project and of the user.
 fn find(options: &ResourceOptions, rules: &mut Vec<Rule>, reader: &mut Reader) {
-    let places = &options.places;
-    add_folder(rules, &places.project.join("rules"), Origin::Project, Kind::Own, reader);
+    let folders = &options.folders;
+    add_folder(rules, &folders.project.join("rules"), Origin::Project, Kind::Own, reader);
     if options.foreign_rules {
-        add_folder(rules, &places.cwd.join(".cursor/rules"), Origin::Project, Kind::Own, reader);
-        add_folder(rules, &places.cwd.join(".windsurf/rules"), Origin::Project, Kind::Windsurf, reader);
-        let cline = places.cwd.join(".clinerules");
+        add_folder(rules, &folders.cwd.join(".cursor/rules"), Origin::Project, Kind::Own, reader);
+        add_folder(rules, &folders.cwd.join(".windsurf/rules"), Origin::Project, Kind::Windsurf, reader);
+        let cline = folders.cwd.join(".clinerules");
         if cline.is_file() {
             add(rules, &cline, Origin::Project, Kind::Cline, reader);
         } else {
             add_folder(rules, &cline, Origin::Project, Kind::Cline, reader);
         }
     }
-    add_folder(rules, &places.agent.join("rules"), Origin::User, Kind::Own, reader);
+    add_folder(rules, &folders.agent.join("rules"), Origin::User, Kind::Own, reader);
 }
 
 /// The spelling of a bucket in a file.

@@ -121,15 +121,15 @@ pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Skill>
 
 /// The folders that hold skills, the first one wins.
 fn roots(options: &ResourceOptions) -> Vec<(PathBuf, Origin)> {
-    let places = &options.places;
-    let mut roots = vec![(places.project.join("skills"), Origin::Project)];
-    let up = places.up_to_repository();
+    let folders = &options.folders;
+    let mut roots = vec![(folders.project.join("skills"), Origin::Project)];
+    let up = folders.up_to_repository();
     roots.extend(up.iter().map(|folder| (folder.join(".agents/skills"), Origin::Project)));
-    roots.push((places.agent.join("skills"), Origin::User));
-    roots.extend(places.home.iter().map(|home| (home.join(".agents/skills"), Origin::User)));
+    roots.push((folders.agent.join("skills"), Origin::User));
+    roots.extend(folders.home.iter().map(|home| (home.join(".agents/skills"), Origin::User)));
     if options.claude_skills {
         roots.extend(up.iter().map(|folder| (folder.join(".claude/skills"), Origin::Project)));
-        roots.extend(places.home.iter().map(|home| (home.join(".claude/skills"), Origin::User)));
+        roots.extend(folders.home.iter().map(|home| (home.join(".claude/skills"), Origin::User)));
     }
     roots
 }

@@ -71,9 +71,9 @@ pub(super) enum Yaml {
 
 impl Reader {
     pub(super) fn new(options: &ResourceOptions) -> Reader {
-        let root = links::project_of(&options.places.cwd).to_path_buf();
+        let root = links::project_of(&options.folders.cwd).to_path_buf();
         let named = [&options.named_skills, &options.named_templates, &options.named_rules, &options.skill_directories];
-        let free = named.into_iter().flatten().chain([&options.places.agent]).cloned().collect();
+        let free = named.into_iter().flatten().chain([&options.folders.agent]).cloned().collect();
         Reader { fenced: (!options.trusted).then_some(root), free, ..Reader::default() }
     }
 

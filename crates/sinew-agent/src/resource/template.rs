@@ -113,13 +113,13 @@ fn place(text: &str) -> Option<(usize, usize, usize)> {
 
 /// Commands first, then templates; of two with one name the first counts.
 pub(super) fn load(options: &ResourceOptions, reader: &mut Reader) -> Vec<Template> {
-    let places = &options.places;
+    let folders = &options.folders;
     let mut all: Vec<Template> = Vec::new();
     for path in &options.named_templates {
         let named = if path.is_dir() { files(path, reader) } else { vec![path.clone()] };
         add_prompts(&mut all, named, Origin::Flag, reader);
     }
-    for (root, origin) in [(&places.project, Origin::Project), (&places.agent, Origin::User)] {
+    for (root, origin) in [(&folders.project, Origin::Project), (&folders.agent, Origin::User)] {
         let commands = root.join("commands");
         for path in reader.tree(&commands, &is_template) {
             let name = path.strip_prefix(&commands).unwrap_or(&path).with_extension("");

@@ -36,13 +36,13 @@ impl TestEnv {
     }
 
     fn options(&self) -> ResourceOptions {
-        let places = Places {
+        let folders = ResourceFolders {
             cwd: self.path("p"),
             project: self.path("p/.sinew"),
             agent: self.path("agent"),
             home: Some(self.path("home")),
         };
-        ResourceOptions::new(places)
+        ResourceOptions::new(folders)
     }
 
     fn load(&self) -> Resources {
@@ -105,7 +105,7 @@ fn skills_above_count_up_to_the_repository() {
         ("p/deep/er/f", ""),
     ]);
     let mut options = env.options();
-    options.places.cwd = env.path("p/deep/er");
+    options.folders.cwd = env.path("p/deep/er");
     assert_eq!(names(&Resources::load(&options)), [("in", "x")]);
     fs::remove_dir_all(env.path("p/.git")).unwrap();
     assert_eq!(names(&Resources::load(&options)), [], "without a repository only the folder itself counts");
@@ -493,7 +493,7 @@ async fn read(env: &TestEnv, resources: &Resources, text: &str, before: &str) ->
     assert_eq!(doubled, ["greet"]);
     let options = env.options();
     let images = sinew_tools::ImageSettings::default();
-    let attacher = Attacher { places: &options.places, images, cancel: CancelToken::never(), host: None };
+    let attacher = Attacher { folders: &options.folders, images, cancel: CancelToken::never(), host: None };
     let cancel = CancellationToken::new();
     let context = Context { cwd: env.path("p"), session: "s".into(), file: None, has_ui: false, cancel };
     let reading = Reading { commands: &commands, resources, attacher: &attacher, context: &context, now: 1 };
@@ -629,7 +629,7 @@ fn what_is_no_regular_file_is_not_opened() {
     assert!(resources.rules.is_empty());
     let options = env.options();
     let images = sinew_tools::ImageSettings::default();
-    let attacher = Attacher { places: &options.places, images, cancel: CancelToken::never(), host: None };
+    let attacher = Attacher { folders: &options.folders, images, cancel: CancelToken::never(), host: None };
     assert_eq!(attacher.one(".sinew/rules/pipe.md").unwrap_err(), "it is a pipe, a socket or a device");
     assert!(source::text(Path::new("/dev/zero")).is_err());
 }

@@ -8,23 +8,20 @@ use sinew_tools::{Ask, Question};
 
 /// A person who gives these answers, in this order.
 struct Person {
-    answers: Mutex<Vec<Option<Vec<&'static str>>>>,
-    asked: Mutex<Vec<Vec<Question>>>,
+    answers: Mutex<Vec<Option<&'static str>>>,
+    asked: Mutex<Vec<Question>>,
 }
 
 impl Ask for Person {
-    fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
-        self.asked.lock().unwrap().push(questions.to_vec());
+    fn answer<'a>(&'a self, question: &'a Question) -> Boxed<'a, Option<String>> {
+        self.asked.lock().unwrap().push(question.clone());
         let answer = self.answers.lock().unwrap().remove(0);
-        Box::pin(async move { answer.map(|texts| texts.into_iter().map(str::to_string).collect()) })
+        Box::pin(async move { answer.map(str::to_string) })
     }
 }
 
-async fn ask(
-    question: Elicitation,
-    answers: Vec<Option<Vec<&'static str>>>,
-) -> (ElicitationAnswer, Vec<Vec<Question>>) {
-    let person = Arc::new(Person { answers: Mutex::new(answers), asked: Mutex::default() });
+async fn ask(question: Elicitation, answers: &[Option<&'static str>]) -> (ElicitationAnswer, Vec<Question>) {
+    let person = Arc::new(Person { answers: Mutex::new(answers.to_vec()), asked: Mutex::default() });
     let host = PersonHost::new("github", "/tmp".into(), Some(Arc::clone(&person) as _));
     assert!(host.can_ask());
     let answer = host.elicit(question).await;
@@ -53,13 +50,12 @@ async fn each_kind_of_field_is_a_question_and_its_answer_a_value_030() {
         "tags": {"type": "array", "items": {"type": "string", "enum": ["a", "b", "c"]}},
         "note": {"type": "string"},
     });
-    let answers = vec!["Ada", "36", "", "Yes", "Red", "Large", "a, c", ""];
-    let (answer, asked) = ask(form(fields, &["name", "age"]), vec![Some(answers)]).await;
+    let answers = ["Ada", "36", "", "Yes", "Red", "Large", "a, c", ""].map(Some);
+    let (answer, questions) = ask(form(fields, &["name", "age"]), &answers).await;
     let expect = json!({
         "name": "Ada", "age": 36, "weight": 70.5, "ok": true, "colour": "r", "size": "l", "tags": ["a", "c"],
     });
     assert_eq!(answer, accepted(expect));
-    let questions = &asked[0];
     assert_eq!(questions[0].question, "MCP server \"github\": Who are you?\nYour name");
     assert_eq!(questions[2].question, "weight [70.5] (may stay empty)");
     let labels = |at: usize| questions[at].options.iter().map(|choice| choice.label.as_str()).collect::<Vec<_>>();
@@ -71,14 +67,13 @@ async fn each_kind_of_field_is_a_question_and_its_answer_a_value_030() {
 #[tokio::test]
 async fn an_answer_that_does_not_fit_is_asked_for_again_with_the_reason_030() {
     let fields = json!({"age": {"type": "integer", "minimum": 18}});
-    let answers = vec![Some(vec!["ten"]), Some(vec!["10"]), Some(vec!["20"])];
-    let (answer, asked) = ask(form(fields.clone(), &["age"]), answers).await;
+    let (answer, asked) = ask(form(fields.clone(), &["age"]), &[Some("ten"), Some("10"), Some("20")]).await;
     assert_eq!(answer, accepted(json!({"age": 20})));
-    assert!(asked[1][0].question.contains("(age: \"ten\" is no whole number)"), "{:?}", asked[1]);
-    assert!(asked[2][0].question.contains("(age: must be at least 18)"), "{:?}", asked[2]);
-    let (answer, _) = ask(form(fields.clone(), &["age"]), vec![Some(vec![""]); 3]).await;
+    assert!(asked[1].question.contains("(age: \"ten\" is no whole number)"), "{:?}", asked[1]);
+    assert!(asked[2].question.contains("(age: must be at least 18)"), "{:?}", asked[2]);
+    let (answer, _) = ask(form(fields.clone(), &["age"]), &[Some(""); 3]).await;
     assert_eq!(answer, ElicitationAnswer::Cancel);
-    let (answer, _) = ask(form(fields, &["age"]), vec![None]).await;
+    let (answer, _) = ask(form(fields, &["age"]), &[None]).await;
     assert_eq!(answer, ElicitationAnswer::Cancel);
 }
 
@@ -86,11 +81,11 @@ async fn an_answer_that_does_not_fit_is_asked_for_again_with_the_reason_030() {
 async fn an_address_is_shown_whole_and_never_fetched_030() {
     let url = "https://login.example/a?b=c".to_string();
     let question = Elicitation::Url { message: "Log in".into(), url, id: "1".into() };
-    let (answer, asked) = ask(question.clone(), vec![Some(vec!["Yes"])]).await;
+    let (answer, asked) = ask(question.clone(), &[Some("Yes")]).await;
     assert_eq!(answer, accepted(json!({})));
-    let text = &asked[0][0].question;
+    let text = &asked[0].question;
     assert!(text.contains("asks you to open login.example") && text.contains("https://login.example/a?b=c"), "{text}");
-    assert_eq!(ask(question, vec![Some(vec!["No"])]).await.0, ElicitationAnswer::Decline);
+    assert_eq!(ask(question, &[Some("No")]).await.0, ElicitationAnswer::Decline);
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sinew::base::CancelToken;
 use sinew_agent::extension::{Extension, path_policies};
 use sinew_agent::permissions::{Permissions, Rules};
-use sinew_agent::resource::{Attacher, Places};
+use sinew_agent::resource::{Attacher, ResourceFolders};
 use sinew_tools::ImageSettings;
 
 use crate::stage::Stage;
@@ -106,9 +106,9 @@ fn mentions_obey_the_rules_for_read() {
     stage.put("sub/a.key", "needle");
     symlink("../secret", stage.cwd().join("folder")).unwrap();
     let cwd = stage.cwd();
-    let places = Places { project: cwd.join(".sinew"), agent: cwd.join("none"), home: None, cwd };
+    let folders = ResourceFolders { project: cwd.join(".sinew"), agent: cwd.join("none"), home: None, cwd };
     let images = ImageSettings::default();
-    let attacher = Attacher { places: &places, images, cancel: CancelToken::never(), host: Some(&stage.host) };
+    let attacher = Attacher { folders: &folders, images, cancel: CancelToken::never(), host: Some(&stage.host) };
     for name in ["sub/a.key", "folder/key", "folder", "../secret/deep/key"] {
         let error = attacher.one(name).unwrap_err();
         assert!(error.starts_with("Denied by permission rule: read("), "{name}: {error}");

@@ -3,7 +3,7 @@
 use serde_json::json;
 use sinew::base::CancelToken;
 use sinew_agent::context::{PromptFacts, PromptTool, system_prompt};
-use sinew_agent::resource::{Attacher, Places};
+use sinew_agent::resource::{Attacher, ResourceFolders};
 use sinew_tools::ImageSettings;
 
 use crate::stage::Stage;
@@ -17,9 +17,9 @@ fn a_mentioned_file_counts_as_read() {
     let stage = Stage::new();
     let mention = |name: &str| {
         let (cwd, home) = (stage.cwd(), None);
-        let places = Places { project: cwd.join(".sinew"), agent: cwd.join("agent"), cwd, home };
+        let folders = ResourceFolders { project: cwd.join(".sinew"), agent: cwd.join("agent"), cwd, home };
         let (images, host) = (ImageSettings::default(), Some(&*stage.host));
-        let attacher = Attacher { places: &places, images, cancel: CancelToken::never(), host };
+        let attacher = Attacher { folders: &folders, images, cancel: CancelToken::never(), host };
         attacher.one(name).unwrap();
     };
     let write = |path: &str| stage.call("write", json!({"path": path, "content": "new\n"}));

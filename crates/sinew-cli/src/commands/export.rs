@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::models::ModelSelector;
 use crate::output::{print, warn};
 use crate::secrets;
-use crate::sessions::{self, Places};
+use crate::sessions::{self, SessionFolders};
 use crate::startup::Startup;
 
 /// Writes the page of the session that `source` names.
@@ -31,7 +31,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], source: &str) -> Resul
         }
     };
     let mut warnings = warnings.to_vec();
-    let file = find(source, &Places::find(paths, settings), paths)?;
+    let file = find(source, &SessionFolders::find(paths, settings), paths)?;
     let secrets = secrets::find(startup, &mut warnings);
     let options = SessionOptions {
         cwd: paths.cwd.clone(),
@@ -53,7 +53,7 @@ pub(super) fn run(startup: &Startup, warnings: &[String], source: &str) -> Resul
 }
 
 /// The file that `word` means: a path, else what `--resume` takes.
-fn find(word: &str, places: &Places, paths: &Paths) -> Result<PathBuf, Failure> {
+fn find(word: &str, folders: &SessionFolders, paths: &Paths) -> Result<PathBuf, Failure> {
     let path = paths.cwd.join(word);
     if path.is_file() {
         return Ok(path);
@@ -61,5 +61,5 @@ fn find(word: &str, places: &Places, paths: &Paths) -> Result<PathBuf, Failure> 
     if word.contains(['/', '\\']) || word.contains('.') {
         return Err(Failure::usage(format!("File not found: {word}")));
     }
-    sessions::resolve_any(places, paths, word)
+    sessions::resolve_any(folders, paths, word)
 }

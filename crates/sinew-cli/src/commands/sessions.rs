@@ -5,7 +5,7 @@ use sinew_session::{Blobs, Scope};
 
 use crate::failure::Failure;
 use crate::output::print;
-use crate::sessions::Places;
+use crate::sessions::SessionFolders;
 use crate::startup::Startup;
 
 pub(super) const HELP: &str = "\
@@ -40,11 +40,11 @@ all.
 pub(super) fn run(startup: &Startup, words: &[&str]) -> Result<Option<u8>, Failure> {
     let Startup { paths, settings, .. } = startup;
     // Nothing that these commands read needs the user's trust.
-    let places = || Places::find(paths, settings);
+    let folders = || SessionFolders::find(paths, settings);
     match words {
         [] => print(HELP).map(Some),
-        ["list"] => list(startup, &places()).map(Some),
-        ["gc"] => collect(startup, &places()).map(Some),
+        ["list"] => list(startup, &folders()).map(Some),
+        ["gc"] => collect(startup, &folders()).map(Some),
         ["list" | "gc", ..] | [_] => {
             let rest = words.join(" ");
             Err(Failure::usage(format!("sinew sessions {rest}: use list or gc. A message goes behind -p")))
@@ -53,11 +53,11 @@ pub(super) fn run(startup: &Startup, words: &[&str]) -> Result<Option<u8>, Failu
     }
 }
 
-fn list(startup: &Startup, places: &Places) -> Result<u8, Failure> {
+fn list(startup: &Startup, folders: &SessionFolders) -> Result<u8, Failure> {
     let is_all = startup.args.session.all;
     let scope = if is_all { Scope::All } else { Scope::Cwd(&startup.paths.cwd) };
     let mut out = String::new();
-    for listed in sinew_session::list(&places.all, scope) {
+    for listed in sinew_session::list(&folders.all, scope) {
         if !listed.has_messages && !is_all {
             continue;
         }
@@ -72,10 +72,10 @@ fn list(startup: &Startup, places: &Places) -> Result<u8, Failure> {
     print(&out)
 }
 
-fn collect(startup: &Startup, places: &Places) -> Result<u8, Failure> {
+fn collect(startup: &Startup, folders: &SessionFolders) -> Result<u8, Failure> {
     let (paths, dry) = (&startup.paths, startup.args.session.dry_run);
     let blobs = Blobs::new(paths.agent.join("blobs"));
-    let gone = sinew_session::collect(&places.known(paths)?, &blobs, !dry);
+    let gone = sinew_session::collect(&folders.known(paths)?, &blobs, !dry);
     let gone = gone.map_err(|error| Failure::failed(error.message()))?;
     let verb = if dry { "would be removed" } else { "removed" };
     print(&format!("{} unused pictures {verb}\n", gone.len()))

@@ -8,7 +8,7 @@ mod trust;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use sinew_agent::resource::Places;
+use sinew_agent::resource::ResourceFolders;
 use sinew_session::files::read_text;
 
 use crate::args::Args;
@@ -66,7 +66,7 @@ impl Paths {
 }
 
 fn resolved(cwd: &Path, text: &str) -> PathBuf {
-    Places { cwd: cwd.to_path_buf(), home: std::env::home_dir(), ..Places::default() }.resolve(text)
+    ResourceFolders { cwd: cwd.to_path_buf(), home: std::env::home_dir(), ..ResourceFolders::default() }.resolve(text)
 }
 
 /// The merged settings, and warnings about them.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use sinew::base::CancelToken;
-use sinew_agent::agent::{Accepted, Delivery, Outcome};
+use sinew_agent::agent::{AcceptedPrompt, Delivery, Outcome};
 use sinew_agent::resource::{Attacher, Prompt, Reading};
 use sinew_llm::message::{AgentMessage, Block, Content, ImageBlock};
 
@@ -24,7 +24,7 @@ pub(crate) struct Message {
 #[must_use = "nothing runs until somebody waits for it"]
 pub(crate) struct Submission<'a> {
     open: &'a OpenSession,
-    accepted: Option<Accepted<'a>>,
+    accepted: Option<AcceptedPrompt<'a>>,
     prompt: Prompt,
 }
 
@@ -77,7 +77,7 @@ impl Control {
         // A name that two extensions have was reported when they were loaded.
         let (commands, _) = self.app.commands();
         let attacher = Attacher {
-            places: &loaded.options.places,
+            folders: &loaded.options.folders,
             images: loaded.images,
             cancel: CancelToken::never(),
             host: Some(&open.host),

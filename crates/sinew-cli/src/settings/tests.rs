@@ -5,7 +5,7 @@ use sinew_agent::agent::{BranchSummarySettings, CompactionSettings, RetrySetting
 use sinew_agent::compaction::Limits;
 use sinew_agent::core::{Interrupt, QueueMode, ToolExecution};
 use sinew_agent::resource::stream::{InterruptMode, StreamSettings};
-use sinew_agent::resource::{Places, ResourceOptions};
+use sinew_agent::resource::{ResourceFolders, ResourceOptions};
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::CacheRetention;
 use sinew_session::Sync;
@@ -39,8 +39,8 @@ fn each_default_has_the_type_of_its_key_and_is_the_default_of_the_crates() {
     });
     assert_eq!(settings.tools(), tools::Settings::default());
     assert_eq!(settings.stream_rules(), StreamSettings::default());
-    let places = Places::default();
-    assert_eq!(settings.resources(places.clone()), ResourceOptions::new(places));
+    let folders = ResourceFolders::default();
+    assert_eq!(settings.resources(folders.clone()), ResourceOptions::new(folders));
 }
 
 /// Every key has a field, or is named as one that nothing reads yet: a value of another type is refused by the fields.
@@ -230,7 +230,7 @@ fn what_the_user_sets_reaches_resources_and_stream_rules() {
             "interruptMode": "tool-only", "disabledRules": ["r"]},
         "providerTimeouts": {"connectMs": 0, "idleMs": 7}}"#;
     let settings = warned(text, Source::User, &[]);
-    let places = Places { cwd: "/p".into(), ..Places::default() };
+    let folders = ResourceFolders { cwd: "/p".into(), ..ResourceFolders::default() };
     let ResourceOptions {
         skills,
         skill_commands,
@@ -240,7 +240,7 @@ fn what_the_user_sets_reaches_resources_and_stream_rules() {
         claude_skills,
         foreign_rules,
         ..
-    } = settings.resources(places);
+    } = settings.resources(folders);
     assert!(!skills && !skill_commands && !claude_skills && foreign_rules);
     assert_eq!(skill_directories, [std::path::PathBuf::from("/p/d")]);
     assert_eq!((skill_include, skill_ignore), (vec!["i".to_string()], vec!["g".to_string()]));

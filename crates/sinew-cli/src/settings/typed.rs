@@ -13,7 +13,7 @@ use sinew_agent::agent::{AgentSettings, BranchSummarySettings, CompactionSetting
 use sinew_agent::compaction::Limits;
 use sinew_agent::core::{Interrupt, QueueMode, RunSettings, ToolExecution};
 use sinew_agent::resource::stream::{InterruptMode, StreamSettings};
-use sinew_agent::resource::{Places, ResourceOptions};
+use sinew_agent::resource::{ResourceFolders, ResourceOptions};
 use sinew_llm::http::HttpConfig;
 use sinew_llm::model::ThinkingLevel;
 use sinew_llm::provider::CacheRetention;
@@ -465,18 +465,18 @@ impl Settings {
         ImageSettings { auto_resize: self.images.auto_resize, block_images: self.images.block_images }
     }
 
-    /// The options of skills, commands, templates and rules in `places`. Flags are not among them.
-    pub(crate) fn resources(&self, places: Places) -> ResourceOptions {
+    /// The options of skills, commands, templates and rules in `folders`. Flags are not among them.
+    pub(crate) fn resources(&self, folders: ResourceFolders) -> ResourceOptions {
         let skills = &self.skills;
         ResourceOptions {
             skills: skills.enabled,
             skill_commands: skills.enable_commands,
-            skill_directories: skills.directories.iter().map(|path| places.resolve(path)).collect(),
+            skill_directories: skills.directories.iter().map(|path| folders.resolve(path)).collect(),
             skill_include: skills.include.clone(),
             skill_ignore: skills.ignore.clone(),
             claude_skills: skills.enable_claude,
             foreign_rules: self.rules.enable_foreign,
-            ..ResourceOptions::new(places)
+            ..ResourceOptions::new(folders)
         }
     }
 

@@ -17,7 +17,7 @@ use crate::event::{EventSender, StreamEvent};
 use crate::http::{Body, HttpClient, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
 use crate::message::StopReason;
 use crate::model::ThinkingLevel;
-use crate::provider::{Request, Tap};
+use crate::provider::{Request, WireObserver};
 use crate::sse::{EVENT_LIMIT, SseDecoder, SseEvent};
 
 /// The bytes of an error's body that are read.
@@ -85,20 +85,20 @@ async fn exchange(
 ) -> Result<StopReason, ErrorInfo> {
     assembly.flush(sender).await;
     let mut wire = http_request(protocol, request, context)?;
-    let tap = request.tap.as_deref();
-    let looking = tap.filter(|tap| tap.looks());
-    if let Some(tap) = looking
+    let observer = request.observer.as_deref();
+    let looking = observer.filter(|observer| observer.wants_bodies());
+    if let Some(observer) = looking
         && let Ok(payload) = serde_json::from_slice(&wire.body)
-        && let Some(changed) = tap.request(payload).await
+        && let Some(changed) = observer.request(payload).await
     {
         wire.body = Bytes::from(changed.to_string());
     }
     let mut response = client.send(wire).await.map_err(|error| transport(context, &error))?;
-    if let Some(tap) = looking {
+    if let Some(observer) = looking {
         let header = |(name, value): (&::http::HeaderName, &::http::HeaderValue)| {
             (name.as_str().to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
-        tap.response(response.status, response.headers.iter().map(header).collect()).await;
+        observer.response(response.status, response.headers.iter().map(header).collect()).await;
     }
     if !(200..300).contains(&response.status) {
         // A body that breaks off says less, but the status has said enough.
@@ -111,7 +111,7 @@ async fn exchange(
         }
         return Err(error);
     }
-    let mut reader = Reader { context, tap, parser: (protocol.parser)(request), broken: 0, seen: 0 };
+    let mut reader = Reader { context, observer, parser: (protocol.parser)(request), broken: 0, seen: 0 };
     let stall = client.config().stall_timeout;
     let mut last_content = Instant::now();
     let mut first = opening(context, &mut response.body, stall).await?;
@@ -206,7 +206,7 @@ async fn opening(
 
 struct Reader<'a> {
     context: &'a RequestContext<'a>,
-    tap: Option<&'a dyn Tap>,
+    observer: Option<&'a dyn WireObserver>,
     parser: Box<dyn ResponseParser>,
     /// Events in a row that were no JSON.
     broken: usize,
@@ -284,8 +284,8 @@ impl Reader<'_> {
                         &format!("{BROKEN_LIMIT} events in a row are not JSON: {error}"),
                     ));
                 }
-                if let Some(tap) = self.tap {
-                    tap.skipped(data);
+                if let Some(observer) = self.observer {
+                    observer.skipped(data);
                 }
                 Ok(Progress::More)
             }

@@ -387,7 +387,7 @@ fn no_schema_has_a_list_of_types() {
 struct Nobody;
 
 impl Ask for Nobody {
-    fn ask<'a>(&'a self, _: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
+    fn answer<'a>(&'a self, _: &'a Question) -> Boxed<'a, Option<String>> {
         Box::pin(async { None })
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use agent_client_protocol_schema::v1 as acp;
 use sinew_tools::tool::Boxed;
-use sinew_tools::{Ask, Permission, Permit, Question};
+use sinew_tools::{Approval, ApprovalRequest, Ask, Question};
 
 use super::map::CallIds;
 use super::pump::PumpHandle;
@@ -104,14 +104,8 @@ impl Asker {
 }
 
 impl Ask for Asker {
-    fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
-        Box::pin(async move {
-            let mut answers = Vec::with_capacity(questions.len());
-            for question in questions {
-                answers.push(self.one(question).await?);
-            }
-            Some(answers)
-        })
+    fn answer<'a>(&'a self, question: &'a Question) -> Boxed<'a, Option<String>> {
+        Box::pin(self.one(question))
     }
 
     fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> Boxed<'a, bool> {
@@ -126,9 +120,9 @@ impl Ask for Asker {
         })
     }
 
-    fn permit<'a>(&'a self, permit: Permit<'a>) -> Boxed<'a, Permission> {
+    fn approve<'a>(&'a self, request: &'a ApprovalRequest) -> Boxed<'a, Approval> {
         Box::pin(async move {
-            let Permit { call, tool, arguments, rule } = permit;
+            let ApprovalRequest { call, tool, arguments, rule, .. } = request;
             // The whole command: a person says yes to what they have read.
             let title = match arguments.get("command").and_then(serde_json::Value::as_str) {
                 Some(command) => command.to_string(),
@@ -148,9 +142,9 @@ impl Ask for Asker {
                 option(REJECT, "Reject", RejectOnce),
             ];
             match self.choose(call, options).await.as_deref() {
-                Some(ALLOW) => Permission::Once,
-                Some(ALLOW_SESSION) => Permission::Session,
-                _ => Permission::No,
+                Some(ALLOW) => Approval::Once,
+                Some(ALLOW_SESSION) => Approval::Same,
+                _ => Approval::No(None),
             }
         })
     }

@@ -19,7 +19,7 @@ use super::wire::Wire;
 use crate::args::{Args, SessionChoice};
 use crate::config::{self, Environment, KeyFiles, Paths};
 use crate::failure::Failure;
-use crate::sessions::Places;
+use crate::sessions::SessionFolders;
 use crate::startup::Startup;
 
 /// Sessions that may be open at once.
@@ -36,7 +36,7 @@ pub(super) struct Sessions {
     args: Args,
     environment: Environment,
     /// The folder that holds all session files.
-    places: PathBuf,
+    folders: PathBuf,
     open: Mutex<HashMap<acp::SessionId, Slot>>,
     /// New sessions so far.
     opened: AtomicU64,
@@ -73,8 +73,8 @@ impl Sessions {
         {
             list.iter_mut().for_each(absolute);
         }
-        let places = Places::find(&startup.paths, &startup.settings).all;
-        Sessions { args, environment, places, open: Mutex::default(), opened: AtomicU64::new(0) }
+        let folders = SessionFolders::find(&startup.paths, &startup.settings).all;
+        Sessions { args, environment, folders, open: Mutex::default(), opened: AtomicU64::new(0) }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<acp::SessionId, Slot>> {
@@ -212,7 +212,7 @@ impl Sessions {
 
     /// A session that was kept.
     fn listed(&self, id: &acp::SessionId) -> Result<Listed, RpcError> {
-        let all = sinew_session::list(&self.places, Scope::All);
+        let all = sinew_session::list(&self.folders, Scope::All);
         all.into_iter()
             .find(|listed| *listed.id == *id.0)
             .ok_or_else(|| RpcError::new(super::RESOURCE_NOT_FOUND, format!("/sessionId: there is no session {id}")))
@@ -224,7 +224,7 @@ impl Sessions {
     /// The cursor is none that a list gave.
     pub(super) fn list(&self, request: &acp::ListSessionsRequest) -> Result<acp::ListSessionsResponse, RpcError> {
         let real = request.cwd.as_ref().map(|cwd| cwd.canonicalize().unwrap_or_else(|_| cwd.clone()));
-        let mut all = sinew_session::list(&self.places, real.as_deref().map_or(Scope::All, Scope::Cwd));
+        let mut all = sinew_session::list(&self.folders, real.as_deref().map_or(Scope::All, Scope::Cwd));
         all.retain(|listed| listed.has_messages);
         let first = match &request.cursor {
             None => 0,
@@ -266,7 +266,7 @@ impl Sessions {
         }
         // What is gone already needs no deleting.
         let Ok(listed) = self.listed(id) else { return Ok(()) };
-        let trash = self.places.join(".trash");
+        let trash = self.folders.join(".trash");
         let moved = || -> std::io::Result<()> {
             let folder = trash.join(listed.path.parent().and_then(Path::file_name).unwrap_or_default());
             private_folder(&trash)?;

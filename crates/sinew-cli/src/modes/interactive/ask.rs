@@ -22,15 +22,11 @@ pub(super) struct Asker {
 }
 
 impl Ask for Asker {
-    fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
+    fn answer<'a>(&'a self, question: &'a Question) -> Boxed<'a, Option<String>> {
         Box::pin(async move {
-            let mut answers = Vec::with_capacity(questions.len());
-            for question in questions {
-                let (send, answer) = oneshot::channel();
-                self.mailbox.send(Message::Question(question.clone(), send));
-                answers.push(answer.await.ok().flatten()?);
-            }
-            Some(answers)
+            let (send, answer) = oneshot::channel();
+            self.mailbox.send(Message::Question(question.clone(), send));
+            answer.await.ok().flatten()
         })
     }
 

@@ -98,14 +98,8 @@ impl Ui {
 }
 
 impl Ask for Ui {
-    fn ask<'a>(&'a self, questions: &'a [Question]) -> Boxed<'a, Option<Vec<String>>> {
-        Box::pin(async move {
-            let mut answers = Vec::with_capacity(questions.len());
-            for question in questions {
-                answers.push(self.one(question).await?);
-            }
-            Some(answers)
-        })
+    fn answer<'a>(&'a self, question: &'a Question) -> Boxed<'a, Option<String>> {
+        Box::pin(self.one(question))
     }
 
     fn confirm<'a>(&'a self, title: &'a str, message: &'a str) -> Boxed<'a, bool> {

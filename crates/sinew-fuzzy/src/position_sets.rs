@@ -1,4 +1,4 @@
-//! The letters of an ASCII path as sets of places: a bit per place.
+//! The letters of an ASCII path as sets of positions: a bit per position.
 //!
 //! Finding whether a word occurs, and which typos of it do, costs a step per letter over such sets, where a layout works
 //! through every place of every typo.
@@ -16,19 +16,19 @@ type Set = u128;
 
 /// A folded path. Kept between paths for its memory.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct PositionSets {
     /// Holds the path in its first bytes; the rest belongs to paths before.
     text: [u8; LONGEST],
     all: Set,
 }
 
-impl Default for Places {
-    fn default() -> Places {
-        Places { text: [0; LONGEST], all: 0 }
+impl Default for PositionSets {
+    fn default() -> PositionSets {
+        PositionSets { text: [0; LONGEST], all: 0 }
     }
 }
 
-impl Places {
+impl PositionSets {
     /// Takes a path of at most [`LONGEST`] bytes, all ASCII.
     pub(crate) fn read(&mut self, path: &[u8], keep_case: bool) {
         self.text[..path.len()].copy_from_slice(path);

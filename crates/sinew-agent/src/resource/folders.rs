@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 /// The folders in which a session finds resources.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Places {
+pub struct ResourceFolders {
     /// The folder in which the session works.
     pub cwd: PathBuf,
     /// The project's own folder, `<cwd>/.sinew`.
@@ -15,7 +15,7 @@ pub struct Places {
     pub home: Option<PathBuf>,
 }
 
-impl Places {
+impl ResourceFolders {
     /// The path that a user wrote: `~` expanded, relative to the working folder.
     #[must_use]
     pub fn resolve(&self, path: &str) -> PathBuf {
