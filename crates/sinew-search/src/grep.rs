@@ -229,12 +229,15 @@ fn attempt(
             options.path.display()
         )));
     }
-    if !options.cache {
-        return request.fresh_tree(pool, cancel, on_match);
+    // Where the first rows are enough, or wanted at once, files are searched while the walk goes on. Without a limit a
+    // whole scan comes first: to list folders and read files by turns costs a sixth of the time more.
+    if !options.cache && (request.limits.any() || on_match.is_some()) {
+        return request.walked_tree(pool, cancel, on_match);
     }
     let look = |scan: &Arc<Scan>| Ok((Arc::clone(scan), request.candidates(scan, cancel)?));
-    let (scan, files) = cache.query(&request.scan, true, pool, cancel, look, |(_, files)| !files.is_empty())?;
-    request.cached_tree(&scan, &files, pool, cancel, on_match)
+    let (scan, files) =
+        cache.query(&request.scan, options.cache, pool, cancel, look, |(_, files)| !files.is_empty())?;
+    request.scanned_tree(&scan, &files, pool, cancel, on_match)
 }
 
 /// The options, checked and compiled.
@@ -314,7 +317,7 @@ impl<'a> Request<'a> {
     }
 
     /// Searches a folder while it is walked.
-    fn fresh_tree(&self, pool: &Pool, cancel: &CancelToken, on_match: Option<OnMatch<'_>>) -> Result<GrepResult> {
+    fn walked_tree(&self, pool: &Pool, cancel: &CancelToken, on_match: Option<OnMatch<'_>>) -> Result<GrepResult> {
         let walk = OrderedWalk::open(&self.scan)?;
         let mut answer =
             self.run(false, &WalkedFiles { request: self, walk: &walk, cancel }, pool, cancel, on_match)?;
@@ -326,7 +329,7 @@ impl<'a> Request<'a> {
         Ok(self.result(answer, warnings.into_sentences()))
     }
 
-    fn cached_tree(
+    fn scanned_tree(
         &self,
         scan: &Scan,
         files: &[u32],

@@ -36,7 +36,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    fn any(self) -> bool {
+    pub(crate) fn any(self) -> bool {
         self.skip > 0 || self.most < usize::MAX
     }
 

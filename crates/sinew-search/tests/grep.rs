@@ -22,8 +22,14 @@ fn tree(files: &[(&str, &[u8])]) -> tempfile::TempDir {
     folder
 }
 
+/// The result, which is the same whether or not somebody wants the rows while the search goes on: then files are
+/// searched during the walk.
 fn run(options: &GrepOptions) -> GrepResult {
-    grep(options, &ScanCache::default(), &Pool::new("test", 4), &CancelToken::never(), None).unwrap()
+    let (cache, pool, never) = (ScanCache::default(), Pool::new("test", 4), CancelToken::never());
+    let result = grep(options, &cache, &pool, &never, None).unwrap();
+    let mut take = |_: &Rows| ControlFlow::Continue(());
+    assert_eq!(grep(options, &cache, &pool, &never, Some(&mut take)).unwrap(), result);
+    result
 }
 
 /// `path:line:text` of each row.

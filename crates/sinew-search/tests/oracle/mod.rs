@@ -1,6 +1,7 @@
 //! The real `rg`, asked for JSON, beside our own search.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Command;
 
@@ -121,7 +122,10 @@ fn sinew(path: &Path, case: &Case<'_>) -> (Answer, Vec<String>) {
         file_type: case.file_type.map(str::to_string),
         ..GrepOptions::new(case.pattern, path)
     };
-    let result = grep(&options, &ScanCache::default(), &Pool::new("test", 3), &CancelToken::never(), None).unwrap();
+    let (cache, pool, never) = (ScanCache::default(), Pool::new("test", 3), CancelToken::never());
+    let result = grep(&options, &cache, &pool, &never, None).unwrap();
+    let walked = grep(&options, &cache, &pool, &never, Some(&mut |_| ControlFlow::Continue(()))).unwrap();
+    assert_eq!(result, walked, "scanned first or while it is walked: {case:?}");
     let mut answer = Answer { lines: Lines::new(), first: BTreeMap::new() };
     let mut show = |path: &str, number: u64, matches: bool, line: &str| {
         let twice = answer.lines.insert((path.to_string(), number), (matches, line.to_string()));
