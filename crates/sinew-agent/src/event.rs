@@ -83,7 +83,7 @@ pub enum Event {
     QueueUpdate {
         /// After the tools of the turn.
         steering: Vec<String>,
-        /// When the agent would stop.
+        /// Messages for the moment when the agent would stop.
         follow_up: Vec<String>,
     },
     /// A compaction begins.
@@ -176,7 +176,7 @@ pub enum Event {
     AgentSettled {},
     /// A job in the background changed its state.
     JobUpdate {
-        /// Which.
+        /// The id of the job.
         job_id: String,
         /// `running`, `done`, `failed` or `cancelled`.
         state: String,
@@ -190,10 +190,10 @@ pub enum Event {
         /// The revision of the protocol, while it is connected.
         #[serde(skip_serializing_if = "Option::is_none")]
         era: Option<String>,
-        /// How many tools it has, as far as that is known.
+        /// The number of its tools, as far as it is known.
         #[serde(skip_serializing_if = "Option::is_none")]
         tools: Option<usize>,
-        /// What went wrong.
+        /// The reason of a failure.
         #[serde(skip_serializing_if = "Option::is_none")]
         error: Option<String>,
     },

@@ -32,7 +32,7 @@ pub struct Context {
     pub session: String,
     /// The file of the session, where it has one.
     pub file: Option<PathBuf>,
-    /// Whether somebody can be asked.
+    /// Somebody can be asked.
     pub has_ui: bool,
     /// Set when the run is to end.
     pub cancel: CancellationToken,

@@ -1,4 +1,4 @@
-//! How large, how deep, how many.
+//! Limits of size, depth and number.
 
 /// Limits of one connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

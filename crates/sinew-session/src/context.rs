@@ -40,7 +40,7 @@ pub struct Context {
     pub mode: Option<String>,
     /// Tools of MCP servers that are on.
     pub mcp_tools: Option<Vec<String>>,
-    /// What stands in front of requests for them.
+    /// The part in front of requests that MCP servers add.
     pub mcp_front: Option<Value>,
     /// Pictures that a message names and that are gone: what it calls them, each once.
     pub missing_images: Vec<String>,

@@ -188,7 +188,7 @@ pub enum Body {
     McpToolSelection {
         /// Their names.
         selected_tool_names: Vec<String>,
-        /// What stands in front of requests for them, as it is sent: the same each time the session is opened.
+        /// Their part in front of requests, as it is sent: the same each time the session is opened.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         front: Option<Value>,
     },

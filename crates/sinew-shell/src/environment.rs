@@ -1,4 +1,4 @@
-//! Which variables a script inherits.
+//! The variables that a script inherits.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;

@@ -63,13 +63,13 @@ impl Host {
         *self.resources.lock() = Some(resources);
     }
 
-    /// Where long output goes.
+    /// Returns the store of long output.
     #[must_use]
     pub fn artifacts(&self) -> &Arc<Artifacts> {
         &self.options.artifacts
     }
 
-    /// Whether pictures are made small enough for models.
+    /// Returns true if pictures are made small enough for models.
     #[must_use]
     pub fn resizes_pictures(&self) -> bool {
         self.options.settings.images.auto_resize

@@ -76,7 +76,7 @@ pub struct ApprovalRequest {
 /// Checks a rule for a call: `Err` says why it would not let the call run.
 pub type RuleCheck = Arc<dyn Fn(&str, RuleScope) -> Result<(), String> + Send + Sync>;
 
-/// How long a rule counts.
+/// The time for which a rule counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RuleScope {
     /// Until the session is left.

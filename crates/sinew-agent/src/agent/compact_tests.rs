@@ -1,4 +1,4 @@
-//! When a context is made smaller, what is asked for then, of whom, and what the model sees behind it.
+//! Compaction: its occasion, the request for it, and the context that the model sees behind it.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -37,7 +37,7 @@ pub struct Subscriber {
     channel: Arc<Channel>,
 }
 
-/// Whether a subscriber reads the answer so far in the updates of an answer. Where one does, all see it: the copy is
+/// The wish of a subscriber for the answer so far in each update. Where one has it, all see it: the copy is
 /// shared.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Snapshots {

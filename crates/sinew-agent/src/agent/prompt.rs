@@ -16,7 +16,7 @@ use crate::event::Event;
 pub enum Delivery {
     /// After the tools of this turn.
     Steer,
-    /// When the agent would stop.
+    /// The prompt waits until the agent would stop.
     FollowUp,
 }
 

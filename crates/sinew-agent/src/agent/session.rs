@@ -49,7 +49,7 @@ pub struct AgentParts {
     pub clock: Arc<dyn Clock>,
     /// The folder in which it works.
     pub cwd: PathBuf,
-    /// Whether somebody can be asked.
+    /// Somebody can be asked.
     pub has_ui: bool,
     /// The open items of a list, for reminders.
     pub open_items: Option<OpenItems>,

@@ -100,7 +100,7 @@ impl TestEnv {
         (outcome, told)
     }
 
-    /// What the agent has seen is what a resume will see.
+    /// A resume sees the same context as the agent did.
     pub(super) fn laws(&self) {
         let live = self.agent.live_context();
         let kept = self.agent.session().context(&Defaults::default()).unwrap().messages;

@@ -146,7 +146,7 @@ pub(crate) fn not_found(name: &str, near: &[String]) -> String {
     format!("Tool {name} not found.{near} Use tool_search to find tools of servers.")
 }
 
-/// Whether the calls of one answer run side by side.
+/// The order of the calls of one answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum ToolExecution {
     /// As far as the tools allow.

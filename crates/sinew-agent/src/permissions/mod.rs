@@ -79,7 +79,7 @@ enum Answer {
     Unsure(String, &'static str),
 }
 
-/// Whether a rule fits a call.
+/// The fit of a rule to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fit {
     No,

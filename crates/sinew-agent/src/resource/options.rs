@@ -1,4 +1,4 @@
-//! Which resources are looked for, and where.
+//! Options of loading: the resources that are looked for, and their folders.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;

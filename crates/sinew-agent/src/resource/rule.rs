@@ -39,7 +39,7 @@ pub enum Bucket {
         conditions: Vec<String>,
         /// The parts of an answer that are looked at; empty: text and the arguments of tools.
         scopes: Vec<Scope>,
-        /// Whether an answer is stopped; absent: as the settings say.
+        /// Stops the answer or not; absent: as the settings say.
         interrupt: Option<InterruptMode>,
     },
     /// Its text stands in the system prompt.

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 /// The provider that stands in where there is none, and its model.
 const NAME: &str = "none";
 
-/// What every request is answered with.
+/// The answer to every request.
 const ANSWER: &str = "There is no model yet: /login sets one up, /model changes to one that is there.";
 
 struct NoModel;

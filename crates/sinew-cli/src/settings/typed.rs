@@ -222,11 +222,11 @@ pub(crate) struct Acp {
     pub(crate) client_fs: ClientFs,
 }
 
-/// Whether the editor's files are used in place of the disk's.
+/// The files of tools in a session of an editor: its own, or those on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum ClientFs {
-    /// Where it offers them.
+    /// The editor's files, where it offers them.
     Auto,
     Off,
 }

@@ -27,7 +27,7 @@ impl Condition {
         Ok(Condition { regex: built.map_err(reason)?, looks: !hir.properties().look_set().is_empty() })
     }
 
-    /// Whether it is found in `text` from `start` on. `ended`: nothing will follow the text. How the text was divided as
+    /// Returns true if it is found in `text` from `start` on. `ended`: nothing will follow the text. How the text was divided as
     /// it came makes no difference: before the end, its last character only says what stands behind the one before.
     pub(super) fn is_found(&self, text: &str, start: usize, ended: bool) -> bool {
         let last = text.chars().next_back().map_or(0, char::len_utf8);

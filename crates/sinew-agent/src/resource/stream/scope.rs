@@ -1,4 +1,4 @@
-//! Which part of an answer a rule is about.
+//! The part of an answer that a rule is about.
 
 use sinew::walk::{GlobSet, GlobSyntax};
 
