@@ -148,7 +148,8 @@ export class Limit {
  * The same for a call with a callback. Values are handed to the callback one after the other; a promise that it returns is
  * awaited first, and the native side waits meanwhile. When it throws or its promise rejects, the call is ended and rejects
  * with that; no further value is delivered. A call that was ended otherwise does not wait for a promise. `rejects` says what
- * a signal and a time limit do when nothing but such a promise is waited for: whether the call rejects.
+ * a signal and a time limit do when nothing but the callback is waited for: whether values that are left are dropped and the
+ * call rejects.
  * @internal
  */
 export async function withCallback<V, T>(
@@ -163,6 +164,13 @@ export async function withCallback<V, T>(
   const abort = new native.Abort();
   let failed: { error: unknown } | undefined;
   let over = false;
+  let dropped = false;
+  /** Whether the callback gets no more; a value that a signal takes from it makes the call reject. */
+  const isClosed = () => {
+    if (failed || over) return true;
+    dropped ||= rejects && signal?.aborted === true;
+    return dropped;
+  };
   const fail = (error: unknown) => {
     failed ??= { error };
     abort.abort();
@@ -174,7 +182,7 @@ export async function withCallback<V, T>(
     abort.hold();
     try {
       await first;
-      while (queue.length > 0 && !failed && !over) await callback(queue.shift() as V);
+      while (queue.length > 0 && !isClosed()) await callback(queue.shift() as V);
     } catch (error) {
       fail(error);
     } finally {
@@ -183,7 +191,7 @@ export async function withCallback<V, T>(
     }
   };
   const deliver = (value: V) => {
-    if (failed || over) return;
+    if (isClosed()) return;
     if (busy) return void queue.push(value);
     try {
       const result = callback(value);
@@ -196,6 +204,7 @@ export async function withCallback<V, T>(
     const result = await tied(signal, abort, () => start(abort, deliver));
     const left = busy && (await limit.wait(busy));
     if (left && rejects) throw left;
+    if (dropped && signal) throw aborted(signal);
     return result;
   } finally {
     over = true;

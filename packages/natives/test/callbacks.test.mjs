@@ -73,13 +73,29 @@ for (const [name, { call, rejects }] of Object.entries(CALLS)) {
     });
     const late = call({ timeoutMs: 300 }, never);
     if (rejects) {
-      await assert.rejects(aborted, { name: "AbortError", code: "ABORT_ERR" });
-      await assert.rejects(late, { name: "TimeoutError", code: "ERR_TIMEOUT" });
+      await Promise.all([
+        assert.rejects(aborted, { name: "AbortError", code: "ABORT_ERR" }),
+        assert.rejects(late, { name: "TimeoutError", code: "ERR_TIMEOUT" }),
+      ]);
     } else {
       assert.equal(typeof (await aborted).cancelled, "boolean");
       assert.equal(typeof (await late).timedOut, "boolean");
     }
   });
+
+  for (const pause of rejects ? [() => {}, turn] : []) {
+    test(`${name} gives no more to a callback that aborts${pause === turn ? " later" : ""}, and rejects`, async () => {
+      const controller = new AbortController();
+      let calls = 0;
+      const result = call({ signal: controller.signal }, async () => {
+        calls++;
+        if (pause === turn) await turn();
+        controller.abort();
+      });
+      await assert.rejects(result, { name: "AbortError", code: "ABORT_ERR" });
+      assert.equal(calls, 1);
+    });
+  }
 
   test(`${name} leaves no rejection behind that comes after its end`, { skip }, async () => {
     const controller = new AbortController();
