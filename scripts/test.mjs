@@ -40,7 +40,7 @@ if (!failures.includes("build")) {
     () => {
       const folder = join(ROOT, "packages", "natives", "test");
       const files = readdirSync(folder).filter((name) => name.endsWith(".test.mjs")).map((name) => join(folder, name));
-      return run("node", ["--test", "--test-concurrency=2", "--test-reporter=spec", ...files], { env });
+      return run("node", ["--test", "--test-concurrency=2", "--test-reporter=spec", ...files, "scripts/docs/site.test.mjs"], { env });
     },
     failures,
   );

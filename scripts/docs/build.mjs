@@ -1,12 +1,13 @@
 #!/usr/bin/env node
-// npm run docs: writes the reference of @sinew/natives as pages to dist/docs, from the doc comments (what lacks one is an error),
-// and draws the agent's picture, docs/images/terminal.svg, from a session that it plays.
+// npm run docs: draws the agent's picture, docs/images/terminal.svg, from a session that it plays, and writes the site to dist/docs: guides,
+// plots of the saved benchmarks, llms.txt, and the reference of @sinew/natives from the doc comments (what lacks one is an error).
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, relative } from "node:path";
 import { ROOT, run } from "../lib/steps.mjs";
 
 const folder = join(ROOT, "scripts", "docs");
 const natives = join(ROOT, "packages", "natives");
+const site = join(ROOT, "dist", "docs");
 
 try {
   if (!existsSync(join(folder, "node_modules", "@xterm", "headless"))) await run("npm", ["install", "--no-audit", "--no-fund", "--no-package-lock"], { cwd: folder });
@@ -17,7 +18,7 @@ try {
     ...["--tsconfig", join(natives, "tsconfig.json")],
     ...["--readme", join(natives, "README.md")],
     ...["--name", "@sinew/natives"],
-    ...["--out", join(ROOT, "dist", "docs")],
+    ...["--out", join(site, "reference")],
     "--excludeInternal",
     "--excludePrivate",
     "--disableSources",
@@ -31,6 +32,9 @@ try {
   ], { cwd: folder });
   const { drawPicture } = await import("./picture.mjs");
   await drawPicture();
+  const { writeSite } = await import("./site.mjs");
+  const pages = writeSite(site, { reference: true });
+  console.log(`${pages.length} pages and the reference in ${relative(process.cwd(), site)}; begin at index.html`);
 } catch (error) {
   console.error(`docs: ${error.message}`);
   process.exitCode = 1;
