@@ -22,6 +22,8 @@ pub(crate) struct GlobRequest {
     pub cache: Option<bool>,
     pub max_results: Option<u32>,
     pub sort_by_mtime: Option<bool>,
+    pub follow_links: Option<bool>,
+    pub max_depth: Option<u32>,
     pub include_node_modules: Option<bool>,
     pub timeout_ms: Option<u32>,
 }
@@ -63,6 +65,8 @@ impl GlobRequest {
             cache,
             max_results,
             sort_by_mtime,
+            follow_links,
+            max_depth,
             include_node_modules,
             timeout_ms: _,
         } = self;
@@ -82,6 +86,8 @@ impl GlobRequest {
             cache: cache.unwrap_or(default.cache),
             max_results: max_results.map_or(default.max_results, |most| Some(most as usize)),
             sort_by_mtime: sort_by_mtime.unwrap_or(default.sort_by_mtime),
+            follow_links: follow_links.unwrap_or(default.follow_links),
+            max_depth: max_depth.map_or(default.max_depth, |most| Some(most as usize)),
             include_node_modules: include_node_modules.unwrap_or(default.include_node_modules),
             global_excludes: handle().global_excludes.clone(),
         }

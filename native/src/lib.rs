@@ -9,6 +9,7 @@
 
 mod abort;
 mod cache;
+mod chunk;
 mod clipboard;
 mod error;
 mod find;
@@ -23,8 +24,10 @@ mod output_sink;
 mod process;
 mod profile;
 mod pty;
+mod pty_request;
 mod shell;
 mod shell_request;
+mod shell_streams;
 mod stream;
 mod sync;
 mod system;

@@ -90,6 +90,12 @@ impl ProcessHandle {
         self.process.ppid()
     }
 
+    /// Its command line.
+    #[napi]
+    pub fn args(&self) -> Option<Vec<String>> {
+        self.process.args()
+    }
+
     /// Its living children.
     #[napi]
     pub fn children(&self) -> Vec<ProcessHandle> {

@@ -1,65 +1,23 @@
 //! The binding of `PtySession`.
 
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use napi::bindgen_prelude::{Either, Function, Object, Uint8Array};
 use napi::{Env, Unknown};
 use napi_derive::napi;
-use sinew::base::CancelToken;
-use sinew::shell::pty::{self, PtyEnd, PtyOptions};
+use sinew::shell::output::Chunk;
+use sinew::shell::pty;
 
-use crate::abort::{self, Abort};
+use crate::abort::Abort;
+use crate::chunk::{self, Data};
+use crate::pty_request::{PtyRequest, PtyResult, PtyTerminal};
 use crate::stream::Stream;
 use crate::task;
 
-/// A program to run and the terminal to run it on.
-#[napi(object)]
-pub(crate) struct PtyRequest {
-    pub command: String,
-    pub shell: Option<String>,
-    pub cwd: Option<String>,
-    /// The whole environment of the program.
-    pub env: HashMap<String, String>,
-    pub cols: Option<u32>,
-    pub rows: Option<u32>,
-    pub timeout_ms: Option<u32>,
-    /// The file of the supervisor program.
-    pub supervisor: Option<String>,
-}
-
-impl PtyRequest {
-    fn into_core(self, abort: Option<&Abort>) -> (PtyOptions, CancelToken) {
-        let PtyRequest { command, shell, cwd, env, cols, rows, timeout_ms, supervisor } = self;
-        let default = PtyOptions::new(command);
-        let options = PtyOptions {
-            shell: shell.unwrap_or(default.shell),
-            cwd: cwd.map_or(default.cwd, |path| Some(path.into())),
-            env: env.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            cols: cols.unwrap_or(default.cols),
-            rows: rows.unwrap_or(default.rows),
-            supervisor: supervisor.map(Into::into),
-            command: default.command,
-        };
-        (options, abort::cancel(abort, timeout_ms))
-    }
-}
-
-/// The end of a program.
-#[napi(object)]
-pub(crate) struct PtyResult {
-    pub exit_code: Option<i32>,
-    pub cancelled: bool,
-    pub timed_out: bool,
-}
-
-impl From<PtyEnd> for PtyResult {
-    fn from(end: PtyEnd) -> PtyResult {
-        let PtyEnd { exit_code, cancelled, timed_out } = end;
-        PtyResult { exit_code, cancelled, timed_out }
-    }
-}
+/// The longest wait for a program to start.
+const START: Duration = Duration::from_secs(30);
 
 /// A pseudo-terminal session.
 #[napi]
@@ -89,21 +47,20 @@ impl PtyHandle {
         &self,
         env: &'env Env,
         options: PtyRequest,
-        on_chunk: Option<Function<'env, String, Unknown<'static>>>,
+        on_chunk: Option<Function<'env, Either<String, Uint8Array>, Unknown<'static>>>,
         abort: Option<&Abort>,
     ) -> napi::Result<Object<'env>> {
         let (options, cancel) = options.into_core(abort);
-        let stream = on_chunk
-            .map(|callback| Stream::<String, String>::new(&callback, abort, &cancel, |text| text))
-            .transpose()?;
+        let stream =
+            on_chunk.map(|callback| Stream::<Chunk, Data>::new(&callback, abort, &cancel, chunk::data)).transpose()?;
         let stream = Arc::new(stream);
         let last = Arc::clone(&stream);
-        let on_chunk = move |text| match &*stream {
-            Some(stream) if !stream.send(text) => ControlFlow::Break(()),
+        let on_chunk = move |chunk| match &*stream {
+            Some(stream) if !stream.send(chunk) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         };
         task::settled(env, "pty", PtyResult::from, |settle| {
-            self.session.start(options, &cancel, on_chunk, move |end| {
+            self.session.start_chunks(options, &cancel, on_chunk, move |end| {
                 // The other holder is gone, so this waits until all of it was delivered.
                 drop(last);
                 settle(end);
@@ -131,6 +88,31 @@ impl PtyHandle {
     #[napi]
     pub fn kill(&self, env: &Env) -> napi::Result<()> {
         task::now(env, "pty", || self.session.kill())
+    }
+
+    /// Stops reading the terminal, or goes on.
+    #[napi]
+    pub fn pause(&self, env: &Env, paused: bool) -> napi::Result<()> {
+        task::now(env, "pty", || self.session.pause(paused))
+    }
+
+    /// The running program, once it was started.
+    #[napi]
+    pub fn terminal(&self) -> Option<PtyTerminal> {
+        self.session.terminal().map(PtyTerminal::from)
+    }
+
+    /// The same; blocks until it was started, or could not be.
+    #[napi]
+    pub fn wait_terminal(&self) -> Option<PtyTerminal> {
+        self.session.wait_terminal(START).map(PtyTerminal::from)
+    }
+
+    /// The same as a promise.
+    #[napi(ts_return_type = "Promise<PtyTerminal | null>")]
+    pub fn started<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let session = self.session.clone();
+        task::alone(env, "pty", move || Ok(session.wait_terminal(START)), |it| it.map(PtyTerminal::from))
     }
 
     /// The number of bytes that wait to be typed.

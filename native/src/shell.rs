@@ -1,4 +1,4 @@
-//! The binding of `Shell` and `executeShell`.
+//! The binding of `Shell`.
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -35,23 +35,6 @@ fn streamed<'env>(
         result
     };
     task::alone(env, "shell", work, ShellAnswer::from)
-}
-
-/// Runs one command in a shell of its own.
-#[napi(ts_return_type = "Promise<ShellAnswer>")]
-pub(crate) fn execute_shell<'env>(
-    env: &'env Env,
-    setup: ShellSetup,
-    run: ShellRun,
-    on_chunk: Option<Function<'env, String, Unknown<'static>>>,
-    abort: Option<&Abort>,
-) -> napi::Result<Object<'env>> {
-    let (supervisor, options) = setup.into_core();
-    let (run, cancel) = run.into_core(abort);
-    let ends = cancel.clone();
-    streamed(env, on_chunk, abort, &ends, move |on_chunk| {
-        shell::execute_shell(&supervisor, &options, &run, &cancel, on_chunk)
-    })
 }
 
 /// A shell that lives on from command to command.

@@ -88,6 +88,15 @@ impl Process {
         children
     }
 
+    /// Its command line, the program's name first; lossy where it is not UTF-8. `None` once it is over, where it belongs to
+    /// another user or to the system, and off Linux.
+    #[must_use]
+    pub fn args(&self) -> Option<Vec<String>> {
+        let args = sys::args(&self.entry)?;
+        // Read of whoever had the number then.
+        (self.status() == Status::Running && !args.is_empty()).then_some(args)
+    }
+
     /// Tells whether it runs.
     #[must_use]
     pub fn status(&self) -> Status {

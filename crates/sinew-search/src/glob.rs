@@ -34,6 +34,10 @@ pub struct GlobOptions {
     pub max_results: Option<usize>,
     /// Put the newest first, with time and size of each (default: false, path order).
     pub sort_by_mtime: bool,
+    /// Enter links to folders, but for those that lead back to a folder above (default: false).
+    pub follow_links: bool,
+    /// Number of levels below the folder that are looked at (default: all).
+    pub max_depth: Option<usize>,
     /// Search folders called `node_modules` that neither `path` nor `pattern` names (default: false).
     pub include_node_modules: bool,
     /// The user's own ignore file; see [`sinew_walk::global_excludes`].
@@ -53,6 +57,8 @@ impl GlobOptions {
             cache: false,
             max_results: None,
             sort_by_mtime: false,
+            follow_links: false,
+            max_depth: None,
             include_node_modules: false,
             global_excludes: None,
         }
@@ -205,6 +211,8 @@ fn run(
         skip_node_modules: !options.include_node_modules
             && !named("node_modules")
             && !options.path.iter().any(|name| name == "node_modules"),
+        follow_links: options.follow_links,
+        max_depth: options.max_depth,
         detail: if options.sort_by_mtime { Detail::Full } else { Detail::Path },
         global_excludes: options.global_excludes.clone(),
         ..ScanOptions::new(&options.path)

@@ -5,6 +5,7 @@
 //! system's bash, and an embedded interpreter where there is none.
 //!
 //! - [`execute_shell`]: one command in a shell of its own.
+//! - [`execute_streams`]: the same with its streams apart, or a program without a shell.
 //! - [`Shell`]: commands one after another in a shell that keeps its state.
 //! - [`pty`]: programs that need a terminal.
 //! - [`output`]: from bytes to few chunks of text within a limit.
@@ -18,6 +19,8 @@ pub mod pty;
 mod environment;
 #[cfg(target_os = "linux")]
 pub mod host;
+#[cfg(target_os = "linux")]
+mod input;
 #[cfg(target_os = "linux")]
 mod one_shot;
 mod options;
@@ -39,13 +42,17 @@ mod wire;
 #[cfg(target_os = "linux")]
 pub use environment::is_private;
 #[cfg(target_os = "linux")]
-pub use one_shot::execute_shell;
+pub use input::InputPipe;
+#[cfg(target_os = "linux")]
+pub use one_shot::{StreamOptions, execute_shell, execute_streams};
 pub use options::{Engine, Environment, GRACE, Job, RunOptions, RunResult, ShellOptions};
 #[cfg(target_os = "linux")]
-pub use output_relay::OnChunk;
+pub use output_relay::{OnChunk, OnStreamChunk};
 #[cfg(target_os = "linux")]
 pub use session::{Shell, Ticket};
 #[cfg(target_os = "linux")]
 pub use supervisor::Supervisor;
 #[cfg(not(target_os = "linux"))]
-pub use unsupported::{OnChunk, Shell, Supervisor, Ticket, execute_shell, host};
+pub use unsupported::{
+    InputPipe, OnChunk, OnStreamChunk, Shell, StreamOptions, Supervisor, Ticket, execute_shell, execute_streams, host,
+};

@@ -1,4 +1,4 @@
-//! A shell for one command.
+//! A shell, or a program without one, for one command.
 
 use std::ffi::{OsStr, OsString};
 use std::os::fd::{AsFd, OwnedFd};
@@ -6,10 +6,11 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use sinew_base::{Aborted, CancelToken, Error, Result};
+use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
-use crate::output::{DRAIN_IDLE, DRAIN_MOST};
-use crate::output_relay::{Abort, OnChunk, OutputRelay, Watch};
+use crate::input::InputPipe;
+use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Encoding};
+use crate::output_relay::{Abort, OnChunk, OnStreamChunk, OutputRelay, Watch};
 use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe};
 use crate::wire::{Ask, Tell};
 use crate::{Engine, GRACE, RunOptions, RunResult, ShellOptions, environment, request, signals};
@@ -39,59 +40,140 @@ pub fn execute_shell(
     cancel: &CancelToken,
     on_chunk: OnChunk<'_>,
 ) -> Result<RunResult> {
+    let mut text = |chunk: Chunk| on_chunk(chunk.into_text());
+    execute_streams(supervisor, shell, run, &StreamOptions::default(), cancel, &mut text)
+}
+
+/// What a command of [`execute_streams`] has beside its [`RunOptions`].
+#[derive(Debug, Clone, Default)]
+pub struct StreamOptions {
+    /// A program and its arguments, started without any shell, instead of [`RunOptions::command`]. A name is looked up on
+    /// `PATH`. Default: none.
+    pub argv: Option<Vec<String>>,
+    /// Gives standard error a pipe of its own. The order between the two streams is then that of reading. Default: false.
+    pub separate: bool,
+    /// The form of the chunks.
+    pub encoding: Encoding,
+    /// A standard input that is written meanwhile, instead of [`RunOptions::stdin`]. Default: none.
+    pub input: Option<Arc<InputPipe>>,
+}
+
+/// The same as [`execute_shell`] for a script or a program whose streams are told apart.
+///
+/// # Errors
+/// As [`execute_shell`]; a program that is not there ([`ErrorCode::NotFound`]).
+pub fn execute_streams(
+    supervisor: &Supervisor,
+    shell: &ShellOptions,
+    run: &RunOptions,
+    streams: &StreamOptions,
+    cancel: &CancelToken,
+    on_chunk: OnStreamChunk<'_>,
+) -> Result<RunResult> {
     request::check(run)?;
     if let Err(why) = cancel.check() {
         return Ok(stopped(why));
     }
     let cwd = run.cwd.as_deref().or(shell.cwd.as_deref());
     request::check_cwd(cwd)?;
-    let (program, mut args) = interpreter(supervisor, shell)?;
     let failed = |cause: std::io::Error| Error::io("Failed to initialize shell", &cause);
-    let script = script(shell, run)?;
-    let mut long = None;
-    if script.len() <= ARGUMENT {
-        args.extend(["-c".into(), script.into()]);
-    } else {
-        long = Some(memory_file(script.as_bytes()).map_err(failed)?);
-        match is_brush(&args) {
-            true => args.push("long".into()),
-            false => args.extend(["-c".into(), LONG.into()]),
-        }
+    let mut env = environment::inherited(&shell.env);
+    for (name, value) in &run.env {
+        env.retain(|(known, _)| *known != name.as_str());
+        env.push((OsStr::new(name), OsStr::new(value)));
     }
+    let Command { program, args, long } = match &streams.argv {
+        Some(argv) => program_of(argv, &env)?,
+        None => shell_command(supervisor, shell, run)?,
+    };
     let input = match &run.stdin {
         Some(bytes) => memory_file(bytes),
         None => null(),
     }
     .map_err(failed)?;
     let (reader, writer) = pipe(PIPE).map_err(failed)?;
-    let mut env = environment::inherited(&shell.env);
-    for (name, value) in &run.env {
-        env.retain(|(known, _)| *known != name.as_str());
-        env.push((OsStr::new(name), OsStr::new(value)));
-    }
+    let (errors, errors_writer) = match streams.separate {
+        true => pipe(PIPE).map(|(reader, writer)| (Some(reader), Some(writer))).map_err(failed)?,
+        false => (None, None),
+    };
     let watch = Watch::new(cancel, Arc::new(Abort::new().map_err(failed)?));
     let link = supervisor.start(&Start {
         program: &program,
         args: &args,
         env: &env,
         cwd,
-        input: input.as_fd(),
+        input: streams.input.as_ref().map_or(input.as_fd(), |pipe| pipe.as_fd()),
         output: writer.as_fd(),
+        errors: errors_writer.as_ref().map_or(writer.as_fd(), OwnedFd::as_fd),
         script: long.as_ref().map(OwnedFd::as_fd),
     })?;
-    drop((writer, input, long));
-    follow(link, OutputRelay::new(reader, on_chunk), &watch)
+    drop((writer, errors_writer, input, long));
+    let name = streams.argv.as_ref().and_then(|argv| argv.first());
+    follow(link, OutputRelay::new(reader, errors, streams.encoding, on_chunk), &watch, name)
+}
+
+/// A program to start.
+struct Command {
+    program: OsString,
+    // With the name that the program sees first.
+    args: Vec<OsString>,
+    // A script that is too long for an argument.
+    long: Option<OwnedFd>,
+}
+
+fn shell_command(supervisor: &Supervisor, shell: &ShellOptions, run: &RunOptions) -> Result<Command> {
+    let (program, mut args) = interpreter(supervisor, shell)?;
+    let script = script(shell, run)?;
+    let mut long = None;
+    if script.len() <= ARGUMENT {
+        args.extend(["-c".into(), script.into()]);
+    } else {
+        let file = memory_file(script.as_bytes());
+        long = Some(file.map_err(|cause| Error::io("Failed to initialize shell", &cause))?);
+        match is_brush(&args) {
+            true => args.push("long".into()),
+            false => args.extend(["-c".into(), LONG.into()]),
+        }
+    }
+    Ok(Command { program, args, long })
+}
+
+fn program_of(argv: &[String], env: &[(&OsStr, &OsStr)]) -> Result<Command> {
+    let Some(name) = argv.first().filter(|name| !name.is_empty()) else {
+        return Err(Error::invalid("run: the list of arguments is empty; its first item is the program"));
+    };
+    if let Some(bad) = argv.iter().find(|arg| arg.contains('\0')) {
+        return Err(Error::invalid(format!("run: the argument {bad:?} holds a NUL character: no program can take it")));
+    }
+    let path = env.iter().find(|(name, _)| *name == "PATH").map(|(_, value)| *value);
+    // A path is looked at by the system when it starts: from the working directory of the run.
+    let program = match name.contains('/') {
+        true => Some(name.into()),
+        false => environment::find_program(path, Path::new(name)),
+    };
+    let Some(program) = program else {
+        return Err(Error::new(ErrorCode::NotFound, format!("run: no program {name:?} on PATH")));
+    };
+    Ok(Command { program, args: argv.iter().map(OsString::from).collect(), long: None })
 }
 
 /// Waits for the end of the shell.
-fn follow(link: Link, mut relay: OutputRelay<'_>, watch: &Watch) -> Result<RunResult> {
+fn follow(link: Link, mut relay: OutputRelay<'_>, watch: &Watch, program: Option<&String>) -> Result<RunResult> {
     let failed = |cause: std::io::Error| Error::io("shell: failed to read the output", &cause);
     let result = loop {
         let [told, _] = relay.step([link.as_fd(), watch.fd()], watch.until()).map_err(failed)?;
         if told {
             break match link.receive()? {
                 Some(Tell::Exited { status }) => ended(status),
-                Some(Tell::Failed { errno }) => return Err(not_started(errno)),
+                Some(Tell::Failed { errno }) => {
+                    return Err(match program {
+                        Some(name) => Error::io(
+                            format!("run: failed to start {name:?}"),
+                            &std::io::Error::from_raw_os_error(errno),
+                        ),
+                        None => not_started(errno),
+                    });
+                }
                 Some(_) => continue,
                 None => killed(),
             };
@@ -123,10 +205,7 @@ pub(crate) fn interpreter(supervisor: &Supervisor, shell: &ShellOptions) -> Resu
         return Ok((bash, ["bash", "--noprofile", "--norc"].map(OsString::from).to_vec()));
     }
     let missing = |place: String| {
-        Error::new(
-            sinew_base::ErrorCode::NotFound,
-            format!("Failed to initialize shell: no bash of version 4.4 or later {place}"),
-        )
+        Error::new(ErrorCode::NotFound, format!("Failed to initialize shell: no bash of version 4.4 or later {place}"))
     };
     match (&shell.bash, shell.engine) {
         (Some(path), Engine::Auto | Engine::Bash) => return Err(missing(format!("at {}", path.display()))),

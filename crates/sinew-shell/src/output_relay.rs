@@ -1,5 +1,6 @@
 //! Moves what a command prints to a callback while its owner waits for something else.
 
+use std::collections::VecDeque;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -11,24 +12,35 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use sinew_base::{Aborted, CancelToken, HookGuard};
 
-use crate::output::{MERGE_BYTES, Merger, Waker};
+use crate::output::{Chunk, Encoding, MERGE_BYTES, Source, StreamMerger, Waker};
 
 /// The callback that takes the output: pieces of text in order. While it runs nothing is read, so a slow one slows the command
 /// down. After `Break` it is not called again and the run is aborted.
 pub type OnChunk<'a> = &'a mut dyn FnMut(String) -> ControlFlow<()>;
 
+/// The same for pieces that tell their stream.
+pub type OnStreamChunk<'a> = &'a mut dyn FnMut(Chunk) -> ControlFlow<()>;
+
 pub(crate) struct OutputRelay<'a> {
-    // None after the end of the stream.
-    reader: Option<OwnedFd>,
-    merger: Merger,
+    // None after the end of the stream. The second is that of the errors, where they are apart.
+    readers: [Option<OwnedFd>; 2],
+    merger: StreamMerger,
     buffer: Vec<u8>,
-    on_chunk: OnChunk<'a>,
+    on_chunk: OnStreamChunk<'a>,
     broken: bool,
 }
 
+const SOURCES: [Source; 2] = [Source::Stdout, Source::Stderr];
+
 impl<'a> OutputRelay<'a> {
-    pub(crate) fn new(reader: OwnedFd, on_chunk: OnChunk<'a>) -> OutputRelay<'a> {
-        OutputRelay { reader: Some(reader), merger: Merger::default(), buffer: Vec::new(), on_chunk, broken: false }
+    pub(crate) fn new(
+        output: OwnedFd,
+        errors: Option<OwnedFd>,
+        encoding: Encoding,
+        on_chunk: OnStreamChunk<'a>,
+    ) -> OutputRelay<'a> {
+        let merger = StreamMerger::new(encoding);
+        OutputRelay { readers: [Some(output), errors], merger, buffer: Vec::new(), on_chunk, broken: false }
     }
 
     /// Tells whether the callback broke off.
@@ -47,36 +59,37 @@ impl<'a> OutputRelay<'a> {
         self.hand_over(now);
         let wait = [until, self.merger.due(now)].into_iter().flatten().min();
         let wait = wait.map(|until| timespec(until.saturating_duration_since(now)));
-        let mut fds: Vec<PollFd<'_>> = Vec::with_capacity(N + 1);
+        let mut fds: Vec<PollFd<'_>> = Vec::with_capacity(N + 2);
         fds.extend(sources.iter().map(|source| PollFd::new(source, PollFlags::IN)));
-        fds.extend(self.reader.iter().map(|reader| PollFd::new(reader, PollFlags::IN)));
+        fds.extend(self.readers.iter().flatten().map(|reader| PollFd::new(reader, PollFlags::IN)));
         match poll(&mut fds, wait.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(cause) => return Err(cause.into()),
         }
-        let ready = std::array::from_fn(|index| !fds[index].revents().is_empty());
-        let readable = fds.get(N).is_some_and(|fd| !fd.revents().is_empty());
+        let mut ready = fds.iter().map(|fd| !fd.revents().is_empty());
+        let told = std::array::from_fn(|_| ready.next().unwrap_or(false));
+        let readable = self.readers.each_ref().map(|reader| reader.is_some() && ready.next().unwrap_or(false));
+        drop(ready);
         drop(fds);
-        if readable {
-            self.read()?;
+        for (index, readable) in readable.into_iter().enumerate() {
+            if readable {
+                self.read(index)?;
+            }
         }
-        Ok(ready)
+        Ok(told)
     }
 
-    /// The writers are done, or most of them: moves what is left until the end of the stream, until it was silent
-    /// for `idle`, until `most` is over, or until `wake`. Tells whether the stream is at its end.
+    /// The writers are done, or most of them: moves what is left until the end of the streams, until they were silent
+    /// for `idle`, until `most` is over, or until `wake`. Tells whether the streams are at their end.
     pub(crate) fn drain(&mut self, idle: Duration, most: Duration, watch: &Watch) -> io::Result<bool> {
         let start = Instant::now();
         let mut heard = start;
-        while let Some(reader) = &self.reader {
+        while self.is_open() {
             let now = Instant::now();
             let limit = (heard + idle).min(start + most);
             if now >= limit || watch.why().is_some() {
-                // What is there already was written in time.
-                let pending = rustix::io::ioctl_fionread(reader).unwrap_or(0);
-                let mut left = pending.min(2 * 1024 * 1024);
-                while left > 0 && self.reader.is_some() {
-                    left = left.saturating_sub(self.read()? as u64);
+                for index in 0..self.readers.len() {
+                    self.read_pending(index)?;
                 }
                 break;
             }
@@ -86,31 +99,44 @@ impl<'a> OutputRelay<'a> {
                 heard = Instant::now();
             }
         }
-        Ok(self.reader.is_none())
+        Ok(!self.is_open())
     }
 
     /// Hands over the last piece. Gives the pipe back if somebody still writes to it.
     pub(crate) fn finish(mut self) -> Option<OwnedFd> {
-        if let Some(text) = self.merger.finish()
-            && !self.broken
-        {
-            let _ = (self.on_chunk)(text);
-        }
-        self.reader
+        let rest = self.merger.finish();
+        self.deliver(rest);
+        let [output, _] = self.readers;
+        output
+    }
+
+    fn is_open(&self) -> bool {
+        self.readers.iter().any(Option::is_some)
     }
 
     fn reader_pending(&self) -> bool {
-        self.reader.as_ref().is_some_and(|reader| rustix::io::ioctl_fionread(reader).unwrap_or(0) > 0)
+        self.readers.iter().flatten().any(|reader| rustix::io::ioctl_fionread(reader).unwrap_or(0) > 0)
     }
 
-    fn read(&mut self) -> io::Result<usize> {
-        let Some(reader) = &self.reader else { return Ok(0) };
+    /// Reads what is there already: it was written in time.
+    fn read_pending(&mut self, index: usize) -> io::Result<()> {
+        let Some(reader) = &self.readers[index] else { return Ok(()) };
+        let pending = rustix::io::ioctl_fionread(reader).unwrap_or(0);
+        let mut left = pending.min(2 * 1024 * 1024);
+        while left > 0 && self.readers[index].is_some() {
+            left = left.saturating_sub(self.read(index)? as u64);
+        }
+        Ok(())
+    }
+
+    fn read(&mut self, index: usize) -> io::Result<usize> {
+        let Some(reader) = &self.readers[index] else { return Ok(0) };
         self.buffer.resize(MERGE_BYTES, 0);
         match rustix::io::read(reader, &mut self.buffer[..]) {
-            Ok(0) => self.reader = None,
+            Ok(0) => self.readers[index] = None,
             Ok(count) => {
                 if !self.broken {
-                    self.merger.push(&self.buffer[..count]);
+                    self.merger.push(SOURCES[index], &self.buffer[..count]);
                     self.hand_over(Instant::now());
                 }
                 return Ok(count);
@@ -122,10 +148,18 @@ impl<'a> OutputRelay<'a> {
     }
 
     fn hand_over(&mut self, now: Instant) {
-        if !self.broken
-            && let Some(text) = self.merger.take(now)
-        {
-            self.broken = (self.on_chunk)(text).is_break();
+        if !self.broken {
+            let due = self.merger.take(now);
+            self.deliver(due);
+        }
+    }
+
+    fn deliver(&mut self, chunks: VecDeque<Chunk>) {
+        for chunk in chunks {
+            if self.broken {
+                return;
+            }
+            self.broken = (self.on_chunk)(chunk).is_break();
         }
     }
 }

@@ -79,6 +79,7 @@ impl Supervisor {
             cwd: None,
             input: null.as_fd(),
             output: null.as_fd(),
+            errors: null.as_fd(),
             script: None,
         };
         let Ok(link) = self.start(&start) else { return false };
@@ -110,8 +111,8 @@ pub(crate) struct Start<'a> {
     pub(crate) env: &'a [(&'a OsStr, &'a OsStr)],
     pub(crate) cwd: Option<&'a Path>,
     pub(crate) input: BorrowedFd<'a>,
-    /// Standard output and standard error.
     pub(crate) output: BorrowedFd<'a>,
+    pub(crate) errors: BorrowedFd<'a>,
     /// Becomes [`wire::SCRIPT`].
     pub(crate) script: Option<BorrowedFd<'a>>,
 }
@@ -281,7 +282,7 @@ pub(crate) fn spawn(path: &Path, role: &CStr, start: &Start<'_>, socket: Borrowe
     let mut moves = vec![
         (lift(start.input)?, 0),
         (lift(start.output)?, 1),
-        (lift(start.output)?, 2),
+        (lift(start.errors)?, 2),
         (lift(socket)?, wire::SOCKET),
     ];
     if let Some(script) = start.script {

@@ -3,13 +3,56 @@
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
+use crate::output::{Chunk, Encoding};
 use crate::{Engine, Job, RunOptions, RunResult, ShellOptions};
 
 /// The callback that takes the output: pieces of text in order; `Break` aborts the run.
 pub type OnChunk<'a> = &'a mut dyn FnMut(String) -> ControlFlow<()>;
+
+/// The same for pieces that tell their stream.
+pub type OnStreamChunk<'a> = &'a mut dyn FnMut(Chunk) -> ControlFlow<()>;
+
+/// What a command of [`execute_streams`] has beside its [`RunOptions`].
+#[derive(Debug, Clone, Default)]
+pub struct StreamOptions {
+    /// A program and its arguments, started without any shell.
+    pub argv: Option<Vec<String>>,
+    /// Gives standard error a pipe of its own.
+    pub separate: bool,
+    /// The form of the chunks.
+    pub encoding: Encoding,
+    /// A standard input that is written meanwhile.
+    pub input: Option<Arc<InputPipe>>,
+}
+
+/// A pipe into the standard input of a command.
+#[derive(Debug)]
+pub struct InputPipe;
+
+impl InputPipe {
+    /// A pipe that nobody reads.
+    ///
+    /// # Errors
+    /// Always: not on this platform.
+    pub fn new() -> Result<InputPipe> {
+        Err(unsupported())
+    }
+
+    /// Writes nothing.
+    ///
+    /// # Errors
+    /// Always: not on this platform.
+    pub fn write(&self, _: &[u8], _: &CancelToken) -> Result<bool> {
+        Err(unsupported())
+    }
+
+    /// Does nothing.
+    pub fn close(&self) {}
+}
 
 /// The supervisor program.
 #[derive(Debug, Clone)]
@@ -40,6 +83,21 @@ pub fn execute_shell(
     _: &RunOptions,
     _: &CancelToken,
     _: OnChunk<'_>,
+) -> Result<RunResult> {
+    Err(unsupported())
+}
+
+/// Runs one command with its streams apart.
+///
+/// # Errors
+/// Always: not on this platform.
+pub fn execute_streams(
+    _: &Supervisor,
+    _: &ShellOptions,
+    _: &RunOptions,
+    _: &StreamOptions,
+    _: &CancelToken,
+    _: OnStreamChunk<'_>,
 ) -> Result<RunResult> {
     Err(unsupported())
 }

@@ -11,7 +11,7 @@ pub(crate) const SCRIPT: i32 = 4;
 pub(crate) const LEAVE: i32 = 62;
 
 /// The version of the records. Raise it with every change of their shape.
-pub(crate) const VERSION: u8 = 1;
+pub(crate) const VERSION: u8 = 2;
 
 /// The most bytes of one record.
 pub(crate) const MOST: usize = 60 * 1024;
@@ -43,6 +43,8 @@ pub(crate) enum Tell {
     Clean,
     /// The answer to [`Ask::Jobs`]: process ids and command lines.
     Jobs(Vec<(i32, String)>),
+    /// The program of a terminal runs; said before anything else of it.
+    Started { pid: i32 },
 }
 
 impl Ask {
@@ -93,6 +95,11 @@ impl Tell {
         head(2, errno)
     }
 
+    /// The record of [`Tell::Started`], for a process that may not allocate.
+    pub(crate) fn started(pid: i32) -> [u8; 6] {
+        head(5, pid)
+    }
+
     /// The record, at most [`MOST`] bytes: jobs beyond that are left out.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let (kind, number) = match self {
@@ -100,6 +107,7 @@ impl Tell {
             Tell::Failed { errno } => (2, *errno),
             Tell::Clean => (3, 0),
             Tell::Jobs(_) => (4, 0),
+            Tell::Started { pid } => (5, *pid),
         };
         let mut record = head(kind, number).to_vec();
         if let Tell::Jobs(jobs) = self {
@@ -139,6 +147,7 @@ impl Tell {
                 }
                 Some(Tell::Jobs(jobs))
             }
+            5 => Some(Tell::Started { pid: number }),
             _ => None,
         }
     }
@@ -170,12 +179,14 @@ mod tests {
             Tell::Exited { status: -9 },
             Tell::Failed { errno: 2 },
             Tell::Clean,
+            Tell::Started { pid: 7 },
             Tell::Jobs(vec![(1, "sleep 5".into()), (2, String::new())]),
         ] {
             assert_eq!(Tell::decode(&tell.encode()), Some(tell));
         }
         assert_eq!(Tell::Exited { status: 256 }.encode(), Tell::exited(256));
         assert_eq!(Tell::Failed { errno: 2 }.encode(), Tell::failed(2));
+        assert_eq!(Tell::Started { pid: 9 }.encode(), Tell::started(9));
     }
 
     #[test]
@@ -194,7 +205,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..6) {
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..80), kind in 0u8..7) {
             let mut bytes = bytes;
             if bytes.len() > 1 {
                 bytes[0] = VERSION;

@@ -13,8 +13,8 @@ use sinew_shell::pty::{INPUT_LIMIT, PtyEnd, PtyOptions, PtySession};
 
 const LONG: Duration = Duration::from_secs(120);
 
-const CANCELLED: PtyEnd = PtyEnd { exit_code: None, cancelled: true, timed_out: false };
-const TIMED_OUT: PtyEnd = PtyEnd { exit_code: None, cancelled: false, timed_out: true };
+const CANCELLED: PtyEnd = PtyEnd { exit_code: None, signal: None, cancelled: true, timed_out: false };
+const TIMED_OUT: PtyEnd = PtyEnd { exit_code: None, signal: None, cancelled: false, timed_out: true };
 
 fn options(command: &str) -> PtyOptions {
     let path = std::env::var_os("PATH").unwrap();
@@ -102,8 +102,9 @@ impl Running {
 
     #[track_caller]
     fn exits(&mut self, code: i32) {
-        let expect = PtyEnd { exit_code: Some(code), cancelled: false, timed_out: false };
-        assert_eq!(self.end(), Ok(expect), "{:?}", self.text);
+        let expect = PtyEnd { exit_code: Some(code), signal: None, cancelled: false, timed_out: false };
+        let end = self.end().map(|end| PtyEnd { signal: None, ..end });
+        assert_eq!(end, Ok(expect), "{:?}", self.text);
     }
 }
 

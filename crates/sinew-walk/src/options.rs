@@ -37,6 +37,8 @@ pub struct ScanOptions {
     pub skip_node_modules: bool,
     /// Enter links to folders (default: false).
     pub follow_links: bool,
+    /// Number of levels below the root that are listed (default: all).
+    pub max_depth: Option<usize>,
     /// The facts to read of each entry (default: path and type).
     pub detail: Detail,
     /// The user's own ignore file, valid in every work tree (default: none); [`crate::global_excludes`] finds it.
@@ -52,6 +54,7 @@ impl ScanOptions {
             gitignore: true,
             skip_node_modules: true,
             follow_links: false,
+            max_depth: None,
             detail: Detail::Path,
             global_excludes: None,
         }

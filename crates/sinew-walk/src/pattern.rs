@@ -3,6 +3,8 @@
 //! No step back ever goes further than the last star of its level, which is enough because everything between
 //! two stars has a fixed length: the time is at most pattern length times text length, per level.
 
+mod extended;
+
 use std::ops::RangeInclusive;
 
 /// The rules that hold where git and globs differ.
@@ -20,6 +22,8 @@ pub(crate) enum PatternError {
     UnclosedClass,
     UnknownClass,
     TrailingEscape,
+    SlashInGroup,
+    DeepGroup,
 }
 
 impl PatternError {
@@ -30,6 +34,8 @@ impl PatternError {
                 "unknown class name; known are [:alpha:], [:digit:], [:alnum:], [:upper:], [:lower:], …"
             }
             PatternError::TrailingEscape => "a backslash at the end escapes nothing",
+            PatternError::SlashInGroup => "a group such as `@(a|b)` stands for one name; write `{a/b,c}` for paths",
+            PatternError::DeepGroup => "groups such as `@(a|b)` lie in each other more than 16 deep",
         }
     }
 }
@@ -66,6 +72,7 @@ pub(crate) enum Token {
     One,
     Star,
     Class(Box<Class>),
+    Group(Box<extended::Group>),
 }
 
 #[derive(Debug, Clone)]
@@ -98,6 +105,13 @@ pub(crate) fn parse(pattern: &[u8], dialect: Dialect) -> Result<Vec<Piece>, Patt
             }
             at += separator;
             start = at;
+            continue;
+        }
+        if dialect == Dialect::Glob
+            && let Some((group, next)) = extended::group(pattern, at, 0)?
+        {
+            tokens.push(Token::Group(Box::new(group)));
+            at = next;
             continue;
         }
         at = token(pattern, at, dialect, &mut brackets, &mut tokens)?;
@@ -249,7 +263,7 @@ fn decode(text: &[u8]) -> (u32, usize) {
 
 impl Segment {
     fn new(tokens: Vec<Token>, dialect: Dialect) -> Segment {
-        let names_dot = matches!(tokens.first(), Some(Token::Byte(b'.')));
+        let names_dot = extended::names_dot(&tokens);
         let literal = |tokens: &[Token]| -> Option<Box<[u8]>> {
             tokens.iter().map(|token| if let Token::Byte(byte) = token { Some(*byte) } else { None }).collect()
         };
@@ -286,6 +300,9 @@ impl Segment {
     }
 
     fn matches_tokens(&self, tokens: &[Token], name: &[u8]) -> bool {
+        if tokens.iter().any(|token| matches!(token, Token::Group(_))) {
+            return extended::matches(self, tokens, name);
+        }
         let (mut token, mut at) = (0, 0);
         let mut back: Option<(usize, usize)> = None;
         loop {

@@ -26,7 +26,8 @@ export type FileType = (typeof FileType)[keyof typeof FileType];
 /** The options of `glob`. */
 export interface GlobOptions extends CallOptions {
   /**
-   * `*`, `?`, `**`, `[a-z]`, `[!a]`, `{a,b}`, `{1..3}`; a `/` at the end for folders only; several patterns separated by
+   * `*`, `?`, `**`, `[a-z]`, `[!a]`, `{a,b}`, `{1..3}`; within a name `@(a|b)` (one of them), `?(…)`, `*(…)`, `+(…)` and `!(a|b)`
+   * (none of them); a `/` at the end for folders only; several patterns separated by
    * commas, of which one that begins with `!` takes paths away again. May be absolute, below `path`. A pattern that is the
    * name of an entry (`[id].tsx`) matches that entry. `\` takes the meaning of a character away (on Windows it separates).
    * An array has one pattern per item, in which a comma is a character like others. Default: `"*"`.
@@ -56,6 +57,10 @@ export interface GlobOptions extends CallOptions {
   maxResults?: number | undefined;
   /** The newest first, with `mtime` and `size` of each. Default: false, in path order. */
   sortByMtime?: boolean | undefined;
+  /** Enter links to folders, but for those that lead back to a folder above. Default: false. */
+  followLinks?: boolean | undefined;
+  /** The number of levels below `path` that are looked at: 1 is the folder itself. Default: all. */
+  maxDepth?: number | undefined;
   /** Search `node_modules` also where neither `path` nor `pattern` names it. Default: false. */
   includeNodeModules?: boolean | undefined;
 }
@@ -87,7 +92,7 @@ export interface GlobResult {
 const SYNC: Table = {
   pattern: "patterns", ignore: "patterns", path: "string!", fileType: "u32", onlyFiles: "boolean", onlyDirectories: "boolean",
   absolute: "boolean", recursive: "boolean", hidden: "boolean", gitignore: "boolean", cache: "boolean", maxResults: "u32",
-  sortByMtime: "boolean", includeNodeModules: "boolean", timeoutMs: "u32",
+  sortByMtime: "boolean", includeNodeModules: "boolean", followLinks: "boolean", maxDepth: "u32", timeoutMs: "u32",
 };
 const GLOB: Table = { ...SYNC, signal: "signal" };
 
@@ -110,7 +115,7 @@ function patternList(patterns: string | readonly string[]): string {
 /** The patterns of `ignore` as they take entries away; `dir/**` takes the folder itself too. */
 function ignored(call: string, patterns: string | readonly string[]): string[] {
   const list = typeof patterns === "string" ? [patterns] : patterns;
-  const negated = list.find((pattern) => pattern.startsWith("!"));
+  const negated = list.find((pattern) => pattern.startsWith("!") && pattern[1] !== "(");
   if (negated !== undefined) throw Object.assign(new RangeError(`${call}: ignore must not begin with "!": ${JSON.stringify(negated)}`), { code: "ERR_INVALID_ARG_VALUE" });
   const escaped = typeof patterns === "string" ? list : list.map(escapeCommas);
   return escaped.flatMap((pattern) => (pattern.endsWith("/**") ? [`!${pattern}`, `!${pattern.slice(0, -3)}`] : [`!${pattern}`]));
@@ -169,8 +174,8 @@ function rows({ text, lengths, fileTypes, mtimes, sizes }: GlobAnswer): GlobMatc
 }
 
 /**
- * Finds files, folders and links by the pattern of their path, in path order, on all cores. Follows a link as `path`, none
- * below it; never enters `.git`.
+ * Finds files, folders and links by the pattern of their path, in path order, on all cores. Follows a link as `path`, and
+ * those below it with `followLinks` alone; never enters `.git`.
  *
  * `onMatch` gets each match in the order of the result, after the folder was read and before the promise settles. A promise
  * that it returns is awaited before the next match. When it throws or its promise rejects, the call rejects with that.

@@ -18,6 +18,7 @@ export * from "./output-sink.js";
 export * from "./process.js";
 export * from "./profile.js";
 export * from "./pty.js";
+export * from "./run.js";
 export * from "./shell.js";
 export * from "./stdin-buffer.js";
 export * from "./system.js";

@@ -100,6 +100,8 @@ export interface GlobRequest {
   cache?: boolean
   maxResults?: number
   sortByMtime?: boolean
+  followLinks?: boolean
+  maxDepth?: number
   includeNodeModules?: boolean
   timeoutMs?: number
 }
@@ -221,6 +223,13 @@ export interface KittyFields {
   eventType?: number
 }
 
+/** A piece of the output of a command. */
+export interface OutputChunk {
+  /** From standard error, where that is apart. */
+  stderr: boolean
+  data: string | Uint8Array
+}
+
 /** A collector of output of any size that keeps the end in memory. */
 export declare class OutputSink {
   /** Creates an empty sink; no file is created yet. */
@@ -251,6 +260,8 @@ export declare class ProcessHandle {
   get pid(): number
   /** The number of its parent. */
    ppid(): number | null
+  /** Its command line. */
+   args(): Array<string> | null
   /** Its living children. */
    children(): Array<ProcessHandle>
   /** Returns whether it runs. */
@@ -266,21 +277,41 @@ export declare class PtyHandle {
   /** Creates a session without a program. */
    constructor()
   /** Starts a program; the promise settles after the last chunk was delivered. */
-   start(options: PtyRequest, onChunk?: ((arg: string) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<PtyResult>
+   start(options: PtyRequest, onChunk?: ((arg: string | Uint8Array) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<PtyResult>
   /** Queues input. */
    write(data: string | Uint8Array): void
   /** Gives the terminal another size. */
    resize(cols: number, rows: number): void
   /** Ends the program and all that came from it. */
    kill(): void
+  /** Stops reading the terminal, or goes on. */
+   pause(paused: boolean): void
+  /** The running program, once it was started. */
+   terminal(): PtyTerminal | null
+  /** The same; blocks until it was started, or could not be. */
+   waitTerminal(): PtyTerminal | null
+  /** The same as a promise. */
+   started(): Promise<PtyTerminal | null>
   /** The number of bytes that wait to be typed. */
   get pendingBytes(): number
 }
 
+/** A terminal without a program; who gets it closes both ends. */
+export interface PtyPair {
+  master: number
+  slave: number
+  name: string
+}
+
 /** A program to run and the terminal to run it on. */
 export interface PtyRequest {
-  command: string
+  command?: string
+  /** A program and its arguments, instead of a command. */
+  args?: Array<string>
   shell?: string
+  login?: boolean
+  /** Chunks are bytes, not text. */
+  bytes?: boolean
   cwd?: string
   /** The whole environment of the program. */
   env: Record<string, string>
@@ -294,8 +325,19 @@ export interface PtyRequest {
 /** The end of a program. */
 export interface PtyResult {
   exitCode?: number
+  /** The number of the signal that ended it. */
+  signal?: number
   cancelled: boolean
   timedOut: boolean
+}
+
+/** A running program and its terminal. */
+export interface PtyTerminal {
+  pid: number
+  /** The number of the host's end of the terminal. */
+  fd: number
+  /** The path of the program's end. */
+  name: string
 }
 
 export interface SearchAnswer {
@@ -332,6 +374,16 @@ export declare class ShellHandle {
   get engine(): string
 }
 
+/** The standard input of a command while it runs. */
+export declare class ShellInput {
+  /** A pipe that nobody reads yet. */
+   constructor()
+  /** Writes bytes; false once nobody takes them any more. */
+   write(bytes: Uint8Array, abort?: Abort | undefined | null): Promise<boolean>
+  /** Ends the input. */
+   end(): void
+}
+
 /** A process of an earlier run. */
 export interface ShellJob {
   pid: number
@@ -355,6 +407,16 @@ export interface ShellSetup {
   env: Record<string, string>
   snapshotPath?: string
   engine?: string
+}
+
+/** The streams of one command. */
+export interface ShellStreams {
+  /** A program and its arguments, instead of a script. */
+  args?: Array<string>
+  /** Standard error comes apart. */
+  separate?: boolean
+  /** Chunks are bytes, not text. */
+  bytes?: boolean
 }
 
 /** The state of a sink. */
@@ -430,8 +492,8 @@ export declare function countAmbiguous(text: string): number
 /** Returns whether the processor has all of x86-64-v3. */
 export declare function cpuSupportsModern(): boolean
 
-/** Runs one command in a shell of its own. */
-export declare function executeShell(setup: ShellSetup, run: ShellRun, onChunk?: ((arg: string) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
+/** Runs one command in a shell of its own, or one program. */
+export declare function executeShell(setup: ShellSetup, run: ShellRun, streams: ShellStreams, input?: ShellInput | undefined | null, onChunk?: ((arg: OutputChunk) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
 
 export declare function extractSegments(line: string, beforeEnd: number, afterStart: number, afterLength: number, strictAfter: boolean, tabWidth: number): string
 
@@ -494,6 +556,9 @@ export declare function matchesLegacySequence(data: string, keyName: string): bo
 
 /** The version compiled into the addon; the loader compares it with the package's. */
 export declare function nativeVersion(): string
+
+/** Opens a terminal. */
+export declare function openPty(cols: number, rows: number): PtyPair
 
 /** Decodes a picture. */
 export declare function parseImage(bytes: Uint8Array, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<Picture>

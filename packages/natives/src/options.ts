@@ -5,8 +5,8 @@
 
 /** The kinds that a key may have; a trailing `!` makes it required. */
 export type Kind =
-  | "string" | "boolean" | "u32" | "strings" | "patterns" | "env" | "signal" | "bytes" | "function"
-  | "string!" | "u32!" | "bytes!"
+  | "string" | "boolean" | "u32" | "strings" | "patterns" | "env" | "environ" | "signal" | "bytes" | "stdin" | "function"
+  | "string!" | "u32!" | "bytes!" | "strings!"
   | readonly string[];
 
 /** The keys that a call takes. */
@@ -60,6 +60,11 @@ export function bytes(where: string, value: unknown): Uint8Array {
   throw typeError(where, "a Uint8Array", value);
 }
 
+function isIterable(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || value instanceof Uint8Array) return false;
+  return Symbol.asyncIterator in value || (Symbol.iterator in value && !ArrayBuffer.isView(value));
+}
+
 function isSignal(value: unknown): value is AbortSignal {
   return typeof value === "object" && value !== null && "aborted" in value && "addEventListener" in value;
 }
@@ -85,6 +90,7 @@ function checked(where: string, kind: Kind, value: unknown): unknown {
       if (!isSignal(value)) throw typeError(where, "an AbortSignal", value);
       return value;
     case "strings":
+    case "strings!":
       if (!Array.isArray(value)) throw typeError(where, "an array of strings", value);
       return value.map((item, index) => text(`${where}[${index}]`, item));
     case "patterns":
@@ -96,6 +102,13 @@ function checked(where: string, kind: Kind, value: unknown): unknown {
       const entries = Object.entries(value).filter(([, item]) => item !== undefined && item !== null);
       return Object.fromEntries(entries.map(([key, item]) => [key, text(`${where}.${key}`, item)]));
     }
+    case "environ": {
+      if (typeof value !== "object" || value === null) throw typeError(where, "an object of strings", value);
+      return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, item === undefined || item === null ? undefined : text(`${where}.${key}`, item)]));
+    }
+    case "stdin":
+      if (typeof value === "string" || isIterable(value)) return value;
+      return bytes(where, value);
     default:
       if (typeof value !== "string" || !kind.includes(value)) {
         throw typeError(where, kind.map((word) => JSON.stringify(word)).join(" or "), value);
@@ -119,7 +132,7 @@ export function options<T extends object>(call: string, table: Table, given: T):
     if (value !== undefined && value !== null) {
       result[key] = checked(`${call}: ${key}`, kind, value);
     } else if (typeof kind === "string" && kind.endsWith("!")) {
-      throw typeError(`${call}: ${key}`, { "string!": "a string", "u32!": "a number", "bytes!": "a Uint8Array" }[kind as "string!"], value);
+      throw typeError(`${call}: ${key}`, { "string!": "a string", "u32!": "a number", "bytes!": "a Uint8Array", "strings!": "an array of strings" }[kind as "string!"], value);
     }
   }
   if (process.env["SINEW_DEV"]) {

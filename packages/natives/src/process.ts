@@ -129,6 +129,16 @@ export class Process {
   }
 
   /**
+   * Its command line, the program's name first.
+   * @returns What it was started with, or has put there since; `null` once the process is over, where it may not be read, and
+   *   off Linux. Between the start of a process and that of its program it is the parent's.
+   */
+  args(): string[] | null {
+    this.#open();
+    return this.#handle.args() ?? null;
+  }
+
+  /**
    * Its living children.
    * @returns Them in the order of their numbers; none once the process is over.
    */

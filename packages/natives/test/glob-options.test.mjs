@@ -77,3 +77,35 @@ test("the sync forms give and throw what the others do", async () => {
   }
   assert.throws(() => globSync({ path: ROOT, timeoutMs: 0 }), { name: "TimeoutError" });
 });
+
+test("groups stand for alternatives within a name", async () => {
+  await check("@(a|b*).@(ts|js)");
+  // As in bash: fast-glob finds `src/c.d.ts` too.
+  assert.deepEqual((await glob({ ...OURS, pattern: "src/!(*.d).ts" })).matches.map(({ path }) => path), ["src/c.ts"]);
+  await check("docs/+([hi]).*(m|d|t|x)");
+  await check("?(a).ts");
+  await check(["**/*.ts", "!**/@(c|f).ts"]);
+  const { matches } = await glob({ ...OURS, pattern: "**/*.ts", ignore: "**/!(c|f).ts" });
+  assert.deepEqual(matches.map(({ path }) => path), ["src/c.ts", "src/d,e/f.ts"]);
+  await assert.rejects(glob({ ...OURS, pattern: "@(src/c|a).ts" }), { code: "ERR_INVALID_ARG_VALUE", message: /stands for one name/ });
+});
+
+test("links to folders are entered where that is asked for, and none twice on one path", async (t) => {
+  const path = mkdtempSync(join(tmpdir(), "glob-links-"));
+  t.after(() => rmSync(path, { recursive: true, force: true }));
+  for (const name of ["src", "docs"]) mkdirSync(join(path, name));
+  for (const name of ["src/c.ts", "docs/h.ts"]) writeFileSync(join(path, name), "");
+  symlinkSync("src", join(path, "linked"));
+  symlinkSync("..", join(path, "docs", "up"));
+  const found = async (pattern, followLinks) => (await glob({ ...OURS, path, pattern, followLinks })).matches.map((match) => match.path);
+  assert.deepEqual(await found("**/*.ts", false), ["docs/h.ts", "src/c.ts"]);
+  assert.deepEqual(await found("**/*.ts", true), ["docs/h.ts", "linked/c.ts", "src/c.ts"]);
+  assert.deepEqual(await found("docs/up/**", true), []);
+});
+
+test("no more levels are looked at than was asked for", async () => {
+  await check("**/*.ts", { maxDepth: 1 }, { deep: 1 });
+  await check("**/*.ts", { maxDepth: 2 }, { deep: 2 });
+  const { matches } = globSync({ ...OURS, pattern: "**", maxDepth: 1, onlyDirectories: true });
+  assert.deepEqual(matches.map(({ path }) => path), ["docs", "src"]);
+});

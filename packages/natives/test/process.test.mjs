@@ -1,5 +1,7 @@
 import assert from "node:assert/strict";
 import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
 import { PACKAGE } from "./host.mjs";
@@ -26,6 +28,19 @@ test("a tree is listed and killed", async () => {
   await inner.waitForExit();
   assert.equal(inner.status(), "exited");
   assert.equal(inner.ppid(), null);
+});
+
+test("the command line of a process is known while it runs", { skip: process.platform !== "linux" && "Linux only" }, async () => {
+  assert.deepEqual(Process.fromPid(process.pid).args(), readFileSync("/proc/self/cmdline", "utf8").split("\0").slice(0, -1));
+  const child = spawn("cat", ["-", "a b", ""]);
+  // It answers, so it is that program by now.
+  child.stdin.write("up");
+  await once(child.stdout, "data");
+  const handle = Process.fromPid(child.pid);
+  assert.deepEqual(handle.args(), ["cat", "-", "a b", ""]);
+  child.kill("SIGKILL");
+  await handle.waitForExit();
+  assert.equal(handle.args(), null);
 });
 
 test("what means no process gives nothing", () => {

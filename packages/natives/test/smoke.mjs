@@ -50,6 +50,7 @@ async function whereShellsRun(work) {
 
 /** One use of each export. */
 const USES = {
+  CommandError: ({ CommandError, run }) => whereShellsRun(() => assert.rejects(run(["false"], { reject: true }), CommandError)),
   Ellipsis: ({ Ellipsis }) => assert.equal(typeof Ellipsis.Unicode, "number"),
   FileType: ({ FileType }) => assert.deepEqual([FileType.File, FileType.Dir, FileType.Symlink], [1, 2, 3]),
   HighlightStream: ({ HighlightStream }) => assert.match(new HighlightStream("rust", { keyword: RED }).push("fn f() {}\n"), /fn/),
@@ -88,6 +89,7 @@ const USES = {
   copyToClipboard: async ({ copyToClipboard }) => assert.equal(await copyToClipboard("smoke"), undefined),
   executeShell: ({ executeShell }) =>
     whereShellsRun(async () => assert.equal((await executeShell({ command: "exit 4" })).exitCode, 4)),
+  run: ({ run }) => whereShellsRun(async () => assert.equal((await run(["echo", "a b"])).stdout, "a b")),
   extractSegments: ({ extractSegments }) => assert.equal(extractSegments("abcdef", 2, 4, 2).after, "ef"),
   fitImage: async ({ fitImage }) => assert.equal((await fitImage(gif)).width, 1),
   fuzzyFind: ({ fuzzyFind }) => withFolder(async (path) => assert.equal((await fuzzyFind({ query: "two", path })).matches[0].path, "two.rs")),
@@ -111,6 +113,7 @@ const USES = {
   parseKey: ({ parseKey }) => assert.equal(parseKey("\x1b[A"), "up"),
   countAmbiguous: ({ countAmbiguous }) => assert.equal(countAmbiguous("5 ± 1 日本"), 1),
   parseKittySequence: ({ parseKittySequence }) => assert.equal(parseKittySequence("\x1b[97;5u").codepoint, 97),
+  quote: ({ quote }) => assert.equal(quote(["a", "b c"]), "a 'b c'"),
   readImageFromClipboard: async ({ readImageFromClipboard }) => clipboard(readImageFromClipboard),
   readTextFromClipboard: async ({ readTextFromClipboard }) => clipboard(readTextFromClipboard),
   sanitizeText: ({ sanitizeText }) => assert.equal(sanitizeText("a\x1b[31mb\x07"), "ab"),

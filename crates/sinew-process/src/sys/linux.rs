@@ -27,6 +27,16 @@ pub(crate) fn entry(pid: u32) -> Option<Entry> {
     parse(pid, &buffer[..count])
 }
 
+/// The command line of a process; a zombie has none.
+pub(crate) fn args(entry: &Entry) -> Option<Vec<String>> {
+    let bytes = std::fs::read(format!("/proc/{}/cmdline", entry.pid)).ok()?;
+    let Some(whole) = bytes.strip_suffix(b"\0") else {
+        // A process may write what it likes there.
+        return Some(if bytes.is_empty() { Vec::new() } else { vec![String::from_utf8_lossy(&bytes).into_owned()] });
+    };
+    Some(whole.split(|byte| *byte == 0).map(|arg| String::from_utf8_lossy(arg).into_owned()).collect())
+}
+
 /// Reads `/proc/PID/stat`: `PID (NAME) STATE PPID PGRP …`, where NAME may hold anything, `)` and spaces included.
 fn parse(pid: u32, stat: &[u8]) -> Option<Entry> {
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;

@@ -13,7 +13,7 @@ mod unix;
 mod windows;
 
 #[cfg(target_os = "linux")]
-pub(crate) use linux::{Handle, entry, freeze, signal, table, wait, wait_until};
+pub(crate) use linux::{Handle, args, entry, freeze, signal, table, wait, wait_until};
 #[cfg(target_os = "macos")]
 pub(crate) use macos::{Handle, entry, freeze, signal, table, wait, wait_until};
 #[cfg(unix)]
@@ -32,6 +32,12 @@ pub(crate) struct Entry {
     pub(crate) start: u64,
     /// False for a process that is over and waits to be collected by its parent.
     pub(crate) alive: bool,
+}
+
+/// The command line of a process: not read on this system.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn args(_: &Entry) -> Option<Vec<String>> {
+    None
 }
 
 /// The line of `expected` as it is now; `None` once the process is over.

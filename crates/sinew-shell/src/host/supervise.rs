@@ -99,6 +99,9 @@ extern "C" fn middle(start: *mut libc::c_void) -> libc::c_int {
         match libc::clone(become_shell, start.stack.cast(), flags, (&raw const child).cast_mut().cast()) {
             -1 => send(&Tell::failed(last_errno())),
             shell => {
+                if start.shell.terminal {
+                    send(&Tell::started(shell));
+                }
                 // Its copies of the descriptors: those of the supervisor are its own.
                 for fd in 0..3 {
                     libc::close(fd);

@@ -6,6 +6,7 @@ mod merger;
 #[cfg(unix)]
 mod pump;
 mod sink;
+mod streams;
 #[cfg_attr(windows, path = "waker_windows.rs")]
 mod waker;
 
@@ -16,4 +17,5 @@ pub(crate) use pump::timespec;
 #[cfg(unix)]
 pub use pump::{DRAIN_IDLE, DRAIN_MOST, Ending, PumpEnd, pump};
 pub use sink::{OutputDump, OutputSink, SinkOptions, TAIL_BYTES};
+pub use streams::{Chunk, ChunkData, Encoding, Source, StreamMerger};
 pub(crate) use waker::Waker;

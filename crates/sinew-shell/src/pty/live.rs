@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 use sinew_base::{Error, ErrorCode, Result};
 
 use crate::output::Waker;
@@ -19,12 +20,28 @@ type Resizer = Box<dyn Fn((u16, u16)) + Send>;
 pub(super) struct Live {
     pub(super) wake: Waker,
     inner: Mutex<Inner>,
+    // The program was started, or will never be.
+    settled: Condvar,
+}
+
+/// The program of a session and its terminal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Terminal {
+    /// The process id of the program.
+    pub pid: u32,
+    /// The number of our end of the terminal. It is closed with the session.
+    pub fd: i32,
+    /// The path of the program's end.
+    pub name: String,
 }
 
 struct Inner {
     queue: VecDeque<u8>,
     size: (u16, u16),
     killed: bool,
+    paused: bool,
+    started: Option<Terminal>,
+    over: bool,
     // Both are there from the program's start to its end.
     killer: Option<Killer>,
     resizer: Option<Resizer>,
@@ -33,8 +50,17 @@ struct Inner {
 impl Live {
     pub(super) fn new(size: (u16, u16)) -> Result<Arc<Live>> {
         let wake = Waker::new().map_err(|error| Error::io("failed to start the PTY session", &error))?;
-        let inner = Inner { queue: VecDeque::new(), size, killed: false, killer: None, resizer: None };
-        Ok(Arc::new(Live { wake, inner: Mutex::new(inner) }))
+        let inner = Inner {
+            queue: VecDeque::new(),
+            size,
+            killed: false,
+            paused: false,
+            started: None,
+            over: false,
+            killer: None,
+            resizer: None,
+        };
+        Ok(Arc::new(Live { wake, inner: Mutex::new(inner), settled: Condvar::new() }))
     }
 
     pub(super) fn write(&self, data: &[u8]) -> Result<()> {
@@ -65,6 +91,8 @@ impl Live {
     pub(super) fn kill(&self) {
         let mut inner = self.inner.lock();
         inner.killed = true;
+        // What it has printed is still handed over.
+        inner.paused = false;
         if let Some(killer) = &inner.killer {
             killer();
         }
@@ -74,6 +102,46 @@ impl Live {
 
     pub(super) fn is_killed(&self) -> bool {
         self.inner.lock().killed
+    }
+
+    pub(super) fn pause(&self, paused: bool) {
+        let mut inner = self.inner.lock();
+        inner.paused = paused && !inner.killed;
+        drop(inner);
+        self.wake.wake();
+    }
+
+    pub(super) fn is_paused(&self) -> bool {
+        self.inner.lock().paused
+    }
+
+    /// The program runs.
+    pub(super) fn set_started(&self, terminal: Terminal) {
+        self.inner.lock().started = Some(terminal);
+        self.settled.notify_all();
+    }
+
+    /// The session is over.
+    pub(super) fn set_over(&self) {
+        self.inner.lock().over = true;
+        self.settled.notify_all();
+    }
+
+    /// The program, if it was started.
+    pub(super) fn started(&self) -> Option<Terminal> {
+        self.inner.lock().started.clone()
+    }
+
+    /// The same; waits until it is known, at most for `most`.
+    pub(super) fn wait_started(&self, most: Duration) -> Option<Terminal> {
+        let until = Instant::now() + most;
+        let mut inner = self.inner.lock();
+        while inner.started.is_none() && !inner.over {
+            if self.settled.wait_until(&mut inner, until).timed_out() {
+                break;
+            }
+        }
+        inner.started.clone()
     }
 
     pub(super) fn pending(&self) -> usize {

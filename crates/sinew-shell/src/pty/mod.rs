@@ -23,13 +23,16 @@ use windows as run;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
-pub use live::INPUT_LIMIT;
 use live::Live;
+pub use live::{INPUT_LIMIT, Terminal};
 pub use options::{PtyEnd, PtyOptions, clamped};
+
+use crate::output::Chunk;
 
 #[derive(Default)]
 enum State {
@@ -67,7 +70,21 @@ impl PtySession {
         &self,
         options: PtyOptions,
         cancel: &CancelToken,
-        on_chunk: impl FnMut(String) -> ControlFlow<()> + Send + 'static,
+        mut on_chunk: impl FnMut(String) -> ControlFlow<()> + Send + 'static,
+        on_end: impl FnOnce(Result<PtyEnd>) + Send + 'static,
+    ) -> Result<()> {
+        self.start_chunks(options, cancel, move |chunk| on_chunk(chunk.into_text()), on_end)
+    }
+
+    /// The same with chunks in the form that [`PtyOptions::encoding`] asks for.
+    ///
+    /// # Errors
+    /// As [`PtySession::start`].
+    pub fn start_chunks(
+        &self,
+        options: PtyOptions,
+        cancel: &CancelToken,
+        on_chunk: impl FnMut(Chunk) -> ControlFlow<()> + Send + 'static,
         on_end: impl FnOnce(Result<PtyEnd>) + Send + 'static,
     ) -> Result<()> {
         let live = {
@@ -85,6 +102,7 @@ impl PtySession {
             let end = catch_unwind(AssertUnwindSafe(|| run::run(&live, &options, &cancel, on_chunk)));
             let end = end.unwrap_or_else(|_| Err(Error::new(ErrorCode::Internal, "PTY session: a fault ended it")));
             *session.state.lock() = State::Over;
+            live.set_over();
             on_end(end);
         });
         if let Err(error) = thread {
@@ -145,6 +163,34 @@ impl PtySession {
         Ok(())
     }
 
+    /// Stops reading the terminal, or goes on. While it is paused the program runs until the terminal holds no more, and a
+    /// session whose program ends waits: [`PtySession::kill`] and `cancel` end that. Does nothing after the end.
+    ///
+    /// # Errors
+    /// `PTY session is not running` when nothing was ever started.
+    pub fn pause(&self, paused: bool) -> Result<()> {
+        match &*self.state.lock() {
+            State::New => Err(not_running()),
+            State::Running(live) => {
+                live.pause(paused);
+                Ok(())
+            }
+            State::Over => Ok(()),
+        }
+    }
+
+    /// The running program and its terminal, once it was started.
+    #[must_use]
+    pub fn terminal(&self) -> Option<Terminal> {
+        self.running().ok()?.started()
+    }
+
+    /// The same; blocks until the program was started or could not be, at most for `most`.
+    #[must_use]
+    pub fn wait_terminal(&self, most: Duration) -> Option<Terminal> {
+        self.running().ok()?.wait_started(most)
+    }
+
     /// Number of bytes that wait to be typed; 0 without a program.
     #[must_use]
     pub fn pending_bytes(&self) -> usize {
@@ -157,6 +203,19 @@ impl PtySession {
             State::New | State::Over => Err(not_running()),
         }
     }
+}
+
+/// Both ends of a new terminal without a program, and the path of the program's end. A size as of [`clamped`].
+///
+/// # Errors
+/// When the system has no terminal left.
+#[cfg(unix)]
+pub fn open_pair(cols: u32, rows: u32) -> Result<(std::os::fd::OwnedFd, std::os::fd::OwnedFd, String)> {
+    let failed = |error: std::io::Error| Error::io("open: failed to open a terminal", &error);
+    let (master, slave) = terminal::open().map_err(failed)?;
+    terminal::resize(&master, clamped(cols, rows)).map_err(failed)?;
+    let name = terminal::name(&master).map_err(failed)?;
+    Ok((master, slave, name))
 }
 
 impl std::fmt::Debug for PtySession {

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use crate::output::Encoding;
+
 /// The program of a session, and its terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PtyOptions {
@@ -9,6 +11,12 @@ pub struct PtyOptions {
     pub command: String,
     /// The shell, run as `SHELL -lc COMMAND`. Default `sh`.
     pub shell: String,
+    /// The shell reads its login files first (`-lc`, not `-c`). Default true.
+    pub login: bool,
+    /// A program and its arguments, started without any shell, instead of `command`. Default: none.
+    pub argv: Option<Vec<String>>,
+    /// The form of the output. Default: text.
+    pub encoding: Encoding,
     /// The working directory. Default: the process's own.
     pub cwd: Option<PathBuf>,
     /// The whole environment of the program. Default: empty.
@@ -29,11 +37,25 @@ impl PtyOptions {
         PtyOptions {
             command: command.into(),
             shell: "sh".to_string(),
+            login: true,
+            argv: None,
+            encoding: Encoding::Text,
             cwd: None,
             env: Vec::new(),
             cols: 120,
             rows: 40,
             supervisor: None,
+        }
+    }
+
+    /// The program and its arguments.
+    pub(super) fn command_line(&self) -> Vec<String> {
+        match &self.argv {
+            Some(argv) => argv.clone(),
+            None => {
+                let flag = if self.login { "-lc" } else { "-c" };
+                vec![self.shell.clone(), flag.to_string(), self.command.clone()]
+            }
         }
     }
 }
@@ -44,6 +66,8 @@ pub struct PtyEnd {
     /// The program's exit code, 128 and the signal's number when a signal ended it; `None` when it was killed
     /// by the session.
     pub exit_code: Option<i32>,
+    /// The number of the signal that ended the program, where one did.
+    pub signal: Option<i32>,
     /// True when it was killed, by [`super::PtySession::kill`], a signal of the caller's or a broken callback.
     pub cancelled: bool,
     /// True when the time was up.

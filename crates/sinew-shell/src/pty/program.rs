@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use sinew_base::{Error, ErrorCode, Result};
 use sinew_process::kill_tree;
 
-use super::{PtyOptions, terminal};
+use super::{PtyEnd, PtyOptions, terminal};
 use crate::output::Waker;
 
 /// The time that programs have to obey before they are killed.
@@ -45,10 +45,18 @@ struct Exit {
     wake: Waker,
 }
 
+/// What a program has done.
+pub(super) enum News {
+    /// It runs, with this process id.
+    Started(u32),
+    /// It is over.
+    Ended(Ended),
+}
+
 /// The end of a program.
 pub(super) enum Ended {
-    /// With this code, 128 and more for a signal.
-    Code(i32),
+    /// Of its own, or by a signal.
+    Status(ExitStatus),
     /// The supervisor was killed under it.
     Lost,
     /// It could not be started.
@@ -62,13 +70,20 @@ impl Program {
         if let Some(cwd) = &options.cwd {
             check_folder(cwd)?;
         }
-        let failed = |error: io::Error| Error::io(format!("start: failed to run {:?}", options.shell), &error);
+        let line = options.command_line();
+        let Some((name, args)) = line.split_first().filter(|(name, _)| !name.is_empty()) else {
+            return Err(Error::invalid("start: the list of arguments is empty; its first item is the program"));
+        };
+        if let Some(bad) = line.iter().find(|part| part.contains('\0')) {
+            return Err(Error::invalid(format!("start: {bad:?} holds a NUL character: no program can take it")));
+        }
+        let failed = |error: io::Error| Error::io(format!("start: failed to run {name:?}"), &error);
         #[cfg(target_os = "linux")]
         if let Some(supervisor) = &options.supervisor {
-            return supervised(options, supervisor, slave);
+            return supervised(options, &line, supervisor, slave);
         }
-        let mut command = Command::new(&options.shell);
-        command.arg("-lc").arg(&options.command);
+        let mut command = Command::new(name);
+        command.args(args);
         prepare(&mut command, options, slave).map_err(failed)?;
         terminal::lead(&mut command);
         let mut child = command.spawn().map_err(failed)?;
@@ -90,7 +105,16 @@ impl Program {
         Ok(Program { kind: Kind::Alone { exit }, root })
     }
 
-    /// Readable when [`Program::ended`] may have something to say.
+    /// The process id, where it is known at once.
+    pub(super) fn pid(&self) -> Option<u32> {
+        match &self.kind {
+            Kind::Alone { .. } => Some(self.root),
+            #[cfg(target_os = "linux")]
+            Kind::Supervised { .. } => None,
+        }
+    }
+
+    /// Readable when [`Program::next`] may have something to say.
     pub(super) fn news(&self) -> BorrowedFd<'_> {
         match &self.kind {
             Kind::Alone { exit } => exit.wake.as_fd(),
@@ -99,12 +123,12 @@ impl Program {
         }
     }
 
-    /// Gives the end of the program, if it has ended. Does not wait.
-    pub(super) fn ended(&self) -> Option<Ended> {
+    /// Gives what the program has done, if there is something new. Does not wait.
+    pub(super) fn next(&self) -> Option<News> {
         match &self.kind {
             Kind::Alone { exit } => {
                 let status = (*exit.status.lock())?;
-                Some(Ended::Code(code(status)))
+                Some(News::Ended(Ended::Status(status)))
             }
             #[cfg(target_os = "linux")]
             Kind::Supervised { socket, .. } => told(socket),
@@ -161,7 +185,7 @@ impl Program {
             #[cfg(target_os = "linux")]
             Kind::Supervised { supervisor, socket } => {
                 let end = std::time::Instant::now() + PATIENCE;
-                while super::run::readable(&socket, end) && !matches!(told(&socket), Some(Ended::Lost)) {}
+                while super::run::readable(&socket, end) && !matches!(told(&socket), Some(News::Ended(Ended::Lost))) {}
                 if std::time::Instant::now() >= end {
                     // It was stopped, so that it does nothing any more.
                     kill_tree(supervisor.cast_unsigned(), libc::SIGKILL);
@@ -190,60 +214,70 @@ fn check_folder(cwd: &Path) -> Result<()> {
     }
 }
 
-fn code(status: ExitStatus) -> i32 {
-    status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or(0))
+/// The end of a session whose program ended with `status`.
+pub(super) fn end_of(status: ExitStatus) -> PtyEnd {
+    let signal = status.signal();
+    let exit_code = status.code().unwrap_or_else(|| 128 + signal.unwrap_or(0));
+    PtyEnd { exit_code: Some(exit_code), signal, ..PtyEnd::default() }
 }
 
 #[cfg(target_os = "linux")]
-fn supervised(options: &PtyOptions, supervisor: &Path, slave: &OwnedFd) -> Result<Program> {
+fn supervised(options: &PtyOptions, line: &[String], supervisor: &Path, slave: &OwnedFd) -> Result<Program> {
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     let path = crate::environment::value(&options.env, "PATH");
-    let shell = match options.shell.contains('/') {
-        true => Some(options.shell.clone().into()),
-        false => crate::environment::find_program(path, std::path::Path::new(&options.shell)),
+    let name = line.first().map_or("", String::as_str);
+    let program = match name.contains('/') {
+        true => Some(name.into()),
+        false => crate::environment::find_program(path, Path::new(name)),
     };
-    let Some(shell) = shell else {
-        return Err(Error::new(ErrorCode::NotFound, format!("start: no program {:?} on PATH", options.shell)));
+    let Some(program) = program else {
+        return Err(Error::new(ErrorCode::NotFound, format!("start: no program {name:?} on PATH")));
     };
     let failed = |error: io::Error| Error::io(format!("start: failed to run {supervisor:?}"), &error);
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
         .map_err(|error| failed(error.into()))?;
     rustix::io::ioctl_fionbio(&ours, true).map_err(|error| failed(error.into()))?;
-    let args = [&options.shell, "-lc", &options.command].map(std::ffi::OsString::from);
+    let args: Vec<_> = line.iter().map(std::ffi::OsString::from).collect();
     // The last of equal names counts.
     let env: std::collections::BTreeMap<_, _> =
         options.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect();
     let env: Vec<_> = env.into_iter().collect();
     let start = crate::supervisor::Start {
-        program: &shell,
+        program: &program,
         args: &args,
         env: &env,
         cwd: options.cwd.as_deref(),
         input: slave.as_fd(),
         output: slave.as_fd(),
+        errors: slave.as_fd(),
         script: None,
     };
     let pid = crate::supervisor::spawn(supervisor, c"pty", &start, theirs.as_fd()).map_err(failed)?;
     Ok(Program { kind: Kind::Supervised { supervisor: pid, socket: Arc::new(ours) }, root: pid.cast_unsigned() })
 }
 
-/// Reads what the supervisor has reported about the end.
+/// Reads what the supervisor has reported.
 #[cfg(target_os = "linux")]
-fn told(socket: &OwnedFd) -> Option<Ended> {
+fn told(socket: &OwnedFd) -> Option<News> {
     use crate::wire::Tell;
     let mut record = [0u8; 64];
     loop {
         match rustix::io::read(socket, &mut record) {
-            Ok(0) => return Some(Ended::Lost),
+            Ok(0) => return Some(News::Ended(Ended::Lost)),
             Ok(count) => match Tell::decode(&record[..count]) {
-                Some(Tell::Exited { status }) => return Some(Ended::Code(code(ExitStatus::from_raw(status)))),
-                Some(Tell::Failed { errno }) => return Some(Ended::Failed(io::Error::from_raw_os_error(errno))),
+                Some(Tell::Started { pid }) => return Some(News::Started(pid.cast_unsigned())),
+                Some(Tell::Exited { status }) => {
+                    return Some(News::Ended(Ended::Status(ExitStatus::from_raw(status))));
+                }
+                Some(Tell::Failed { errno }) => {
+                    return Some(News::Ended(Ended::Failed(io::Error::from_raw_os_error(errno))));
+                }
                 Some(Tell::Clean | Tell::Jobs(_)) => {}
-                None => return Some(Ended::Lost),
+                None => return Some(News::Ended(Ended::Lost)),
             },
             Err(rustix::io::Errno::INTR) => {}
             Err(rustix::io::Errno::AGAIN) => return None,
-            Err(_) => return Some(Ended::Lost),
+            Err(_) => return Some(News::Ended(Ended::Lost)),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The thread of a running session: it sleeps in one `poll` for the terminal, the program and the caller.
 
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
-use super::live::Live;
-use super::program::{Ended, GRACE_MS, Program};
+use super::live::{Live, Terminal};
+use super::program::{Ended, GRACE_MS, News, Program, end_of};
 use super::{PtyEnd, PtyOptions, terminal};
-use crate::output::{DRAIN_IDLE, DRAIN_MOST, Merger, timespec};
+use crate::output::{Chunk, DRAIN_IDLE, DRAIN_MOST, Source, StreamMerger, timespec};
 
 // A supervisor kills by itself after the grace; if it does not, it was stopped.
 const DESTROY: Duration = Duration::from_millis(GRACE_MS as u64 + 700);
@@ -29,7 +29,7 @@ pub(super) fn run(
     live: &Arc<Live>,
     options: &PtyOptions,
     cancel: &CancelToken,
-    on_chunk: impl FnMut(String) -> ControlFlow<()>,
+    on_chunk: impl FnMut(Chunk) -> ControlFlow<()>,
 ) -> Result<PtyEnd> {
     if let Err(aborted) = cancel.check() {
         return Ok(stopped(aborted));
@@ -54,15 +54,20 @@ pub(super) fn run(
         on_chunk,
         master,
         slave: Some(slave),
-        merger: Merger::default(),
+        merger: StreamMerger::new(options.encoding),
         buffer: vec![0; 64 * 1024],
         stop: None,
         destroy_at: None,
+        started: false,
         drain: None,
+        paused: false,
         sweep_at: None,
         closed: false,
         broken: false,
     };
+    if let Some(pid) = program.pid() {
+        session.set_started(pid);
+    }
     let ended = session.serve(&program);
     drop(hook);
     live.detach();
@@ -81,11 +86,15 @@ struct Session<'a, F> {
     master: OwnedFd,
     // Held while the program runs: without any holder the terminal would report its end over and over.
     slave: Option<OwnedFd>,
-    merger: Merger,
+    merger: StreamMerger,
     buffer: Vec<u8>,
     // Why the program is being ended.
     stop: Option<Aborted>,
     destroy_at: Option<Instant>,
+    // The program runs. Nothing is read before: whoever waits for its number may be who takes the chunks.
+    started: bool,
+    // Somebody wants no output now.
+    paused: bool,
     // Since when the program is over, and when the last output came.
     drain: Option<(Instant, Instant)>,
     // When the supervisor is late.
@@ -96,22 +105,30 @@ struct Session<'a, F> {
     broken: bool,
 }
 
-impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
+impl<F: FnMut(Chunk) -> ControlFlow<()>> Session<'_, F> {
     fn serve(&mut self, program: &Program) -> Result<Ended> {
         let mut ended: Option<Ended> = None;
         let mut news = true;
         loop {
-            self.deliver();
             self.look_at_wishes(program);
+            self.look_at_pause();
+            self.deliver();
             let now = Instant::now();
             if let Some((since, heard)) = self.drain
+                && !self.paused
                 && (self.closed || now >= since + DRAIN_MOST || now >= heard + DRAIN_IDLE)
             {
                 return Ok(ended.unwrap_or(Ended::Lost));
             }
             if ended.is_none() && news {
-                ended = program.ended();
+                match program.next() {
+                    Some(News::Started(pid)) => self.set_started(pid),
+                    Some(News::Ended(end)) => ended = Some(end),
+                    None => {}
+                }
                 if ended.is_some() {
+                    // One that could not be started has printed nothing, and may be read.
+                    self.started = true;
                     program.sweep();
                     self.slave = None;
                     self.drain = Some((now, now));
@@ -124,15 +141,42 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
         }
     }
 
+    fn set_started(&mut self, pid: u32) {
+        self.started = true;
+        // A terminal that is open has a name.
+        let name = terminal::name(&self.master).unwrap_or_default();
+        self.live.set_started(Terminal { pid, fd: self.master.as_raw_fd(), name });
+    }
+
     /// Hands over the chunk that is due.
     fn deliver(&mut self) {
-        if let Some(text) = self.merger.take(Instant::now())
-            && !self.broken
-            && (self.on_chunk)(text).is_break()
-        {
+        if self.paused {
+            return;
+        }
+        for chunk in self.merger.take(Instant::now()) {
+            self.hand_over(chunk);
+        }
+    }
+
+    fn hand_over(&mut self, chunk: Chunk) {
+        if !self.broken && (self.on_chunk)(chunk).is_break() {
             self.broken = true;
             self.live.kill();
         }
+    }
+
+    fn look_at_pause(&mut self) {
+        let before = std::mem::replace(&mut self.paused, self.live.is_paused());
+        if before && !self.paused && self.drain.is_some() {
+            // What is left in the terminal has waited for this.
+            let now = Instant::now();
+            self.drain = Some((now, now));
+        }
+    }
+
+    /// Tells whether the terminal is read.
+    fn is_reading(&self) -> bool {
+        self.started && !self.paused && !self.closed
     }
 
     /// Ends the program when somebody wants that or the time is up.
@@ -143,6 +187,9 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
                 Err(aborted) => Some(aborted),
                 Ok(()) => self.live.is_killed().then_some(Aborted::Signal),
             };
+            if self.stop.is_some() {
+                self.live.pause(false);
+            }
             if self.stop.is_some() && self.drain.is_none() {
                 self.live.kill();
                 self.destroy_at = Some(now + DESTROY);
@@ -162,16 +209,20 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
     fn sleep(&mut self, program: &Program) -> Result<bool> {
         let now = Instant::now();
         let deadline = self.cancel.deadline().filter(|_| self.stop.is_none());
-        let drain = self.drain.map(|(since, heard)| (since + DRAIN_MOST).min(heard + DRAIN_IDLE));
-        let until = [self.merger.due(now), deadline, self.destroy_at, self.sweep_at, drain].into_iter().flatten().min();
+        let going = !self.paused;
+        let drain = self.drain.filter(|_| going).map(|(since, heard)| (since + DRAIN_MOST).min(heard + DRAIN_IDLE));
+        let due = self.merger.due(now).filter(|_| going);
+        let until = [due, deadline, self.destroy_at, self.sweep_at, drain].into_iter().flatten().min();
         let timeout = until.map(|until| timespec(until.saturating_duration_since(now)));
         let news = program.news();
         let mut fds = vec![PollFd::new(&self.live.wake, PollFlags::IN)];
         // Asked for nothing, it still reports that the terminal was hung up.
         fds.extend(self.slave.iter().map(|slave| PollFd::new(slave, PollFlags::empty())));
-        if !self.closed {
-            let typing = self.live.pending() > 0 && self.drain.is_none();
-            let interest = if typing { PollFlags::IN | PollFlags::OUT } else { PollFlags::IN };
+        let typing = self.live.pending() > 0 && self.drain.is_none();
+        let mut interest = PollFlags::empty();
+        interest.set(PollFlags::IN, self.is_reading());
+        interest.set(PollFlags::OUT, typing && self.started && !self.closed);
+        if !interest.is_empty() {
             fds.push(PollFd::new(&self.master, interest));
         }
         if self.drain.is_none() {
@@ -194,13 +245,16 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
 
     fn read(&mut self) -> Result<()> {
         for _ in 0..READS {
+            if !self.is_reading() {
+                break;
+            }
             match rustix::io::read(&self.master, &mut self.buffer) {
                 Ok(0) | Err(Errno::IO) => {
                     self.closed = true;
                     break;
                 }
                 Ok(count) => {
-                    self.merger.push(&self.buffer[..count]);
+                    self.merger.push(Source::Stdout, &self.buffer[..count]);
                     if let Some((_, heard)) = &mut self.drain {
                         *heard = Instant::now();
                     }
@@ -224,18 +278,23 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
     }
 
     fn finish(mut self, ended: Ended, options: &PtyOptions) -> Result<PtyEnd> {
-        if let Some(text) = self.merger.finish()
-            && !self.broken
-            && (self.on_chunk)(text).is_break()
-        {
-            self.stop = Some(Aborted::Signal);
+        for chunk in self.merger.finish() {
+            if !self.broken && (self.on_chunk)(chunk).is_break() {
+                self.broken = true;
+                let why = self.cancel.check().err().unwrap_or(Aborted::Signal);
+                self.stop.get_or_insert(why);
+            }
         }
         if let Some(aborted) = self.stop {
             return Ok(stopped(aborted));
         }
         match ended {
-            Ended::Code(code) => Ok(PtyEnd { exit_code: Some(code), ..PtyEnd::default() }),
-            Ended::Failed(error) => Err(Error::io(format!("start: failed to run {:?}", options.shell), &error)),
+            Ended::Status(status) => Ok(end_of(status)),
+            Ended::Failed(error) => {
+                let line = options.command_line();
+                let name = line.first().map_or("", String::as_str);
+                Err(Error::io(format!("start: failed to run {name:?}"), &error))
+            }
             Ended::Lost => Err(Error::new(
                 ErrorCode::Io,
                 "PTY session: its supervisor process was killed, and the program with it; start it again",
@@ -245,7 +304,12 @@ impl<F: FnMut(String) -> ControlFlow<()>> Session<'_, F> {
 }
 
 fn stopped(aborted: Aborted) -> PtyEnd {
-    PtyEnd { exit_code: None, cancelled: aborted == Aborted::Signal, timed_out: aborted == Aborted::Timeout }
+    PtyEnd {
+        exit_code: None,
+        signal: None,
+        cancelled: aborted == Aborted::Signal,
+        timed_out: aborted == Aborted::Timeout,
+    }
 }
 
 /// Waits until `fd` is readable, until `end` at most.

@@ -38,6 +38,12 @@ pub(super) fn resize(master: impl AsFd, (cols, rows): (u16, u16)) -> io::Result<
     Ok(tcsetwinsize(master, Winsize { ws_row: rows, ws_col: cols, ws_xpixel: 0, ws_ypixel: 0 })?)
 }
 
+/// The path of the terminal, such as `/dev/pts/3`.
+pub(super) fn name(master: impl AsFd) -> io::Result<String> {
+    let name = rustix::pty::ptsname(master, Vec::new())?;
+    Ok(name.to_string_lossy().into_owned())
+}
+
 /// Puts the three standard streams of `command` on the terminal.
 pub(super) fn attach(command: &mut Command, slave: &OwnedFd) -> io::Result<()> {
     command.stdin(Stdio::from(slave.try_clone()?));

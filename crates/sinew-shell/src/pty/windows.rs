@@ -10,9 +10,9 @@ use parking_lot::Mutex;
 use portable_pty::{CommandBuilder, PtySize, native_pty_system};
 use sinew_base::{Aborted, CancelToken, Error, ErrorCode, Result};
 
-use super::live::Live;
+use super::live::{Live, Terminal};
 use super::{PtyEnd, PtyOptions};
-use crate::output::Merger;
+use crate::output::{Chunk, Merger};
 
 // How long the terminal is read after the program's end: ConPTY does not report an end of its own.
 const DRAIN: Duration = Duration::from_millis(250);
@@ -27,7 +27,7 @@ pub(super) fn run(
     live: &Arc<Live>,
     options: &PtyOptions,
     cancel: &CancelToken,
-    mut on_chunk: impl FnMut(String) -> ControlFlow<()>,
+    mut on_chunk: impl FnMut(Chunk) -> ControlFlow<()>,
 ) -> Result<PtyEnd> {
     if let Err(aborted) = cancel.check() {
         return Ok(stopped(aborted));
@@ -36,8 +36,9 @@ pub(super) fn run(
         |error: String| Error::new(ErrorCode::Io, format!("start: failed to run {:?}: {error}", options.shell));
     let io_failed = |error: std::io::Error| failed(error.to_string());
     let pair = native_pty_system().openpty(size(live.size())).map_err(|error| failed(error.to_string()))?;
-    let mut command = CommandBuilder::new(&options.shell);
-    command.args(["-lc", &options.command]);
+    let line = options.command_line();
+    let mut command = CommandBuilder::new(line.first().map_or("", String::as_str));
+    command.args(&line[1..]);
     command.env_clear();
     for (name, value) in &options.env {
         command.env(name, value);
@@ -52,6 +53,7 @@ pub(super) fn run(
     }
     let mut child = pair.slave.spawn_command(command).map_err(|error| failed(error.to_string()))?;
     let root = child.process_id().unwrap_or(0);
+    live.set_started(Terminal { pid: root, fd: -1, name: String::new() });
     let mut reader = pair.master.try_clone_reader().map_err(|error| failed(error.to_string()))?;
     let mut writer = pair.master.take_writer().map_err(|error| failed(error.to_string()))?;
     drop(pair.slave);
@@ -111,13 +113,13 @@ fn serve(
     live: &Live,
     cancel: &CancelToken,
     news: &mpsc::Receiver<News>,
-    on_chunk: &mut impl FnMut(String) -> ControlFlow<()>,
+    on_chunk: &mut impl FnMut(Chunk) -> ControlFlow<()>,
 ) -> PtyEnd {
     let (mut merger, mut stop, mut exit, mut drain) = (Merger::default(), None, None, None);
     loop {
         let now = Instant::now();
         if let Some(text) = merger.take(now)
-            && on_chunk(text).is_break()
+            && on_chunk(Chunk::text(text)).is_break()
         {
             live.kill();
         }
@@ -149,7 +151,7 @@ fn serve(
     }
     if let Some(text) = merger.finish() {
         // Nothing is left to be stopped.
-        let _ = on_chunk(text);
+        let _ = on_chunk(Chunk::text(text));
     }
     stop.map_or(PtyEnd { exit_code: exit, ..PtyEnd::default() }, stopped)
 }
@@ -159,5 +161,10 @@ fn size((cols, rows): (u16, u16)) -> PtySize {
 }
 
 fn stopped(aborted: Aborted) -> PtyEnd {
-    PtyEnd { exit_code: None, cancelled: aborted == Aborted::Signal, timed_out: aborted == Aborted::Timeout }
+    PtyEnd {
+        exit_code: None,
+        signal: None,
+        cancelled: aborted == Aborted::Signal,
+        timed_out: aborted == Aborted::Timeout,
+    }
 }

@@ -14,6 +14,7 @@ use sinew_base::{Aborted, Error, ErrorCode, Result};
 
 use super::traps;
 use crate::one_shot::{PIPE, ended, is_brush, killed, not_started, stopped};
+use crate::output::{Chunk, Encoding};
 use crate::output_relay::{OnChunk, OutputRelay, Watch};
 use crate::supervisor::{Link, Start, Supervisor, memory_file, null, pipe, write_at_start};
 use crate::wire::{Ask, Tell};
@@ -91,6 +92,7 @@ impl Session {
             cwd: options.cwd.as_deref(),
             input: if brush { wish.as_fd() } else { null.as_fd() },
             output: null.as_fd(),
+            errors: null.as_fd(),
             script: None,
         })?;
         Ok(Session {
@@ -128,7 +130,7 @@ impl Session {
             match tell {
                 Tell::Jobs(jobs) => return Ok(jobs.into_iter().map(|(pid, command)| Job { pid, command }).collect()),
                 Tell::Exited { .. } | Tell::Failed { .. } => self.gone = true,
-                Tell::Clean => {}
+                Tell::Clean | Tell::Started { .. } => {}
             }
         }
         if !self.is_alive() {
@@ -154,7 +156,8 @@ impl Session {
         self.request(run, &writer, input.as_ref()).map_err(failed)?;
         let since = ticks_since_boot();
         rustix::io::write(&self.wishes, b"\n").map_err(|cause| failed(cause.into()))?;
-        let mut relay = OutputRelay::new(reader, on_chunk);
+        let mut text = |chunk: Chunk| on_chunk(chunk.into_text());
+        let mut relay = OutputRelay::new(reader, None, Encoding::Text, &mut text);
         let mut report = Report::default();
         let end = loop {
             let sources = [self.reports.as_fd(), self.link.as_fd(), watch.fd()];

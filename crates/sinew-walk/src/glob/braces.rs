@@ -75,25 +75,6 @@ pub(super) fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-/// The mark of an extended pattern (`@(a|b)`), if there is one.
-pub(super) fn extended(text: &str) -> Option<char> {
-    let bytes = text.as_bytes();
-    let mut open: Option<(char, usize)> = None;
-    let mut found = None;
-    scan(text, |byte, at| {
-        match byte {
-            b'(' if at > 0 && matches!(bytes[at - 1], b'@' | b'+' | b'*' | b'?' | b'!') => {
-                open = Some((char::from(bytes[at - 1]), at));
-            }
-            b'|' if text[at..].contains(')') => found = open.map(|(mark, _)| mark),
-            b')' => open = None,
-            _ => {}
-        }
-        found.is_none()
-    });
-    found
-}
-
 /// All alternatives, in the order written. An unclosed `{` ends at the end of the text.
 pub(super) fn expand(text: &str) -> Result<Vec<String>, String> {
     let mut done = Vec::new();

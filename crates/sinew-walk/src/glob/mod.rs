@@ -29,7 +29,8 @@ impl Default for GlobSyntax {
     }
 }
 
-/// A list of globs: `*`, `?`, `**`, `[a-z]`, `[!a]`, `[[:alpha:]]`, `{a,b}`, `{1..3}`, `\` as escape (on Windows
+/// A list of globs: `*`, `?`, `**`, `[a-z]`, `[!a]`, `[[:alpha:]]`, `{a,b}`, `{1..3}`,
+/// groups within a name (`@(a|b)`, `?(…)`, `*(…)`, `+(…)`, `!(…)`), `\` as escape (on Windows
 /// a separator), a leading `./` or `/` for "from the root", a trailing `/` for folders only, several separated by
 /// commas outside of braces, and `!` before one that takes paths away again.
 ///
@@ -131,13 +132,11 @@ impl GlobSet {
 
 impl Rule {
     fn new(part: &str, syntax: GlobSyntax, roots: &[String]) -> Result<Rule> {
-        let (negated, body) = part.strip_prefix('!').map_or((false, part), |rest| (true, rest));
+        // `!(a|b)` is a group that is closed.
+        let mark = part.strip_prefix('!').filter(|rest| !(rest.starts_with('(') && rest.contains(')')));
+        let (negated, body) = mark.map_or((false, part), |rest| (true, rest));
         if body.is_empty() {
             return Err(invalid(part, "nothing follows the `!`; write `\\!` for the mark itself"));
-        }
-        // With its mark: `!(a|b)` is an extended pattern too.
-        if let Some(mark) = braces::extended(part) {
-            return Err(invalid(part, format!("`{mark}(…|…)` is not supported; write `{{…,…}}`")));
         }
         // Before braces are read: the path of the folder may have some too.
         let (given, absolute) = strip_root(body, roots).map_or((body, false), |rest| (rest, true));

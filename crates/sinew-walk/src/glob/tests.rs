@@ -58,6 +58,38 @@ fn classes_braces_and_ranges() {
 }
 
 #[test]
+fn groups_stand_for_alternatives_within_a_name() {
+    check("@(a|b*).ts", &["a.ts", "x/bc.ts", "b.ts"], &["c.ts", "ab.ts", ".ts"]);
+    check("?(a|b).ts", &["a.ts", ".ts"], &["ab.ts", "c.ts"]);
+    check("*(a|bc)d", &["d", "ad", "bcabcd"], &["bd", "abd"]);
+    check("+(a|bc)d", &["ad", "bcabcd"], &["d", "bd"]);
+    check("!(a|b*).ts", &["c.ts", "ab.ts", ".ts"], &["a.ts", "b.ts", "bc.ts", "c.js"]);
+    check("src/!(*.test|*.spec).ts", &["src/a.ts"], &["src/a.test.ts", "src/a.spec.ts", "a.ts"]);
+    check("*.!(js|css)", &["a.ts", "a.min.ts"], &["a"]);
+    check("@(a|+(b|!(c)))", &["a", "bb", "d"], &[]);
+    check("+([[:digit:]]|é)x", &["12éx"], &["ax", "x"]);
+    check("!(é)", &["e", "日"], &["é"]);
+    check("*.@(ts|js),!@(a|b).ts", &["c.ts", "a.js"], &["a.ts", "x/b.ts"]);
+    check("{@(a|b),c}/@(x|y)", &["a/x", "c/y"], &["d/x", "a/z"]);
+    check("a@(b", &["a@(b"], &["ab"]);
+    check("[@](a)", &["@(a)"], &["a"]);
+    let closed = GlobSyntax { any_depth: true, dot: false };
+    check_with(closed, "@(.a|b)*", &[".ab", "bc"], &[".b"]);
+    check_with(closed, "!(b)", &["a"], &[".a", "b"]);
+}
+
+#[test]
+fn groups_of_groups_end_soon() {
+    let name = "a".repeat(255);
+    for pattern in ["+(+(+(a|aa)|aaa)|a)b", "*(*(*(*(a))))b", "!(!(!(!(a*))))b", "+(a|!(b)|a*)+(a|a*)c"] {
+        let globs = GlobSet::new(pattern, GlobSyntax::default()).unwrap();
+        assert!(!globs.is_match(name.as_bytes(), false), "{pattern}");
+    }
+    let many = format!("+({})b", vec!["a"; 2_000].join("|"));
+    assert!(!GlobSet::new(&many, GlobSyntax::default()).unwrap().is_match(name.as_bytes(), false));
+}
+
+#[test]
 fn commas_separate_and_marks_take_away_in_order() {
     check("*.ts, *.js", &["a.ts", "a.js"], &["a.rs"]);
     check("*.ts,!*.d.ts", &["a.ts"], &["a.d.ts", "a.js"]);
@@ -101,12 +133,8 @@ fn what_means_nothing_is_refused_with_the_reason() {
     refuses("[a", "unclosed character class");
     refuses("[[:nope:]]", "unknown class name");
     refuses("../a", "leaves the searched folder");
-    for mark in ["@", "+", "*", "?", "!"] {
-        refuses(&format!("{mark}(a|b)"), "not supported");
-        refuses(&format!("src/{mark}(a|b).ts"), "not supported");
-        refuses(&format!("!{mark}(a|b)"), "not supported");
-        refuses(&format!("*.ts,{mark}(a|b)"), "not supported");
-    }
+    refuses("@(a/b|c)", "stands for one name");
+    refuses(&format!("{}a{}", "@(".repeat(20), ")".repeat(20)), "more than 16 deep");
     refuses("", "empty");
     refuses("!", "nothing follows");
     refuses("{1..100000}", "more than 1024 alternatives");
@@ -160,7 +188,7 @@ proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(256))]
 
     #[test]
-    fn no_pattern_panics(pattern in "[ab./*?\\[\\]{},!\\\\^:0-9-]{0,24}", path in "[ab./-]{0,16}") {
+    fn no_pattern_panics(pattern in "[ab./*?@+()|\\[\\]{},!\\\\^:0-9-]{0,24}", path in "[ab./-]{0,16}") {
         if let Ok(globs) = GlobSet::new(&pattern, GlobSyntax::default()) {
             let _ = globs.is_match(path.as_bytes(), false);
         }

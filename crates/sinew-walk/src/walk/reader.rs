@@ -196,6 +196,11 @@ impl FolderReader {
         ticker: &mut CancelTicker<'_>,
     ) -> Result<(), Aborted> {
         let options = &self.options;
+        let depth = match task.path.is_empty() {
+            true => 1,
+            false => 2 + memchr::memchr_iter(b'/', &task.path).count(),
+        };
+        let may_enter = options.max_depth.is_none_or(|most| depth < most);
         let stem = absolute.len();
         let mut kept = first;
         for index in first..output.items.len() {
@@ -226,7 +231,7 @@ impl FolderReader {
             }
             let link = item.bits == bits_of(FileType::Symlink);
             let enter = is_dir || (link && options.follow_links && folder.target_type(name) == Some(FileType::Dir));
-            if enter {
+            if enter && may_enter {
                 if task.path.len() + name.len() < MAX_FOLDER_PATH {
                     item.child = 1;
                 } else {

@@ -1,0 +1,202 @@
+//! The output of a program as pieces that tell where they come from.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use super::{Decoder, MERGE_BYTES, MERGE_INTERVAL};
+
+/// A stream of a program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Source {
+    /// Standard output, and whatever shares a descriptor with it.
+    #[default]
+    Stdout,
+    /// Standard error, where it has a descriptor of its own.
+    Stderr,
+}
+
+/// The form of the output.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Encoding {
+    /// Text: UTF-8 is decoded across the borders of pieces, what is not becomes U+FFFD.
+    #[default]
+    Text,
+    /// The bytes as they were written.
+    Bytes,
+}
+
+/// A piece of output.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// The stream that it was read from.
+    pub source: Source,
+    /// The piece itself.
+    pub data: ChunkData,
+}
+
+/// The contents of a [`Chunk`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChunkData {
+    /// With [`Encoding::Text`].
+    Text(String),
+    /// With [`Encoding::Bytes`].
+    Bytes(Vec<u8>),
+}
+
+impl Chunk {
+    /// A piece of text from standard output.
+    #[must_use]
+    pub fn text(text: String) -> Chunk {
+        Chunk { source: Source::Stdout, data: ChunkData::Text(text) }
+    }
+
+    /// The piece as text, whatever its form.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        match self.data {
+            ChunkData::Text(text) => text,
+            ChunkData::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        }
+    }
+
+    fn len(&self) -> usize {
+        match &self.data {
+            ChunkData::Text(text) => text.len(),
+            ChunkData::Bytes(bytes) => bytes.len(),
+        }
+    }
+}
+
+/// Merges small reads of two streams into few pieces, in the order in which they were read; the times are those of a
+/// [`super::Merger`].
+#[derive(Debug, Default)]
+pub struct StreamMerger {
+    encoding: Encoding,
+    decoders: [Decoder; 2],
+    queue: VecDeque<Chunk>,
+    len: usize,
+    last: Option<Instant>,
+}
+
+impl StreamMerger {
+    /// A merger whose pieces have this form.
+    #[must_use]
+    pub fn new(encoding: Encoding) -> StreamMerger {
+        StreamMerger { encoding, ..StreamMerger::default() }
+    }
+
+    /// Takes in what was read. Take what is due after every push.
+    pub fn push(&mut self, source: Source, bytes: &[u8]) {
+        if self.queue.back().is_none_or(|last| last.source != source) {
+            let data = match self.encoding {
+                Encoding::Text => ChunkData::Text(String::new()),
+                Encoding::Bytes => ChunkData::Bytes(Vec::new()),
+            };
+            self.queue.push_back(Chunk { source, data });
+        }
+        let Some(last) = self.queue.back_mut() else { return };
+        let before = last.len();
+        match &mut last.data {
+            ChunkData::Text(text) => self.decoders[source as usize].push(bytes, text),
+            ChunkData::Bytes(all) => all.extend_from_slice(bytes),
+        }
+        self.len += last.len() - before;
+    }
+
+    /// Returns the time at which [`StreamMerger::take`] will give something: `None` while there is nothing.
+    #[must_use]
+    pub fn due(&self, now: Instant) -> Option<Instant> {
+        match self.last {
+            _ if self.len == 0 => None,
+            Some(last) if self.len < MERGE_BYTES => Some(last + MERGE_INTERVAL),
+            _ => Some(now),
+        }
+    }
+
+    /// The pieces that are due at `now`.
+    pub fn take(&mut self, now: Instant) -> VecDeque<Chunk> {
+        if self.due(now).is_none_or(|due| due > now) {
+            return VecDeque::new();
+        }
+        self.last = Some(now);
+        self.all()
+    }
+
+    /// Everything that is left, due or not: the streams are over.
+    pub fn finish(&mut self) -> VecDeque<Chunk> {
+        if self.encoding == Encoding::Text {
+            for source in [Source::Stdout, Source::Stderr] {
+                let mut rest = String::new();
+                self.decoders[source as usize].finish(&mut rest);
+                if !rest.is_empty() {
+                    // Behind what was read of its stream; a stream that is over has no more.
+                    self.push(source, rest.as_bytes());
+                }
+            }
+        }
+        self.all()
+    }
+
+    fn all(&mut self) -> VecDeque<Chunk> {
+        self.len = 0;
+        let mut all = std::mem::take(&mut self.queue);
+        // A read that holds no more than the begin of a character leaves an empty piece.
+        all.retain(|chunk| chunk.len() > 0);
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(chunks: VecDeque<Chunk>) -> Vec<(Source, String)> {
+        chunks.into_iter().map(|chunk| (chunk.source, chunk.into_text())).collect()
+    }
+
+    #[test]
+    fn pieces_keep_the_order_of_reading_and_characters_their_stream() {
+        let mut merger = StreamMerger::default();
+        let parts: [(Source, &[u8]); 6] = [
+            (Source::Stdout, b"a\xc3"),
+            (Source::Stderr, b"!\xe6\xbc"),
+            (Source::Stdout, b"\xa9b"),
+            (Source::Stdout, b"c"),
+            (Source::Stderr, b"\xa2"),
+            (Source::Stderr, b"\xe6"),
+        ];
+        for (source, bytes) in parts {
+            merger.push(source, bytes);
+        }
+        let expect = [
+            (Source::Stdout, "a"),
+            (Source::Stderr, "!"),
+            (Source::Stdout, "\u{e9}bc"),
+            (Source::Stderr, "\u{6f22}\u{fffd}"),
+        ];
+        assert_eq!(texts(merger.finish()), expect.map(|(source, text)| (source, text.to_string())));
+        assert!(merger.finish().is_empty());
+    }
+
+    #[test]
+    fn bytes_stay_as_they_are() {
+        let mut merger = StreamMerger::new(Encoding::Bytes);
+        merger.push(Source::Stdout, b"\xff\0");
+        merger.push(Source::Stdout, b"\xc3");
+        let data = ChunkData::Bytes(b"\xff\0\xc3".to_vec());
+        assert_eq!(merger.finish(), [Chunk { source: Source::Stdout, data }]);
+    }
+
+    #[test]
+    fn the_first_comes_at_once_the_next_after_the_interval_and_much_without_a_wait() {
+        let (mut merger, start) = (StreamMerger::default(), Instant::now());
+        assert_eq!(merger.due(start), None);
+        merger.push(Source::Stdout, b"a");
+        assert_eq!(merger.take(start), [Chunk::text("a".into())]);
+        merger.push(Source::Stderr, b"b");
+        assert_eq!(merger.due(start), Some(start + MERGE_INTERVAL));
+        assert!(merger.take(start).is_empty());
+        merger.push(Source::Stdout, &vec![b'x'; MERGE_BYTES]);
+        assert_eq!(merger.take(start).len(), 2);
+    }
+}

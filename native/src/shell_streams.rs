@@ -1,0 +1,104 @@
+//! The binding of `executeShell` and `run`: one command with its streams.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Function, Object, Uint8Array};
+use napi::{Env, Unknown};
+use napi_derive::napi;
+use sinew::shell::output::{Chunk, Encoding};
+use sinew::shell::{self, InputPipe, StreamOptions};
+
+use crate::abort::{self, Abort};
+use crate::chunk::OutputChunk;
+use crate::shell_request::{ShellAnswer, ShellRun, ShellSetup};
+use crate::stream::Stream;
+use crate::task;
+
+/// The streams of one command.
+#[napi(object)]
+pub(crate) struct ShellStreams {
+    /// A program and its arguments, instead of a script.
+    pub args: Option<Vec<String>>,
+    /// Standard error comes apart.
+    pub separate: Option<bool>,
+    /// Chunks are bytes, not text.
+    pub bytes: Option<bool>,
+}
+
+impl ShellStreams {
+    fn into_core(self, input: Option<&ShellInput>) -> StreamOptions {
+        let ShellStreams { args, separate, bytes } = self;
+        StreamOptions {
+            argv: args,
+            separate: separate.unwrap_or_default(),
+            encoding: if bytes == Some(true) { Encoding::Bytes } else { Encoding::Text },
+            input: input.map(|input| Arc::clone(&input.pipe)),
+        }
+    }
+}
+
+/// Runs one command in a shell of its own, or one program.
+#[napi(ts_return_type = "Promise<ShellAnswer>")]
+pub(crate) fn execute_shell<'env>(
+    env: &'env Env,
+    setup: ShellSetup,
+    run: ShellRun,
+    streams: ShellStreams,
+    input: Option<&ShellInput>,
+    on_chunk: Option<Function<'env, OutputChunk, Unknown<'static>>>,
+    abort: Option<&Abort>,
+) -> napi::Result<Object<'env>> {
+    let (supervisor, options) = setup.into_core();
+    let (run, cancel) = run.into_core(abort);
+    let streams = streams.into_core(input);
+    let mut stream = on_chunk
+        .map(|callback| Stream::<Chunk, OutputChunk>::new(&callback, abort, &cancel, OutputChunk::from))
+        .transpose()?;
+    let work = move || {
+        let result =
+            shell::execute_streams(&supervisor, &options, &run, &streams, &cancel, &mut |chunk| match &stream {
+                Some(stream) if !stream.send(chunk) => ControlFlow::Break(()),
+                _ => ControlFlow::Continue(()),
+            });
+        if let Some(stream) = &mut stream {
+            stream.finish();
+        }
+        result
+    };
+    task::alone(env, "shell", work, ShellAnswer::from)
+}
+
+/// The standard input of a command while it runs.
+#[napi]
+pub(crate) struct ShellInput {
+    pipe: Arc<InputPipe>,
+}
+
+impl Drop for ShellInput {
+    fn drop(&mut self) {
+        self.pipe.close();
+    }
+}
+
+#[napi]
+impl ShellInput {
+    /// A pipe that nobody reads yet.
+    #[napi(constructor)]
+    pub fn new(env: &Env) -> napi::Result<ShellInput> {
+        task::now(env, "shell", || Ok(ShellInput { pipe: Arc::new(InputPipe::new()?) }))
+    }
+
+    /// Writes bytes; false once nobody takes them any more.
+    #[napi(ts_return_type = "Promise<boolean>")]
+    pub fn write<'env>(&self, env: &'env Env, bytes: Uint8Array, abort: Option<&Abort>) -> napi::Result<Object<'env>> {
+        let (pipe, bytes, cancel) = (Arc::clone(&self.pipe), bytes.to_vec(), abort::cancel(abort, None));
+        task::alone(env, "shell", move || pipe.write(&bytes, &cancel), |taken| taken)
+    }
+
+    /// Ends the input.
+    #[napi]
+    pub fn end(&self) {
+        self.pipe.close();
+    }
+}

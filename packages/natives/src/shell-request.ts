@@ -1,0 +1,55 @@
+/**
+ * Requests of shells as they cross, and their answers.
+ * @module
+ */
+import { supervisor } from "./loader.js";
+import type { ShellAnswer, ShellRun, ShellSetup } from "./native.js";
+import { type Table, typeError } from "./options.js";
+import type { ShellOptions, ShellRunOptions, ShellRunResult } from "./shell.js";
+
+const ENGINES = ["auto", "bash", "brush"] as const;
+/** The keys of a shell. @internal */
+export const SHELL: Table = { sessionEnv: "env", snapshotPath: "string", engine: ENGINES };
+/** The keys of a run. @internal */
+export const RUN: Table = { command: "string!", cwd: "string", env: "env", timeoutMs: "u32", signal: "signal", stdin: "bytes" };
+
+/** The native setup of a shell. @internal */
+export function setup({ sessionEnv, snapshotPath, engine }: ShellOptions): ShellSetup {
+  const file = supervisor();
+  if (file === undefined) {
+    throw new Error("Failed to initialize shell: sinew-shell-host is not beside the addon; install the package again");
+  }
+  const env: Record<string, string> = {};
+  for (const [name, value] of Object.entries(sessionEnv ?? process.env)) if (value !== undefined) env[name] = value;
+  const request: ShellSetup = { supervisor: file, env };
+  if (snapshotPath !== undefined) request.snapshotPath = snapshotPath;
+  if (engine !== undefined) request.engine = engine;
+  return request;
+}
+
+/** Refuses what is no callback. @internal */
+export function checkCallback(call: string, onChunk: unknown): void {
+  if (onChunk !== undefined && onChunk !== null && typeof onChunk !== "function") throw typeError(`${call}: onChunk`, "a function", onChunk);
+}
+
+/** The answer of the addon as the end of a run. @internal */
+export function resultOf(answer: ShellAnswer): ShellRunResult {
+  const result: ShellRunResult = { exitCode: answer.exitCode ?? undefined, cancelled: answer.cancelled, timedOut: answer.timedOut };
+  if (answer.signal != null) result.signal = answer.signal;
+  if (answer.workingDir != null) result.workingDir = answer.workingDir;
+  if (answer.stateLostReason != null) {
+    result.stateLost = true;
+    result.stateLostReason = answer.stateLostReason;
+  }
+  return result;
+}
+
+/** One command as it crosses. @internal */
+export function request({ command, cwd, env, stdin, timeoutMs }: Omit<ShellRunOptions, "stdin"> & { stdin?: unknown }): ShellRun {
+  const run: ShellRun = { command };
+  if (cwd !== undefined) run.cwd = cwd;
+  if (env !== undefined) run.env = env;
+  if (stdin !== undefined) run.stdin = stdin as Uint8Array;
+  if (timeoutMs !== undefined) run.timeoutMs = timeoutMs;
+  return run;
+}
