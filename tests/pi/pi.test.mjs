@@ -19,9 +19,11 @@ const folders = [];
 after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 /** A project with a scripted model, and how to start our program in it. */
-function project(turns) {
+function project(turns, settings = {}) {
   const folder = mkdtempSync(join(tmpdir(), "sinew-pi-"));
   folders.push(folder);
+  mkdirSync(join(folder, "home", "agent"), { recursive: true });
+  writeFileSync(join(folder, "home", "agent", "settings.json"), JSON.stringify(settings));
   const cwd = join(folder, "project");
   mkdirSync(cwd);
   const script = join(folder, "script.jsonl");
@@ -41,6 +43,8 @@ async function drive(client, work) {
   }
 }
 
+/** A steered message would end a tool at once, and be delivered. */
+const WAIT = { interruptMode: "wait" };
 const REPEAT = { type: "script", version: 1, onExhausted: "repeat" };
 const answer = (text) => ({ type: "turn", content: [{ text }] });
 const texts = (messages) => messages.map(({ content }) => (typeof content === "string" ? content : content.map((block) => block.text).join("")));
@@ -91,7 +95,7 @@ for (const flags of [[], ["--no-session"]]) {
 }
 
 test("pi's client takes back what is queued", { skip }, async () => {
-  const { cwd, start } = project([{ type: "turn", content: [{ toolCall: { name: "bash", arguments: { command: "touch begun; sleep 1000" } } }] }, answer("B")]);
+  const { cwd, start } = project([{ type: "turn", content: [{ toolCall: { name: "bash", arguments: { command: "touch begun; sleep 1000" } } }] }, answer("B")], WAIT);
   await drive(start(), async (client) => {
     const begun = new Promise((resolve) => client.onEvent((event) => event.type === "tool_execution_start" && resolve()));
     await client.prompt("go");

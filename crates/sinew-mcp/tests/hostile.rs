@@ -56,8 +56,11 @@ async fn start(mode: &str) -> Client {
     start_with(&[mode], &patient()).await.unwrap()
 }
 
+/// A call that may take as long as a busy machine needs.
 async fn call(client: &Client, name: &str, args: Value) -> Result<String, McpError> {
-    client.call_tool(name, arguments(args), &CallOptions::default()).await.map(|result| result.text())
+    let times = CallTimes { silence: Duration::from_secs(600), ..CallTimes::default() };
+    let options = CallOptions { times, ..CallOptions::default() };
+    client.call_tool(name, arguments(args), &options).await.map(|result| result.text())
 }
 
 #[tokio::test]

@@ -52,8 +52,9 @@ fn an_idle_session_never_wakes_up() {
         text += &chunks.recv_timeout(LONG).unwrap();
     }
     let [thread] = session_threads().try_into().unwrap();
-    // Asleep as soon as the state says so; nothing can happen from then on.
-    while !std::fs::read_to_string(thread.join("stat")).unwrap().contains(") S ") {}
+    // Asleep once the kernel can say in which call: before that the thread may still be on its way there. Nothing can
+    // happen from then on.
+    while std::fs::read_to_string(thread.join("syscall")).unwrap().starts_with("running") {}
     let before = sleeps(&thread);
     // Another program is the clock: whatever woke sixty times a second would show.
     assert!(Command::new("sleep").arg("0.3").status().unwrap().success());

@@ -242,7 +242,12 @@ fn a_signal_that_kills_the_shell_is_named() {
 #[test]
 fn a_shell_that_dies_between_two_runs_is_told() {
     let shell = shell(Engine::Bash);
-    let (_, parent) = shell.output("X=1; { sleep 0.01; kill -9 $$; } >/dev/null & echo $PPID").unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let fifo = dir.path().join("go");
+    let killer = format!("mkfifo {0}; X=1; {{ read <{0}; kill -9 $$; }} >/dev/null & echo $PPID", fifo.display());
+    let (_, parent) = shell.output(&killer).unwrap();
+    // That run is over: only now the shell is killed.
+    std::fs::write(&fifo, "now\n").unwrap();
     // It goes away after it has told that the shell is gone.
     let parent = std::path::PathBuf::from(format!("/proc/{}", parent.trim()));
     support::wait_for("the end of the shell", || !parent.exists());
@@ -313,8 +318,8 @@ fn background_jobs_outlive_their_run_and_keep_their_output_to_themselves() {
     let (_, output) = shell.output("(while echo late; do sleep 0.01; done) & sleep 1000 & echo here").unwrap();
     assert!(output.contains("here\n"), "{output}");
     assert_eq!(shell.output("echo next").unwrap().1, "next\n");
-    let jobs = shell.jobs().unwrap();
-    assert!(jobs.iter().any(|job| job.command == "sleep 1000"), "{jobs:?}");
+    // A process that has just begun has the command line of the shell for a moment.
+    support::wait_for("the job", || shell.jobs().unwrap().iter().any(|job| job.command == "sleep 1000"));
     let (result, _) = run_until(&shell, "sleep 1001 & echo up; wait", "up");
     assert_eq!((result.cancelled, result.state_lost), (true, None));
     let after = shell.jobs().unwrap();
@@ -416,11 +421,9 @@ fn shell_private_variables_of_the_host_stay_with_it() {
 
 #[test]
 fn a_bash_that_is_named_runs_the_commands() {
-    use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("my-bash");
-    std::fs::write(&path, "#!/bin/sh\nMINE=yes exec bash \"$@\"\n").unwrap();
-    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    support::write_program(&path, "#!/bin/sh\nMINE=yes exec bash \"$@\"\n");
     let shell = Shell::new(supervisor(), ShellOptions { bash: Some(path), ..options(Engine::Auto) });
     assert_eq!(shell.output("echo $MINE").unwrap().1, "yes\n");
     assert_eq!(shell.engine(), Engine::Bash);

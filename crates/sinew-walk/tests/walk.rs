@@ -251,7 +251,10 @@ mod unix {
         mode(&tree.path().join("closed"), 0o000);
         // The program may lie where the other user cannot read it.
         let program = tree.path().join("open");
-        std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+        // Written by a process of its own: what this process has open for writing, a child that another test starts at
+        // that moment has open too, and the system runs no file that anybody may still write.
+        let mut copy = std::process::Command::new("cp");
+        assert!(copy.arg(std::env::current_exe().unwrap()).arg(&program).status().unwrap().success());
         mode(&program, 0o755);
         let mut command = std::process::Command::new(&program);
         command.args(["--exact", "unix::an_unreadable_folder_is_a_warning"]).env(MARK, tree.path()).current_dir("/");

@@ -21,13 +21,15 @@ fn asked(line: &str) -> Verdict {
 /// A folder with a program `git` that notes in `ran` that it was told to push.
 #[cfg(unix)]
 fn fake_git() -> (tempfile::TempDir, std::path::PathBuf) {
-    use std::os::unix::fs::PermissionsExt;
     let folder = tempfile::tempdir().unwrap();
     let (bin, ran) = (folder.path().join("bin"), folder.path().join("ran"));
     fs::create_dir(&bin).unwrap();
     let script = format!("#!/bin/sh\ncase \" $* \" in *' push '*) : > '{}' ;; esac\n", ran.display());
-    fs::write(bin.join("git"), script).unwrap();
-    fs::set_permissions(bin.join("git"), fs::Permissions::from_mode(0o755)).unwrap();
+    // By a process of its own: what this process has open for writing, a child that another test starts at that moment
+    // has open too, and the system runs no file that anybody may still write.
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "printf %s \"$1\" > git && chmod 755 git", "sh", &script]).current_dir(&bin);
+    assert!(shell.status().unwrap().success());
     (folder, ran)
 }
 

@@ -130,7 +130,7 @@ fn what_is_wrong_is_an_error_and_the_next_request_is_answered() {
 
 #[test]
 fn an_editor_that_vanishes_leaves_a_saved_session_and_no_command() {
-    let stage = calls("bash", json!({"command": "echo $$ > pid; exec sleep 1000"}));
+    let stage = calls("bash", json!({"command": "echo $$ > new; mv new pid; exec sleep 1000"}));
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
     editor.prompt(&session, "wait");
@@ -139,13 +139,7 @@ fn an_editor_that_vanishes_leaves_a_saved_session_and_no_command() {
     let (code, _) = editor.end();
     assert_eq!(code, Some(0));
     assert_eq!(stage.said()[0], ("user".to_string(), "wait".to_string()));
-    let pid = std::fs::read_to_string(stage.path("project/pid")).unwrap();
-    // A process that is about to end may still be listed for a moment.
-    let begun = std::time::Instant::now();
-    while !pid.trim().is_empty() && std::path::Path::new(&format!("/proc/{}", pid.trim())).exists() {
-        assert!(begun.elapsed() < std::time::Duration::from_secs(60), "{pid} still runs");
-        std::thread::yield_now();
-    }
+    stage.wait_for_end_of("project/pid");
 }
 
 /// A stage in which every command is asked about, and a script that runs `command` twice.

@@ -9,8 +9,13 @@ fn writes() -> Stage {
 }
 
 fn hook(script: &str) -> String {
-    json!({"hooks": [{"event": "tool_call", "match": {"tool": "write"}, "shell": true, "command": script, "timeoutMs": 2000}]})
-        .to_string()
+    hook_within(script, 60_000)
+}
+
+fn hook_within(script: &str, milliseconds: u32) -> String {
+    let entry = json!({"event": "tool_call", "match": {"tool": "write"}, "shell": true, "command": script,
+        "timeoutMs": milliseconds});
+    json!({"hooks": [entry]}).to_string()
 }
 
 /// What the model was told of its call, and whether the file was made.
@@ -28,7 +33,7 @@ fn a_failing_hook_stops_the_tool() {
     let fork = "sh -c 'sleep 1000' & wait";
     for script in ["exit 1", "kill -ABRT $$", "sleep 1000", fork, "echo garbage", "head -c 2000000 /dev/zero"] {
         let stage = writes();
-        stage.write("home/agent/hooks.json", &hook(script));
+        stage.write("home/agent/hooks.json", &hook_within(script, 2000));
         let (told, made) = outcome(&stage, &[]);
         assert!(told.starts_with("Hook ") && told.contains(" failed: "), "{script}: {told}");
         assert!(!made, "{script}");

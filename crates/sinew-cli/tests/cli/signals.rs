@@ -2,7 +2,7 @@
 
 use std::io::Read;
 use std::process::Child;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
@@ -21,12 +21,10 @@ fn ends_with(signal: Signal, code: i32) {
     let (server, told) = silent();
     let stage = Stage::served(&server);
     let mut child = waiting(&stage, &told, &[]);
-    let begun = Instant::now();
     kill_process(Pid::from_child(&child), signal).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(code));
-    // The connection is closed, and nobody waited for the server.
+    // The connection is closed, and nobody waited for the server, which never answers.
     server.wait_released(1);
-    assert!(begun.elapsed() < Duration::from_secs(60));
     let said = stage.said();
     assert_eq!(said[0], ("user".to_string(), "remember me".to_string()));
 }
@@ -52,12 +50,8 @@ fn nothing_that_ignores_a_signal_holds_the_end() {
     assert_eq!(child.wait().unwrap().code(), Some(143));
     for mark in ["pid", "hook"] {
         // On a slow machine the end may come before the hook has begun.
-        let Ok(pid) = std::fs::read_to_string(stage.path("project").join(mark)) else { continue };
-        let begun = Instant::now();
-        // A zombie is dead: nobody has looked yet.
-        while std::fs::read_to_string(format!("/proc/{}/stat", pid.trim())).is_ok_and(|stat| !stat.contains(") Z ")) {
-            assert!(begun.elapsed() < Duration::from_secs(60), "{mark} still runs");
-            std::thread::yield_now();
+        if stage.path("project").join(mark).exists() {
+            stage.wait_for_end_of(&format!("project/{mark}"));
         }
     }
     assert_eq!(stage.said()[0], ("user".to_string(), "go".to_string()));

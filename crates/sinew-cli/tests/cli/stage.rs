@@ -80,6 +80,19 @@ impl Stage {
         }
     }
 
+    /// Waits until the process is over whose number a file holds.
+    #[track_caller]
+    pub(crate) fn wait_for_end_of(&self, name: &str) {
+        let pid = std::fs::read_to_string(self.path(name)).unwrap();
+        let stat = format!("/proc/{}/stat", pid.trim());
+        let begun = std::time::Instant::now();
+        // A zombie is dead: nobody has looked yet, and perhaps nobody ever will.
+        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+            assert!(begun.elapsed() < std::time::Duration::from_secs(120), "{name}, {pid}, still runs");
+            std::thread::yield_now();
+        }
+    }
+
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_sinew"));
         command.args(args).current_dir(self.project()).env_clear();

@@ -1,7 +1,5 @@
 //! Tools that start the program again as the keeper of a shell.
 
-use std::os::unix::fs::PermissionsExt;
-
 use serde_json::json;
 
 use crate::stage::{Stage, call, finish, messages, text};
@@ -41,8 +39,12 @@ fn settings_name_paths_in_the_home_of_the_user() {
     let stage = Stage::scripted(&[call("A", "bash", json!({"command": "echo ran"})), text("B")]);
     let settings = json!({"shellPath": "~/own-bash", "sessionDir": "~/kept"});
     stage.write("home/agent/settings.json", &settings.to_string());
-    stage.write("user/own-bash", "#!/bin/sh\n: > \"$HOME/used\"\nexec bash \"$@\"\n");
-    std::fs::set_permissions(stage.path("user/own-bash"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    stage.write("user/text", "#!/bin/sh\n: > \"$HOME/used\"\nexec bash \"$@\"\n");
+    // Written by a process of its own: what this process has open for writing, a child that another test starts at that
+    // moment has open too, and the system runs no file that anybody may still write.
+    let mut install = std::process::Command::new("install");
+    install.args(["-m", "755", "text", "own-bash"]).current_dir(stage.path("user"));
+    assert!(install.status().unwrap().success());
     let ran = stage.play(&["-p", "go"]);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "A\n\nB\n"), "{}", ran.stderr);
     assert!(stage.path("user/used").exists(), "{}", ran.stderr);
@@ -71,20 +73,14 @@ fn the_ignore_file_of_the_user_holds_for_searches() {
 
 #[test]
 fn a_command_ends_with_the_program() {
-    let stage = Stage::scripted(&[call("A", "bash", json!({"command": "echo $$ > pid; exec sleep 1000"}))]);
+    let stage = Stage::scripted(&[call("A", "bash", json!({"command": "echo $$ > new; mv new pid; exec sleep 1000"}))]);
     let mut child = stage.command(&["--script", "script.jsonl", "-p", "go"]).spawn().unwrap();
-    let pid = stage.project().join("pid");
-    let shell = loop {
-        // The file is there before its text is.
-        match std::fs::read_to_string(&pid).ok().and_then(|text| text.trim().parse::<i32>().ok()) {
-            Some(shell) => break shell,
-            None => assert!(child.try_wait().unwrap().is_none(), "the run ended before its command began"),
-        }
-    };
-    let shell = rustix::process::Pid::from_raw(shell).unwrap();
+    while !stage.path("project/pid").exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended before its command began");
+    }
     rustix::process::kill_process(rustix::process::Pid::from_child(&child), rustix::process::Signal::TERM).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(143));
-    assert!(rustix::process::test_kill_process(shell).is_err(), "the command still runs");
+    stage.wait_for_end_of("project/pid");
 }
 
 #[test]

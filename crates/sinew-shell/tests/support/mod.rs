@@ -65,6 +65,14 @@ pub(crate) fn run_until(shell: &Shell, text: &str, word: &str) -> (RunResult, St
     (result.unwrap(), seen)
 }
 
+/// Writes a program, by a process of its own: what this process has open for writing, a child that another test starts
+/// at that moment has open too, and the system runs no file that anybody may still write.
+pub(crate) fn write_program(path: &std::path::Path, text: &str) {
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", "printf %s \"$2\" > \"$1\" && chmod 755 \"$1\"", "sh"]).arg(path).arg(text);
+    assert!(shell.status().unwrap().success());
+}
+
 /// Waits until `done`, for at most a minute.
 #[track_caller]
 pub(crate) fn wait_for(what: &str, mut done: impl FnMut() -> bool) {

@@ -38,7 +38,7 @@ fn process(stage: &Stage, file: &str) -> String {
     stage.get(file).trim().to_string()
 }
 
-fn is_alive(pid: &str) -> bool {
+pub(crate) fn is_alive(pid: &str) -> bool {
     // A zombie is dead: its parent has not looked yet.
     std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
 }
@@ -138,12 +138,12 @@ fn jobs_are_limited_and_die_with_the_session() {
 }
 
 fn a_long_command_becomes_a_job() {
-    let stage = Stage::with(Settings { jobs: true, auto_background_ms: 400, ..Settings::default() });
+    let stage = Stage::with(Settings { jobs: true, auto_background_ms: 3_000, ..Settings::default() });
     stage.put("d/x", "");
     stage.ok("bash", json!({"command": "v=kept; cd d"}), "(no output)");
     let command = "echo a; v=lost; while [ ! -e ../go ]; do sleep 0.01; done; echo b";
     let (text, error) = stage.call("bash", json!({"command": command}));
-    let expect = "a\n[Still running after 0.4 s: it goes on as job 1. The next command has a new shell.]";
+    let expect = "a\n[Still running after 3 s: it goes on as job 1. The next command has a new shell.]";
     assert_eq!((text.as_str(), error), (expect, false));
     // A new shell as it was before that command.
     stage.ok("bash", json!({"command": "echo $v; ls; touch ../go"}), "kept\nx");
@@ -211,8 +211,9 @@ fn variables_and_the_bash_come_from_the_settings() {
     std::fs::write(&bash, "#!/bin/sh\nOWN=yes exec /bin/bash \"$@\"\n").unwrap();
     std::fs::set_permissions(&bash, std::fs::Permissions::from_mode(0o755)).unwrap();
     let env = vec![("SET".to_string(), "by user".to_string())];
-    let stage = Stage::with(Settings { bash: Some(bash), env, bash_timeout_seconds: 1, ..Settings::default() });
+    let stage = Stage::with(Settings { bash: Some(bash), env, ..Settings::default() });
     stage.ok("bash", json!({"command": "echo $OWN $SET"}), "yes by user");
+    let stage = Stage::with(Settings { bash_timeout_seconds: 1, ..Settings::default() });
     let (text, _) = stage.call("bash", json!({"command": "sleep 1000"}));
     assert!(text.contains("Command timed out after 1 seconds"), "{text}");
     let stage = Stage::with(Settings { bash: Some("/no/bash".into()), ..Settings::default() });
