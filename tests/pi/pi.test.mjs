@@ -2,6 +2,7 @@
 //
 // SINEW_PI is the folder of `@earendil-works/pi-coding-agent`, SINEW_BIN our program: `npm test` sets both.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -36,10 +37,15 @@ function project(turns, settings = {}) {
 /** Starts a client, and ends it whatever happens. */
 async function drive(client, work) {
   await client.start();
+  const { process: child } = client;
+  const closed = once(child, "close");
   try {
     return await work(client);
   } finally {
+    // The client waits for a second only; a program that is slower holds its session until it closes its output.
     await client.stop();
+    child.stdout.resume();
+    await closed;
   }
 }
 
