@@ -118,9 +118,8 @@ async fn programs_end_with_the_manager_001() {
     drop(all);
     let begun = std::time::Instant::now();
     // A zombie is dead: nobody has looked yet, and perhaps nobody ever will.
-    let lives = |pid: &u32| {
-        std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
-    };
+    let lives =
+        |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
     while pids.iter().any(lives) {
         assert!(begun.elapsed() < std::time::Duration::from_secs(120), "{pids:?} live on");
         tokio::task::yield_now().await;

@@ -79,7 +79,11 @@ fn nothing_but_json_reaches_stdout() {
 #[test]
 fn jobs_are_told_of_and_end_with_the_session() {
     let stage = Stage::scripted(&[
-        call("", "bash", json!({"command": "echo $$ > new; mv new pid; echo out; exec sleep 1000", "background": true})),
+        call(
+            "",
+            "bash",
+            json!({"command": "echo $$ > new; mv new pid; echo out; exec sleep 1000", "background": true}),
+        ),
         call("", "job", json!({"action": "wait", "timeout": 0.2})),
         text("It runs."),
     ]);
