@@ -110,8 +110,7 @@ fn a_trace_shows_the_commands_of_the_run_only() {
 fn check_against_bash(runs: &[&str]) {
     let shell = shell(Engine::Bash);
     let output: String = runs.iter().map(|text| shell.output(text).unwrap().1).collect();
-    let mut bash = std::process::Command::new("bash");
-    bash.args(["--noprofile", "--norc", "-c"]).arg(format!("exec 2>&1\n{}", runs.join("\n"))).env_clear().envs(env());
+    let mut bash = support::bash(&format!("exec 2>&1\n{}", runs.join("\n")));
     let expect = String::from_utf8(bash.output().unwrap().stdout).unwrap();
     let numbers = |text: &str| without_line_numbers(text);
     assert_eq!(numbers(&output), numbers(&expect), "{runs:?}");
@@ -190,9 +189,7 @@ fn options_that_end_a_script_end_the_run() {
         let shell = shell(Engine::Bash);
         shell.output("X=1").unwrap();
         let (result, output) = shell.output(text).unwrap();
-        let mut bash = std::process::Command::new("bash");
-        bash.args(["--noprofile", "--norc", "-c", &format!("exec 2>&1\n{text}")]).env_clear().envs(env());
-        let direct = bash.output().unwrap();
+        let direct = support::bash(&format!("exec 2>&1\n{text}")).output().unwrap();
         assert_eq!(direct.status.code(), Some(status), "{text}");
         assert_eq!((result.exit_code, result.state_lost.is_some()), (Some(status), true), "{text}");
         let expect = String::from_utf8(direct.stdout).unwrap();

@@ -5,13 +5,13 @@ mod support;
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Mutex;
 use std::time::Duration;
 
 use sinew_base::CancelToken;
 use sinew_shell::{Engine, RunOptions};
-use support::{env, options, supervisor};
+use support::{options, supervisor};
 
 const SCRIPTS: &str = include_str!("table/scripts.yaml");
 const DIFFERENCES: &str = include_str!("table/differences.yaml");
@@ -98,25 +98,8 @@ fn answer(way: Way, script: &str) -> Answer {
 }
 
 fn fresh_bash(script: &str, dir: &Path) -> (String, String) {
-    use std::os::unix::process::{CommandExt, ExitStatusExt};
-    let mut bash = Command::new("bash");
-    bash.args(["--noprofile", "--norc", "-c", script])
-        .current_dir(dir)
-        .env_clear()
-        .envs(env())
-        .stdin(Stdio::null())
-        .stderr(Stdio::null());
-    // SAFETY: `signal` may be called between fork and exec, and allocates nothing.
-    unsafe {
-        bash.pre_exec(|| {
-            // A test run in the background of a script ignores these, and bash cannot trap what was ignored.
-            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
-                libc::signal(signal, libc::SIG_DFL);
-            }
-            Ok(())
-        });
-    }
-    let output = bash.output().unwrap();
+    use std::os::unix::process::ExitStatusExt;
+    let output = support::bash(script).current_dir(dir).stderr(Stdio::null()).output().unwrap();
     let end = match output.status.signal() {
         Some(signal) => format!("signal {signal}"),
         None => format!("exit {}", output.status.code().unwrap()),

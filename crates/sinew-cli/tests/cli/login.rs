@@ -97,11 +97,15 @@ fn what_cannot_be_kept_is_refused() {
 /// Types into a terminal that `sinew login` sits at, once it has asked. Gives the exit code, and what the terminal shows.
 #[cfg(target_os = "linux")]
 fn typed(stage: &Stage, args: &[&str], keys: &str) -> (Option<i32>, String) {
+    use std::os::unix::fs::OpenOptionsExt;
+
     use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
     let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
     grantpt(&master).and_then(|()| unlockpt(&master)).unwrap();
     let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-    let slave = std::fs::OpenOptions::new().read(true).write(true).open(name).unwrap();
+    // Where this process leads a session without a terminal, opening one would make it that of the session.
+    let mut options = std::fs::OpenOptions::new();
+    let slave = options.read(true).write(true).custom_flags(libc::O_NOCTTY).open(name).unwrap();
     let mut command = stage.command(args);
     command.stdin(slave.try_clone().unwrap());
     let mut child = command.spawn().unwrap();

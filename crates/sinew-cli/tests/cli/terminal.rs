@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::num::NonZero;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ExitStatus};
 
@@ -37,7 +38,10 @@ impl Terminal {
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
-        let slave: OwnedFd = File::options().read(true).write(true).open(name.to_str().unwrap()).unwrap().into();
+        // Where this process leads a session without a terminal, opening one would make it that of the session.
+        let mut options = File::options();
+        let options = options.read(true).write(true).custom_flags(libc::O_NOCTTY);
+        let slave: OwnedFd = options.open(name.to_str().unwrap()).unwrap().into();
         set_size(&slave, columns, rows);
         let found = tcgetattr(&slave).unwrap();
         let mut command = stage.command(args);

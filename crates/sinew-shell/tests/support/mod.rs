@@ -65,6 +65,24 @@ pub(crate) fn run_until(shell: &Shell, text: &str, word: &str) -> (RunResult, St
     (result.unwrap(), seen)
 }
 
+/// A fresh bash that runs a script, in the environment of the tests and without input.
+pub(crate) fn bash(script: &str) -> std::process::Command {
+    use std::os::unix::process::CommandExt;
+    let mut bash = std::process::Command::new("bash");
+    bash.args(["--noprofile", "--norc", "-c", script]).env_clear().envs(env()).stdin(std::process::Stdio::null());
+    // SAFETY: `signal` may be called between fork and exec, and allocates nothing.
+    unsafe {
+        bash.pre_exec(|| {
+            // A test run in the background of a script ignores these, and bash cannot trap what was ignored.
+            for signal in [libc::SIGINT, libc::SIGQUIT, libc::SIGHUP] {
+                libc::signal(signal, libc::SIG_DFL);
+            }
+            Ok(())
+        });
+    }
+    bash
+}
+
 /// Writes a program, by a process of its own: what this process has open for writing, a child that another test starts
 /// at that moment has open too, and the system runs no file that anybody may still write.
 pub(crate) fn write_program(path: &std::path::Path, text: &str) {
