@@ -15,7 +15,11 @@
 //! assert!(!plan.admits(grams.of(b"pub fn first() {}\n")));
 //! ```
 //!
-//! The crate knows no engine, no rows and no globs; it reads no files, has no statics and starts no threads.
+//! An [`Index`] keeps a folder in view: its tree, what the system announces of it, and parts that know the grams of its files. Each
+//! [`Index::listing`] begins with a barrier, the moment from which on the answer is current, and says of each file whether a
+//! plan leaves it out. A file is left out only if it is as it was when its grams were read.
+//!
+//! The crate knows no engine and no globs; it has no statics and starts no threads.
 
 mod documents;
 mod gram;
@@ -28,11 +32,30 @@ mod rice;
 mod segment;
 mod varint;
 
+#[cfg(target_os = "linux")]
+mod build;
+#[cfg(target_os = "linux")]
+mod index;
+#[cfg(target_os = "linux")]
+mod kind;
+#[cfg(target_os = "linux")]
+mod mounts;
+#[cfg(target_os = "linux")]
+mod part;
+#[cfg(target_os = "linux")]
+mod touched;
+#[cfg(target_os = "linux")]
+mod watch;
+
 pub use documents::{Document, Documents, documents};
 pub use gram::{Gram, GramSet, Grams};
+#[cfg(target_os = "linux")]
+pub use index::{Index, IndexCounts, IndexOptions, IndexStatus, Listing};
 pub use list::IdSet;
 pub use lookup::Reach;
 pub use page::ReadAt;
+#[cfg(target_os = "linux")]
+pub use part::RowState;
 pub use plan::Plan;
 pub use postings::{Postings, PostingsBuilder};
 pub use segment::{FileKind, FileRecord, Segment, SegmentId};

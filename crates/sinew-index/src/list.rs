@@ -50,6 +50,13 @@ impl IdSet {
         }
     }
 
+    /// Takes a number out.
+    pub fn remove(&mut self, id: u32) {
+        if id < self.limit {
+            self.words[id as usize / 64] &= !(1 << (id % 64));
+        }
+    }
+
     /// Tells whether a number is in the set.
     pub fn contains(&self, id: u32) -> bool {
         id < self.limit && self.words[id as usize / 64] >> (id % 64) & 1 == 1

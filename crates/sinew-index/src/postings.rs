@@ -58,6 +58,16 @@ impl PostingsBuilder {
         file
     }
 
+    /// Returns how many bytes are held until [`PostingsBuilder::build`].
+    pub fn pending_bytes(&self) -> usize {
+        self.pairs.len() * size_of::<u64>()
+    }
+
+    /// Returns how many documents were added.
+    pub fn documents(&self) -> u32 {
+        self.file_of.len() as u32
+    }
+
     /// Adds a file that is not indexed, so that it has a number, and returns that.
     pub fn add_without_grams(&mut self) -> u32 {
         self.files += 1;

@@ -123,13 +123,7 @@ impl FindResult {
 /// # Errors
 /// For a path that does not exist, and a cancelled call.
 pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel: &CancelToken) -> Result<FindResult> {
-    let scan_options = ScanOptions {
-        hidden: options.hidden,
-        gitignore: options.gitignore,
-        skip_node_modules: !options.path.iter().any(|name| name == "node_modules"),
-        global_excludes: options.global_excludes.clone(),
-        ..ScanOptions::new(&options.path)
-    };
+    let scan_options = scan_options(options);
     let look = |scan: &Arc<Scan>| find(scan, options, pool, cancel).map_err(Into::into);
     // Everything is what an empty query finds: nothing to look for again.
     let found = |result: &FindResult| result.total_matches > 0 || options.query.trim().is_empty();
@@ -138,6 +132,36 @@ pub fn fuzzy_find(options: &FindOptions, cache: &ScanCache, pool: &Pool, cancel:
         .map_err(Into::into)
         .and_then(|()| cache.query(&scan_options, options.cache, pool, cancel, look, found))
         .map_err(|error| error.within("fuzzyFind"))
+}
+
+/// Finds as [`fuzzy_find`] does, in the scan that `kept` gives, or a fresh one where it gives none.
+#[cfg(target_os = "linux")]
+pub(crate) fn find_in(
+    options: &FindOptions,
+    pool: &Pool,
+    cancel: &CancelToken,
+    kept: impl FnOnce(&ScanOptions) -> Result<Option<Arc<Scan>>>,
+) -> Result<FindResult> {
+    let found = || -> Result<FindResult> {
+        cancel.check()?;
+        let wanted = scan_options(options);
+        let scan = match kept(&wanted)? {
+            Some(scan) => scan,
+            None => Arc::new(sinew_walk::scan(&wanted, pool, cancel)?),
+        };
+        Ok(find(&scan, options, pool, cancel)?)
+    };
+    found().map_err(|error| error.within("fuzzyFind"))
+}
+
+fn scan_options(options: &FindOptions) -> ScanOptions {
+    ScanOptions {
+        hidden: options.hidden,
+        gitignore: options.gitignore,
+        skip_node_modules: !options.path.iter().any(|name| name == "node_modules"),
+        global_excludes: options.global_excludes.clone(),
+        ..ScanOptions::new(&options.path)
+    }
 }
 
 fn find(scan: &Scan, options: &FindOptions, pool: &Pool, cancel: &CancelToken) -> Result<FindResult, Aborted> {

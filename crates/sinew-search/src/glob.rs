@@ -195,6 +195,33 @@ pub fn glob_so_far(
     Ok((found, partial))
 }
 
+/// Finds as [`glob`] does, in the scan that `kept` gives, or a fresh one where it gives none.
+#[cfg(target_os = "linux")]
+pub(crate) fn glob_in(
+    options: &GlobOptions,
+    pool: &Pool,
+    cancel: &CancelToken,
+    kept: impl FnOnce(&ScanOptions) -> Result<Option<Arc<Scan>>>,
+    on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
+) -> Result<GlobResult> {
+    let query = |wanted: &ScanOptions, matcher: &Matcher| {
+        if let Some(scan) = kept(&ScanOptions { detail: Detail::Path, ..wanted.clone() })? {
+            let rows = matcher.rows(&scan, options, cancel)?;
+            if wanted.detail == Detail::Path {
+                return Ok((scan, rows));
+            }
+            if let Some(detailed) = scan.with_details(&rows, cancel)? {
+                let count = u32::try_from(detailed.len()).unwrap_or(u32::MAX);
+                return Ok((Arc::new(detailed), (0..count).collect()));
+            }
+        }
+        let scan = Arc::new(sinew_walk::scan(wanted, pool, cancel)?);
+        let rows = matcher.rows(&scan, options, cancel)?;
+        Ok((scan, rows))
+    };
+    run(options, cancel, query, on_match).map_err(|error| error.within("glob"))
+}
+
 fn run(
     options: &GlobOptions,
     cancel: &CancelToken,

@@ -1,5 +1,8 @@
 //! Search of files: all threads search the candidates of a walk, the rows come in path order.
 
+#[cfg(target_os = "linux")]
+mod kept;
+
 use std::convert::Infallible;
 use std::fs::File;
 use std::ops::{ControlFlow, Range};
@@ -22,6 +25,10 @@ use crate::parallel::{FileResults, FileSource, Limits, SearchOutput, Step, searc
 use crate::pattern::{Pattern, Size, Syntax};
 use crate::rows::Rows;
 use crate::types::file_type;
+#[cfg(target_os = "linux")]
+pub use kept::GrepTrace;
+#[cfg(target_os = "linux")]
+pub(crate) use kept::grep_in;
 
 /// The most warnings that a result holds.
 const WARNINGS: usize = 100;
@@ -218,26 +225,19 @@ fn attempt(
 ) -> Result<GrepResult> {
     cancel.check()?;
     let request = Request::new(options)?;
-    let metadata = std::fs::metadata(&options.path)
-        .map_err(|cause| Error::io(format!("failed to read \"{}\"", options.path.display()), &cause))?;
-    if metadata.is_file() {
+    if request.names_file()? {
         return request.named_file(pool, cancel, on_match);
     }
-    if !metadata.is_dir() {
-        return Err(Error::invalid(format!(
-            "\"{}\" is a pipe, a socket or a device: name a file or a folder",
-            options.path.display()
-        )));
+    request.tree(cache, pool, cancel, on_match)
+}
+
+fn syntax(options: &GrepOptions) -> Syntax {
+    Syntax {
+        literal: options.literal,
+        ignore_case: options.ignore_case,
+        multiline: options.multiline,
+        skips_binary: true,
     }
-    // Where the first rows are enough, or wanted at once, files are searched while the walk goes on. Without a limit a
-    // whole scan comes first: to list folders and read files by turns costs a sixth of the time more.
-    if !options.cache && (request.limits.any() || on_match.is_some()) {
-        return request.walked_tree(pool, cancel, on_match);
-    }
-    let look = |scan: &Arc<Scan>| Ok((Arc::clone(scan), request.candidates(scan, cancel)?));
-    let (scan, files) =
-        cache.query(&request.scan, options.cache, pool, cancel, look, |(_, files)| !files.is_empty())?;
-    request.scanned_tree(&scan, &files, pool, cancel, on_match)
 }
 
 /// The options, checked and compiled.
@@ -253,12 +253,7 @@ struct Request<'a> {
 
 impl<'a> Request<'a> {
     fn new(options: &'a GrepOptions) -> Result<Request<'a>> {
-        let syntax = Syntax {
-            literal: options.literal,
-            ignore_case: options.ignore_case,
-            multiline: options.multiline,
-            skips_binary: true,
-        };
+        let syntax = syntax(options);
         let context = [options.context, options.context_before, options.context_after];
         let mut collect = CollectOptions::new(options.mode, options.multiline, context, options.max_columns);
         collect.per_file = options.max_count_per_file.map_or(usize::MAX, |count| count as usize);
@@ -289,6 +284,20 @@ impl<'a> Request<'a> {
         })
     }
 
+    /// Returns true where the path is that of a file, false for a folder.
+    fn names_file(&self) -> Result<bool> {
+        let path = &self.options.path;
+        let metadata = std::fs::metadata(path)
+            .map_err(|cause| Error::io(format!("failed to read \"{}\"", path.display()), &cause))?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            return Err(Error::invalid(format!(
+                "\"{}\" is a pipe, a socket or a device: name a file or a folder",
+                path.display()
+            )));
+        }
+        Ok(metadata.is_file())
+    }
+
     /// The entries to search, by their index.
     fn candidates(&self, scan: &Scan, cancel: &CancelToken) -> Result<Vec<u32>> {
         let mut ticker = CancelTicker::new(cancel);
@@ -314,6 +323,25 @@ impl<'a> Request<'a> {
             (Some(accept), Ok(file)) => !(accept.0)(&path(), file),
             _ => false,
         }
+    }
+
+    /// Searches a folder.
+    fn tree(
+        &self,
+        cache: &ScanCache,
+        pool: &Pool,
+        cancel: &CancelToken,
+        on_match: Option<OnMatch<'_>>,
+    ) -> Result<GrepResult> {
+        // Where the first rows are enough, or wanted at once, files are searched while the walk goes on. Without a limit a
+        // whole scan comes first: to list folders and read files by turns costs a sixth of the time more.
+        let cached = self.options.cache;
+        if !cached && (self.limits.any() || on_match.is_some()) {
+            return self.walked_tree(pool, cancel, on_match);
+        }
+        let look = |scan: &Arc<Scan>| Ok((Arc::clone(scan), self.candidates(scan, cancel)?));
+        let (scan, files) = cache.query(&self.scan, cached, pool, cancel, look, |(_, files)| !files.is_empty())?;
+        self.scanned_tree(&scan, &files, pool, cancel, on_match)
     }
 
     /// Searches a folder while it is walked.

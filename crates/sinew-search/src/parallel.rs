@@ -75,6 +75,13 @@ impl FileResults {
         outcome
     }
 
+    /// Adds files that were not opened: texts that hold no match, and binary files.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn pass(&mut self, texts: u32, binaries: u32) {
+        self.searched += texts;
+        self.skipped.binary += binaries;
+    }
+
     fn size(&self) -> usize {
         self.rows.size() + self.warnings.iter().map(String::len).sum::<usize>()
     }

@@ -51,6 +51,8 @@ pub(crate) struct Pattern {
     pub(crate) terminator: LineTerminator,
     /// Says that the pattern was repaired, and what it means now.
     pub(crate) warning: Option<String>,
+    /// The pattern as it was built.
+    text: String,
 }
 
 impl Pattern {
@@ -75,13 +77,13 @@ impl Pattern {
         let crlf = |pattern: &str| match build(pattern, true) {
             // A pattern that asks for `\r` by name wants to see it: lines end at `\n` then.
             Err(error) if matches!(error.kind(), grep_regex::ErrorKind::NotAllowed(what) if what == "\r") => {
-                build(pattern, false).map(|matcher| (matcher, LineTerminator::byte(b'\n')))
+                build(pattern, false).map(|matcher| (matcher, LineTerminator::byte(b'\n'), pattern.to_string()))
             }
-            built => built.map(|matcher| (matcher, LineTerminator::crlf())),
+            built => built.map(|matcher| (matcher, LineTerminator::crlf(), pattern.to_string())),
         };
         let way_out = (!syntax.literal).then_some(ESCAPE_OR_LITERAL);
-        let ((matcher, terminator), warning) = repaired(pattern, way_out, crlf)?;
-        Ok(Pattern { matcher, terminator, warning })
+        let ((matcher, terminator, text), warning) = repaired(pattern, way_out, crlf)?;
+        Ok(Pattern { matcher, terminator, warning, text })
     }
 
     /// Compiles `pattern` for one look at a whole text: `^` and `$` are the ends of the text, with
@@ -95,8 +97,25 @@ impl Pattern {
             builder.multi_line(multiline).crlf(multiline).line_terminator(None);
             builder.build(pattern)
         };
-        let (matcher, warning) = repaired(pattern, Some(ESCAPE), build)?;
-        Ok(Pattern { matcher, terminator: LineTerminator::default(), warning })
+        let build = |pattern: &str| build(pattern).map(|matcher| (matcher, pattern.to_string()));
+        let ((matcher, text), warning) = repaired(pattern, Some(ESCAPE), build)?;
+        Ok(Pattern { matcher, terminator: LineTerminator::default(), warning, text })
+    }
+}
+
+impl Pattern {
+    /// Makes the plan of a pattern that [`Pattern::lines`] compiled under the same `syntax`, by the settings of its parser.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn plan(&self, syntax: Syntax) -> sinew_index::Plan {
+        let escaped = syntax.literal.then(|| regex_syntax::escape(&self.text));
+        let parsed = regex_syntax::ParserBuilder::new()
+            .utf8(false)
+            .multi_line(true)
+            .crlf(self.terminator.is_crlf())
+            .case_insensitive(syntax.ignore_case)
+            .build()
+            .parse(escaped.as_deref().unwrap_or(&self.text));
+        parsed.map_or(sinew_index::Plan::All, |form| sinew_index::Plan::of(&form))
     }
 }
 

@@ -7,9 +7,11 @@ use std::path::{Path, PathBuf};
 
 use crate::{FileType, sys};
 
-/// Bits of an entry: its type, and whether ignore rules name it.
+/// Bits of an entry: its type, and what ignore rules say of it.
 pub(crate) const TYPE: u8 = 0b11;
 pub(crate) const IGNORED: u8 = 0b100;
+/// A rule brings it back, also where names with a dot are left out.
+pub(crate) const KEPT: u8 = 0b1000;
 
 pub(crate) fn bits_of(file_type: FileType) -> u8 {
     match file_type {
@@ -85,6 +87,32 @@ impl Scan {
             }
         }
         None
+    }
+
+    /// Makes the scan of some of the entries, with their times and sizes as they are now; none where one of them cannot be asked
+    /// for.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    #[cfg(unix)]
+    pub fn with_details(
+        &self,
+        rows: &[u32],
+        cancel: &sinew_base::CancelToken,
+    ) -> Result<Option<Scan>, sinew_base::Aborted> {
+        let mut some = Scan { root: self.root.clone(), warnings: self.warnings.clone(), ..Scan::default() };
+        let Ok(root) = sys::Root::open(&self.root) else { return Ok(None) };
+        let mut ticker = sinew_base::CancelTicker::new(cancel);
+        for row in rows {
+            ticker.step()?;
+            let entry = self.get(*row as usize);
+            let Ok(stamp) = root.stamp(entry.bytes()) else { return Ok(None) };
+            some.text.extend_from_slice(entry.bytes());
+            some.ends.push(some.text.len());
+            some.bits.push(self.bits[entry.index()]);
+            some.details.push((i64::try_from(stamp.mtime).unwrap_or(i64::MAX), stamp.size));
+        }
+        Ok(Some(some))
     }
 
     /// Returns the reasons why the scan is incomplete: unreadable folders and ignore files. At most 101 sentences.

@@ -22,6 +22,8 @@ mod glob;
 mod ignore;
 mod options;
 mod pattern;
+#[cfg(unix)]
+mod stamp;
 mod sys;
 mod walk;
 
@@ -30,4 +32,8 @@ pub use entry::{Entry, Scan};
 pub use glob::{GlobSet, GlobSyntax};
 pub use ignore::{GitHome, global_excludes};
 pub use options::{Detail, FileType, ScanOptions};
+#[cfg(unix)]
+pub use stamp::Stamp;
+#[cfg(unix)]
+pub use walk::tree::{FolderObserver, Hints, Tree, TreeFiles, TreeScan, TreeUpdate};
 pub use walk::{FileBatch, FolderTask, OrderedWalk, WalkFile, WalkStep, WalkWarnings, scan};

@@ -7,6 +7,7 @@
 //! that ignore case.
 
 mod repository;
+mod rule_log;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -16,6 +17,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 pub use repository::{GitHome, global_excludes};
+pub(crate) use rule_log::RuleLog;
 pub(crate) use rules::{Rules, Verdict};
 
 use crate::FileType;
@@ -72,19 +74,20 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    pub(crate) fn new(global_excludes: Option<&Path>, warnings: &mut Vec<String>) -> Context {
-        let global = global_excludes.and_then(|path| read_rules(path, warnings)).map(Arc::new);
+    pub(crate) fn new(global_excludes: Option<&Path>, log: &mut RuleLog) -> Context {
+        let global = global_excludes.and_then(|path| read_rules(path, log)).map(Arc::new);
         Context { global }
     }
 
     /// The rules of the folders above `root`, which is absolute.
-    pub(crate) fn above(&self, root: &Path, warnings: &mut Vec<String>) -> Option<Arc<Node>> {
+    pub(crate) fn above(&self, root: &Path, log: &mut RuleLog) -> Option<Arc<Node>> {
         let mut node = None;
         let mut folders: Vec<&Path> = root.ancestors().skip(1).collect();
         folders.reverse();
         for folder in folders {
             let mut present = IgnoreFilesPresent::default();
             for name in [".git", ".jj", ".gitignore", ".rgignore", ".ignore"] {
+                log.look(&folder.join(name));
                 let Ok(meta) = std::fs::symlink_metadata(folder.join(name)) else { continue };
                 if meta.is_symlink() {
                     present.note(name.as_bytes(), FileType::Symlink);
@@ -92,7 +95,7 @@ impl Context {
                     present.note(name.as_bytes(), if meta.is_dir() { FileType::Dir } else { FileType::File });
                 }
             }
-            node = self.enter(node, present, folder, |name| open_plain(&folder.join(name)), warnings);
+            node = self.enter(node, present, folder, |name| open_plain(&folder.join(name)), log);
         }
         node
     }
@@ -104,38 +107,43 @@ impl Context {
         present: IgnoreFilesPresent,
         folder: &Path,
         open: impl Fn(&str) -> io::Result<std::fs::File>,
-        warnings: &mut Vec<String>,
+        log: &mut RuleLog,
     ) -> Option<Arc<Node>> {
         if present == IgnoreFilesPresent::default() {
             return above;
         }
         let in_work_tree = present.repository || above.as_ref().is_some_and(|node| node.in_work_tree);
-        let mut read = |name: &str| match open(name).and_then(read_whole) {
-            Ok(text) => Rules::parse(&text),
-            // A broken link, or gone since it was listed.
-            Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
-            Err(cause) => {
-                warn(warnings, &folder.join(name), &cause);
-                None
+        let mut read = |name: &str| {
+            log.look(&folder.join(name));
+            match open(name).and_then(read_whole) {
+                Ok(text) => Rules::parse(&text),
+                // A broken link, or gone since it was listed.
+                Err(cause) if cause.kind() == io::ErrorKind::NotFound => None,
+                Err(cause) => {
+                    log.warn(&folder.join(name), &cause);
+                    None
+                }
             }
         };
         let plain = [0, 1].map(|kind| if present.plain[kind] { read(PLAIN[kind]) } else { None });
         let git = if present.gitignore && in_work_tree { read(".gitignore") } else { None };
-        let work_tree = present.repository.then(|| self.work_tree(folder, warnings));
+        let work_tree = present.repository.then(|| self.work_tree(folder, log));
         let length = folder.as_os_str().len();
         let base = if folder.parent().is_none() { length } else { length + 1 };
         Some(Arc::new(Node { above, base, plain, git, work_tree, in_work_tree }))
     }
 
-    fn work_tree(&self, folder: &Path, warnings: &mut Vec<String>) -> WorkTree {
-        let Some(repository) = repository::find(folder) else {
+    fn work_tree(&self, folder: &Path, log: &mut RuleLog) -> WorkTree {
+        let Some(repository) = repository::find(folder, log) else {
             return WorkTree { exclude: None, global: self.global.clone() };
         };
-        let own = repository::excludes_file(&repository.join("config"), None);
+        let config = repository.join("config");
+        log.look(&config);
+        let own = repository::excludes_file(&config, None);
         WorkTree {
-            exclude: read_rules(&repository.join("info/exclude"), warnings),
+            exclude: read_rules(&repository.join("info/exclude"), log),
             global: match own {
-                Some(path) => read_rules(&path, warnings).map(Arc::new),
+                Some(path) => read_rules(&path, log).map(Arc::new),
                 None => self.global.clone(),
             },
         }
@@ -170,12 +178,13 @@ impl Node {
 }
 
 /// The rules of a file; none where it does not exist.
-fn read_rules(path: &Path, warnings: &mut Vec<String>) -> Option<Rules> {
+fn read_rules(path: &Path, log: &mut RuleLog) -> Option<Rules> {
+    log.look(path);
     match open_plain(path).and_then(read_whole) {
         Ok(text) => Rules::parse(&text),
         Err(cause) if matches!(cause.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => None,
         Err(cause) => {
-            warn(warnings, path, &cause);
+            log.warn(path, &cause);
             None
         }
     }
@@ -192,9 +201,4 @@ fn open_plain(path: &Path) -> io::Result<std::fs::File> {
 fn read_whole(file: std::fs::File) -> io::Result<Vec<u8>> {
     let too_large = || io::Error::new(io::ErrorKind::FileTooLarge, "it is larger than 8 MiB");
     sinew_base::read_limited(file, LIMIT)?.ok_or_else(too_large)
-}
-
-fn warn(warnings: &mut Vec<String>, path: &Path, cause: &io::Error) {
-    let what = format!("failed to read ignore rules {:?}", path.to_string_lossy());
-    warnings.push(sinew_base::Error::io(what, cause).to_string());
 }

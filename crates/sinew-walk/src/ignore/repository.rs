@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::RuleLog;
+
 /// Locations of a user's git settings; the values are those of the environment variables.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GitHome {
@@ -40,8 +42,9 @@ pub fn global_excludes(user: &GitHome) -> Option<PathBuf> {
 }
 
 /// The folder with `info/exclude` and `config` of the work tree in `folder`: of a linked work tree the common one.
-pub(super) fn find(folder: &Path) -> Option<PathBuf> {
+pub(super) fn find(folder: &Path, log: &mut RuleLog) -> Option<PathBuf> {
     let dot_git = folder.join(".git");
+    log.look(&dot_git);
     let meta = fs::metadata(&dot_git).ok()?;
     let git_dir = if meta.is_dir() {
         dot_git
@@ -50,7 +53,9 @@ pub(super) fn find(folder: &Path) -> Option<PathBuf> {
     } else {
         return None;
     };
-    match first_line(&git_dir.join("commondir")) {
+    let common = git_dir.join("commondir");
+    log.look(&common);
+    match first_line(&common) {
         Some(common) => Some(git_dir.join(common.trim())),
         None => Some(git_dir),
     }

@@ -13,6 +13,7 @@ use rustix::fs::{AtFlags, Mode, OFlags, Stat, openat, statat};
 
 use super::{DirEntry, FolderId};
 use crate::FileType;
+use crate::stamp::Stamp;
 
 /// The longest path that is opened in one step, in bytes; the system's limit is 4,096.
 const MAX_OPEN_PATH: usize = 4_000;
@@ -37,9 +38,44 @@ impl Root {
     pub(crate) fn open_file(&self, path: &[u8]) -> io::Result<File> {
         Ok(File::from(open_below(self.0.as_fd(), path, file_flags())?))
     }
+
+    pub(crate) fn try_clone(&self) -> io::Result<Root> {
+        self.0.try_clone().map(Root)
+    }
+
+    /// Returns the path at which the open folder lies now.
+    pub(crate) fn path(&self) -> io::Result<std::path::PathBuf> {
+        use std::os::fd::AsRawFd;
+        #[cfg(target_os = "linux")]
+        return std::fs::read_link(format!("/proc/self/fd/{}", self.0.as_raw_fd()));
+        #[cfg(not(target_os = "linux"))]
+        std::fs::canonicalize(format!("/dev/fd/{}", self.0.as_raw_fd()))
+    }
+
+    /// Asks for the stamp of an entry below; of the link itself where it is one.
+    pub(crate) fn stamp(&self, path: &[u8]) -> io::Result<Stamp> {
+        if path.is_empty() {
+            return Ok(Stamp::of(&rustix::fs::fstat(&self.0)?));
+        }
+        if path.len() > MAX_OPEN_PATH {
+            let cut = memchr::memrchr(b'/', path).unwrap_or(0);
+            let folder = open_below(self.0.as_fd(), &path[..cut], folder_flags())?;
+            let name = OsStr::from_bytes(&path[(cut + 1).min(path.len())..]);
+            return Ok(Stamp::of(&statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?));
+        }
+        Ok(Stamp::of(&statat(&self.0, OsStr::from_bytes(path), AtFlags::SYMLINK_NOFOLLOW)?))
+    }
 }
 
 impl Folder {
+    pub(crate) fn stamp(&self) -> io::Result<Stamp> {
+        Ok(Stamp::of(&rustix::fs::fstat(&self.0)?))
+    }
+
+    pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+
     /// Calls `each` for every name but `.` and `..`; it stops the listing by returning false.
     #[cfg(target_os = "linux")]
     pub(crate) fn list(&self, buffer: &mut Vec<u8>, mut each: impl FnMut(DirEntry<'_>) -> bool) -> io::Result<()> {

@@ -5,6 +5,8 @@
 
 mod ordered;
 mod reader;
+#[cfg(unix)]
+pub(crate) mod tree;
 mod worker_output;
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

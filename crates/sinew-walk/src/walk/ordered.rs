@@ -299,6 +299,11 @@ impl WalkWarnings {
         self.add((&later.sentences, 0));
     }
 
+    /// Adds a sentence.
+    pub fn push(&mut self, sentence: String) {
+        self.add((&[sentence], 0));
+    }
+
     fn add(&mut self, (sentences, more): (&[String], usize)) {
         let room = WARNINGS.saturating_sub(self.sentences.len()).min(sentences.len());
         self.sentences.extend_from_slice(&sentences[..room]);

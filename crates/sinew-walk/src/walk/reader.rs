@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use sinew_base::{Aborted, CancelTicker, Error, Result};
 
 use super::worker_output::{WorkerOutput, name_of};
-use crate::entry::{IGNORED, bits_of};
-use crate::ignore::{Context, IgnoreFilesPresent, Node, Verdict};
+use crate::entry::{IGNORED, KEPT, bits_of};
+use crate::ignore::{Context, IgnoreFilesPresent, Node, RuleLog, Verdict};
 use crate::sys::{self, Folder, FolderId};
 use crate::{Detail, FileType, ScanOptions};
 
@@ -18,16 +18,39 @@ const MAX_FOLDER_PATH: usize = 32 << 10;
 /// A folder to read.
 pub(super) struct Task {
     pub(super) id: u32,
-    path: Vec<u8>,
-    rules: Option<Arc<Node>>,
+    pub(super) path: Vec<u8>,
+    /// Those of the folders above.
+    pub(super) rules: Option<Arc<Node>>,
     ignored: bool,
     /// The folders it lies in, kept only where links are followed.
     ancestors: Option<Arc<Ancestor>>,
 }
 
+impl Task {
+    /// The task to read one folder again, with the rules of those above.
+    #[cfg(unix)]
+    pub(super) fn again(path: Vec<u8>, rules: Option<Arc<Node>>) -> Task {
+        Task { id: 0, path, rules, ignored: false, ancestors: None }
+    }
+}
+
 struct Ancestor {
     folder_id: FolderId,
     above: Option<Arc<Ancestor>>,
+}
+
+/// What came of the reading of a folder.
+pub(super) struct FolderRead {
+    /// The open folder; none where it could not be opened.
+    pub(super) folder: Option<Folder>,
+    /// The folder, where it could not be read to its end, and why.
+    pub(super) failure: Option<(Vec<u8>, io::Error)>,
+}
+
+impl FolderRead {
+    fn failed(path: Vec<u8>, cause: io::Error) -> FolderRead {
+        FolderRead { folder: None, failure: Some((path, cause)) }
+    }
 }
 
 /// The open root of a walk, and the options and rules that hold below it.
@@ -45,9 +68,18 @@ impl FolderReader {
     /// # Errors
     /// The root cannot be listed.
     pub(super) fn open(options: ScanOptions) -> Result<(FolderReader, Task, Vec<String>)> {
-        let mut warnings = Vec::new();
-        let context = Context::new(options.global_excludes.as_deref(), &mut warnings);
-        let rules = context.above(&options.root, &mut warnings);
+        let mut log = RuleLog::default();
+        let (reader, first) = FolderReader::open_with(options, &mut log)?;
+        Ok((reader, first, log.warnings))
+    }
+
+    /// Opens the folder as [`FolderReader::open`] does and records the reading of the rules above in `log`.
+    ///
+    /// # Errors
+    /// The root cannot be listed.
+    pub(super) fn open_with(options: ScanOptions, log: &mut RuleLog) -> Result<(FolderReader, Task)> {
+        let context = Context::new(options.global_excludes.as_deref(), log);
+        let rules = context.above(&options.root, log);
         let open = || {
             let handle = sys::Root::open(&options.root)?;
             handle.folder(b"", false)?.list(&mut Vec::new(), |_| false)?;
@@ -55,7 +87,7 @@ impl FolderReader {
         };
         let handle = open().map_err(|cause| root_error(&options, &cause))?;
         let first = Task { id: 0, path: Vec::new(), rules, ignored: false, ancestors: None };
-        Ok((FolderReader { options, handle, context, next: AtomicU32::new(1) }, first, warnings))
+        Ok((FolderReader { options, handle, context, next: AtomicU32::new(1) }, first))
     }
 
     /// Reads a folder into `output` and pushes the tasks of the folders in it, in path order, to `tasks`. Returns the open
@@ -71,17 +103,39 @@ impl FolderReader {
         buffer: &mut Vec<u8>,
         ticker: &mut CancelTicker<'_>,
     ) -> Result<Option<Folder>, Aborted> {
+        let mut log = RuleLog::default();
+        let read = self.read_with(task, tasks, output, buffer, ticker, &mut log, |_| ())?;
+        if let Some((path, cause)) = read.failure {
+            output.record_failure(&path, &cause);
+        }
+        log.warnings.into_iter().for_each(|warning| output.warn(warning));
+        Ok(read.folder)
+    }
+
+    /// Reads as [`FolderReader::read`] does, calls `opened` before anything is listed, and leaves the warnings to the caller.
+    ///
+    /// # Errors
+    /// The walk is cancelled.
+    #[allow(clippy::too_many_arguments, reason = "the parts of one thread's state, borrowed apart")]
+    pub(super) fn read_with(
+        &self,
+        task: Task,
+        tasks: &mut Vec<Task>,
+        output: &mut WorkerOutput,
+        buffer: &mut Vec<u8>,
+        ticker: &mut CancelTicker<'_>,
+        log: &mut RuleLog,
+        opened: impl FnOnce(&Folder),
+    ) -> Result<FolderRead, Aborted> {
         ticker.check()?;
         let folder = match self.handle.folder(&task.path, self.options.follow_links) {
             Ok(folder) => folder,
-            Err(cause) => {
-                output.record_failure(&task.path, &cause);
-                return Ok(None);
-            }
+            Err(cause) => return Ok(FolderRead::failed(task.path, cause)),
         };
+        opened(&folder);
         let ancestors = match self.ancestors(&folder, &task) {
             Ok(ancestors) => ancestors,
-            Err(()) => return Ok(None),
+            Err(()) => return Ok(FolderRead { folder: None, failure: None }),
         };
         let first = output.items.len();
         let mut present = IgnoreFilesPresent::default();
@@ -104,11 +158,9 @@ impl FolderReader {
         if let Some(aborted) = aborted {
             return Err(aborted);
         }
-        if let Err(cause) = listed {
-            output.record_failure(&task.path, &cause);
-        }
+        let failure = listed.err().map(|cause| (task.path.clone(), cause));
         let absolute = self.absolute(&task.path);
-        let rules = self.rules(&task, present, &absolute, &folder, output);
+        let rules = self.rules(&task, present, &absolute, &folder, log);
         self.filter_entries(&task, first, rules.as_deref(), absolute, &folder, output, ticker)?;
         output.items[first..].sort_unstable_by(|a, b| {
             a.key.cmp(&b.key).then_with(|| name_of(&output.names, a).cmp(name_of(&output.names, b)))
@@ -130,7 +182,7 @@ impl FolderReader {
             tasks.push(Task { id, path, rules: rules.clone(), ignored, ancestors: ancestors.clone() });
         }
         output.order(first, task.id, task.path);
-        Ok(Some(folder))
+        Ok(FolderRead { folder: Some(folder), failure })
     }
 
     /// Returns the folders that `folder` lies in and itself; an error when it is one of them.
@@ -166,7 +218,7 @@ impl FolderReader {
         present: IgnoreFilesPresent,
         absolute: &[u8],
         folder: &Folder,
-        output: &mut WorkerOutput,
+        log: &mut RuleLog,
     ) -> Option<Arc<Node>> {
         if present == IgnoreFilesPresent::default() {
             return task.rules.clone();
@@ -177,10 +229,7 @@ impl FolderReader {
             _ => Err(io::ErrorKind::NotFound.into()),
         };
         let path = sys::path_of(&absolute[..absolute.len() - usize::from(absolute.len() > 1)]).into_owned();
-        let mut warnings = Vec::new();
-        let rules = self.context.enter(task.rules.clone(), present, &path, open, &mut warnings);
-        warnings.into_iter().for_each(|warning| output.warn(warning));
-        rules
+        self.context.enter(task.rules.clone(), present, &path, open, log)
     }
 
     /// Drops what the options leave out, marks what is ignored, and asks for the details of the rest.
@@ -216,10 +265,11 @@ impl FolderReader {
             }
             let ignored = task.ignored || verdict == Some(Verdict::Ignore);
             let kept_by_rule = options.gitignore && verdict == Some(Verdict::Keep);
-            if (ignored && options.gitignore)
-                || (!options.hidden && name[0] == b'.' && !kept_by_rule)
-                || (is_dir && options.skip_node_modules && name == b"node_modules")
-            {
+            if (ignored && options.gitignore) || (!options.hidden && name[0] == b'.' && !kept_by_rule) {
+                continue;
+            }
+            if is_dir && options.skip_node_modules && name == b"node_modules" {
+                output.skipped_modules = true;
                 continue;
             }
             if options.detail == Detail::Full {
@@ -240,7 +290,7 @@ impl FolderReader {
                 }
             }
             let item = &mut output.items[index];
-            item.bits |= if ignored { IGNORED } else { 0 };
+            item.bits |= if ignored { IGNORED } else { 0 } | if kept_by_rule { KEPT } else { 0 };
             output.items.swap(kept, index);
             kept += 1;
         }

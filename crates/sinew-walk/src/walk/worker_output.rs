@@ -40,6 +40,8 @@ pub(super) struct WorkerOutput {
     listings: Vec<Listing>,
     warnings: Vec<String>,
     more_warnings: usize,
+    /// A folder called `node_modules` was left out.
+    pub(super) skipped_modules: bool,
 }
 
 pub(super) fn name_of<'a>(names: &'a [u8], item: &Item) -> &'a [u8] {

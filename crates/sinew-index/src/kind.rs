@@ -1,0 +1,103 @@
+//! How the engine would take a file, judged by its content and name as the engine judges.
+
+use crate::documents::documents;
+use crate::gram::Grams;
+use crate::segment::FileKind;
+
+/// The largest file that is indexed, in bytes.
+pub(crate) const MAX_TEXT: u64 = 128 << 20;
+/// The length of the engine's first read: a NUL byte within it makes a file binary.
+const FIRST: usize = 64 << 10;
+/// The longest byte order mark. The engine searches what it read to look for one, when a line ends there, before it looks for
+/// NUL bytes.
+const MARK: usize = 3;
+/// From this size on a file may be noise, in bytes.
+const NOISE_FROM: usize = 256 << 10;
+/// The grams of a document beyond which a file is noise; code and prose have 700 to 3,000.
+const NOISE: usize = 6_000;
+/// The documents that are looked at to tell noise.
+const SAMPLE: usize = 8;
+
+/// Tells how the engine takes a file with this content.
+pub(crate) fn kind_of(content: &[u8]) -> FileKind {
+    if content.starts_with(b"\xFE\xFF") || content.starts_with(b"\xFF\xFE") {
+        return FileKind::Odd;
+    }
+    let marked = content.starts_with(b"\xEF\xBB\xBF");
+    match memchr::memchr(0, content) {
+        Some(at) if marked || at >= FIRST => FileKind::Odd,
+        Some(at) if at >= MARK && content[..MARK].contains(&b'\n') => FileKind::Odd,
+        Some(_) => FileKind::Binary,
+        None if marked && std::str::from_utf8(content).is_err() => FileKind::Odd,
+        None if is_noise(content) => FileKind::Odd,
+        None => FileKind::Text,
+    }
+}
+
+fn is_noise(content: &[u8]) -> bool {
+    if content.len() < NOISE_FROM {
+        return false;
+    }
+    let mut grams = Grams::new();
+    let counts = documents(content).take(SAMPLE).map(|document| grams.of(document.text).sorted().len());
+    counts.sum::<usize>() > NOISE * SAMPLE
+}
+
+/// Tells whether the name of a file says that it holds secrets: it is searched and never indexed.
+pub(crate) fn is_secret(name: &[u8]) -> bool {
+    const NAMES: [&[u8]; 3] = [b".netrc", b".npmrc", b".pypirc"];
+    const BEGINNINGS: [&[u8]; 3] = [b".env", b"id_", b"credentials"];
+    const ENDINGS: [&[u8]; 3] = [b".pem", b".key", b".kdbx"];
+    NAMES.contains(&name)
+        || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
+        || ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(content: &[u8], expect: FileKind) {
+        assert_eq!(kind_of(content), expect);
+    }
+
+    #[test]
+    fn kinds_are_those_of_the_engine() {
+        check(b"", FileKind::Text);
+        check(b"text\n", FileKind::Text);
+        check(b"\xFF text that is no UTF-8", FileKind::Text);
+        check(b"\xEF\xBB\xBFtext", FileKind::Text);
+        check(b"\xEF\xBB\xBF\xFF", FileKind::Odd);
+        check(b"\xEF\xBB\xBF\0", FileKind::Odd);
+        check(b"\xFF\xFEt\0", FileKind::Odd);
+        check(b"\0", FileKind::Binary);
+        check(b"a\n\0", FileKind::Binary);
+        check(b"a\nb\0", FileKind::Odd);
+        check(&[&vec![b'a'; FIRST - 1], &b"\0"[..]].concat(), FileKind::Binary);
+        check(&[&vec![b'a'; FIRST], &b"\0"[..]].concat(), FileKind::Odd);
+    }
+
+    #[test]
+    fn item_12_noise_is_searched_and_not_indexed() {
+        let mut seed = 1u32;
+        let noise: Vec<u8> = std::iter::repeat_with(|| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            (seed >> 24) as u8 | 1
+        })
+        .take(NOISE_FROM)
+        .collect();
+        check(&noise, FileKind::Odd);
+        check(&b"int main(void) { return 0; }\n".repeat(10_000), FileKind::Text);
+    }
+
+    #[test]
+    fn item_37_names_of_secrets() {
+        for name in [".env", ".env.local", "a.pem", "b.key", "id_rsa", ".npmrc", "credentials.json", "x.kdbx"] {
+            assert!(is_secret(name.as_bytes()), "{name}");
+        }
+        for name in ["env", "main.rs", "keys", "netrc", "kid_a"] {
+            assert!(!is_secret(name.as_bytes()), "{name}");
+        }
+    }
+}

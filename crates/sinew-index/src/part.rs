@@ -1,0 +1,164 @@
+//! One part of an index: a segment and which of its files are as they were when it was made.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+use sinew_base::{Aborted, CancelToken};
+use sinew_pool::Pool;
+use sinew_walk::{Scan, Stamp, Tree};
+
+use crate::list::IdSet;
+use crate::lookup::Reach;
+use crate::plan::Plan;
+use crate::segment::{FileKind, FileRecord, Segment};
+
+/// The number of files whose stamps a thread asks for in one go.
+const SHARE: usize = 64;
+/// No row.
+const NONE: u32 = u32::MAX;
+
+/// A segment in memory; its files are sorted by their path below the root.
+pub(crate) struct Part {
+    pub(crate) segment: Arc<Segment<Vec<u8>>>,
+    /// Files that are as they were when they were read, as of the last barrier.
+    pub(crate) current: IdSet,
+    /// Files that had more than one name.
+    pub(crate) linked: Vec<u32>,
+    /// The rows of the files in the scan that was asked for last.
+    rows: Option<(Arc<Scan>, Arc<[u32]>)>,
+}
+
+/// A part as one call sees it.
+pub(crate) struct PartView {
+    segment: Arc<Segment<Vec<u8>>>,
+    current: IdSet,
+    rows: Arc<[u32]>,
+}
+
+/// What is known of a row of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowState {
+    /// It must be searched.
+    Unknown,
+    /// A text without a match.
+    NoMatch,
+    /// A binary file.
+    Binary,
+}
+
+impl Part {
+    pub(crate) fn new(segment: Segment<Vec<u8>>, current: IdSet, linked: Vec<u32>) -> Part {
+        Part { segment: Arc::new(segment), current, linked, rows: None }
+    }
+
+    pub(crate) fn files(&self) -> &[FileRecord] {
+        self.segment.files()
+    }
+
+    /// Returns the number of the file with this path.
+    pub(crate) fn file(&self, path: &[u8]) -> Option<u32> {
+        let found = self.files().binary_search_by(|file| file.path.as_slice().cmp(path));
+        found.ok().and_then(|at| u32::try_from(at).ok())
+    }
+
+    /// Returns the numbers of the files directly in a folder.
+    pub(crate) fn files_in<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
+        let prefix = if folder.is_empty() { Vec::new() } else { [folder, b"/"].concat() };
+        let first = self.files().partition_point(|file| file.path.as_slice() < prefix.as_slice());
+        let length = prefix.len();
+        let below = self.files()[first..].iter().take_while(move |file| file.path.starts_with(&prefix));
+        let numbered = below.zip(u32::try_from(first).unwrap_or(NONE)..);
+        numbered.filter(move |(file, _)| !file.path[length..].contains(&b'/')).map(|(_, number)| number)
+    }
+
+    /// Compares the stamps of these files with those of when they were read.
+    pub(crate) fn verify(
+        &mut self,
+        numbers: &[u32],
+        tree: &Tree,
+        key: &[u8; 16],
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<(), Aborted> {
+        // Until a look shows otherwise nothing is known of them, also where the call is cancelled.
+        numbers.iter().for_each(|number| self.current.remove(*number));
+        let files = self.segment.files();
+        let is_current = |file: &FileRecord| {
+            file.stamp != 0 && tree.stamp(&file.path).is_ok_and(|now| stamp_number(&now, key) == file.stamp)
+        };
+        let next = AtomicUsize::new(0);
+        let looked_at: Mutex<(Vec<u32>, Option<Aborted>)> = Mutex::default();
+        let work = |_| {
+            let mut current: Vec<u32> = Vec::new();
+            loop {
+                let first = next.fetch_add(SHARE, Ordering::Relaxed);
+                if first >= numbers.len() {
+                    break;
+                }
+                if let Err(aborted) = cancel.check() {
+                    looked_at.lock().1 = Some(aborted);
+                    break;
+                }
+                let share = &numbers[first..numbers.len().min(first + SHARE)];
+                current.extend(share.iter().filter(|number| is_current(&files[**number as usize])));
+            }
+            looked_at.lock().0.extend(current);
+        };
+        pool.broadcast((numbers.len() / SHARE).min(pool.size().saturating_sub(1)), work);
+        let (current, aborted) = looked_at.into_inner();
+        current.into_iter().for_each(|number| self.current.insert(number));
+        aborted.map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn view(&mut self, scan: &Arc<Scan>, base: &[u8]) -> PartView {
+        let rows = match &self.rows {
+            Some((known, rows)) if Arc::ptr_eq(known, scan) => Arc::clone(rows),
+            _ => self.rows_of(scan, base),
+        };
+        self.rows = Some((Arc::clone(scan), Arc::clone(&rows)));
+        PartView { segment: Arc::clone(&self.segment), current: self.current.clone(), rows }
+    }
+
+    /// Returns the row of each file in a scan of the folder `base`. Both are in the order of paths.
+    fn rows_of(&self, scan: &Scan, base: &[u8]) -> Arc<[u32]> {
+        let prefix = if base.is_empty() { Vec::new() } else { [base, b"/"].concat() };
+        let mut row = 0;
+        let rows = self.files().iter().map(|file| {
+            let Some(path) = file.path.strip_prefix(prefix.as_slice()) else { return NONE };
+            while row < scan.len() && scan.get(row).bytes() < path {
+                row += 1;
+            }
+            let found = row < scan.len() && scan.get(row).bytes() == path;
+            if found { u32::try_from(row).unwrap_or(NONE) } else { NONE }
+        });
+        rows.collect()
+    }
+}
+
+impl PartView {
+    /// Writes down what is known of the rows under a plan; returns how many files could match. A part that turns out damaged
+    /// says nothing.
+    pub(crate) fn judge(&self, plan: &Plan, reach: Reach, states: &mut [RowState]) -> usize {
+        let Ok(candidates) = self.segment.candidates(plan, reach) else { return 0 };
+        let mut could_match = 0;
+        for number in self.current.iter() {
+            let Some(state) = states.get_mut(self.rows[number as usize] as usize) else { continue };
+            match self.segment.files()[number as usize].kind {
+                FileKind::Binary => *state = RowState::Binary,
+                FileKind::Text if !candidates.contains(number) => *state = RowState::NoMatch,
+                FileKind::Text | FileKind::Odd => could_match += 1,
+            }
+        }
+        could_match
+    }
+}
+
+/// Makes one number of a stamp; never 0.
+pub(crate) fn stamp_number(stamp: &Stamp, key: &[u8; 16]) -> u64 {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let mut hasher = DefaultHasher::new();
+    key.hash(&mut hasher);
+    stamp.hash(&mut hasher);
+    hasher.finish().max(1)
+}

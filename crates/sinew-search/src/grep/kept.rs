@@ -1,0 +1,203 @@
+//! Search over a kept listing: the files that the index rules out are counted and not opened.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
+use sinew_index::{Listing, Plan, Reach, RowState};
+use sinew_pool::Pool;
+use sinew_walk::{FileType, ScanCache, ScanOptions, WalkWarnings};
+
+use super::{GrepOptions, GrepResult, OnMatch, Request, syntax};
+use crate::file::{FileSearch, Root, path_of};
+use crate::parallel::{FileResults, FileSource, Step};
+use crate::rows::clamp;
+
+/// How the index served a search.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct GrepTrace {
+    /// The plan of the pattern; empty where none was made.
+    pub plan: String,
+    /// The files that were opened.
+    pub opened: usize,
+    /// The reason why the files were walked instead.
+    pub why: Option<&'static str>,
+}
+
+/// Searches as [`super::grep`] does, in the listing that `kept` gives, or walks where it gives none.
+pub(crate) fn grep_in(
+    options: &GrepOptions,
+    pool: &Pool,
+    cancel: &CancelToken,
+    kept: impl FnOnce(&ScanOptions) -> Result<Option<Listing>>,
+    on_match: Option<OnMatch<'_>>,
+) -> Result<(GrepResult, GrepTrace)> {
+    let attempt = || {
+        cancel.check()?;
+        // A scan that is kept for a while could be of before this call.
+        let options = &GrepOptions { cache: false, ..options.clone() };
+        let request = Request::new(options)?;
+        let walked = |why| GrepTrace { why: Some(why), ..GrepTrace::default() };
+        if request.names_file()? {
+            return Ok((request.named_file(pool, cancel, on_match)?, walked("the path is a file")));
+        }
+        let Some(listing) = kept(&request.scan)? else {
+            return Ok((
+                request.tree(&ScanCache::default(), pool, cancel, on_match)?,
+                walked("the index does not hold these files"),
+            ));
+        };
+        // Without a look at the content a binary file counts as searched; and whoever accepts files wants to see each.
+        let plain = options.max_count_per_file == Some(0) || options.accept.is_some();
+        let plan = if plain { Plan::All } else { request.pattern.plan(syntax(options)) };
+        let reach = if options.multiline { Reach::File } else { Reach::Line };
+        let states = match plain {
+            true => vec![RowState::Unknown; listing.entries().len()],
+            false => listing.judge(&plan, reach).0,
+        };
+        let (files, after) = request.files_to_search(&listing, &states, cancel)?;
+        let trace = GrepTrace { plan: plan.to_string(), opened: files.len(), why: None };
+        let source = KeptFiles {
+            request: &request,
+            root: Root::new(listing.entries().root()),
+            listing: &listing,
+            files,
+            after,
+            front: Mutex::default(),
+            next: AtomicUsize::new(0),
+        };
+        let mut answer = request.run(false, &source, pool, cancel, on_match)?;
+        let mut warnings = std::mem::take(&mut answer.walk_warnings);
+        // Folders behind the last file count where that was searched.
+        if answer.complete {
+            warnings.append(source.warnings_before(u32::MAX));
+        }
+        Ok((request.result(answer, warnings.into_sentences()), trace))
+    };
+    attempt().map_err(|error: sinew_base::Error| error.within("grep"))
+}
+
+/// A file to search.
+struct KeptFile {
+    row: u32,
+    passed: Passed,
+}
+
+/// Files that come before one that is searched, and are known to hold no match.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Passed {
+    texts: u32,
+    binaries: u32,
+}
+
+impl Request<'_> {
+    /// Returns the files to search in path order, and what comes behind the last of them.
+    fn files_to_search(
+        &self,
+        listing: &Listing,
+        states: &[RowState],
+        cancel: &CancelToken,
+    ) -> Result<(Vec<KeptFile>, Passed), Aborted> {
+        let (mut files, mut passed) = (Vec::new(), Passed::default());
+        let mut ticker = CancelTicker::new(cancel);
+        for (entry, state) in listing.entries().iter().zip(states) {
+            ticker.step()?;
+            if entry.file_type() != FileType::File || !self.selects(entry.bytes(), entry.name()) {
+                continue;
+            }
+            match state {
+                RowState::NoMatch => passed.texts += 1,
+                RowState::Binary => passed.binaries += 1,
+                RowState::Unknown => {
+                    files.push(KeptFile { row: clamp(entry.index()), passed: std::mem::take(&mut passed) });
+                }
+            }
+        }
+        Ok((files, passed))
+    }
+}
+
+/// The files of a kept listing.
+struct KeptFiles<'a> {
+    request: &'a Request<'a>,
+    root: Root<'a>,
+    listing: &'a Listing,
+    files: Vec<KeptFile>,
+    after: Passed,
+    /// The number of warnings that were given with files.
+    front: Mutex<usize>,
+    next: AtomicUsize,
+}
+
+/// Files that follow each other, and the warnings of the folders before them. The step behind the last file has none.
+struct KeptBatch {
+    first: usize,
+    end: usize,
+    warnings: WalkWarnings,
+}
+
+impl KeptFiles<'_> {
+    /// Takes the warnings of the folders that come before a row and were not taken yet.
+    fn warnings_before(&self, row: u32) -> WalkWarnings {
+        let mut taken = WalkWarnings::default();
+        let mut front = self.front.lock();
+        let all = &self.listing.scan.warnings;
+        while let Some((_, sentence)) = all.get(*front).filter(|(at, _)| *at <= row) {
+            taken.push(sentence.clone());
+            *front += 1;
+        }
+        taken
+    }
+}
+
+impl FileSource for KeptFiles<'_> {
+    type Batch = KeptBatch;
+    type Folder = std::convert::Infallible;
+
+    fn helpers(&self, _: &Pool) -> usize {
+        // A thread that starts for a handful of files costs more than it brings.
+        self.files.len() / 8
+    }
+
+    fn next(&self, most: usize, threads: usize) -> Step<KeptBatch, std::convert::Infallible> {
+        let total = self.files.len();
+        let count = (total / (threads * 4)).clamp(1, most);
+        let first = self.next.fetch_add(count, Ordering::Relaxed);
+        if first < total {
+            let end = (first + count).min(total);
+            return Step::Files(KeptBatch { first, end, warnings: self.warnings_before(self.files[end - 1].row) });
+        }
+        // What lies behind the last file is one step more, given once.
+        let behind = self.after != Passed::default() && first < total + count;
+        match behind {
+            true => Step::Files(KeptBatch { first: total, end: total, warnings: WalkWarnings::default() }),
+            false => Step::End,
+        }
+    }
+
+    fn read(&self, folder: std::convert::Infallible, _: &mut Vec<u8>) -> std::result::Result<(), Aborted> {
+        match folder {}
+    }
+
+    fn search(
+        &self,
+        batch: &KeptBatch,
+        search: &mut FileSearch<'_>,
+        limit: &dyn Fn() -> Option<usize>,
+        results: &mut FileResults,
+    ) {
+        results.walk_warnings = batch.warnings.clone();
+        if batch.first == self.files.len() {
+            results.pass(self.after.texts, self.after.binaries);
+        }
+        for KeptFile { row, passed } in &self.files[batch.first..batch.end] {
+            let Some(limit) = limit() else { return };
+            results.pass(passed.texts, passed.binaries);
+            let entry = self.listing.entries().get(*row as usize);
+            let opened = self.root.open(entry);
+            if !self.request.is_rejected(&opened, || self.listing.entries().root().join(path_of(entry.bytes()))) {
+                results.visit(|rows, warnings| search.search(opened, &entry.path(), limit, rows, warnings));
+            }
+        }
+    }
+}

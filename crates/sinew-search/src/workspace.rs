@@ -1,0 +1,153 @@
+//! A folder in view: searches that answer what the plain ones answer at that moment, with less work.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use parking_lot::Mutex;
+use sinew_base::{CancelToken, Result};
+use sinew_index::{Index, IndexOptions, IndexStatus};
+use sinew_pool::Pool;
+use sinew_walk::{Scan, ScanOptions};
+
+use crate::find::find_in;
+use crate::glob::glob_in;
+use crate::grep::grep_in;
+use crate::{FindOptions, FindResult, GlobMatch, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch};
+
+/// The workspaces of one program: two opens of one root share what is kept.
+#[derive(Debug, Default)]
+pub struct Workspaces {
+    open: Mutex<HashMap<(PathBuf, IndexOptionsKey), Weak<Index>>>,
+}
+
+/// The options by which two opens of one root differ.
+type IndexOptionsKey = (Option<PathBuf>, bool, Option<usize>, Option<PathBuf>);
+
+/// A folder in view. [`Workspace::grep`], [`Workspace::glob`], [`Workspace::fuzzy_find`] and [`Workspace::list`] give what the
+/// plain functions give at that moment, with `path` taken from the root. Dropped, it gives everything back.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    index: Arc<Index>,
+    last: Arc<Mutex<GrepTrace>>,
+}
+
+/// The state of a workspace as of its last call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkspaceStatus {
+    /// What is held, and how it is kept fresh.
+    pub index: IndexStatus,
+    /// How the last [`Workspace::grep`] was served.
+    pub last: GrepTrace,
+}
+
+impl Workspaces {
+    /// Opens the folder `root`. Nothing is read yet.
+    ///
+    /// # Errors
+    /// `root` does not exist or is no folder.
+    pub fn open(&self, root: impl AsRef<Path>, options: &IndexOptions) -> Result<Workspace> {
+        let index = Index::open(root.as_ref(), options.clone()).map_err(|error| error.within("Workspace.open"))?;
+        let IndexOptions { global_excludes, sweep, max_watches, home } = options.clone();
+        let key = (index.root().to_path_buf(), (global_excludes, sweep, max_watches, home));
+        let mut open = self.open.lock();
+        open.retain(|_, index| index.strong_count() > 0);
+        let shared = open.get(&key).and_then(Weak::upgrade);
+        let index = shared.unwrap_or_else(|| {
+            let index = Arc::new(index);
+            open.insert(key, Arc::downgrade(&index));
+            index
+        });
+        Ok(Workspace { index, last: Arc::default() })
+    }
+}
+
+impl Workspace {
+    /// Returns the root, absolute.
+    #[must_use]
+    pub fn root(&self) -> &Path {
+        self.index.root()
+    }
+
+    /// Searches as [`crate::grep`] does.
+    ///
+    /// # Errors
+    /// Those of [`crate::grep`].
+    pub fn grep(
+        &self,
+        options: &GrepOptions,
+        pool: &Pool,
+        cancel: &CancelToken,
+        on_match: Option<OnMatch<'_>>,
+    ) -> Result<GrepResult> {
+        let options = GrepOptions { path: self.below(&options.path), ..options.clone() };
+        let kept = |scan: &ScanOptions| self.index.listing(scan, pool, cancel);
+        let (result, trace) = grep_in(&options, pool, cancel, kept, on_match)?;
+        *self.last.lock() = trace;
+        Ok(result)
+    }
+
+    /// Finds as [`crate::glob`] does.
+    ///
+    /// # Errors
+    /// Those of [`crate::glob`].
+    pub fn glob(
+        &self,
+        options: &GlobOptions,
+        pool: &Pool,
+        cancel: &CancelToken,
+        on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
+    ) -> Result<GlobResult> {
+        let options = GlobOptions { path: self.below(&options.path), ..options.clone() };
+        glob_in(&options, pool, cancel, |scan| self.scan(scan, pool, cancel), on_match)
+    }
+
+    /// Finds as [`crate::fuzzy_find`] does.
+    ///
+    /// # Errors
+    /// Those of [`crate::fuzzy_find`].
+    pub fn fuzzy_find(&self, options: &FindOptions, pool: &Pool, cancel: &CancelToken) -> Result<FindResult> {
+        let options = FindOptions { path: self.below(&options.path), ..options.clone() };
+        find_in(&options, pool, cancel, |scan| self.scan(scan, pool, cancel))
+    }
+
+    /// Lists a folder: [`crate::glob`] for `*`.
+    ///
+    /// # Errors
+    /// Those of [`crate::glob`].
+    pub fn list(
+        &self,
+        path: impl AsRef<Path>,
+        recursive: bool,
+        hidden: bool,
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<GlobResult> {
+        let all = GlobOptions { recursive, hidden, ..GlobOptions::new(path.as_ref(), "*") };
+        self.glob(&all, pool, cancel, |_| Ok(()))
+    }
+
+    /// Reads what the index does not know as it is now, so that later searches open few files. Calls go on meanwhile.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    pub fn ready(&self, pool: &Pool, cancel: &CancelToken) -> Result<WorkspaceStatus> {
+        self.index.build(pool, cancel).map_err(|error| error.within("Workspace.ready"))?;
+        Ok(self.status())
+    }
+
+    /// Returns the state as of the last call.
+    #[must_use]
+    pub fn status(&self) -> WorkspaceStatus {
+        WorkspaceStatus { index: self.index.status(), last: self.last.lock().clone() }
+    }
+
+    fn below(&self, path: &Path) -> PathBuf {
+        // A root is itself without a separator behind it.
+        if path.as_os_str().is_empty() { self.root().to_path_buf() } else { self.root().join(path) }
+    }
+
+    fn scan(&self, options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Option<Arc<Scan>>> {
+        Ok(self.index.listing(options, pool, cancel)?.map(|listing| Arc::clone(&listing.scan.scan)))
+    }
+}

@@ -1,0 +1,148 @@
+//! From the folders of a tree to the scan that a fresh walk would give.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sinew_base::{Aborted, CancelTicker, CancelToken, Error};
+
+use super::{Tree, TreeFolder, TreeScan, split};
+use crate::entry::{IGNORED, KEPT, Scan, TYPE};
+use crate::walk::worker_output::{Item, finish_warnings, name_of};
+use crate::{Detail, ScanOptions};
+
+/// The number of scans that are kept; the one that was not asked for the longest goes first.
+const SCANS: usize = 8;
+
+/// The options by which scans of one tree differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct ScanKey {
+    /// The folder, relative to the tree's root.
+    base: Box<[u8]>,
+    hidden: bool,
+    skip_node_modules: bool,
+}
+
+impl ScanKey {
+    fn shows(&self, name: &[u8], item: &Item) -> bool {
+        (self.hidden || name.first() != Some(&b'.') || item.bits & KEPT != 0)
+            && !(self.skip_node_modules && item.child > 0 && name == b"node_modules")
+    }
+}
+
+impl Tree {
+    /// Returns the scan that [`crate::scan`] would give for these options, whose root is canonical. None where they ask for what
+    /// the tree does not hold: another user's rules, ignored entries, links that are followed, times, `node_modules`, a root
+    /// outside of the tree or below an ignored folder.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    pub fn scan(&mut self, options: &ScanOptions, cancel: &CancelToken) -> Result<Option<Arc<TreeScan>>, Aborted> {
+        let held = &self.reader.options;
+        if !options.gitignore
+            || options.follow_links
+            || options.detail != Detail::Path
+            || options.global_excludes != held.global_excludes
+        {
+            return Ok(None);
+        }
+        let Some(base) = relative(&options.root, &held.root) else { return Ok(None) };
+        let key = ScanKey { base: base.into(), hidden: options.hidden, skip_node_modules: options.skip_node_modules };
+        let scan = match self.scans.iter().position(|(kept, _)| *kept == key) {
+            Some(at) => self.scans.remove(at).1,
+            None => match self.assemble(&key, cancel)? {
+                Some(scan) => Arc::new(scan),
+                None => return Ok(None),
+            },
+        };
+        if self.scans.len() >= SCANS {
+            self.scans.remove(0);
+        }
+        self.scans.push((key, Arc::clone(&scan)));
+        // The walk of these options enters what the tree left out.
+        let lacks = !options.skip_node_modules && scan.skipped_modules;
+        Ok((!lacks).then_some(scan))
+    }
+
+    fn assemble(&self, key: &ScanKey, cancel: &CancelToken) -> Result<Option<TreeScan>, Aborted> {
+        let Some((base, first)) = self.folders.get_key_value(&key.base) else { return Ok(None) };
+        if first.failure.is_some() {
+            return Ok(None);
+        }
+        let Some(above) = self.warnings_above(base) else { return Ok(None) };
+        let mut warnings: Vec<(u32, String)> = above.into_iter().map(|warning| (0, warning)).collect();
+        let mut scan = Scan { root: self.absolute(base), ..Scan::default() };
+        let skip = if base.is_empty() { 0 } else { base.len() + 1 };
+        let mut skipped_modules = false;
+        let mut ticker = CancelTicker::new(cancel);
+        let mut stack: Vec<(&[u8], &TreeFolder, usize)> = Vec::new();
+        let mut entered = Some((&**base, first));
+        while let Some((path, folder)) = entered.take() {
+            let shown = path.get(skip..).unwrap_or(b"");
+            let at = u32::try_from(scan.len()).unwrap_or(u32::MAX);
+            warnings.extend(folder.sentences(shown).map(|sentence| (at, sentence)));
+            skipped_modules |= folder.output.skipped_modules;
+            stack.push((path, folder, 0));
+            while let Some((path, folder, step)) = stack.pop() {
+                let shown = path.get(skip..).unwrap_or(b"");
+                let output = &folder.output;
+                for at in step..output.steps().len() {
+                    let item = &output.items[output.steps()[at] >> 1];
+                    let name = name_of(&output.names, item);
+                    if !key.shows(name, item) {
+                        continue;
+                    }
+                    if output.steps()[at] & 1 == 1 {
+                        stack.push((path, folder, at + 1));
+                        let child = super::below(path, name);
+                        entered = self.folders.get_key_value(&child).map(|(path, folder)| (&**path, folder));
+                        break;
+                    }
+                    ticker.step()?;
+                    if !shown.is_empty() {
+                        scan.text.extend_from_slice(shown);
+                        scan.text.push(b'/');
+                    }
+                    scan.text.extend_from_slice(name);
+                    scan.ends.push(scan.text.len());
+                    scan.bits.push(item.bits & (TYPE | IGNORED));
+                }
+                if entered.is_some() {
+                    break;
+                }
+            }
+        }
+        scan.text.shrink_to_fit();
+        scan.warnings = finish_warnings(warnings.iter().map(|(_, warning)| warning.clone()).collect(), 0);
+        Ok(Some(TreeScan { scan: Arc::new(scan), warnings, skipped_modules }))
+    }
+
+    /// Returns the warnings of the rules above a folder; none where the tree cannot know all of them.
+    fn warnings_above(&self, base: &[u8]) -> Option<Vec<String>> {
+        let mut warnings = self.above.warnings.clone();
+        let mut path = base;
+        while !path.is_empty() {
+            path = split(path).0;
+            let folder = self.folders.get(path).filter(|folder| folder.failure.is_none())?;
+            warnings.extend(folder.warnings.iter().cloned());
+        }
+        Some(warnings)
+    }
+}
+
+impl TreeFolder {
+    /// Returns the warnings of a walk that meets this folder as `path`.
+    fn sentences(&self, path: &[u8]) -> impl Iterator<Item = String> {
+        let gone = |cause: &std::io::Error| {
+            matches!(cause.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
+        };
+        let what = format!("failed to read folder {:?}", String::from_utf8_lossy(path));
+        let failure = self.failure.as_ref().filter(|cause| !gone(cause));
+        let failure = failure.map(|cause| Error::io(what, cause).to_string());
+        failure.into_iter().chain(self.warnings.iter().cloned())
+    }
+}
+
+/// Returns the path of `folder` relative to `root`, as bytes.
+fn relative<'a>(folder: &'a Path, root: &Path) -> Option<&'a [u8]> {
+    Some(folder.strip_prefix(root).ok()?.as_os_str().as_encoded_bytes())
+}

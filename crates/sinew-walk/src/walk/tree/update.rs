@@ -1,0 +1,420 @@
+//! Brings a tree up to date.
+
+use std::collections::{BTreeSet, HashSet};
+use std::os::fd::BorrowedFd;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
+use sinew_pool::Pool;
+
+use super::{FolderObserver, Hints, Tree, TreeFolder, TreeUpdate, below, split};
+use crate::ignore::RuleLog;
+use crate::stamp::{Source, Stamp};
+use crate::walk::reader::Task;
+use crate::walk::worker_output::{WorkerOutput, name_of};
+
+/// The number of folders below which other threads cost more than they bring.
+const MIN_PARALLEL: usize = 16;
+/// The number of folders that a thread looks at in one go.
+const SHARE: usize = 32;
+
+/// A folder to read: again, where its folders are kept if they are the same, or with all that lies below.
+struct Job {
+    task: Task,
+    relist: bool,
+}
+
+/// A folder that was read.
+struct FreshFolder {
+    path: Box<[u8]>,
+    folder: TreeFolder,
+    /// The names of the folders in it that stay as they are; none where all are read again.
+    kept: Option<HashSet<Box<[u8]>>>,
+}
+
+/// Folders that changed.
+type Changes = Vec<(Box<[u8]>, Change)>;
+
+/// What a look at a folder's stamps shows.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Change {
+    None,
+    Names,
+    /// It is another folder, or has other rules or permissions.
+    Identity,
+}
+
+impl Tree {
+    pub(super) fn read_root(
+        &mut self,
+        first: Task,
+        observer: &dyn FolderObserver,
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        let fresh = self.read_all(vec![Job { task: first, relist: false }], observer, pool, cancel)?;
+        let mut released = Vec::new();
+        fresh.into_iter().for_each(|fresh| self.insert(fresh.path, fresh.folder, &mut released));
+        Ok(())
+    }
+
+    /// Looks at the hinted folders and at all that no watch announces, and reads again what changed. On failure the tree is as it
+    /// was, and the caller has to give the same hints again.
+    ///
+    /// # Errors
+    /// The root cannot be read any more, and cancellation.
+    pub fn update(
+        &mut self,
+        hints: &Hints,
+        observer: &dyn FolderObserver,
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<TreeUpdate> {
+        let is_current = |log: &RuleLog| log.sources.iter().flatten().all(Source::is_current);
+        if !is_current(&self.above) || hints.reread.contains(&b""[..]) {
+            return self.reopen(observer, pool, cancel);
+        }
+        let mut relist: BTreeSet<Vec<u8>> = hints.relist.iter().cloned().collect();
+        let mut reread: BTreeSet<Vec<u8>> = hints.reread.iter().cloned().collect();
+        for (path, change) in self.look(hints.all, pool, cancel)? {
+            match change {
+                Change::None => {}
+                Change::Names => drop(relist.insert(path.into_vec())),
+                Change::Identity if path.is_empty() => return self.reopen(observer, pool, cancel),
+                Change::Identity => {
+                    relist.insert(split(&path).0.to_vec());
+                    reread.insert(path.into_vec());
+                }
+            }
+        }
+        let covered = |path: &[u8], also_itself: bool| {
+            let mut above = if also_itself { Some(path) } else { parent(path) };
+            std::iter::from_fn(|| {
+                let next = above?;
+                above = parent(next);
+                Some(next)
+            })
+            .any(|path| reread.contains(path))
+        };
+        let mut jobs = Vec::new();
+        for (paths, relist) in [(&relist, true), (&reread, false)] {
+            for path in paths {
+                if let Some(folder) = self.folders.get(path.as_slice())
+                    && !covered(path, relist)
+                {
+                    let task = Task::again(path.clone(), folder.above.clone());
+                    jobs.push(Job { task, relist });
+                }
+            }
+        }
+        if jobs.is_empty() {
+            return Ok(TreeUpdate::default());
+        }
+        let removed: Vec<Box<[u8]>> =
+            jobs.iter().filter(|job| !job.relist).map(|job| job.task.path.as_slice().into()).collect();
+        let fresh = self.read_all(jobs, observer, pool, cancel)?;
+        Ok(self.apply(fresh, &removed, observer))
+    }
+
+    /// Reads everything anew.
+    fn reopen(&mut self, observer: &dyn FolderObserver, pool: &Pool, cancel: &CancelToken) -> Result<TreeUpdate> {
+        let collecting = Collecting { observer, entered: Mutex::default() };
+        let opened = Tree::open(&self.reader.options, &collecting, pool, cancel);
+        let mut released = collecting.entered.into_inner();
+        let opened = opened.map(|tree| released.extend(std::mem::replace(self, tree).watched.into_keys()));
+        self.release(released, observer);
+        opened?;
+        Ok(TreeUpdate { names_changed: true, new_folders: self.folders.keys().cloned().collect() })
+    }
+
+    /// Looks at the folders that have something which no watch announces, or at all.
+    fn look(&self, all: bool, pool: &Pool, cancel: &CancelToken) -> Result<Changes, Aborted> {
+        let paths: Vec<&[u8]> = match all {
+            true => self.folders.keys().map(|path| &**path).collect(),
+            false => self.checked.iter().map(|path| &**path).collect(),
+        };
+        let changes = Mutex::new((Vec::new(), None));
+        let next = AtomicUsize::new(0);
+        let work = |_| {
+            let mut found = Vec::new();
+            loop {
+                let first = next.fetch_add(SHARE, Ordering::Relaxed);
+                if first >= paths.len() {
+                    break;
+                }
+                if let Err(aborted) = cancel.check() {
+                    changes.lock().1 = Some(aborted);
+                    break;
+                }
+                for path in &paths[first..paths.len().min(first + SHARE)] {
+                    let change = self.folders.get(*path).map_or(Change::None, |folder| self.change(path, folder, all));
+                    if change != Change::None {
+                        found.push((Box::from(*path), change));
+                    }
+                }
+            }
+            changes.lock().0.extend(found);
+        };
+        pool.broadcast((paths.len() / SHARE).min(pool.size().saturating_sub(1)), work);
+        let (found, aborted) = changes.into_inner();
+        aborted.map_or(Ok(found), Err)
+    }
+
+    fn change(&self, path: &[u8], folder: &TreeFolder, all: bool) -> Change {
+        let trusted = folder.watch.is_some() && !all;
+        let absolute = self.absolute(path);
+        let sources = || folder.sources.iter().filter(|source| !(trusted && source.is_announced_in(&absolute)));
+        if sources().any(|source| !source.is_current()) {
+            return Change::Identity;
+        }
+        let Some(then) = &folder.stamp else { return Change::Names };
+        if folder.failure.is_some() {
+            return Change::Names;
+        }
+        if trusted {
+            return Change::None;
+        }
+        match self.reader.handle.stamp(path) {
+            Ok(now) if !now.is_same_file(then) || now.mode != then.mode => Change::Identity,
+            Ok(now) if now == *then && folder.settled => Change::None,
+            Ok(_) => Change::Names,
+            Err(_) => Change::Identity,
+        }
+    }
+
+    /// Reads folders, and those below that are not kept, on all threads.
+    fn read_all(
+        &self,
+        mut jobs: Vec<Job>,
+        observer: &dyn FolderObserver,
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<Vec<FreshFolder>, Aborted> {
+        let mut all = Vec::new();
+        while !jobs.is_empty() {
+            let helpers = if jobs.len() < MIN_PARALLEL { 0 } else { pool.size().saturating_sub(1) };
+            let queue = Mutex::new(std::mem::take(&mut jobs));
+            let read = Mutex::new((Vec::new(), Vec::new(), None));
+            pool.broadcast(helpers, |_| {
+                let (mut fresh, mut next, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
+                let mut aborted = None;
+                loop {
+                    // The lock must be free again before the folder is read.
+                    let job = queue.lock().pop();
+                    let Some(job) = job else { break };
+                    match self.read(job, observer, &mut buffer, cancel) {
+                        Ok((folder, below)) => {
+                            fresh.push(folder);
+                            next.extend(below);
+                        }
+                        Err(now) => {
+                            aborted = Some(now);
+                            queue.lock().clear();
+                        }
+                    }
+                }
+                let mut read = read.lock();
+                read.0.extend(fresh);
+                read.1.extend(next);
+                read.2 = read.2.or(aborted);
+            });
+            let (fresh, next, aborted) = read.into_inner();
+            all.extend(fresh);
+            jobs = next;
+            if let Some(aborted) = aborted {
+                self.release(all.iter().filter_map(|fresh: &FreshFolder| fresh.folder.watch), observer);
+                return Err(aborted);
+            }
+        }
+        Ok(all)
+    }
+
+    fn read(
+        &self,
+        job: Job,
+        observer: &dyn FolderObserver,
+        buffer: &mut Vec<u8>,
+        cancel: &CancelToken,
+    ) -> Result<(FreshFolder, Vec<Job>), Aborted> {
+        let path: Box<[u8]> = job.task.path.as_slice().into();
+        let above = job.task.rules.clone();
+        let (mut tasks, mut output, mut log) = (Vec::new(), WorkerOutput::default(), RuleLog::with_sources());
+        let (mut stamp, mut watch) = (None, None);
+        let mut ticker = CancelTicker::new(cancel);
+        let opened = |folder: &crate::sys::Folder| {
+            stamp = folder.stamp().ok();
+            watch = stamp.as_ref().and_then(|stamp| observer.enter(folder.as_fd(), stamp));
+        };
+        let read = self.reader.read_with(job.task, &mut tasks, &mut output, buffer, &mut ticker, &mut log, opened);
+        let read = read.inspect_err(|_| self.release(watch, observer))?;
+        output.compact();
+        let folder = TreeFolder {
+            output,
+            above,
+            failure: read.failure.map(|(_, cause)| cause),
+            warnings: log.warnings,
+            sources: log.sources.unwrap_or_default(),
+            settled: stamp.as_ref().is_some_and(Stamp::is_settled),
+            stamp,
+            watch,
+        };
+        let mut kept = None;
+        if job.relist
+            && let Some(old) = self.folders.get(&path)
+            && old.has_the_rules_of(&folder)
+        {
+            let mut same = HashSet::new();
+            tasks.retain(|task| {
+                let is_same = self.is_same_folder(&task.path);
+                if is_same {
+                    same.insert(Box::from(split(&task.path).1));
+                }
+                !is_same
+            });
+            kept = Some(same);
+        }
+        let kept = job.relist.then(|| kept.unwrap_or_default());
+        let jobs = tasks.into_iter().map(|task| Job { task, relist: false }).collect();
+        Ok((FreshFolder { path, folder, kept }, jobs))
+    }
+
+    /// Tells whether the folder at a path is the one that the tree holds.
+    fn is_same_folder(&self, path: &[u8]) -> bool {
+        let Some(then) = self.folders.get(path).and_then(|folder| folder.stamp) else { return false };
+        self.reader.handle.stamp(path).is_ok_and(|now| now.is_same_file(&then) && now.mode == then.mode)
+    }
+
+    fn apply(&mut self, fresh: Vec<FreshFolder>, removed: &[Box<[u8]>], observer: &dyn FolderObserver) -> TreeUpdate {
+        let mut update = TreeUpdate::default();
+        let mut released = Vec::new();
+        let (mut again, mut new): (Vec<_>, Vec<_>) = fresh.into_iter().partition(|fresh| fresh.kept.is_some());
+        // A folder comes before those below it.
+        again.sort_by(|left, right| left.path.cmp(&right.path));
+        new.sort_by(|left, right| left.path.cmp(&right.path));
+        for FreshFolder { path, folder, kept } in again {
+            let Some(old) = self.folders.get(&path) else {
+                // It lay in a folder that is gone.
+                released.extend(folder.watch);
+                continue;
+            };
+            update.names_changed |= !old.is_alike(&folder);
+            let kept = kept.unwrap_or_default();
+            let gone: Vec<Box<[u8]>> =
+                old.children().filter(|name| !kept.contains(*name)).map(|name| below(&path, name)).collect();
+            gone.into_iter().for_each(|path| self.remove(path, &mut released));
+            self.insert(path, folder, &mut released);
+        }
+        removed.iter().for_each(|path| self.remove(path.clone(), &mut released));
+        for FreshFolder { path, folder, .. } in new {
+            let (above, name) = split(&path);
+            if self.folders.get(above).is_some_and(|above| above.has_child(name)) {
+                update.new_folders.push(path.clone());
+                self.insert(path, folder, &mut released);
+            } else {
+                released.extend(folder.watch);
+            }
+        }
+        update.names_changed |= !update.new_folders.is_empty() || !removed.is_empty();
+        if update.names_changed {
+            self.scans.clear();
+        }
+        self.release(released, observer);
+        update
+    }
+
+    fn insert(&mut self, path: Box<[u8]>, folder: TreeFolder, released: &mut Vec<i32>) {
+        let absolute = self.absolute(&path);
+        let checked = folder.watch.is_none()
+            || folder.failure.is_some()
+            || folder.sources.iter().any(|source| !source.is_announced_in(&absolute));
+        match checked {
+            true => drop(self.checked.insert(path.clone())),
+            false => drop(self.checked.remove(&path)),
+        }
+        match folder.watch {
+            Some(watch) => self.watched.entry(watch).or_default().push(path.clone()),
+            None => self.unwatched += 1,
+        }
+        if let Some(old) = self.folders.insert(path.clone(), folder) {
+            self.unregister(old.watch, &path, released);
+        }
+    }
+
+    /// Removes a folder with all that lies below it.
+    fn remove(&mut self, path: Box<[u8]>, released: &mut Vec<i32>) {
+        let mut paths = vec![path];
+        while let Some(path) = paths.pop() {
+            self.checked.remove(&path);
+            if let Some(folder) = self.folders.remove(&path) {
+                paths.extend(folder.children().map(|name| below(&path, name)));
+                self.unregister(folder.watch, &path, released);
+            }
+        }
+    }
+
+    fn unregister(&mut self, watch: Option<i32>, path: &[u8], released: &mut Vec<i32>) {
+        let Some(watch) = watch else {
+            self.unwatched -= 1;
+            return;
+        };
+        let Some(paths) = self.watched.get_mut(&watch) else { return };
+        if let Some(at) = paths.iter().position(|other| **other == *path) {
+            paths.swap_remove(at);
+        }
+        if paths.is_empty() {
+            self.watched.remove(&watch);
+            released.push(watch);
+        }
+    }
+
+    /// Gives back the watches that no folder of the tree has.
+    fn release(&self, watches: impl IntoIterator<Item = i32>, observer: &dyn FolderObserver) {
+        let unused: BTreeSet<i32> = watches.into_iter().filter(|watch| !self.watched.contains_key(watch)).collect();
+        unused.into_iter().for_each(|watch| observer.leave(watch));
+    }
+}
+
+/// Collects the watches of a tree that may come to nothing: the one that it would replace may have the same.
+struct Collecting<'a> {
+    observer: &'a dyn FolderObserver,
+    entered: Mutex<Vec<i32>>,
+}
+
+impl FolderObserver for Collecting<'_> {
+    fn enter(&self, folder: BorrowedFd<'_>, stamp: &Stamp) -> Option<i32> {
+        let watch = self.observer.enter(folder, stamp);
+        self.entered.lock().extend(watch);
+        watch
+    }
+
+    fn leave(&self, _: i32) {}
+}
+
+impl TreeFolder {
+    /// Tells whether another reading of the folder found the same folder and the same rules, so that what lies below is judged
+    /// alike.
+    fn has_the_rules_of(&self, later: &TreeFolder) -> bool {
+        let same_folder = match (&self.stamp, &later.stamp) {
+            (Some(then), Some(now)) => then.is_same_file(now),
+            _ => false,
+        };
+        same_folder
+            && self.sources.len() == later.sources.len()
+            && self.sources.iter().zip(&later.sources).all(|(then, now)| then.is_same(now))
+    }
+}
+
+/// Returns the path of the folder above; none for the root.
+fn parent(path: &[u8]) -> Option<&[u8]> {
+    (!path.is_empty()).then(|| split(path).0)
+}
+
+impl WorkerOutput {
+    /// Gives back what the buffers hold beyond their content.
+    fn compact(&mut self) {
+        self.names.shrink_to_fit();
+        self.items.shrink_to_fit();
+        debug_assert!(self.items.is_sorted_by(|left, right| name_of(&self.names, left) < name_of(&self.names, right)));
+    }
+}

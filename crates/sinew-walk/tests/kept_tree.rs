@@ -1,0 +1,112 @@
+//! The law of the kept tree: after any change and an update by stamps it gives the scans that a fresh walk gives.
+#![cfg(unix)]
+#![allow(clippy::unwrap_used, reason = "a test may")]
+
+mod changes;
+mod tree;
+
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+
+use changes::Changes;
+use sinew_base::CancelToken;
+use sinew_pool::Pool;
+use sinew_walk::{FolderObserver, Hints, ScanOptions, Stamp, Tree as KeptTree};
+use tree::{Dice, scan};
+
+/// Announces nothing, so that every update looks at every stamp.
+struct Unwatched;
+
+impl FolderObserver for Unwatched {
+    fn enter(&self, _: BorrowedFd<'_>, _: &Stamp) -> Option<i32> {
+        None
+    }
+
+    fn leave(&self, _: i32) {}
+}
+
+fn options(root: &Path, global: &Path) -> ScanOptions {
+    ScanOptions { global_excludes: Some(global.to_path_buf()), ..ScanOptions::new(root) }.canonical().unwrap()
+}
+
+/// Compares the kept scan with a fresh one; returns whether the tree serves these options.
+#[track_caller]
+fn check(tree: &mut KeptTree, options: &ScanOptions, story: &str) -> bool {
+    let Some(kept) = tree.scan(options, &CancelToken::never()).unwrap() else { return false };
+    let fresh = scan(options);
+    assert_eq!(kept.scan.root(), fresh.root(), "{story}");
+    let rows = |scan: &sinew_walk::Scan| -> Vec<_> {
+        scan.iter().map(|entry| (entry.path().into_owned(), entry.file_type(), entry.ignored())).collect()
+    };
+    assert_eq!(rows(&kept.scan), rows(&fresh), "{:?} hidden {} {story}", options.root, options.hidden);
+    assert_eq!(kept.scan.warnings(), fresh.warnings(), "{story}");
+    true
+}
+
+fn run(seed: u64, steps: usize) {
+    let mut dice = Dice::new(seed);
+    let mut changes = Changes::new(seed.is_multiple_of(4));
+    let pool = Pool::new("test", 3);
+    let root = changes.root();
+    let all = options(&root, &changes.global());
+    let mut tree = KeptTree::open(&all, &Unwatched, &pool, &CancelToken::never()).unwrap();
+    let mut served = 0;
+    for step in 0..steps {
+        let change = changes.step(&mut dice);
+        let story = format!("seed {seed}, step {step}: {change}");
+        tree.update(&Hints::default(), &Unwatched, &pool, &CancelToken::never()).unwrap();
+        assert!(check(&mut tree, &all, &story), "the root is always held: {story}");
+        check(&mut tree, &ScanOptions { hidden: false, ..all.clone() }, &story);
+        served += usize::from(check(&mut tree, &ScanOptions { skip_node_modules: false, ..all.clone() }, &story));
+        let folder = changes.folder(&mut dice);
+        let below = ScanOptions { hidden: dice.below(2) == 0, ..options(&folder, &changes.global()) };
+        served += usize::from(check(&mut tree, &below, &story));
+    }
+    assert!(served > 0, "seed {seed}: the tree served nothing below its root");
+}
+
+#[test]
+fn item_13_and_15_any_change_is_seen_by_stamps() {
+    for seed in 0..8 {
+        run(seed, 50);
+    }
+}
+
+#[test]
+fn what_the_tree_does_not_hold_is_not_served() {
+    let place = tree::Tree::new();
+    place.file("a/b", "");
+    place.file("node_modules/c", "");
+    let all = ScanOptions::new(place.path()).canonical().unwrap();
+    let cancel = CancelToken::never();
+    let mut tree = KeptTree::open(&all, &Unwatched, &Pool::new("test", 1), &cancel).unwrap();
+    assert!(tree.scan(&all, &cancel).unwrap().is_some());
+    for options in [
+        ScanOptions { gitignore: false, ..all.clone() },
+        ScanOptions { follow_links: true, ..all.clone() },
+        ScanOptions { skip_node_modules: false, ..all.clone() },
+        ScanOptions { detail: sinew_walk::Detail::Full, ..all.clone() },
+        ScanOptions { global_excludes: Some("/elsewhere".into()), ..all.clone() },
+        ScanOptions { root: all.root.join("node_modules"), ..all.clone() },
+        ScanOptions { root: all.root.parent().unwrap().to_path_buf(), ..all.clone() },
+    ] {
+        assert!(tree.scan(&options, &cancel).unwrap().is_none(), "{options:?}");
+    }
+    let below = ScanOptions { root: all.root.join("a"), skip_node_modules: false, ..all };
+    assert!(tree.scan(&below, &cancel).unwrap().is_some(), "no node_modules lies there");
+}
+
+#[test]
+fn item_30_a_cancelled_update_loses_nothing() {
+    let place = tree::Tree::new();
+    place.file("a/b", "");
+    let all = ScanOptions::new(place.path()).canonical().unwrap();
+    let pool = Pool::new("test", 2);
+    let mut tree = KeptTree::open(&all, &Unwatched, &pool, &CancelToken::never()).unwrap();
+    place.file("a/c/d", "");
+    let (handle, cancel) = sinew_base::CancelHandle::new();
+    handle.cancel();
+    assert!(tree.update(&Hints::default(), &Unwatched, &pool, &cancel).is_err());
+    tree.update(&Hints::default(), &Unwatched, &pool, &CancelToken::never()).unwrap();
+    assert!(check(&mut tree, &all, "after the abort"));
+}
