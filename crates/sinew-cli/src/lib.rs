@@ -50,6 +50,7 @@ mod settings;
 mod shell_roles;
 mod signals;
 mod startup;
+mod terminal_line;
 pub mod trust;
 
 use std::ffi::OsString;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sinew::base::{CancelHandle, CancelToken, read_limited};
 use sinew_agent::extension::Context;
+use sinew_agent::mcp::Manager;
 use sinew_agent::resource::{Attacher, Commands, Prompt, Reading, ResourceFolders, Resources};
 use sinew_llm::message::{AgentMessage, FileMention, MentionedFile};
 use sinew_session::clock::Clock;
@@ -65,6 +66,7 @@ pub(crate) struct Prompts {
     host: Arc<Host>,
     context: Context,
     clock: Arc<dyn Clock>,
+    mcp: Arc<Manager>,
     cancel_handle: CancelHandle,
     cancel: CancelToken,
 }
@@ -95,6 +97,7 @@ impl Prompts {
             host: Arc::clone(&open.host),
             context: app.context(&open.agent),
             clock: Arc::clone(&app.clock),
+            mcp: Arc::clone(&app.mcp),
             cancel_handle,
             cancel,
         };
@@ -132,7 +135,15 @@ impl Prompts {
             let (commands, resources, context) = (&self.commands, &*self.resources, &self.context);
             let reading = Reading { commands, resources, attacher: &attacher, context, now };
             let data = self.data.as_deref().unwrap_or_default();
-            if text.is_empty() { reading.data(data) } else { reading.read(&text, data).await }
+            match self.mcp.prompt_text(&text).await {
+                // Nothing of what a server writes is a command or a mention of a file.
+                Some(Ok(written)) => {
+                    reading.data(&if data.is_empty() { written } else { format!("{data}\n\n{written}") })
+                }
+                Some(Err(why)) => Prompt { warnings: vec![why], ..Prompt::default() },
+                None if text.is_empty() => reading.data(data),
+                None => reading.read(&text, data).await,
+            }
         };
         if !prompt.messages.is_empty() {
             self.data = None;

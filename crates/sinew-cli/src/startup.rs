@@ -23,6 +23,8 @@ pub(crate) struct Startup {
     pub(crate) files: KeyFiles,
     /// The form that the last answer must have.
     pub(crate) schema: Option<Schema>,
+    /// The servers that the client of the session brings, in the form of a file of servers.
+    pub(crate) client_servers: Option<Value>,
 }
 
 impl Startup {
@@ -35,7 +37,10 @@ impl Startup {
     ) -> (Startup, Vec<String>) {
         let config::Config { values, warnings, trusted } = config::load(&args, &mut environment, &paths);
         let settings = values.typed();
-        (Startup { args, environment, paths, settings, values, trusted, files, schema: None }, warnings)
+        (
+            Startup { args, environment, paths, settings, values, trusted, files, schema: None, client_servers: None },
+            warnings,
+        )
     }
 
     /// Sets a setting that nobody has set.

@@ -7,9 +7,10 @@
 mod auth_file;
 pub mod login;
 mod refresh;
-mod token;
+pub mod token;
 
-pub use auth_file::{AuthEntry, AuthFile};
+pub use auth_file::{AuthEntry, AuthFile, save_private};
+pub use refresh::lock;
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -5,6 +5,7 @@
 //! | [`client`] | one connection: start, lists, calls |
 //! | [`stdio`], [`http`] | a server as a kept program; a server at an address |
 //! | [`host`] | what a server may ask of whoever runs the client |
+//! | [`oauth`] | logins at servers that are reached over HTTP |
 //! | [`server`] | the half that lends tools |
 //! | [`names`], [`catalogue`] | which tool has which name, and what of them stands in front of a request |
 //! | [`era`], [`model`], [`error`], [`timers`] | revisions, shapes, failures, clocks |
@@ -35,6 +36,7 @@ pub mod host;
 pub mod http;
 pub mod model;
 pub mod names;
+pub mod oauth;
 #[cfg(unix)]
 mod pipe;
 pub mod server;

@@ -42,6 +42,25 @@ impl AgentSession {
         *self.statuses.get_mut() = Some(manager.subscribe());
     }
 
+    /// Tells listeners of the states of servers that nobody has told them of yet. For the end of a run, once nobody
+    /// [forwards notices](AgentSession::forward_notices) any more.
+    pub async fn forward_statuses(&self) {
+        let mut statuses = self.statuses.lock().await;
+        let Some(receiver) = &mut *statuses else { return };
+        loop {
+            match receiver.try_recv() {
+                Ok(status) => self.emit_status(status).await,
+                Err(broadcast::error::TryRecvError::Lagged(_)) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    async fn emit_status(&self, status: Status) {
+        let Status { server, state, era, tools, error } = status;
+        self.emit(Event::McpStatus { server, state: state.into(), era, tools, error }).await;
+    }
+
     /// Forwards the notices of `host` to listeners and the model, for as long as it is polled: beside the prompts. The end
     /// of a job is a hidden message that the model gets when it would stop.
     pub async fn forward_notices(&self, host: &Host, idle: IdlePolicy) -> Infallible {
@@ -52,8 +71,7 @@ impl AgentSession {
             let notice = tokio::select! {
                 notice = host.notice() => notice,
                 status = next(&mut statuses) => {
-                    let Status { server, state, era, tools, error } = status;
-                    self.emit(Event::McpStatus { server, state: state.into(), era, tools, error }).await;
+                    self.emit_status(status).await;
                     continue;
                 }
                 Some(()) = runs.next() => continue,

@@ -29,7 +29,12 @@ pub struct KnownServer {
     pub tools: Vec<Definition>,
     /// Its prompts.
     pub prompts: Vec<Definition>,
+    /// Its resources, by their addresses; at most [`MOST_RESOURCES`].
+    pub resources: Vec<Definition>,
 }
+
+/// Resources of one server that a search finds.
+pub const MOST_RESOURCES: usize = 1_000;
 
 /// The file.
 #[derive(Debug)]
@@ -51,6 +56,8 @@ struct Stored {
     tools: Vec<(String, Box<RawValue>)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     prompts: Vec<(String, Box<RawValue>)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    resources: Vec<(String, Box<RawValue>)>,
     /// Milliseconds since 1970.
     listed: i64,
 }
@@ -97,6 +104,7 @@ impl Cache {
             instructions: entry.instructions.clone(),
             tools: definitions(&entry.tools),
             prompts: definitions(&entry.prompts),
+            resources: definitions(&entry.resources),
         })
     }
 
@@ -115,6 +123,7 @@ impl Cache {
             instructions: known.instructions.clone(),
             tools: pairs(&known.tools),
             prompts: pairs(&known.prompts),
+            resources: pairs(&known.resources),
             listed: now,
         };
         {

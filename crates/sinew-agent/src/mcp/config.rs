@@ -13,6 +13,7 @@ use sha2::{Digest, Sha256};
 use sinew_llm::models::plain_json;
 use sinew_mcp::CallTimes;
 use sinew_mcp::catalogue::Expose;
+use sinew_mcp::oauth::OAuthSettings;
 
 use super::expand::{Scope, Variables, expand};
 
@@ -21,6 +22,8 @@ use super::expand::{Scope, Variables, expand};
 pub enum Origin {
     /// The user named it by a flag.
     Flag,
+    /// It is no file: the program that runs the session brought the servers, in the user's own words.
+    Client,
     /// It came with the project.
     Project,
     /// It is the user's.
@@ -109,8 +112,12 @@ pub struct ServerConfig {
     pub calls_at_once: usize,
     /// It gets hidden values; never from a file of a project.
     pub secrets: bool,
+    /// The words of the entry about its login.
+    pub oauth: OAuthSettings,
     /// Names the entry in the cache: the same for the same entry, without secret values.
     pub hash: String,
+    /// What it tells of itself is kept on disk.
+    pub cached: bool,
 }
 
 /// Whether an entry can be used.
@@ -171,7 +178,11 @@ const KEYS: &[&str] = &[
     "tools",
     "supportsParallel",
     "secrets",
+    "oauth",
 ];
+
+/// Keys of `oauth` in an entry.
+const OAUTH_KEYS: &[&str] = &["clientId", "clientSecret", "callbackPort", "scopes", "metadataUrl"];
 
 /// Characters of a name at most.
 const NAME_CHARACTERS: usize = 100;
@@ -197,6 +208,10 @@ pub fn read(files: &[ConfigFile], variables: &Variables<'_>) -> Entries {
                 None if !file.trusted => Standing::Untrusted,
                 None => standing(&name, &value, file, variables, &mut out.warnings),
             };
+            if let (Origin::Client, Standing::Invalid(reason)) = (file.origin, &standing) {
+                // Nobody looks for it in a list.
+                out.warnings.push(format!("MCP server {name:?} of {}: {reason}", file.path.display()));
+            }
             seen.entry(name.clone()).or_insert_with(|| file.path.clone());
             out.list.push(Entry { name, file: file.path.clone(), origin: file.origin, standing });
         }
@@ -250,7 +265,11 @@ fn standing(
         let (path, unknown) = (file.path.display(), unknown.join(", "));
         warnings.push(format!("{path}: {name}: {unknown}: not known, and without effect"));
     }
-    let scope = if file.origin == Origin::Project { Scope::Project } else { Scope::User };
+    let scope = match file.origin {
+        Origin::Project => Scope::Project,
+        Origin::Client => Scope::Client,
+        Origin::Flag | Origin::User => Scope::User,
+    };
     let mut reader = Reader { members, scope, variables };
     match reader.config(name) {
         Ok(mut config) => {
@@ -313,6 +332,7 @@ impl Reader<'_> {
             name: name.to_string(),
             description: self.text("description")?,
             hash: self.hash(name),
+            cached: self.scope != Scope::Client,
             transport,
             times,
             start_limit: limit(self.milliseconds("startupTimeoutMs")?, Duration::from_secs(60)),
@@ -327,7 +347,42 @@ impl Reader<'_> {
             tools,
             calls_at_once: if self.flag("supportsParallel")? == Some(false) { 1 } else { CALLS_AT_ONCE },
             secrets: self.flag("secrets")?.unwrap_or_default(),
+            oauth: self.oauth()?,
         })
+    }
+
+    fn oauth(&self) -> Result<OAuthSettings, String> {
+        let members = match self.members.get("oauth") {
+            None | Some(Value::Null) => return Ok(OAuthSettings::default()),
+            Some(Value::Object(members)) if self.members.contains_key("url") => members,
+            Some(Value::Object(_)) => return Err("\"oauth\" goes with \"url\"".into()),
+            Some(_) => return Err(format!("\"oauth\" is not an object with {}", OAUTH_KEYS.join(", "))),
+        };
+        if let Some(unknown) = members.keys().find(|key| !OAUTH_KEYS.contains(&key.as_str())) {
+            return Err(format!("\"oauth\": {unknown:?} is unknown; use {}", OAUTH_KEYS.join(", ")));
+        }
+        let inner = Reader { members, scope: self.scope, variables: self.variables };
+        let text = |key: &str| match inner.text(key) {
+            Ok(Some(text)) => inner.plain(key, &text).map(Some),
+            other => other,
+        };
+        let read = || {
+            let callback_port = match members.get("callbackPort") {
+                None | Some(Value::Null) => None,
+                Some(port) => {
+                    let number = port.as_u64().and_then(|port| u16::try_from(port).ok()).filter(|port| *port > 0);
+                    Some(number.ok_or_else(|| format!("\"callbackPort\": {port} is no port"))?)
+                }
+            };
+            Ok(OAuthSettings {
+                client_id: text("clientId")?,
+                client_secret: text("clientSecret")?,
+                callback_port,
+                scopes: texts(members.get("scopes"), "scopes")?,
+                metadata_url: text("metadataUrl")?,
+            })
+        };
+        read().map_err(|reason: String| format!("\"oauth\": {reason}"))
     }
 
     fn stdio(&self, kind: Option<&str>) -> Result<Transport, String> {
@@ -431,6 +486,19 @@ fn texts(value: Option<&Value>, key: &str) -> Result<Vec<String>, String> {
             list.iter().map(|text| text.as_str().map(str::to_string).ok_or_else(wrong)).collect()
         }
         Some(_) => Err(wrong()),
+    }
+}
+
+impl ServerConfig {
+    /// Whether the entry itself says how requests are authorised: then there is no login.
+    #[must_use]
+    pub fn has_authorization(&self) -> bool {
+        match &self.transport {
+            Transport::Http { headers, .. } => {
+                headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization"))
+            }
+            Transport::Stdio { .. } => false,
+        }
     }
 }
 

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use sinew_mcp::era::Era;
+use sinew_mcp::model::{PromptMessage, Resource};
+use sinew_mcp::oauth::Login;
 use sinew_mcp::{CallOptions, Changes, Client, ClientHost, Definition, Listing, McpError, ToolResult};
 use sinew_tools::tool::Boxed;
 use tokio::sync::watch;
@@ -26,6 +28,8 @@ pub struct Facts {
     pub has_tools: bool,
     /// Whether it has prompts.
     pub has_prompts: bool,
+    /// Whether it has resources.
+    pub has_resources: bool,
 }
 
 /// One connection to a server. Dropping the future of a call gives the call up and tells the server.
@@ -55,6 +59,9 @@ pub trait Connection: Send + Sync {
     /// All prompts.
     fn list_prompts(&self) -> Boxed<'_, Result<Listing, McpError>>;
 
+    /// All resources.
+    fn list_resources(&self) -> Boxed<'_, Result<Listing, McpError>>;
+
     /// Calls a tool.
     fn call<'a>(
         &'a self,
@@ -62,6 +69,21 @@ pub trait Connection: Send + Sync {
         arguments: Map<String, Value>,
         options: &'a CallOptions,
     ) -> Boxed<'a, Result<ToolResult, McpError>>;
+
+    /// Reads a resource.
+    fn read_resource<'a>(
+        &'a self,
+        uri: &'a str,
+        options: &'a CallOptions,
+    ) -> Boxed<'a, Result<Vec<Resource>, McpError>>;
+
+    /// Makes the messages of a prompt.
+    fn get_prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Map<String, Value>,
+        options: &'a CallOptions,
+    ) -> Boxed<'a, Result<Vec<PromptMessage>, McpError>>;
 
     /// Asks whether it still answers.
     fn probe(&self, limit: Duration) -> Boxed<'_, Result<(), McpError>>;
@@ -76,6 +98,18 @@ pub trait Connector: Send + Sync {
         era: Option<Era>,
         host: Arc<dyn ClientHost>,
     ) -> Boxed<'static, Result<Arc<dyn Connection>, McpError>>;
+
+    /// Begins a login at a server; None: it wants none.
+    fn login(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<Option<Login>, String>> {
+        let text = format!("{}: there are no logins here", config.name);
+        Box::pin(std::future::ready(Err(text)))
+    }
+
+    /// Removes the login at a server. Answers whether there was one.
+    fn logout(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<bool, String>> {
+        let text = format!("{}: there are no logins here", config.name);
+        Box::pin(std::future::ready(Err(text)))
+    }
 }
 
 impl Connection for Client {
@@ -88,6 +122,7 @@ impl Connection for Client {
             instructions: info.instructions.clone(),
             has_tools: info.offers("tools"),
             has_prompts: info.offers("prompts"),
+            has_resources: info.offers("resources"),
         }
     }
 
@@ -118,6 +153,10 @@ impl Connection for Client {
         Box::pin(Client::list_prompts(self))
     }
 
+    fn list_resources(&self) -> Boxed<'_, Result<Listing, McpError>> {
+        Box::pin(Client::list_resources(self))
+    }
+
     fn call<'a>(
         &'a self,
         tool: &'a str,
@@ -125,6 +164,23 @@ impl Connection for Client {
         options: &'a CallOptions,
     ) -> Boxed<'a, Result<ToolResult, McpError>> {
         Box::pin(self.call_tool(tool, arguments, options))
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        uri: &'a str,
+        options: &'a CallOptions,
+    ) -> Boxed<'a, Result<Vec<Resource>, McpError>> {
+        Box::pin(Client::read_resource(self, uri, options))
+    }
+
+    fn get_prompt<'a>(
+        &'a self,
+        name: &'a str,
+        arguments: Map<String, Value>,
+        options: &'a CallOptions,
+    ) -> Boxed<'a, Result<Vec<PromptMessage>, McpError>> {
+        Box::pin(Client::get_prompt(self, name, arguments, options))
     }
 
     fn probe(&self, limit: Duration) -> Boxed<'_, Result<(), McpError>> {
@@ -143,6 +199,37 @@ pub struct RealConnector {
     pub cwd: std::path::PathBuf,
     /// How addresses are reached.
     pub http: sinew_llm::http::HttpConfig,
+    /// The user's logins.
+    pub logins: sinew_mcp::oauth::Logins,
+}
+
+#[cfg(unix)]
+impl RealConnector {
+    /// The address of an entry, with the login of the user for it.
+    fn http_server(&self, config: &ServerConfig) -> Result<sinew_mcp::http::HttpServer, String> {
+        use super::config::Transport;
+        use sinew_mcp::http::{HttpServer, http_config};
+
+        let Transport::Http { url, headers } = &config.transport else {
+            return Err(format!("Server \"{}\" is a program, which needs no login.", config.name));
+        };
+        let url: url::Url = url.parse().map_err(|error| format!("the address is none: {error}"))?;
+        // The entry's own header would be sent beside it.
+        let tokens = (!config.has_authorization()).then(|| self.logins.tokens(&url));
+        let http = sinew_llm::http::HttpClient::new(http_config(self.http.clone()));
+        Ok(HttpServer { url, headers: headers.clone(), http, tokens })
+    }
+
+    /// The address of an entry that can have a login.
+    fn login_server(&self, config: &ServerConfig) -> Result<sinew_mcp::http::HttpServer, String> {
+        if config.has_authorization() {
+            return Err(format!(
+                "Server \"{}\" has an Authorization header in its entry; take it out to log in instead.",
+                config.name
+            ));
+        }
+        self.http_server(config)
+    }
 }
 
 #[cfg(unix)]
@@ -155,7 +242,6 @@ impl Connector for RealConnector {
     ) -> Boxed<'static, Result<Arc<dyn Connection>, McpError>> {
         use super::config::Transport;
         use sinew_mcp::ClientOptions;
-        use sinew_mcp::http::{HttpServer, http_config};
         use sinew_mcp::stdio::StdioServer;
         use sinew_process::kept::KeptProgram;
 
@@ -178,16 +264,37 @@ impl Connector for RealConnector {
                     Ok(Arc::new(client) as Arc<dyn Connection>)
                 })
             }
-            Transport::Http { url, headers } => {
-                let (url, headers, http) = (url.parse(), headers.clone(), http_config(self.http.clone()));
+            Transport::Http { .. } => {
+                let server = self.http_server(&config);
                 Box::pin(async move {
-                    let url = url.map_err(|error| McpError::Start(format!("the address is none: {error}")))?;
-                    let http = sinew_llm::http::HttpClient::new(http);
-                    let client = Client::connect_http(&HttpServer { url, headers, http }, &options).await?;
+                    let client = Client::connect_http(&server.map_err(McpError::Start)?, &options).await?;
                     Ok(Arc::new(client) as Arc<dyn Connection>)
                 })
             }
         }
+    }
+
+    fn login(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<Option<Login>, String>> {
+        use sinew_mcp::http::login_challenge;
+        use sinew_mcp::oauth::LoginRequest;
+
+        let (server, logins) = (self.login_server(&config), self.logins.clone());
+        Box::pin(async move {
+            let server = server?;
+            let challenge = login_challenge(&server).await.map_err(|error| error.to_string())?;
+            // One that lets everybody in may have asked for more later.
+            if challenge.is_none() && !logins.is_wanted(&server.url).map_err(|error| error.message)? {
+                return Ok(None);
+            }
+            let (name, settings) = (config.name.clone(), config.oauth.clone());
+            let request = LoginRequest { name, server: server.url, settings, challenge };
+            logins.begin(request).await.map(Some).map_err(|error| error.message)
+        })
+    }
+
+    fn logout(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<bool, String>> {
+        let (server, logins) = (self.login_server(&config), self.logins.clone());
+        Box::pin(async move { logins.forget(&server?.url).await.map_err(|error| error.message) })
     }
 }
 

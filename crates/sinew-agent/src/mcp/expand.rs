@@ -19,6 +19,8 @@ pub struct Variables<'a> {
 pub(super) enum Scope {
     Project,
     User,
+    /// A client that brings a session's servers has put values in place of variables itself.
+    Client,
 }
 
 /// Puts values in place of variables. `key` is the member of the entry that the text is of.
@@ -26,6 +28,9 @@ pub(super) enum Scope {
 /// # Errors
 /// A variable is missing, or must not be used here.
 pub(super) fn expand(text: &str, key: &str, scope: Scope, variables: &Variables<'_>) -> Result<String, String> {
+    if scope == Scope::Client {
+        return Ok(text.to_string());
+    }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, behind)) = rest.split_once("${") {

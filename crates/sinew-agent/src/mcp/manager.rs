@@ -8,16 +8,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use serde_json::json;
 use sinew_mcp::ClientHost;
 use sinew_mcp::catalogue::{CatalogueServer, Expose, Front, ToolIndex, select_front};
 use sinew_mcp::names::name_tools;
+use sinew_mcp::oauth::Login;
 use sinew_session::clock::Clock;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
+use tokio_util::task::TaskTracker;
 
-use super::cache::Cache;
+use super::cache::{Cache, KnownServer};
 use super::config::{Entries, ServerConfig, Standing, Start};
 use super::connect::{Connection, Connector};
 use super::server::{Phase, Server};
@@ -65,10 +67,17 @@ pub struct Status {
 
 /// The servers. Dropping it ends all that run.
 pub struct Manager {
-    entries: Entries,
-    servers: Vec<Arc<Server>>,
+    current: RwLock<Current>,
     shared: Arc<Shared>,
+    host: MakeHost,
     started: AtomicBool,
+}
+
+/// The entries as they were read last, and their servers in the order of the files.
+#[derive(Clone)]
+struct Current {
+    entries: Arc<Entries>,
+    servers: Arc<[Arc<Server>]>,
 }
 
 /// The parts that servers share.
@@ -77,6 +86,8 @@ pub(super) struct Shared {
     pub(super) connector: Arc<dyn Connector>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) starts: tokio::sync::Semaphore,
+    /// What servers told of themselves, on its way to the file.
+    pub(super) writes: TaskTracker,
     status: broadcast::Sender<Status>,
     /// Grows whenever a server tells other tools than before.
     pub(super) generation: AtomicU64,
@@ -112,39 +123,67 @@ impl Manager {
     #[must_use]
     pub fn new(parts: ManagerParts) -> Arc<Manager> {
         let ManagerParts { entries, cache, connector, host, clock, reserved } = parts;
-        let configs = entries.list.iter().filter_map(|entry| match &entry.standing {
-            Standing::Ready(config) => Some(Arc::clone(config)),
-            _ => None,
-        });
-        let servers = configs
-            .map(|config| {
-                let known = cache.get(&config.hash);
-                Arc::new(Server::new(host(&config.name), config, known))
-            })
-            .collect();
         let shared = Shared {
             cache,
             connector,
             clock,
             starts: tokio::sync::Semaphore::new(STARTS_AT_ONCE),
+            writes: TaskTracker::new(),
             status: broadcast::Sender::new(STATUS_CAPACITY),
             generation: AtomicU64::new(0),
             names: Mutex::new(Names { reserved, given: HashMap::new() }),
             index: Mutex::default(),
         };
-        Arc::new(Manager { entries, servers, shared: Arc::new(shared), started: AtomicBool::new(false) })
+        let shared = Arc::new(shared);
+        let servers = servers_of(&entries, &shared, &host, &[]);
+        let current = RwLock::new(Current { entries: Arc::new(entries), servers });
+        Arc::new(Manager { current, shared, host, started: AtomicBool::new(false) })
+    }
+
+    /// Takes entries that were read anew. A server whose entry is the same goes on as it is; one whose entry is gone or
+    /// another one ends. What stands in front of the requests of open sessions stays.
+    pub fn reload(&self, entries: Entries) {
+        let old = self.servers();
+        let servers = servers_of(&entries, &self.shared, &self.host, &old);
+        *self.current.write() = Current { entries: Arc::new(entries), servers: Arc::clone(&servers) };
+        self.shared.generation.fetch_add(1, Ordering::Release);
+        if self.started.load(Ordering::Relaxed) {
+            let is_new = |server: &&Arc<Server>| old.iter().all(|known| !Arc::ptr_eq(known, server));
+            servers.iter().filter(is_new).for_each(|server| self.begin_early(server));
+        }
+    }
+
+    /// Ends the connection to a server and makes another one, so that it lists anew what it offers.
+    ///
+    /// # Errors
+    /// A sentence for the user: it cannot be started.
+    pub async fn restart(&self, name: &str) -> Result<Arc<dyn Connection>, String> {
+        let server = self.server(name).ok_or_else(|| no_server(name))?;
+        server.settled().await;
+        server.rest(&self.shared);
+        server.connection(&self.shared).await
     }
 
     /// The entries of the files, usable or not.
     #[must_use]
-    pub fn entries(&self) -> &Entries {
-        &self.entries
+    pub fn entries(&self) -> Arc<Entries> {
+        Arc::clone(&self.current.read().entries)
+    }
+
+    fn servers(&self) -> Arc<[Arc<Server>]> {
+        Arc::clone(&self.current.read().servers)
+    }
+
+    /// The names of the servers that can be used, in the order of the files.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.servers().iter().map(|server| server.config.name.clone()).collect()
     }
 
     /// Whether there is no server that could be used.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.servers.is_empty()
+        self.servers().is_empty()
     }
 
     /// Changes of states from now on.
@@ -159,14 +198,28 @@ impl Manager {
         self.server(name).map(|server| server.summary())
     }
 
-    pub(super) fn server(&self, name: &str) -> Option<&Arc<Server>> {
-        self.servers.iter().find(|server| server.config.name == name)
+    /// Waits until what servers told of themselves is in the file. For the end of a program.
+    pub async fn written(&self) {
+        self.shared.writes.close();
+        self.shared.writes.wait().await;
+        self.shared.writes.reopen();
+    }
+
+    /// The servers that are starting at this moment and of which nothing is known.
+    #[must_use]
+    pub fn starting(&self) -> Vec<String> {
+        let is_starting = |server: &&Arc<Server>| matches!(server.phase(), Phase::Starting) && server.known().is_none();
+        self.servers().iter().filter(is_starting).map(|server| server.config.name.clone()).collect()
+    }
+
+    pub(super) fn server(&self, name: &str) -> Option<Arc<Server>> {
+        self.servers().iter().find(|server| server.config.name == name).map(Arc::clone)
     }
 
     /// The configuration of a server that can be used.
     #[must_use]
-    pub fn config(&self, name: &str) -> Option<&Arc<ServerConfig>> {
-        self.server(name).map(|server| &server.config)
+    pub fn config(&self, name: &str) -> Option<Arc<ServerConfig>> {
+        self.server(name).map(|server| Arc::clone(&server.config))
     }
 
     /// A connection to a server, which is started where it does not run. Whoever waits may leave; the start goes on.
@@ -174,8 +227,32 @@ impl Manager {
     /// # Errors
     /// A sentence for the model and the user.
     pub async fn connect(&self, name: &str) -> Result<Arc<dyn Connection>, String> {
-        let server = self.server(name).ok_or_else(|| format!("There is no MCP server \"{name}\"."))?;
+        let server = self.server(name).ok_or_else(|| no_server(name))?;
         server.connection(&self.shared).await
+    }
+
+    /// Begins a login at a server; None: it wants none.
+    ///
+    /// # Errors
+    /// A sentence for the user.
+    pub async fn begin_login(&self, name: &str) -> Result<Option<Login>, String> {
+        let config = self.config(name).ok_or_else(|| no_server(name))?;
+        self.shared.connector.login(config).await
+    }
+
+    /// Tells listeners why a login at a server came to nothing.
+    pub fn refuse_login(&self, name: &str, reason: &str) {
+        let (server, error) = (name.to_string(), Some(reason.to_string()));
+        self.shared.tell(Status { server, state: "needs_auth", era: None, tools: None, error });
+    }
+
+    /// Removes the login at a server. Answers whether there was one.
+    ///
+    /// # Errors
+    /// A sentence for the user.
+    pub async fn log_out(&self, name: &str) -> Result<bool, String> {
+        let config = self.config(name).ok_or_else(|| no_server(name))?;
+        self.shared.connector.logout(config).await
     }
 
     /// Starts what is to run without being called: servers that the user wants at once, and those of which nothing is
@@ -184,11 +261,13 @@ impl Manager {
         if self.started.swap(true, Ordering::Relaxed) {
             return;
         }
-        for server in &self.servers {
-            let config = &server.config;
-            if config.expose != Expose::Off && (config.start == Start::Eager || server.known().is_none()) {
-                server.begin(&self.shared);
-            }
+        self.servers().iter().for_each(|server| self.begin_early(server));
+    }
+
+    fn begin_early(&self, server: &Arc<Server>) {
+        let config = &server.config;
+        if config.expose != Expose::Off && (config.start == Start::Eager || server.known().is_none()) {
+            server.begin(&self.shared);
         }
     }
 
@@ -198,7 +277,7 @@ impl Manager {
     /// Those that cannot be started, with the reason.
     pub async fn start_required(&self) -> Result<(), String> {
         let mut starts = JoinSet::new();
-        for server in self.servers.iter().filter(|server| server.config.required) {
+        for server in self.servers().iter().filter(|server| server.config.required) {
             let (server, shared) = (Arc::clone(server), Arc::clone(&self.shared));
             starts.spawn(async move { server.connection(&shared).await.map(drop) });
         }
@@ -233,7 +312,7 @@ impl Manager {
 
     /// All servers as far as they are known, in the order of the files.
     pub(super) fn catalogue(&self) -> Vec<CatalogueServer> {
-        self.servers.iter().map(|server| server.catalogue()).collect()
+        self.servers().iter().map(|server| server.catalogue()).collect()
     }
 
     /// The tools that can be searched and called. Built when somebody asks, and again when a server tells others.
@@ -274,22 +353,28 @@ impl Manager {
 
     /// Whether a name may be that of a tool of a server of which nothing is known yet.
     pub(super) fn may_have(&self, name: &str) -> bool {
-        let unknown =
-            self.servers.iter().filter(|server| server.config.expose != Expose::Off && server.known().is_none());
-        unknown.into_iter().any(|server| {
+        let servers = self.servers();
+        let mut unknown =
+            servers.iter().filter(|server| server.config.expose != Expose::Off && server.known().is_none());
+        unknown.any(|server| {
             let own = name_tools(&[(&server.config.name, "x")], &[]);
             own.iter().any(|own| name.starts_with(own.trim_end_matches('x')))
         })
     }
 
+    /// The facts of the servers that are used, as far as they are known, in the order of the files.
+    pub(super) fn known(&self) -> Vec<(String, Arc<KnownServer>)> {
+        let servers = self.servers();
+        let used = servers.iter().filter(|server| server.config.expose != Expose::Off);
+        used.filter_map(|server| Some((server.config.name.clone(), server.known()?))).collect()
+    }
+
     /// Waits a while for servers of which nothing is known: a search must not overlook them. Starts them where they do
     /// not run. Returns how those stand that are still unknown: `b (starting)`.
     pub(super) async fn settle(&self) -> Vec<String> {
-        let unknown: Vec<&Arc<Server>> = self
-            .servers
-            .iter()
-            .filter(|server| server.config.expose != Expose::Off && server.known().is_none())
-            .collect();
+        let servers = self.servers();
+        let unknown: Vec<&Arc<Server>> =
+            servers.iter().filter(|server| server.config.expose != Expose::Off && server.known().is_none()).collect();
         if unknown.is_empty() {
             return Vec::new();
         }
@@ -310,7 +395,8 @@ impl Manager {
 
     /// How the servers stand, for a search that found nothing: `a (41 tools), c (failed: …)`.
     pub(super) fn standing_lines(&self) -> Vec<String> {
-        let shown = self.servers.iter().filter(|server| server.config.expose != Expose::Off);
+        let servers = self.servers();
+        let shown = servers.iter().filter(|server| server.config.expose != Expose::Off);
         shown.map(|server| server.standing_line()).collect()
     }
 
@@ -324,6 +410,27 @@ impl Manager {
     pub(super) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
+}
+
+/// The servers of entries; those of `old` that are the same go on.
+fn servers_of(entries: &Entries, shared: &Shared, host: &MakeHost, old: &[Arc<Server>]) -> Arc<[Arc<Server>]> {
+    let configs = entries.list.iter().filter_map(|entry| match &entry.standing {
+        Standing::Ready(config) => Some(Arc::clone(config)),
+        _ => None,
+    });
+    configs
+        .map(|config| match old.iter().find(|server| server.config == config) {
+            Some(server) => Arc::clone(server),
+            None => {
+                let known = config.cached.then(|| shared.cache.get(&config.hash)).flatten();
+                Arc::new(Server::new(host(&config.name), config, known))
+            }
+        })
+        .collect()
+}
+
+fn no_server(name: &str) -> String {
+    format!("There is no MCP server \"{name}\".")
 }
 
 impl Shared {

@@ -7,6 +7,7 @@
 //! | [`manager`], `server` | which servers there are, which run, and how each gets from one state to the next |
 //! | [`connect`] | a connection as the manager sees it |
 //! | [`tools`], `search` | the tools of a session: those in front of requests, and the search for all others |
+//! | `read`, `prompts` | resources for the tool `read`, prompts for slash commands |
 //! | `result` | what a server answers, as a model reads it |
 //! | [`elicit`] | what a server asks of the person |
 //! | [`extension`] | the moment behind the first request |
@@ -21,6 +22,8 @@ pub mod elicit;
 mod expand;
 pub mod extension;
 pub mod manager;
+mod prompts;
+mod read;
 mod result;
 mod search;
 mod server;
@@ -28,4 +31,6 @@ pub mod tools;
 
 pub use expand::Variables;
 pub use manager::{Manager, ManagerParts, Status};
+pub use prompts::ListedPrompt;
+pub use sinew_mcp::oauth::{Login, Logins};
 pub use tools::{SessionParts, SessionServers};

@@ -11,8 +11,8 @@ use sinew_mcp::{CallOptions, ClientHost, McpError, ToolResult};
 use tokio::sync::{Semaphore, watch};
 use tokio::time::Instant;
 
-use super::cache::KnownServer;
-use super::config::ServerConfig;
+use super::cache::{KnownServer, MOST_RESOURCES};
+use super::config::{ServerConfig, Transport};
 use super::connect::{Connection, taken};
 use super::manager::{ServerState, Shared, Status};
 
@@ -112,6 +112,20 @@ impl Server {
         }
     }
 
+    /// Ends its connection; the next call starts it again.
+    pub(super) fn rest(&self, shared: &Shared) {
+        let ended = self.state.send_if_modified(|state| {
+            let runs = matches!(state.phase, Phase::Connected(_));
+            if runs {
+                *state = State { phase: Phase::Idle, failures: 0, last_try: None };
+            }
+            runs
+        });
+        if ended {
+            self.tell(shared);
+        }
+    }
+
     /// Resolves when nobody starts it any more.
     pub(super) async fn settled(&self) {
         let mut states = self.state.subscribe();
@@ -126,9 +140,7 @@ impl Server {
         let name = &self.config.name;
         match self.phase() {
             Phase::Connected(connection) => Ok(connection),
-            Phase::NeedsAuth => Err(format!(
-                "MCP server \"{name}\" needs a login. The user can add a header with a token to its entry: \"headers\": {{\"Authorization\": \"Bearer ${{TOKEN}}\"}}"
-            )),
+            Phase::NeedsAuth => Err(self.login_text()),
             Phase::Failed(reason) | Phase::Restarting(reason) => Err(reason),
             Phase::Idle | Phase::Starting => Err(format!("MCP server \"{name}\" is not running")),
         }
@@ -155,10 +167,46 @@ impl Server {
                 Err(error @ McpError::Closed(_)) if !is_read_only => {
                     return Err(format!("{error} Whether the call took effect is unknown."));
                 }
+                Err(McpError::NeedsAuth(_)) => return Err(self.login_text()),
                 Err(error) => return Err(error.to_string()),
             }
         }
         unreachable!("each round returns, but for the first one")
+    }
+
+    /// Reads a resource, once more where the connection broke: reading changes nothing.
+    pub(super) async fn read(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        uri: &str,
+    ) -> Result<Vec<sinew_mcp::model::Resource>, String> {
+        let options = CallOptions { times: self.config.times, progress: None };
+        // Never closed.
+        let _permit = self.calls.acquire().await;
+        for round in 0.. {
+            let connection = self.connection(shared).await?;
+            match connection.read_resource(uri, &options).await {
+                Ok(contents) => return Ok(contents),
+                Err(McpError::Closed(_)) if round == 0 => {}
+                Err(McpError::NeedsAuth(_)) => return Err(self.login_text()),
+                Err(error) => return Err(error.to_string()),
+            }
+        }
+        unreachable!("each round returns, but for the first one")
+    }
+
+    /// The way out for a server that wants a login.
+    fn login_text(&self) -> String {
+        let name = &self.config.name;
+        if self.config.has_authorization() {
+            return format!("MCP server \"{name}\" refuses the Authorization header of its entry.");
+        }
+        let mut text = format!("MCP server \"{name}\" needs a login. The user can run: sinew mcp login {name}");
+        if let (false, Transport::Http { url, .. }) = (self.config.cached, &self.config.transport) {
+            // No file names it.
+            text.push_str(&format!(" --url {url}"));
+        }
+        text
     }
 
     /// Learns from the end of a call how the server is.
@@ -185,8 +233,8 @@ impl Server {
                 });
             }
             Err(McpError::NeedsAuth(_)) => {
+                self.tell_of(shared, &Phase::NeedsAuth);
                 self.state.send_modify(|state| state.phase = Phase::NeedsAuth);
-                self.tell(shared);
             }
             other => {
                 self.silences.store(0, Ordering::Relaxed);
@@ -214,11 +262,19 @@ impl Server {
     }
 
     fn tell(&self, shared: &Shared) {
-        let ServerState { state, version, tools, error, .. } = self.summary();
+        self.tell_of(shared, &self.phase());
+    }
+
+    fn tell_of(&self, shared: &Shared, phase: &Phase) {
+        let ServerState { state, version, tools, error, .. } = self.summary_of(phase);
         shared.tell(Status { server: self.config.name.clone(), state, era: version, tools, error });
     }
 
     pub(super) fn summary(&self) -> ServerState {
+        self.summary_of(&self.phase())
+    }
+
+    fn summary_of(&self, phase: &Phase) -> ServerState {
         let tools = self.known().map(|known| {
             let taken = known.tools.iter().filter(|tool| self.config.tools.takes(&tool.name));
             taken.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.get().len()))
@@ -231,7 +287,7 @@ impl Server {
             pid: None,
             error: None,
         };
-        match self.phase() {
+        match phase {
             Phase::Idle => {}
             Phase::Starting => summary.state = "starting",
             Phase::Connected(connection) => {
@@ -239,9 +295,9 @@ impl Server {
                 summary.version = Some(connection.facts().version);
                 summary.pid = connection.pid();
             }
-            Phase::NeedsAuth => summary.state = "needs_auth",
-            Phase::Restarting(reason) => (summary.state, summary.error) = ("restarting", Some(reason)),
-            Phase::Failed(reason) => (summary.state, summary.error) = ("failed", Some(reason)),
+            Phase::NeedsAuth => (summary.state, summary.error) = ("needs_auth", Some(self.login_text())),
+            Phase::Restarting(reason) => (summary.state, summary.error) = ("restarting", Some(reason.clone())),
+            Phase::Failed(reason) => (summary.state, summary.error) = ("failed", Some(reason.clone())),
         }
         summary
     }
@@ -262,10 +318,14 @@ impl Server {
         let known = Arc::new(known);
         *self.known.lock() = Some(Arc::clone(&known));
         shared.generation.fetch_add(1, Ordering::Release);
+        if !self.config.cached {
+            return;
+        }
         let (shared, hash, now) = (Arc::clone(shared), self.config.hash.clone(), shared.clock.now());
         let (host, name) = (Arc::clone(&self.host), self.config.name.clone());
         // A disk that refuses costs the next start some time, and no answer.
-        tokio::task::spawn_blocking(move || {
+        let writes = shared.writes.clone();
+        writes.spawn_blocking(move || {
             if let Err(error) = shared.cache.keep(&hash, &known, now) {
                 host.log(&format!("what \"{name}\" offers is not kept: {error}"));
             }
@@ -300,23 +360,20 @@ async fn start(server: Weak<Server>, shared: Weak<Shared>) {
     if let Ok((_, known)) = &outcome {
         server.learn(&shared, known.clone());
     }
-    server.state.send_modify(|state| {
-        state.last_try = Some(now);
-        state.phase = match outcome {
-            Ok((connection, _)) => {
-                state.failures = 0;
-                Phase::Connected(connection)
-            }
-            Err(McpError::NeedsAuth(_)) => Phase::NeedsAuth,
-            Err(error) => {
-                state.failures += 1;
-                let reason = start_text(&server.config.name, &error);
-                let timed_out = reason.contains("did not start within") || reason.contains("did not answer within");
-                if state.failures >= TRIES || timed_out { Phase::Failed(reason) } else { Phase::Restarting(reason) }
-            }
-        };
-    });
-    server.tell(&shared);
+    let mut failures = if outcome.is_ok() { 0 } else { server.state.borrow().failures };
+    let phase = match outcome {
+        Ok((connection, _)) => Phase::Connected(connection),
+        Err(McpError::NeedsAuth(_)) => Phase::NeedsAuth,
+        Err(error) => {
+            failures += 1;
+            let reason = start_text(&server.config.name, &error);
+            let timed_out = reason.contains("did not start within") || reason.contains("did not answer within");
+            if failures >= TRIES || timed_out { Phase::Failed(reason) } else { Phase::Restarting(reason) }
+        }
+    };
+    // Told before whoever waits for the server goes on: a run that ends then has told it.
+    server.tell_of(&shared, &phase);
+    server.state.send_modify(|state| *state = State { phase, failures, last_try: Some(now) });
     if let Some(connection) = connection {
         tokio::spawn(follow(Arc::downgrade(&server), Arc::downgrade(&shared), connection.changes()));
     }
@@ -351,6 +408,12 @@ async fn list(server: &Server, connection: &dyn Connection) -> Result<KnownServe
         match connection.list_prompts().await {
             Ok(listing) => known.prompts = listing.items,
             Err(error) => server.host.log(&format!("its prompts cannot be listed: {error}")),
+        }
+    }
+    if facts.has_resources {
+        match connection.list_resources().await {
+            Ok(listing) => known.resources = listing.items.into_iter().take(MOST_RESOURCES).collect(),
+            Err(error) => server.host.log(&format!("its resources cannot be listed: {error}")),
         }
     }
     Ok(known)

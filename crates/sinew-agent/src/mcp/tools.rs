@@ -14,7 +14,8 @@ use tokio::sync::Notify;
 
 use super::config::Transport;
 use super::manager::Manager;
-use super::result::{self, Limits};
+use super::read::ReadTool;
+use super::result;
 use crate::core::Catalogue;
 
 /// The name of the tool that finds others.
@@ -60,9 +61,9 @@ struct Sent {
 /// What the tools of a session share.
 pub(super) struct SessionShared {
     pub(super) manager: Arc<Manager>,
-    artifacts: Arc<Artifacts>,
+    pub(super) artifacts: Arc<Artifacts>,
     secrets: Option<Arc<Secrets>>,
-    resize: bool,
+    pub(super) resize: bool,
     pub(super) excluded: Vec<String>,
 }
 
@@ -105,6 +106,15 @@ impl SessionServers {
             tools.push(Arc::new(CallTool));
         }
         tools
+    }
+
+    /// The tool `read` that knows resources of servers as well; every other tool as it is.
+    #[must_use]
+    pub fn with_resources(&self, tool: Arc<dyn Tool>) -> Arc<dyn Tool> {
+        match tool.name() {
+            "read" => Arc::new(ReadTool { files: tool, shared: Arc::clone(&self.shared) }),
+            _ => tool,
+        }
     }
 
     /// The names of what stands in front, for the session's record.
@@ -286,8 +296,7 @@ impl ServerTool {
         });
         match outcome {
             Ok(answer) => {
-                let limits =
-                    Limits { artifacts: &self.shared.artifacts, resize: self.shared.resize, cancel: &call.cancel };
+                let limits = self.shared.limits(&call.cancel);
                 result::output(answer, &target.server, &limits, facts)
             }
             Err(text) => Ok(ToolOutput::error(text).with_details(facts)),
@@ -335,7 +344,7 @@ fn progress_text(progress: &Progress) -> String {
 }
 
 /// Resolves when somebody wants the end of a call.
-async fn cancelled(cancel: &sinew::base::CancelToken) {
+pub(super) async fn cancelled(cancel: &sinew::base::CancelToken) {
     let bell = Arc::new(Notify::new());
     let ring = Arc::clone(&bell);
     let _hook = cancel.on_cancel(move || ring.notify_one());

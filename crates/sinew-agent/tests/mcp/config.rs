@@ -11,6 +11,7 @@ fn file(origin: Origin, trusted: bool, text: &str) -> ConfigFile {
         Origin::Flag => "flag.json",
         Origin::Project => "project.json",
         Origin::User => "user.json",
+        Origin::Client => "the client",
     };
     ConfigFile { path: name.into(), origin, trusted, text: text.into() }
 }
@@ -179,4 +180,37 @@ fn the_hash_of_an_entry_is_that_of_its_words_not_of_its_secrets() {
     assert_eq!(plain, hash(json!({"timeout": 5, "command": "x"})));
     assert_ne!(plain, hash(json!({"command": "x", "env": {"A": "${PLAIN}"}})));
     assert_ne!(plain, hash(json!({"command": "y"})));
+}
+
+#[test]
+fn the_words_about_a_login_are_read_and_bad_ones_named_031() {
+    let web = |oauth: Value| json!({"url": "https://b/mcp", "oauth": oauth});
+    let full = json!({"clientId": "${PLAIN}", "clientSecret": "s", "callbackPort": 8123, "scopes": ["a", "b"],
+        "metadataUrl": "https://me/client.json"});
+    let oauth = ready(Origin::User, web(full)).oauth;
+    assert_eq!((oauth.client_id.as_deref(), oauth.client_secret.as_deref()), (Some("plain"), Some("s")));
+    assert_eq!((oauth.callback_port, oauth.scopes.len()), (Some(8123), 2));
+    assert_eq!(oauth.metadata_url.as_deref(), Some("https://me/client.json"));
+    for (bad, says) in [
+        (json!(7), "\"oauth\" is not an object with clientId"),
+        (json!({"client_id": "x"}), "\"client_id\" is unknown"),
+        (json!({"callbackPort": 70_000}), "\"callbackPort\": 70000 is no port"),
+        (json!({"scopes": "a b"}), "\"scopes\" is not a list of texts"),
+    ] {
+        invalid(Origin::User, web(bad), says);
+    }
+    invalid(Origin::User, json!({"command": "x", "oauth": {}}), "\"oauth\" goes with \"url\"");
+    // A project must not have a hidden value sent to a server of its choice.
+    invalid(Origin::Project, web(json!({"clientSecret": "${GITHUB_TOKEN}"})), "GITHUB_TOKEN looks like a secret");
+}
+
+#[test]
+fn servers_of_a_client_are_taken_as_they_are_and_kept_nowhere() {
+    let config =
+        ready(Origin::Client, json!({"command": "x", "args": ["${NOT_SET}"], "env": {"A": "${GITHUB_TOKEN}"}}));
+    let Transport::Stdio { args, env, .. } = &config.transport else { panic!() };
+    assert_eq!((args[0].as_str(), env[0].1.as_str(), config.cached), ("${NOT_SET}", "${GITHUB_TOKEN}", false));
+    // Nobody looks for what is wrong with them in a list.
+    let (_, warnings) = one(Origin::Client, json!({"command": ""}));
+    assert_eq!(warnings, ["MCP server \"s\" of the client: Invalid server config: \"command\" is empty"]);
 }

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sinew::base::CancelToken;
 use sinew_agent::core::Catalogue;
+use sinew_agent::mcp::Logins;
 use sinew_agent::mcp::cache::Cache;
 use sinew_agent::mcp::config::{ConfigFile, Origin, read};
 use sinew_agent::mcp::connect::RealConnector;
 use sinew_agent::mcp::elicit::PersonHost;
 use sinew_agent::mcp::{Manager, ManagerParts, SessionServers};
+use sinew_llm::http::HttpConfig;
 use sinew_session::clock::SystemClock;
 
 use crate::stage::{run, session, variables};
@@ -48,7 +50,8 @@ fn programs(modes: &[(&str, &str)]) -> Option<Arc<Manager>> {
             keeper,
             environment: std::env::vars_os().collect(),
             cwd: "/".into(),
-            http: sinew_llm::http::HttpConfig::default(),
+            http: HttpConfig::default(),
+            logins: Logins::new("/nowhere/mcp-auth.json".into(), HttpConfig::default(), Arc::new(|| 0)),
         }),
         host: Box::new(|name| Arc::new(PersonHost::new(name, "/".into(), None))),
         clock: Arc::new(SystemClock),

@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::json;
 use sinew_agent::mcp::cache::Cache;
 
-use crate::stage::{AnswerAs, Behaviour, StartAs, World, entries, manager, run_front, session};
+use crate::stage::{AnswerAs, Behaviour, StartAs, World, entries, manager, read_entries, run_front, session};
 
 /// Fills a cache file with what these servers offer.
 async fn cached(world: &std::sync::Arc<World>, names: &[&str]) -> (tempfile::TempDir, std::path::PathBuf) {
@@ -176,7 +176,7 @@ async fn a_server_that_wants_a_login_says_so_and_a_required_one_ends_the_start_0
     let all = manager(&world, Cache::in_memory(), &json!({"web": {"url": "https://x", "required": true}}));
     let mut statuses = all.subscribe();
     let error = all.start_required().await.unwrap_err();
-    assert!(error.starts_with("MCP server \"web\" needs a login."), "{error}");
+    assert_eq!(error, "MCP server \"web\" needs a login. The user can run: sinew mcp login web");
     let seen = [statuses.recv().await.unwrap().state, statuses.recv().await.unwrap().state];
     assert_eq!(seen, ["starting", "needs_auth"]);
 }
@@ -197,4 +197,54 @@ async fn a_list_that_changes_at_every_look_is_looked_at_less_and_less() {
         }
     }
     assert!((5..20).contains(&looks), "{looks} looks in ten minutes");
+}
+
+#[tokio::test]
+async fn files_that_are_read_anew_change_servers_and_nothing_in_front_017() {
+    let world = World::new(&[
+        ("stays", Behaviour::with(&["one"])),
+        ("goes", Behaviour::with(&["two"])),
+        ("comes", Behaviour::with(&["three"])),
+    ]);
+    let all = manager(&world, Cache::in_memory(), &entries(&["stays", "goes"]));
+    let session = session(&all);
+    let front = session.record();
+    all.connect("stays").await.unwrap();
+    all.connect("goes").await.unwrap();
+    all.reload(read_entries(&entries(&["stays", "comes"])));
+    assert_eq!(all.names(), ["stays", "comes"]);
+    assert_eq!((all.state("stays").unwrap().state, all.state("goes")), ("connected", None));
+    // The first request has not left: nobody starts by himself.
+    assert_eq!((all.state("comes").unwrap().state, world.starts()), ("idle", 2));
+    let (text, _) = run_front(&session, "tool_search", json!({"query": "three"})).await;
+    assert!(text.contains("mcp_comes_three"), "{text}");
+    let (text, _) = run_front(&session, "tool_search", json!({"query": "two"})).await;
+    assert!(text.starts_with("No tools match. Servers: stays (1 tools), comes (1 tools)"), "{text}");
+    assert_eq!(session.record(), front);
+    // Once it has, a server of which nothing is known starts at once.
+    all.start_eager();
+    let before = world.starts();
+    let mut changed = entries(&["stays", "comes"]);
+    changed["stays"]["args"] = json!(["other"]);
+    let mut statuses = all.subscribe();
+    all.reload(read_entries(&changed));
+    let status = statuses.recv().await.unwrap();
+    assert_eq!((status.server.as_str(), status.state), ("stays", "starting"));
+    all.connect("stays").await.unwrap();
+    assert_eq!(world.starts(), before + 1);
+}
+
+#[tokio::test]
+async fn a_server_that_is_started_again_lists_anew() {
+    let world = World::new(&[("s", Behaviour::with(&["old"]))]);
+    let all = manager(&world, Cache::in_memory(), &entries(&["s"]));
+    let session = session(&all);
+    all.connect("s").await.unwrap();
+    world.set("s", Behaviour::with(&["new"]));
+    tokio::time::pause();
+    all.restart("s").await.unwrap();
+    let (text, _) = run_front(&session, "tool_search", json!({"query": "name:new"})).await;
+    assert!(text.contains("mcp_s_new"), "{text}");
+    assert_eq!(world.starts(), 2);
+    assert_eq!(all.restart("nobody").await.err().unwrap(), "There is no MCP server \"nobody\".");
 }

@@ -9,7 +9,7 @@ use serde_json::value::to_raw_value;
 use serde_json::{Map, Value, json};
 use sinew::base::CancelToken;
 use sinew_agent::mcp::cache::Cache;
-use sinew_agent::mcp::config::{ConfigFile, Origin, ServerConfig, read};
+use sinew_agent::mcp::config::{ConfigFile, Entries, Origin, ServerConfig, read};
 use sinew_agent::mcp::connect::{Connection, Connector, Facts};
 use sinew_agent::mcp::{Manager, ManagerParts, SessionParts, SessionServers, Variables};
 use sinew_mcp::era::Era;
@@ -162,6 +162,7 @@ impl Connection for Fake {
             instructions: self.world.of(&self.name).instructions,
             has_tools: true,
             has_prompts: false,
+            has_resources: false,
         }
     }
 
@@ -207,6 +208,27 @@ impl Connection for Fake {
         })
     }
 
+    fn list_resources(&self) -> Boxed<'_, Result<Listing, McpError>> {
+        Box::pin(async { Ok(Listing::default()) })
+    }
+
+    fn read_resource<'a>(
+        &'a self,
+        uri: &'a str,
+        _: &'a CallOptions,
+    ) -> Boxed<'a, Result<Vec<sinew_mcp::model::Resource>, McpError>> {
+        Box::pin(async move { Err(McpError::Protocol(format!("there is no {uri}"))) })
+    }
+
+    fn get_prompt<'a>(
+        &'a self,
+        name: &'a str,
+        _: Map<String, Value>,
+        _: &'a CallOptions,
+    ) -> Boxed<'a, Result<Vec<sinew_mcp::model::PromptMessage>, McpError>> {
+        Box::pin(async move { Err(McpError::Protocol(format!("there is no {name}"))) })
+    }
+
     fn probe(&self, _: Duration) -> Boxed<'_, Result<(), McpError>> {
         let silent = self.world.of(&self.name).answer == AnswerAs::Silent;
         Box::pin(async move { if silent { Err(McpError::Silence(Duration::ZERO)) } else { Ok(()) } })
@@ -245,12 +267,17 @@ pub(crate) fn variables() -> Variables<'static> {
     }
 }
 
-/// A manager of the servers of `json`, a file of the user.
-pub(crate) fn manager(world: &Arc<World>, cache: Cache, json: &Value) -> Arc<Manager> {
+/// The servers of `json`, a file of the user.
+pub(crate) fn read_entries(json: &Value) -> Entries {
     let text = json!({ "mcpServers": json }).to_string();
     let file = ConfigFile { path: "mcp.json".into(), origin: Origin::User, trusted: true, text };
+    read(&[file], &variables())
+}
+
+/// A manager of the servers of `json`, a file of the user.
+pub(crate) fn manager(world: &Arc<World>, cache: Cache, json: &Value) -> Arc<Manager> {
     Manager::new(ManagerParts {
-        entries: read(&[file], &variables()),
+        entries: read_entries(json),
         cache,
         connector: Arc::new(FakeConnector(Arc::clone(world))),
         host: Box::new(|_| Arc::new(NoHost)),

@@ -284,6 +284,11 @@ impl App {
         Ok(parts)
     }
 
+    /// Whether somebody can be asked.
+    pub(crate) fn has_person(&self) -> bool {
+        self.ask.is_some()
+    }
+
     /// The commands of extensions, and the names that two of them have.
     pub(crate) fn commands(&self) -> (Commands, Vec<String>) {
         Commands::new(&self.extensions)

@@ -17,7 +17,11 @@ use crate::startup::Startup;
 impl App {
     /// All tools that there are for a session, switched on or not.
     pub(crate) fn known_tools(&self, host: &Arc<Host>, servers: Option<&Arc<SessionServers>>) -> Vec<Arc<dyn Tool>> {
-        let all = sinew_tools::builtin(host).into_iter().chain(self.extension_tools());
+        let builtin = sinew_tools::builtin(host).into_iter().map(|tool| match servers {
+            Some(servers) => servers.with_resources(tool),
+            None => tool,
+        });
+        let all = builtin.chain(self.extension_tools());
         let all = all.chain(servers.into_iter().flat_map(|servers| servers.tools()));
         // Of two with one name the first counts, here as for the model.
         Toolset::new(all).0.all().to_vec()

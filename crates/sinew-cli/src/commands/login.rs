@@ -9,7 +9,6 @@ use sinew_llm::credentials::login::{BrowserLogin, DeviceLogin, LoginKind, login_
 use sinew_llm::error::{ErrorInfo, ErrorKind};
 use sinew_llm::models::{ProviderEntry, Registry};
 use sinew_session::clock::{Clock, SystemClock};
-use tokio::sync::oneshot;
 
 use crate::config::Environment;
 use crate::failure::Failure;
@@ -18,6 +17,7 @@ use crate::output::{print, tell, warn};
 use crate::secrets;
 use crate::signals::signals;
 use crate::startup::Startup;
+use crate::terminal_line::line;
 
 pub(super) const HELP: &str = "\
 sinew login, sinew logout: keys and logins
@@ -223,18 +223,6 @@ pub(crate) fn checked_key(text: &str) -> Result<&str, &'static str> {
         return Err("that is no key: a key is one word of letters, digits and signs");
     }
     Ok(key)
-}
-
-/// A line of the terminal. It is read on a thread of its own: nobody may come to write it.
-fn line() -> oneshot::Receiver<Option<String>> {
-    let (send, line) = oneshot::channel();
-    std::thread::spawn(move || {
-        let mut text = String::new();
-        let read = std::io::stdin().read_line(&mut text);
-        // Whoever waited may have gone.
-        let _ = send.send(read.ok().filter(|count| *count > 0).map(|_| text));
-    });
-    line
 }
 
 fn refused(error: ErrorInfo) -> Failure {

@@ -3,11 +3,8 @@
 
 use std::path::PathBuf;
 
-use sinew_agent::mcp::config::Standing;
-use sinew_agent::mcp::manager::ServerState;
-
 use super::state::Stats;
-use super::{Control, ControlError};
+use super::{Control, ControlError, mcp};
 use crate::failure::Failure;
 
 /// The effect of a command.
@@ -112,7 +109,7 @@ impl Verb {
             Session => Some("Show counts, cost and fill of the window"),
             Skills => Some("List the skills"),
             Rules => Some("List the rules"),
-            Mcp => Some("Show the servers of tools, and how they stand"),
+            Mcp => Some("Show the servers of tools; enable, disable, reload, login, logout NAME"),
             Quit | Refused(_) => None,
         }
     }
@@ -132,10 +129,11 @@ impl Command {
                 let compacted = control.compact(&control.session(), instructions).await?;
                 Ok(format!("Compacted a context of about {} tokens.", compacted.tokens_before))
             }
-            Mcp if !matches!(self.arguments.as_str(), "" | "list") => {
-                Err(format!("/mcp {} does not run here: use sinew mcp {0}", self.arguments).into())
+            Mcp if matches!(self.arguments.as_str(), "" | "list") => {
+                Ok(list(mcp::rows(&control.app).into_iter(), "No MCP servers. sinew mcp add NAME -- COMMAND adds one."))
             }
-            Mcp => Ok(servers(control)),
+            // A session with somebody who can be asked goes on behind the command.
+            Mcp => Ok(mcp::run(&control.app, &self.arguments, control.app.has_person()).await?),
             Name if self.arguments.is_empty() => Err("/name needs a name: /name TITLE".into()),
             Name => control.set_title(&self.arguments).map(|()| String::new()),
             Export => {
@@ -165,28 +163,6 @@ fn help(control: &Control) -> String {
     let own = own.map(|(name, _)| (format!("/{name}"), "built in".to_string()));
     let listed = control.listed_commands().into_iter();
     list(own.chain(listed.map(|command| (format!("/{}", command.name), command.description))), "")
-}
-
-/// The servers and how they stand at this moment.
-fn servers(control: &Control) -> String {
-    let mcp = &control.app.mcp;
-    let rows = mcp.entries().list.iter().map(|entry| {
-        let about = match (&entry.standing, mcp.state(&entry.name)) {
-            (Standing::Ready(_), Some(ServerState { state, tools, pid, error, .. })) => {
-                let tools = tools.map(|count| format!("{count} tools"));
-                let pid = pid.map(|pid| format!("process {pid}"));
-                let parts = [Some(state.to_string()), tools, pid, error];
-                parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
-            }
-            (Standing::Disabled, _) => "disabled".into(),
-            (Standing::Untrusted, _) => "untrusted: its project is not trusted".into(),
-            (Standing::Shadowed(by), _) => format!("shadowed by {}", by.display()),
-            (Standing::Invalid(reason), _) => reason.clone(),
-            (Standing::Ready(_), None) => "idle".into(),
-        };
-        (entry.name.clone(), about)
-    });
-    list(rows, "No MCP servers. sinew mcp add NAME -- COMMAND adds one.")
 }
 
 fn session(stats: &Stats) -> String {

@@ -96,7 +96,11 @@ impl Control {
             context: &context,
             now: self.app.clock.now(),
         };
-        let mut prompt = reading.read(&text, "").await;
+        let mut prompt = match self.app.mcp.prompt_text(&text).await {
+            // Nothing of what a server writes is a command or a mention of a file.
+            Some(written) => reading.data(&written?),
+            None => reading.read(&text, "").await,
+        };
         if let (Some(AgentMessage::User(user)), false) = (prompt.messages.last_mut(), pictures.is_empty()) {
             let text = user.content.text();
             let text = (!text.is_empty()).then(|| Block::text(text));

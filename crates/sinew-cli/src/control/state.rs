@@ -125,10 +125,17 @@ impl Control {
         Ok(self.session().agent.branch_points()?)
     }
 
-    /// The slash commands of extensions, skills, commands and templates.
+    /// The slash commands of extensions, skills, commands and templates, and the prompts of servers.
     pub(crate) fn listed_commands(&self) -> Vec<ListedCommand> {
         let (commands, _) = self.app.commands();
-        self.app.resources().resources.listed_commands(&commands)
+        let mut list = self.app.resources().resources.listed_commands(&commands);
+        list.extend(self.app.mcp.prompts().into_iter().map(|prompt| ListedCommand {
+            name: prompt.command,
+            description: prompt.description,
+            hint: prompt.hint,
+            source: "prompt",
+        }));
+        list
     }
 }
 

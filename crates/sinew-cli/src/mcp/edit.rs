@@ -8,8 +8,7 @@ use sinew::base::{Error, ErrorCode};
 use sinew_agent::mcp::config::{Entries, Origin};
 use sinew_session::files;
 
-use super::find;
-use super::servers::short;
+use super::servers::{find, short};
 use crate::args::McpArgs;
 use crate::failure::Failure;
 use crate::output::print;
@@ -46,6 +45,13 @@ pub(super) fn remove(startup: &Startup, entries: &Entries, name: &str) -> Result
 }
 
 pub(super) fn switch(startup: &Startup, entries: &Entries, name: &str, on: bool) -> Result<u8, Failure> {
+    let path = set_enabled(startup, entries, name, on)?;
+    let word = if on { "Enabled" } else { "Disabled" };
+    print(&format!("{word} \"{name}\" in {}; it counts from the next session on\n", short(&path)))
+}
+
+/// Switches an entry on or off in its file, and gives the file.
+pub(crate) fn set_enabled(startup: &Startup, entries: &Entries, name: &str, on: bool) -> Result<PathBuf, Failure> {
     let command = if on { "enable" } else { "disable" };
     let path = holder(startup, entries, command, name)?;
     change(&path, |servers| {
@@ -64,8 +70,7 @@ pub(super) fn switch(startup: &Startup, entries: &Entries, name: &str, on: bool)
         }
         Ok(())
     })?;
-    let word = if on { "Enabled" } else { "Disabled" };
-    print(&format!("{word} \"{name}\" in {}; it counts from the next session on\n", short(&path)))
+    Ok(path)
 }
 
 /// The file that a new entry goes to.
@@ -82,6 +87,7 @@ fn holder(startup: &Startup, entries: &Entries, command: &str, name: &str) -> Re
     let entry = find(entries, command, name)?;
     match entry.origin {
         Origin::Flag | Origin::Project | Origin::User => Ok(entry.file.clone()),
+        Origin::Client => Err(Failure::failed(format!("Server \"{name}\" came with the session; no file names it."))),
     }
 }
 

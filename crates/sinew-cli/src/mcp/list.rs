@@ -5,8 +5,7 @@ use sinew_agent::mcp::cache::{Cache, KnownServer};
 use sinew_agent::mcp::config::{Entries, Entry, ServerConfig, Standing, Transport};
 use sinew_session::clock::{Clock, SystemClock};
 
-use super::find;
-use super::servers::short;
+use super::servers::{find, short};
 use crate::failure::Failure;
 use crate::output::print;
 use crate::startup::Startup;

@@ -6,24 +6,24 @@
 //! | `list` | `list` and `get` |
 //! | `edit` | `add`, `remove`, `enable` and `disable`: one entry of a file changes, and nothing else in it |
 //! | `test` | `test` |
+//! | `login` | `login` and `logout` |
 //! | `serve` | `serve`: the core's tools for other agents |
 
-mod edit;
+pub(crate) mod edit;
 mod list;
+mod login;
 mod serve;
 pub(crate) mod servers;
 mod test;
 
-use sinew_agent::mcp::config::{Entries, Entry, Standing};
+use sinew_agent::mcp::config::Entries;
 
 use crate::failure::Failure;
-use crate::models::ModelSelector;
 use crate::output::{print, warn};
-use crate::secrets;
 use crate::startup::Startup;
 
 /// The names of the commands, for errors.
-const COMMANDS: &str = "list, get, add, remove, enable, disable, test or serve";
+const COMMANDS: &str = "list, get, add, remove, enable, disable, test, login, logout, reload or serve";
 
 pub(crate) const HELP: &str = "\
 sinew mcp: servers of tools (Model Context Protocol)
@@ -36,11 +36,15 @@ Usage:
   sinew mcp remove NAME                      take it out of its file
   sinew mcp enable NAME | disable NAME       switch it on or off in its file
   sinew mcp test NAME                        start it, say what it offers, and remember that for later starts
+  sinew mcp reload [NAME…]                   start all or these servers, and remember what they offer now
+  sinew mcp login NAME                       log in at a server that wants it (OAuth), in a browser
+  sinew mcp logout NAME                      remove its login from this machine
   sinew mcp serve                            lend grep, find, fuzzy_find, read, ls and html_to_markdown to another agent
 
 Options:
   --env NAME=VALUE       with add: a variable of the program; may be repeated
   --header 'NAME: VALUE' with add --url: sent with each request; may be repeated
+  --url URL              with login and logout: an address that no file names, as a server of an editor
   --project              write to .sinew/mcp.json of this project, not to ~/.sinew/agent/mcp.json
   --output json          with list and get: as JSON
   --root DIR             with serve: a folder whose files are lent, in place of the working folder; may be repeated
@@ -68,7 +72,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
     if !matches!(words, ["add", ..]) {
         let mcp = &startup.args.mcp;
         let given = [
-            ("--url", mcp.url.is_some()),
+            ("--url", mcp.url.is_some() && !matches!(words, ["login" | "logout", ..])),
             ("--header", !mcp.headers.is_empty()),
             ("--env", !mcp.env.is_empty()),
             ("--", mcp.command.is_some()),
@@ -86,15 +90,18 @@ pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
         ["remove" | "rm", name] => edit::remove(startup, &read(startup, warnings)?, name),
         ["enable", name] => edit::switch(startup, &read(startup, warnings)?, name, true),
         ["disable", name] => edit::switch(startup, &read(startup, warnings)?, name, false),
+        ["reload", ref names @ ..] => test::reload(startup, warnings, names),
+        ["login", name] => login::login(startup, warnings, name),
+        ["logout", name] => login::logout(startup, warnings, name),
         ["serve"] => serve::run(startup, warnings),
         ["serve", other, ..] => Err(Failure::usage(format!("sinew mcp serve {other}: use --root DIR"))),
-        [command @ ("get" | "add" | "remove" | "rm" | "enable" | "disable" | "test")] => {
+        [command @ ("get" | "add" | "remove" | "rm" | "enable" | "disable" | "test" | "login" | "logout")] => {
             Err(Failure::usage(format!("sinew mcp {command} needs a name: sinew mcp {command} NAME")))
         }
         ["add", _, other, ..] => Err(Failure::usage(format!(
             "sinew mcp add: {other:?} is too much; the program goes behind --: sinew mcp add NAME -- COMMAND ARG…"
         ))),
-        [command @ ("list" | "get" | "remove" | "rm" | "enable" | "disable" | "test"), ..] => {
+        [command @ ("list" | "get" | "remove" | "rm" | "enable" | "disable" | "test" | "login" | "logout"), ..] => {
             Err(Failure::usage(format!("sinew mcp {command}: too many words; see sinew mcp")))
         }
         [other, ..] => Err(Failure::usage(format!("sinew mcp {other}: unknown command; use {COMMANDS}"))),
@@ -103,26 +110,8 @@ pub(crate) fn run(startup: &Startup, warnings: &[String], words: &[&str]) -> Res
 
 /// Reads the files and shows what is wrong with them.
 fn read(startup: &Startup, warnings: &[String]) -> Result<Entries, Failure> {
-    let entries = servers::entries(startup, &keys(startup)?)?;
+    let entries = servers::entries(startup, &servers::keys(startup)?)?;
     warn(warnings);
     warn(&entries.warnings);
     Ok(entries)
-}
-
-/// The variables that hold keys of providers.
-fn keys(startup: &Startup) -> Result<Vec<String>, Failure> {
-    Ok(ModelSelector::read(startup, &secrets::none(), "")?.key_names())
-}
-
-/// The entry that counts for a name.
-fn find<'a>(entries: &'a Entries, command: &str, name: &str) -> Result<&'a Entry, Failure> {
-    let mut counting = entries.list.iter().filter(|entry| !matches!(entry.standing, Standing::Shadowed(_)));
-    counting.find(|entry| entry.name == name).ok_or_else(|| {
-        let names: Vec<&str> = entries.list.iter().map(|entry| entry.name.as_str()).collect();
-        let known = match names.is_empty() {
-            true => "there is none; sinew mcp add NAME … adds one".to_string(),
-            false => format!("there are {}", names.join(", ")),
-        };
-        Failure::usage(format!("sinew mcp {command}: no server is called {name}; {known}"))
-    })
 }

@@ -1,15 +1,15 @@
 //! The servers that a session may use: the files that name them, and what it takes to reach them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use sinew_agent::mcp::cache::Cache;
-use sinew_agent::mcp::config::{ConfigFile, Entries, Origin, project_files, read};
+use sinew_agent::mcp::config::{ConfigFile, Entries, Entry, Origin, Standing, project_files, read};
 use sinew_agent::mcp::connect::{Connector, RealConnector};
 use sinew_agent::mcp::elicit::PersonHost;
-use sinew_agent::mcp::{Manager, ManagerParts, Variables};
-use sinew_session::clock::Clock;
+use sinew_agent::mcp::{Logins, Manager, ManagerParts, Variables};
+use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::files::read_text;
 use sinew_session::links;
 use sinew_tools::Ask;
@@ -17,7 +17,9 @@ use sinew_tools::child::Filter;
 
 use crate::config::is_missing;
 use crate::failure::Failure;
-use crate::models;
+use crate::models::{self, ModelSelector};
+use crate::output::warn;
+use crate::secrets;
 use crate::startup::Startup;
 
 /// Reads the files: of flags, of the project, of the user. `keys` are the variables that hold keys of providers. Starts
@@ -35,6 +37,10 @@ pub(crate) fn entries(startup: &Startup, keys: &[String]) -> Result<Entries, Fai
         let path = paths.resolve(name);
         let text = read_text(&path).map_err(|error| Failure::config(format!("--mcp-config {name}: {error}")))?;
         files.push(ConfigFile { path, origin: Origin::Flag, trusted: true, text });
+    }
+    if let Some(servers) = &startup.client_servers {
+        let (path, text) = (PathBuf::from("the editor"), servers.to_string());
+        files.push(ConfigFile { path, origin: Origin::Client, trusted: true, text });
     }
     let project = match settings.mcp.enable_project_config {
         true => project_files(&paths.cwd, &paths.project, links::project_of(&paths.cwd)),
@@ -84,24 +90,47 @@ pub(crate) fn manager(
 ) -> Result<Arc<Manager>, Failure> {
     let mut entries = entries(startup, keys)?;
     warnings.append(&mut entries.warnings);
+    Ok(manager_of(entries, startup, keys, ask, clock, reserved))
+}
+
+/// The manager of these servers.
+pub(super) fn manager_of(
+    entries: Entries,
+    startup: &Startup,
+    keys: &[String],
+    ask: Option<Arc<dyn Ask>>,
+    clock: Arc<dyn Clock>,
+    reserved: Vec<String>,
+) -> Arc<Manager> {
     let cwd = startup.paths.cwd.clone();
     let cache = match entries.list.is_empty() {
         true => Cache::in_memory(),
         false => Cache::read(startup.paths.agent.join("mcp-cache.json"), clock.now()),
     };
     let host = move |server: &str| Arc::new(PersonHost::new(server, cwd.clone(), ask.clone())) as _;
-    let connector = connector(startup, keys);
-    Ok(Manager::new(ManagerParts { entries, cache, connector, host: Box::new(host), clock, reserved }))
+    let connector = connector(startup, keys, Arc::clone(&clock));
+    Manager::new(ManagerParts { entries, cache, connector, host: Box::new(host), clock, reserved })
 }
 
-fn connector(startup: &Startup, keys: &[String]) -> Arc<dyn Connector> {
+/// One server at an address that no file names.
+pub(super) fn at_address(name: &str, url: &str) -> Entries {
+    let text = serde_json::json!({"mcpServers": {name: {"url": url}}}).to_string();
+    let file = ConfigFile { path: PathBuf::from("--url"), origin: Origin::Client, trusted: true, text };
+    let none = |_: &str| None;
+    read(&[file], &Variables { get: &none, hides: &|_| false, is_key: &|_| false, timeout: None })
+}
+
+fn connector(startup: &Startup, keys: &[String], clock: Arc<dyn Clock>) -> Arc<dyn Connector> {
     let Startup { environment, paths, settings, .. } = startup;
     let pass = environment.passed(settings);
+    let http = models::http(environment, settings);
+    let now = Arc::new(move || clock.now());
     Arc::new(RealConnector {
+        logins: Logins::new(paths.agent.join("mcp-auth.json"), http.clone(), now),
         keeper: std::env::current_exe().unwrap_or_else(|_| "sinew".into()),
         environment: Filter { pass: &pass, keys }.apply(environment.variables()),
         cwd: paths.cwd.clone(),
-        http: models::http(environment, settings),
+        http,
     })
 }
 
@@ -112,4 +141,56 @@ pub(crate) fn short(path: &Path) -> String {
         Some(below) => format!("~/{}", below.display()),
         None => path.display().to_string(),
     }
+}
+
+/// The variables that hold keys of providers.
+pub(crate) fn keys(startup: &Startup) -> Result<Vec<String>, Failure> {
+    Ok(ModelSelector::read(startup, &secrets::none(), "")?.key_names())
+}
+
+/// The entry that counts for a name.
+pub(super) fn find<'a>(entries: &'a Entries, command: &str, name: &str) -> Result<&'a Entry, Failure> {
+    let mut counting = entries.list.iter().filter(|entry| !matches!(entry.standing, Standing::Shadowed(_)));
+    counting.find(|entry| entry.name == name).ok_or_else(|| {
+        let names: Vec<&str> = entries.list.iter().map(|entry| entry.name.as_str()).collect();
+        let known = match names.is_empty() {
+            true => "there is none; sinew mcp add NAME … adds one".to_string(),
+            false => format!("there are {}", names.join(", ")),
+        };
+        Failure::usage(format!("sinew mcp {command}: no server is called {name}; {known}"))
+    })
+}
+
+/// The servers, where the one that is named can be used.
+pub(super) fn ready(
+    startup: &Startup,
+    warnings: &[String],
+    command: &str,
+    name: &str,
+) -> Result<Arc<Manager>, Failure> {
+    let mut told = warnings.to_vec();
+    let keys = keys(startup)?;
+    let clock = Arc::new(SystemClock);
+    let manager = match &startup.args.mcp.url {
+        Some(url) => manager_of(at_address(name, url), startup, &keys, None, clock, Vec::new()),
+        None => manager(startup, &keys, None, clock, Vec::new(), &mut told)?,
+    };
+    warn(&told);
+    let entries = manager.entries();
+    let entry = find(&entries, command, name)?;
+    match &entry.standing {
+        // Another entry of the name counts where this one is shadowed.
+        Standing::Ready(_) | Standing::Shadowed(_) => {}
+        Standing::Disabled => {
+            return Err(Failure::failed(format!("Server \"{name}\" is disabled. Run sinew mcp enable {name} first.")));
+        }
+        Standing::Invalid(reason) => return Err(Failure::config(format!("{name}: {reason}"))),
+        Standing::Untrusted => {
+            return Err(Failure::failed(format!(
+                "Server \"{name}\" comes with a project that is not trusted: read {} and use --trust",
+                entry.file.display()
+            )));
+        }
+    }
+    Ok(manager)
 }

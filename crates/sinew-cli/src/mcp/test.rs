@@ -1,12 +1,11 @@
-//! `sinew mcp test NAME`: starts a server, says what it offers, and remembers it for later starts.
+//! `sinew mcp test NAME` and `sinew mcp reload`: start servers, and remember what they offer for later starts.
 
 use std::sync::Arc;
 use std::time::Instant;
 
-use sinew_agent::mcp::config::Standing;
 use sinew_session::clock::SystemClock;
 
-use super::{find, keys, servers};
+use super::servers::{self, find, keys, ready};
 use crate::failure::Failure;
 use crate::output::{print, tell, warn};
 use crate::signals::signals;
@@ -16,27 +15,7 @@ use crate::startup::Startup;
 const NAMED: usize = 50;
 
 pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<u8, Failure> {
-    let mut told = warnings.to_vec();
-    let keys = keys(startup)?;
-    let clock = Arc::new(SystemClock);
-    let manager = servers::manager(startup, &keys, None, clock, Vec::new(), &mut told)?;
-    warn(&told);
-    let entry = find(manager.entries(), "test", name)?;
-    match &entry.standing {
-        Standing::Ready(_) => {}
-        Standing::Disabled => {
-            return Err(Failure::failed(format!("Server \"{name}\" is disabled. Run sinew mcp enable {name} first.")));
-        }
-        Standing::Invalid(reason) => return Err(Failure::config(format!("{name}: {reason}"))),
-        Standing::Untrusted => {
-            return Err(Failure::failed(format!(
-                "Server \"{name}\" comes with a project that is not trusted: read {} and use --trust",
-                entry.file.display()
-            )));
-        }
-        // Another entry of the name counts.
-        Standing::Shadowed(_) => {}
-    }
+    let manager = ready(startup, warnings, "test", name)?;
     let runtime = crate::startup::runtime(2)?;
     runtime.block_on(async {
         let begun = Instant::now();
@@ -72,4 +51,47 @@ pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<
         print(&out)
     })
     // What it offers is written to the cache while the runtime ends.
+}
+
+/// Starts the servers of these names, or all, side by side, and remembers what they offer.
+pub(super) fn reload(startup: &Startup, warnings: &[String], names: &[&str]) -> Result<u8, Failure> {
+    let mut told = warnings.to_vec();
+    let keys = keys(startup)?;
+    let manager = servers::manager(startup, &keys, None, Arc::new(SystemClock), Vec::new(), &mut told)?;
+    warn(&told);
+    let entries = manager.entries();
+    for name in names {
+        find(&entries, "reload", name)?;
+    }
+    let names: Vec<String> = match names {
+        [] => manager.names(),
+        names => names.iter().map(ToString::to_string).collect(),
+    };
+    let runtime = crate::startup::runtime(2)?;
+    runtime.block_on(async {
+        let manager = &manager;
+        let starts = names.iter().map(|name| async move { (name, manager.connect(name).await.map(drop)) });
+        let started = tokio::select! {
+            biased;
+            started = futures_util::future::join_all(starts) => started,
+            code = signals() => return Ok(code),
+        };
+        let mut out = String::new();
+        let mut code = 0;
+        for (name, outcome) in started {
+            match outcome {
+                Ok(()) => {
+                    let count = manager.state(name).and_then(|state| state.tools).unwrap_or_default();
+                    out.push_str(&format!("{name:20} {count} tools\n"));
+                }
+                Err(reason) => {
+                    tell(&format!("Warning: {name}: {reason}"));
+                    code = 1;
+                }
+            }
+        }
+        print(&out)?;
+        Ok(code)
+    })
+    // What they offer is written to the cache while the runtime ends.
 }

@@ -229,6 +229,15 @@ async fn answer(control: Control, mut task: Task, warnings: &[String], look: Loo
             }
         }
     };
+    agent.forward_statuses().await;
+    if done.is_some() {
+        control.app.mcp.written().await;
+        for name in control.app.mcp.starting() {
+            tell(&format!(
+                "Warning: MCP server \"{name}\" was still starting when the run ended, so its tools are not known yet; sinew mcp reload {name} waits for it"
+            ));
+        }
+    }
     // A program that is told of the end must not keep the signal waiting.
     let _ = tokio::time::timeout_at(until, agent.shut_down()).await;
     if let Err(error) = agent.session().flush() {

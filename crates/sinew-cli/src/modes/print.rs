@@ -161,11 +161,8 @@ impl<W: Write + Send> Renderer for Text<W> {
             Event::TtsrTriggered { rules } => {
                 tell(&format!("Warning: the answer broke the rule {}; the model was told", rules.join(", ")));
             }
-            Event::McpStatus { state, error: Some(error), .. } if state == "failed" => {
+            Event::McpStatus { state, error: Some(error), .. } if matches!(&**state, "failed" | "needs_auth") => {
                 tell(&format!("Warning: {error}"));
-            }
-            Event::McpStatus { server, state, .. } if state == "needs_auth" => {
-                tell(&format!("Warning: MCP server \"{server}\" needs a login"));
             }
             Event::Warning { message } => tell(&format!("Warning: {message}")),
             _ => {}

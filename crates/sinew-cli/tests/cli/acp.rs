@@ -1,6 +1,7 @@
 //! ACP mode: an editor on the other side of the pipes.
 
 use serde_json::{Value, json};
+use sinew_testkit::oauth::{Manners, OAuthServer};
 
 use crate::editor::Editor;
 use crate::stage::{Stage, call, messages, text};
@@ -433,13 +434,61 @@ fn without_a_key_a_session_is_refused_with_ways_out() {
 }
 
 #[test]
-fn servers_that_the_editor_brings_are_named_and_not_silently_left() {
-    let stage = Stage::scripted(&[text("Hello.")]);
+fn servers_that_the_editor_brings_are_the_sessions_own() {
+    let stage = Stage::scripted(&[
+        call("A", "tool_search", json!({"query": "echo"})),
+        call("B", "call_tool", json!({"name": "mcp_their_server_echo", "arguments": {"text": "hello"}})),
+        text("C"),
+    ]);
     let mut editor = Editor::scripted(&stage, json!({}));
-    let server = json!({"name": "theirs", "command": "/bin/false", "args": [], "env": []});
-    let opened = editor.ask("session/new", json!({"cwd": stage.project(), "mcpServers": [server]}));
-    let told = editor.update("session_info_update");
-    let warning = told["_meta"]["sinew"]["warning"].as_str().unwrap();
-    assert!(warning.starts_with("MCP server \"theirs\": "), "{warning}");
-    assert_eq!(editor.turn(opened["sessionId"].as_str().unwrap(), "Hi"), "end_turn");
+    let liar = concat!(env!("CARGO_MANIFEST_DIR"), "/../sinew-mcp/tests/peers/liar.py");
+    // A value is a value, whatever it looks like.
+    let server = json!({"name": "their server", "command": "/usr/bin/env", "args": ["python3", "-u", liar, "modern"],
+        "env": [{"name": "ODD", "value": "${NOT_SET}"}]});
+    let params = |servers: Value| json!({"cwd": stage.project(), "mcpServers": servers});
+    let opened = editor.ask("session/new", params(json!([server])));
+    let session = opened["sessionId"].as_str().unwrap();
+    assert_eq!(editor.turn(session, "Hi"), "end_turn");
+    let results: Vec<String> = editor.updates(session).iter().map(Value::to_string).collect();
+    assert!(results.iter().any(|update| update.contains("completed") && update.contains("hello")), "{results:#?}");
+    // Another session has nothing of it, and no file either.
+    let other = editor.ask("session/new", params(json!([])));
+    assert_eq!(editor.turn(other["sessionId"].as_str().unwrap(), "Hi"), "end_turn");
+    let updates = editor.updates(other["sessionId"].as_str().unwrap());
+    let failed = updates.iter().filter(|update| update["status"] == "failed").count();
+    assert_eq!((failed, updates.iter().any(|update| update["status"] == "completed")), (2, false), "{updates:#?}");
+    assert_eq!(editor.end().0, Some(0));
+    assert!(!stage.agent().join("mcp-cache.json").exists());
+}
+
+#[test]
+fn a_server_of_the_editor_that_wants_a_login_says_so_032() {
+    let server = OAuthServer::start(Manners::default());
+    let stage = Stage::scripted(&[call("A", "tool_search", json!({"query": "read"})), text("B")]);
+    let mut editor = Editor::scripted(&stage, json!({}));
+    let theirs = json!({"type": "http", "name": "web", "url": server.mcp_url(), "headers": []});
+    let opened = editor.ask("session/new", json!({"cwd": stage.project(), "mcpServers": [theirs]}));
+    let session = opened["sessionId"].as_str().unwrap();
+    assert_eq!(editor.turn(session, "Hi"), "end_turn");
+    let told = editor.updates(session).iter().map(Value::to_string).collect::<String>();
+    let expect = format!("sinew mcp login web --url {}", server.mcp_url());
+    assert!(told.contains(&expect), "{told}");
+    // No browser and no login began.
+    assert!(server.requests().iter().all(|request| request.path == "/mcp"));
+    editor.end();
+}
+
+#[test]
+fn a_permission_for_the_session_is_that_sessions_alone_046() {
+    let stage = asking("echo x >> ran");
+    let mut editor = Editor::scripted(&stage, json!({}));
+    for _ in 0..2 {
+        let session = editor.open(&stage);
+        let id = editor.prompt(&session, "go");
+        let request = editor.asked("session/request_permission");
+        assert_eq!(request["params"]["sessionId"], json!(session));
+        editor.reply(&request, chosen("allow_session"));
+        assert_eq!(editor.result(id)["stopReason"], "end_turn");
+    }
+    editor.end();
 }

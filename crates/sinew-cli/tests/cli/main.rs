@@ -18,7 +18,11 @@ mod lines;
 mod login;
 #[cfg(target_os = "linux")]
 mod mcp;
+#[cfg(target_os = "linux")]
+mod mcp_login;
 mod mcp_serve;
+#[cfg(target_os = "linux")]
+mod mcp_session;
 mod models;
 #[cfg(target_os = "linux")]
 mod panels;

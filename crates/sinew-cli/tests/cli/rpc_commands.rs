@@ -91,6 +91,8 @@ fn table(user: &str) -> Vec<Row> {
         ("clear_queue", none(), Some(&["steering", "followUp"])),
         ("list_sessions", none(), Some(&["sessions"])),
         ("reload", none(), Some(&["warnings"])),
+        ("mcp_list", none(), Some(&["servers"])),
+        ("mcp_reload", none(), Some(&["servers", "warnings"])),
         ("navigate_tree", json!({"targetId": user}), Some(&["cancelled", "aborted", "editorText"])),
         ("fork", none(), Some(&["sessionFile", "cancelled"])),
         ("clone", none(), Some(&["cancelled"])),

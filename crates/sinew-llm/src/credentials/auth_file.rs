@@ -164,22 +164,30 @@ impl AuthFile {
         self.providers.insert(provider.to_string(), value);
     }
 
-    /// Writes the file whole, readable by its owner alone: under another name first, then renamed.
+    /// Writes the file whole, as [`save_private`] does.
     ///
     /// # Errors
     /// The system's.
     pub fn save(&self, path: &Path) -> Result<(), Error> {
-        let fail = |error: io::Error| Error::io(format!("failed to write {path:?}"), &error);
-        let mut text = serde_json::to_string_pretty(&self.providers).map_err(|error| fail(error.into()))?;
+        let mut text = serde_json::to_string_pretty(&self.providers)
+            .map_err(|error| Error::io(format!("failed to write {path:?}"), &error.into()))?;
         text.push('\n');
-        let beside = path.with_extension(format!("json.{}.tmp", std::process::id()));
-        let written = write_private(&beside, text.as_bytes()).and_then(|()| fs::rename(&beside, path));
-        written.map_err(|error| {
-            // What is left of the attempt is of no use; its own failure says nothing new.
-            let _ = fs::remove_file(&beside);
-            fail(error)
-        })
+        save_private(path, &text)
     }
+}
+
+/// Writes a file whole, readable by its owner alone: under another name first, then renamed.
+///
+/// # Errors
+/// The system's.
+pub fn save_private(path: &Path, text: &str) -> Result<(), Error> {
+    let beside = path.with_extension(format!("json.{}.tmp", std::process::id()));
+    let written = write_private(&beside, text.as_bytes()).and_then(|()| fs::rename(&beside, path));
+    written.map_err(|error| {
+        // What is left of the attempt is of no use; its own failure says nothing new.
+        let _ = fs::remove_file(&beside);
+        Error::io(format!("failed to write {path:?}"), &error)
+    })
 }
 
 fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {

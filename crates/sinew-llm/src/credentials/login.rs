@@ -6,9 +6,11 @@
 
 mod browser;
 mod device;
+mod redirect;
 
 pub use browser::BrowserLogin;
 pub use device::DeviceLogin;
+pub use redirect::{ExpectedIssuer, LoginRedirect};
 
 use crate::models::ProviderEntry;
 

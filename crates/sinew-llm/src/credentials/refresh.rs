@@ -40,7 +40,7 @@ pub(super) async fn renew(
     let mut form = vec![("grant_type", "refresh_token"), ("refresh_token", refresh.as_str())];
     form.extend(token::setting(provider, "clientId").ok().map(|id| ("client_id", id)));
     let secrets = [refresh.as_str(), access.as_str()];
-    let answer = token::post(client, token::address(provider, "tokenUrl")?, &form, &secrets).await?;
+    let answer = token::post(client, token::address(provider, "tokenUrl")?, &form, None, &secrets).await?;
     let renewed = answer.tokens(&refresh, &secrets, now_ms)?;
     file.replace(&provider.id, index, &renewed);
     file.save(path).map_err(|error| config(&error))?;
@@ -63,7 +63,12 @@ fn config(error: &Error) -> ErrorInfo {
     ErrorInfo::new(ErrorKind::Config, error.message())
 }
 
-async fn lock(path: &Path) -> Result<File, ErrorInfo> {
+/// Takes the lock beside the file at `path`; whoever holds it for more than ten seconds is taken for hung. The lock ends
+/// with the value, and with the process.
+///
+/// # Errors
+/// `config`: the lock's file cannot be opened.
+pub async fn lock(path: &Path) -> Result<File, ErrorInfo> {
     let beside = path.with_extension("json.lock");
     let failed = |error: std::io::Error| config(&Error::io(format!("failed to open {beside:?}"), &error));
     if let Some(folder) = beside.parent() {

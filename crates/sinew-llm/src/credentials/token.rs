@@ -37,14 +37,17 @@ pub(super) fn address(provider: &ProviderEntry, key: &str) -> Result<Url, ErrorI
 }
 
 /// A server's answer to a form.
-pub(super) struct Answer {
-    pub(super) status: u16,
+pub struct Answer {
+    /// The status.
+    pub status: u16,
     /// Null where the body is not JSON.
-    pub(super) json: Value,
+    pub json: Value,
 }
 
 impl Answer {
-    pub(super) fn text(&self, key: &str) -> Option<&str> {
+    /// A member that is a text, and not an empty one.
+    #[must_use]
+    pub fn text(&self, key: &str) -> Option<&str> {
         self.json.get(key).and_then(Value::as_str).filter(|text| !text.is_empty())
     }
 
@@ -58,7 +61,10 @@ impl Answer {
     }
 
     /// The tokens of a good answer. `refresh` stays where the server sends no new one.
-    pub(super) fn tokens(&self, refresh: &str, secrets: &[&str], now_ms: i64) -> Result<AuthEntry, ErrorInfo> {
+    ///
+    /// # Errors
+    /// The server refused, or its answer holds no token.
+    pub fn tokens(&self, refresh: &str, secrets: &[&str], now_ms: i64) -> Result<AuthEntry, ErrorInfo> {
         if !(200..300).contains(&self.status) {
             return Err(self.refusal(secrets));
         }
@@ -81,19 +87,22 @@ impl Answer {
     }
 }
 
-/// Sends a form. The values of `secrets` are not in an error.
+/// Sends a form, with the header `Authorization` where one is given. The values of `secrets` are not in an error.
 ///
 /// # Errors
 /// The exchange failed; an answer of any status is none.
-pub(super) async fn post(
+pub async fn post(
     client: &HttpClient,
     url: Url,
     form: &[(&str, &str)],
+    authorization: Option<&str>,
     secrets: &[&str],
 ) -> Result<Answer, ErrorInfo> {
     let body = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
     let headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")];
-    let headers = headers.map(|(name, value)| (name.to_string(), value.to_string())).to_vec();
+    let authorization = authorization.map(|value| ("Authorization", value));
+    let headers = headers.into_iter().chain(authorization);
+    let headers = headers.map(|(name, value)| (name.to_string(), value.to_string())).collect();
     let request = HttpRequest { method: ::http::Method::POST, url, headers, body: Bytes::from(body) };
     let lost = |error: HttpError| {
         let kind = if error.kind == HttpErrorKind::Timeout { ErrorKind::Timeout } else { ErrorKind::Network };

@@ -93,6 +93,7 @@ impl HttpProgram {
             url: format!("http://127.0.0.1:{}{path}", self.port).parse().unwrap(),
             headers: Vec::new(),
             http: HttpClient::new(sinew_mcp::http::http_config(HttpConfig::default())),
+            tokens: None,
         }
     }
 }

@@ -106,6 +106,9 @@ impl Mapper {
             }
             Event::TodoAutoClear {} => vec![acp::SessionUpdate::Plan(acp::Plan::new(Vec::new()))],
             Event::Warning { message } => vec![self.warning(message)],
+            Event::McpStatus { state, error: Some(error), .. } if matches!(&**state, "failed" | "needs_auth") => {
+                vec![self.warning(error)]
+            }
             Event::ExtensionError { extension_path, event, error } => {
                 vec![self.warning(&format!("{extension_path}: {event}: {error}"))]
             }

@@ -311,6 +311,7 @@ impl Agent {
             .close(acp::SessionCloseCapabilities::new());
         let capabilities = acp::AgentCapabilities::new()
             .load_session(true)
+            .mcp_capabilities(acp::McpCapabilities::new().http(true))
             .prompt_capabilities(acp::PromptCapabilities::new().image(true).embedded_context(true))
             .session_capabilities(sessions);
         let login = acp::AuthMethodAgent::new(LOGIN, "Log in with sinew")

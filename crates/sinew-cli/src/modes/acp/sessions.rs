@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use agent_client_protocol_schema::v1 as acp;
 use parking_lot::{Mutex, MutexGuard};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use sinew_jsonrpc::RpcError;
 use sinew_session::clock::iso;
 use sinew_session::files::private_folder;
@@ -198,15 +198,7 @@ impl Sessions {
         environment.keys = config::keys::find(&args, &environment, &files).names;
         let (mut startup, mut warnings) = Startup::load(args, environment, paths, files);
         startup.reset(&OVERRIDDEN_SETTINGS);
-        warnings.extend(servers.iter().map(|server| {
-            let name = match server {
-                acp::McpServer::Http(server) => &server.name,
-                acp::McpServer::Sse(server) => &server.name,
-                acp::McpServer::Stdio(server) => &server.name,
-                _ => "?",
-            };
-            format!("MCP server {name:?}: servers that an editor brings are not used by this version of sinew")
-        }));
+        startup.client_servers = brought(servers, &mut warnings);
         Ok((startup, warnings))
     }
 
@@ -283,6 +275,41 @@ impl Sessions {
             RpcError::new(RpcError::INTERNAL_ERROR, text)
         })
     }
+}
+
+/// The servers that an editor brings, in the form of a file of servers. A name of theirs is for people; ours is made of
+/// it.
+fn brought(servers: &[acp::McpServer], warnings: &mut Vec<String>) -> Option<Value> {
+    let mut named = Map::new();
+    for server in servers {
+        let (name, entry) = match server {
+            acp::McpServer::Stdio(server) => {
+                let env: Map<String, Value> =
+                    server.env.iter().map(|pair| (pair.name.clone(), pair.value.clone().into())).collect();
+                (&server.name, json!({"command": server.command, "args": server.args, "env": env}))
+            }
+            acp::McpServer::Http(server) => (&server.name, address("http", &server.url, &server.headers)),
+            acp::McpServer::Sse(server) => (&server.name, address("sse", &server.url, &server.headers)),
+            _ => {
+                warnings
+                    .push("the editor brings an MCP server of a kind that this version of sinew does not know".into());
+                continue;
+            }
+        };
+        let letter = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '.' | '-');
+        let plain: String = name.chars().map(|char| if letter(char) { char } else { '_' }).take(100).collect();
+        match named.contains_key(&plain) {
+            true => warnings.push(format!("MCP server {name:?}: the editor brings another one of this name")),
+            false => drop(named.insert(plain, entry)),
+        }
+    }
+    (!named.is_empty()).then(|| json!({ "mcpServers": named }))
+}
+
+fn address(kind: &str, url: &str, headers: &[acp::HttpHeader]) -> Value {
+    let headers: Map<String, Value> =
+        headers.iter().map(|header| (header.name.clone(), header.value.clone().into())).collect();
+    json!({"type": kind, "url": url, "headers": headers})
 }
 
 /// Removes what was in the trash for long.

@@ -6,7 +6,7 @@ use sinew_tools::tool::Boxed;
 
 use super::client::{Fields, Rpc};
 use super::reply::{Answer, Reply};
-use super::{model, prompt, session, shell, state, switches, tools};
+use super::{mcp, model, prompt, session, shell, state, switches, tools};
 
 /// A command.
 pub(super) struct Command {
@@ -84,4 +84,9 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("navigate_tree", Own, session::navigate),
     row!("list_sessions", Beside, session::list),
     row!("reload", Now, tools::reload),
+    row!("mcp_list", Now, mcp::list),
+    row!("mcp_set", Now, mcp::set),
+    row!("mcp_reload", Beside, mcp::reload),
+    row!("mcp_login", Beside, mcp::login),
+    row!("mcp_logout", Now, mcp::logout),
 ];

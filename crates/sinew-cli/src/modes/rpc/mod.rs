@@ -14,6 +14,7 @@
 //! | `shell` | commands of the user |
 //! | `tools` | which tools there are, the list of tasks, reading files anew |
 //! | `host_tools` | tools that the client runs |
+//! | `mcp` | servers of tools |
 //! | `session` | other sessions, and places in the tree |
 //! | `ui` | questions to the person behind the client |
 //! | `waiting` | calls to the client that it has not answered yet |
@@ -25,6 +26,7 @@ mod client;
 mod command;
 mod frames;
 mod host_tools;
+mod mcp;
 mod model;
 mod prompt;
 mod reply;

@@ -59,7 +59,7 @@ impl DeviceLogin {
         if !scope.is_empty() {
             form.push(("scope", &scope));
         }
-        let answer = token::post(client, url, &form, &[]).await.map_err(at)?;
+        let answer = token::post(client, url, &form, None, &[]).await.map_err(at)?;
         if !(200..300).contains(&answer.status) {
             return Err(at(answer.refusal(&[])));
         }
@@ -115,7 +115,7 @@ impl DeviceLogin {
                 ("client_id", token::setting(&self.provider, "clientId")?),
             ];
             let url = token::address(&self.provider, "tokenUrl")?;
-            let answer = match token::post(client, url, &form, &secrets).await {
+            let answer = match token::post(client, url, &form, None, &secrets).await {
                 Ok(answer) if answer.status < 500 => answer,
                 // Lost on the way, or a server in trouble: the code is still good.
                 Ok(_) | Err(_) => {

@@ -1,0 +1,160 @@
+//! The servers of a program that runs, as people and programs see and change them: `/mcp …` and the commands `mcp_…` of
+//! the RPC mode.
+
+use serde_json::{Value, json};
+use sinew_agent::mcp::config::{Entry, Standing};
+use sinew_agent::mcp::manager::ServerState;
+
+use crate::app::App;
+use crate::failure::Failure;
+use crate::mcp::{edit, servers};
+
+/// All servers and how they stand at this moment.
+pub(crate) fn list(app: &App) -> Value {
+    let mcp = &app.mcp;
+    let entries = mcp.entries();
+    let facts = entries.list.iter().map(|entry| {
+        let (state, reason) = standing(entry, mcp.state(&entry.name).as_ref());
+        let mut facts = json!({"name": entry.name, "file": entry.file, "state": state});
+        if let (Standing::Ready(_), Some(known)) = (&entry.standing, mcp.state(&entry.name)) {
+            facts["tools"] = json!(known.tools);
+            facts["tokens"] = json!(known.bytes / 4);
+            facts["era"] = json!(known.version);
+            facts["pid"] = json!(known.pid);
+        }
+        if let Some(reason) = reason {
+            facts["error"] = json!(reason);
+        }
+        facts
+    });
+    json!({ "servers": facts.collect::<Vec<_>>() })
+}
+
+/// The same as rows of text.
+pub(crate) fn rows(app: &App) -> Vec<(String, String)> {
+    let mcp = &app.mcp;
+    let entries = mcp.entries();
+    let rows = entries.list.iter().map(|entry| {
+        let known = mcp.state(&entry.name);
+        let (state, reason) = standing(entry, known.as_ref());
+        let known = known.filter(|_| matches!(entry.standing, Standing::Ready(_)));
+        let tools = known.as_ref().and_then(|known| known.tools).map(|count| format!("{count} tools"));
+        let pid = known.as_ref().and_then(|known| known.pid).map(|pid| format!("process {pid}"));
+        let parts = [Some(state.to_string()), tools, pid, reason];
+        (entry.name.clone(), parts.into_iter().flatten().collect::<Vec<_>>().join(", "))
+    });
+    rows.collect()
+}
+
+fn standing(entry: &Entry, state: Option<&ServerState>) -> (&'static str, Option<String>) {
+    match &entry.standing {
+        Standing::Ready(_) => match state {
+            Some(known) => (known.state, known.error.clone()),
+            None => ("idle", None),
+        },
+        Standing::Disabled => ("disabled", None),
+        Standing::Untrusted => ("untrusted", Some("its project is not trusted".to_string())),
+        Standing::Shadowed(by) => ("shadowed", Some(format!("{} names it first", by.display()))),
+        Standing::Invalid(reason) => ("invalid", Some(reason.clone())),
+    }
+}
+
+/// Switches a server on or off in its file, and reads the files anew.
+///
+/// # Errors
+/// No file names the server, or the file cannot be changed.
+pub(crate) fn set(app: &App, name: &str, enabled: bool) -> Result<Vec<String>, Failure> {
+    edit::set_enabled(&app.startup, &app.mcp.entries(), name, enabled)?;
+    read_files(app)
+}
+
+/// Reads the files anew, and lets one server list anew what it offers. Gives what is wrong with the files.
+///
+/// # Errors
+/// A file that a flag names cannot be read, or the server cannot be started.
+pub(crate) async fn reload(app: &App, name: Option<&str>) -> Result<Vec<String>, Failure> {
+    let warnings = read_files(app)?;
+    if let Some(name) = name {
+        app.mcp.restart(name).await.map_err(Failure::failed)?;
+    }
+    Ok(warnings)
+}
+
+fn read_files(app: &App) -> Result<Vec<String>, Failure> {
+    let mut entries = servers::entries(&app.startup, &servers::keys(&app.startup)?)?;
+    let warnings = std::mem::take(&mut entries.warnings);
+    app.mcp.reload(entries);
+    Ok(warnings)
+}
+
+/// Begins a login at a server and gives the address that the user opens; None where the server wants none. The login goes
+/// on by itself: its end is a change of the server's state.
+///
+/// # Errors
+/// There is no such server, or it allows no login.
+pub(crate) async fn login(app: &App, name: &str) -> Result<Option<String>, Failure> {
+    let Some(login) = app.mcp.begin_login(name).await.map_err(Failure::failed)? else { return Ok(None) };
+    let (url, mcp, name) = (login.url().to_string(), std::sync::Arc::clone(&app.mcp), name.to_string());
+    // The end of the program ends it.
+    tokio::spawn(async move {
+        match login.finish(std::future::pending()).await {
+            // How that went is told as its state.
+            Ok(()) => drop(mcp.connect(&name).await),
+            Err(error) => mcp.refuse_login(&name, &error.message),
+        }
+    });
+    Ok(Some(url))
+}
+
+/// Removes the login at a server. Answers whether there was one.
+///
+/// # Errors
+/// There is no such server, or the file of logins cannot be changed.
+pub(crate) async fn logout(app: &App, name: &str) -> Result<bool, Failure> {
+    app.mcp.log_out(name).await.map_err(Failure::failed)
+}
+
+/// Runs `/mcp WORDS` and gives the text to show. `waits` says that the program goes on behind it, so that a login can end.
+///
+/// # Errors
+/// The words are none of a command, or it failed.
+pub(crate) async fn run(app: &App, words: &str, waits: bool) -> Result<String, Failure> {
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let with_warnings = |mut text: String, warnings: Vec<String>| {
+        warnings.iter().for_each(|warning| text.push_str(&format!("\nWarning: {warning}")));
+        text
+    };
+    match *words {
+        ["enable", name] => {
+            set(app, name, true).map(|warnings| with_warnings(format!("Enabled \"{name}\"."), warnings))
+        }
+        ["disable", name] => {
+            set(app, name, false).map(|warnings| with_warnings(format!("Disabled \"{name}\"."), warnings))
+        }
+        ["reload"] => {
+            let warnings = reload(app, None).await?;
+            Ok(with_warnings(format!("Read the files: {} servers.", app.mcp.names().len()), warnings))
+        }
+        ["reload", name] => {
+            let warnings = reload(app, Some(name)).await?;
+            let count = app.mcp.state(name).and_then(|state| state.tools).unwrap_or_default();
+            Ok(with_warnings(format!("\"{name}\" has {count} tools."), warnings))
+        }
+        ["login", name] if waits => match login(app, name).await? {
+            Some(url) => Ok(format!("Open this address in a browser to log in at \"{name}\":\n\n  {url}")),
+            None => Ok(format!("Server \"{name}\" asks for no login: it answers as it is.")),
+        },
+        ["login", name] => Err(Failure::usage(format!("/mcp login does not run here: use sinew mcp login {name}"))),
+        ["logout", name] => match logout(app, name).await? {
+            true => Ok(format!("Logged out of \"{name}\": its tokens are gone from this machine.")),
+            false => Ok(format!("There is no login for \"{name}\".")),
+        },
+        [command @ ("enable" | "disable" | "login" | "logout"), ..] => {
+            Err(Failure::usage(format!("/mcp {command} needs the name of a server")))
+        }
+        _ => Err(Failure::usage(format!(
+            "/mcp {}: unknown; use list, enable, disable, reload, login or logout; sinew mcp adds and removes servers",
+            words.join(" ")
+        ))),
+    }
+}

@@ -1,0 +1,68 @@
+//! `sinew mcp login NAME` and `sinew mcp logout NAME`: logins at servers by OAuth.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use sinew_agent::mcp::Manager;
+
+use super::servers::ready;
+use crate::failure::Failure;
+use crate::output::{print, tell};
+use crate::signals::signals;
+use crate::startup::Startup;
+use crate::terminal_line::line;
+
+pub(super) fn login(startup: &Startup, warnings: &[String], name: &str) -> Result<u8, Failure> {
+    let manager = ready(startup, warnings, "login", name)?;
+    let stdin = startup.environment.stdin;
+    let runtime = crate::startup::runtime(2)?;
+    let code = runtime.block_on(async {
+        let signalled = signals();
+        tokio::select! {
+            biased;
+            done = log_in(&manager, name, stdin) => done,
+            code = signalled => Ok(code),
+        }
+    });
+    // What the server offers is written to the cache, and a read of the terminal may still wait.
+    drop(manager);
+    runtime.shutdown_timeout(Duration::from_secs(5));
+    code
+}
+
+pub(super) fn logout(startup: &Startup, warnings: &[String], name: &str) -> Result<u8, Failure> {
+    let manager = ready(startup, warnings, "logout", name)?;
+    let runtime = crate::startup::runtime(1)?;
+    match runtime.block_on(manager.log_out(name)).map_err(Failure::failed)? {
+        true => print(&format!("Logged out of \"{name}\": its tokens are gone from this machine\n")),
+        false => Err(Failure::failed(format!("There is no login for \"{name}\"."))),
+    }
+}
+
+async fn log_in(manager: &Arc<Manager>, name: &str, stdin: bool) -> Result<u8, Failure> {
+    let Some(login) = manager.begin_login(name).await.map_err(Failure::failed)? else {
+        return Err(Failure::failed(format!("Server \"{name}\" asks for no login: it answers as it is.")));
+    };
+    let issuer = login.issuer().to_string();
+    tell(&format!(
+        "Open this address in a browser to log in at {issuer} for the server \"{name}\":\n\n  {}\n",
+        login.url()
+    ));
+    let pasted = stdin.then(|| {
+        tell("Where the browser runs on another machine, paste the address that it ends at:");
+        line()
+    });
+    let pasted = async {
+        match pasted {
+            Some(line) => line.await.ok().flatten(),
+            None => None,
+        }
+    };
+    login.finish(pasted).await.map_err(|error| Failure::failed(error.message))?;
+    // The token is kept; the server has the last word on it.
+    if let Err(reason) = manager.connect(name).await {
+        return Err(Failure::failed(format!("Logged in at {issuer}, but the server does not take it: {reason}")));
+    }
+    let count = manager.state(name).and_then(|state| state.tools).unwrap_or_default();
+    print(&format!("Logged in at {issuer}; \"{name}\" has {count} tools\n"))
+}

@@ -1,0 +1,59 @@
+//! Servers of tools: how they stand, switching them on and off, reading their files anew, logins.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde_json::json;
+
+use super::client::{Fields, Rpc, fields};
+use super::reply::Answer;
+use crate::control::mcp as verbs;
+
+#[derive(Deserialize)]
+struct Named {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Switch {
+    name: String,
+    enabled: bool,
+}
+
+#[derive(Deserialize)]
+struct Reload {
+    name: Option<String>,
+}
+
+pub(super) async fn list(rpc: Arc<Rpc>, _: Fields) -> Answer {
+    Ok(Some(verbs::list(&rpc.control.app)))
+}
+
+pub(super) async fn set(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    let Switch { name, enabled } = fields("mcp_set", given)?;
+    let warnings = verbs::set(&rpc.control.app, &name, enabled)?;
+    Ok(Some(with_warnings(&rpc, &warnings)))
+}
+
+pub(super) async fn reload(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    let Reload { name } = fields("mcp_reload", given)?;
+    let warnings = verbs::reload(&rpc.control.app, name.as_deref()).await?;
+    Ok(Some(with_warnings(&rpc, &warnings)))
+}
+
+/// Gives the address that the user opens. The end of the login is an event `mcp_status`.
+pub(super) async fn login(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    let Named { name } = fields("mcp_login", given)?;
+    Ok(Some(json!({"url": verbs::login(&rpc.control.app, &name).await?})))
+}
+
+pub(super) async fn logout(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    let Named { name } = fields("mcp_logout", given)?;
+    Ok(Some(json!({"loggedOut": verbs::logout(&rpc.control.app, &name).await?})))
+}
+
+fn with_warnings(rpc: &Rpc, warnings: &[String]) -> serde_json::Value {
+    let mut list = verbs::list(&rpc.control.app);
+    list["warnings"] = json!(warnings);
+    list
+}

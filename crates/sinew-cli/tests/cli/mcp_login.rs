@@ -1,0 +1,131 @@
+//! `sinew mcp login` and `logout`, and what a session does at a server that wants a login.
+
+use std::io::{BufRead, BufReader, Read};
+
+use serde_json::{Value, json};
+use sinew_testkit::oauth::{Manners, OAuthServer, browse};
+
+use crate::stage::{Ran, Stage, call, text};
+
+/// A stage with `web`, and a script that calls a tool of it.
+fn stage(server: &OAuthServer, tool: &str) -> Stage {
+    let stage = Stage::scripted(&[
+        call("A", "tool_search", json!({"query": tool})),
+        call("B", "call_tool", json!({"name": format!("mcp_web_{tool}"), "arguments": {}})),
+        text("C"),
+    ]);
+    let servers = json!({"mcpServers": {"web": {"url": server.mcp_url(), "expose": "deferred"}}});
+    stage.write("home/agent/mcp.json", &servers.to_string());
+    stage
+}
+
+/// Runs `sinew mcp login …` with a browser that says yes.
+#[track_caller]
+fn log_in(stage: &Stage, args: &[&str]) -> Ran {
+    let mut child = stage.command(&[&["mcp", "login"], args].concat()).spawn().unwrap();
+    let mut stderr = BufReader::new(child.stderr.take().unwrap());
+    let mut said = String::new();
+    let address = loop {
+        let from = said.len();
+        assert!(stderr.read_line(&mut said).unwrap() > 0, "{said}");
+        if said[from..].trim_start().starts_with("http") {
+            break said[from..].trim().to_string();
+        }
+    };
+    let (_, page) = browse(&address);
+    assert!(page.starts_with("You are logged in."), "{page}");
+    stderr.read_to_string(&mut said).unwrap();
+    let mut stdout = String::new();
+    child.stdout.take().unwrap().read_to_string(&mut stdout).unwrap();
+    Ran { code: child.wait().unwrap().code(), stdout, stderr: said }
+}
+
+/// No token is in a text.
+#[track_caller]
+fn assert_no_secret(server: &OAuthServer, what: &str, text: &str) {
+    for secret in server.secrets() {
+        assert!(!text.contains(&secret), "{what}: {text}");
+    }
+}
+
+#[test]
+fn a_login_is_made_by_a_command_and_used_by_sessions_031() {
+    let server = OAuthServer::start(Manners::default());
+    let stage = stage(&server, "read");
+    let ran = stage.run(&["mcp", "test", "web"]);
+    assert_eq!(ran.code, Some(1));
+    let expect = "MCP server \"web\" needs a login. The user can run: sinew mcp login web";
+    assert!(ran.stderr.contains(expect), "{}", ran.stderr);
+    let ran = log_in(&stage, &["web"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(ran.stdout, format!("Logged in at {}; \"web\" has 2 tools\n", server.issuer()));
+    assert_no_secret(&server, "login", &format!("{}{}", ran.stdout, ran.stderr));
+    assert_eq!(server.faults(), [""; 0]);
+
+    let ran = stage.play(&["-p", "--mode", "json", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert!(ran.stdout.contains("read done"), "{}", ran.stdout);
+    assert_no_secret(&server, "events", &ran.stdout);
+    for file in stage.files() {
+        assert_no_secret(&server, "session", &std::fs::read_to_string(file).unwrap());
+    }
+    assert_no_secret(&server, "cache", &std::fs::read_to_string(stage.agent().join("mcp-cache.json")).unwrap());
+    assert!(std::fs::read_to_string(stage.agent().join("mcp-auth.json")).unwrap().contains("access-token-"));
+
+    let ran = stage.run(&["mcp", "logout", "web"]);
+    assert_eq!((ran.code, ran.stdout.contains("Logged out of \"web\"")), (Some(0), true), "{ran:?}");
+    assert!(!std::fs::read_to_string(stage.agent().join("mcp-auth.json")).unwrap().contains("-token-"));
+    let ran = stage.run(&["mcp", "logout", "web"]);
+    assert_eq!((ran.code, ran.stderr.contains("There is no login for \"web\".")), (Some(1), true), "{ran:?}");
+}
+
+#[test]
+fn a_session_goes_on_without_a_server_that_wants_a_login_032() {
+    let server = OAuthServer::start(Manners::default());
+    let stage = stage(&server, "read");
+    let ran = stage.play(&["-p", "--mode", "json", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let events = ran.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let needs = |event: &Value| event["type"] == "mcp_status" && event["state"] == "needs_auth";
+    assert!(events.into_iter().any(|event| needs(&event)), "{}", ran.stdout);
+    assert!(ran.stdout.contains("sinew mcp login web"), "{}", ran.stdout);
+    // Nobody looked for a way to log in, nobody registered, and no browser was sent anywhere.
+    assert!(server.requests().iter().all(|request| request.path == "/mcp"));
+}
+
+#[test]
+fn an_address_that_no_file_names_can_be_logged_in_at_031() {
+    let server = OAuthServer::start(Manners::default());
+    let stage = Stage::new();
+    let url = server.mcp_url();
+    let ran = log_in(&stage, &["theirs", "--url", &url]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    assert_eq!(stage.run(&["mcp", "logout", "theirs", "--url", &url]).code, Some(0));
+}
+
+#[test]
+fn what_cannot_be_logged_in_at_is_refused_031() {
+    let server = OAuthServer::start(Manners::default());
+    let stage = Stage::new();
+    let servers = json!({"mcpServers": {
+        "program": {"command": "x"},
+        "token": {"url": server.mcp_url(), "headers": {"authorization": "Bearer x"}},
+        "off": {"url": server.mcp_url(), "enabled": false},
+        "odd": {"url": server.mcp_url(), "oauth": {"clientID": "x"}},
+    }});
+    stage.write("home/agent/mcp.json", &servers.to_string());
+    for (name, code, expect) in [
+        ("program", 1, "Server \"program\" is a program, which needs no login."),
+        ("token", 1, "has an Authorization header in its entry"),
+        ("off", 1, "Run sinew mcp enable off first."),
+        ("odd", 3, "\"clientID\" is unknown; use clientId, clientSecret, callbackPort, scopes, metadataUrl"),
+        ("nobody", 2, "no server is called nobody"),
+    ] {
+        let ran = stage.run(&["mcp", "login", name]);
+        assert_eq!(ran.code, Some(code), "{name}: {}", ran.stderr);
+        assert!(ran.stderr.contains(expect), "{name}: {}", ran.stderr);
+    }
+    assert!(!stage.agent().join("mcp-auth.json").exists());
+    let ran = stage.run(&["mcp", "test", "token"]);
+    assert!(ran.stderr.contains("refuses the Authorization header of its entry"), "{}", ran.stderr);
+}

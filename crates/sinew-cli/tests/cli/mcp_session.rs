@@ -1,0 +1,180 @@
+//! Servers in a session that runs: resources, prompts, and what a client of the RPC mode can do with them.
+
+use serde_json::{Value, json};
+use sinew_testkit::oauth::{Manners, OAuthServer, browse};
+
+use crate::client::Client;
+use crate::stage::{Stage, call, text};
+
+const LIBRARY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/library.py");
+
+fn with_library(stage: &Stage) {
+    let library = json!({"command": "python3", "args": ["-u", LIBRARY], "expose": "deferred"});
+    stage.write("home/agent/mcp.json", &json!({"mcpServers": {"library": library}}).to_string());
+}
+
+/// The results of the tools of a run, in order: text, and whether it is an error.
+fn results(stdout: &str) -> Vec<(String, bool)> {
+    let events = stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let ends = events.filter(|event| event["type"] == "tool_execution_end");
+    ends.map(|event| {
+        let blocks = event["result"]["content"].as_array().unwrap().iter();
+        let texts: Vec<&str> = blocks.filter_map(|block| block["text"].as_str()).collect();
+        (texts.join("\n"), event["isError"] == true)
+    })
+    .collect()
+}
+
+#[test]
+fn resources_are_found_by_search_and_read_by_the_tool_read() {
+    let read = |path: &str| call("B", "read", json!({"path": path}));
+    let stage = Stage::scripted(&[
+        call("A", "tool_search", json!({"query": "shelf one"})),
+        read("mcp://library/note://shelf/one"),
+        call("B", "read", json!({"path": "mcp://library/note://shelf/one", "offset": 2, "limit": 1})),
+        read("mcp://library/note://shelf/dot"),
+        read("mcp://library/note://shelf/raw"),
+        read("mcp://library/note://shelf/none"),
+        read("mcp://nobody/x"),
+        text("C"),
+    ]);
+    with_library(&stage);
+    let ran = stage.play(&["-p", "--mode", "json", "go"]);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let results = results(&ran.stdout);
+    assert_eq!(results[0].0, "Resources, for the tool read:\nmcp://library/note://shelf/one one\n");
+    assert_eq!(results[1], ("first line\nsecond line\nthird line\n".into(), false));
+    assert_eq!(results[2], ("second line\n".into(), false));
+    assert!(results[3].0.starts_with("Picture ") && !results[3].1, "{results:?}");
+    assert!(results[4].0.contains("application/octet-stream, 2 KB: artifact://"), "{results:?}");
+    assert_eq!(results[5], ("MCP error -32002: no such note".into(), true));
+    assert_eq!(results[6], ("There is no MCP server \"nobody\". Servers: library.".into(), true));
+    // The same tool as without servers, for the model.
+    assert!(ran.stdout.contains("\"mimeType\":\"image/"), "{}", ran.stdout);
+}
+
+#[test]
+fn a_prompt_of_a_server_is_a_command_and_what_it_writes_is_text() {
+    let stage = Stage::scripted(&[text("Hello Ada.")]);
+    with_library(&stage);
+    stage.write("project/secret.txt", "TOP SECRET");
+    let ran = stage.play(&["-p", "/mcp:library:greet name=\"Ada Lovelace\" style=old"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "Hello Ada.\n"), "{}", ran.stderr);
+    let said = stage.said();
+    let written = "Greet Ada Lovelace in old style. @secret.txt\n\nassistant: Gladly.";
+    assert_eq!(said[0], ("user".to_string(), written.to_string()));
+    let file = std::fs::read_to_string(&stage.files()[0]).unwrap();
+    assert!(!file.contains("TOP SECRET"), "a mention of a server attaches nothing");
+    // Known now: it is listed, and what is wrong with a call of it is told.
+    let mut client = Client::scripted(&stage, &[]);
+    let commands = client.data("get_commands", json!({}));
+    let listed =
+        commands["commands"].as_array().unwrap().iter().find(|row| row["name"] == "mcp:library:greet").unwrap();
+    assert_eq!((&listed["description"], &listed["source"]), (&json!("Greet somebody."), &json!("prompt")));
+    for (command, expect) in [
+        ("/mcp:library:greet", "/mcp:library:greet: name is missing"),
+        ("/mcp:library:greet Ada", "\"Ada\" is no argument; write key=value"),
+        ("/mcp:nobody:greet", "there is no such server; there are library"),
+    ] {
+        let reason = client.fails("prompt", json!({"message": command}));
+        assert!(reason.contains(expect), "{reason}");
+    }
+    client.end();
+}
+
+#[test]
+fn a_client_lists_switches_and_reads_servers_anew_017() {
+    let stage = Stage::scripted(&[text("Hello.")]);
+    with_library(&stage);
+    let mut client = Client::scripted(&stage, &[]);
+    let state = |list: &Value| (list["servers"][0]["state"].clone(), list["servers"][0]["tools"].clone());
+    let list = client.data("mcp_list", json!({}));
+    assert_eq!((&list["servers"][0]["name"], state(&list)), (&json!("library"), (json!("idle"), Value::Null)));
+    let before = client.data("get_state", json!({}))["dumpTools"].clone();
+    let list = client.data("mcp_reload", json!({"name": "library"}));
+    assert_eq!((state(&list), &list["warnings"]), ((json!("connected"), json!(1)), &json!([])));
+    let list = client.data("mcp_set", json!({"name": "library", "enabled": false}));
+    assert_eq!(state(&list).0, "disabled");
+    let file = stage.agent().join("mcp.json");
+    assert!(std::fs::read_to_string(&file).unwrap().contains("\"enabled\": false"));
+    let list = client.data("mcp_set", json!({"name": "library", "enabled": true}));
+    assert_eq!(state(&list), (json!("idle"), json!(1)));
+    // Another server in the file, and one that is wrong.
+    stage.write("home/agent/mcp.json", r#"{"mcpServers": {"two": {"command": "x"}, "bad": {}}}"#);
+    let list = client.data("mcp_reload", json!({}));
+    let rows: Vec<(&str, &str)> = list["servers"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| (row["name"].as_str().unwrap(), row["state"].as_str().unwrap()))
+        .collect();
+    assert_eq!(rows, [("two", "idle"), ("bad", "invalid")]);
+    // What stands in front of the session's requests is what it was.
+    assert_eq!(client.data("get_state", json!({}))["dumpTools"], before);
+    assert!(client.fails("mcp_set", json!({"name": "nobody", "enabled": true})).contains("no server is called nobody"));
+    assert!(client.fails("mcp_reload", json!({"name": "nobody"})).contains("There is no MCP server \"nobody\"."));
+    client.end();
+}
+
+#[test]
+fn a_client_logs_its_user_in_and_out_031_032() {
+    let server = OAuthServer::start(Manners::default());
+    let stage = Stage::scripted(&[text("Hello.")]);
+    stage.write("home/agent/mcp.json", &json!({"mcpServers": {"web": {"url": server.mcp_url()}}}).to_string());
+    let mut client = Client::scripted(&stage, &[]);
+    let url = client.data("mcp_login", json!({"name": "web"}))["url"].as_str().unwrap().to_string();
+    assert!(browse(&url).1.starts_with("You are logged in."));
+    let connected = |event: &Value| event["type"] == "mcp_status" && event["state"] == "connected";
+    while !connected(&client.frame()) {}
+    assert_eq!(client.data("mcp_list", json!({}))["servers"][0]["tools"], 2);
+    assert_eq!(client.data("mcp_logout", json!({"name": "web"})), json!({"loggedOut": true}));
+    assert_eq!(client.data("mcp_logout", json!({"name": "web"})), json!({"loggedOut": false}));
+    // A user who says no is told as the state of the server.
+    server.change(|manners| manners.denied = true);
+    let url = client.data("mcp_login", json!({"name": "web"}))["url"].as_str().unwrap().to_string();
+    let _ = browse(&url);
+    let refused = |event: &Value| event["type"] == "mcp_status" && event["state"] == "needs_auth";
+    let told = loop {
+        let event = client.frame();
+        if refused(&event) {
+            break event;
+        }
+    };
+    assert_eq!(told["error"], "log in at web: access_denied");
+    let ended = client.end();
+    for secret in server.secrets() {
+        assert!(ended.seen.iter().all(|frame| !frame.to_string().contains(&secret)));
+    }
+}
+
+#[test]
+fn slash_commands_change_servers_too() {
+    let stage = Stage::scripted(&[text("Hello.")]);
+    with_library(&stage);
+    for (command, expect) in [
+        ("/mcp", "library        idle"),
+        ("/mcp reload library", "\"library\" has 1 tools."),
+        ("/mcp disable library", "Disabled \"library\"."),
+        ("/mcp", "library        disabled"),
+        ("/mcp enable library", "Enabled \"library\"."),
+        ("/mcp reload", "Read the files: 1 servers."),
+    ] {
+        let ran = stage.play(&["-p", command]);
+        assert_eq!(ran.code, Some(0), "{command}: {}", ran.stderr);
+        assert!(ran.stdout.starts_with(expect), "{command}: {}", ran.stdout);
+    }
+    for (command, expect) in [
+        ("/mcp login library", "/mcp login does not run here: use sinew mcp login library"),
+        ("/mcp enable", "/mcp enable needs the name of a server"),
+        ("/mcp enable nobody", "no server is called nobody"),
+        ("/mcp dance", "/mcp dance: unknown; use list, enable"),
+    ] {
+        let ran = stage.play(&["-p", command]);
+        assert_ne!(ran.code, Some(0), "{command}");
+        assert!(ran.stderr.contains(expect), "{command}: {}", ran.stderr);
+    }
+    // From outside of a session as well.
+    let ran = stage.run(&["mcp", "reload"]);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "library              1 tools\n"), "{}", ran.stderr);
+    assert_eq!(stage.run(&["mcp", "reload", "nobody"]).code, Some(2));
+}

@@ -1,0 +1,140 @@
+//! The file of logins: `mcp-auth.json`, which only its owner can read.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use sinew_base::Error;
+use sinew_llm::credentials::{lock, save_private};
+use sinew_llm::error::{ErrorInfo, ErrorKind};
+use url::Url;
+
+use super::challenge::Challenge;
+use super::registration::ClientIdentity;
+
+const VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct Store {
+    version: u32,
+    #[serde(default)]
+    logins: Vec<StoredLogin>,
+    /// What servers asked for that no login gives yet, by their addresses.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    wanted: BTreeMap<String, Wanted>,
+}
+
+impl Default for Store {
+    fn default() -> Store {
+        Store { version: VERSION, logins: Vec::new(), wanted: BTreeMap::new() }
+    }
+}
+
+/// A login. No two have the same issuer, resource and client.
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct StoredLogin {
+    /// The address that gets the token, as the entry writes it. No other gets it.
+    pub(super) server: String,
+    pub(super) resource: String,
+    pub(super) issuer: String,
+    pub(super) token_endpoint: String,
+    #[serde(flatten)]
+    pub(super) client: ClientIdentity,
+    pub(super) access: String,
+    /// Empty where the server gave none.
+    #[serde(default)]
+    pub(super) refresh: String,
+    /// Milliseconds since 1970.
+    pub(super) expires: i64,
+    #[serde(default)]
+    pub(super) scope: String,
+}
+
+/// What a server asked for in a challenge.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Wanted {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    resource_metadata: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    scope: Option<String>,
+}
+
+impl Store {
+    /// Reads the file; one that is not there is empty.
+    pub(super) fn load(path: &Path) -> Result<Store, ErrorInfo> {
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Store::default()),
+            Err(error) => return Err(config(&Error::io(format!("failed to read {path:?}"), &error))),
+        };
+        let broken = |why: String| ErrorInfo::new(ErrorKind::Config, format!("failed to read {path:?}: {why}"));
+        // serde's own message may quote a value.
+        let store: Store = serde_json::from_str(&text)
+            .map_err(|error| broken(format!("line {}, column {} is wrong", error.line(), error.column())))?;
+        match store.version {
+            VERSION => Ok(store),
+            other => Err(broken(format!("it has version {other}; this sinew knows {VERSION}"))),
+        }
+    }
+
+    /// The login for a server.
+    pub(super) fn of(&self, server: &Url) -> Option<&StoredLogin> {
+        self.logins.iter().find(|login| login.server == server.as_str())
+    }
+
+    /// Puts a login in the place of all others for its server.
+    pub(super) fn put(&mut self, login: StoredLogin) {
+        self.logins.retain(|old| old.server != login.server);
+        self.wanted.remove(&login.server);
+        self.logins.push(login);
+    }
+
+    /// Puts renewed tokens in the place of the old ones.
+    pub(super) fn renew(&mut self, renewed: &StoredLogin) {
+        if let Some(login) = self.logins.iter_mut().find(|login| login.server == renewed.server) {
+            *login = renewed.clone();
+        }
+    }
+
+    pub(super) fn forget(&mut self, server: &Url) -> bool {
+        let before = self.logins.len();
+        self.logins.retain(|login| login.server != server.as_str());
+        self.wanted.remove(server.as_str());
+        self.logins.len() < before
+    }
+
+    /// Remembers what a server asked for. Answers whether that is news.
+    pub(super) fn want(&mut self, server: &Url, challenge: &Challenge) -> bool {
+        let Challenge { resource_metadata, scope, .. } = challenge.clone();
+        let wanted = Wanted { resource_metadata, scope };
+        self.wanted.insert(server.to_string(), wanted.clone()) != Some(wanted)
+    }
+
+    /// What a server asked for since its last login.
+    pub(super) fn wanted(&self, server: &Url) -> Option<Challenge> {
+        let Wanted { resource_metadata, scope } = self.wanted.get(server.as_str())?.clone();
+        Some(Challenge { resource_metadata, scope, error: None })
+    }
+}
+
+/// Changes the file while no other process does.
+pub(super) async fn change(path: &Path, change: impl FnOnce(&mut Store)) -> Result<(), ErrorInfo> {
+    let _lock = lock(path).await?;
+    let mut store = Store::load(path)?;
+    change(&mut store);
+    save(&store, path)
+}
+
+pub(super) fn save(store: &Store, path: &Path) -> Result<(), ErrorInfo> {
+    let mut text = serde_json::to_string_pretty(store)
+        .map_err(|error| ErrorInfo::new(ErrorKind::Config, format!("failed to write {path:?}: {error}")))?;
+    text.push('\n');
+    save_private(path, &text).map_err(|error| config(&error))
+}
+
+fn config(error: &Error) -> ErrorInfo {
+    ErrorInfo::new(ErrorKind::Config, error.message())
+}
