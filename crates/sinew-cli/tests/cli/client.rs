@@ -1,33 +1,30 @@
 //! A client of the RPC mode: it sends lines and waits for what comes.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::ops::{Deref, DerefMut};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::frames::{Ended, FrameProgram};
 use crate::stage::Stage;
 
-/// How long something may take that is to come; far more than it ever needs.
-const LIMIT: Duration = Duration::from_secs(120);
-
 pub(crate) struct Client {
-    pub(crate) child: Child,
-    stdin: Option<ChildStdin>,
-    frames: Receiver<Value>,
-    /// Everything that came so far.
-    pub(crate) seen: Vec<Value>,
+    program: FrameProgram,
     next: u64,
 }
 
-/// How a client's program ended.
-#[derive(Debug)]
-pub(crate) struct Ended {
-    pub(crate) code: Option<i32>,
-    pub(crate) stderr: String,
-    /// Everything that it ever wrote.
-    pub(crate) seen: Vec<Value>,
+impl Deref for Client {
+    type Target = FrameProgram;
+
+    fn deref(&self) -> &FrameProgram {
+        &self.program
+    }
+}
+
+impl DerefMut for Client {
+    fn deref_mut(&mut self) -> &mut FrameProgram {
+        &mut self.program
+    }
 }
 
 impl Client {
@@ -39,37 +36,10 @@ impl Client {
 
     #[track_caller]
     pub(crate) fn of(command: Command) -> Client {
-        let mut client = Client::silent(command);
+        let mut client = Client { program: FrameProgram::start(command), next: 0 };
         let ready = client.frame();
         assert_eq!(ready, json!({"type": "ready"}));
         client
-    }
-
-    /// One that has read nothing yet, not even that the program is ready.
-    fn silent(mut command: Command) -> Client {
-        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        let (send, frames) = channel();
-        std::thread::spawn(move || {
-            for line in stdout.split(b'\n') {
-                let line = line.unwrap();
-                let frame = serde_json::from_slice(&line);
-                let frame = frame.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&line)));
-                if send.send(frame).is_err() {
-                    return;
-                }
-            }
-        });
-        Client { stdin: child.stdin.take(), child, frames, seen: Vec::new(), next: 0 }
-    }
-
-    pub(crate) fn raw(&mut self, bytes: &[u8]) {
-        let stdin = self.stdin.as_mut().unwrap();
-        stdin.write_all(bytes).and_then(|()| stdin.flush()).unwrap();
-    }
-
-    pub(crate) fn send(&mut self, frame: &Value) {
-        self.raw(format!("{frame}\n").as_bytes());
     }
 
     /// Sends a command under an id of its own, which is given back.
@@ -105,39 +75,10 @@ impl Client {
         response["error"].as_str().unwrap().to_string()
     }
 
-    /// The next frame.
-    #[track_caller]
-    pub(crate) fn frame(&mut self) -> Value {
-        let Ok(frame) = self.frames.recv_timeout(LIMIT) else {
-            // Nothing more will come: what it says about that.
-            let _ = self.child.kill();
-            let mut stderr = String::new();
-            let _ = self.child.stderr.take().map(|mut err| err.read_to_string(&mut stderr));
-            panic!("nothing more came after {:?}; stderr: {stderr}", self.seen.last());
-        };
-        self.seen.push(frame.clone());
-        frame
-    }
-
-    /// The next frame that fits; those before it are passed by.
-    #[track_caller]
-    pub(crate) fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
-        loop {
-            let frame = self.frame();
-            if fits(&frame) {
-                return frame;
-            }
-        }
-    }
-
     /// The response to a command, whether it has come already or is still to come.
     #[track_caller]
     pub(crate) fn response(&mut self, id: &Value) -> Value {
-        let fits = |frame: &Value| frame["type"] == "response" && frame["id"] == *id;
-        match self.seen.iter().find(|frame| fits(frame)) {
-            Some(frame) => frame.clone(),
-            None => self.until(fits),
-        }
+        self.first(|frame| frame["type"] == "response" && frame["id"] == *id)
     }
 
     /// The next event of a type.
@@ -171,20 +112,12 @@ impl Client {
     }
 
     /// Closes stdin and waits for the end.
-    #[track_caller]
-    pub(crate) fn end(mut self) -> Ended {
-        self.stdin = None;
-        self.wait()
+    pub(crate) fn end(self) -> Ended {
+        self.program.end()
     }
 
     /// Waits for the end.
-    #[track_caller]
-    pub(crate) fn wait(mut self) -> Ended {
-        while let Ok(frame) = self.frames.recv_timeout(LIMIT) {
-            self.seen.push(frame);
-        }
-        let mut stderr = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        Ended { code: self.child.wait().unwrap().code(), stderr, seen: self.seen }
+    pub(crate) fn wait(self) -> Ended {
+        self.program.wait()
     }
 }

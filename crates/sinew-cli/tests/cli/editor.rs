@@ -1,25 +1,31 @@
 //! An editor that speaks the Agent Client Protocol: it sends frames and waits for what comes.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::process::Command;
 
 use serde_json::{Value, json};
 
+use crate::frames::FrameProgram;
 use crate::stage::Stage;
 
-/// How long something may take that is to come; far more than it ever needs.
-const LIMIT: Duration = Duration::from_secs(120);
-
 pub(crate) struct Editor {
-    pub(crate) child: Child,
-    stdin: Option<ChildStdin>,
-    frames: Receiver<Value>,
-    /// Everything that came so far.
-    pub(crate) seen: Vec<Value>,
+    program: FrameProgram,
     next: i64,
+}
+
+impl Deref for Editor {
+    type Target = FrameProgram;
+
+    fn deref(&self) -> &FrameProgram {
+        &self.program
+    }
+}
+
+impl DerefMut for Editor {
+    fn deref_mut(&mut self) -> &mut FrameProgram {
+        &mut self.program
+    }
 }
 
 impl Editor {
@@ -33,35 +39,13 @@ impl Editor {
     }
 
     /// An editor that has said nothing yet.
-    pub(crate) fn of(mut command: Command) -> Editor {
-        let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
-        let stdout = BufReader::new(child.stdout.take().unwrap());
-        let (send, frames) = channel();
-        std::thread::spawn(move || {
-            for line in stdout.split(b'\n') {
-                let line = line.unwrap();
-                let frame = serde_json::from_slice(&line);
-                let frame = frame.unwrap_or_else(|error| panic!("{error}: {}", String::from_utf8_lossy(&line)));
-                if send.send(frame).is_err() {
-                    return;
-                }
-            }
-        });
-        Editor { stdin: child.stdin.take(), child, frames, seen: Vec::new(), next: 0 }
+    pub(crate) fn of(command: Command) -> Editor {
+        Editor { program: FrameProgram::start(command), next: 0 }
     }
 
     #[track_caller]
     pub(crate) fn initialize(&mut self, capabilities: Value) -> Value {
         self.ask("initialize", json!({"protocolVersion": 1, "clientCapabilities": capabilities}))
-    }
-
-    pub(crate) fn raw(&mut self, bytes: &[u8]) {
-        let stdin = self.stdin.as_mut().unwrap();
-        stdin.write_all(bytes).and_then(|()| stdin.flush()).unwrap();
-    }
-
-    pub(crate) fn send(&mut self, frame: &Value) {
-        self.raw(format!("{frame}\n").as_bytes());
     }
 
     pub(crate) fn notify(&mut self, method: &str, params: Value) {
@@ -116,31 +100,6 @@ impl Editor {
         self.result(id)["stopReason"].as_str().unwrap().to_string()
     }
 
-    /// The next frame.
-    #[track_caller]
-    pub(crate) fn frame(&mut self) -> Value {
-        let Ok(frame) = self.frames.recv_timeout(LIMIT) else {
-            // Nothing more will come: what it says about that.
-            let _ = self.child.kill();
-            let mut stderr = String::new();
-            let _ = self.child.stderr.take().map(|mut err| err.read_to_string(&mut stderr));
-            panic!("nothing more came after {:?}; stderr: {stderr}", self.seen.last());
-        };
-        self.seen.push(frame.clone());
-        frame
-    }
-
-    /// The next frame that fits; those before it are passed by.
-    #[track_caller]
-    pub(crate) fn until(&mut self, fits: impl Fn(&Value) -> bool) -> Value {
-        loop {
-            let frame = self.frame();
-            if fits(&frame) {
-                return frame;
-            }
-        }
-    }
-
     /// The next request of the agent, whose id is to be answered.
     #[track_caller]
     pub(crate) fn asked(&mut self, method: &str) -> Value {
@@ -155,11 +114,7 @@ impl Editor {
     /// The answer to a request, whether it has come already or is still to come.
     #[track_caller]
     pub(crate) fn answer(&mut self, id: i64) -> Value {
-        let fits = |frame: &Value| frame.get("method").is_none() && frame["id"] == id;
-        match self.seen.iter().find(|frame| fits(frame)) {
-            Some(frame) => frame.clone(),
-            None => self.until(fits),
-        }
+        self.first(|frame| frame.get("method").is_none() && frame["id"] == id)
     }
 
     #[track_caller]
@@ -189,14 +144,8 @@ impl Editor {
     }
 
     /// Closes stdin and waits for the end: the exit code, and what was said on stderr.
-    #[track_caller]
-    pub(crate) fn end(mut self) -> (Option<i32>, String) {
-        self.stdin = None;
-        while let Ok(frame) = self.frames.recv_timeout(LIMIT) {
-            self.seen.push(frame);
-        }
-        let mut stderr = String::new();
-        self.child.stderr.take().unwrap().read_to_string(&mut stderr).unwrap();
-        (self.child.wait().unwrap().code(), stderr)
+    pub(crate) fn end(self) -> (Option<i32>, String) {
+        let ended = self.program.end();
+        (ended.code, ended.stderr)
     }
 }

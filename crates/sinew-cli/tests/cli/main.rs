@@ -9,6 +9,7 @@ mod editor;
 mod export;
 #[cfg(target_os = "linux")]
 mod forced;
+mod frames;
 mod guards;
 #[cfg(target_os = "linux")]
 mod interactive;
