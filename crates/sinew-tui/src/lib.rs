@@ -12,6 +12,7 @@
 //! | [`List`] | a filtered list for panels and popups |
 //! | [`Modes`] | what was set in the terminal, and at any time the bytes that take it back |
 //! | [`Theme`](theme::Theme) | looks by name |
+//! | [`Viewer`] | many lines that fill the screen, with search |
 //!
 //! A loop takes all that is ready (bytes, events of the agent, a new size), changes blocks, editor and chrome, and
 //! then paints once:
@@ -104,8 +105,9 @@ mod screen;
 mod term;
 mod text;
 pub mod theme;
+mod viewer;
 
-pub use block::{DiffBlock, DiffOptions, MarkdownBlock, OutputBlock, TextBlock, diff_lines};
+pub use block::{DiffBlock, DiffOptions, MarkdownBlock, OutputBlock, TextBlock, diff_lines, patch_lines};
 pub use edit::{EditAction, Editor, EditorRows, EditorStyle, History};
 pub use keys::{KeyMap, KeyProblem};
 pub use linear::{InputLine, LinearOutput, Pace, Speech};
@@ -120,3 +122,4 @@ pub use text::row::{Cell, Line, Mark, Row, Run};
 pub use text::style::{Attrs, Color, Depth, Style};
 pub use text::width::is_certain;
 pub use text::wrap::{WrapMode, wrap};
+pub use viewer::Viewer;

@@ -75,6 +75,28 @@ fn check_causal(text: &str, pieces: &[usize], width: usize) {
     assert_eq!(all, whole, "{text:?}");
 }
 
+#[test]
+fn item_58_a_paragraph_that_is_cut_settles_as_the_whole_does() {
+    let words = "words and *more* of them ".repeat(2_000);
+    let lines = "lines of a paragraph\n".repeat(2_000);
+    let endless = "x".repeat(40_000);
+    for text in [
+        format!("{words}\n\nafter"),
+        format!("before\n\n{words}"),
+        format!("{lines}\nafter\n\n{lines}"),
+        format!("{endless} {endless}\n\n- a\n- b\n"),
+        format!("```\ncode\n```\n\n{lines}\n\n{words}"),
+        format!("{}\n\nafter\n", "y".repeat(16 << 10)),
+    ] {
+        for pieces in [&[4_000][..], &[17_000, 3], &[100_000]] {
+            check_causal(&text, pieces, 60);
+        }
+        let whole = rows(&mut MarkdownBlock::new(&text), 60);
+        let blank = whole.iter().filter(|row| row.is_empty()).count();
+        assert_eq!(blank, text.matches("\n\n").count(), "a blank row between paragraphs, none within one");
+    }
+}
+
 const PIECES: [&str; 20] = [
     "# head\n",
     "text of a paragraph\n",

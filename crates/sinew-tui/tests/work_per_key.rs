@@ -1,11 +1,14 @@
-//! Item 61: the work for a key does not grow with the session. Counted in allocations, which no machine makes slower.
+//! Items 61–63: the work for a key and an event does not grow with the session, that for an answer is linear. Counted in
+//! allocations, which no machine makes slower.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
 use std::sync::Arc;
 
 use sinew_tui::theme::Theme;
-use sinew_tui::{Caret, Chrome, Editor, EditorStyle, MarkdownBlock, Screen, ScreenOptions, Size, Style, TextBlock};
+use sinew_tui::{
+    BlockId, Caret, Chrome, Editor, EditorStyle, MarkdownBlock, Screen, ScreenOptions, Size, Style, TextBlock,
+};
 
 thread_local! {
     static COUNTED: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
@@ -37,13 +40,16 @@ static COUNTER: Counter = Counter;
 struct Session {
     screen: Screen,
     editor: Editor,
+    answer: BlockId,
 }
 
 impl Session {
     /// A session of so many rows, all of them said, with an answer under way.
     fn of(rows: usize) -> Session {
         let screen = Screen::new(Size::new(80, 24), ScreenOptions::default(), Arc::new(Theme::default()));
-        let mut session = Session { screen, editor: Editor::new() };
+        let mut screen = screen;
+        let answer = screen.push(TextBlock::new("", Style::PLAIN));
+        let mut session = Session { screen, editor: Editor::new(), answer };
         for at in 0..rows / 10 {
             let text: String = (0..9).map(|line| format!("row {at} {line} of the session\n")).collect();
             session.screen.push(TextBlock::new(&text, Style::PLAIN));
@@ -51,6 +57,7 @@ impl Session {
         }
         let answer = session.screen.push(MarkdownBlock::streaming());
         session.screen.block::<MarkdownBlock>(answer).expect("it is open").push("So it *begins*");
+        session.answer = answer;
         session.paint();
         session
     }
@@ -94,4 +101,59 @@ fn item_61_work_per_key_is_the_same_after_1_000_and_100_000_rows() {
     assert_eq!(long.2, 1);
     let within = |short: usize, long: usize| long * 100 <= short * 105;
     assert!(within(short.0, long.0) && within(short.1, long.1), "{short:?} and {long:?}");
+}
+
+impl Session {
+    /// Allocations and bytes of what happens in a run: a delta, a new block, a panel, another theme, a new size.
+    fn events(&mut self) -> (usize, usize) {
+        let begun = COUNTED.get();
+        self.screen.block::<MarkdownBlock>(self.answer).expect("it is open").push(" and goes on\n\nanother paragraph");
+        self.paint();
+        self.screen.push(TextBlock::new("a call of a tool", Style::PLAIN));
+        self.paint();
+        self.screen.set_theme(Arc::new(Theme::light()));
+        self.paint();
+        self.screen.resize(Size::new(70, 20));
+        self.screen.ask_place();
+        self.screen.place(20, 3);
+        self.paint();
+        let now = COUNTED.get();
+        (now.0 - begun.0, now.1 - begun.1)
+    }
+}
+
+#[test]
+fn item_63_the_work_of_events_is_the_same_after_1_000_and_100_000_rows() {
+    let [short, long] = [1_000, 100_000].map(|rows| Session::of(rows).events());
+    let within = |short: usize, long: usize| long * 100 <= short * 105;
+    assert!(within(short.0, long.0) && within(short.1, long.1), "{short:?} and {long:?}");
+}
+
+/// Streams an answer of about so many bytes, painting at each 4 KB, and gives the bytes that were allocated for it.
+fn streamed(part: &str, bytes: usize) -> usize {
+    let mut session = Session::of(100);
+    let begun = COUNTED.get().1;
+    let mut pushed = 0;
+    while pushed < bytes {
+        let piece = part.repeat((4 << 10) / part.len() + 1);
+        pushed += piece.len();
+        session.screen.block::<MarkdownBlock>(session.answer).expect("it is open").push(&piece);
+        session.paint();
+    }
+    session.screen.block::<MarkdownBlock>(session.answer).expect("it is open").finish();
+    session.paint();
+    COUNTED.get().1 - begun
+}
+
+#[test]
+fn item_62_the_work_of_a_long_answer_is_linear() {
+    for part in [
+        "A paragraph with *some* words in it.\n\n",
+        "one paragraph that never ends and has no line end at all ",
+        "lines of one paragraph\n",
+        "```rust\nlet x = 1;\nfn f() {}\n```\n\ntext\n\n",
+    ] {
+        let [short, long] = [256 << 10, 1 << 20].map(|bytes| streamed(part, bytes));
+        assert!(long < short * 5, "{part:?}: {short} bytes for 256 KB, {long} for 1 MB");
+    }
 }

@@ -80,72 +80,180 @@ struct Change {
 /// The rows of a difference: `-` removed, `+` added, unchanged ones around them; `⋯ 18 unchanged` for the rest.
 #[must_use]
 pub fn diff_lines(old: &str, new: &str, lang: &str, width: usize, theme: &Theme, options: DiffOptions) -> Vec<Row> {
-    let old_lines: Vec<&str> = old.lines().collect();
-    let new_lines: Vec<&str> = new.lines().collect();
-    let colored = |lines: &[&str]| {
-        let mut code = CodeLines::new(lang);
-        lines.iter().map(|line| code.line(line, theme, Color::Default)).collect::<Vec<_>>()
-    };
-    let (old_code, new_code) = (colored(&old_lines), colored(&new_lines));
-    let ops = capture_diff_slices(Algorithm::Myers, &old_lines, &new_lines);
-    let mut rows = Vec::new();
-    let digits = old_lines.len().max(new_lines.len()).max(1).to_string().len();
-    let last = ops.len().saturating_sub(1);
-    for (index, op) in ops.iter().enumerate() {
-        let mut changes = Vec::new();
-        match *op {
-            DiffOp::Equal { new_index, len, .. } => {
-                let head = if index == 0 { 0 } else { options.context.min(len) };
-                let tail = if index == last { 0 } else { options.context.min(len - head) };
-                let change = |at: usize| Change { mark: ' ', number: at + 1, line: new_code[at].clone() };
-                changes.extend((new_index..new_index + head).map(change));
-                push(&changes, digits, width, theme, &mut rows);
-                changes.clear();
-                let hidden = len - head - tail;
-                if hidden > 0 {
-                    let text = format!("⋯ {hidden} unchanged");
-                    rows.push(Line::styled(&text, theme.style(Token::Dim)).into_row(width));
-                }
-                changes.extend((new_index + len - tail..new_index + len).map(change));
+    let hunk = Hunk { old: old.lines().collect(), new: new.lines().collect(), first: (1, 1), file: None };
+    let digits = hunk.old.len().max(hunk.new.len()).max(1).to_string().len();
+    let mut rows = DiffRows { lang, width, theme, options, digits, hidden: 0, rows: Vec::new() };
+    rows.add(&hunk);
+    rows.note_hidden();
+    rows.cut()
+}
+
+/// The rows of a difference that is a unified diff already, with the name of each file but the first. What follows the last hunk is not known, and not
+/// mentioned.
+#[must_use]
+pub fn patch_lines(patch: &str, lang: &str, width: usize, theme: &Theme, options: DiffOptions) -> Vec<Row> {
+    let hunks = read_hunks(patch);
+    let last = hunks.iter().map(|hunk| (hunk.first.0 + hunk.old.len()).max(hunk.first.1 + hunk.new.len())).max();
+    let digits = last.unwrap_or(1).to_string().len();
+    let mut rows = DiffRows { lang, width, theme, options, digits, hidden: 0, rows: Vec::new() };
+    let mut next = 1;
+    for hunk in &hunks {
+        if let Some(file) = hunk.file {
+            rows.rows.push(Line::styled(file, Style::PLAIN.with(Attrs::BOLD)).into_row(width));
+            (rows.hidden, next) = (0, 1);
+        }
+        rows.hidden += hunk.first.1.saturating_sub(next);
+        rows.add(hunk);
+        next = hunk.first.1 + hunk.new.len();
+    }
+    rows.cut()
+}
+
+/// Lines of two texts that stand at the same place, and the numbers of the first ones.
+struct Hunk<'a> {
+    old: Vec<&'a str>,
+    new: Vec<&'a str>,
+    first: (usize, usize),
+    /// The name of the file, where it is another one than that of the hunk before.
+    file: Option<&'a str>,
+}
+
+/// Reads the hunks of a unified diff; one without any header is one hunk from the first line on.
+fn read_hunks(patch: &str) -> Vec<Hunk<'_>> {
+    let mut hunks: Vec<Hunk<'_>> = Vec::new();
+    let first_of = |word: &str| word.get(1..)?.split(',').next()?.parse::<usize>().ok();
+    let count_of = |word: &str| word.split(',').nth(1).map_or(Some(1), |count| count.parse().ok()).unwrap_or(0);
+    // Lines that the hunk still has, by its header.
+    let mut left: Option<(usize, usize)> = None;
+    let mut file = None;
+    for line in patch.lines() {
+        if matches!(left, None | Some((0, 0))) {
+            if let Some(header) = line.strip_prefix("@@ ") {
+                let mut words = header.split(' ');
+                let (old, new) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+                left = Some((count_of(old), count_of(new)));
+                let first = (first_of(old).unwrap_or(1).max(1), first_of(new).unwrap_or(1).max(1));
+                let file = file.take().filter(|_| !hunks.is_empty());
+                hunks.push(Hunk { old: Vec::new(), new: Vec::new(), first, file });
+                continue;
             }
-            DiffOp::Delete { old_index, old_len, .. } => {
-                changes.extend((old_index..old_index + old_len).map(|at| Change {
-                    mark: '-',
-                    number: at + 1,
-                    line: old_code[at].clone(),
-                }))
-            }
-            DiffOp::Insert { new_index, new_len, .. } => {
-                changes.extend((new_index..new_index + new_len).map(|at| Change {
-                    mark: '+',
-                    number: at + 1,
-                    line: new_code[at].clone(),
-                }))
-            }
-            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
-                let pairs = old_len.min(new_len);
-                let words: Vec<_> =
-                    (0..pairs).map(|at| changed_words(old_lines[old_index + at], new_lines[new_index + at])).collect();
-                for at in 0..old_len {
-                    let marks = words.get(at).map_or(&[][..], |(old, _)| old);
-                    let line = emphasised(&old_code[old_index + at], old_lines[old_index + at], marks);
-                    changes.push(Change { mark: '-', number: old_index + at + 1, line });
-                }
-                for at in 0..new_len {
-                    let marks = words.get(at).map_or(&[][..], |(_, new)| new);
-                    let line = emphasised(&new_code[new_index + at], new_lines[new_index + at], marks);
-                    changes.push(Change { mark: '+', number: new_index + at + 1, line });
-                }
+            if left.is_some() || (hunks.is_empty() && (line.starts_with("--- ") || line.starts_with("+++ "))) {
+                file = line.strip_prefix("+++ ").or(file);
+                continue;
             }
         }
-        push(&changes, digits, width, theme, &mut rows);
+        if hunks.is_empty() {
+            hunks.push(Hunk { old: Vec::new(), new: Vec::new(), first: (1, 1), file: None });
+        }
+        let Some(hunk) = hunks.last_mut() else { continue };
+        let (mark, text) = line.split_at(line.len().min(1));
+        match mark {
+            "-" => hunk.old.push(text),
+            "+" => hunk.new.push(text),
+            // The note that a file has no line end at its end.
+            "\\" => continue,
+            _ => {
+                hunk.old.push(text);
+                hunk.new.push(text);
+            }
+        }
+        if let Some((old, new)) = &mut left {
+            *old = old.saturating_sub(usize::from(mark != "+"));
+            *new = new.saturating_sub(usize::from(mark != "-"));
+        }
     }
-    if rows.len() > options.rows {
-        let hidden = rows.len() - options.rows + 1;
-        rows.truncate(options.rows - 1);
-        rows.push(Line::styled(&format!("⋯ {hidden} rows more"), theme.style(Token::Dim)).into_row(width));
+    hunks
+}
+
+/// Rows of a difference that are being made.
+struct DiffRows<'a> {
+    lang: &'a str,
+    width: usize,
+    theme: &'a Theme,
+    options: DiffOptions,
+    digits: usize,
+    /// Unchanged lines since the last row.
+    hidden: usize,
+    rows: Vec<Row>,
+}
+
+impl DiffRows<'_> {
+    fn add(&mut self, hunk: &Hunk<'_>) {
+        let colored = |lines: &[&str]| {
+            let mut code = CodeLines::new(self.lang);
+            lines.iter().map(|line| code.line(line, self.theme, Color::Default)).collect::<Vec<_>>()
+        };
+        let (old_code, new_code) = (colored(&hunk.old), colored(&hunk.new));
+        let ops = capture_diff_slices(Algorithm::Myers, &hunk.old, &hunk.new);
+        let last = ops.len().saturating_sub(1);
+        let removed = |at: usize, line: Line| Change { mark: '-', number: hunk.first.0 + at, line };
+        let added = |at: usize, line: Line| Change { mark: '+', number: hunk.first.1 + at, line };
+        for (index, op) in ops.iter().enumerate() {
+            let mut changes = Vec::new();
+            match *op {
+                DiffOp::Equal { new_index, len, .. } => {
+                    let head = if index == 0 { 0 } else { self.options.context.min(len) };
+                    let tail = if index == last { 0 } else { self.options.context.min(len - head) };
+                    let same = |at: usize| Change { mark: ' ', ..added(at, new_code[at].clone()) };
+                    changes.extend((new_index..new_index + head).map(same));
+                    self.push(&changes);
+                    changes.clear();
+                    self.hidden += len - head - tail;
+                    changes.extend((new_index + len - tail..new_index + len).map(same));
+                }
+                DiffOp::Delete { old_index, old_len, .. } => {
+                    changes.extend((old_index..old_index + old_len).map(|at| removed(at, old_code[at].clone())));
+                }
+                DiffOp::Insert { new_index, new_len, .. } => {
+                    changes.extend((new_index..new_index + new_len).map(|at| added(at, new_code[at].clone())));
+                }
+                DiffOp::Replace { old_index, old_len, new_index, new_len } => {
+                    let pairs = old_len.min(new_len);
+                    let words: Vec<_> = (0..pairs)
+                        .map(|at| changed_words(hunk.old[old_index + at], hunk.new[new_index + at]))
+                        .collect();
+                    for at in 0..old_len {
+                        let marks = words.get(at).map_or(&[][..], |(old, _)| old);
+                        let line = emphasised(&old_code[old_index + at], hunk.old[old_index + at], marks);
+                        changes.push(removed(old_index + at, line));
+                    }
+                    for at in 0..new_len {
+                        let marks = words.get(at).map_or(&[][..], |(_, new)| new);
+                        let line = emphasised(&new_code[new_index + at], hunk.new[new_index + at], marks);
+                        changes.push(added(new_index + at, line));
+                    }
+                }
+            }
+            self.push(&changes);
+        }
     }
-    rows
+
+    fn push(&mut self, changes: &[Change]) {
+        if !changes.is_empty() {
+            self.note_hidden();
+            push(changes, self.digits, self.width, self.theme, &mut self.rows);
+        }
+    }
+
+    /// Says how many unchanged lines are left out.
+    fn note_hidden(&mut self) {
+        let hidden = std::mem::take(&mut self.hidden);
+        if hidden > 0 {
+            let text = format!("⋯ {hidden} unchanged");
+            self.rows.push(Line::styled(&text, self.theme.style(Token::Dim)).into_row(self.width));
+        }
+    }
+
+    /// The rows that may be shown.
+    fn cut(self) -> Vec<Row> {
+        let DiffRows { mut rows, options, width, theme, .. } = self;
+        if rows.len() > options.rows {
+            let hidden = rows.len() - options.rows + 1;
+            rows.truncate(options.rows - 1);
+            rows.push(Line::styled(&format!("⋯ {hidden} rows more"), theme.style(Token::Dim)).into_row(width));
+        }
+        rows
+    }
 }
 
 fn push(changes: &[Change], digits: usize, width: usize, theme: &Theme, rows: &mut Vec<Row>) {

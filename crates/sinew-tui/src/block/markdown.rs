@@ -34,7 +34,14 @@ struct State {
     lines: u32,
     /// Fenced code is open.
     fence: Option<Fence>,
+    /// A paragraph was cut there and goes on.
+    is_cut: bool,
 }
+
+/// Bytes of a paragraph that are kept open at most.
+const LIMIT: usize = 16 << 10;
+/// The first window in which the end of a block is looked for.
+const WINDOW: usize = 512;
 
 #[derive(Clone)]
 struct Fence {
@@ -88,8 +95,19 @@ impl Block for MarkdownBlock {
         out.reopen();
         let mut rows = Vec::new();
         // What complete lines decide settles; with the end of the text everything does.
-        let complete = if self.finished { self.text.len() } else { self.text.rfind('\n').map_or(0, |at| at + 1) };
-        while self.state.step(&self.text[..complete], self.finished, layout, &mut rows) {}
+        loop {
+            if self.state.cut_paragraph(&self.text, layout, &mut rows) {
+                continue;
+            }
+            let from = self.state.at;
+            let complete = match self.finished {
+                true => self.text.len(),
+                false => self.text[from..].rfind('\n').map_or(from, |at| from + at + 1),
+            };
+            if !self.state.step(&self.text[..complete], self.finished, layout, &mut rows) {
+                break;
+            }
+        }
         out.extend(rows.drain(..));
         out.settle();
         // The rest is shown as it will be, as far as it is known.
@@ -112,13 +130,7 @@ impl State {
         if self.fence.is_some() {
             return self.code_line(text, ended, layout, rows);
         }
-        let rest = &text[self.at..];
-        let blank = rest.len() - rest.trim_start_matches(['\n', '\r']).len();
-        if blank == rest.len() {
-            return false;
-        }
-        self.at += blank;
-        let rest = &text[self.at..];
+        let Some(rest) = self.skip_blank(text) else { return false };
         if let Some((fence, lang, end)) = open_fence(rest, ended) {
             self.space(rows);
             if !lang.is_empty() {
@@ -128,7 +140,7 @@ impl State {
             self.at += end;
             return true;
         }
-        let Some(end) = first_block(rest).filter(|end| ended || *end < rest.len()) else { return false };
+        let Some(end) = first_block_of(rest).filter(|end| ended || *end < rest.len()) else { return false };
         // Two blocks may begin in one line; it is taken whole, so that every step moves on.
         let end = if end == 0 { rest.find('\n').map_or(rest.len(), |at| at + 1) } else { end };
         let lines = flow::lines(&rest[..end], layout);
@@ -139,6 +151,43 @@ impl State {
             self.lines += 1;
             line.rows(layout.width, self.lines, rows);
         }
+        self.at += end;
+        true
+    }
+
+    /// Goes to the next line that is not empty, and gives the text from there on; none where there is no such line.
+    fn skip_blank<'a>(&mut self, text: &'a str) -> Option<&'a str> {
+        let rest = &text[self.at..];
+        let blank = rest.len() - rest.trim_start_matches(['\n', '\r']).len();
+        if blank == rest.len() {
+            return None;
+        }
+        let around = &text.as_bytes()[self.at.saturating_sub(1)..self.at + blank];
+        // A paragraph that was cut ended there.
+        self.is_cut &= !around.windows(2).any(|pair| pair == b"\n\n");
+        self.at += blank;
+        Some(&text[self.at..])
+    }
+
+    /// Takes the beginning of a paragraph that is longer than [`LIMIT`], so that the work for what comes is bounded. Where
+    /// it is cut depends on nothing behind that place.
+    fn cut_paragraph(&mut self, text: &str, layout: &Layout<'_>, rows: &mut Vec<Row>) -> bool {
+        if self.fence.is_some() || text.len() - self.at <= LIMIT {
+            return false;
+        }
+        let Some(rest) = self.skip_blank(text) else { return false };
+        let Some(window) = prefix(rest, LIMIT).filter(|window| is_open_paragraph(window)) else { return false };
+        // Behind a word; a text without blanks is cut anywhere.
+        let end = window.rfind([' ', '\n']).map_or(window.len(), |at| at + 1);
+        for line in flow::lines(&window[..end], layout) {
+            if self.lines > 0 && !self.is_cut {
+                self.push(Row::default(), rows);
+            }
+            self.is_cut = true;
+            self.lines += 1;
+            line.rows(layout.width, self.lines, rows);
+        }
+        self.is_cut = true;
         self.at += end;
         true
     }
@@ -178,7 +227,7 @@ impl State {
 
     /// A blank row between blocks.
     fn space(&mut self, rows: &mut Vec<Row>) {
-        if self.lines > 0 {
+        if self.lines > 0 && !std::mem::take(&mut self.is_cut) {
             self.push(Row::default(), rows);
         }
     }
@@ -192,6 +241,34 @@ impl State {
 
 fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
+}
+
+/// The first bytes of a text, whole characters; none where there are fewer.
+fn prefix(text: &str, limit: usize) -> Option<&str> {
+    (text.len() > limit).then(|| &text[..text.floor_char_boundary(limit)])
+}
+
+/// Whether a text is the beginning of one paragraph, which has not ended, and nothing else.
+fn is_open_paragraph(text: &str) -> bool {
+    use pulldown_cmark::{Event, Tag};
+    let is_paragraph = || matches!(Parser::new_ext(text, options()).next(), Some(Event::Start(Tag::Paragraph)));
+    // Most texts have an empty line, which is found sooner than a block.
+    !text.contains("\n\n") && is_paragraph() && first_block(text) == Some(text.len())
+}
+
+/// Where the first top-level block ends. Looked for in a window that grows, so that the work is that of the block, not of
+/// the text.
+fn first_block_of(text: &str) -> Option<usize> {
+    let mut limit = WINDOW;
+    while let Some(window) = prefix(text, limit) {
+        // A line that the window cuts could begin something else.
+        let lines = window.rfind('\n').map_or("", |at| &window[..=at]);
+        match first_block(lines) {
+            Some(end) if end < lines.len() && !lines.is_empty() => return Some(end),
+            _ => limit *= 2,
+        }
+    }
+    first_block(text)
 }
 
 /// Where the first top-level block ends: the next one begins, or the text is over.

@@ -59,8 +59,10 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
                 break;
             }
             let next = segment.rows.get(index + 1);
-            let joined =
-                row.soft && next.is_some_and(|next| next.line == row.line && can_join(row, next, size.columns));
+            // Of a line on a screen of one row the beginning is gone when its end comes.
+            let joined = row.soft
+                && size.rows > 1
+                && next.is_some_and(|next| next.line == row.line && can_join(row, next, size.columns));
             rows.push(Shown { row: Arc::clone(row), joined });
             shown += 1;
         }

@@ -30,6 +30,8 @@ pub enum Mode {
     Title,
     /// The other screen, for viewers.
     AlternateScreen,
+    /// Kitty's keyboard protocol on the other screen, which has flags of its own.
+    ViewerKeys,
 }
 
 impl Mode {
@@ -38,7 +40,7 @@ impl Mode {
             Mode::BracketedPaste => ("\x1b[?2004h", "\x1b[?2004l"),
             Mode::FocusReports => ("\x1b[?1004h", "\x1b[?1004l"),
             Mode::NoAutowrap => ("\x1b[?7l", "\x1b[?7h"),
-            Mode::KittyKeys => ("\x1b[>5u", "\x1b[<u"),
+            Mode::KittyKeys | Mode::ViewerKeys => ("\x1b[>5u", "\x1b[<u"),
             Mode::ModifyOtherKeys => ("\x1b[>4;2m", "\x1b[>4;0m"),
             Mode::GraphemeClusters => ("\x1b[?2027h", "\x1b[?2027l"),
             Mode::SchemeReports => ("\x1b[?2031h", "\x1b[?2031l"),

@@ -3,7 +3,7 @@
 use std::num::NonZeroU16;
 
 use alacritty_terminal::event::VoidListener;
-use alacritty_terminal::grid::Dimensions;
+use alacritty_terminal::grid::{Dimensions, Scroll};
 use alacritty_terminal::index::{Column, Line, Point};
 use alacritty_terminal::term::cell::Flags;
 use alacritty_terminal::term::test::TermSize;
@@ -26,6 +26,11 @@ impl Alacritty {
 
     pub fn term(&self) -> &Term<VoidListener> {
         &self.term
+    }
+
+    /// Lets a reader look at what stands above the screen.
+    pub fn scroll(&mut self, scroll: Scroll) {
+        self.term.scroll_display(scroll);
     }
 }
 

@@ -159,6 +159,8 @@ impl Strict {
                 self.row += count();
                 assert!(self.row < self.rows, "not below the screen");
             }
+            // There is nowhere to go to.
+            'C' if self.columns == 1 => {}
             'C' => {
                 self.column += count();
                 assert!(self.column < self.columns, "not behind the edge");
@@ -180,7 +182,7 @@ impl Strict {
                 assert!(body.is_empty(), "erases below only");
                 let is_blank = self.tape[self.top..].iter().all(|row| text_of(row).is_empty());
                 assert!(
-                    is_blank || (self.row, self.column) != (0, 0),
+                    is_blank || self.columns == 1 || (self.row, self.column) != (0, 0),
                     "tmux keeps a screen erased from its first cell"
                 );
                 self.erase(self.row, self.column);

@@ -1,0 +1,599 @@
+//! What terminals are sent and keep: items 1, 5, 13–16, 18, 21, 23, 30, 32, 56, 63, 87.
+
+mod support;
+
+use std::sync::Arc;
+
+use alacritty_terminal::grid::{Dimensions, Scroll};
+use alacritty_terminal::index::{Column, Line as GridLine};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, TestRunner};
+use sinew_tui::theme::Theme;
+use sinew_tui::{
+    Caret, CaretPlace, Chrome, Depth, Line, Mark, MarkdownBlock, Row, Screen, ScreenOptions, Size, Style, TextBlock,
+    Viewer,
+};
+use support::emulators::{Alacritty, Avt, Vt100};
+use support::model::{Op, Session, op};
+use support::strict::Strict;
+use support::{Terminal, text_of, view_row};
+
+fn screen(columns: usize, rows: usize, options: ScreenOptions) -> Screen {
+    Screen::new(Size::new(columns, rows), options, Arc::new(Theme::default()))
+}
+
+/// Paints until nothing more is ready; gives the frames.
+fn frames(screen: &mut Screen) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    loop {
+        let frame = screen.paint();
+        frames.push(frame.bytes);
+        if !frame.more {
+            return frames;
+        }
+    }
+}
+
+fn paint(screen: &mut Screen, terminal: &mut dyn Terminal) {
+    frames(screen).iter().for_each(|bytes| terminal.feed(bytes));
+}
+
+fn run<T: std::fmt::Debug>(cases: u32, input: impl Strategy<Value = T>, test: impl Fn(T)) {
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let result = runner.run(&input, |input| {
+        test(input);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+fn ops(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Op>> {
+    prop::collection::vec(op(), count)
+}
+
+/// The sequences in some bytes, each with what begins it.
+fn sequences(bytes: &[u8]) -> Vec<String> {
+    let text = std::str::from_utf8(bytes).expect("frames are text");
+    let mut found = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find('\x1b') {
+        rest = &rest[at..];
+        let end = match rest.as_bytes().get(1) {
+            Some(b'[') => 3 + rest[2..].find(|c| ('\x40'..='\x7e').contains(&c)).expect("a whole sequence"),
+            Some(b']') => 2 + rest.find("\x1b\\").expect("a whole string"),
+            _ => 2,
+        };
+        found.push(rest[..end].to_owned());
+        rest = &rest[end..];
+    }
+    found
+}
+
+#[test]
+fn item_1_no_sequence_is_sent_that_loses_rows() {
+    let input = (1..40usize, 1..14usize, ops(1..24), (1..40usize, 1..14usize));
+    run(2_000, input, |(columns, rows, ops, (wider, higher))| {
+        let mut session = Session::new(screen(columns, rows, ScreenOptions { marks: true, ..Default::default() }));
+        let mut bytes = Vec::new();
+        for op in &ops {
+            session.apply(op);
+            match op {
+                Op::Reset => bytes.extend(session.screen.reset().bytes),
+                Op::LeaveAndReturn => {
+                    bytes.extend(session.screen.leave());
+                    session.screen.begin_epoch(Size::new(columns, rows));
+                }
+                _ => {}
+            }
+            frames(&mut session.screen).into_iter().for_each(|frame| bytes.extend(frame));
+        }
+        session.screen.resize(Size::new(wider, higher));
+        bytes.extend(session.screen.ask_place());
+        bytes.extend(session.screen.place(1, 1).bytes);
+        bytes.extend(session.screen.leave());
+        for sequence in sequences(&bytes) {
+            let last = sequence.chars().last().expect("it is not empty");
+            let body = sequence.strip_prefix("\x1b[");
+            let forbidden = match body {
+                Some(body) => matches!(last, 'S' | 'T' | 'L' | 'M' | 'r') || (last == 'J' && body != "J"),
+                None => sequence == "\x1bM",
+            };
+            assert!(!forbidden, "{sequence:?}");
+        }
+    });
+}
+
+/// What a reader sees who has scrolled up.
+fn seen_by_reader(terminal: &Alacritty) -> Vec<String> {
+    let grid = terminal.term().grid();
+    let offset = i32::try_from(grid.display_offset()).expect("small");
+    let rows = i32::try_from(grid.screen_lines()).expect("small");
+    let row = |line: i32| (0..grid.columns()).map(|column| grid[GridLine(line)][Column(column)].c).collect::<String>();
+    (-offset..rows - offset).map(row).collect()
+}
+
+#[test]
+fn item_5_streaming_moves_no_row_of_what_a_reader_has_scrolled_to() {
+    let input = (prop::collection::vec("[a-z ]{1,30}", 1..60), 1..20usize, prop::bool::ANY);
+    run(200, input, |(pieces, up, code)| {
+        let (columns, rows) = (30, 8);
+        let mut terminal = Alacritty::new(columns, rows);
+        let mut screen = screen(columns, rows, ScreenOptions::default());
+        let before: String = (0..40).map(|line| format!("line {line}\n")).collect();
+        screen.push(TextBlock::new(&before, Style::PLAIN));
+        screen.set_chrome(Chrome { editor: vec![Line::plain("› ").into_row(columns)], ..Chrome::default() });
+        paint(&mut screen, &mut terminal);
+        let answer = screen.push(MarkdownBlock::streaming());
+        terminal.scroll(Scroll::Delta(i32::try_from(up).expect("small")));
+        // A reader who is not above the window sees the window.
+        let page = seen_by_reader(&terminal);
+        let still = terminal.term().grid().display_offset().min(rows);
+        if code {
+            screen.block::<MarkdownBlock>(answer).expect("it is open").push("```\n");
+        }
+        for piece in &pieces {
+            screen.block::<MarkdownBlock>(answer).expect("it is open").push(&format!("{piece}\n"));
+            paint(&mut screen, &mut terminal);
+            assert_eq!(seen_by_reader(&terminal)[..still], page[..still], "{up} rows up");
+        }
+    });
+}
+
+#[test]
+fn item_13_every_size_works() {
+    for (columns, rows, cases) in
+        [(1, 1, 300), (1, 24, 100), (80, 1, 100), (2, 2, 300), (20, 8, 200), (80, 24, 60), (500, 200, 4)]
+    {
+        run(cases, ops(1..16), |ops| {
+            let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
+            let mut terminals: Vec<Box<dyn Terminal>> = vec![Box::new(Strict::new(columns, rows))];
+            if columns > 1 {
+                terminals.push(Box::new(Alacritty::new(columns, rows)));
+            }
+            terminals.iter_mut().for_each(|terminal| terminal.feed(b"\x1b[?7l"));
+            for op in &ops {
+                session.apply(op);
+                if let Op::Reset = op {
+                    let frame = session.screen.reset();
+                    terminals.iter_mut().for_each(|terminal| terminal.feed(&frame.bytes));
+                }
+                for bytes in frames(&mut session.screen) {
+                    terminals.iter_mut().for_each(|terminal| terminal.feed(&bytes));
+                }
+                assert!(session.screen.shown_rows().len() <= rows, "the window is no higher than the screen");
+            }
+            // The window stands at the end of what every terminal shows.
+            let window: Vec<String> = session.screen.shown_rows().map(|row| text_of(&view_row(row, columns))).collect();
+            for terminal in &mut terminals {
+                let (caret, _) = session.screen.shown_caret();
+                let lines = terminal.lines();
+                let top = lines.len() - terminal.height() + terminal.cursor().0 - caret;
+                let shown: Vec<String> = lines[top..top + window.len()].iter().map(|row| text_of(row)).collect();
+                assert_eq!(shown, window, "{} at {columns}×{rows}", terminal.name());
+            }
+        });
+    }
+}
+
+#[test]
+fn item_14_a_theme_and_a_repaint_touch_the_screen_only() {
+    run(300, (4..40usize, 3..14usize, ops(4..24)), |(columns, rows, ops)| {
+        let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
+        let mut terminal = Alacritty::new(columns, rows);
+        terminal.feed(b"$ sinew\r\n\x1b[?7l");
+        for op in &ops {
+            session.apply(op);
+            paint(&mut session.screen, &mut terminal);
+        }
+        let above = |terminal: &mut Alacritty| {
+            let mut lines = terminal.lines();
+            let screen = lines.len() - terminal.height();
+            lines.truncate(screen);
+            lines
+        };
+        let before = above(&mut terminal);
+        session.screen.set_theme(Arc::new(Theme::light()));
+        paint(&mut session.screen, &mut terminal);
+        let frame = session.screen.reset();
+        terminal.feed(&frame.bytes);
+        assert_eq!(above(&mut terminal), before);
+    });
+}
+
+#[test]
+fn item_15_the_cursor_is_at_the_caret_or_the_chosen_row_and_visible() {
+    let input = (4..40usize, 3..14usize, ops(1..16), 1..8usize, 0..8usize, 0..20usize);
+    run(1_000, input, |(columns, rows, ops, height, chosen, column)| {
+        let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
+        let mut strict = Strict::new(columns, rows);
+        strict.feed(b"\x1b[?7l");
+        for op in &ops {
+            session.apply(op);
+            if let Op::LeaveAndReturn = op {
+                continue;
+            }
+            paint(&mut session.screen, &mut strict);
+            let shown: Vec<String> = session.screen.shown_rows().map(|row| text_of(&view_row(row, columns))).collect();
+            let (row, at) = session.screen.shown_caret();
+            assert_eq!(strict.cursor().1, at);
+            assert_eq!(text_of(&strict.tape[strict.tape_row()]), shown[row], "the row of the cursor");
+            assert!(strict.visible);
+        }
+        // A panel whose chosen row has the cursor.
+        session.chrome.cover = (0..height).map(|row| Row::new(Line::plain(&format!("entry {row}")), 0)).collect();
+        let caret = Caret { place: CaretPlace::Cover, row: chosen % height, column };
+        session.chrome.caret = caret;
+        session.screen.set_chrome(session.chrome.clone());
+        paint(&mut session.screen, &mut strict);
+        let fits = height + session.chrome.status.len() + session.chrome.editor.len() <= rows;
+        if fits {
+            let expect: String = format!("entry {}", caret.row).chars().take(columns).collect();
+            let row = text_of(&strict.tape[strict.tape_row()]);
+            assert!(row == expect || row.ends_with('…'), "{row:?} is not {expect:?}");
+            assert_eq!(strict.cursor().1, column.min(columns - 1));
+        }
+        assert!(strict.visible);
+    });
+}
+
+#[test]
+fn item_16_nothing_but_its_own_rows_moves_the_editor() {
+    let input = (10..40usize, 8..20usize, ops(6..24), 0..5usize, "[a-z ]{0,60}");
+    run(1_000, input, |(columns, rows, ops, height, text)| {
+        let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
+        let mut strict = Strict::new(columns, rows);
+        strict.feed(b"\x1b[?7l");
+        for op in ops.iter().filter(|op| !matches!(op, Op::LeaveAndReturn | Op::Cover(_))) {
+            session.apply(op);
+            paint(&mut session.screen, &mut strict);
+        }
+        session.chrome.caret = Caret::default();
+        session.screen.set_chrome(session.chrome.clone());
+        paint(&mut session.screen, &mut strict);
+        // A window that is too low for a panel grows first.
+        let needed = height + session.chrome.status.len() + session.chrome.editor.len();
+        if session.screen.shown_rows().len() < needed {
+            return;
+        }
+        let before = strict.tape_row();
+        for (cover, status) in [(height, "a notice"), (height, text.as_str()), (0, text.as_str()), (0, "ready 12s")] {
+            session.apply(&Op::Cover(cover));
+            session.chrome.status = vec![Line::plain(status).into_row(columns)];
+            session.screen.set_chrome(session.chrome.clone());
+            paint(&mut session.screen, &mut strict);
+            assert_eq!(strict.tape_row(), before, "{cover} rows, {status:?}");
+        }
+    });
+}
+
+#[test]
+fn item_18_what_follows_a_cluster_of_uncertain_width_stands_in_its_column() {
+    let uncertain = [
+        "…",
+        "“",
+        "→",
+        "é",
+        "e\u{301}",
+        "☺",
+        "☺\u{fe0f}",
+        "1\u{fe0f}\u{20e3}",
+        "🇩🇪",
+        "👍🏽",
+        "👩‍👩‍👧",
+        "ก็",
+        "नि",
+        "\u{1f9d1}",
+    ];
+    let columns = 40;
+    for cluster in uncertain {
+        let text = format!("a{cluster}b{cluster}{cluster}c 日{cluster}d");
+        let mut screen = screen(columns, 4, ScreenOptions::default());
+        screen.push(TextBlock::new(&text, Style::PLAIN));
+        screen.set_chrome(Chrome { editor: vec![Line::plain("› ").into_row(columns)], ..Chrome::default() });
+        let frame: Vec<u8> = frames(&mut screen).concat();
+        let row = screen.shown_rows().next().expect("the text").clone();
+        let mut column = 0;
+        let mut places = Vec::new();
+        for cell in row.cells() {
+            if cell.text.is_ascii() && cell.text != " " {
+                places.push((cell.text.to_owned(), column));
+            }
+            column += cell.width;
+        }
+        let terminals: [Box<dyn Terminal>; 3] =
+            [Box::new(Alacritty::new(columns, 4)), Box::new(Avt::new(columns, 4)), Box::new(Vt100::new(columns, 4))];
+        for mut terminal in terminals {
+            terminal.feed(b"\x1b[?7l");
+            terminal.feed(&frame);
+            let line = terminal.lines().swap_remove(0);
+            for (letter, column) in &places {
+                assert_eq!(&line[*column].text, letter, "column {column} of {text:?} in {}", terminal.name());
+            }
+        }
+    }
+}
+
+/// The terminal shows the window at the end of its screen's text, and the cursor is where the screen says.
+#[track_caller]
+fn check_window(screen: &Screen, terminal: &mut dyn Terminal) {
+    let columns = screen.size().columns;
+    let window: Vec<String> = screen.shown_rows().map(|row| text_of(&view_row(row, columns))).collect();
+    let (row, column) = screen.shown_caret();
+    assert_eq!(terminal.cursor().1, column);
+    let lines = terminal.lines();
+    let top = lines.len() - terminal.height() + terminal.cursor().0 - row;
+    let shown: Vec<String> = lines[top..top + window.len()].iter().map(|row| text_of(row)).collect();
+    assert_eq!(shown, window, "{}", terminal.name());
+}
+
+#[test]
+fn item_21_many_changes_of_size_end_in_one_question_and_one_right_screen() {
+    let sizes = prop::collection::vec((8..60usize, 4..20usize), 200);
+    run(40, sizes, |sizes| {
+        let mut terminal = Alacritty::new(60, 20);
+        let mut screen = screen(60, 20, ScreenOptions::default());
+        terminal.feed(b"shell\r\n\x1b[?7l");
+        let text: String = (0..50).map(|line| format!("<{line}: some words of a line>\n")).collect();
+        screen.push(TextBlock::new(&text, Style::PLAIN));
+        let answer = screen.push(MarkdownBlock::streaming());
+        screen.set_chrome(Chrome {
+            editor: vec![Line::plain("› x").into_row(60)],
+            caret: Caret { column: 3, ..Caret::default() },
+            ..Chrome::default()
+        });
+        paint(&mut screen, &mut terminal);
+        let mut sent = 0;
+        for (columns, rows) in &sizes {
+            terminal.resize(*columns, *rows);
+            screen.resize(Size::new(*columns, *rows));
+            screen.block::<MarkdownBlock>(answer).expect("it is open").push("more words come meanwhile ");
+            sent += screen.paint().bytes.len();
+        }
+        assert_eq!(sent, 0, "nothing is painted while the size changes");
+        let columns = screen.size().columns;
+        screen.set_chrome(Chrome {
+            editor: vec![Line::plain("› x").into_row(columns)],
+            caret: Caret { column: 3, ..Caret::default() },
+            ..Chrome::default()
+        });
+        screen.ask_place();
+        let (row, column) = terminal.cursor();
+        let frame = screen.place(row + 1, column + 1);
+        terminal.feed(&frame.bytes);
+        paint(&mut screen, &mut terminal);
+        check_window(&screen, &mut terminal);
+        let text: String =
+            terminal.lines().iter().flatten().map(|view| view.text.as_str()).filter(|text| *text != " ").collect();
+        let mut at = 0;
+        for line in 0..50 {
+            let wanted = format!("<{line}:somewordsofaline>");
+            at += text[at..].find(&wanted).unwrap_or_else(|| panic!("{wanted} is lost or not in order in {text}"));
+        }
+    });
+}
+
+#[test]
+fn item_23_a_resize_under_a_panel_in_a_burst_and_while_stopped_loses_nothing() {
+    let size = || (8..50usize, 4..16usize);
+    run(150, (size(), size(), 0..3usize, 1..6usize), |((columns, rows), (wider, higher), kind, cover)| {
+        let mut terminal = Alacritty::new(columns, rows);
+        let mut screen = screen(columns, rows, ScreenOptions::default());
+        terminal.feed(b"shell\r\n\x1b[?7l");
+        let chrome = |columns: usize, cover: usize| Chrome {
+            cover: (0..cover).map(|row| Line::plain(&format!("entry {row}")).into_row(columns)).collect(),
+            editor: vec![Line::plain("› ").into_row(columns)],
+            caret: Caret { column: 2, ..Caret::default() },
+            ..Chrome::default()
+        };
+        screen.set_chrome(chrome(columns, 0));
+        paint(&mut screen, &mut terminal);
+        let count = if kind == 1 { 6_000 } else { 30 };
+        let text: String = (0..count).map(|line| format!("<{line}>\n")).collect();
+        let resize = |screen: &mut Screen, terminal: &mut Alacritty| {
+            terminal.resize(wider, higher);
+            screen.resize(Size::new(wider, higher));
+            screen.ask_place();
+            let (row, column) = terminal.cursor();
+            let frame = screen.place(row + 1, column + 1);
+            terminal.feed(&frame.bytes);
+        };
+        match kind {
+            // Under a panel, which holds everything back.
+            0 => {
+                screen.set_chrome(chrome(columns, cover));
+                screen.push(TextBlock::new(&text, Style::PLAIN));
+                paint(&mut screen, &mut terminal);
+                resize(&mut screen, &mut terminal);
+                screen.set_chrome(chrome(wider, cover));
+                paint(&mut screen, &mut terminal);
+            }
+            // In the middle of a burst.
+            1 => {
+                screen.push(TextBlock::new(&text, Style::PLAIN));
+                let frame = screen.paint();
+                assert!(frame.more, "the burst comes in slices");
+                terminal.feed(&frame.bytes);
+                resize(&mut screen, &mut terminal);
+            }
+            // While the program was stopped.
+            _ => {
+                screen.push(TextBlock::new(&text, Style::PLAIN));
+                paint(&mut screen, &mut terminal);
+                terminal.feed(&screen.leave());
+                terminal.feed(b"$ \r\n");
+                terminal.resize(wider, higher);
+                terminal.feed(b"$ fg\r\n");
+                screen.begin_epoch(Size::new(wider, higher));
+            }
+        }
+        screen.set_chrome(chrome(wider, 0));
+        paint(&mut screen, &mut terminal);
+        check_window(&screen, &mut terminal);
+        let lines = terminal.lines();
+        let text: String = lines.iter().flatten().map(|view| view.text.as_str()).filter(|text| *text != " ").collect();
+        let mut at = 0;
+        for line in 0..count {
+            let wanted = format!("<{line}>");
+            let found = text[at..].find(&wanted);
+            at += found.unwrap_or_else(|| panic!("{wanted} is lost or not in order, kind {kind}")) + wanted.len();
+        }
+    });
+}
+
+#[test]
+fn item_30_a_mark_of_a_prompt_has_its_end_in_the_same_row_and_frame() {
+    let texts = prop::collection::vec("[a-zé日 ]{1,90}", 1..12);
+    run(300, (2..60usize, 2..14usize, texts, any::<bool>()), |(columns, rows, texts, synchronized)| {
+        let options = ScreenOptions { marks: true, synchronized, ..ScreenOptions::default() };
+        let mut screen = screen(columns, rows, options);
+        let mut begun = 0;
+        for text in &texts {
+            screen.push(
+                TextBlock::new(text, Style::PLAIN)
+                    .with_prefix(Line::plain("› "), Line::plain("  "))
+                    .marked(Mark::Prompt),
+            );
+            screen.push(TextBlock::new("an answer", Style::PLAIN));
+            for frame in frames(&mut screen) {
+                let text = String::from_utf8(frame).expect("frames are text");
+                for part in text.split("\x1b]133;A").skip(1) {
+                    begun += 1;
+                    let end = part.find("\x1b]133;C").expect("the end is in the same frame");
+                    assert!(part.starts_with(";redraw=0"), "a terminal that repaints prompts is told not to: {part:?}");
+                    assert!(!part[..end].contains(['\n', '\r']), "the end is in the same row: {part:?}");
+                }
+                assert_eq!(text.matches("\x1b]133;A").count(), text.matches("\x1b]133;C").count());
+            }
+        }
+        assert!(begun >= texts.len(), "every prompt is marked");
+    });
+}
+
+#[test]
+fn item_32_without_colour_no_sequence_sets_one() {
+    run(1_000, (2..40usize, 2..14usize, ops(1..24)), |(columns, rows, ops)| {
+        let options = ScreenOptions { depth: Depth::None, ..ScreenOptions::default() };
+        let mut session = Session::new(screen(columns, rows, options));
+        for op in &ops {
+            session.apply(op);
+            let mut bytes = frames(&mut session.screen).concat();
+            if let Op::Reset = op {
+                bytes.extend(session.screen.reset().bytes);
+            }
+            for sequence in sequences(&bytes) {
+                let Some(body) = sequence.strip_prefix("\x1b[").and_then(|body| body.strip_suffix('m')) else {
+                    continue;
+                };
+                for code in body.split(';').filter(|code| !code.is_empty()) {
+                    let code: u16 = code.parse().expect("a number");
+                    assert!(matches!(code, 0..=9 | 21..=29), "{sequence:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn item_56_no_row_above_the_window_ends_in_blanks() {
+    run(500, (4..40usize, 2..10usize, ops(4..30)), |(columns, rows, ops)| {
+        let mut session = Session::new(screen(columns, rows, ScreenOptions::default()));
+        let mut parser = vt100::Parser::new(side(rows), side(columns), 100_000);
+        parser.process(b"\x1b[?7l");
+        for op in ops.iter().filter(|op| !matches!(op, Op::LeaveAndReturn)) {
+            session.apply(op);
+            frames(&mut session.screen).iter().for_each(|bytes| parser.process(bytes));
+        }
+        let history = parser.screen().scrollback_len();
+        for offset in (1..=history).rev() {
+            parser.screen_mut().set_scrollback(offset);
+            let last = (0..columns).rev().find_map(|column| {
+                let cell = parser.screen().cell(0, u16::try_from(column).expect("small")).expect("inside");
+                // A wide cluster at the edge has two cells.
+                let is_there = cell.has_contents() && !cell.is_wide_continuation();
+                // A blank that is seen is none.
+                let is_seen = cell.bgcolor() != vt100::Color::Default || cell.inverse() || cell.underline();
+                is_there.then(|| (column, cell.contents() == " " && !is_seen))
+            });
+            // At the edge it may be a blank within a line that the terminal wraps.
+            let ends_in_blank = last.is_some_and(|(column, is_blank)| is_blank && column + 1 < columns);
+            let row: Vec<&str> = (0..side(columns).get())
+                .map(|column| parser.screen().cell(0, column).map_or("", vt100::Cell::contents))
+                .collect();
+            assert!(!ends_in_blank, "row {offset} above the screen: {row:?}");
+        }
+    });
+}
+
+fn side(value: usize) -> std::num::NonZeroU16 {
+    std::num::NonZeroU16::new(u16::try_from(value).expect("small")).expect("not zero")
+}
+
+#[test]
+fn item_87_a_link_whose_text_names_another_host_shows_where_it_leads() {
+    for (markdown, expect) in [
+        ("[https://bank.example](https://evil.example)", "https://bank.example (https://evil.example)"),
+        ("[bank.example](https://evil.example/x)", "bank.example (https://evil.example/x)"),
+        ("[the docs](https://example.org/docs)", "the docs (https://example.org/docs)"),
+        ("[https://example.org](https://example.org)", "https://example.org"),
+        ("<https://example.org/a>", "https://example.org/a"),
+    ] {
+        let mut screen = screen(80, 6, ScreenOptions { links: true, ..ScreenOptions::default() });
+        screen.push(MarkdownBlock::new(markdown));
+        let bytes = String::from_utf8(frames(&mut screen).concat()).expect("frames are text");
+        let shown = screen.shown_rows().next().expect("a row").text().to_owned();
+        assert_eq!(shown, expect, "{markdown}");
+        for link in bytes.split("\x1b]8;;").skip(1).filter(|link| !link.starts_with('\x1b')) {
+            let target = link.split("\x1b\\").next().unwrap_or_default();
+            assert!(shown.contains(target), "{target} is linked to and not shown");
+        }
+    }
+}
+
+#[test]
+fn item_4_a_viewer_shows_lines_finds_them_and_is_a_screen_of_its_own() {
+    let lines: Vec<Line> = (0..100).map(|line| Line::plain(&format!("line {line}"))).collect();
+    let size = Size::new(30, 10);
+    let mut viewer = Viewer::new("all", Arc::new(lines), Arc::new(vec![0, 40, 80]), size, 50);
+    let first = |viewer: &Viewer| viewer.chrome().editor[0].text().to_owned();
+    assert_eq!(first(&viewer), "line 50");
+    for (key, text, expect) in [
+        ("up", "", "line 49"),
+        ("[", "[", "line 40"),
+        ("]", "]", "line 80"),
+        ("home", "", "line 0"),
+        ("pageDown", "", "line 8"),
+        ("end", "", "line 91"),
+        ("/", "/", "line 91"),
+        ("e", "e 7", "line 91"),
+        ("enter", "", "line 7"),
+        ("n", "n", "line 70"),
+        ("N", "N", "line 7"),
+        ("N", "N", "line 79"),
+        ("/", "/", "line 79"),
+        ("9", "97", "line 79"),
+        // The end of the lines is on the screen already.
+        ("enter", "", "line 91"),
+        ("n", "n", "line 91"),
+        ("home", "", "line 0"),
+    ] {
+        assert!(viewer.key(key, text));
+        assert_eq!(first(&viewer), expect, "{key}");
+    }
+    let narrow = viewer.resized(Size::new(4, 5));
+    assert_eq!(narrow.first_line(), 0);
+    assert!(narrow.chrome().editor.iter().all(|row| row.width() <= 4));
+    // It is painted as a screen of its own, from the first row on, and scrolls nothing.
+    let mut own = screen(30, 10, ScreenOptions::default());
+    let mut strict = Strict::new(30, 10);
+    strict.feed(b"\x1b[?7l");
+    for key in ["home", "down", "pageDown", "end", "up"] {
+        viewer.key(key, "");
+        own.set_chrome(viewer.chrome());
+        paint(&mut own, &mut strict);
+        assert_eq!(strict.tape.len(), 10, "no row has scrolled out");
+        assert_eq!(text_of(&strict.tape[0]), first(&viewer));
+    }
+    assert!(!viewer.key("q", "q"));
+}
