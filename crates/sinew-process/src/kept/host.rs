@@ -71,7 +71,11 @@ pub fn start(keeper: &Path, program: &KeptProgram) -> Result<(Kept, KeptPipes)> 
         let kept = Kept { link, keeper: Some(child), pid: 0, status: None };
         let request = request::encode(program)?;
         let ends = [stdin.0.as_fd(), stdout.1.as_fd(), stderr.1.as_fd()];
-        send(&kept.link, &request, &ends)?;
+        match send(&kept.link, &request, &ends) {
+            // A program that is no keeper may have ended by now: it gives no answer, which says what is wrong.
+            Err(cause) if matches!(cause.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset) => {}
+            sent => sent?,
+        }
         let pipes = KeptPipes { stdin: stdin.1.into(), stdout: stdout.0.into(), stderr: stderr.0.into() };
         Ok((kept, pipes))
     };
