@@ -136,6 +136,23 @@ export async function compatPackages() {
   return folder;
 }
 
+/** What the tests of larger packages run on: mocha and snapshots for fast-glob and node-pty, tape for turndown. */
+const COMPAT_RUNNERS = { mocha: "10.8.2", rewire: "6.0.0", "snap-shot-it": "7.9.10", tape: "4.17.0", "turndown-attendant": "0.0.3" };
+
+/** The folder with those. */
+export async function compatRunners() {
+  const folder = join(CACHE, "compat-runners");
+  const stamp = join(folder, "installed.json");
+  const wanted = JSON.stringify(COMPAT_RUNNERS);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return folder;
+  mkdirSync(folder, { recursive: true });
+  console.log("installing what the tests of larger packages run on, once");
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: COMPAT_RUNNERS }));
+  await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts"], { cwd: folder, quiet: true });
+  writeFileSync(stamp, wanted);
+  return folder;
+}
+
 /** What the tests hold the agent's ACP mode against, and why each. */
 const ACP_PACKAGES = {
   "@agentclientprotocol/sdk": "2.4.0", // the official client, and the schema of every frame

@@ -28,8 +28,10 @@ export async function buildTypescript() {
     writeFileSync(join(next, "index.d.mts"), `// Written by scripts/build.mjs.\nexport * from "./index.js";\n`);
     for (const name of compatModules(folder)) {
       const file = join(next, "compat", name);
-      writeFileSync(`${file}.mjs`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module.default;\n`);
-      writeFileSync(`${file}.d.mts`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\ndeclare const call: typeof module.default;\nexport default call;\n`);
+      const more = (await ask("node", ["-p", `Object.keys(require(${JSON.stringify(`${file}.js`)})).join(',')`])).split(",").filter((key) => key !== "default" && key !== "__esModule");
+      const named = more.length ? `export const { ${more.join(", ")} } = module;\n` : "";
+      writeFileSync(`${file}.mjs`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module.default;\n${named}`);
+      writeFileSync(`${file}.d.mts`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\ndeclare const call: typeof module.default;\nexport default call;\n${more.length ? `export * from "./${name}.js";\n` : ""}`);
     }
     rmSync(dist, { recursive: true, force: true });
     renameSync(next, dist);

@@ -1,8 +1,14 @@
 // The modules that stand in for other packages, as a program imports them. Their published tests run in `npm run conformance`.
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { test } from "node:test";
+import oracle from "fast-glob";
 import cliTruncate from "@sinew/natives/compat/cli-truncate";
+import fastGlob, { glob } from "@sinew/natives/compat/fast-glob";
+import * as pty from "@sinew/natives/compat/node-pty";
 import sliceAnsi from "@sinew/natives/compat/slice-ansi";
 import stringWidth from "@sinew/natives/compat/string-width";
 import stripAnsi from "@sinew/natives/compat/strip-ansi";
@@ -17,6 +23,54 @@ test("each module answers under import and under require", () => {
     assert.equal(typeof call, "function", name);
     assert.equal(require(`@sinew/natives/compat/${name}`).default, call, name);
   }
+});
+
+test("fast-glob finds what it finds, in its three forms, under both module systems", async (t) => {
+  const cwd = mkdtempSync(join(tmpdir(), "compat-glob-"));
+  t.after(() => rmSync(cwd, { recursive: true, force: true }));
+  for (const name of ["a.ts", "b.d.ts", ".c.ts", "src/d.ts", "src/e.js", "src/node_modules/f.ts", "src/.g/h.ts"]) {
+    mkdirSync(dirname(join(cwd, name)), { recursive: true });
+    writeFileSync(join(cwd, name), "");
+  }
+  symlinkSync("src", join(cwd, "linked"));
+  const cases = [
+    ["**/*.ts"], ["**/*.ts", { dot: true }], ["*.{ts,js}"], [["**/*", "!**/*.d.ts"]], ["**/*.ts", { ignore: ["**/node_modules/**"] }], ["src/*", { onlyDirectories: true, dot: true }],
+    ["**/[!b]*.ts", { followSymbolicLinks: false }], ["D.TS", { baseNameMatch: true, caseSensitiveMatch: false }], ["**", { deep: 2, onlyFiles: false, markDirectories: true }],
+    ["./src/../*.ts"], ["{a,b.d}.ts", { absolute: true }], ["missing/**"], ["a.ts"], ["+(a|b.d).ts"], ["**/@(d|e).?s"],
+  ];
+  for (const [patterns, options] of cases) {
+    const expect = oracle.sync(patterns, { cwd, ...options }).sort();
+    const told = JSON.stringify([patterns, options]);
+    assert.deepEqual(fastGlob.sync(patterns, { cwd, ...options }).sort(), expect, told);
+    assert.deepEqual((await fastGlob(patterns, { cwd, ...options })).sort(), expect, told);
+    const streamed = [];
+    for await (const path of fastGlob.stream(patterns, { cwd, ...options })) streamed.push(path);
+    assert.deepEqual(streamed.sort(), expect, told);
+  }
+  assert.equal(fastGlob.glob, glob);
+  const [entry] = await glob("src/d.ts", { cwd, stats: true });
+  assert.deepEqual([entry.name, entry.path, entry.dirent.isFile(), entry.stats.size], ["d.ts", "src/d.ts", true, 0]);
+  await assert.rejects(glob("**", { cwd, signal: AbortSignal.abort(new Error("enough")) }), { message: "enough" });
+});
+
+test("node-pty runs a program with events, signals and encodings", { skip: process.platform === "win32" && "Unix only" }, async () => {
+  const run = (args, options) =>
+    new Promise((done) => {
+      const terminal = pty.spawn("sh", ["-c", ...args], options);
+      const all = [];
+      terminal.onData((data) => {
+        all.push(data);
+        if (String(data).includes("ready")) terminal.kill("SIGTERM");
+      });
+      terminal.onExit((end) => done({ ...end, all }));
+    });
+  const shown = await run(["stty size; echo $TERM $GIVEN ${HOME-none}; exit 3"], { cols: 91, rows: 33, name: "vt100", env: { PATH: process.env.PATH, GIVEN: "x" } });
+  assert.deepEqual([shown.exitCode, shown.signal, shown.all.join("")], [3, 0, "33 91\r\nvt100 x none\r\n"]);
+  const killed = await run(["echo ready; exec sleep 1000"]);
+  assert.deepEqual([killed.exitCode, killed.signal], [0, 15]);
+  const bytes = await run(["printf '\\377'"], { encoding: null });
+  assert.deepEqual([...Buffer.concat(bytes.all)], [255]);
+  assert.throws(() => pty.spawn("sh", [], { cols: "80" }), { message: "cols must be a number (not a string)" });
 });
 
 test("styles and links are kept by row, slice and cut", () => {

@@ -1,0 +1,377 @@
+/**
+ * `fast-glob`: paths by patterns, walked on all cores.
+ * @module
+ */
+import { lstatSync, statSync } from "node:fs";
+import { basename, resolve } from "node:path";
+import { PassThrough, Readable, pipeline } from "node:stream";
+import { type GlobMatch, type GlobOptions, glob as walk, globSync as walkSync } from "../index.js";
+import { type Task, escapePosix, escapeWindows, pathToPatternPosix, pathToPatternWindows, tasksOf } from "./fast-glob-tasks.js";
+import { isDynamic, patternExpression } from "./glob-pattern.js";
+
+export type { Task } from "./fast-glob-tasks.js";
+
+/** The options, with fast-glob's names and defaults. `fs` is not one: the walk is native. */
+export interface Options {
+  /** Give absolute paths. Default false. */
+  absolute?: boolean;
+  /** A pattern without `/` is compared with the name alone. Default false. */
+  baseNameMatch?: boolean;
+  /** `{a,b}` has a meaning. Default true. */
+  braceExpansion?: boolean;
+  /** Case is a difference. Default true. */
+  caseSensitiveMatch?: boolean;
+  /** Has no effect: the walk takes the threads that are free. */
+  concurrency?: number;
+  /** The folder that patterns begin at. Default that of the process. */
+  cwd?: string;
+  /** The number of levels that are entered. Default all. */
+  deep?: number;
+  /** Wildcards match names that begin with a dot. Default false. */
+  dot?: boolean;
+  /** `@(a|b)` and the like have a meaning. Default true. */
+  extglob?: boolean;
+  /** Enter links to folders. Default true. */
+  followSymbolicLinks?: boolean;
+  /** `**` reaches over folders. Default true. */
+  globstar?: boolean;
+  /** Patterns of what is left out. Default none. */
+  ignore?: readonly string[];
+  /** Put a `/` behind folders. Default false. */
+  markDirectories?: boolean;
+  /** Give objects in place of paths. Default false. */
+  objectMode?: boolean;
+  /** Only folders; then not `onlyFiles`. Default false. */
+  onlyDirectories?: boolean;
+  /** Only files. Default true. */
+  onlyFiles?: boolean;
+  /** Ends the call when it is aborted. Default none. */
+  signal?: AbortSignal;
+  /** Give objects with `stats`. Default false. */
+  stats?: boolean;
+  /** Leave out what cannot be read, whatever the reason. Default false. */
+  suppressErrors?: boolean;
+  /** A link to nothing is an error. Default false. */
+  throwErrorOnBrokenSymbolicLink?: boolean;
+  /** Each path once. Default true. */
+  unique?: boolean;
+}
+
+/** One entry, with `objectMode` or `stats`. */
+export interface Entry {
+  /** Its name. */
+  name: string;
+  /** Its path. */
+  path: string;
+  /** What kind it is, as of `fs.Dirent`. */
+  dirent: Kind;
+  /** Facts, with `stats`. */
+  stats?: import("node:fs").Stats;
+}
+
+class Kind {
+  readonly name: string;
+  readonly #kind: "file" | "folder" | "link";
+
+  constructor(name: string, kind: "file" | "folder" | "link") {
+    this.name = name;
+    this.#kind = kind;
+  }
+
+  isFile(): boolean {
+    return this.#kind === "file";
+  }
+
+  isDirectory(): boolean {
+    return this.#kind === "folder";
+  }
+
+  isSymbolicLink(): boolean {
+    return this.#kind === "link";
+  }
+
+  isBlockDevice(): boolean {
+    return false;
+  }
+
+  isCharacterDevice(): boolean {
+    return false;
+  }
+
+  isFIFO(): boolean {
+    return false;
+  }
+
+  isSocket(): boolean {
+    return false;
+  }
+}
+
+type Found = string | Entry;
+
+/** The filter of a task: what it keeps, and in which form. */
+class Filter {
+  readonly #options: Options;
+  readonly #cwd: string;
+  readonly #positive: RegExp[];
+  readonly #negative: RegExp[];
+  readonly #absoluteNegative: RegExp[];
+  /** Those of them that leave out what lies below too. */
+  readonly #closing: { relative: RegExp[]; absolute: RegExp[] };
+  readonly #base: string;
+  readonly #seen: Set<string>;
+  /** Folders of this task by whether they are left out, with all below them. */
+  readonly #left = new Map<string, boolean>();
+
+  constructor(task: Task, options: Options, cwd: string, seen: Set<string>) {
+    this.#options = options;
+    this.#cwd = cwd;
+    this.#seen = seen;
+    const syntax = {
+      dot: options.dot ?? false,
+      ignoreCase: options.caseSensitiveMatch === false,
+      extglob: options.extglob ?? true,
+      globstar: options.globstar ?? true,
+      braces: options.braceExpansion ?? true,
+    };
+    const compile = (patterns: readonly string[], dot: boolean) => patterns.map((pattern) => patternExpression(pattern, { ...syntax, dot }));
+    this.#positive = compile(task.positive, syntax.dot);
+    this.#negative = compile(task.negative.filter((pattern) => !pattern.startsWith("/")), true);
+    const absolute = task.negative.filter((pattern) => pattern.startsWith("/") || (options.absolute && pattern.startsWith("**")));
+    this.#absoluteNegative = compile(absolute, true);
+    // As fast-glob has it: a pattern that ends with a wildcard takes entries away, and folders are still entered.
+    const closes = (pattern: string) => pattern.endsWith("/**") || !isDynamic(basename(pattern), options);
+    const relative = task.negative.filter((pattern) => !pattern.startsWith("/"));
+    this.#closing = { relative: compile(relative.filter(closes), true), absolute: compile(absolute.filter(closes), true) };
+    this.#base = task.base === "." ? "" : task.base.replace(/^\.\//, "");
+  }
+
+  #excluded(path: string): boolean {
+    const plain = path.replace(/^\.\//, "");
+    const known = this.#left.get(plain);
+    if (known !== undefined) return known;
+    const cut = plain.lastIndexOf("/");
+    // The folder that is searched is never left out, nor those above it.
+    if (plain.length <= this.#base.length) return false;
+    const above = cut > 0 && this.#excluded(plain.slice(0, cut));
+    const left = above || matches(this.#closing.relative, plain, true) || matches(this.#closing.absolute, this.#absolute(plain), true);
+    this.#left.set(plain, left);
+    return left;
+  }
+
+  #absolute(path: string): string {
+    return resolve(this.#cwd, path);
+  }
+
+  /** The entry as the caller gets it, if it is one. */
+  keep(path: string, kind: "file" | "folder" | "link", isStatic: boolean): Found | undefined {
+    const { unique = true, onlyDirectories = false, onlyFiles = !onlyDirectories, absolute, markDirectories, objectMode, stats } = this.#options;
+    const isDir = kind === "folder";
+    if ((onlyFiles && !onlyDirectories && kind !== "file") || (onlyDirectories && !isDir)) return undefined;
+    const plain = path.replace(/^\.\//, "");
+    if (unique && this.#seen.has(plain)) return undefined;
+    if (!isStatic && !matches(this.#positive, plain, isDir)) return undefined;
+    const cut = plain.lastIndexOf("/");
+    if (cut > 0 && !isStatic && this.#excluded(plain.slice(0, cut))) return undefined;
+    if (matches(this.#negative, plain, isDir) || matches(this.#absoluteNegative, this.#absolute(plain), isDir)) return undefined;
+    if (unique) this.#seen.add(plain);
+    let shown = absolute ? this.#absolute(plain) : path;
+    if (markDirectories && isDir) shown += "/";
+    if (!objectMode && !stats) return shown;
+    const name = basename(path);
+    const entry: Entry = { name, path: shown, dirent: new Kind(name, kind) };
+    if (stats) entry.stats = (this.#options.followSymbolicLinks === false ? lstatSync : statSync)(this.#absolute(plain));
+    return entry;
+  }
+}
+
+function matches(expressions: readonly RegExp[], path: string, isDir: boolean): boolean {
+  return expressions.some((expression) => expression.test(path) || (isDir && expression.test(`${path}/`)));
+}
+
+/** What an entry is for the caller: a link is what it points to, where links are followed. */
+function kindOf(file: string, fileType: number, options: Options): "file" | "folder" | "link" {
+  if (fileType === 1) return "file";
+  if (fileType === 2) return "folder";
+  if (options.followSymbolicLinks === false) return "link";
+  const target = statSync(file, { throwIfNoEntry: false });
+  if (!target && options.throwErrorOnBrokenSymbolicLink) throw Object.assign(new Error(`ENOENT: no such file or directory, stat '${file}'`), { code: "ENOENT", path: file });
+  return !target ? "link" : target.isDirectory() ? "folder" : "file";
+}
+
+/** The walk of a task; `undefined` where its folder is not there. */
+function requestOf(task: Task, options: Options, cwd: string): GlobOptions | undefined {
+  const path = resolve(cwd, task.base);
+  const folder = statSync(path, { throwIfNoEntry: false });
+  if (!folder) return undefined;
+  if (!folder.isDirectory()) {
+    if (options.suppressErrors) return undefined;
+    throw Object.assign(new Error(`ENOTDIR: not a directory, scandir '${path}'`), { code: "ENOTDIR", path });
+  }
+  const deep = options.deep === undefined || options.deep === Infinity ? Infinity : Math.max(1, options.deep);
+  const levels = task.base === "." ? 0 : task.base.split("/").filter(Boolean).length;
+  // Without `**` no match lies deeper than the pattern has levels; a `**` inside of a name is none.
+  const reach = Math.max(...task.positive.map((pattern) => (pattern.includes("**") && options.globstar !== false ? Infinity : pattern.replace(/^(?:\.\/)+/, "").split("/").filter(Boolean).length - levels)));
+  const maxDepth = Math.min(deep, Math.max(1, options.baseNameMatch ? Infinity : reach));
+  const request: GlobOptions = {
+    path,
+    pattern: "**/*",
+    hidden: options.dot === true || task.positive.some((pattern) => /(?:^|[/{,|(!])\\?\.(?!\/)|!\(|\[/.test(pattern)),
+    gitignore: false,
+    includeNodeModules: !task.negative.some((pattern) => /^\*\*\/node_modules(?:\/\*\*)?(?:\/\*)?$/.test(pattern)),
+    followLinks: options.followSymbolicLinks !== false,
+  };
+  if (maxDepth !== Infinity) request.maxDepth = maxDepth;
+  return request;
+}
+
+function* kept(task: Task, filter: Filter, options: Options, cwd: string, matches: readonly GlobMatch[]): Generator<Found> {
+  const prefix = task.base === "." ? "" : task.base.endsWith("/") ? task.base : `${task.base}/`;
+  for (const { path, fileType } of matches) {
+    const found = filter.keep(prefix + path, kindOf(resolve(cwd, prefix + path), fileType, options), false);
+    if (found !== undefined) yield found;
+  }
+}
+
+/** The entries of a task whose patterns are paths. */
+function* named(task: Task, filter: Filter, options: Options, cwd: string): Generator<Found> {
+  for (const path of task.positive) {
+    const facts = statSync(resolve(cwd, path), { throwIfNoEntry: false }) ?? lstatSync(resolve(cwd, path), { throwIfNoEntry: false });
+    if (!facts) continue;
+    const kind = facts.isDirectory() ? "folder" : facts.isSymbolicLink() ? "link" : "file";
+    const found = filter.keep(path, kind, true);
+    if (found !== undefined) yield found;
+  }
+}
+
+function warned({ warnings = [] }: { warnings?: string[] }, options: Options): void {
+  if (warnings.length && !options.suppressErrors) throw Object.assign(new Error(warnings[0]), { code: "EACCES" });
+}
+
+function checked(patterns: unknown): string[] {
+  const list = [patterns].flat(Infinity as 1);
+  if (list.length && list.every((pattern) => typeof pattern === "string" && pattern !== "")) return list as string[];
+  if (Array.isArray(patterns) && !patterns.length) return [];
+  throw new TypeError("Patterns must be a string (non empty) or an array of strings");
+}
+
+function prepared(patterns: unknown, options: Options): { tasks: Task[]; cwd: string; filterOf: (task: Task) => Filter } {
+  const tasks = tasksOf(checked(patterns), options);
+  const cwd = resolve(options.cwd ?? process.cwd());
+  const seen = new Set<string>();
+  return { tasks, cwd, filterOf: (task) => new Filter(task, options, cwd, seen) };
+}
+
+function abortedByName(): Error {
+  return Object.assign(new Error("The operation was aborted"), { name: "AbortError", code: "ABORT_ERR" });
+}
+
+async function* entries(patterns: unknown, options: Options): AsyncGenerator<Found[]> {
+  const { tasks, cwd, filterOf } = prepared(patterns, options);
+  const { signal } = options;
+  for (const task of tasks) {
+    const filter = filterOf(task);
+    if (!task.dynamic) {
+      if (signal?.aborted) throw abortedByName();
+      yield [...named(task, filter, options, cwd)];
+      continue;
+    }
+    signal?.throwIfAborted();
+    const request = requestOf(task, options, cwd);
+    if (!request) continue;
+    const result = await walk(signal ? { ...request, signal } : request).catch((error: unknown) => {
+      signal?.throwIfAborted();
+      throw error;
+    });
+    warned(result, options);
+    yield [...kept(task, filter, options, cwd, result.matches)];
+  }
+}
+
+/**
+ * Paths that match, in a promise.
+ *
+ * @throws TypeError for patterns that are none; what cannot be read, unless `suppressErrors`; the reason of the signal.
+ */
+export async function glob(patterns: string | readonly string[], options: Options & ({ objectMode: true } | { stats: true })): Promise<Entry[]>;
+export async function glob(patterns: string | readonly string[], options?: Options): Promise<string[]>;
+export async function glob(patterns: string | readonly string[], options: Options = {}): Promise<Found[]> {
+  const all: Found[] = [];
+  for await (const found of entries(patterns, options)) for (const one of found) all.push(one);
+  return all;
+}
+
+/**
+ * Paths that match, before it returns.
+ *
+ * @throws As `glob` rejects.
+ */
+export function globSync(patterns: string | readonly string[], options: Options & ({ objectMode: true } | { stats: true })): Entry[];
+export function globSync(patterns: string | readonly string[], options?: Options): string[];
+export function globSync(patterns: string | readonly string[], options: Options = {}): Found[] {
+  const { tasks, cwd, filterOf } = prepared(patterns, options);
+  return tasks.flatMap((task) => {
+    const filter = filterOf(task);
+    if (!task.dynamic) return [...named(task, filter, options, cwd)];
+    const request = requestOf(task, options, cwd);
+    if (!request) return [];
+    const result = walkSync(request);
+    warned(result, options);
+    return [...kept(task, filter, options, cwd, result.matches)];
+  });
+}
+
+/**
+ * Paths that match, as a stream of objects.
+ *
+ * @throws TypeError for patterns that are none; else the stream fails as `glob` rejects.
+ */
+export function globStream(patterns: string | readonly string[], options: Options = {}): NodeJS.ReadableStream {
+  checked(patterns);
+  async function* each(): AsyncGenerator<Found> {
+    for await (const found of entries(patterns, options)) yield* found;
+  }
+  // It begins before anybody reads, so that a failure is told to whom listens for that alone.
+  return pipeline(Readable.from(each()), new PassThrough({ objectMode: true }), () => {});
+}
+
+/** The tasks that patterns make: each a folder and the patterns below it. */
+export function generateTasks(patterns: string | readonly string[], options: Options = {}): Task[] {
+  return tasksOf(checked(patterns), options);
+}
+
+/** Tells whether anything in a pattern is more than a name. */
+export function isDynamicPattern(pattern: string, options: Options = {}): boolean {
+  checked(pattern);
+  return isDynamic(pattern, options);
+}
+
+const windows = process.platform === "win32";
+
+/** A path whose characters mean themselves. */
+export function escapePath(path: string): string {
+  checked(path);
+  return (windows ? escapeWindows : escapePosix)(path);
+}
+
+/** A path of this system as a pattern. */
+export function convertPathToPattern(path: string): string {
+  checked(path);
+  return (windows ? pathToPatternWindows : pathToPatternPosix)(path);
+}
+
+/** The same as `glob`. */
+export const async = glob;
+/** The same as `globSync`. */
+export const sync = globSync;
+/** The same as `globStream`. */
+export const stream = globStream;
+/** Functions for paths of Unix, on every system. */
+export const posix = { escapePath: escapePosix, convertPathToPattern: pathToPatternPosix };
+/** Functions for paths of Windows, on every system. */
+export const win32 = { escapePath: escapeWindows, convertPathToPattern: pathToPatternWindows };
+
+/** The same as `glob`, with the other functions as its properties. */
+export default Object.assign(glob.bind(undefined) as typeof glob, {
+  glob, globSync, globStream, async, sync, stream, generateTasks, isDynamicPattern, escapePath, convertPathToPattern, posix, win32,
+});
