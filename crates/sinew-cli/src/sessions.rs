@@ -163,6 +163,12 @@ impl SessionStore {
         Ok(self.noted(StartedSession { session: opened.session, warnings }))
     }
 
+    /// The folder below which sessions are kept, a folder for each working directory; none where the user has chosen one
+    /// for all of them.
+    pub(crate) fn sessions(&self) -> Option<&Path> {
+        (self.folders.own != self.folders.all).then_some(&*self.folders.all)
+    }
+
     /// A new session; in memory where nothing can be written.
     pub(crate) fn fresh(&self) -> StartedSession {
         let options = self.options.clone();

@@ -12,6 +12,7 @@ mod console;
 mod edit;
 mod editor;
 mod fetch;
+mod file_change;
 mod find;
 mod grep;
 mod hashline;
@@ -26,6 +27,7 @@ mod place;
 #[cfg(not(unix))]
 #[path = "place_by_path.rs"]
 mod place;
+mod preview;
 mod question;
 mod read;
 mod read_tracker;
@@ -49,6 +51,7 @@ use std::sync::Arc;
 pub use access::{Access, PathCheck, PathPolicy};
 pub use console::Console;
 pub use editor::Editor;
+pub use file_change::FileChange;
 pub use host::{Host, Notice, ResourceLookup};
 pub use ls::list as folder_listing;
 pub use options::HostOptions;

@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec, always};
-use super::{Host, HostOptions, arguments, paths, save};
+use super::{Host, HostOptions, arguments, edit, paths, save};
+use crate::file_change::FileChange;
 use crate::read_tracker;
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 
@@ -39,6 +40,24 @@ fn parameters(_: &HostOptions) -> Value {
 struct Arguments {
     path: String,
     content: String,
+}
+
+/// The change that a call would make; none where it would fail.
+pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
+    let Arguments { path: given, content } = serde_json::from_value(arguments.clone()).ok()?;
+    if given.is_empty() || given.ends_with('/') || given.contains("://") {
+        return None;
+    }
+    let cwd = &host.options.cwd;
+    let path = paths::resolve_from(host, cwd, &given);
+    let name = paths::shown(cwd, &path);
+    let target = save::look(&path, &name, &host.access(&["write"], None, cwd)).ok()?.with_unsaved(host);
+    let bare = match host.options.settings.edit.mode {
+        EditMode::Hashline => without_numbers(&content),
+        EditMode::Replace => None,
+    };
+    let new = bare.unwrap_or(content);
+    Some(edit::change(&name, target.content.as_deref().unwrap_or_default(), new.as_bytes()))
 }
 
 fn run(host: &Host, call: &Call) -> Outcome {

@@ -160,6 +160,15 @@ impl AgentSession {
         cleared
     }
 
+    /// Takes the queued prompt back that came last, and gives its text; none where nothing is queued.
+    pub async fn take_newest_queued(&self) -> Option<String> {
+        let newest = self.queues.take_newest();
+        if newest.is_some() {
+            self.queue_changed().await;
+        }
+        newest
+    }
+
     /// Runs what waits in the queues, as the end of a run would have done; at once where a run is active, nothing waits
     /// or [`AgentSession::abort`] has ended what was in the way. For the end of what stands in the place of a run.
     pub async fn take_up(&self) {

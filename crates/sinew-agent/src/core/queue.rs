@@ -142,6 +142,18 @@ impl Queues {
         ClearedQueues { steering: state.steering.drain(..).collect(), follow_up: state.follow_up.drain(..).collect() }
     }
 
+    /// Takes the prompt back that came last, and gives its text.
+    #[must_use]
+    pub fn take_newest(&self) -> Option<String> {
+        let mut state = self.lock();
+        let newest = |queue: &VecDeque<Prompt>| queue.back().map(|prompt| written(prompt));
+        let queue = match newest(&state.follow_up) >= newest(&state.steering) {
+            true => &mut state.follow_up,
+            false => &mut state.steering,
+        };
+        queue.pop_back().map(|prompt| text(&prompt))
+    }
+
     /// The texts of the prompts in both, steering first, for people.
     #[must_use]
     pub fn texts(&self) -> (Vec<String>, Vec<String>) {
@@ -152,6 +164,16 @@ impl Queues {
 
 fn texts<'a>(prompts: impl IntoIterator<Item = &'a Prompt>) -> Vec<String> {
     prompts.into_iter().map(|prompt| text(prompt)).collect()
+}
+
+/// The time at which a prompt was written.
+fn written(prompt: &[AgentMessage]) -> i64 {
+    let times = prompt.iter().filter_map(|message| match message {
+        AgentMessage::User(user) => Some(user.timestamp),
+        AgentMessage::Custom(custom) => Some(custom.timestamp),
+        _ => None,
+    });
+    times.max().unwrap_or_default()
 }
 
 fn text(prompt: &[AgentMessage]) -> String {

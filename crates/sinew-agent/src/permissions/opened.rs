@@ -39,7 +39,8 @@ pub(super) fn check(
     if deny.is_empty() && ask.is_empty() {
         return None;
     }
-    let allow = if ask.is_empty() { Vec::new() } else { of_tools(&rules.allow) };
+    let outdoing = |list: &[Rule]| if ask.is_empty() { Vec::new() } else { of_tools(list) };
+    let (allow, granted) = (outdoing(&rules.allow), outdoing(&rules.granted));
     Some(Arc::new(move |path: &Path, facts: Option<&Metadata>| {
         let text = path.to_string_lossy();
         let fits = |rule: &&PathRule| rule.fits(&text);
@@ -51,6 +52,7 @@ pub(super) fn check(
         }
         let asked = ask.iter().filter(fits).max_by_key(|rule| rule.said);
         match asked {
+            Some(_) if granted.iter().any(|other| other.fits(&text)) => Ok(()),
             Some(rule) if !allow.iter().any(|other| other.said > rule.said && other.fits(&text)) => {
                 Err(format!("Denied by permission rule: {} (the call named another path)", rule.text))
             }

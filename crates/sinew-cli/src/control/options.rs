@@ -5,6 +5,7 @@ use sinew_agent::core::{Interrupt, QueueMode};
 
 use super::{Control, ControlError};
 use crate::app::OpenSession;
+use crate::settings::Settings;
 
 impl Control {
     fn change(&self, change: impl FnOnce(&mut AgentSettings)) {
@@ -34,6 +35,21 @@ impl Control {
     /// Switches retries of failed requests.
     pub(crate) fn set_auto_retry(&self, enabled: bool) {
         self.change(|settings| settings.retry.enabled = enabled);
+    }
+
+    /// Takes settings that were changed while the program runs, as far as an agent reads them before each decision. What
+    /// flags have set stays.
+    pub(crate) fn take_settings(&self, settings: &Settings) {
+        self.change(|now| {
+            *now = AgentSettings {
+                max_tokens: now.max_tokens,
+                http: now.http.clone(),
+                budget: now.budget.clone(),
+                fallback: now.fallback.clone(),
+                titles: now.titles,
+                ..settings.agent()
+            };
+        });
     }
 
     /// Compacts the context. Messages that came meanwhile wait for [`take_up`](sinew_agent::agent::AgentSession::take_up).

@@ -70,6 +70,11 @@ impl Control {
         QueuedTexts { steering, follow_up }
     }
 
+    /// Takes back the message that came last of those that wait.
+    pub(crate) async fn take_newest_queued(&self) -> Option<String> {
+        self.session().agent.take_newest_queued().await
+    }
+
     /// Finds commands, templates and mentions in a text, and adds the pictures.
     async fn read(&self, open: &OpenSession, message: Message) -> Result<Prompt, ControlError> {
         let Message { text, images, .. } = message;

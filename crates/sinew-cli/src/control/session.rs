@@ -110,6 +110,46 @@ impl Control {
         Ok(Some(file))
     }
 
+    /// Lets the model write down what a successor needs, and changes to a new session that begins with it. Gives whether
+    /// an extension refused it.
+    ///
+    /// # Errors
+    /// A run is active, there is nothing to hand over, somebody ended it, the model wrote nothing, or the session is kept
+    /// in memory only.
+    pub(crate) async fn handoff(&self, focus: Option<&str>) -> Result<bool, ControlError> {
+        let open = self.session();
+        if open.agent.session().path().is_none() {
+            return Err(
+                "Handoff failed: this session is kept in memory only, and the new one would lie beside its file".into(),
+            );
+        }
+        if open.agent.may_switch("new", None).await.cancelled {
+            return Ok(true);
+        }
+        let handed = open.agent.handoff(focus).await?;
+        let file = handed.path.ok_or("Handoff failed: this session has no file yet")?;
+        self.replace("new", |control, _| Ok(Some(control.app.store.open(&file)?))).await?;
+        Ok(false)
+    }
+
+    /// Moves the session and its artifacts to where those of another folder are kept, and gives that folder.
+    ///
+    /// # Errors
+    /// The folder is not there, a run is active, the session is kept in memory only, or a file cannot be written.
+    pub(crate) fn move_to(&self, folder: &Path) -> Result<PathBuf, ControlError> {
+        let open = self.session();
+        if open.agent.is_running() {
+            return Err("Agent is already processing: wait until it is done, or abort it".into());
+        }
+        let folder = folder.canonicalize().ok().filter(|path| path.is_dir());
+        let folder = folder.ok_or("there is no such folder")?;
+        let sessions = self.app.store.sessions();
+        let sessions =
+            sessions.ok_or("sessionDir keeps the sessions of all folders: there is no other place to move to")?;
+        open.agent.session().move_to(sessions, &folder)?;
+        Ok(folder)
+    }
+
     /// Goes to another entry of the tree. Messages that came meanwhile wait for
     /// [`take_up`](sinew_agent::agent::AgentSession::take_up).
     ///

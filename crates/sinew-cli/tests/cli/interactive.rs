@@ -55,7 +55,7 @@ fn tools_show_what_they_do() {
     terminal.send("go\r");
     let rows =
         terminal.until(|rows| rows.iter().any(|row| row == "Done.") && rows.iter().any(|row| row.starts_with("ready")));
-    for row in ["  30", "● edit a.txt", "  -one", "  +two"] {
+    for row in ["  30", "● edit a.txt +1 −1", "1 - one", "1 + two"] {
         assert!(rows.iter().any(|shown| shown == row), "{row:?} in {rows:#?}");
     }
     left(terminal);

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::settings::{EditMode, FileGuard};
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments, paths, save};
+use crate::file_change::FileChange;
 use crate::read_tracker::FileState;
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 use find::{Found, closest, find};
@@ -104,6 +105,28 @@ pub(super) fn reject_early(host: &Host, whole: &Value) -> Option<String> {
         Err(Fault::NotFound(text)) => Some(text),
         _ => None,
     }
+}
+
+/// The change that a call would make; none where it would fail.
+pub(super) fn preview(host: &Host, arguments: &Value) -> Option<FileChange> {
+    let given: Arguments = serde_json::from_value(arguments.clone()).ok()?;
+    let mut edits = given.edits;
+    if let (Some(old_text), Some(new_text)) = (given.old_text, given.new_text) {
+        edits.insert(0, Change { old_text, new_text, replace_all: given.replace_all });
+    }
+    if given.path.contains("://") {
+        return None;
+    }
+    let cwd = &host.options.cwd;
+    let path = paths::resolve_from(host, cwd, &given.path);
+    let name = paths::shown(cwd, &path);
+    let target = save::look(&path, &name, &host.access(&["edit"], None, cwd)).ok()?.with_unsaved(host);
+    let old = target.content.as_deref();
+    let done = match edits.iter().any(|edit| edit.old_text.is_empty()) {
+        true => put_at_end(&name, old, &edits).ok()?,
+        false => replaced(&name, old?, &edits, host.options.settings.edit.fuzzy).ok()?,
+    };
+    Some(change(&name, old.unwrap_or_default(), &done.content))
 }
 
 fn run(host: &Host, call: &Call) -> Outcome {
@@ -293,6 +316,12 @@ fn warn(file: &[u8], from: usize, to: usize, new: &str, notes: &mut Vec<String>)
     if !next.trim_ascii().is_empty() && new.lines().last().is_some_and(|last| last.as_bytes() == next) {
         notes.push("Warning: the last line of the replacement equals the line after it".into());
     }
+}
+
+/// The change of a file from one content to another.
+pub(super) fn change(name: &str, old: &[u8], new: &[u8]) -> FileChange {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    FileChange { name: name.to_owned(), old: text(old), new: text(new), diff: diff(name, old, new).0 }
 }
 
 /// The change as a unified diff, and the number of its first line in the new file.

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use super::settings::EditMode;
 use super::spec::{Outcome, PLAIN, Run, Spec};
 use super::{Host, HostOptions, arguments, edit, paths, save, truncate};
+use crate::file_change::FileChange;
 use crate::snapshots;
 use crate::tool::{Call, Concurrency, ToolError, ToolFlags, ToolOutput};
 use lines::{Hunk, Lines, moved};
@@ -113,6 +114,24 @@ fn run(host: &Host, call: &Call) -> Outcome {
     }
     blocks.extend(patch.notes.iter().map(|note| format!("[{note}]")));
     Ok(ToolOutput::text(blocks.join("\n")).with_details(json!({"files": files})))
+}
+
+/// The changes that a call would make; none where it would fail.
+pub(super) fn preview(host: &Host, arguments: &Value) -> Option<Vec<FileChange>> {
+    let patch = parse(arguments.get("input")?.as_str()?).ok()?;
+    let cwd = &host.options.cwd;
+    let mut changes = Vec::new();
+    for section in patch.sections {
+        if section.path.contains("://") {
+            return None;
+        }
+        let path = paths::resolve_from(host, cwd, &section.path);
+        let name = paths::shown(cwd, &path);
+        let target = save::look(&path, &name, &host.access(&["edit"], None, cwd)).ok()?.with_unsaved(host);
+        let plan = plan(host, FilePatch { target, name, tag: section.tag, ops: section.ops }).ok()?;
+        changes.push(edit::change(&plan.name, plan.target.content.as_deref().unwrap_or_default(), &plan.content));
+    }
+    Some(changes)
 }
 
 fn plan(host: &Host, wanted: FilePatch) -> Result<Plan, ToolError> {

@@ -17,6 +17,7 @@ pub(crate) const CASES: &[Case] = &[
     ("write_is_whole_and_keeps_the_mode", write_is_whole_and_keeps_the_mode),
     ("a_file_that_changed_is_not_overwritten", a_file_that_changed_is_not_overwritten),
     ("edit_changes_all_or_nothing", edit_changes_all_or_nothing),
+    ("a_preview_is_the_change_and_makes_none", a_preview_is_the_change_and_makes_none),
     ("ls_lists_a_folder", ls_lists_a_folder),
     ("grep_shows_blocks_per_file", grep_shows_blocks_per_file),
     ("find_sees_what_tools_change_at_once", find_sees_what_tools_change_at_once),
@@ -154,6 +155,31 @@ fn edit_changes_all_or_nothing() {
     stage.ok("edit", json!({"path": "x/new", "oldText": "", "newText": "2"}), "Applied 1 edit to x/new.");
     stage.ok("edit", json!({"path": "x/new", "oldText": "", "newText": "3"}), "Applied 1 edit to x/new.");
     assert_eq!(stage.get("x/new"), "23");
+}
+
+fn a_preview_is_the_change_and_makes_none() {
+    let stage = Stage::new();
+    stage.put("a.txt", "one\ntwo\nthree\n");
+    let changes = stage.host.preview("edit", &json!({"path": "a.txt", "edits": [{"oldText": "two", "newText": "2"}]}));
+    assert_eq!(changes.len(), 1);
+    assert_eq!((changes[0].old.as_str(), changes[0].new.as_str()), ("one\ntwo\nthree\n", "one\n2\nthree\n"));
+    assert!(changes[0].diff.contains("-two\n+2\n"), "{}", changes[0].diff);
+    let changes = stage.host.preview("write", &json!({"path": "new/b.txt", "content": "x\n"}));
+    assert_eq!((changes[0].old.as_str(), changes[0].new.as_str()), ("", "x\n"));
+    // What would fail, and what is no file, has no change.
+    for (tool, arguments) in [
+        ("edit", json!({"path": "a.txt", "edits": [{"oldText": "four", "newText": "4"}]})),
+        ("edit", json!({"path": "none.txt", "edits": [{"oldText": "a", "newText": "b"}]})),
+        ("edit", json!({"path": 3})),
+        ("edit", json!({"input": "@a.txt#00000000\nreplace 1..1\n|x"})),
+        ("write", json!({"path": "local://a.txt", "content": "x"})),
+        ("write", json!({})),
+        ("bash", json!({"command": "ls"})),
+    ] {
+        assert_eq!(stage.host.preview(tool, &arguments), [], "{tool} {arguments}");
+    }
+    assert_eq!(stage.get("a.txt"), "one\ntwo\nthree\n");
+    holds(&stage.cwd(), &["a.txt"]);
 }
 
 fn ls_lists_a_folder() {

@@ -1,6 +1,7 @@
 //! Questions of the model and of permission rules, on their way to the person at the screen.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 use sinew::base::Error;
@@ -8,10 +9,12 @@ use sinew_llm::models::plain_json;
 use sinew_session::files::read_text;
 use sinew_tools::tool::Boxed;
 use sinew_tools::{Approval, ApprovalRequest, Ask, Question, RuleScope};
+use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 
 use super::mailbox::{Mailbox, Message};
 use crate::config::is_missing;
+use crate::control::Control;
 use crate::settings;
 
 /// Asks the person at the screen. A question that nobody waits for any more closes its panel by itself.
@@ -49,6 +52,25 @@ impl Ask for Asker {
             approval
         })
     }
+}
+
+/// Looks up what a call that changes files would change, elsewhere; it comes back as a message. Gives back a call that
+/// changes none.
+pub(super) fn preview(
+    control: Arc<Control>,
+    mailbox: Mailbox,
+    runtime: &Handle,
+    request: Box<ApprovalRequest>,
+    send: oneshot::Sender<Approval>,
+) -> Option<(Box<ApprovalRequest>, oneshot::Sender<Approval>)> {
+    if !matches!(request.tool.as_str(), "edit" | "write") {
+        return Some((request, send));
+    }
+    runtime.spawn_blocking(move || {
+        let changes = control.session().host.preview(&request.tool, &request.arguments);
+        mailbox.send(Message::Previewed(request, changes, send));
+    });
+    None
 }
 
 /// Adds a rule to those that always allow.

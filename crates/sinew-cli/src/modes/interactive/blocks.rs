@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use serde_json::Value;
-use sinew_tui::{AnsiReader, Attrs, Block, Color, Layout, Line, Rendered, Row, Style, WrapMode, wrap};
+use sinew_tui::{
+    AnsiReader, Attrs, Block, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_lines, wrap,
+};
 
 /// Rows of output while a tool runs, and when it is over.
 const RUNNING: usize = 8;
@@ -16,7 +18,6 @@ pub(super) const BOLD: Style = Style::PLAIN.with(Attrs::BOLD);
 pub(super) const ERROR: Style = Style::fg(Color::Named(1));
 pub(super) const NOTICE: Style = Style::fg(Color::Named(3));
 const ADDED: Style = Style::fg(Color::Named(2));
-const REMOVED: Style = Style::fg(Color::Named(1));
 
 /// A tool, or a command of the user.
 pub(super) struct ToolBlock {
@@ -94,6 +95,11 @@ impl ToolBlock {
         self.version += 1;
     }
 
+    /// What it is, and its output so far.
+    pub(super) fn texts(&self) -> (String, String) {
+        (format!("{} {}", self.name, self.subject), self.output.clone())
+    }
+
     /// Ends a command of the user.
     pub(super) fn finish_command(&mut self, output: String, exit_code: Option<i32>, file: Option<&str>) {
         self.finish(output, None, exit_code != Some(0), None);
@@ -118,6 +124,10 @@ impl ToolBlock {
         line.push(&self.name, BOLD);
         line.push(" ", BOLD);
         line.push(&self.subject, Style::PLAIN);
+        if self.body == Body::Diff && self.state == State::Done {
+            let (added, removed) = changed_lines(&self.output);
+            line.push(&format!(" +{added}"), ADDED).push(&format!(" −{removed}"), ERROR);
+        }
         if self.body == Body::Count && self.state == State::Done {
             let count = self.output.lines().filter(|line| !line.trim().is_empty()).count();
             line.push(&format!(" · {count} {}", if count == 1 { "line" } else { "lines" }), DIM);
@@ -128,10 +138,16 @@ impl ToolBlock {
         rows.append(&mut header);
     }
 
-    fn body(&self, width: usize, number: u32, rows: &mut Vec<Row>) {
+    fn body(&self, layout: &Layout<'_>, number: u32, rows: &mut Vec<Row>) {
+        let width = layout.width;
         let (limit, from_end) = match (self.body, self.state) {
             (Body::Count, _) => return,
-            (Body::Diff, _) => (DIFF, false),
+            (Body::Diff, _) => {
+                let options = DiffOptions { rows: DIFF, ..DiffOptions::default() };
+                let mut shown = patch_lines(&self.output, language(&self.subject), layout.width, layout.theme, options);
+                shown.iter_mut().for_each(|row| row.line = number);
+                return rows.append(&mut shown);
+            }
             (Body::Tail, State::Running) => (RUNNING, true),
             (Body::Tail, _) => (DONE, true),
         };
@@ -141,13 +157,8 @@ impl ToolBlock {
         let skipped = if from_end { lines.len().saturating_sub(limit) } else { 0 };
         let mut laid = Vec::new();
         for (at, text) in (0u32..).zip(&lines[skipped..]).take(limit) {
-            let style = match (self.body, text.as_bytes().first()) {
-                (Body::Diff, Some(b'+')) => ADDED,
-                (Body::Diff, Some(b'-')) => REMOVED,
-                _ => DIM,
-            };
             let indent = Line::plain("  ");
-            wrap(&reader.line(text, style), width, WrapMode::Words, number + at, (&indent, &indent), &mut laid);
+            wrap(&reader.line(text, DIM), width, WrapMode::Words, number + at, (&indent, &indent), &mut laid);
         }
         let shown = laid.len().min(limit);
         let hidden = (lines.len() - skipped).saturating_sub(limit) + skipped;
@@ -177,7 +188,7 @@ impl Block for ToolBlock {
         out.reopen();
         let mut rows = Vec::new();
         self.header(1, layout.width, &mut rows);
-        self.body(layout.width, 2, &mut rows);
+        self.body(layout, 2, &mut rows);
         if !self.footer.is_empty() {
             let indent = Line::plain("  ");
             let number = 3 + DONE.max(DIFF) as u32;
@@ -219,6 +230,19 @@ pub(super) fn subject(args: &Value) -> String {
         0 => first,
         more => format!("{first} ⋯ {more} more {}", if more == 1 { "line" } else { "lines" }),
     }
+}
+
+/// The language of a file, by the end of its name.
+pub(super) fn language(name: &str) -> &str {
+    let file = name.rsplit('/').next().unwrap_or(name);
+    file.rsplit_once('.').map_or("", |(_, end)| end)
+}
+
+/// How many lines a unified diff adds and removes.
+fn changed_lines(diff: &str) -> (usize, usize) {
+    let count =
+        |mark: char, name: &str| diff.lines().filter(|line| line.starts_with(mark) && !line.starts_with(name)).count();
+    (count('+', "+++ "), count('-', "--- "))
 }
 
 /// Writes a duration for people: `12s`, `3m 05s`, `2h 10m`.
@@ -267,7 +291,7 @@ mod tests {
     fn a_change_is_a_diff_and_a_failure_its_reason() {
         let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
         block.finish("Edited".into(), Some("-old\n+new"), false, None);
-        assert_eq!(shown(block), ["● edit a.rs", "  -old", "  +new"]);
+        assert_eq!(shown(block), ["● edit a.rs +1 −1", "- old", "+ new"]);
         let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
         block.finish("No such text".into(), None, true, None);
         assert_eq!(shown(block), ["✗ edit a.rs", "  No such text"]);

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use sinew::clipboard::{Clipboard, ClipboardOptions};
 use sinew_llm::message::AgentMessage;
 
+use super::conversation::Conversation;
 use crate::control::{Control, ControlError};
 
 /// Bytes that terminals take at most.
@@ -32,20 +33,36 @@ pub(super) fn copy(control: &Control, what: &str) -> Result<Copied, ControlError
             part(&answer, what)?
         }
     };
+    copy_text(control, &text)
+}
+
+fn copy_text(control: &Control, text: &str) -> Result<Copied, ControlError> {
     let lines = text.lines().count();
     let size = format!("{lines} {}", if lines == 1 { "line" } else { "lines" });
     let display = control.app.startup.environment.get("DISPLAY").map(str::to_string);
     if display.is_some() {
         let clipboard = Clipboard::new(ClipboardOptions { display, ..ClipboardOptions::default() });
-        if clipboard.write_text(&text).is_ok() {
+        if clipboard.write_text(text).is_ok() {
             return Ok(Copied { text: format!("copied {size}"), bytes: None, clipboard: Some(clipboard) });
         }
     }
     if text.len() > TERMINAL_LIMIT {
         return Err(format!("{} bytes are more than terminals take; /export writes a file", text.len()).into());
     }
-    let bytes = format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(&text)).into_bytes();
+    let bytes = format!("\x1b]52;c;{}\x1b\\", STANDARD.encode(text)).into_bytes();
     Ok(Copied { text: format!("copied {size} by the terminal"), bytes: Some(bytes), clipboard: None })
+}
+
+/// Copies all that was said and done.
+///
+/// # Errors
+/// Nothing was said yet, or it is too long for a terminal.
+pub(super) fn dump(control: &Control) -> Result<Copied, ControlError> {
+    let messages = control.messages()?;
+    if messages.is_empty() {
+        return Err("No messages to dump yet.".into());
+    }
+    copy_text(control, &Conversation::of(&messages).text())
 }
 
 /// A part of an answer: all of it, its code blocks, or one of them by its number.

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::status::Facts;
 use crate::control::Control;
+use crate::control::mode::SessionMode;
 use crate::models::is_absent;
 
 /// The model that answers, and its level.
@@ -28,6 +29,9 @@ pub(super) fn read(control: &Control) -> Facts {
             facts.cost = format!("${:.2}", stats.counts.cost);
         }
         facts.title = stats.title.unwrap_or_default();
+    }
+    if control.mode() == SessionMode::Plan {
+        facts.mode = "plan".into();
     }
     facts.branch = branch(&control.app.startup.paths.cwd).unwrap_or_default();
     facts

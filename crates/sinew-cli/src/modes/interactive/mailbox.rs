@@ -8,8 +8,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use sinew_agent::event::Event;
 use sinew_llm::message::{AgentMessage, BashExecution};
-use sinew_tools::{Approval, ApprovalRequest, Question};
-use sinew_tui::BlockId;
+use sinew_tools::{Approval, ApprovalRequest, FileChange, Question};
+use sinew_tui::{BlockId, Viewer};
 use tokio::sync::oneshot;
 
 use super::choices::{Choice, Entries, Topic};
@@ -25,6 +25,8 @@ pub(super) enum Message {
     Question(Question, oneshot::Sender<Option<String>>),
     /// A call that needs permission.
     Approval(Box<ApprovalRequest>, oneshot::Sender<Approval>),
+    /// The same, with the changes of files that the call would make.
+    Previewed(Box<ApprovalRequest>, Vec<FileChange>, oneshot::Sender<Approval>),
     /// A line for people.
     Notice(String),
     /// A verb failed; the text that it was given comes back to the editor.
@@ -37,6 +39,10 @@ pub(super) enum Message {
     Changed(String),
     /// A command of the user ended; none: it was cancelled before it began.
     CommandEnded(BlockId, Result<Option<BashExecution>, String>),
+    /// A slash command ended; what it gives follows.
+    WorkEnded,
+    /// The conversation, laid out for a view of it.
+    Viewer(Box<Viewer>),
     /// Another session is current, or another place of it: what divides the two on the screen.
     SessionChanged(String),
     /// A text to go on with in the editor.

@@ -3,13 +3,14 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `ui` | the thread of the screen: keys, messages, deadlines, paint, other programs at the terminal |
-//! | `tty` | the terminal: raw mode, modes, bytes |
+//! | `tty`, `outbox` | the terminal: raw mode, modes, bytes |
 //! | `mailbox` | messages to that thread |
 //! | `transcript`, `blocks` | events and messages as blocks of the screen |
 //! | `submit` | from a text of the user to the verbs of `control` |
 //! | `panel`, `ask` | questions to the user |
 //! | `picker`, `form` | panels that the user opens: to choose from, to write into |
 //! | `choices`, `login` | what those panels offer, and logins |
+//! | `conversation`, `report` | everything that was said as lines, for the viewer; the report of `/debug` |
 //! | `complete`, `copy` | completion of commands, files and paths; the way of a text into the clipboard |
 //! | `demo`, `editor_file` | programs that get the terminal for a while |
 //! | `status`, `facts` | the status row, and what stands in it |
@@ -25,6 +26,7 @@ mod ask;
 mod blocks;
 mod choices;
 mod complete;
+mod conversation;
 mod copy;
 mod demo;
 mod editor_file;
@@ -34,8 +36,10 @@ mod keys;
 mod linear;
 mod login;
 mod mailbox;
+mod outbox;
 mod panel;
 mod picker;
+mod report;
 mod status;
 mod submit;
 mod transcript;
@@ -234,7 +238,7 @@ fn screen_options(environment: &Environment) -> ScreenOptions {
         true => Depth::Named,
     };
     let reflow = Reflow::by_environment(|name| environment.get(name));
-    ScreenOptions { depth, marks: true, reflow, ..ScreenOptions::default() }
+    ScreenOptions { depth, marks: true, links: true, reflow, ..ScreenOptions::default() }
 }
 
 /// Keeps the texts of panics while the screen is there: written to it, they would be painted over.

@@ -4,10 +4,14 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use sinew_tools::{Approval, ApprovalRequest, Question, RuleScope};
-use sinew_tui::{Attrs, Color, EditAction, Editor, EditorStyle, Line, Row, Style, WrapMode, wrap};
+use sinew_tools::{Approval, ApprovalRequest, FileChange, Question, RuleScope};
+use sinew_tui::theme::{Theme, Token};
+use sinew_tui::{
+    Attrs, Color, DiffOptions, EditAction, Editor, EditorStyle, Line, Row, Style, WrapMode, diff_lines, wrap,
+};
 use tokio::sync::oneshot;
 
+use super::blocks::language;
 use super::keys;
 
 /// The time for which a permission panel takes no key, from its appearance or the last key that it did not take: a key
@@ -21,6 +25,8 @@ pub(super) struct Panel {
     title: String,
     /// The effect of a call; of a question the labels.
     body: String,
+    /// The changes of files that the call would make.
+    changes: Vec<FileChange>,
     choices: Vec<String>,
     /// The marked choice; none until an arrow is used, so that Enter alone answers nothing.
     marked: Option<usize>,
@@ -67,6 +73,7 @@ impl Panel {
     /// A panel about a call. `file` is where a rule that always counts is kept.
     pub(super) fn approval(
         request: ApprovalRequest,
+        changes: Vec<FileChange>,
         file: &Path,
         send: oneshot::Sender<Approval>,
         focus: bool,
@@ -91,7 +98,8 @@ impl Panel {
         };
         Panel {
             title: format!("{} in {}", request.tool, request.cwd.display()),
-            body: body(&request),
+            body: body(&request, &changes),
+            changes,
             choices,
             marked: None,
             chosen: Vec::new(),
@@ -122,6 +130,7 @@ impl Panel {
         Panel {
             title: question.question.clone(),
             body: String::new(),
+            changes: Vec::new(),
             choices,
             marked: question.recommended.filter(|at| *at < question.options.len()),
             chosen: Vec::new(),
@@ -294,8 +303,29 @@ impl Panel {
         }
     }
 
+    /// The rows of the body: why it is asked, then what will happen.
+    fn body_rows(&self, width: usize, theme: &Theme) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let indent = Line::plain("  ");
+        for text in self.body.lines() {
+            let style = match text.get(..2) {
+                Some("+ ") => theme.style(Token::ToolDiffAdded),
+                Some("- ") => theme.style(Token::ToolDiffRemoved),
+                _ => Style::PLAIN,
+            };
+            wrap(&Line::styled(text, style), width, WrapMode::Words, 1, (&indent, &indent), &mut rows);
+        }
+        let options = DiffOptions { rows: usize::MAX, ..DiffOptions::default() };
+        for FileChange { name, old, new, .. } in &self.changes {
+            let line = Line::styled(&format!("  {name}"), Style::PLAIN.with(Attrs::BOLD));
+            wrap(&line, width, WrapMode::Words, 1, (&Line::new(), &indent), &mut rows);
+            rows.extend(diff_lines(old, new, language(name), width, theme, options));
+        }
+        rows
+    }
+
     /// Lays the panel out in at most `height` rows; what does not fit of its body is said.
-    pub(super) fn rows(&mut self, width: usize, height: usize) -> Vec<Row> {
+    pub(super) fn rows(&mut self, width: usize, height: usize, theme: &Theme) -> Vec<Row> {
         let bold = Style::PLAIN.with(Attrs::BOLD);
         let dim = Style::PLAIN.with(Attrs::DIM);
         let none = Line::new();
@@ -343,22 +373,7 @@ impl Panel {
             choices.push(Line::styled(hint, dim).into_row(width));
         }
         if matches!(self.reply, Reply::Approval { .. }) {
-            let mut body = Vec::new();
-            for text in self.body.lines() {
-                let style = match text.get(..2) {
-                    Some("+ ") => Style::fg(Color::Named(2)),
-                    Some("- ") => Style::fg(Color::Named(1)),
-                    _ => Style::PLAIN,
-                };
-                wrap(
-                    &Line::styled(text, style),
-                    width,
-                    WrapMode::Words,
-                    1,
-                    (&Line::plain("  "), &Line::plain("  ")),
-                    &mut body,
-                );
-            }
+            let mut body = self.body_rows(width, theme);
             let room = height.saturating_sub(rows.len() + choices.len());
             self.is_clipped = body.len() > room;
             if self.is_clipped {
@@ -380,12 +395,16 @@ impl Panel {
     }
 }
 
-/// The effect of a call, for people: the command, the change of a file, else the arguments.
-pub(super) fn body(request: &ApprovalRequest) -> String {
+/// The effect of a call, for people: why it is asked, and the command, the change of a file, else the arguments. Changes of
+/// files that are known stand elsewhere.
+pub(super) fn body(request: &ApprovalRequest, changes: &[FileChange]) -> String {
     let mut out = format!("The rule {} asks", request.rule);
     match &request.unsure {
         Some(reason) => out.push_str(&format!(": the line cannot be read for sure ({reason}).\n")),
         None => out.push_str(".\n"),
+    }
+    if !changes.is_empty() {
+        return out;
     }
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_string);
     let marked = |mark: &str, text: &str| text.lines().map(|line| format!("{mark} {line}\n")).collect::<String>();
@@ -430,7 +449,8 @@ mod tests {
     fn pressed(keys: &[&str], pause: Duration) -> (Option<Approval>, Effect) {
         let (send, mut answer) = oneshot::channel();
         let mut now = Instant::now();
-        let mut panel = Some(Panel::approval(request("rm -rf build"), Path::new("s.json"), send, true, now));
+        let mut panel =
+            Some(Panel::approval(request("rm -rf build"), Vec::new(), Path::new("s.json"), send, true, now));
         let mut effect = Effect::Stays;
         for key in keys {
             now += pause;
@@ -485,9 +505,9 @@ mod tests {
         let mut now = Instant::now();
         let body: String = (0..50).map(|line| format!("line {line}\n")).collect();
         let request = ApprovalRequest { patterns: Vec::new(), ..request(&body) };
-        let mut panel = Panel::approval(request, Path::new("s.json"), send, true, now);
+        let mut panel = Panel::approval(request, Vec::new(), Path::new("s.json"), send, true, now);
         for (key, shown, answered) in [("1", "line 0", false), ("end", "line 49", false), ("1", "", true)] {
-            let rows = panel.rows(40, 12);
+            let rows = panel.rows(40, 12, &Theme::default());
             assert_eq!(rows.len(), 12);
             assert!(rows.iter().any(|row| row.text().contains("rows")), "{rows:?}");
             now += Duration::from_secs(1);
@@ -495,7 +515,31 @@ mod tests {
             assert_eq!(answer.try_recv().is_ok(), answered, "{key}");
             let Some(open) = open else { return };
             panel = open;
-            assert!(panel.rows(40, 12).iter().any(|row| row.text().trim() == shown), "{shown}");
+            assert!(panel.rows(40, 12, &Theme::default()).iter().any(|row| row.text().trim() == shown), "{shown}");
         }
+    }
+
+    #[test]
+    fn a_change_is_shown_as_a_diff_and_hidden_rows_must_be_read() {
+        let (send, _answer) = oneshot::channel();
+        let old: String = (1..=60).map(|line| format!("let a{line} = {line};\n")).collect();
+        let change = FileChange { name: "a.rs".into(), new: old.replace("= 30;", "= 31;"), old, diff: String::new() };
+        let mut panel =
+            Panel::approval(request(""), vec![change.clone()], Path::new("s.json"), send, true, Instant::now());
+        let rows = panel.rows(80, 30, &Theme::default());
+        let texts: Vec<&str> = rows.iter().map(Row::text).collect();
+        for row in ["⋯ 27 unchanged", "28   let a28 = 28;", "30 - let a30 = 30;", "30 + let a30 = 31;"] {
+            assert!(texts.contains(&row), "{row} in {texts:#?}");
+        }
+        assert!(!texts.iter().any(|row| row.contains("more rows")), "{texts:#?}");
+        // The number that differs is marked within its line.
+        let added = rows.iter().find(|row| row.text() == "30 + let a30 = 31;").expect("the new line");
+        let marked = added.cells().filter(|cell| cell.style.attrs.contains(Attrs::UNDERLINE));
+        assert_eq!(marked.map(|cell| cell.text).collect::<String>(), "31");
+        let (send, _answer) = oneshot::channel();
+        let change = FileChange { new: String::new(), ..change };
+        let mut panel = Panel::approval(request(""), vec![change], Path::new("s.json"), send, true, Instant::now());
+        let rows = panel.rows(80, 20, &Theme::default());
+        assert!(rows.len() == 20 && rows.iter().any(|row| row.text().contains("more rows")), "{rows:#?}");
     }
 }

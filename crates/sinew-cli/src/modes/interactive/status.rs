@@ -13,6 +13,8 @@ pub(super) const NOTICE_TIME: Duration = Duration::from_secs(3);
 /// Facts for the right side, most important first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Facts {
+    /// The mode of the session, where it is not the usual one.
+    pub(super) mode: String,
     pub(super) context: Option<u64>,
     pub(super) model: String,
     pub(super) cost: String,
@@ -76,9 +78,17 @@ impl Facts {
             (format!("{percent} %"), style)
         });
         let dim = |text: &String| (!text.is_empty()).then(|| (text.clone(), DIM));
-        [context, dim(&self.model), dim(&self.cost), dim(&self.branch), dim(&self.folder), dim(&self.title)]
-            .into_iter()
-            .flatten()
+        [
+            dim(&self.mode),
+            context,
+            dim(&self.model),
+            dim(&self.cost),
+            dim(&self.branch),
+            dim(&self.folder),
+            dim(&self.title),
+        ]
+        .into_iter()
+        .flatten()
     }
 }
 
@@ -98,6 +108,7 @@ mod tests {
     #[test]
     fn item_76_the_row_fits_any_width() {
         let facts = Facts {
+            mode: String::new(),
             context: Some(12),
             model: "anthropic/claude".into(),
             cost: "$0.12".into(),

@@ -6,9 +6,12 @@ use sinew_agent::agent::{Delivery, Stop};
 use sinew_llm::model::ThinkingLevel;
 
 use super::complete::Candidate;
+use super::conversation::Conversation;
 use super::copy::{self, Copied};
 use super::keys;
 use super::mailbox::{Mailbox, Message};
+use super::report;
+use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
 use crate::control::{Control, ControlError, commands};
 
@@ -64,27 +67,19 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("redraw", "", "paint the screen anew"),
     ("quit", "", "leave"),
     ("exit", "", "leave"),
-    ("move", "", "keep the session in another folder"),
-    ("handoff", "", "begin a session that knows what this one found out"),
-    ("dump", "", "copy the conversation as text"),
+    ("move", "FOLDER", "keep the session with those of another folder, and leave"),
+    ("handoff", "[TEXT]", "begin a session that knows what this one found out; TEXT says what matters"),
+    ("dump", "", "copy the conversation as text, with all output"),
+    ("transcript", "", "show the conversation with all output (ctrl+o)"),
+    ("plan", "", "offer only tools that change nothing, until /plan again"),
+    ("debug", "", "write a report about this program, without secrets"),
     ("share", "", "publish the session"),
-    ("plan", "", "plan before anything is changed"),
     ("background", "", "let the run go on without the terminal"),
     ("bg", "", "let the run go on without the terminal"),
-    ("debug", "", "write a report about this program"),
 ];
 
 /// Commands that this version does not have, and the way that leads there without them.
-const MISSING: &[(&str, &str)] = &[
-    ("move", "use --fork in the other folder"),
-    ("handoff", "use /compact, or /new and say what matters"),
-    ("dump", "use /copy all or /export"),
-    ("share", "use /export"),
-    ("plan", "ask for a plan, and use permissions that ask"),
-    ("background", "use tmux"),
-    ("bg", "use tmux"),
-    ("debug", "set SINEW_LOG=debug"),
-];
+const MISSING: &[(&str, &str)] = &[("share", "use /export"), ("background", "use tmux"), ("bg", "use tmux")];
 
 /// Tells what a text asks for. `is_known` says whether a word is the name of a built-in command.
 pub(super) fn read(text: &str, is_known: impl Fn(&str) -> bool) -> Submission<'_> {
@@ -154,13 +149,20 @@ pub(super) async fn take_back(control: Arc<Control>, mailbox: Mailbox, abort: bo
 
 /// Runs a slash command and shows what it gives.
 pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, name: String, arguments: String) {
-    match run(&control, &name, &arguments).await {
+    let ended = run(&control, &name, &arguments).await;
+    // First, so that nobody sees the result while the command seems to go on.
+    mailbox.send(Message::WorkEnded);
+    match ended {
         Ok(Effect::Text(text)) if text.is_empty() => {}
         Ok(Effect::Text(text)) => mailbox.send(Message::Output(text)),
         Ok(Effect::Changed(text)) => mailbox.send(Message::Changed(text)),
         Ok(Effect::Session(divider)) => mailbox.send(Message::SessionChanged(divider)),
         Ok(Effect::Copied(copied)) => mailbox.send(Message::Copied(copied)),
         Ok(Effect::Refused) => mailbox.send(Message::Notice("a hook refused it".into())),
+        Ok(Effect::Moved(text)) => {
+            mailbox.send(Message::Output(text));
+            mailbox.send(Message::End(0));
+        }
         Ok(Effect::Quit) => mailbox.send(Message::End(0)),
         Err(error) => {
             let text = format!("/{name} {arguments}").trim_end().to_string();
@@ -177,6 +179,8 @@ enum Effect {
     Session(String),
     Copied(Copied),
     Refused,
+    /// The session is kept for another folder: this program has nothing more to do.
+    Moved(String),
     Quit,
 }
 
@@ -216,6 +220,38 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
             let (control, what) = (Arc::clone(control), arguments.to_string());
             let copied = tokio::task::spawn_blocking(move || copy::copy(&control, &what)).await;
             Effect::Copied(copied.map_err(|panic| panic.to_string())??)
+        }
+        "dump" => {
+            let control = Arc::clone(control);
+            let copied = tokio::task::spawn_blocking(move || copy::dump(&control)).await;
+            Effect::Copied(copied.map_err(|panic| panic.to_string())??)
+        }
+        "handoff" => {
+            let focus = Some(arguments).filter(|text| !text.is_empty());
+            changed(control.handoff(focus).await?, "a new session, with what the one before it found out")
+        }
+        "move" if arguments.is_empty() => return Err("/move needs a folder: /move ../other".into()),
+        "move" => {
+            let folder = control.app.startup.paths.resolve(arguments);
+            let folder = control.move_to(&folder).map_err(|error| format!("/move {arguments}: {}", error.message))?;
+            Effect::Moved(format!("the session is kept with those of {} now: go on with it there", folder.display()))
+        }
+        "transcript" => {
+            let text = Conversation::of(&control.messages()?).text();
+            Effect::Text(if text.is_empty() { "Nothing was said yet.".into() } else { text })
+        }
+        "plan" => {
+            let (mode, text) = match control.mode() {
+                SessionMode::Default => (SessionMode::Plan, "plan mode: only tools that change nothing, until /plan"),
+                SessionMode::Plan => (SessionMode::Default, "plan mode is left: all tools are offered"),
+            };
+            control.set_mode(mode)?;
+            Effect::Changed(text.into())
+        }
+        "debug" => {
+            let control = Arc::clone(control);
+            let written = tokio::task::spawn_blocking(move || report::write(&control)).await;
+            Effect::Text(format!("the report is in {}", written.map_err(|panic| panic.to_string())??.display()))
         }
         "label" => {
             let agent = &control.session().agent;

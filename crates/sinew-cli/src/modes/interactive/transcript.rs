@@ -38,6 +38,12 @@ impl Transcript {
         if self.activity.is_empty() { "working" } else { self.activity }
     }
 
+    /// The calls that go on: what they are, and their output so far.
+    pub(super) fn running_tools(&self, screen: &mut Screen) -> Vec<(String, String)> {
+        let blocks = self.tools.values().map(|(block, _)| *block);
+        blocks.filter_map(|block| screen.block::<ToolBlock>(block).map(|block| block.texts())).collect()
+    }
+
     /// Shows an event.
     pub(super) fn show(&mut self, screen: &mut Screen, event: &Event) {
         match event {
@@ -71,7 +77,12 @@ impl Transcript {
                     && let Some(block) = screen.block::<ToolBlock>(block)
                 {
                     let ToolResult { content, details } = result;
-                    block.finish(text_of(content), diff_of(details.as_ref()), *is_error, Some(begun.elapsed()));
+                    block.finish(
+                        text_of(content),
+                        diff_of(details.as_ref()).as_deref(),
+                        *is_error,
+                        Some(begun.elapsed()),
+                    );
                 }
             }
             Event::AgentEnd { .. } => self.end_open(screen),
@@ -202,6 +213,11 @@ pub(super) fn show_message(screen: &mut Screen, message: &AgentMessage) {
                 line(screen, &format!("@ {}", file.path), DIM);
             }
         }
+        AgentMessage::Custom(custom) if custom.display => {
+            let text = custom.content.text();
+            let lines = text.lines().count();
+            line(screen, &format!("⋯ {}: {lines} lines · ctrl+o shows them", custom.custom_type), DIM);
+        }
         AgentMessage::ToolResult(_) | AgentMessage::Custom(_) => {}
     }
 }
@@ -262,6 +278,10 @@ pub(super) fn text_of(content: &[Block]) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-fn diff_of(details: Option<&Value>) -> Option<&str> {
-    details?.get("diff")?.as_str().filter(|diff| !diff.is_empty())
+/// The change that a tool made, as a unified diff.
+fn diff_of(details: Option<&Value>) -> Option<String> {
+    let details = details?;
+    let one = |value: &Value| value.get("diff").and_then(Value::as_str).map(str::to_string);
+    let several = || details.get("files")?.as_array().map(|files| files.iter().filter_map(one).collect::<String>());
+    one(details).or_else(several).filter(|diff| !diff.is_empty())
 }

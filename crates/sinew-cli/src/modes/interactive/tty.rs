@@ -1,22 +1,32 @@
 //! The terminal of the process: raw mode, modes, bytes in both directions, and its state of before.
 
 use std::fs::File;
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::OFlags;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
-use sinew_tui::{Mode, Modes, Size};
+use sinew_tui::{Event, InputParser, Mode, Modes, Reply, Size};
+
+use super::outbox::Outbox;
 
 /// Questions at the start: Kitty's keyboard, name and version, synchronized output, the background, and last what every
 /// terminal answers.
 const QUESTIONS: &str = "\x1b[?u\x1b[>0q\x1b[?2026$p\x1b]11;?\x1b\\\x1b[c";
 /// What the console of Linux is asked: it shows parts of what it does not know.
 const CONSOLE_QUESTIONS: &str = "\x1b[c";
+
+/// How long replies that were asked for are waited for at the end: they must not reach the shell.
+const REPLIES: Duration = Duration::from_millis(100);
+
+/// The questions that a terminal of this name is asked at the start.
+fn questions(term: Option<&str>) -> &'static str {
+    if term == Some("linux") { CONSOLE_QUESTIONS } else { QUESTIONS }
+}
 
 /// A way to use the terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,8 +55,11 @@ pub(super) struct Tty {
     manner: Manner,
     found: Termios,
     modes: Modes,
-    /// Bytes that the terminal has not taken yet.
-    pending: Vec<u8>,
+    /// The terminal knows Kitty's keyboard protocol.
+    has_kitty: bool,
+    /// Questions without a reply yet, of those that every terminal answers.
+    awaited: usize,
+    outbox: Outbox,
 }
 
 /// What is ready.
@@ -65,11 +78,11 @@ impl Tty {
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
         let file = File::options().read(true).write(true).custom_flags(flags).open("/dev/tty")?;
         let found = tcgetattr(&file)?;
-        let mut tty = Tty { file, manner, found, modes: Modes::new(), pending: Vec::new() };
+        let (modes, outbox) = (Modes::new(), Outbox::default());
+        let mut tty = Tty { file, manner, found, modes, has_kitty: false, awaited: 0, outbox };
         tty.enter()?;
         if manner == Manner::Screen {
-            let is_console = std::env::var_os("TERM").is_some_and(|term| term == "linux");
-            tty.write(if is_console { CONSOLE_QUESTIONS } else { QUESTIONS }.as_bytes());
+            tty.ask(questions(std::env::var("TERM").ok().as_deref()).as_bytes());
         }
         Ok(tty)
     }
@@ -89,6 +102,9 @@ impl Tty {
         for mode in self.manner.modes() {
             bytes += self.modes.set(*mode);
         }
+        if self.has_kitty {
+            bytes += self.modes.set(Mode::KittyKeys);
+        }
         self.write(bytes.as_bytes());
         Ok(())
     }
@@ -100,20 +116,38 @@ impl Tty {
             self.write(&bytes);
         }
         for _ in 0..20 {
-            if self.pending.is_empty() || poll_one(&self.file, PollFlags::OUT, Duration::from_millis(100)).is_err() {
+            if self.outbox.is_empty() || poll_one(&self.file, PollFlags::OUT, Duration::from_millis(100)).is_err() {
                 break;
             }
             if self.flush().is_err() {
                 break;
             }
         }
+        drop_replies(&self.file, std::mem::take(&mut self.awaited), REPLIES);
         // A terminal that is gone needs nothing back.
         let _ = tcsetattr(&self.file, OptionalActions::Now, &self.found);
     }
 
     /// Turns Kitty's keyboard protocol on: the terminal answered that it knows it.
     pub(super) fn set_kitty(&mut self) {
+        self.has_kitty = true;
         let bytes = self.modes.set(Mode::KittyKeys);
+        self.write(bytes.as_bytes());
+    }
+
+    /// Changes to the other screen, for a view that fills it.
+    pub(super) fn enter_viewer(&mut self) {
+        let mut bytes = self.modes.set(Mode::AlternateScreen).to_string();
+        if self.has_kitty {
+            bytes += self.modes.set(Mode::ViewerKeys);
+        }
+        bytes += "\x1b[H";
+        self.write(bytes.as_bytes());
+    }
+
+    /// Goes back to the screen of before, which the terminal has kept.
+    pub(super) fn leave_viewer(&mut self) {
+        let bytes = self.modes.unset(Mode::ViewerKeys).to_string() + self.modes.unset(Mode::AlternateScreen);
         self.write(bytes.as_bytes());
     }
 
@@ -127,28 +161,30 @@ impl Tty {
 
     /// Sends bytes; those that the terminal does not take now wait for [`Tty::flush`].
     pub(super) fn write(&mut self, bytes: &[u8]) {
-        self.pending.extend_from_slice(bytes);
+        self.outbox.push(bytes);
         // An error shows again at the next read.
         let _ = self.flush();
     }
 
+    /// Sends a question that every terminal answers.
+    pub(super) fn ask(&mut self, question: &[u8]) {
+        self.awaited += 1;
+        self.write(question);
+    }
+
+    /// A reply came to such a question.
+    pub(super) fn was_answered(&mut self) {
+        self.awaited = self.awaited.saturating_sub(1);
+    }
+
     /// Sends what waits.
     pub(super) fn flush(&mut self) -> io::Result<()> {
-        while !self.pending.is_empty() {
-            match self.file.write(&self.pending) {
-                Ok(0) => return Err(ErrorKind::WriteZero.into()),
-                Ok(written) => drop(self.pending.drain(..written)),
-                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+        self.outbox.send(&mut self.file)
     }
 
     /// Tells whether bytes wait: a frame that is made now would come too late.
     pub(super) fn is_behind(&self) -> bool {
-        !self.pending.is_empty()
+        !self.outbox.is_empty()
     }
 
     /// Waits for bytes, a message or the end of `limit`; without a limit as long as it takes.
@@ -183,10 +219,70 @@ impl Drop for Tty {
     }
 }
 
+/// Reads and drops what comes until so many replies have come, for `limit` at most.
+fn drop_replies(mut file: &File, mut awaited: usize, limit: Duration) {
+    let (mut parser, end) = (InputParser::new(false), Instant::now() + limit);
+    (0..awaited).for_each(|_| parser.await_cursor());
+    let mut buffer = [0; 1024];
+    while awaited > 0 {
+        let left = end.saturating_duration_since(Instant::now());
+        if !matches!(poll_one(file, PollFlags::IN, left), Ok(1..)) {
+            return;
+        }
+        let events = match file.read(&mut buffer) {
+            Ok(count @ 1..) => parser.feed(&buffer[..count]),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => Vec::new(),
+            _ => return,
+        };
+        let is_last = |event: &&Event| matches!(event, Event::Reply(Reply::DeviceAttributes | Reply::Cursor(..)));
+        awaited = awaited.saturating_sub(events.iter().filter(is_last).count());
+    }
+}
+
 fn poll_one(file: &File, flags: PollFlags, limit: Duration) -> rustix::io::Result<usize> {
     poll(&mut [PollFd::from_borrowed_fd(file.as_fd(), flags)], Some(&timespec(limit)))
 }
 
 fn timespec(limit: Duration) -> Timespec {
     Timespec { tv_sec: limit.as_secs().try_into().unwrap_or(i64::MAX), tv_nsec: limit.subsec_nanos().into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn item_26_replies_that_come_late_are_read_before_the_shell_goes_on() {
+        let (mut terminal, program) = UnixStream::pair().unwrap();
+        let program = File::from(std::os::fd::OwnedFd::from(program));
+        // Cut in the middle of the last one, which comes from another thread whenever it likes.
+        terminal.write_all(b"\x1b[?1u\x1b]11;rgb:0000/0000/0000\x1b\\\x1b[?6").unwrap();
+        let mut other = terminal.try_clone().unwrap();
+        let late = std::thread::spawn(move || other.write_all(b"2;c\x1b[3;1R").unwrap());
+        drop_replies(&program, 2, Duration::from_secs(600));
+        late.join().unwrap();
+        rustix::io::ioctl_fionbio(&program, true).unwrap();
+        assert_eq!(
+            (&program).read(&mut [0; 8]).unwrap_err().kind(),
+            ErrorKind::WouldBlock,
+            "nothing is left for a shell"
+        );
+        // Where nothing was asked nothing is read: those are keys.
+        terminal.write_all(b"ls\r").unwrap();
+        drop_replies(&program, 0, Duration::from_secs(600));
+        assert_eq!((&program).read(&mut [0; 8]).unwrap(), 3);
+    }
+
+    #[test]
+    fn item_31_each_terminal_is_asked_what_it_may_be_asked() {
+        assert_eq!(questions(Some("linux")), "\x1b[c");
+        for term in [None, Some("screen"), Some("tmux-256color"), Some("xterm-256color")] {
+            let asked = questions(term);
+            let allowed = ["\x1b[?u", "\x1b[>0q", "\x1b[?2026$p", "\x1b]11;?\x1b\\", "\x1b[c"];
+            assert_eq!(asked, allowed.concat(), "{term:?}");
+            assert!(asked.ends_with("\x1b[c"), "what every terminal answers comes last");
+        }
+    }
 }

@@ -2,10 +2,12 @@
 //! agent never waits for it.
 
 mod completion;
+mod deadlines;
 mod input;
 mod messages;
 mod overlay;
 mod programs;
+mod viewing;
 
 use std::collections::VecDeque;
 use std::io::{self, Read};
@@ -33,7 +35,9 @@ use super::transcript::{self, Transcript};
 use super::tty::{Manner, Tty};
 use crate::control::Control;
 use crate::models::is_absent;
+use deadlines::Deadlines;
 use overlay::Overlay;
+use viewing::OpenViewer;
 
 /// Silence after the last change of size before the screen is laid out anew.
 const SETTLE: Duration = Duration::from_millis(30);
@@ -72,6 +76,8 @@ struct Ui {
     /// The panel that the user has opened. Questions wait behind it.
     overlay: Option<Overlay>,
     popup: Option<Popup>,
+    /// The view of the whole conversation, where it is open.
+    viewer: Option<OpenViewer>,
     sinew: Arc<sinew::Sinew>,
     announcer: Announcer,
     /// Whether the user looks at this terminal, where it tells.
@@ -83,6 +89,8 @@ struct Ui {
     history: Arc<History>,
     /// Whether the background of the terminal is light, where it has said so.
     is_light: Option<bool>,
+    /// The theme that was chosen since the start.
+    theme: Option<&'static str>,
     /// A login that goes on.
     login: Option<super::login::Running>,
     /// The copy that the desktop may ask for.
@@ -91,6 +99,9 @@ struct Ui {
     changed: std::collections::HashMap<&'static str, serde_json::Value>,
     queued: (Vec<String>, Vec<String>),
     running: Option<Instant>,
+    /// Commands of the user and slash commands that go on, and since when one does.
+    at_work: usize,
+    at_work_since: Option<Instant>,
     /// The session is being read: what is sent meanwhile waits.
     is_reading: bool,
     held: Vec<(String, Delivery)>,
@@ -100,7 +111,7 @@ struct Ui {
     last_byte: Instant,
     /// The last key, and the last ctrl+c or Esc.
     last_key: Option<Instant>,
-    pressed: Option<(&'static str, Instant)>,
+    pressed: Option<(String, Instant)>,
     resized: Option<Instant>,
     asked: Option<Instant>,
     exit: Option<u8>,
@@ -127,6 +138,7 @@ pub(super) fn run(parts: Parts) -> io::Result<u8> {
         panels: VecDeque::new(),
         overlay: None,
         popup: None,
+        viewer: None,
         sinew,
         announcer,
         has_focus: None,
@@ -135,11 +147,14 @@ pub(super) fn run(parts: Parts) -> io::Result<u8> {
         cwd,
         history: Arc::new(History::new(history)),
         is_light: None,
+        theme: None,
         login: None,
         clipboard: None,
         changed: std::collections::HashMap::new(),
         queued: Default::default(),
         running: None,
+        at_work: 0,
+        at_work_since: None,
         is_reading: false,
         held: first.into_iter().map(|text| (text, Delivery::Steer)).collect(),
         reads_facts: None,
@@ -156,6 +171,9 @@ pub(super) fn run(parts: Parts) -> io::Result<u8> {
         ui.open(Topic::Login);
     }
     let code = ui.serve();
+    if ui.viewer.take().is_some() {
+        ui.tty.leave_viewer();
+    }
     let bytes = ui.screen.leave();
     ui.tty.write(&bytes);
     let last = ui.announcer.end();
@@ -196,19 +214,15 @@ impl Ui {
 
     /// The time until something is due; none: nothing is.
     fn limit(&self) -> Option<Duration> {
-        let now = Instant::now();
-        let second = self.running.map(|since| {
-            let passed = now.saturating_duration_since(since);
-            now + Duration::from_secs(passed.as_secs() + 1) - passed
-        });
-        let due = [
-            self.input.patience().map(|patience| self.last_byte + patience),
-            self.resized.map(|at| at + SETTLE),
-            self.asked.map(|at| at + CURSOR),
-            self.notice.as_ref().map(|(_, until)| *until),
-            second,
-        ];
-        due.into_iter().flatten().min().map(|due| due.saturating_duration_since(now))
+        let deadlines = Deadlines {
+            input: self.input.patience().map(|patience| self.last_byte + patience),
+            size: self.resized.map(|at| at + SETTLE),
+            place: self.asked.map(|at| at + CURSOR),
+            notice: self.notice.as_ref().map(|(_, until)| *until),
+            // Nobody reads seconds of a terminal that he does not look at.
+            working_since: self.working_since().filter(|_| self.has_focus != Some(false) && self.viewer.is_none()),
+        };
+        deadlines.limit(Instant::now())
     }
 
     fn follow_deadlines(&mut self) {
@@ -224,7 +238,7 @@ impl Ui {
             (self.resized, self.asked) = (None, Some(now));
             self.input.await_cursor();
             let question = self.screen.ask_place();
-            self.tty.write(question);
+            self.tty.ask(question);
         } else if self.asked.is_some_and(|at| now >= at + CURSOR) {
             self.asked = None;
             let frame = self.screen.give_up_place();
@@ -233,6 +247,9 @@ impl Ui {
     }
 
     fn resize(&mut self) {
+        if self.resize_viewer() {
+            return;
+        }
         let size = self.tty.size();
         if size != self.screen.size() || self.screen.is_resizing() {
             self.screen.resize(size);
@@ -247,6 +264,9 @@ impl Ui {
             return false;
         }
         self.panels.retain(Panel::is_open);
+        if self.paint_viewer() {
+            return false;
+        }
         let Size { columns, rows } = self.screen.size();
         let now = Instant::now();
         let style = EditorStyle {
@@ -255,8 +275,8 @@ impl Ui {
         };
         let shown = self.editor.rows(columns, (rows / 3).clamp(1, 12), &style);
         let activity = Activity {
-            since: self.running,
-            what: self.transcript.activity(),
+            since: self.working_since(),
+            what: if self.running.is_some() { self.transcript.activity() } else { "at work" },
             is_reading: self.is_reading,
             queued: self.queued.0.len() + self.queued.1.len(),
             notice: self.notice.as_ref().map(|(text, _)| text.as_str()),
@@ -292,7 +312,7 @@ impl Ui {
         }
         let waiting = self.panels.len();
         if let Some(panel) = self.panels.front_mut() {
-            let mut cover = panel.rows(columns, height);
+            let mut cover = panel.rows(columns, height, &theme);
             if waiting > 1 {
                 cover.push(Line::styled(&format!("1 of {waiting}"), DIM).into_row(columns));
             }
@@ -304,6 +324,25 @@ impl Ui {
 
     fn notify(&mut self, text: impl Into<String>) {
         self.notice = Some((text.into(), Instant::now() + NOTICE_TIME));
+    }
+
+    /// Since when a run or a command goes on; none where nothing does.
+    fn working_since(&self) -> Option<Instant> {
+        self.running.or(self.at_work_since)
+    }
+
+    /// Counts a command that has begun.
+    fn work_began(&mut self) {
+        self.at_work += 1;
+        self.at_work_since.get_or_insert_with(Instant::now);
+    }
+
+    /// Counts a command that has ended.
+    fn work_ended(&mut self) {
+        self.at_work = self.at_work.saturating_sub(1);
+        if self.at_work == 0 {
+            self.at_work_since = None;
+        }
     }
 
     fn begin(&self, work: impl Future<Output = ()> + Send + 'static) {

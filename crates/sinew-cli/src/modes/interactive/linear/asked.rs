@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Instant;
 
-use sinew_tools::{Approval, ApprovalRequest, Question, RuleScope};
+use sinew_tools::{Approval, ApprovalRequest, FileChange, Question, RuleScope};
 use tokio::sync::oneshot;
 
 use super::super::panel::{GATE, body};
@@ -42,7 +42,12 @@ pub(super) enum Reply {
 
 impl OpenQuestion {
     /// Asks for a call. `file` keeps the rules that always count.
-    pub(super) fn approval(request: &ApprovalRequest, file: &Path, send: oneshot::Sender<Approval>) -> OpenQuestion {
+    pub(super) fn approval(
+        request: &ApprovalRequest,
+        changes: &[FileChange],
+        file: &Path,
+        send: oneshot::Sender<Approval>,
+    ) -> OpenQuestion {
         let mut choices = vec![("yes, once".to_string(), Some(Approval::Once))];
         if let Some(rule) = request.patterns.first() {
             let kept = format!("yes, and always, kept in {}: {rule}", file.display());
@@ -55,7 +60,7 @@ impl OpenQuestion {
         let (labels, answers) = choices.into_iter().map(|(label, answer)| ((label, None), answer)).unzip();
         OpenQuestion {
             title: format!("{} in {}", request.tool, request.cwd.display()),
-            body: body(request),
+            body: changes.iter().fold(body(request, changes), |body, change| body + &change.diff).trim_end().into(),
             choices: labels,
             reply: Sender::Approval { send, answers },
             is_announced: false,
@@ -192,7 +197,7 @@ mod tests {
     fn answered(text: &str, before: Duration) -> Option<Approval> {
         let (send, mut answer) = oneshot::channel();
         let now = Instant::now();
-        let mut asked = OpenQuestion::approval(&request(), Path::new("settings.json"), send);
+        let mut asked = OpenQuestion::approval(&request(), &[], Path::new("settings.json"), send);
         assert!(asked.words(1).is_some() && asked.words(1).is_none());
         asked.was_said(now);
         asked.answer(text, now + before);
@@ -224,7 +229,7 @@ mod tests {
         assert_eq!(answered("1", Duration::from_millis(399)), None);
         assert_eq!(answered("1", Duration::from_millis(401)), Some(Approval::Once));
         let (send, mut answer) = oneshot::channel();
-        let asked = OpenQuestion::approval(&request(), Path::new("settings.json"), send);
+        let asked = OpenQuestion::approval(&request(), &[], Path::new("settings.json"), send);
         assert!(matches!(asked.answer("1", Instant::now()), Reply::Wrong(..)));
         assert!(answer.try_recv().is_err());
     }

@@ -23,6 +23,7 @@ use sinew_session::history::{History, Prompt};
 use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, LinearOutput, Pace};
 use tokio::runtime::Handle;
 
+use super::ask;
 use super::copy::Copied;
 use super::keys;
 use super::mailbox::{Inbox, Mailbox, Message};
@@ -232,10 +233,16 @@ impl Linear {
             Message::Event(event) => self.take_event(&event),
             Message::Question(question, send) => self.asked.push_back(OpenQuestion::question(question, send)),
             Message::Approval(request, send) => {
+                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+                if let Some((request, send)) = ask::preview(control, mailbox, &self.runtime, request, send) {
+                    self.take_message(Message::Previewed(request, Vec::new(), send));
+                }
+            }
+            Message::Previewed(request, changes, send) => {
                 // It may come before the event that says that the run began.
                 self.is_running = true;
                 let file = self.control.app.startup.paths.agent.join("settings.json");
-                self.asked.push_back(OpenQuestion::approval(&request, &file, send));
+                self.asked.push_back(OpenQuestion::approval(&request, &changes, &file, send));
             }
             Message::Notice(text) => self.output.say(&format!("Note: {text}")),
             Message::Failed { error, text } => {
@@ -259,6 +266,8 @@ impl Linear {
             | Message::LoginStep(_)
             | Message::LoggedIn { .. }
             | Message::Facts(_)
+            | Message::WorkEnded
+            | Message::Viewer(_)
             | Message::Shown(_)
             | Message::ProgramEnded(_) => {}
             Message::SessionChanged(divider) => {

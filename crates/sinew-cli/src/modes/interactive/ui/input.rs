@@ -11,7 +11,7 @@ use sinew_tui::{Event as Input, Reflow, Reply, ScreenOptions};
 use super::{TWICE, Ui};
 use crate::modes::interactive::blocks::ToolBlock;
 use crate::modes::interactive::choices::Topic;
-use crate::modes::interactive::keys;
+use crate::modes::interactive::keys::{self, RunAction};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::{Effect, Panel};
 use crate::modes::interactive::submit::{self, Submission};
@@ -20,7 +20,9 @@ impl Ui {
     pub(super) fn take_input(&mut self, input: Input) {
         match input {
             Input::Paste(text) => self.paste(&text),
+            Input::Reply(Reply::DeviceAttributes) => self.tty.was_answered(),
             Input::Reply(Reply::Cursor(row, column)) => {
+                self.tty.was_answered();
                 self.asked = None;
                 let frame = self.screen.place(row, column);
                 self.tty.write(&frame.bytes);
@@ -53,6 +55,9 @@ impl Ui {
     }
 
     fn paste(&mut self, text: &str) {
+        if self.viewer.is_some() {
+            return;
+        }
         if let Some(overlay) = &mut self.overlay {
             return overlay.paste(text);
         }
@@ -62,6 +67,9 @@ impl Ui {
 
     fn take_key(&mut self, key: &str, text: &str) {
         let now = Instant::now();
+        if self.take_viewer_key(key, text) {
+            return;
+        }
         if self.overlay.is_some() {
             return self.take_overlay_key(key, text);
         }
@@ -71,6 +79,14 @@ impl Ui {
         if self.take_popup_key(key) {
             return;
         }
+        let situation = keys::Situation {
+            is_running: self.is_busy(),
+            has_draft: !self.editor.is_empty(),
+            is_second: self.is_second(key, now),
+        };
+        if let Some(action) = keys::run_action(key, situation).filter(|action| *action != RunAction::Edit) {
+            return self.follow_run_action(action);
+        }
         match key {
             "tab" if !self.panels.is_empty() => {
                 if let Some(panel) = self.panels.front_mut() {
@@ -78,15 +94,6 @@ impl Ui {
                 }
             }
             "tab" => self.complete_path(),
-            "enter" => self.enter(Delivery::Steer),
-            "alt+enter" | "ctrl+enter" | "ctrl+q" => self.enter(Delivery::FollowUp),
-            "escape" => self.escape(now),
-            "ctrl+c" => self.interrupt_or_clear(now),
-            "ctrl+d" if self.editor.is_empty() => match self.running {
-                Some(_) => self.notify("the model is at work: esc interrupts it"),
-                None => self.exit = Some(0),
-            },
-            "alt+up" => self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), false)),
             "shift+tab" => {
                 match self.control.cycle_thinking() {
                     Some(level) => self.notify(format!("thinking: {}", level.as_str())),
@@ -98,6 +105,7 @@ impl Ui {
                 let frame = self.screen.reset();
                 self.tty.write(&frame.bytes);
             }
+            "ctrl+o" => self.open_viewer(),
             "ctrl+z" => self.suspend(),
             "ctrl+g" => self.edit_elsewhere(),
             key => {
@@ -166,6 +174,7 @@ impl Ui {
             Submission::Prompt => self.begin(submit::prompt(control, mailbox, text.trim().to_string(), delivery)),
             Submission::Shell { command, excluded } => {
                 let block = self.screen.push(ToolBlock::command(command));
+                self.work_began();
                 let command = command.to_string();
                 self.begin(async move {
                     let run = control.bash(&command, excluded).await.map_err(|error| error.message);
@@ -176,6 +185,7 @@ impl Ui {
                 let frame = self.screen.reset();
                 self.tty.write(&frame.bytes);
             }
+            Submission::Slash("transcript", _) => self.open_viewer(),
             Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
             Submission::Slash("theme", name) if !name.is_empty() => self.choose_theme(name),
             Submission::Slash(name, "") if Topic::of(name).is_some() => {
@@ -184,9 +194,8 @@ impl Ui {
                 }
             }
             Submission::Slash(name, arguments) => {
-                // Not one of the tasks: changing the session waits until those have ended.
                 let (name, arguments) = (name.to_string(), arguments.to_string());
-                self.runtime.spawn(submit::slash(control, mailbox, name, arguments));
+                self.run_slash(name, arguments);
             }
         }
         let prompt = Prompt { prompt: text, created_at: self.control.app.clock.now(), cwd: self.cwd.clone() };
@@ -195,40 +204,58 @@ impl Ui {
         }
     }
 
-    fn escape(&mut self, now: Instant) {
-        if self.running.is_some() || !self.queued.0.is_empty() || !self.queued.1.is_empty() {
-            self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
-            self.notify("interrupted");
-        } else if self.is_second("escape", now) {
-            match self.editor.clear() {
-                true => self.notify("cleared: ctrl+- brings it back"),
-                false => self.open(Topic::Tree),
-            }
-        }
+    /// Runs a slash command. It is not one of the tasks: changing the session waits until those have ended.
+    pub(super) fn run_slash(&mut self, name: String, arguments: String) {
+        self.work_began();
+        self.runtime.spawn(submit::slash(Arc::clone(&self.control), self.mailbox.clone(), name, arguments));
     }
 
-    fn interrupt_or_clear(&mut self, now: Instant) {
-        self.control.abort_bash();
-        if !self.editor.is_empty() {
-            self.editor.clear();
-            self.pressed = None;
-            self.notify("cleared: ctrl+- brings it back");
+    /// Tells whether something goes on that Esc ends.
+    fn is_busy(&self) -> bool {
+        let (steering, follow_up) = &self.queued;
         // A question may come before the event that says that a run began.
-        } else if self.running.is_some() || !self.panels.is_empty() {
-            self.panels.drain(..).for_each(Panel::refuse);
-            self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
-            self.notify("interrupted");
-        } else if self.is_second("ctrl+c", now) {
-            self.exit = Some(0);
-        } else {
-            self.notify("ctrl+c again leaves");
+        self.running.is_some()
+            || self.at_work > 0
+            || !self.panels.is_empty()
+            || !steering.is_empty()
+            || !follow_up.is_empty()
+    }
+
+    fn follow_run_action(&mut self, action: RunAction) {
+        match action {
+            RunAction::Nothing | RunAction::Edit => {}
+            RunAction::Send(delivery) => self.enter(delivery),
+            RunAction::Interrupt => {
+                self.panels.drain(..).for_each(Panel::refuse);
+                self.pressed = None;
+                self.begin(submit::take_back(Arc::clone(&self.control), self.mailbox.clone(), true));
+                self.notify("interrupted");
+            }
+            RunAction::Clear => {
+                // A second ctrl+c is the first one of an empty editor.
+                self.pressed = None;
+                self.editor.clear();
+                self.popup = None;
+                self.notify("cleared: ctrl+- brings it back");
+            }
+            RunAction::Tree => self.open(Topic::Tree),
+            RunAction::TakeBack => {
+                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+                self.begin(async move {
+                    if let Some(text) = control.take_newest_queued().await {
+                        mailbox.send(Message::TakenBack(vec![text]));
+                    }
+                });
+            }
+            RunAction::Notice(text) => self.notify(text),
+            RunAction::Leave => self.exit = Some(0),
         }
     }
 
     /// Tells whether a key was pressed twice within a short time, and keeps that it was pressed.
-    fn is_second(&mut self, key: &'static str, now: Instant) -> bool {
-        let second = self.pressed.is_some_and(|(before, at)| before == key && now < at + TWICE);
-        self.pressed = (!second).then_some((key, now));
+    fn is_second(&mut self, key: &str, now: Instant) -> bool {
+        let second = self.pressed.as_ref().is_some_and(|(before, at)| before == key && now < *at + TWICE);
+        self.pressed = (!second).then(|| (key.to_string(), now));
         second
     }
 }

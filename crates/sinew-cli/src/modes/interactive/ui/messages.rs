@@ -10,7 +10,9 @@ use sinew_tui::Style;
 
 use super::Ui;
 use crate::control::Control;
+use crate::control::mode::SessionMode;
 use crate::modes::interactive::announce::LONG;
+use crate::modes::interactive::ask;
 use crate::modes::interactive::blocks::{DIM, ERROR, ToolBlock};
 use crate::modes::interactive::copy::Copied;
 use crate::modes::interactive::facts;
@@ -29,7 +31,14 @@ impl Ui {
         self.is_reading = true;
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         let (history, cwd) = (Arc::clone(&self.history), self.cwd.clone());
+        let planned = !self.facts.mode.is_empty();
         self.runtime.spawn_blocking(move || {
+            // The tools of the session that was left are not those of this one.
+            if (planned || control.mode() == SessionMode::Plan)
+                && let Err(error) = control.apply_mode()
+            {
+                mailbox.send(Message::Notice(error.message));
+            }
             mailbox.send(Message::Shown(Box::new(read_session(&control, &history, &cwd, divider))));
         });
     }
@@ -95,8 +104,15 @@ impl Ui {
             Message::Approval(request, send) => {
                 // It may come before the event that says that the run began.
                 self.running = self.running.or(Some(now));
+                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+                match ask::preview(control, mailbox, &self.runtime, request, send) {
+                    None => {}
+                    Some((request, send)) => self.take_message(Message::Previewed(request, Vec::new(), send)),
+                }
+            }
+            Message::Previewed(request, changes, send) => {
                 let file = self.control.app.startup.paths.agent.join("settings.json");
-                let panel = Panel::approval(*request, &file, send, self.is_free(now), now);
+                let panel = Panel::approval(*request, changes, &file, send, self.is_free(now), now);
                 self.panels.push_back(panel);
                 self.call("a call waits for your permission", now);
             }
@@ -128,10 +144,16 @@ impl Ui {
                 self.clipboard = clipboard;
                 self.notify(text);
             }
+            Message::Viewer(viewer) => self.show_viewer(*viewer),
+            Message::WorkEnded => self.work_ended(),
             // Only the one who waits for a program reads this.
             Message::ProgramEnded(_) => {}
-            Message::CommandEnded(block, Ok(Some(run))) => transcript::end_command(&mut self.screen, block, &run),
+            Message::CommandEnded(block, Ok(Some(run))) => {
+                self.work_ended();
+                transcript::end_command(&mut self.screen, block, &run);
+            }
             Message::CommandEnded(block, ended) => {
+                self.work_ended();
                 if let Some(block) = self.screen.block::<ToolBlock>(block) {
                     block.finish_command(ended.err().unwrap_or_default(), None, None);
                 }

@@ -15,7 +15,6 @@ use crate::modes::interactive::form::{Filled, Form};
 use crate::modes::interactive::login;
 use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message};
 use crate::modes::interactive::picker::{Picked, Picker};
-use crate::modes::interactive::submit;
 use crate::settings;
 
 /// A panel that the user has opened.
@@ -216,8 +215,7 @@ impl Ui {
                 self.refresh();
             }
             Choice::Session(path) => {
-                let path = path.display().to_string();
-                self.runtime.spawn(submit::slash(control, mailbox, "resume".into(), path));
+                self.run_slash("resume".into(), path.display().to_string());
             }
             Choice::Place(id) => drop(self.runtime.spawn(go_to(control, mailbox, id))),
             Choice::Branch(id) => drop(self.runtime.spawn(branch(control, mailbox, id))),
@@ -364,7 +362,8 @@ impl Ui {
         match settings::write(&file, path, &value) {
             Ok(()) => {
                 self.changed.insert(path, value);
-                self.notify(format!("{path} is kept in {} and counts from the next start", file.display()));
+                let when = if self.apply_setting(path) { "counts from now on" } else { "counts from the next start" };
+                self.notify(format!("{path} is kept in {} and {when}", file.display()));
             }
             Err(error) => self.notify(error.message().to_string()),
         }
@@ -372,6 +371,26 @@ impl Ui {
         if let Some(Overlay::Picker(_, picker)) = &mut self.overlay {
             picker.mark(|choice| *choice == Choice::Setting(path));
         }
+    }
+
+    /// Lets a setting that was changed count at once, where that can be; false: it counts from the next start.
+    fn apply_setting(&mut self, path: &str) -> bool {
+        let mut values = self.control.app.startup.values.clone();
+        for (path, value) in &self.changed {
+            values.set(path, value.clone());
+        }
+        let settings = values.typed();
+        match path {
+            "notifications" => self.announcer.is_on = settings.notifications,
+            "theme.dark" | "theme.light" => self.apply_theme(),
+            "defaultThinkingLevel" => {
+                self.control.set_thinking(settings.default_thinking_level);
+                self.refresh();
+            }
+            path if is_of_the_agent(path) => self.control.take_settings(&settings),
+            _ => return false,
+        }
+        true
     }
 
     /// Takes a theme and keeps it for backgrounds as this one.
@@ -382,6 +401,7 @@ impl Ui {
             return self.take_message(Message::Failed { error, text: format!("/theme {name}") });
         };
         self.screen.set_theme(Arc::new(theme(name)));
+        self.theme = Some(name);
         let Some(is_light) = self.is_light else {
             return self.notify("the terminal does not tell its background: the theme counts until you leave");
         };
@@ -393,17 +413,33 @@ impl Ui {
         }
     }
 
-    /// Takes the theme of the settings for the background that there is; one that is not told has the named colours.
+    /// Takes the theme of the settings for the background that there is; one that is not told has the named colours, or
+    /// the theme that was chosen since the start.
     pub(super) fn apply_theme(&mut self) {
         let themes = &self.control.app.startup.settings.theme;
         let (path, set) = match self.is_light {
             Some(true) => ("theme.light", themes.light.as_str()),
             Some(false) => ("theme.dark", themes.dark.as_str()),
-            None => ("", "ansi"),
+            None => ("", self.theme.unwrap_or("ansi")),
         };
         let name = self.changed.get(path).and_then(Value::as_str).unwrap_or(set);
         self.screen.set_theme(Arc::new(theme(name)));
     }
+}
+
+/// Whether an agent reads a setting before each decision.
+fn is_of_the_agent(path: &str) -> bool {
+    const SECTIONS: &[&str] = &["retry.", "compaction.", "branchSummary.", "contextPromotion.", "thinkingBudgets"];
+    const KEYS: &[&str] = &[
+        "maxTurns",
+        "toolExecution",
+        "interruptMode",
+        "steeringMode",
+        "followUpMode",
+        "cacheRetention",
+        "todo.reminders",
+    ];
+    KEYS.contains(&path) || SECTIONS.iter().any(|section| path.starts_with(section))
 }
 
 /// A theme by its name.

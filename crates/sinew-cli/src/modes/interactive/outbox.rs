@@ -1,0 +1,94 @@
+//! Bytes on their way to a terminal, which takes as many at a time as it likes.
+
+use std::io::{self, ErrorKind, Write};
+
+/// Bytes that were not taken yet, in order.
+#[derive(Default)]
+pub(super) struct Outbox {
+    bytes: Vec<u8>,
+    /// How many of them were taken.
+    taken: usize,
+}
+
+impl Outbox {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Tells whether everything was taken.
+    pub(super) fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Writes until everything is taken or the terminal takes no more for now.
+    ///
+    /// # Errors
+    /// The terminal is gone.
+    pub(super) fn send(&mut self, to: &mut impl Write) -> io::Result<()> {
+        while self.taken < self.bytes.len() {
+            match to.write(&self.bytes[self.taken..]) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => self.taken += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        self.bytes.clear();
+        self.taken = 0;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Takes one byte per write, and says at each third one that it takes none for now.
+    #[derive(Default)]
+    struct Slow {
+        taken: Vec<u8>,
+        writes: usize,
+    }
+
+    impl Write for Slow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.writes += 1;
+            match self.writes % 3 {
+                0 => Err(ErrorKind::WouldBlock.into()),
+                1 => Err(ErrorKind::Interrupted.into()),
+                _ => {
+                    self.taken.push(bytes[0]);
+                    Ok(1)
+                }
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn item_35_a_terminal_that_takes_single_bytes_gets_all_of_them_in_order() {
+        let (mut outbox, mut terminal) = (Outbox::default(), Slow::default());
+        let mut expect = Vec::new();
+        for frame in 0..50_u8 {
+            let bytes: Vec<u8> = (0..frame).map(|byte| byte ^ frame).collect();
+            outbox.push(&bytes);
+            expect.extend(bytes);
+            outbox.send(&mut terminal).unwrap();
+        }
+        while !outbox.is_empty() {
+            outbox.send(&mut terminal).unwrap();
+        }
+        assert_eq!(terminal.taken, expect);
+    }
+
+    #[test]
+    fn a_terminal_that_is_gone_is_an_error() {
+        let mut outbox = Outbox::default();
+        outbox.push(b"x");
+        assert_eq!(outbox.send(&mut &mut [][..]).unwrap_err().kind(), ErrorKind::WriteZero);
+    }
+}

@@ -1,0 +1,50 @@
+//! Times at which the screen has something to do although nobody has pressed a key and nothing was said.
+
+use std::time::{Duration, Instant};
+
+/// What is due, and when; none of it where nothing goes on.
+#[derive(Default)]
+pub(super) struct Deadlines {
+    /// Bytes that may go on as a sequence are taken for what they are.
+    pub(super) input: Option<Instant>,
+    /// The size has settled.
+    pub(super) size: Option<Instant>,
+    /// The terminal has not said where the cursor is.
+    pub(super) place: Option<Instant>,
+    /// The notice goes.
+    pub(super) notice: Option<Instant>,
+    /// Something goes on since then, and its seconds are shown.
+    pub(super) working_since: Option<Instant>,
+}
+
+impl Deadlines {
+    /// The time until something is due; none: the thread sleeps until somebody wakes it.
+    pub(super) fn limit(&self, now: Instant) -> Option<Duration> {
+        let second = self.working_since.map(|since| {
+            let passed = now.saturating_duration_since(since);
+            since + Duration::from_secs(passed.as_secs() + 1)
+        });
+        let due = [self.input, self.size, self.place, self.notice, second];
+        due.into_iter().flatten().min().map(|due| due.saturating_duration_since(now))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn item_60_nothing_is_due_where_nothing_goes_on() {
+        let now = Instant::now();
+        assert_eq!(Deadlines::default().limit(now), None);
+        let ms = Duration::from_millis;
+        // A run wakes the screen once a second, at full seconds.
+        for (passed, expect) in [(0, 1000), (1, 999), (999, 1), (1000, 1000), (61_250, 750)] {
+            let deadlines = Deadlines { working_since: Some(now), ..Deadlines::default() };
+            assert_eq!(deadlines.limit(now + ms(passed)), Some(ms(expect)), "{passed}");
+        }
+        let deadlines = Deadlines { notice: Some(now + ms(300)), input: Some(now + ms(25)), ..Deadlines::default() };
+        assert_eq!(deadlines.limit(now), Some(ms(25)));
+        assert_eq!(deadlines.limit(now + ms(400)), Some(ms(0)), "what is due already waits for nothing");
+    }
+}

@@ -1,0 +1,94 @@
+//! The view of the whole conversation, on the terminal's other screen. What happens meanwhile is shown afterwards.
+
+use std::sync::Arc;
+
+use sinew_tui::{Screen, Viewer};
+
+use super::Ui;
+use crate::modes::interactive::conversation::Conversation;
+use crate::modes::interactive::mailbox::Message;
+
+/// A view that is open, and the screen that it is painted on.
+pub(super) struct OpenViewer {
+    viewer: Viewer,
+    screen: Screen,
+}
+
+impl Ui {
+    /// Reads the conversation for a view of it. It comes as a message.
+    pub(super) fn open_viewer(&mut self) {
+        let (control, mailbox, size) = (Arc::clone(&self.control), self.mailbox.clone(), self.tty.size());
+        let running = self.transcript.running_tools(&mut self.screen);
+        self.runtime.spawn_blocking(move || match control.messages() {
+            Ok(messages) => {
+                let mut shown = Conversation::of(&messages);
+                running.iter().for_each(|(header, output)| shown.running(header, output));
+                let first = shown.newest_call.unwrap_or(shown.lines.len());
+                let (lines, prompts) = (Arc::new(shown.lines), Arc::new(shown.prompts));
+                mailbox.send(Message::Viewer(Box::new(Viewer::new("conversation", lines, prompts, size, first))));
+            }
+            Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
+        });
+    }
+
+    /// Shows a view that was read.
+    pub(super) fn show_viewer(&mut self, viewer: Viewer) {
+        // The size has changed while it was laid out.
+        let size = self.tty.size();
+        if viewer.size() != size {
+            let mailbox = self.mailbox.clone();
+            self.runtime.spawn_blocking(move || mailbox.send(Message::Viewer(Box::new(viewer.resized(size)))));
+            return;
+        }
+        if self.viewer.is_none() {
+            // Its place is asked for there; the other screen has another one.
+            if self.screen.is_resizing() || size != self.screen.size() {
+                return self.notify("the size has just changed: ctrl+o again");
+            }
+            self.tty.enter_viewer();
+        } else {
+            self.tty.write(b"\x1b[H");
+        }
+        let screen = Screen::new(size, self.screen.options(), Arc::clone(self.screen.theme()));
+        self.viewer = Some(OpenViewer { viewer, screen });
+    }
+
+    /// Gives a key to the view; false where none is open.
+    pub(super) fn take_viewer_key(&mut self, key: &str, text: &str) -> bool {
+        let Some(open) = &mut self.viewer else { return false };
+        if !open.viewer.key(key, text) {
+            self.close_viewer();
+        }
+        true
+    }
+
+    /// Closes the view and goes on with the transcript, which may have another size by now.
+    pub(super) fn close_viewer(&mut self) {
+        if self.viewer.take().is_some() {
+            self.tty.leave_viewer();
+            self.resize();
+        }
+    }
+
+    /// Lays the view out for a new size of the terminal; false where none is open.
+    pub(super) fn resize_viewer(&mut self) -> bool {
+        let Some(open) = &self.viewer else { return false };
+        let size = self.tty.size();
+        if size != open.viewer.size() {
+            let viewer = open.viewer.resized(size);
+            let screen = Screen::new(size, self.screen.options(), Arc::clone(self.screen.theme()));
+            self.tty.write(b"\x1b[H");
+            self.viewer = Some(OpenViewer { viewer, screen });
+        }
+        true
+    }
+
+    /// Paints the view; false where none is open.
+    pub(super) fn paint_viewer(&mut self) -> bool {
+        let Some(open) = &mut self.viewer else { return false };
+        open.screen.set_chrome(open.viewer.chrome());
+        let frame = open.screen.paint();
+        self.tty.write(&frame.bytes);
+        true
+    }
+}

@@ -1,0 +1,276 @@
+//! The terminal itself: how it is found and left, what slow and silent ones get, and that all modes tell the same.
+
+use rustix::process::{Signal, kill_process};
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::interactive::call;
+use crate::stage::{Stage, messages, text as answer};
+use crate::terminal::Terminal;
+
+const SIZE: (u16, u16) = (80, 24);
+
+fn start(stage: &Stage) -> Terminal {
+    let mut terminal = Terminal::start(stage, &["--script", "script.jsonl"], SIZE);
+    terminal.until(|rows| has(rows, "ready"));
+    terminal
+}
+
+fn has(rows: &[String], start: &str) -> bool {
+    rows.iter().any(|row| row.starts_with(start))
+}
+
+/// Types a line, waits until it is there, and sends it.
+#[track_caller]
+fn enter(terminal: &mut Terminal, line: &str) {
+    terminal.send(line);
+    terminal.until(|rows| rows.contains(&format!("› {line}")));
+    terminal.send("\r");
+}
+
+#[track_caller]
+fn left(mut terminal: Terminal) -> (Vec<String>, String) {
+    terminal.send("\x04");
+    let (status, rows, sent) = terminal.ended_with_bytes();
+    assert_eq!(status.code(), Some(0), "{rows:#?}");
+    (rows, sent)
+}
+
+#[test]
+fn item_27_a_signal_at_any_byte_of_a_start_leaves_a_clean_terminal() {
+    let stage = Stage::scripted(&[answer("ok")]);
+    for bytes in [0, 1, 9, 30, 60, 120, 240] {
+        let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
+        terminal.until_sent(|text| text.len() >= bytes);
+        kill_process(terminal.pid(), Signal::TERM).unwrap();
+        // Before it listens to signals it has set nothing either.
+        let (status, rows) = terminal.ended();
+        let by_signal = std::os::unix::process::ExitStatusExt::signal(&status);
+        assert!(status.code() == Some(143) || by_signal == Some(15), "{bytes}: {status:?} {rows:#?}");
+    }
+}
+
+#[test]
+fn item_28_flags_of_the_keyboard_are_pushed_and_popped_as_often_on_each_screen() {
+    let stage = Stage::scripted(&[answer("ok")]);
+    stage.write("project/writes.sh", "echo 'another draft' >\"$1\"\n");
+    stage.write("home/agent/.env", "VISUAL=sh writes.sh\n");
+    let mut terminal = start(&stage);
+    terminal.send("\x1b[?0u");
+    terminal.until_sent(|text| text.contains("\x1b[>5u"));
+    terminal.send("\x1b[103;5u");
+    terminal.until(|rows| has(rows, "› another draft"));
+    // The view has a screen and flags of its own.
+    terminal.send("\x1b[111;5u");
+    terminal.until_shown("conversation · ");
+    terminal.send("q");
+    terminal.until(|rows| has(rows, "› another draft"));
+    terminal.send("\x1b[99;5u");
+    terminal.until_shown("cleared");
+    let (_, sent) = left(terminal);
+    let (mut main, mut other) = (0, 0);
+    let mut is_other = false;
+    for part in sent.split('\x1b').skip(1) {
+        let flags = if is_other { &mut other } else { &mut main };
+        match part {
+            _ if part.starts_with("[>5u") => *flags += 1,
+            _ if part.starts_with("[<u") => *flags -= 1,
+            _ if part.starts_with("[?1049h") => is_other = true,
+            _ if part.starts_with("[?1049l") => is_other = false,
+            _ => {}
+        }
+        assert!((0..=1).contains(&main) && (0..=1).contains(&other), "{sent:?}");
+    }
+    assert_eq!((main, other), (0, 0));
+    assert_eq!(sent.matches("\x1b[>5u").count(), 3, "at the start, behind the editor, in the view");
+}
+
+#[test]
+fn item_29_the_first_frame_needs_no_reply() {
+    let stage = Stage::scripted(&[answer("It is fine.")]);
+    let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE).silent();
+    terminal.until(|rows| has(rows, "ready"));
+    enter(&mut terminal, "is it?");
+    terminal.until(|rows| has(rows, "It is fine.") && has(rows, "ready"));
+    left(terminal);
+}
+
+#[test]
+fn item_34_a_terminal_that_reads_nothing_stops_neither_the_agent_nor_the_keys() {
+    let long: String = (1..=4_000).map(|line| format!("line {line} of a long answer\n\n")).collect();
+    let mut first = call("bash", json!({"command": "touch made"}));
+    first["content"].as_array_mut().unwrap().insert(0, json!({"text": long}));
+    let stage = Stage::scripted(&[first, answer("It is done.")]);
+    let mut terminal = start(&stage);
+    terminal.send("go\r");
+    // Nobody reads what is written; the run goes on to its tool.
+    stage.wait_for("project/made");
+    terminal.send("typed meanwhile");
+    let rows = terminal.until(|rows| has(rows, "It is done.") && has(rows, "ready") && has(rows, "› typed meanwhile"));
+    assert!(rows.iter().any(|row| row == "● bash touch made"), "{rows:#?}");
+    let sent = String::from_utf8_lossy(&terminal.bytes).into_owned();
+    for line in [1, 2_000, 4_000] {
+        assert_eq!(sent.matches(&format!("line {line} of a long answer")).count(), 1, "line {line}");
+    }
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}
+
+/// Answers a question of linear mode as often as its gate wants; `before` questions were answered already.
+#[track_caller]
+fn answer_with(terminal: &mut Terminal, line: &str, before: usize) {
+    let count = |text: &str, word: &str| text.matches(word).count();
+    loop {
+        let refused = count(&String::from_utf8_lossy(&terminal.bytes), "Too soon");
+        terminal.send(line);
+        terminal.until_sent(|text| count(text, "Answered.") > before || count(text, "Too soon") > refused);
+        if count(&String::from_utf8_lossy(&terminal.bytes), "Answered.") > before {
+            return;
+        }
+    }
+}
+
+#[test]
+fn item_72_a_rule_of_the_session_covers_its_pattern_and_one_for_always_is_in_the_file() {
+    let touch = |name: &str| call("bash", json!({"command": format!("touch {name}")}));
+    let stage = Stage::scripted(&[touch("a"), touch("a"), touch("b"), answer("Done.")]);
+    stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}}"#);
+    let mut terminal = Terminal::start(&stage, &["--linear", "--script", "script.jsonl"], (100, 60));
+    terminal.until_shown("Ready.");
+    terminal.send("go\r");
+    terminal.until_shown("2. yes, and in this session: bash(touch a)");
+    answer_with(&mut terminal, "2\r", 0);
+    // The same call is not asked about again, another one is.
+    terminal.until_shown("3. yes, and always, kept in");
+    terminal.until_shown("2. yes, and in this session: bash(touch b)");
+    assert!(stage.path("project/a").exists() && !stage.path("project/b").exists());
+    answer_with(&mut terminal, "3\r", 1);
+    terminal.until_shown("Assistant: Done.");
+    let asked = String::from_utf8_lossy(&terminal.bytes).matches("Asks 1 of 1: bash in ").count();
+    assert_eq!(asked, 2);
+    terminal.send("\x04");
+    assert_eq!(terminal.ended().0.code(), Some(0));
+    assert!(stage.path("project/b").exists());
+    let kept: Value =
+        serde_json::from_str(&std::fs::read_to_string(stage.agent().join("settings.json")).unwrap()).unwrap();
+    assert_eq!(kept["permissions"]["allow"], json!(["bash(touch b)"]));
+    // And holds at the next start.
+    let ran = stage.play(&["-p", "--no-session", "again"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+}
+
+/// The script of the differential run.
+fn script() -> Vec<Value> {
+    vec![
+        call("bash", json!({"command": "echo one; echo two"})),
+        call("edit", json!({"path": "a.txt", "edits": [{"oldText": "old", "newText": "new"}]})),
+        call("read", json!({"path": "none.txt"})),
+        answer("The *answer* is here.\n\n- a point\n"),
+    ]
+}
+
+#[test]
+fn item_91_json_rpc_linear_and_the_screen_agree_on_a_session() {
+    let stage = || {
+        let stage = Stage::scripted(&script());
+        stage.write("project/a.txt", "old\n");
+        stage
+    };
+    let kept = |stage: &Stage| {
+        assert_eq!(std::fs::read_to_string(stage.path("project/a.txt")).unwrap(), "new\n");
+        messages(&stage.files()[0])
+    };
+    let json = stage();
+    let ran = json.play(&["--mode", "json", "go"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let expect = kept(&json);
+    let roles: Vec<&str> = expect.iter().map(|(role, _)| role.as_str()).collect();
+    let (assistant, result) = ("assistant", "toolResult");
+    assert_eq!(roles, ["user", assistant, result, assistant, result, assistant, result, assistant]);
+    let ended = |line: &str| -> Option<(String, String)> {
+        let event: Value = serde_json::from_str(line).unwrap();
+        let message = (event["type"] == "message_end").then_some(&event["message"])?;
+        let blocks = message["content"].as_array();
+        let text: String = match blocks {
+            Some(blocks) => blocks.iter().filter_map(|block| block["text"].as_str()).collect(),
+            None => message["content"].as_str()?.to_string(),
+        };
+        Some((message["role"].as_str()?.to_string(), text))
+    };
+    assert_eq!(ran.stdout.lines().filter_map(ended).collect::<Vec<_>>(), expect);
+
+    let rpc = stage();
+    let mut client = Client::scripted(&rpc, &[]);
+    client.prompt("go");
+    let list = client.data("get_messages", json!({}));
+    assert_eq!(list["messages"].as_array().unwrap().len(), expect.len());
+    assert_eq!(client.end().code, Some(0));
+    assert_eq!(kept(&rpc), expect);
+
+    let screen = stage();
+    let mut terminal = start(&screen);
+    enter(&mut terminal, "go");
+    let rows = terminal.until(|rows| has(rows, "- a point") && has(rows, "ready"));
+    left(terminal);
+    assert_eq!(kept(&screen), expect);
+    let shown = ["› go", "● bash echo one; echo two", "  two", "● edit a.txt", "✗ read none.txt", "The answer is here."];
+    let places: Vec<Option<usize>> = shown.iter().map(|text| rows.iter().position(|row| row.starts_with(text))).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {rows:#?}");
+
+    let linear = stage();
+    let mut terminal = Terminal::start(&linear, &["--linear", "--script", "script.jsonl"], SIZE);
+    terminal.until_shown("Ready.");
+    terminal.send("go\r");
+    let rows = terminal.until(|rows| rows.iter().filter(|row| *row == "Ready.").count() == 2);
+    terminal.send("\x04");
+    assert_eq!(terminal.ended().0.code(), Some(0));
+    assert_eq!(kept(&linear), expect);
+    let said = ["You: go", "Runs: echo one; echo two", "two", "Edits: a.txt", "Reads: none.txt", "Failed: ", "Assistant: The"];
+    let places: Vec<Option<usize>> = said.iter().map(|text| rows.iter().position(|row| row.starts_with(text))).collect();
+    assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {rows:#?}");
+}
+
+#[test]
+fn all_output_of_a_tool_is_in_the_view_and_the_transcript_is_as_before() {
+    let stage = Stage::scripted(&[call("bash", json!({"command": "seq 200"})), answer("Done.")]);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "go");
+    let before = terminal.until(|rows| has(rows, "Done.") && has(rows, "ready"));
+    assert!(!before.iter().any(|row| row == "  7"), "{before:#?}");
+    terminal.send("\x0f");
+    terminal.until(|rows| has(rows, "● bash seq 200") && rows.iter().any(|row| row == "  7"));
+    terminal.send("/150");
+    terminal.until(|rows| has(rows, "/150"));
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "  150") && !rows.iter().any(|row| row == "  7"));
+    terminal.send("q");
+    let after = terminal.until(|rows| has(rows, "Done.") && has(rows, "ready"));
+    assert_eq!(after, before);
+    left(terminal);
+}
+
+#[test]
+fn a_session_is_handed_over_planned_and_moved() {
+    let stage = Stage::scripted(&[answer("one"), answer("two")]);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "/dump");
+    terminal.until_shown("No messages to dump yet.");
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    enter(&mut terminal, "first");
+    terminal.until(|rows| has(rows, "one") && has(rows, "ready"));
+    enter(&mut terminal, "/plan");
+    terminal.until(|rows| has(rows, "plan mode: only tools") && rows.iter().any(|row| row.contains("plan · ")));
+    enter(&mut terminal, "/plan");
+    terminal.until(|rows| has(rows, "plan mode is left") && !rows.iter().any(|row| row.contains("plan · ")));
+    enter(&mut terminal, "/handoff the tests");
+    terminal.until(|rows| rows.iter().any(|row| row.starts_with("⋯ handoff: ")) && has(rows, "ready"));
+    assert_eq!(stage.files().len(), 2);
+    std::fs::create_dir(stage.path("other")).unwrap();
+    enter(&mut terminal, "/move ../other");
+    let (status, rows) = terminal.ended();
+    assert_eq!(status.code(), Some(0), "{rows:#?}");
+    let moved = stage.files().into_iter().filter(|file| file.to_string_lossy().contains("other")).count();
+    assert_eq!(moved, 1, "{rows:#?}");
+}
