@@ -11,7 +11,7 @@ use crate::stage::{Ran, Stage, chat};
 
 const KEY: &str = "sk-typed-0123456789abcdef";
 
-fn kept(stage: &Stage) -> Value {
+pub(crate) fn kept(stage: &Stage) -> Value {
     let file = stage.agent().join("auth.json");
     let text = std::fs::read_to_string(&file).unwrap_or_default();
     if !text.is_empty() {
@@ -157,14 +157,14 @@ fn a_typed_key_is_not_shown() {
 }
 
 /// A stage with a provider `local` that has this `oauth` block.
-fn with_oauth(oauth: &Value) -> Stage {
+pub(crate) fn with_oauth(oauth: &Value) -> Stage {
     let stage = Stage::new();
     let provider = json!({"baseUrl": "http://127.0.0.1:1/v1", "api": "openai-completions", "models": [{"id": "m"}], "oauth": oauth});
     stage.write("home/agent/models.json", &json!({"providers": {"local": provider}}).to_string());
     stage
 }
 
-fn tokens() -> Value {
+pub(crate) fn tokens() -> Value {
     json!({"access_token": "access-of-the-login", "refresh_token": "refresh-of-the-login", "expires_in": 3600})
 }
 

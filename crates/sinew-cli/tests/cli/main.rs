@@ -34,6 +34,8 @@ mod rpc_commands;
 mod rpc_flow;
 mod rpc_sessions;
 mod rpc_tools;
+#[cfg(target_os = "linux")]
+mod screen;
 mod secrets;
 mod sessions;
 mod signals;

@@ -2,9 +2,11 @@
 
 use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
+use sinew_testkit::provider::{Reply, Server};
 
 use crate::client::Client;
 use crate::interactive::call;
+use crate::login::{kept, tokens, with_oauth};
 use crate::stage::{Stage, messages, text as answer};
 use crate::terminal::Terminal;
 
@@ -209,25 +211,30 @@ fn item_91_json_rpc_linear_and_the_screen_agree_on_a_session() {
     assert_eq!(kept(&rpc), expect);
 
     let screen = stage();
-    let mut terminal = start(&screen);
+    let mut terminal = Terminal::start(&screen, &["--script", "script.jsonl"], (80, 50));
+    terminal.until(|rows| has(rows, "ready"));
     enter(&mut terminal, "go");
     let rows = terminal.until(|rows| has(rows, "- a point") && has(rows, "ready"));
     left(terminal);
     assert_eq!(kept(&screen), expect);
-    let shown = ["› go", "● bash echo one; echo two", "  two", "● edit a.txt", "✗ read none.txt", "The answer is here."];
-    let places: Vec<Option<usize>> = shown.iter().map(|text| rows.iter().position(|row| row.starts_with(text))).collect();
+    let shown =
+        ["› go", "● bash echo one; echo two", "  two", "● edit a.txt", "✗ read none.txt", "The answer is here."];
+    let places: Vec<Option<usize>> =
+        shown.iter().map(|text| rows.iter().position(|row| row.starts_with(text))).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {rows:#?}");
 
     let linear = stage();
-    let mut terminal = Terminal::start(&linear, &["--linear", "--script", "script.jsonl"], SIZE);
+    let mut terminal = Terminal::start(&linear, &["--linear", "--script", "script.jsonl"], (80, 50));
     terminal.until_shown("Ready.");
     terminal.send("go\r");
     let rows = terminal.until(|rows| rows.iter().filter(|row| *row == "Ready.").count() == 2);
     terminal.send("\x04");
     assert_eq!(terminal.ended().0.code(), Some(0));
     assert_eq!(kept(&linear), expect);
-    let said = ["You: go", "Runs: echo one; echo two", "two", "Edits: a.txt", "Reads: none.txt", "Failed: ", "Assistant: The"];
-    let places: Vec<Option<usize>> = said.iter().map(|text| rows.iter().position(|row| row.starts_with(text))).collect();
+    let said =
+        ["You: go", "Runs: echo one; echo two", "two", "Edits: a.txt", "Reads: none.txt", "Failed: ", "Assistant: The"];
+    let places: Vec<Option<usize>> =
+        said.iter().map(|text| rows.iter().position(|row| row.starts_with(text))).collect();
     assert!(places.iter().all(Option::is_some) && places.is_sorted(), "{places:?} in {rows:#?}");
 }
 
@@ -273,4 +280,60 @@ fn a_session_is_handed_over_planned_and_moved() {
     assert_eq!(status.code(), Some(0), "{rows:#?}");
     let moved = stage.files().into_iter().filter(|file| file.to_string_lossy().contains("other")).count();
     assert_eq!(moved, 1, "{rows:#?}");
+}
+
+/// Logs in at `local` by the panel; `confirm` does what a person does with what the panel shows.
+#[track_caller]
+fn logs_in(oauth: &Value, confirm: impl FnOnce(&mut Terminal)) {
+    let stage = with_oauth(oauth);
+    let mut terminal = Terminal::start(&stage, &[], (200, 30));
+    terminal.until(|rows| has(rows, "Welcome.") && has(rows, "ready"));
+    terminal.send("\x1b");
+    terminal.until(|rows| !has(rows, "Welcome."));
+    enter(&mut terminal, "/login local");
+    confirm(&mut terminal);
+    terminal.until(|rows| has(rows, "local is set up: local/m answers from now on") && has(rows, "ready"));
+    assert_eq!(kept(&stage)["local"]["access"], "access-of-the-login");
+    let (_, sent) = left(terminal);
+    assert!(!sent.contains("access-of-the-login") && !sent.contains("refresh-of-the-login"));
+}
+
+#[test]
+fn a_login_by_code_shows_the_code_in_a_panel() {
+    let server = Server::start(|request| {
+        let form = String::from_utf8_lossy(&request.body).into_owned();
+        match form.contains("device_code=d1") {
+            true => Reply::json(200, &tokens()),
+            false => Reply::json(
+                200,
+                &json!({"device_code": "d1", "user_code": "AB-12", "interval": 1,
+                "verification_uri": "https://login.test/device"}),
+            ),
+        }
+    });
+    let oauth = json!({"deviceUrl": server.url(), "tokenUrl": server.url(), "clientId": "c"});
+    logs_in(&oauth, |terminal| {
+        terminal.until_sent(|text| text.contains("and type this code: AB-12"));
+    });
+}
+
+#[test]
+fn a_login_by_browser_takes_the_address_that_the_browser_ended_at() {
+    let server = Server::start(|_| Reply::json(200, &tokens()));
+    let oauth = json!({"authorizeUrl": "https://login.test/authorize", "tokenUrl": server.url(), "clientId": "c"});
+    logs_in(&oauth, |terminal| {
+        let rows =
+            terminal.until(|rows| has(rows, "Open this address in a browser:") && has(rows, "Where the browser"));
+        // The address may take several rows.
+        let from = rows.iter().position(|row| row.starts_with("Open this")).unwrap() + 1;
+        let to = rows.iter().position(|row| row.starts_with("Where the browser")).unwrap();
+        let address: String = rows[from..to].iter().map(|row| row.trim()).collect();
+        let part =
+            |name: &str| address.split_once(&format!("{name}=")).unwrap().1.split('&').next().unwrap().to_string();
+        let state = part("state");
+        let back = part("redirect_uri").replace("%3A", ":").replace("%2F", "/");
+        terminal.send(&format!("\x1b[200~{back}?code=x&state={state}\x1b[201~"));
+        terminal.until(|rows| rows.iter().any(|row| row.contains("code=x")));
+        terminal.send("\r");
+    });
 }

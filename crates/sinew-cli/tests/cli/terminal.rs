@@ -60,6 +60,12 @@ impl Terminal {
         Terminal { master: master.into(), slave, found, child, emulator, bytes: Vec::new(), answered: 0 }
     }
 
+    /// The same, and it answers no question.
+    pub(crate) fn silent(mut self) -> Terminal {
+        self.answered = usize::MAX;
+        self
+    }
+
     pub(crate) fn send(&mut self, keys: &str) {
         self.master.write_all(keys.as_bytes()).unwrap();
     }
@@ -109,7 +115,14 @@ impl Terminal {
 
     /// Waits for the end of the program, and checks that the terminal is as it was found.
     #[track_caller]
-    pub(crate) fn ended(mut self) -> (ExitStatus, Vec<String>) {
+    pub(crate) fn ended(self) -> (ExitStatus, Vec<String>) {
+        let (status, rows, _) = self.ended_with_bytes();
+        (status, rows)
+    }
+
+    /// The same, with all that the program has sent.
+    #[track_caller]
+    pub(crate) fn ended_with_bytes(mut self) -> (ExitStatus, Vec<String>, String) {
         let status = self.child.wait().unwrap();
         let now = tcgetattr(&self.slave).unwrap();
         assert_eq!((now.local_modes, now.input_modes), (self.found.local_modes, self.found.input_modes));
@@ -129,9 +142,10 @@ impl Terminal {
         for (set, unset) in [("\x1b[?2004h", "\x1b[?2004l"), ("\x1b[?1004h", "\x1b[?1004l"), ("\x1b[?7l", "\x1b[?7h")] {
             assert!(text.rfind(unset) >= text.rfind(set), "{set:?} was never taken back");
         }
-        assert!(!text.contains("\x1b[2J") && !text.contains("\x1b[3J") && !text.contains("\x1b[?1049h"));
-        let rows = self.rows();
-        (status, rows)
+        assert!(!text.contains("\x1b[2J") && !text.contains("\x1b[3J"));
+        assert_eq!(text.matches("\x1b[?1049h").count(), text.matches("\x1b[?1049l").count());
+        let text = text.into_owned();
+        (status, self.rows(), text)
     }
 
     fn rows(&self) -> Vec<String> {
@@ -144,7 +158,10 @@ impl Terminal {
         self.emulator.process(bytes);
         // Answers of a terminal that knows little: where the cursor is, and that it is a terminal. A question may come in
         // two reads.
-        for at in self.answered..self.bytes.len() {
+        for at in self.answered.min(self.bytes.len())..self.bytes.len() {
+            if self.answered == usize::MAX {
+                break;
+            }
             if self.bytes[at..].starts_with(b"\x1b[6n") {
                 let (row, column) = self.emulator.screen().cursor_position();
                 self.send(&format!("\x1b[{};{}R", row + 1, column + 1));
