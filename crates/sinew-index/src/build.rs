@@ -1,19 +1,21 @@
 //! Builds parts: reads the files that no part knows and puts them into segments, while calls go on.
 
 use std::io::{self, Read};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelToken, Result};
 use sinew_pool::Pool;
 use sinew_walk::{FileType, Stamp, TreeFiles};
 
-use crate::index::{Held, Index};
+use crate::index::{Held, Index, lock};
 use crate::kind::{MAX_TEXT, is_secret, kind_of};
 use crate::list::IdSet;
 use crate::part::{Part, stamp_number};
 use crate::postings::PostingsBuilder;
 use crate::segment::{FileKind, FileRecord, Segment, SegmentId};
+use crate::store::{Storage, Store};
 use crate::touched::Touched;
 
 /// The memory for grams at which a thread closes its part, in bytes.
@@ -26,8 +28,17 @@ const PARTS: usize = 64;
 const SHARE: usize = 64;
 /// The length of the engine's first read.
 const FIRST: u64 = 64 << 10;
-/// The name under which segments in memory are written.
-const IN_MEMORY: SegmentId = SegmentId { index: [0; 16], number: 0 };
+
+/// What a build needs to read and write files while calls go on.
+struct Task {
+    paths: Vec<Vec<u8>>,
+    files: TreeFiles,
+    /// The key of the stamps and the id of the segments.
+    key: [u8; 16],
+    next_segment: AtomicU32,
+    /// None where the segments stay in memory.
+    store: Option<Arc<Store>>,
+}
 
 impl Index {
     /// Reads the files that the parts do not know as they are now and puts them into parts. Calls go on meanwhile and never wait.
@@ -36,24 +47,32 @@ impl Index {
     /// # Errors
     /// The call is cancelled.
     pub fn build(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
-        let _one = self.build.lock();
-        let Some((paths, files, key)) = self.unknown(pool, cancel)? else { return Ok(()) };
-        let parts = read(&paths, &files, &key, pool, cancel)?;
-        let mut state = self.lock(cancel)?;
+        let _one = lock(&self.build, cancel)?;
+        let Some(task) = self.begin_build(pool, cancel)? else { return Ok(()) };
+        let parts = task.read(pool, cancel)?;
+        let mut state = lock(&self.state, cancel)?;
         // What was heard until now is noted for the new parts too.
         self.barrier(&mut state, pool, cancel)?;
-        match &mut state.held {
-            // Else the root is another folder by now.
-            Some(held) if held.key == key => held.adopt(parts, pool, cancel),
-            _ => Ok(()),
+        // Else the root is another folder by now.
+        let Some(held) = state.held.as_mut().filter(|held| held.key == task.key) else { return Ok(()) };
+        held.next_segment = task.next_segment.load(Ordering::Relaxed);
+        held.adopt(parts, pool, cancel)?;
+        let numbers: Vec<u32> = held.parts.iter().filter(|part| part.on_disk).map(|part| part.number).collect();
+        self.note_status(&state);
+        drop(state);
+        // What cannot be named stays in use for as long as this process has it open.
+        let failed = task.store.is_some_and(|store| store.publish(&numbers).is_err());
+        if failed {
+            let mut state = lock(&self.state, cancel)?;
+            state.held.iter_mut().for_each(|held| held.store = None);
+            self.note_status(&state);
         }
+        Ok(())
     }
 
-    /// Returns the files of the tree that no part knows as they are, in path order, what they are opened by, and the key of the
-    /// stamps. From now on what is heard is noted.
-    #[allow(clippy::type_complexity, reason = "three values, used once")]
-    fn unknown(&self, pool: &Pool, cancel: &CancelToken) -> Result<Option<(Vec<Vec<u8>>, TreeFiles, [u8; 16])>> {
-        let mut state = self.lock(cancel)?;
+    /// Collects the files of the tree that no part knows as they are, in path order. From now on what is heard is noted.
+    fn begin_build(&self, pool: &Pool, cancel: &CancelToken) -> Result<Option<Task>> {
+        let mut state = lock(&self.state, cancel)?;
         if !self.barrier(&mut state, pool, cancel)? {
             return Ok(None);
         }
@@ -68,7 +87,13 @@ impl Index {
         let unknown = scan.scan.iter().filter(|entry| entry.file_type() == FileType::File && !known(entry.bytes()));
         let paths = unknown.map(|entry| entry.bytes().to_vec()).collect();
         held.building = Some(Touched::default());
-        Ok(Some((paths, files, held.key)))
+        Ok(Some(Task {
+            paths,
+            files,
+            key: held.key,
+            next_segment: AtomicU32::new(held.next_segment),
+            store: held.store.clone().filter(|store| store.is_writer()),
+        }))
     }
 }
 
@@ -76,7 +101,11 @@ impl Held {
     /// Adds parts and looks at the files of which something was heard since they were read.
     fn adopt(&mut self, parts: Vec<Part>, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         let heard = self.building.take().unwrap_or(Touched { all: true, ..Touched::default() });
-        self.parts.extend(parts);
+        for mut part in parts {
+            // As they were read, but for those that are looked at below.
+            part.current = IdSet::full(part.current.limit());
+            self.parts.push(part);
+        }
         self.look_at(&heard, pool, cancel)
     }
 
@@ -89,39 +118,54 @@ impl Held {
     }
 }
 
-/// Reads files into parts on all threads.
-fn read(
-    paths: &[Vec<u8>],
-    files: &TreeFiles,
-    key: &[u8; 16],
-    pool: &Pool,
-    cancel: &CancelToken,
-) -> Result<Vec<Part>, Aborted> {
-    let next = AtomicUsize::new(0);
-    let done: Mutex<(Vec<Part>, Option<Aborted>)> = Mutex::default();
-    pool.broadcast((paths.len() / SHARE).min(pool.size().saturating_sub(1)), |_| {
-        let mut part = PartBuilder::new(key);
-        loop {
-            let first = next.fetch_add(SHARE, Ordering::Relaxed);
-            if first >= paths.len() {
-                break;
-            }
-            for path in &paths[first..paths.len().min(first + SHARE)] {
-                if let Err(aborted) = cancel.check() {
-                    done.lock().1 = Some(aborted);
-                    return;
+impl Task {
+    /// Reads the files into parts on all threads.
+    fn read(&self, pool: &Pool, cancel: &CancelToken) -> Result<Vec<Part>, Aborted> {
+        let paths = &self.paths;
+        let next = AtomicUsize::new(0);
+        let done: Mutex<(Vec<Part>, Option<Aborted>)> = Mutex::default();
+        pool.broadcast((paths.len() / SHARE).min(pool.size().saturating_sub(1)), |_| {
+            let mut part = PartBuilder::new(&self.key);
+            loop {
+                let first = next.fetch_add(SHARE, Ordering::Relaxed);
+                if first >= paths.len() {
+                    break;
                 }
-                part.add(files, path);
-                if part.is_full() {
-                    let full = std::mem::replace(&mut part, PartBuilder::new(key));
-                    done.lock().0.extend(full.finish());
+                for path in &paths[first..paths.len().min(first + SHARE)] {
+                    if let Err(aborted) = cancel.check() {
+                        done.lock().1 = Some(aborted);
+                        return;
+                    }
+                    part.add(&self.files, path);
+                    if part.is_full() {
+                        let full = std::mem::replace(&mut part, PartBuilder::new(&self.key));
+                        let full = self.finish(full);
+                        done.lock().0.extend(full);
+                    }
                 }
             }
+            let last = self.finish(part);
+            done.lock().0.extend(last);
+        });
+        let (parts, aborted) = done.into_inner();
+        aborted.map_or(Ok(parts), Err)
+    }
+
+    /// Makes the segment of a part, on disk where that is possible.
+    fn finish(&self, part: PartBuilder<'_>) -> Option<Part> {
+        if part.records.is_empty() {
+            return None;
         }
-        done.lock().0.extend(part.finish());
-    });
-    let (parts, aborted) = done.into_inner();
-    aborted.map_or(Ok(parts), Err)
+        let number = self.next_segment.fetch_add(1, Ordering::Relaxed);
+        let id = SegmentId { index: self.key, number };
+        let bytes = part.postings.build().write_segment(&part.records, id, Vec::new()).ok()?;
+        let written = self.store.as_ref().and_then(|store| store.write_segment(number, &bytes).ok());
+        let on_disk = written.is_some();
+        let segment = written.or_else(|| Segment::open(Storage::Memory(bytes), id).ok())?;
+        let mut made = Part::new(segment, number, on_disk);
+        made.linked = part.linked;
+        Some(made)
+    }
 }
 
 /// Collects the files of one part, in path order.
@@ -182,16 +226,6 @@ impl PartBuilder<'_> {
             return Err(io::ErrorKind::Interrupted.into());
         }
         Ok((kind, before))
-    }
-
-    fn finish(self) -> Option<Part> {
-        if self.records.is_empty() {
-            return None;
-        }
-        let bytes = self.postings.build().write_segment(&self.records, IN_MEMORY, Vec::new()).ok()?;
-        let segment = Segment::open(bytes, IN_MEMORY).ok()?;
-        let current = IdSet::full(u32::try_from(self.records.len()).ok()?);
-        Some(Part::new(segment, current, self.linked))
     }
 }
 

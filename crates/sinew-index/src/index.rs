@@ -14,6 +14,8 @@ use crate::lookup::Reach;
 use crate::mounts::Mounts;
 use crate::part::{Part, PartView, RowState};
 use crate::plan::Plan;
+use crate::segment::Segment;
+use crate::store::{RootId, Storage, Store, random_id};
 use crate::touched::Touched;
 use crate::watch::Watcher;
 
@@ -23,7 +25,7 @@ const RECENT: usize = 1_024;
 const CANCEL_POLL: Duration = Duration::from_millis(5);
 
 /// Options of [`Index::open`].
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct IndexOptions {
     /// The user's own ignore file; see [`sinew_walk::global_excludes`].
     pub global_excludes: Option<PathBuf>,
@@ -31,6 +33,8 @@ pub struct IndexOptions {
     pub sweep: bool,
     /// The most watches (default and limit: 65,536, and half of what the system grants).
     pub max_watches: Option<usize>,
+    /// The folder of the caches, in which the index lies on disk. None: in memory alone.
+    pub cache: Option<PathBuf>,
     /// The user's home: neither it nor a folder above it is held.
     pub home: Option<PathBuf>,
 }
@@ -40,6 +44,8 @@ pub struct Index {
     root: PathBuf,
     options: IndexOptions,
     pub(crate) state: Mutex<State>,
+    /// As of the last call, so that who asks for it never waits.
+    status: Mutex<IndexStatus>,
     /// Held while the index is built.
     pub(crate) build: Mutex<()>,
 }
@@ -64,8 +70,12 @@ pub(crate) struct Held {
     pub(crate) building: Option<Touched>,
     recent: VecDeque<Vec<u8>>,
     pub(crate) parts: Vec<Part>,
-    /// The key of the stamps; another one where the root is another folder.
+    /// The key of the stamps and the id of the segments; another one where the root is another folder.
     pub(crate) key: [u8; 16],
+    /// The folder on disk; none in memory alone.
+    pub(crate) store: Option<Arc<Store>>,
+    /// The number of the next segment.
+    pub(crate) next_segment: u32,
 }
 
 /// Numbers about the work of an index.
@@ -88,6 +98,10 @@ pub struct IndexStatus {
     pub unwatched: usize,
     /// Watches.
     pub watches: usize,
+    /// The index lies on disk.
+    pub persisted: bool,
+    /// This process is the one that writes it.
+    pub writer: bool,
     /// Files in the parts.
     pub files: usize,
     /// Of these, files that are as they were when they were read.
@@ -114,7 +128,7 @@ impl Index {
         if !std::fs::metadata(&root_path).map_err(failed)?.is_dir() {
             return Err(Error::invalid(format!("{:?} is not a folder", root.to_string_lossy())));
         }
-        Ok(Index { root: root_path, options, state: Mutex::default(), build: Mutex::new(()) })
+        Ok(Index { root: root_path, options, state: Mutex::default(), status: Mutex::default(), build: Mutex::new(()) })
     }
 
     /// Returns the root as it was given, absolute.
@@ -132,11 +146,10 @@ impl Index {
     /// # Errors
     /// The call is cancelled.
     pub fn listing(&self, options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Option<Listing>> {
-        let mut state = self.lock(cancel)?;
-        if !self.barrier(&mut state, pool, cancel)? {
-            return Ok(None);
-        }
-        let Some(held) = &mut state.held else { return Ok(None) };
+        let mut state = lock(&self.state, cancel)?;
+        let is_held = self.barrier(&mut state, pool, cancel)?;
+        self.note_status(&state);
+        let Some(held) = state.held.as_mut().filter(|_| is_held) else { return Ok(None) };
         // A root that is gone or no folder: the walk says so.
         let Ok(options) = options.clone().canonical() else { return Ok(None) };
         let Some(scan) = held.tree.scan(&options, cancel)? else { return Ok(None) };
@@ -146,20 +159,39 @@ impl Index {
         Ok(Some(Listing { scan, parts }))
     }
 
-    /// Returns what is known as of the last call. Never waits for the disk, but for a call that does.
+    /// Returns what is known as of the last call. Never waits for another call.
     #[must_use]
     pub fn status(&self) -> IndexStatus {
-        let state = self.state.lock();
+        *self.status.lock()
+    }
+
+    pub(crate) fn note_status(&self, state: &State) {
         let counts = state.counts;
-        let Some(held) = &state.held else { return IndexStatus { counts, ..IndexStatus::default() } };
-        IndexStatus {
-            folders: held.tree.folders(),
-            unwatched: held.tree.unwatched(),
-            watches: held.watcher.len(),
-            files: held.parts.iter().map(|part| part.files().len()).sum(),
-            current: held.parts.iter().map(|part| part.current.len()).sum(),
-            counts,
-        }
+        *self.status.lock() = match &state.held {
+            None => IndexStatus { counts, ..IndexStatus::default() },
+            Some(held) => IndexStatus {
+                folders: held.tree.folders(),
+                unwatched: held.tree.unwatched(),
+                watches: held.watcher.len(),
+                persisted: held.store.is_some(),
+                writer: held.store.as_ref().is_some_and(|store| store.is_writer()),
+                files: held.parts.iter().map(|part| part.files().len()).sum(),
+                current: held.parts.iter().map(|part| part.current.len()).sum(),
+                counts,
+            },
+        };
+    }
+
+    /// Deletes the index of a root on disk; false where there is none.
+    ///
+    /// # Errors
+    /// It is in use, or the system refuses.
+    pub fn remove(cache: &Path, root: &Path) -> Result<bool> {
+        let failed =
+            |cause| Error::io(format_args!("failed to remove the index of {:?}", root.to_string_lossy()), &cause);
+        // The root itself may be gone.
+        let path = std::fs::canonicalize(root).or_else(|_| std::path::absolute(root)).map_err(failed)?;
+        crate::store::remove(cache, &path).map_err(failed)
     }
 
     /// Gives back memory, descriptors and watches. Later listings are none.
@@ -167,15 +199,7 @@ impl Index {
         let mut state = self.state.lock();
         state.closed = true;
         state.held = None;
-    }
-
-    pub(crate) fn lock(&self, cancel: &CancelToken) -> Result<MutexGuard<'_, State>> {
-        loop {
-            cancel.check()?;
-            if let Some(state) = self.state.try_lock_for(CANCEL_POLL) {
-                return Ok(state);
-            }
-        }
+        self.note_status(&state);
     }
 
     /// Makes all that is known current as of some moment after the call began; false where nothing can be known.
@@ -209,7 +233,12 @@ impl Index {
             ..ScanOptions::new(&self.root)
         };
         let tree = Tree::open(&options, &watcher, pool, cancel)?;
-        Ok(Held {
+        let (store, segments) = self.open_store(&tree);
+        let parts: Vec<Part> = segments.into_iter().map(Part::on_disk).collect();
+        let mut held = Held {
+            next_segment: parts.iter().map(|part| part.number + 1).max().unwrap_or(0),
+            key: store.as_ref().map_or_else(random_id, |store| store.id),
+            store: store.map(Arc::new),
             tree,
             watcher,
             mounts,
@@ -218,9 +247,20 @@ impl Index {
             touched: Touched::default(),
             building: None,
             recent: VecDeque::new(),
-            parts: Vec::new(),
-            key: random_key(),
-        })
+            parts,
+        };
+        // Only stamps tell of the time before the watches.
+        held.look_at(&Touched { all: true, ..Touched::default() }, pool, cancel)?;
+        Ok(held)
+    }
+
+    /// Opens the index on disk; none where there is to be none, or where it cannot be had: then all lies in memory.
+    fn open_store(&self, tree: &Tree) -> (Option<Store>, Vec<Segment<Storage>>) {
+        let opened = self.options.cache.as_ref().and_then(|cache| {
+            let root = RootId::new(tree.root(), &tree.stamp(b"").ok()?);
+            Store::open(cache, root).ok()
+        });
+        opened.map_or((None, Vec::new()), |(store, segments)| (Some(store), segments))
     }
 
     /// The root of the system, the user's home and what lies above it are never walked unasked.
@@ -368,12 +408,14 @@ impl Listing {
     }
 }
 
-/// Makes sixteen bytes that no other index has.
-fn random_key() -> [u8; 16] {
-    use std::hash::{BuildHasher, RandomState};
-    let half = || RandomState::new().hash_one(()).to_le_bytes();
-    let (left, right) = (half(), half());
-    std::array::from_fn(|at| if at < 8 { left[at] } else { right[at - 8] })
+/// Takes a lock that another call may hold for long.
+pub(crate) fn lock<'a, T>(mutex: &'a Mutex<T>, cancel: &CancelToken) -> Result<MutexGuard<'a, T>> {
+    loop {
+        cancel.check()?;
+        if let Some(held) = mutex.try_lock_for(CANCEL_POLL) {
+            return Ok(held);
+        }
+    }
 }
 
 /// Returns the path of the folder that a path lies in.

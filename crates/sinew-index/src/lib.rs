@@ -43,6 +43,8 @@ mod mounts;
 #[cfg(target_os = "linux")]
 mod part;
 #[cfg(target_os = "linux")]
+mod store;
+#[cfg(target_os = "linux")]
 mod touched;
 #[cfg(target_os = "linux")]
 mod watch;

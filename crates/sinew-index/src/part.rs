@@ -12,18 +12,23 @@ use crate::list::IdSet;
 use crate::lookup::Reach;
 use crate::plan::Plan;
 use crate::segment::{FileKind, FileRecord, Segment};
+use crate::store::Storage;
 
 /// The number of files whose stamps a thread asks for in one go.
 const SHARE: usize = 64;
 /// No row.
 const NONE: u32 = u32::MAX;
 
-/// A segment in memory; its files are sorted by their path below the root.
+/// A segment, in memory or on disk; its files are sorted by their path below the root.
 pub(crate) struct Part {
-    pub(crate) segment: Arc<Segment<Vec<u8>>>,
+    pub(crate) segment: Arc<Segment<Storage>>,
+    /// Its number in the index.
+    pub(crate) number: u32,
+    /// It can be named by a manifest.
+    pub(crate) on_disk: bool,
     /// Files that are as they were when they were read, as of the last barrier.
     pub(crate) current: IdSet,
-    /// Files that had more than one name.
+    /// Files that had more than one name when they were looked at.
     pub(crate) linked: Vec<u32>,
     /// The rows of the files in the scan that was asked for last.
     rows: Option<(Arc<Scan>, Arc<[u32]>)>,
@@ -31,7 +36,7 @@ pub(crate) struct Part {
 
 /// A part as one call sees it.
 pub(crate) struct PartView {
-    segment: Arc<Segment<Vec<u8>>>,
+    segment: Arc<Segment<Storage>>,
     current: IdSet,
     rows: Arc<[u32]>,
 }
@@ -48,8 +53,15 @@ pub enum RowState {
 }
 
 impl Part {
-    pub(crate) fn new(segment: Segment<Vec<u8>>, current: IdSet, linked: Vec<u32>) -> Part {
-        Part { segment: Arc::new(segment), current, linked, rows: None }
+    /// Makes a part of which nothing is current yet.
+    pub(crate) fn new(segment: Segment<Storage>, number: u32, on_disk: bool) -> Part {
+        let current = IdSet::empty(u32::try_from(segment.files().len()).unwrap_or(0));
+        Part { segment: Arc::new(segment), number, on_disk, current, linked: Vec::new(), rows: None }
+    }
+
+    pub(crate) fn on_disk(segment: Segment<Storage>) -> Part {
+        let number = segment.number();
+        Part::new(segment, number, true)
     }
 
     pub(crate) fn files(&self) -> &[FileRecord] {
@@ -84,13 +96,15 @@ impl Part {
         // Until a look shows otherwise nothing is known of them, also where the call is cancelled.
         numbers.iter().for_each(|number| self.current.remove(*number));
         let files = self.segment.files();
-        let is_current = |file: &FileRecord| {
-            file.stamp != 0 && tree.stamp(&file.path).is_ok_and(|now| stamp_number(&now, key) == file.stamp)
+        let current_stamp = |number: u32| {
+            let file = &files[number as usize];
+            let now = (file.stamp != 0).then(|| tree.stamp(&file.path).ok()).flatten()?;
+            (stamp_number(&now, key) == file.stamp).then_some((number, now.links > 1))
         };
         let next = AtomicUsize::new(0);
-        let looked_at: Mutex<(Vec<u32>, Option<Aborted>)> = Mutex::default();
+        let looked_at: Mutex<(Vec<(u32, bool)>, Option<Aborted>)> = Mutex::default();
         let work = |_| {
-            let mut current: Vec<u32> = Vec::new();
+            let mut current = Vec::new();
             loop {
                 let first = next.fetch_add(SHARE, Ordering::Relaxed);
                 if first >= numbers.len() {
@@ -101,13 +115,18 @@ impl Part {
                     break;
                 }
                 let share = &numbers[first..numbers.len().min(first + SHARE)];
-                current.extend(share.iter().filter(|number| is_current(&files[**number as usize])));
+                current.extend(share.iter().filter_map(|number| current_stamp(*number)));
             }
             looked_at.lock().0.extend(current);
         };
         pool.broadcast((numbers.len() / SHARE).min(pool.size().saturating_sub(1)), work);
         let (current, aborted) = looked_at.into_inner();
-        current.into_iter().for_each(|number| self.current.insert(number));
+        for (number, linked) in current {
+            self.current.insert(number);
+            if linked && !self.linked.contains(&number) {
+                self.linked.push(number);
+            }
+        }
         aborted.map_or(Ok(()), Err)
     }
 
@@ -156,9 +175,8 @@ impl PartView {
 
 /// Makes one number of a stamp; never 0.
 pub(crate) fn stamp_number(stamp: &Stamp, key: &[u8; 16]) -> u64 {
-    use std::hash::{DefaultHasher, Hash, Hasher};
-    let mut hasher = DefaultHasher::new();
-    key.hash(&mut hasher);
+    use std::hash::{Hash, Hasher};
+    let mut hasher = siphasher::sip::SipHasher13::new_with_key(key);
     stamp.hash(&mut hasher);
     hasher.finish().max(1)
 }

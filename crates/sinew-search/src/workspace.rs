@@ -18,11 +18,9 @@ use crate::{FindOptions, FindResult, GlobMatch, GlobOptions, GlobResult, GrepOpt
 /// The workspaces of one program: two opens of one root share what is kept.
 #[derive(Debug, Default)]
 pub struct Workspaces {
-    open: Mutex<HashMap<(PathBuf, IndexOptionsKey), Weak<Index>>>,
+    /// By root and options.
+    open: Mutex<HashMap<(PathBuf, IndexOptions), Weak<Index>>>,
 }
-
-/// The options by which two opens of one root differ.
-type IndexOptionsKey = (Option<PathBuf>, bool, Option<usize>, Option<PathBuf>);
 
 /// A folder in view. [`Workspace::grep`], [`Workspace::glob`], [`Workspace::fuzzy_find`] and [`Workspace::list`] give what the
 /// plain functions give at that moment, with `path` taken from the root. Dropped, it gives everything back.
@@ -48,8 +46,7 @@ impl Workspaces {
     /// `root` does not exist or is no folder.
     pub fn open(&self, root: impl AsRef<Path>, options: &IndexOptions) -> Result<Workspace> {
         let index = Index::open(root.as_ref(), options.clone()).map_err(|error| error.within("Workspace.open"))?;
-        let IndexOptions { global_excludes, sweep, max_watches, home } = options.clone();
-        let key = (index.root().to_path_buf(), (global_excludes, sweep, max_watches, home));
+        let key = (index.root().to_path_buf(), options.clone());
         let mut open = self.open.lock();
         open.retain(|_, index| index.strong_count() > 0);
         let shared = open.get(&key).and_then(Weak::upgrade);
@@ -59,6 +56,16 @@ impl Workspaces {
             index
         });
         Ok(Workspace { index, last: Arc::default() })
+    }
+}
+
+impl Workspaces {
+    /// Deletes the index of `root` in the folder `cache`; false where there is none.
+    ///
+    /// # Errors
+    /// It is in use, or the system refuses.
+    pub fn remove(cache: &Path, root: &Path) -> Result<bool> {
+        Index::remove(cache, root).map_err(|error| error.within("Workspace.remove"))
     }
 }
 

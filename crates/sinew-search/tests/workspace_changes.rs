@@ -12,6 +12,7 @@ use std::path::Path;
 
 use pair::Pair;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
+use sinew_base::{CancelHandle, CancelToken};
 use sinew_search::{GrepOptions, WorkspaceOptions};
 
 /// A tree of some files, watched and indexed.
@@ -264,4 +265,46 @@ fn item_8_and_13_errors_are_those_of_the_plain_search() {
     pair.grep(&GrepOptions::new("x", ""), "no root");
     fs::write(place.path().join("root"), "x").unwrap();
     pair.grep(&GrepOptions::new("x", ""), "a file as root");
+}
+
+#[test]
+fn item_30_a_cancelled_call_leaves_nothing_behind() {
+    let place = tempfile::tempdir().unwrap();
+    let pair = indexed(place.path(), WorkspaceOptions::default());
+    let root = place.path().join("root");
+    let (handle, cancel) = CancelHandle::new();
+    handle.cancel();
+    for text in ["needle", "hay", "needle"] {
+        fs::write(root.join("a/one"), text).unwrap();
+        fs::create_dir_all(root.join("d").join(text)).unwrap();
+        let aborted = [
+            pair.workspace.grep(&GrepOptions::new("needle", ""), &pair.pool, &cancel, None).map(drop),
+            pair.workspace.list("", true, true, &pair.pool, &cancel).map(drop),
+            pair.workspace.ready(&pair.pool, &cancel).map(drop),
+        ];
+        assert!(aborted.iter().all(Result::is_err), "{aborted:?}");
+        assert_eq!(pair.files("needle", text).contains(&"a/one".to_string()), text == "needle");
+    }
+}
+
+#[test]
+fn item_33_the_home_and_what_lies_above_is_never_held() {
+    let place = tempfile::tempdir().unwrap();
+    for home in ["root", "root/a"] {
+        let home = Some(place.path().join(home));
+        let pair = indexed(place.path(), WorkspaceOptions { home, ..WorkspaceOptions::default() });
+        assert_eq!(pair.files("needle", "walked"), ["four"]);
+        assert_eq!(pair.workspace.status().index.folders, 0);
+    }
+}
+
+#[test]
+fn item_42_two_opens_of_one_root_share() {
+    let place = tempfile::tempdir().unwrap();
+    let workspaces = sinew_search::Workspaces::default();
+    let open = || workspaces.open(place.path(), &WorkspaceOptions::default()).unwrap();
+    let (first, second) = (open(), open());
+    first.ready(&sinew_pool::Pool::new("test", 1), &CancelToken::never()).unwrap();
+    assert_eq!(second.status().index, first.status().index);
+    assert_eq!(first.status().index.folders, 1);
 }

@@ -19,6 +19,7 @@ const FILES: u32 = 1 << 24;
 
 /// An open segment: files and the first gram of each block in memory, dictionary and lists read when they are asked for.
 pub struct Segment<R> {
+    number: u32,
     pages: PageReader<R>,
     files: Vec<FileRecord>,
     table: FileTable,
@@ -72,7 +73,12 @@ impl<R: ReadAt> Segment<R> {
         let [file_section, block_section, dictionary, lists] = sections;
         let (files, table) = read_files(&file_section.read(&pages)?, files, documents)?;
         let blocks = read_blocks(&block_section.read(&pages)?, dictionary)?;
-        Ok(Segment { pages, files, table, blocks, dictionary, lists })
+        Ok(Segment { number: id.number, pages, files, table, blocks, dictionary, lists })
+    }
+
+    /// Returns the number of the segment in its index.
+    pub fn number(&self) -> u32 {
+        self.number
     }
 
     /// Returns the files, in the order of their numbers.

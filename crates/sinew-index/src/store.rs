@@ -1,0 +1,249 @@
+//! An index on disk: a folder with a manifest and the segments that it names.
+//!
+//! A file is written under another name, flushed and renamed: segments first, then the manifest that names them, then what it
+//! does not name any more is deleted. So a process that ends at any instruction leaves the old index or the new one.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use rustix::fs::{FlockOperation, OFlags, flock};
+use sinew_walk::Stamp;
+
+use crate::page::{PageReader, PageWriter, ReadAt, damaged};
+use crate::segment::{Segment, SegmentId};
+use crate::varint::Bytes;
+
+/// Begins every manifest.
+const MAGIC: [u8; 8] = *b"sinewman";
+/// Number of the layout of manifest, segments and folders; each has its own folder of the cache.
+const FORMAT: u32 = 1;
+/// The file number in the checksums of a manifest's pages.
+const MANIFEST: u32 = u32::MAX;
+/// The largest manifest, in bytes.
+const MAX_MANIFEST: usize = 64 << 10;
+
+/// The bytes of a segment.
+pub(crate) enum Storage {
+    Memory(Vec<u8>),
+    Disk(File),
+}
+
+impl ReadAt for Storage {
+    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        match self {
+            Storage::Memory(bytes) => bytes.read_exact_at(buffer, offset),
+            Storage::Disk(file) => ReadAt::read_exact_at(file, buffer, offset),
+        }
+    }
+}
+
+/// The open folder of an index.
+pub(crate) struct Store {
+    folder: PathBuf,
+    /// Random bytes, in every segment and the key of all stamps.
+    pub(crate) id: [u8; 16],
+    root: RootId,
+    /// Held shared while the index is in use: who deletes it needs it alone.
+    _use_lock: File,
+    /// Held alone by the one process that writes.
+    write_lock: Option<File>,
+    /// The segments that the manifest names.
+    published: Mutex<Option<Vec<u32>>>,
+}
+
+/// The root that an index belongs to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RootId {
+    path: Vec<u8>,
+    device: u64,
+    inode: u64,
+}
+
+impl RootId {
+    pub(crate) fn new(path: &Path, stamp: &Stamp) -> RootId {
+        RootId { path: path.as_os_str().as_bytes().to_vec(), device: stamp.device, inode: stamp.inode }
+    }
+}
+
+/// Returns the folder of the index of a root.
+pub(crate) fn folder_of(cache: &Path, root: &Path) -> PathBuf {
+    use siphasher::sip128::{Hasher128, SipHasher};
+    use std::hash::Hasher;
+    let mut hasher = SipHasher::new();
+    hasher.write(root.as_os_str().as_bytes());
+    let name = root.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy());
+    let name: String = name.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-_".contains(*letter)).collect();
+    let name = &name[..name.len().min(64)];
+    cache.join("index").join(FORMAT.to_string()).join(format!("{name}-{:032x}", hasher.finish128().as_u128()))
+}
+
+impl Store {
+    /// Opens the folder, makes it where it is missing, and returns the segments that its manifest names. A manifest that is
+    /// damaged, missing or of another root means an empty index with a new id.
+    ///
+    /// # Errors
+    /// The folder belongs to another user, others may write to it, it is in the way of being deleted, or the system refuses.
+    pub(crate) fn open(cache: &Path, root: RootId) -> io::Result<(Store, Vec<Segment<Storage>>)> {
+        use std::ffi::OsStr;
+        let folder = folder_of(cache, Path::new(OsStr::from_bytes(&root.path)));
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
+        for part in folder.ancestors().take(3) {
+            check_owner(part)?;
+        }
+        let use_lock = open_private(&folder.join("use.lock"), true)?;
+        flock(&use_lock, FlockOperation::NonBlockingLockShared)?;
+        let write_lock = open_private(&folder.join("write.lock"), true)?;
+        let write_lock = flock(&write_lock, FlockOperation::NonBlockingLockExclusive).ok().map(|()| write_lock);
+        let mut store =
+            Store { folder, id: random_id(), root, _use_lock: use_lock, write_lock, published: Mutex::default() };
+        let mut segments = Vec::new();
+        if let Ok((id, numbers)) = store.read_manifest() {
+            store.id = id;
+            *store.published.get_mut() = Some(numbers.clone());
+            // One that is damaged is left out: its files are read again.
+            segments.extend(numbers.into_iter().filter_map(|number| store.open_segment(number).ok()));
+        }
+        Ok((store, segments))
+    }
+
+    /// Tells whether this process may write.
+    pub(crate) fn is_writer(&self) -> bool {
+        self.write_lock.is_some()
+    }
+
+    /// Writes a segment, which no manifest names yet, and returns it as it is on disk.
+    pub(crate) fn write_segment(&self, number: u32, bytes: &[u8]) -> io::Result<Segment<Storage>> {
+        self.write(&segment_name(number), bytes)?;
+        self.open_segment(number)
+    }
+
+    /// Names the segments that make up the index from now on, and deletes the others.
+    pub(crate) fn publish(&self, numbers: &[u32]) -> io::Result<()> {
+        let mut published = self.published.lock();
+        if published.as_deref() == Some(numbers) {
+            return Ok(());
+        }
+        let mut content = Vec::new();
+        content.extend(MAGIC);
+        content.extend(FORMAT.to_le_bytes());
+        content.extend(self.id);
+        content.extend(self.root.device.to_le_bytes());
+        content.extend(self.root.inode.to_le_bytes());
+        crate::varint::push(&mut content, self.root.path.len() as u64);
+        content.extend(&self.root.path);
+        crate::varint::push(&mut content, numbers.len() as u64);
+        numbers.iter().for_each(|number| content.extend(number.to_le_bytes()));
+        let mut pages = PageWriter::new(Vec::new(), MANIFEST);
+        pages.write(&(content.len() as u32).to_le_bytes())?;
+        pages.write(&content)?;
+        self.write("manifest", &pages.finish()?)?;
+        let kept: Vec<String> = numbers.iter().map(|number| segment_name(*number)).collect();
+        for entry in fs::read_dir(&self.folder)? {
+            let name = entry?.file_name();
+            let name = name.to_string_lossy();
+            if name.starts_with("new-") || (name.starts_with("seg-") && !kept.contains(&name.to_string())) {
+                fs::remove_file(self.folder.join(&*name))?;
+            }
+        }
+        *published = Some(numbers.to_vec());
+        Ok(())
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        let new = self.folder.join(format!("new-{name}"));
+        // Left by a process that was killed.
+        match fs::remove_file(&new) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let mut file = create_private(&new)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&new, self.folder.join(name))?;
+        File::open(&self.folder)?.sync_all()
+    }
+
+    fn open_segment(&self, number: u32) -> io::Result<Segment<Storage>> {
+        let file = open_private(&self.folder.join(segment_name(number)), false)?;
+        Segment::open(Storage::Disk(file), SegmentId { index: self.id, number })
+    }
+
+    fn read_manifest(&self) -> io::Result<([u8; 16], Vec<u32>)> {
+        let pages = PageReader::new(open_private(&self.folder.join("manifest"), false)?, MANIFEST);
+        let length = pages.read(0, 4)?;
+        let length = u32::from_le_bytes(Bytes::new(&length).array()?) as usize;
+        if length > MAX_MANIFEST {
+            return Err(damaged("the length of the manifest"));
+        }
+        let content = pages.read(4, length)?;
+        let mut bytes = Bytes::new(&content);
+        if bytes.array()? != MAGIC || u32::from_le_bytes(bytes.array()?) != FORMAT {
+            return Err(damaged("the manifest's format"));
+        }
+        let id = bytes.array()?;
+        let (device, inode) = (u64::from_le_bytes(bytes.array()?), u64::from_le_bytes(bytes.array()?));
+        let path = bytes.at_most(MAX_MANIFEST as u64)? as usize;
+        let path = bytes.take(path)?.to_vec();
+        if self.root != (RootId { path, device, inode }) {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the index is of another root"));
+        }
+        let count = bytes.at_most(MAX_MANIFEST as u64)?;
+        let numbers = (0..count).map(|_| bytes.array().map(u32::from_le_bytes)).collect::<io::Result<_>>()?;
+        Ok((id, numbers))
+    }
+}
+
+/// Deletes the index of a root; false where there is none.
+///
+/// # Errors
+/// It is in use, or the system refuses.
+pub(crate) fn remove(cache: &Path, root: &Path) -> io::Result<bool> {
+    let folder = folder_of(cache, root);
+    if !folder.is_dir() {
+        return Ok(false);
+    }
+    check_owner(&folder)?;
+    let use_lock = open_private(&folder.join("use.lock"), true)?;
+    flock(&use_lock, FlockOperation::NonBlockingLockExclusive)?;
+    fs::remove_dir_all(&folder)?;
+    Ok(true)
+}
+
+fn segment_name(number: u32) -> String {
+    format!("seg-{number}")
+}
+
+/// Refuses a folder that is a link, belongs to another user, or that others may write to.
+fn check_owner(folder: &Path) -> io::Result<()> {
+    let found = fs::symlink_metadata(folder)?;
+    let private = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0;
+    let refused = || format!("{folder:?} is no folder that only this user may write to");
+    if private { Ok(()) } else { Err(io::Error::new(io::ErrorKind::PermissionDenied, refused())) }
+}
+
+/// Opens a file of the index for reading, never through a link; a lock is made where it is missing.
+fn open_private(path: &Path, create: bool) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).write(create).create(create).truncate(false).mode(0o600);
+    let file = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, format!("{path:?} is no file")));
+    }
+    Ok(file)
+}
+
+fn create_private(path: &Path) -> io::Result<File> {
+    File::options().write(true).create_new(true).mode(0o600).custom_flags(OFlags::NOFOLLOW.bits() as i32).open(path)
+}
+
+/// Makes sixteen bytes that no other index has.
+pub(crate) fn random_id() -> [u8; 16] {
+    use std::hash::{BuildHasher, RandomState};
+    let half = || RandomState::new().hash_one(()).to_le_bytes();
+    let (left, right) = (half(), half());
+    std::array::from_fn(|at| if at < 8 { left[at] } else { right[at - 8] })
+}

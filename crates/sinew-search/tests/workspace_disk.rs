@@ -1,0 +1,217 @@
+//! The index on disk: whatever becomes of it, answers are those of the plain search.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+#[path = "../../sinew-walk/tests/changes/mod.rs"]
+mod changes;
+mod pair;
+#[path = "../../sinew-walk/tests/tree/mod.rs"]
+mod tree;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use changes::Changes;
+use pair::Pair;
+use sinew_search::{WorkspaceOptions, Workspaces};
+use tree::Dice;
+
+fn cached(cache: &Path) -> WorkspaceOptions {
+    WorkspaceOptions { cache: Some(cache.to_path_buf()), ..WorkspaceOptions::default() }
+}
+
+/// Every file below a folder, by path.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut all: Vec<PathBuf> = entries
+        .flat_map(|entry| {
+            let path = entry.unwrap().path();
+            if path.is_dir() { files(&path) } else { vec![path] }
+        })
+        .collect();
+    all.sort();
+    all
+}
+
+/// Flips a bit of a file, cuts it off or deletes it.
+fn damage(cache: &Path, dice: &mut Dice) {
+    let files = files(cache);
+    if files.is_empty() {
+        return;
+    }
+    let file = &files[dice.below(files.len())];
+    let mut bytes = fs::read(file).unwrap();
+    match dice.below(3) {
+        0 => fs::remove_file(file).unwrap(),
+        _ if bytes.is_empty() => {}
+        1 => {
+            let at = dice.below(bytes.len());
+            bytes[at] ^= 1 << dice.below(8);
+            fs::write(file, bytes).unwrap();
+        }
+        _ => fs::write(file, &bytes[..dice.below(bytes.len())]).unwrap(),
+    }
+}
+
+#[test]
+fn item_26_27_43_an_index_that_is_reopened_damaged_shared_and_deleted() {
+    for seed in 400..402 {
+        let mut dice = Dice::new(seed);
+        let mut changes = Changes::new(false);
+        // In memory, where that is possible: each build waits for the disk several times.
+        let cache = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
+        let open = || Pair::new(&changes_root(cache.path()), &cache.path().join("global"), cached(cache.path()));
+        symlink(changes.root(), changes_root(cache.path())).unwrap();
+        let (mut first, mut second) = (open(), open());
+        for step in 0..24 {
+            let story = format!("seed {seed}, step {step}: {}", changes.step(&mut dice));
+            match dice.below(8) {
+                0..3 => first.build(),
+                3 => second.build(),
+                4 => first = open(),
+                5 => second = open(),
+                6 => damage(&cache.path().join("index"), &mut dice),
+                _ => drop(fs::remove_dir_all(cache.path().join("index"))),
+            }
+            let root = changes_root(cache.path());
+            first.ask(&root, &mut dice, &story);
+            second.ask(&root, &mut dice, &story);
+        }
+    }
+}
+
+fn changes_root(place: &Path) -> PathBuf {
+    place.join("root")
+}
+
+/// This crate's own sources: files that nobody changes and that are old enough to be known by their stamps.
+fn sources() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+#[test]
+fn item_26_the_next_process_reads_no_file_again() {
+    let cache = tempfile::tempdir().unwrap();
+    let global = cache.path().join("global");
+    let first = Pair::new(&sources(), &global, cached(cache.path()));
+    first.build();
+    let built = first.workspace.status().index;
+    assert!(built.persisted && built.writer && built.files > 5, "{built:?}");
+    let second = Pair::new(&sources(), &global, cached(cache.path()));
+    assert!(!second.files("StopOnPanic", "a second one").is_empty());
+    let status = second.workspace.status();
+    assert!(status.index.persisted && !status.index.writer, "one writes: {status:?}");
+    assert_eq!((status.index.files, status.index.current), (built.files, built.files), "{status:?}");
+    assert!(status.last.opened <= 2, "{status:?}");
+    drop((first, second));
+    let third = Pair::new(&sources(), &global, cached(cache.path()));
+    assert!(third.files("no_such_name_in_the_sources", "nothing").is_empty());
+    assert!(third.workspace.status().index.writer, "the lock went with its owner");
+    drop(third);
+    assert!(Workspaces::remove(cache.path(), &sources()).unwrap());
+    assert!(!Workspaces::remove(cache.path(), &sources()).unwrap());
+}
+
+#[test]
+fn item_35_only_the_user_can_read_or_lead_astray() {
+    let cache = tempfile::tempdir().unwrap();
+    let global = cache.path().join("global");
+    let persisted = || {
+        let pair = Pair::new(&sources(), &global, cached(cache.path()));
+        pair.build();
+        pair.files("StopOnPanic", "where the index may lie or not");
+        pair.workspace.status().index.persisted
+    };
+    assert!(persisted());
+    let all = files(&cache.path().join("index"));
+    for file in &all {
+        assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
+    }
+    let folder = all[0].parent().unwrap();
+    assert_eq!(fs::metadata(folder).unwrap().permissions().mode() & 0o777, 0o700);
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o777)).unwrap();
+    assert!(!persisted(), "others may write to the folder");
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
+    assert!(persisted());
+    let moved = cache.path().join("moved");
+    fs::rename(folder, &moved).unwrap();
+    symlink(&moved, folder).unwrap();
+    assert!(!persisted(), "the folder is a link");
+}
+
+#[test]
+fn item_36_37_secrets_are_in_no_byte_of_the_cache() {
+    let (place, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    // One line of other letters in each, so that its grams would be there too.
+    for path in [".env", "key.pem", "ignored/file", "node_modules/file", ".git/file"] {
+        let file = place.path().join(path);
+        fs::create_dir_all(file.parent().unwrap()).unwrap();
+        fs::write(file, "qzjxvkq wvxzqjk").unwrap();
+    }
+    fs::write(place.path().join(".ignore"), "ignored\n").unwrap();
+    fs::write(place.path().join("plain"), "other letters\n").unwrap();
+    let pair = Pair::new(place.path(), &cache.path().join("global"), cached(cache.path()));
+    pair.build();
+    assert_eq!(pair.files("qzjxvkq", "secrets are searched"), [".env", "key.pem"]);
+    let bytes: Vec<u8> = files(&cache.path().join("index")).iter().flat_map(|file| fs::read(file).unwrap()).collect();
+    assert!(bytes.windows(5).any(|window| window == b"plain"), "the index is there");
+    for secret in [&b"qzj"[..], b"xvk", b"ignored", b"node_modules"] {
+        assert!(!bytes.windows(secret.len()).any(|window| window == secret), "{:?}", String::from_utf8_lossy(secret));
+    }
+}
+
+const CHILD: &str = "SINEW_TEST_INDEX_CHILD";
+
+/// The body of the process that is killed; nothing where it is run as a test.
+#[test]
+fn child_that_builds_until_it_is_killed() {
+    let Some(place) = std::env::var_os(CHILD).map(PathBuf::from) else { return };
+    let pair = Pair::new(&place.join("root"), &place.join("global"), cached(&place.join("cache")));
+    for round in 0..100_000 {
+        for file in 0..4 {
+            let path = place.join(format!("root/f{}", (round + file * 7) % 40));
+            fs::write(path, format!("needle {round}\n").repeat(200)).unwrap();
+        }
+        pair.build();
+        println!("built {round}");
+        std::io::stdout().flush().unwrap();
+    }
+}
+
+#[test]
+fn item_26_a_kill_leaves_an_index_that_opens() {
+    let place = tempfile::tempdir().unwrap();
+    fs::create_dir(place.path().join("root")).unwrap();
+    let mut dice = Dice::new(26);
+    for round in 0..5 {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "child_that_builds_until_it_is_killed", "--nocapture"])
+            .env(CHILD, place.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let builds = lines.filter(|line| line.starts_with("built")).take(1 + dice.below(12)).count();
+        // Somewhere in the build that follows.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(builds > 0);
+        let cache = place.path().join("cache");
+        let pair = Pair::new(&place.path().join("root"), &place.path().join("global"), cached(&cache));
+        let story = format!("after kill {round}");
+        pair.files("needle 1", &story);
+        let status = pair.workspace.status().index;
+        assert!(status.persisted && status.writer, "the locks of the dead are free: {status:?}");
+        fs::write(place.path().join("root/f0"), format!("needle {round} anew\n")).unwrap();
+        pair.build();
+        assert_eq!(pair.files(&format!("needle {round} anew"), &story), ["f0"]);
+        let left: Vec<PathBuf> = files(&cache)
+            .into_iter()
+            .filter(|file| file.file_name().unwrap().to_string_lossy().contains("new-"))
+            .collect();
+        assert!(left.is_empty(), "{left:?}");
+    }
+}
