@@ -102,7 +102,7 @@ impl Part {
             (stamp_number(&now, key) == file.stamp).then_some((number, now.links > 1))
         };
         let next = AtomicUsize::new(0);
-        let looked_at: Mutex<(Vec<(u32, bool)>, Option<Aborted>)> = Mutex::default();
+        let looked_at: Mutex<(Vec<_>, Option<Aborted>)> = Mutex::default();
         let work = |_| {
             let mut current = Vec::new();
             loop {

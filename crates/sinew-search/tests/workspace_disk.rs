@@ -65,21 +65,48 @@ fn item_26_27_43_an_index_that_is_reopened_damaged_shared_and_deleted() {
         let cache = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap();
         let open = || Pair::new(&changes_root(cache.path()), &cache.path().join("global"), cached(cache.path()));
         symlink(changes.root(), changes_root(cache.path())).unwrap();
-        let (mut first, mut second) = (open(), open());
+        let mut pairs = [Some(open()), Some(open())];
         for step in 0..24 {
+            let one = dice.below(2);
+            let action = dice.below(12);
+            // What changes now is seen by nobody.
+            if action < 4 {
+                pairs[one] = None;
+            }
             let story = format!("seed {seed}, step {step}: {}", changes.step(&mut dice));
-            match dice.below(8) {
-                0..3 => first.build(),
-                3 => second.build(),
-                4 => first = open(),
-                5 => second = open(),
-                6 => damage(&cache.path().join("index"), &mut dice),
+            match action {
+                0..4 => pairs[one] = Some(open()),
+                4..10 => pairs[one].iter().for_each(Pair::build),
+                10 => damage(&cache.path().join("index"), &mut dice),
                 _ => drop(fs::remove_dir_all(cache.path().join("index"))),
             }
-            let root = changes_root(cache.path());
-            first.ask(&root, &mut dice, &story);
-            second.ask(&root, &mut dice, &story);
+            pairs.iter().flatten().for_each(|pair| pair.ask(&changes_root(cache.path()), &mut dice, &story));
         }
+    }
+}
+
+#[test]
+fn item_26_what_changed_while_nobody_looked_is_seen() {
+    let (place, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let root = place.path().join("root");
+    fs::create_dir_all(root.join("a/b")).unwrap();
+    for file in ["one", "a/two", "a/b/three", "four"] {
+        fs::write(root.join(file), "hay\n").unwrap();
+    }
+    let open = || Pair::new(&root, &place.path().join("global"), cached(cache.path()));
+    let changes: [(fn(&Path), &[&str]); 4] = [
+        (|root| fs::write(root.join("a/two"), "needle").unwrap(), &["a/two"]),
+        (|root| fs::rename(root.join("a/two"), root.join("one")).unwrap(), &["one"]),
+        (|root| fs::write(root.join("a/b/three"), "needle").unwrap(), &["a/b/three", "one"]),
+        (|root| fs::write(root.join(".ignore"), "one").unwrap(), &["a/b/three"]),
+    ];
+    for (change, expect) in changes {
+        let pair = open();
+        pair.build();
+        assert!(pair.workspace.status().index.writer);
+        drop(pair);
+        change(&root);
+        assert_eq!(open().files("needle", "reopened"), expect);
     }
 }
 
