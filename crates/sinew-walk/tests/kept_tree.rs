@@ -84,6 +84,7 @@ fn what_the_tree_does_not_hold_is_not_served() {
     for options in [
         ScanOptions { gitignore: false, ..all.clone() },
         ScanOptions { follow_links: true, ..all.clone() },
+        ScanOptions { max_depth: Some(1), ..all.clone() },
         ScanOptions { skip_node_modules: false, ..all.clone() },
         ScanOptions { detail: sinew_walk::Detail::Full, ..all.clone() },
         ScanOptions { global_excludes: Some("/elsewhere".into()), ..all.clone() },

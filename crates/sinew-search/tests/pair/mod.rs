@@ -144,6 +144,8 @@ impl Pair {
                 max_results: (dice.below(3) == 0).then(|| dice.below(5)),
                 sort_by_mtime: dice.below(3) == 0,
                 include_node_modules: dice.below(5) == 0,
+                follow_links: dice.below(8) == 0,
+                max_depth: (dice.below(6) == 0).then(|| dice.below(3)),
                 ..GlobOptions::new(below, dice.pick(GLOBS))
             },
             story,

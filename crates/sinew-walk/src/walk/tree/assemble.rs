@@ -37,16 +37,24 @@ impl Tree {
     /// # Errors
     /// The call is cancelled.
     pub fn scan(&mut self, options: &ScanOptions, cancel: &CancelToken) -> Result<Option<Arc<TreeScan>>, Aborted> {
+        // Every option is named, so that a new one is decided about here.
+        let ScanOptions {
+            root,
+            hidden,
+            gitignore,
+            skip_node_modules,
+            follow_links,
+            max_depth,
+            detail,
+            global_excludes,
+        } = options;
         let held = &self.reader.options;
-        if !options.gitignore
-            || options.follow_links
-            || options.detail != Detail::Path
-            || options.global_excludes != held.global_excludes
-        {
+        let is_other = *follow_links || max_depth.is_some() || *detail != Detail::Path;
+        if !gitignore || is_other || *global_excludes != held.global_excludes {
             return Ok(None);
         }
-        let Some(base) = relative(&options.root, &held.root) else { return Ok(None) };
-        let key = ScanKey { base: base.into(), hidden: options.hidden, skip_node_modules: options.skip_node_modules };
+        let Some(base) = relative(root, &held.root) else { return Ok(None) };
+        let key = ScanKey { base: base.into(), hidden: *hidden, skip_node_modules: *skip_node_modules };
         let scan = match self.scans.iter().position(|(kept, _)| *kept == key) {
             Some(at) => self.scans.remove(at).1,
             None => match self.assemble(&key, cancel)? {

@@ -124,6 +124,7 @@ impl Tree {
             hidden: true,
             gitignore: true,
             follow_links: false,
+            max_depth: None,
             detail: Detail::Path,
             ..options.clone().canonical()?
         };
