@@ -85,6 +85,9 @@ fn item_26_27_43_an_index_that_is_reopened_damaged_shared_and_deleted() {
     }
 }
 
+/// A change of the root, and the files that hold a needle then.
+type Step = (fn(&Path), &'static [&'static str]);
+
 #[test]
 fn item_26_what_changed_while_nobody_looked_is_seen() {
     let (place, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -94,7 +97,7 @@ fn item_26_what_changed_while_nobody_looked_is_seen() {
         fs::write(root.join(file), "hay\n").unwrap();
     }
     let open = || Pair::new(&root, &place.path().join("global"), cached(cache.path()));
-    let changes: [(fn(&Path), &[&str]); 4] = [
+    let changes: [Step; 4] = [
         (|root| fs::write(root.join("a/two"), "needle").unwrap(), &["a/two"]),
         (|root| fs::rename(root.join("a/two"), root.join("one")).unwrap(), &["one"]),
         (|root| fs::write(root.join("a/b/three"), "needle").unwrap(), &["a/b/three", "one"]),
