@@ -52,6 +52,7 @@ pub(crate) struct Pattern {
     /// Says that the pattern was repaired, and what it means now.
     pub(crate) warning: Option<String>,
     /// The pattern as it was built.
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "only a workspace reads it"))]
     text: String,
 }
 

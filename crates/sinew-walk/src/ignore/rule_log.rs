@@ -23,7 +23,7 @@ impl RuleLog {
     }
 
     /// Notes that the file at `path`, or its absence, is about to decide something.
-    #[cfg_attr(not(unix), expect(unused_variables, clippy::unused_self, reason = "no tree is kept here"))]
+    #[cfg_attr(not(unix), allow(unused_variables, clippy::unused_self, reason = "no tree is kept here"))]
     pub(crate) fn look(&mut self, path: &Path) {
         #[cfg(unix)]
         if let Some(sources) = &mut self.sources {

@@ -41,6 +41,7 @@ pub(super) struct WorkerOutput {
     warnings: Vec<String>,
     more_warnings: usize,
     /// A folder called `node_modules` was left out.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "only a kept tree reads it"))]
     pub(super) skipped_modules: bool,
 }
 
