@@ -11,7 +11,7 @@ import { compatPackages, compatRunners } from "../../scripts/lib/tools.mjs";
 const MODULES = join(ROOT, "packages", "natives", "dist", "compat");
 const LIMIT_MS = 900_000;
 
-/** What a program prints, whatever it ends with. */
+/** The output of a program, whatever it ends with. */
 function output(program, args, cwd) {
   return new Promise((done) => {
     // CI: what holds snapshots must not write new ones.

@@ -1,5 +1,6 @@
 //! The binding of `PhotonImage`, and of [`fit`].
 
+mod crop;
 mod fit;
 
 use std::sync::Arc;

@@ -137,7 +137,7 @@ export async function compatPackages() {
   return folder;
 }
 
-/** What the tests of larger packages run on: mocha and snapshots for fast-glob and node-pty, tape for turndown. */
+/** The runners of the tests of larger packages: mocha and snapshots for fast-glob and node-pty, tape for turndown. */
 const COMPAT_RUNNERS = { mocha: "10.8.2", rewire: "6.0.0", "snap-shot-it": "7.9.10", tape: "4.17.0", "turndown-attendant": "0.0.3" };
 
 /** The folder with those. */

@@ -44,7 +44,7 @@ pub fn execute_shell(
     execute_streams(supervisor, shell, run, &StreamOptions::default(), cancel, &mut text)
 }
 
-/// What a command of [`execute_streams`] has beside its [`RunOptions`].
+/// The options of [`execute_streams`] beside [`RunOptions`].
 #[derive(Debug, Clone, Default)]
 pub struct StreamOptions {
     /// A program and its arguments, started without any shell, instead of [`RunOptions::command`]. A name is looked up on

@@ -16,7 +16,7 @@ pub type OnChunk<'a> = &'a mut dyn FnMut(String) -> ControlFlow<()>;
 /// The same for pieces that tell their stream.
 pub type OnStreamChunk<'a> = &'a mut dyn FnMut(Chunk) -> ControlFlow<()>;
 
-/// What a command of [`execute_streams`] has beside its [`RunOptions`].
+/// The options of [`execute_streams`] beside [`RunOptions`].
 #[derive(Debug, Clone, Default)]
 pub struct StreamOptions {
     /// A program and its arguments, started without any shell.

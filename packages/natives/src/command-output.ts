@@ -40,7 +40,7 @@ export class OutputBuffer {
     }
   }
 
-  /** What was collected. */
+  /** The collected output. */
   result(strip: boolean): Record<Name, Data> {
     const of = (name: Name) => (this.#binary ? stripBytes(Buffer.concat(this.#bytes[name]), strip) : stripText(this.#text[name], strip));
     return { stdout: of("stdout"), stderr: of("stderr"), all: of("all") };

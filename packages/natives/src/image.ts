@@ -2,7 +2,7 @@
  * Pictures: decode, resize, encode, fit for a model, show in a terminal.
  * @module
  */
-import { type CallOptions, underSignal } from "./call.js";
+import { type CallOptions, called, underSignal } from "./call.js";
 import { native } from "./loader.js";
 import type { Picture } from "./native.js";
 import { type Table, bytes as checkBytes, options as check, count, illegal, rangeError, text, typeError } from "./options.js";
@@ -164,6 +164,21 @@ export class PhotonImage {
     const how = count("resize: filter", filter ?? SamplingFilter.Lanczos3);
     const { signal, timeoutMs } = check("resize", CALL, options ?? {});
     return new PhotonImage(await underSignal(signal, (abort) => this.#picture.resize(...to, how, timeoutMs, abort)));
+  }
+
+  /**
+   * Gives a part of the picture.
+   *
+   * @param left The pixels left of it.
+   * @param top The rows above it.
+   * @param width Its pixels in a row.
+   * @param height Its rows.
+   * @throws `RangeError` for a number that is negative or not whole; `ERR_INVALID_ARG_VALUE` for a part that is empty or not within
+   *   the picture.
+   */
+  async crop(left: number, top: number, width: number, height: number): Promise<PhotonImage> {
+    const [x, y, across, down] = [count("crop: left", left), count("crop: top", top), count("crop: width", width), count("crop: height", height)];
+    return new PhotonImage(await called(() => this.#picture.crop(x, y, across, down)));
   }
 
   /**

@@ -242,7 +242,8 @@ export declare class OutputSink {
 
 /** A decoded picture. */
 export declare class Picture {
-  /** Pixels in a row. */
+  /** Cuts a part out. */
+   crop(left: number, top: number, width: number, height: number): Promise<Picture>/** Pixels in a row. */
   get width(): number
   /** The number of rows. */
   get height(): number

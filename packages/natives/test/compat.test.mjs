@@ -9,6 +9,7 @@ import oracle from "fast-glob";
 import cliTruncate from "@sinew/natives/compat/cli-truncate";
 import fastGlob, { glob } from "@sinew/natives/compat/fast-glob";
 import * as pty from "@sinew/natives/compat/node-pty";
+import sharp from "@sinew/natives/compat/sharp-lite";
 import sliceAnsi from "@sinew/natives/compat/slice-ansi";
 import stringWidth from "@sinew/natives/compat/string-width";
 import stripAnsi from "@sinew/natives/compat/strip-ansi";
@@ -71,6 +72,37 @@ test("node-pty runs a program with events, signals and encodings", { skip: proce
   const bytes = await run(["printf '\\377'"], { encoding: null });
   assert.deepEqual([...Buffer.concat(bytes.all)], [255]);
   assert.throws(() => pty.spawn("sh", [], { cols: "80" }), { message: "cols must be a number (not a string)" });
+});
+
+test("sharp-lite reads, resizes, cuts and writes, lazily and in order", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "compat-sharp-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const gif = Buffer.from("R0lGODlhAQABAIAAAP8AAP///yH5BAAAAAAALAAAAAABAAEAAAICRAEAOw==", "base64");
+  const wide = await sharp(gif).resize(40, 20, { fit: "fill", kernel: "nearest" }).png().toBuffer();
+  assert.deepEqual(await sharp(wide).metadata(), { format: "png", width: 40, height: 20, size: wide.length });
+  const sizes = {
+    cover: [await sharp(wide).resize(10, 10), 10, 10],
+    inside: [await sharp(wide).resize({ width: 10, height: 10, fit: "inside" }), 10, 5],
+    outside: [await sharp(wide).resize(10, 10, { fit: "outside" }), 20, 10],
+    width: [await sharp(wide).resize(10), 10, 5],
+    height: [await sharp(wide).resize(null, 10), 20, 10],
+    larger: [await sharp(wide).resize(80, null, { withoutEnlargement: true }), 40, 20],
+    smaller: [await sharp(wide).resize(8, null, { withoutReduction: true }), 40, 20],
+    part: [await sharp(wide).extract({ left: 5, top: 2, width: 7, height: 3 }), 7, 3],
+    both: [await sharp(wide).resize(20).extract({ left: 0, top: 0, width: 3, height: 4 }), 3, 4],
+  };
+  for (const [name, [image, width, height]] of Object.entries(sizes)) {
+    const { info } = await image.toBuffer({ resolveWithObject: true });
+    assert.deepEqual([info.format, info.width, info.height], ["png", width, height], name);
+  }
+  const file = join(folder, "small.jpg");
+  const written = await sharp(wide).clone().toFile(file);
+  assert.deepEqual([written.format, written.width], ["jpeg", 40]);
+  assert.equal((await sharp(file).metadata()).format, "jpeg");
+  assert.throws(() => sharp(wide).resize(0), { message: "Expected positive integer for width but received 0 of type number" });
+  assert.throws(() => sharp(wide).resize(1, 1, { fit: "contain" }), { message: /"contain" is not supported; use cover/ });
+  assert.throws(() => sharp(wide).rotate(90), { message: /without an angle/ });
+  await assert.rejects(sharp(wide).extract({ left: 39, top: 0, width: 2, height: 1 }).toBuffer(), { code: "ERR_INVALID_ARG_VALUE" });
 });
 
 test("styles and links are kept by row, slice and cut", () => {

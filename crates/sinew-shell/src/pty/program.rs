@@ -45,7 +45,7 @@ struct Exit {
     wake: Waker,
 }
 
-/// What a program has done.
+/// A change of a program's state.
 pub(super) enum News {
     /// It runs, with this process id.
     Started(u32),

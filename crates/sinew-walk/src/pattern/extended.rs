@@ -91,9 +91,9 @@ type Positions = Vec<bool>;
 struct Search<'a> {
     segment: &'a Segment,
     name: &'a [u8],
-    /// Where characters begin, and the end.
+    /// The positions at which characters begin, and the end.
     borders: Positions,
-    /// What one of a group's alternatives reaches from a position.
+    /// The positions that one of a group's alternatives reaches from another.
     reached: HashMap<(*const Group, usize), Positions>,
 }
 

@@ -13,9 +13,9 @@ export interface Task {
   dynamic: boolean;
   /** All patterns; those that take away begin with `!`. */
   patterns: string[];
-  /** What is looked for. */
+  /** The patterns of what is looked for. */
   positive: string[];
-  /** What is left out. */
+  /** The patterns of what is left out. */
   negative: string[];
 }
 

@@ -63,7 +63,7 @@ export interface Entry {
   name: string;
   /** Its path. */
   path: string;
-  /** What kind it is, as of `fs.Dirent`. */
+  /** Its kind, as `fs.Dirent` tells it. */
   dirent: Kind;
   /** Facts, with `stats`. */
   stats?: import("node:fs").Stats;
@@ -189,7 +189,7 @@ function matches(expressions: readonly RegExp[], path: string, isDir: boolean): 
   return expressions.some((expression) => expression.test(path) || (isDir && expression.test(`${path}/`)));
 }
 
-/** What an entry is for the caller: a link is what it points to, where links are followed. */
+/** The kind of an entry for the caller: a link is what it points to, where links are followed. */
 function kindOf(file: string, fileType: number, options: Options): "file" | "folder" | "link" {
   if (fileType === 1) return "file";
   if (fileType === 2) return "folder";

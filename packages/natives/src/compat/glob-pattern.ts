@@ -3,7 +3,7 @@
  * @module
  */
 
-/** What decides the meaning of a pattern. @internal */
+/** The rules that decide what a pattern means. @internal */
 export interface PatternSyntax {
   /** Wildcards match names that begin with a dot. */
   dot: boolean;

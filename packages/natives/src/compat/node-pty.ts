@@ -35,9 +35,9 @@ export interface IBasePtyForkOptions {
   encoding?: string | null;
   /** Hold the output back when `flowControlPause` is written. Default false. */
   handleFlowControl?: boolean;
-  /** What holds it back. Default XOFF. */
+  /** The text that holds it back. Default XOFF. */
   flowControlPause?: string;
-  /** What lets it go on. Default XON. */
+  /** The text that lets it go on. Default XON. */
   flowControlResume?: string;
 }
 
@@ -69,7 +69,7 @@ function eventOf<T>(emitter: EventEmitter, name: string, read: (...args: never[]
   };
 }
 
-/** What terminals of all systems have. */
+/** The part that terminals of all systems share. */
 export abstract class Terminal {
   protected readonly _emitter = new EventEmitter();
   protected _pid = 0;
@@ -188,7 +188,7 @@ export abstract class Terminal {
   }
 }
 
-/** What another terminal has left in an environment. */
+/** Variables that another terminal has left in an environment. */
 const FOREIGN = ["TMUX", "TMUX_PANE", "STY", "WINDOW", "WINDOWID", "TERMCAP", "COLUMNS", "LINES"];
 
 function environment({ env = process.env, name, cwd }: IPtyForkOptions): Record<string, string | undefined> {
