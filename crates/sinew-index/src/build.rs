@@ -29,7 +29,7 @@ const SHARE: usize = 64;
 /// The length of the engine's first read.
 const FIRST: u64 = 64 << 10;
 
-/// What a build needs to read and write files while calls go on.
+/// The parts of a build that reads and writes files while calls go on.
 struct Task {
     paths: Vec<Vec<u8>>,
     files: TreeFiles,

@@ -57,7 +57,7 @@ pub(crate) struct State {
     closed: bool,
 }
 
-/// What is known of the root's present folder.
+/// The identity of the root's present folder.
 pub(crate) struct Held {
     pub(crate) tree: Tree,
     pub(crate) watcher: Watcher,

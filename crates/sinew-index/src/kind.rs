@@ -1,4 +1,4 @@
-//! How the engine would take a file, judged by its content and name as the engine judges.
+//! The kind of a file, judged by its content and name as the engine judges.
 
 use crate::documents::documents;
 use crate::gram::Grams;

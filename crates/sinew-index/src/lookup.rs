@@ -6,11 +6,11 @@ use crate::gram::Gram;
 use crate::list::IdSet;
 use crate::plan::Plan;
 
-/// How few documents may be left before the remaining lists of an *and* are not read any more: opening that many files costs
-/// less than reading on.
+/// The number of documents below which the remaining lists of an *and* are not read any more: opening that many files
+/// costs less than reading on.
 const FEW: usize = 64;
 
-/// How far one match may reach.
+/// The reach of one match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reach {
     /// Over one line, so one document must satisfy the plan.
@@ -43,7 +43,7 @@ impl FileTable {
 
 /// Lists of documents by gram.
 pub(crate) trait Lists {
-    /// What can go wrong when a list is read.
+    /// The error of reading a list.
     type Error;
 
     /// Returns how many documents the lists of these grams name together at most.

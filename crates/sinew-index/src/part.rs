@@ -41,7 +41,7 @@ pub(crate) struct PartView {
     rows: Arc<[u32]>,
 }
 
-/// What is known of a row of a scan.
+/// The state of a row of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowState {
     /// It must be searched.

@@ -13,7 +13,7 @@ use regex_syntax::hir::Hir;
 use crate::gram::{Gram, GramSet};
 use analysis::Analysis;
 
-/// How many parts an *and* or *or* has at most.
+/// The most parts of an *and* or *or*.
 const PARTS: usize = 64;
 
 /// A formula over grams. If the engine finds a match in a text, the text's grams satisfy the plan of the pattern.

@@ -47,7 +47,7 @@ pub struct SegmentId {
     pub number: u32,
 }
 
-/// How the engine would take a file.
+/// The kind of a file, as the engine judges it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// Text, indexed whole.

@@ -16,7 +16,7 @@ const MAX_WATCHES: usize = 65_536;
 /// The buffer in which events are read, in bytes.
 const BUFFER: usize = 64 << 10;
 
-/// How far the announcements and stamps of a file system can be trusted.
+/// The trust in the announcements and stamps of a file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
     /// Events tell of every change.

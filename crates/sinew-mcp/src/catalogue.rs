@@ -1,4 +1,4 @@
-//! What of the servers' tools stands in front of a request, decided once, and the search over all the others.
+//! The tools of servers in front of a request, decided once, and the search over all the others.
 //!
 //! The front is a function of files and cache: which servers run, in which order they connect and what they offer
 //! later does not change it. That keeps the first bytes of every request the same, which is what providers cache.
@@ -11,25 +11,25 @@ use serde_json::{Map, Value, json};
 use crate::model::Definition;
 use crate::names::name_tools;
 
-/// What all of MCP may cost in front of a request before it is deferred, in tokens of four bytes.
+/// The cost of MCP in front of a request above which it is deferred, in tokens of four bytes.
 pub const DIRECT_TOKENS: usize = 1_000;
 
-/// How many tools may stand in front.
+/// The most tools that may stand in front.
 pub const DIRECT_TOOLS: usize = 10;
 
 /// A definition beyond this many bytes is only reached through `call_tool`.
 pub const DEFINITION_BYTES: usize = 64 * 1024;
 
-/// What a search returns at most, in tokens of four bytes.
+/// The longest result of a search, in tokens of four bytes.
 pub const SEARCH_TOKENS: usize = 4_000;
 
-/// What is told of a server in front of a request, in characters.
+/// The longest text about a server in front of a request, in characters.
 const SERVER_CHARACTERS: usize = 80;
 
-/// What is told of all servers together, in bytes, as long as that leaves room for more than their names.
+/// The longest text about all servers, in bytes, as long as that leaves room for more than their names.
 const SERVERS_BYTES: usize = 1_400;
 
-/// What is told of a server's instructions with its first hit, in bytes.
+/// The longest part of a server's instructions that its first hit shows, in bytes.
 const INSTRUCTION_BYTES: usize = 2 * 1024;
 
 /// A word of at least this many bytes is found by longer ones that begin with it.
@@ -38,7 +38,7 @@ const STEM: usize = 4;
 /// Further names behind the definitions of a search.
 const FURTHER_NAMES: usize = 20;
 
-/// How a server's tools are offered.
+/// The way in which a server's tools are offered.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Expose {
@@ -62,7 +62,7 @@ pub struct CatalogueServer {
     pub description: Option<String>,
     /// Its own, from the cache.
     pub instructions: Option<String>,
-    /// How it is offered.
+    /// The way in which it is offered.
     pub expose: Expose,
     /// Its tools from the cache; None where it is not in there.
     pub tools: Option<Vec<Definition>>,
@@ -83,7 +83,7 @@ pub struct FrontTool {
     pub schema: Value,
 }
 
-/// What stands in front of every request of a session.
+/// The part about servers in front of every request of a session.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Front {
     /// In the order of the files.
@@ -207,7 +207,7 @@ pub fn provider_schema(schema: &Value) -> Option<Value> {
     Some(Value::Object(members))
 }
 
-/// Whether a schema is small enough and refers to nothing outside itself.
+/// Returns true if a schema is small enough and refers to nothing outside itself.
 fn fits(schema: &Value, depth: usize, nodes: &mut usize, most: usize) -> bool {
     *nodes += 1;
     if depth == 0 || *nodes > most {

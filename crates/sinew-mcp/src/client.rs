@@ -21,7 +21,7 @@ use crate::timers::{self, CallTimes, Expired};
 /// Times that a call may be answered with questions.
 const QUESTION_ROUNDS: usize = 8;
 
-/// Who we are, as servers are told.
+/// Our name and version, for servers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientInfo {
     /// `sinew`.
@@ -30,10 +30,10 @@ pub struct ClientInfo {
     pub version: String,
 }
 
-/// How to connect.
+/// Options of a connection.
 #[derive(Clone)]
 pub struct ClientOptions {
-    /// Who we are. Default `sinew` and the version of this crate.
+    /// Our name and version. Default `sinew` and the version of this crate.
     pub client: ClientInfo,
     /// Answers what the server asks. Default [`NoHost`].
     pub host: Arc<dyn ClientHost>,
@@ -41,7 +41,8 @@ pub struct ClientOptions {
     pub limits: Limits,
     /// The whole of a start, which may download the server first. Default 60 s.
     pub start_limit: Duration,
-    /// How long a program may be silent when it is asked for its era, before the handshake is sent behind the question.
+    /// The time that a program may be silent when it is asked for its era, before the handshake is sent behind the
+    /// question.
     /// Default 1 s.
     pub discover_silence: Duration,
     /// The era, where it is known from an earlier connection. Default: asked for.
@@ -61,7 +62,7 @@ impl Default for ClientOptions {
     }
 }
 
-/// How a call is made.
+/// Options of a call.
 #[derive(Clone, Default)]
 pub struct CallOptions {
     /// Its clocks.
@@ -106,7 +107,7 @@ impl Client {
         Ok(client)
     }
 
-    /// What the server said about itself.
+    /// The server's description of itself.
     #[must_use]
     pub fn info(&self) -> &ServerInfo {
         self.core.info.get().expect("a client is handed out when it is connected")

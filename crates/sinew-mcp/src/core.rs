@@ -1,4 +1,4 @@
-//! What the two transports share: the state of a connection, and the answers to what a server asks by itself.
+//! The core of both transports: the state of a connection, and the answers to a server's own requests.
 
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
@@ -13,7 +13,7 @@ use tokio::task::AbortHandle;
 use crate::host::{ClientHost, Elicitation, ElicitationAnswer, read_elicitation, secret_field};
 use crate::model::ServerInfo;
 
-/// How often each list has changed since the connection was made.
+/// The number of changes of each list since the connection was made.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changes {
     /// `tools/list`.
@@ -24,12 +24,12 @@ pub struct Changes {
     pub prompts: u64,
 }
 
-/// How far a call is.
+/// The progress of a call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Progress {
     /// Grows with each report.
     pub progress: f64,
-    /// Where it ends, if that is known.
+    /// The end of the count, if that is known.
     pub total: Option<f64>,
     /// For people.
     pub message: Option<String>,
@@ -38,7 +38,7 @@ pub struct Progress {
 /// Takes reports of progress. Called on the task that reads: to be quick.
 pub type ProgressSink = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// What a waiting call keeps for progress.
+/// The receiver of a waiting call's progress.
 #[derive(Clone)]
 pub(crate) struct Watcher {
     pub(crate) touched: Arc<Notify>,
@@ -54,7 +54,7 @@ pub(crate) struct Core {
     pub(crate) limits: Limits,
     pub(crate) info: OnceLock<ServerInfo>,
     pub(crate) changes: watch::Sender<Changes>,
-    /// How many questions to the person are open.
+    /// The number of open questions to the person.
     pub(crate) asking: watch::Sender<usize>,
     questions: Mutex<HashMap<Id, AbortHandle>>,
 }

@@ -28,7 +28,7 @@ pub const MISSING_CAPABILITY: i64 = -32021;
 /// See [`UNSUPPORTED_VERSION`].
 pub const HEADER_MISMATCH: i64 = -32020;
 
-/// How a server wants to be spoken to.
+/// The protocol era of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Era {
     /// Every request stands for itself.
@@ -50,7 +50,7 @@ pub(crate) struct Discovered {
     pub(crate) meta: serde_json::Map<String, serde_json::Value>,
 }
 
-/// What an answer to `server/discover` decides.
+/// The verdict of an answer to `server/discover`.
 #[derive(Debug)]
 pub(crate) enum Verdict {
     /// Modern, in this version.

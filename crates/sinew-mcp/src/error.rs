@@ -1,4 +1,4 @@
-//! How an exchange with a server fails. The texts are those that the model and the user read.
+//! Failures of an exchange with a server. The texts are those that the model and the user read.
 
 use std::fmt;
 use std::time::Duration;
@@ -21,9 +21,9 @@ pub enum McpError {
     NeedsAuth(Option<String>),
     /// No protocol version is known to both.
     NoCommonVersion {
-        /// What we speak.
+        /// The revisions that we speak.
         ours: Vec<String>,
-        /// What the server says it speaks.
+        /// The revisions that the server names.
         theirs: Vec<String>,
     },
     /// An answer that is none in this protocol.
@@ -44,13 +44,13 @@ pub enum McpError {
 }
 
 impl McpError {
-    /// Whether the connection is of no further use.
+    /// Returns true if the connection is of no further use.
     #[must_use]
     pub fn ends_connection(&self) -> bool {
         matches!(self, McpError::Closed(_) | McpError::Start(_))
     }
 
-    /// Whether it is unknown if the server did what it was asked to.
+    /// Returns true if it is unknown if the server did what it was asked to.
     #[must_use]
     pub fn effect_unknown(&self) -> bool {
         matches!(self, McpError::Closed(_) | McpError::Silence(_) | McpError::TotalTime(_))

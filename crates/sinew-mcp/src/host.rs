@@ -1,4 +1,4 @@
-//! What a server may ask of whoever runs the client.
+//! Requests of a server to whoever runs the client.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,7 +11,7 @@ pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Answers what a server asks. Every method has a default that gives nothing away.
 pub trait ClientHost: Send + Sync + 'static {
-    /// Whether a person can be asked. Only then is the capability declared.
+    /// Returns true if a person can be asked. Only then is the capability declared.
     fn can_ask(&self) -> bool {
         false
     }
@@ -54,14 +54,14 @@ pub struct Root {
 pub enum Elicitation {
     /// Some fields to fill in.
     Form {
-        /// What it is about.
+        /// The subject, in the server's words.
         message: String,
         /// A schema of an object with flat properties, in the server's words.
         schema: Value,
     },
     /// An address to be opened by the person, never fetched by us.
     Url {
-        /// What it is about.
+        /// The subject, in the server's words.
         message: String,
         /// The address.
         url: String,
@@ -71,7 +71,7 @@ pub enum Elicitation {
 }
 
 impl Elicitation {
-    /// What it is about.
+    /// The subject, in the server's words.
     #[must_use]
     pub fn message(&self) -> &str {
         match self {
@@ -80,7 +80,7 @@ impl Elicitation {
     }
 }
 
-/// What the person says.
+/// The answer of the person.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitationAnswer {
     /// Yes, with the fields of the form (none for an address).

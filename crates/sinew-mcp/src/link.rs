@@ -52,7 +52,7 @@ impl Link {
         }
     }
 
-    /// Whether a handshake may be sent behind a request that is not answered yet.
+    /// Returns true if a handshake may be sent behind a request that is not answered yet.
     pub(crate) fn is_pipe(&self) -> bool {
         !matches!(self, Link::Http(_))
     }

@@ -1,4 +1,4 @@
-//! What servers offer and answer. Definitions keep the server's bytes and are read when somebody asks: most of a
+//! Offers and answers of servers. Definitions keep the server's bytes and are read when somebody asks: most of a
 //! thousand tools are never looked at.
 
 use serde::Deserialize;
@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 
 use crate::era::Era;
 
-/// What a server said about itself when the connection was made.
+/// The description that a server gave of itself when the connection was made.
 #[derive(Debug, Clone)]
 pub struct ServerInfo {
-    /// How it wants to be spoken to.
+    /// The protocol era of the server.
     pub era: Era,
-    /// Whether the era is a fact of the server, to be kept. False where it was slow to answer and shook hands
+    /// True if the era is a fact of the server, to be kept. False where it was slow to answer and shook hands
     /// meanwhile.
     pub era_certain: bool,
     /// The revision of the protocol.
@@ -21,20 +21,20 @@ pub struct ServerInfo {
     pub name: String,
     /// Its own version; empty where it gave none.
     pub server_version: String,
-    /// What it can do, as it said.
+    /// Its capabilities, as it said.
     pub capabilities: Map<String, Value>,
     /// Guidance for its use, for the model.
     pub instructions: Option<String>,
 }
 
 impl ServerInfo {
-    /// Whether the server declares a capability (`tools`, `resources`, `prompts`, `completions`).
+    /// Returns true if the server declares a capability (`tools`, `resources`, `prompts`, `completions`).
     #[must_use]
     pub fn offers(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some_and(|value| !value.is_null())
     }
 
-    /// Whether the server tells when the list of `capability` changes.
+    /// Returns true if the server tells when the list of `capability` changes.
     #[must_use]
     pub fn tells_changes_of(&self, capability: &str) -> bool {
         self.capabilities.get(capability).is_some_and(|value| value["listChanged"] == true)
@@ -73,12 +73,12 @@ impl Definition {
     }
 }
 
-/// What a list brought.
+/// The result of a list.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
     /// In the server's order, each name once.
     pub items: Vec<Definition>,
-    /// What was odd about it, for the user: a page that could not be read, items without a name, a limit.
+    /// Oddities for the user: a page that could not be read, items without a name, a limit.
     pub notes: Vec<String>,
 }
 
@@ -163,7 +163,7 @@ pub enum ResourceBody {
     Blob(String),
 }
 
-/// What a prompt is made of: role (`user`, `assistant`) and content.
+/// A message of a prompt: role (`user`, `assistant`) and content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptMessage {
     /// `user` or `assistant`.

@@ -17,7 +17,7 @@ use crate::core::{Core, Watcher};
 use crate::error::McpError;
 use crate::link::{cancelled, set_progress_token};
 
-/// What is read at a time.
+/// The size of a read.
 const READ_BYTES: usize = 64 * 1024;
 
 struct Waiter {

@@ -22,10 +22,10 @@ use crate::core::Progress;
 use crate::era;
 use crate::host::BoxFuture;
 
-/// How long clients may keep the list of tools: it never changes while the server runs.
+/// The time that clients may keep the list of tools: it never changes while the server runs.
 const LIST_TTL_MS: u64 = 3_600_000;
 
-/// How long a client that ends its input may take to read what was answered before.
+/// The time that a client that ends its input may take to read what was answered before.
 const LAST_ANSWERS: Duration = Duration::from_millis(500);
 
 /// A tool that is lent.
@@ -33,7 +33,7 @@ pub trait ServedTool: Send + Sync + 'static {
     /// Unique among the tools of a server.
     fn name(&self) -> &str;
 
-    /// What it does, for a model.
+    /// Its description, for a model.
     fn description(&self) -> &str;
 
     /// JSON Schema of its arguments, an object.
@@ -44,7 +44,7 @@ pub trait ServedTool: Send + Sync + 'static {
         None
     }
 
-    /// Whether it changes nothing. Default true.
+    /// Returns true if it changes nothing. Default true.
     fn read_only(&self) -> bool {
         true
     }
@@ -64,7 +64,7 @@ pub struct ServedCall {
     pub progress: ProgressReporter,
 }
 
-/// What a lent tool returns.
+/// The result of a lent tool.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ServedOutput {
     /// For the model.
@@ -111,7 +111,7 @@ impl ProgressReporter {
     }
 }
 
-/// Who the server is.
+/// The name and version of the server, and its options.
 #[derive(Debug, Clone)]
 pub struct ServerOptions {
     /// `sinew`.
@@ -302,7 +302,7 @@ impl Server {
         })
     }
 
-    /// Whether a request is of the modern era. The error tells a client what its request lacks.
+    /// Returns true if a request is of the modern era. The error tells a client what its request lacks.
     fn era_of(&self, method: &str, params: &Map<String, Value>) -> Result<bool, RpcError> {
         let meta = params.get("_meta");
         let Some(version) = meta.and_then(|meta| meta.get(era::META_VERSION)) else {

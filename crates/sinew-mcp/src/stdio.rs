@@ -19,7 +19,7 @@ use crate::error::McpError;
 use crate::link::Link;
 use crate::pipe::PipeLink;
 
-/// How long the end of standard error is waited for once a server is gone.
+/// The time for which the end of standard error is waited for once a server is gone.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The last bytes of standard error that are kept.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-/// How long a call may take.
+/// The time limits of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallTimes {
     /// Without answer and progress. Default 60 s.
@@ -23,7 +23,7 @@ impl Default for CallTimes {
     }
 }
 
-/// Which clock ran out.
+/// The limit that ran out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Expired {
     Silence,

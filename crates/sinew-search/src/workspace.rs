@@ -33,9 +33,9 @@ pub struct Workspace {
 /// The state of a workspace as of its last call.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct WorkspaceStatus {
-    /// What is held, and how it is kept fresh.
+    /// The state of the index: its parts, and the way it is kept fresh.
     pub index: IndexStatus,
-    /// How the last [`Workspace::grep`] was served.
+    /// The trace of the last [`Workspace::grep`].
     pub last: GrepTrace,
 }
 

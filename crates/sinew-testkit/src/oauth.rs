@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::provider::{Recorded, Reply, Server};
 
-/// How the servers behave. The default is right in everything.
+/// The behaviour of the servers. The default is right in everything.
 #[derive(Debug, Clone)]
 pub struct Manners {
     /// The resource has metadata; without them the server is one from before 2025-06-18.
@@ -38,7 +38,7 @@ pub struct Manners {
     pub registers: bool,
     /// A client that is known without registration, and its secret.
     pub client: Option<(&'static str, &'static str)>,
-    /// How clients identify themselves at the token endpoint.
+    /// The method by which clients identify themselves at the token endpoint.
     pub token_auth: &'static str,
     /// The life of a token in seconds.
     pub lifetime: i64,
@@ -84,7 +84,7 @@ struct State {
     manners: Manners,
     /// Redirect addresses by client.
     clients: HashMap<String, String>,
-    /// What a code is good for: the parameters of its authorization.
+    /// The codes that were given out, each with the parameters of its authorization.
     codes: HashMap<String, HashMap<String, String>>,
     /// Scopes by access token.
     tokens: HashMap<String, String>,
@@ -142,7 +142,7 @@ impl OAuthServer {
         self.state.lock().refreshed
     }
 
-    /// What clients did wrong.
+    /// The faults of clients.
     #[must_use]
     pub fn faults(&self) -> Vec<String> {
         self.state.lock().faults.clone()

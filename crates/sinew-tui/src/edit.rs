@@ -89,7 +89,7 @@ struct Marker {
     text: String,
 }
 
-/// What the last command was, as far as the next one asks.
+/// The kind of the last command, as far as the next one asks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Last {
     #[default]
@@ -124,7 +124,7 @@ impl Editor {
         self.expand(&self.text)
     }
 
-    /// Whether nothing is written.
+    /// Returns true if nothing is written.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.text.is_empty()

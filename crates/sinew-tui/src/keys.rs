@@ -1,4 +1,4 @@
-//! Which keys call which action.
+//! The map from keys to actions.
 
 use sinew_term::{Key, KeyPress};
 

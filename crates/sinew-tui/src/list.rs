@@ -65,7 +65,7 @@ impl List {
         self.shown.len()
     }
 
-    /// Whether the filter leaves none.
+    /// Returns true if the filter leaves none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.shown.is_empty()

@@ -71,16 +71,16 @@ pub struct Chrome {
     pub caret: Caret,
 }
 
-/// What the terminal can do, as far as painting goes.
+/// The abilities of the terminal that painting uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ScreenOptions {
     /// The colours it shows.
     pub depth: Depth,
-    /// Whether it knows synchronized output (mode 2026).
+    /// True if it knows synchronized output (mode 2026).
     pub synchronized: bool,
-    /// Whether links are written (OSC 8).
+    /// True if links are written (OSC 8).
     pub links: bool,
-    /// Whether prompts are marked (OSC 133).
+    /// True if prompts are marked (OSC 133).
     pub marks: bool,
     /// The way it treats rows that are wider than a new width, where its name tells.
     pub reflow: Option<Reflow>,
@@ -89,7 +89,7 @@ pub struct ScreenOptions {
 /// The bytes of a frame.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Frame {
-    /// What is to be written, in order and whole, before the next frame is asked for.
+    /// The bytes to write, in order and whole, before the next frame is asked for.
     pub bytes: Vec<u8>,
     /// More rows are ready to scroll out than one frame carries (64 KB): read keys, then paint again.
     pub more: bool,
@@ -209,7 +209,7 @@ impl Screen {
         (self.window.cursor.0, self.window.cursor.1.unwrap_or(0))
     }
 
-    /// How many of [`Screen::shown_rows`] are final.
+    /// The number of [`Screen::shown_rows`] that are final.
     #[must_use]
     pub fn shown_settled(&self) -> usize {
         self.window.settled

@@ -41,7 +41,7 @@ tokens! {
 }
 
 impl Token {
-    /// Whether it colours what stands behind text.
+    /// Returns true if it colours what stands behind text.
     #[must_use]
     pub fn is_background(self) -> bool {
         matches!(self, Token::SelectedBg | Token::UserMessageBg)

@@ -21,7 +21,7 @@ const LARGEST: usize = 32 << 20;
 /// The facts that a server told of itself.
 #[derive(Debug, Clone, Default)]
 pub struct KnownServer {
-    /// How it wants to be spoken to; None: not certain.
+    /// The protocol era of the server; None: not certain.
     pub era: Option<Era>,
     /// Its own words about itself.
     pub instructions: Option<String>,

@@ -37,13 +37,13 @@ pub struct ConfigFile {
     pub path: PathBuf,
     /// Its owner.
     pub origin: Origin,
-    /// Whether entries of it may be used; one of a project needs trust.
+    /// True if entries of it may be used; one of a project needs trust.
     pub trusted: bool,
     /// Its text.
     pub text: String,
 }
 
-/// How a server is reached.
+/// The way to a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
     /// A program, over its standard streams.
@@ -66,7 +66,7 @@ pub enum Transport {
     },
 }
 
-/// When a server is started.
+/// The time of a server's start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Start {
     /// At the first call or search hit, where its tools are known; else behind the first request.
@@ -94,13 +94,13 @@ pub struct ServerConfig {
     pub name: String,
     /// The user's words about it.
     pub description: Option<String>,
-    /// How it is reached.
+    /// The way to it.
     pub transport: Transport,
     /// The clocks of its calls.
     pub times: CallTimes,
-    /// How long its start may take.
+    /// The time that its start may take.
     pub start_limit: Duration,
-    /// When it is started.
+    /// The time of its start.
     pub start: Start,
     /// The program ends where it cannot be started.
     pub required: bool,
@@ -116,11 +116,11 @@ pub struct ServerConfig {
     pub oauth: OAuthSettings,
     /// Names the entry in the cache: the same for the same entry, without secret values.
     pub hash: String,
-    /// What it tells of itself is kept on disk.
+    /// Its description of itself is kept on disk.
     pub cached: bool,
 }
 
-/// Whether an entry can be used.
+/// The standing of an entry.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Standing {
     /// It can.
@@ -144,7 +144,7 @@ pub struct Entry {
     pub file: PathBuf,
     /// The owner of its file.
     pub origin: Origin,
-    /// Whether it can be used.
+    /// Its standing.
     pub standing: Standing,
 }
 
@@ -490,7 +490,7 @@ fn texts(value: Option<&Value>, key: &str) -> Result<Vec<String>, String> {
 }
 
 impl ServerConfig {
-    /// Whether the entry itself says how requests are authorised: then there is no login.
+    /// Returns true if the entry itself says how requests are authorised: then there is no login.
     #[must_use]
     pub fn has_authorization(&self) -> bool {
         match &self.transport {
@@ -503,21 +503,21 @@ impl ServerConfig {
 }
 
 impl ToolChoice {
-    /// Whether a tool of this name at the server is used.
+    /// Returns true if a tool of this name at the server is used.
     #[must_use]
     pub fn takes(&self, tool: &str) -> bool {
         let fits = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
         (self.include.is_empty() || fits(&self.include)) && !fits(&self.exclude)
     }
 
-    /// Whether the user says that a tool changes nothing.
+    /// Returns true if the user says that a tool changes nothing.
     #[must_use]
     pub fn is_read_only(&self, tool: &str) -> bool {
         self.read_only.iter().any(|pattern| fits(pattern, tool))
     }
 }
 
-/// Whether `text` fits a pattern in which `*` is any text.
+/// Returns true if `text` fits a pattern in which `*` is any text.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let first = parts.next().unwrap_or_default();

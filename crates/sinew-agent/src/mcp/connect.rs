@@ -13,28 +13,28 @@ use tokio::sync::watch;
 
 use super::config::ServerConfig;
 
-/// What a connection knows of its server when it stands.
+/// The facts that a connection knows of its server once it stands.
 #[derive(Debug, Clone)]
 pub struct Facts {
-    /// How the server is spoken to.
+    /// The protocol era of the server.
     pub era: Era,
-    /// Whether that is a fact of the server.
+    /// True if that is a fact of the server.
     pub era_certain: bool,
     /// The revision of the protocol.
     pub version: String,
     /// Its own words about itself.
     pub instructions: Option<String>,
-    /// Whether it has tools.
+    /// True if it has tools.
     pub has_tools: bool,
-    /// Whether it has prompts.
+    /// True if it has prompts.
     pub has_prompts: bool,
-    /// Whether it has resources.
+    /// True if it has resources.
     pub has_resources: bool,
 }
 
 /// One connection to a server. Dropping the future of a call gives the call up and tells the server.
 pub trait Connection: Send + Sync {
-    /// What is known of the server.
+    /// The facts of the server.
     fn facts(&self) -> Facts;
 
     /// The process of the server, where it is one.
@@ -197,7 +197,7 @@ pub struct RealConnector {
     pub environment: sinew_tools::child::Variables,
     /// The folder of the session.
     pub cwd: std::path::PathBuf,
-    /// How addresses are reached.
+    /// The settings of HTTP for servers at addresses.
     pub http: sinew_llm::http::HttpConfig,
     /// The user's logins.
     pub logins: sinew_mcp::oauth::Logins,

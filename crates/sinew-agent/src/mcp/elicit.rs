@@ -1,4 +1,4 @@
-//! What a server asks of the person, as questions of the tool `ask`.
+//! Questions of a server to the person, as questions of the tool `ask`.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-/// What an entry may read of the environment.
+/// The part of the environment that an entry may read.
 pub struct Variables<'a> {
     /// The value of a variable.
     pub get: &'a dyn Fn(&str) -> Option<String>,
-    /// Whether a variable looks like a secret: then a file of a project may use it in `env` and `headers` alone.
+    /// True if a variable looks like a secret: then a file of a project may use it in `env` and `headers` alone.
     pub hides: &'a dyn Fn(&str) -> bool,
-    /// Whether it holds the key of a provider: no server gets one.
+    /// True if it holds the key of a provider: no server gets one.
     pub is_key: &'a dyn Fn(&str) -> bool,
     /// Stands above the `timeout` of every entry.
     pub timeout: Option<Duration>,

@@ -26,7 +26,7 @@ use super::server::{Phase, Server};
 
 /// Servers that start at the same time.
 pub(super) const STARTS_AT_ONCE: usize = 4;
-/// How long a search waits for servers whose tools nobody knows yet.
+/// The time that a search waits for servers whose tools nobody knows yet.
 const SEARCH_WAIT: Duration = Duration::from_secs(5);
 /// Changes of states that a listener may be behind.
 const STATUS_CAPACITY: usize = 256;
@@ -40,7 +40,7 @@ pub struct ManagerParts {
     pub entries: Entries,
     /// The facts of servers that were told earlier.
     pub cache: Cache,
-    /// How servers are reached.
+    /// Connects to servers.
     pub connector: Arc<dyn Connector>,
     /// Makes who answers what a server asks, by its name.
     pub host: MakeHost,
@@ -59,7 +59,7 @@ pub struct Status {
     pub state: &'static str,
     /// The revision of the protocol.
     pub era: Option<String>,
-    /// How many tools it has.
+    /// The number of its tools.
     pub tools: Option<usize>,
     /// The reason of a failure.
     pub error: Option<String>,
@@ -86,7 +86,7 @@ pub(super) struct Shared {
     pub(super) connector: Arc<dyn Connector>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) starts: tokio::sync::Semaphore,
-    /// What servers told of themselves, on its way to the file.
+    /// Descriptions of servers on their way to the file.
     pub(super) writes: TaskTracker,
     status: broadcast::Sender<Status>,
     /// Grows whenever a server tells other tools than before.
@@ -108,7 +108,7 @@ pub struct ServerState {
     pub state: &'static str,
     /// The revision of the protocol, while it runs.
     pub version: Option<String>,
-    /// How many tools it has, as far as that is known.
+    /// The number of its tools, as far as it is known.
     pub tools: Option<usize>,
     /// The bytes of their definitions.
     pub bytes: usize,
@@ -180,7 +180,7 @@ impl Manager {
         self.servers().iter().map(|server| server.config.name.clone()).collect()
     }
 
-    /// Whether there is no server that could be used.
+    /// Returns true if there is no server that could be used.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.servers().is_empty()
@@ -192,7 +192,7 @@ impl Manager {
         self.shared.status.subscribe()
     }
 
-    /// How a server stands; none for one that cannot be used.
+    /// The state of a server; none for one that cannot be used.
     #[must_use]
     pub fn state(&self, name: &str) -> Option<ServerState> {
         self.server(name).map(|server| server.summary())
@@ -351,7 +351,7 @@ impl Manager {
         }
     }
 
-    /// Whether a name may be that of a tool of a server of which nothing is known yet.
+    /// Returns true if a name may be that of a tool of a server of which nothing is known yet.
     pub(super) fn may_have(&self, name: &str) -> bool {
         let servers = self.servers();
         let mut unknown =
@@ -393,7 +393,7 @@ impl Manager {
         missing
     }
 
-    /// How the servers stand, for a search that found nothing: `a (41 tools), c (failed: …)`.
+    /// The states of the servers, for a search that found nothing: `a (41 tools), c (failed: …)`.
     pub(super) fn standing_lines(&self) -> Vec<String> {
         let servers = self.servers();
         let shown = servers.iter().filter(|server| server.config.expose != Expose::Off);

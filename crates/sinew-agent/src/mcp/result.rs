@@ -1,4 +1,4 @@
-//! What a server answers, as a model reads it.
+//! Answers of a server, as a model reads them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -18,7 +18,7 @@ const LINES: usize = 2_000;
 /// Pictures at most.
 const PICTURES: usize = 8;
 
-/// What the conversion needs.
+/// The limits of the conversion.
 pub(super) struct Limits<'a> {
     pub(super) artifacts: &'a Artifacts,
     pub(super) resize: bool,

@@ -22,13 +22,13 @@ const START_PAUSE: Duration = Duration::from_secs(1);
 const TRIES: u32 = 5;
 /// Calls in a row without an answer after which a server is asked whether it lives.
 const SILENCES: u32 = 3;
-/// How long it has to say so.
+/// The time that it has to say so.
 const PROBE: Duration = Duration::from_secs(2);
 /// Between two looks at a list that changes, at least; and at most, where it changes at every look.
 const LIST_PAUSE: Duration = Duration::from_secs(1);
 const LIST_PAUSE_LIMIT: Duration = Duration::from_secs(60);
 
-/// Where a server stands.
+/// The phase of a server.
 #[derive(Clone)]
 pub(super) enum Phase {
     /// Not running.
@@ -75,7 +75,7 @@ impl Server {
         }
     }
 
-    /// What it told of itself, now or in an earlier process.
+    /// Its description of itself, now or from an earlier process.
     pub(super) fn known(&self) -> Option<Arc<KnownServer>> {
         self.known.lock().clone()
     }
@@ -390,7 +390,7 @@ async fn connect(
     Ok((connection, known))
 }
 
-/// What a server offers now.
+/// Lists the tools, resources and prompts that a server offers now.
 async fn list(server: &Server, connection: &dyn Connection) -> Result<KnownServer, McpError> {
     let facts = connection.facts();
     let mut known = KnownServer {

@@ -26,11 +26,11 @@ pub const CALL_TOOL_NAME: &str = "call_tool";
 /// Servers whose tools a call by name may mean although none of them is known.
 const SEARCH_LIMIT: u64 = 5;
 
-/// What a session adds to the servers of the program.
+/// The parts that a session adds to the servers of the program.
 pub struct SessionParts {
     /// The servers.
     pub manager: Arc<Manager>,
-    /// Where long results go.
+    /// The store of long results.
     pub artifacts: Arc<Artifacts>,
     /// Values that no server elsewhere gets.
     pub secrets: Option<Arc<Secrets>>,
@@ -38,7 +38,7 @@ pub struct SessionParts {
     pub resize: bool,
     /// Names of tools that are not to be used.
     pub excluded: Vec<String>,
-    /// What [`SessionServers::record`] gave when the session was here last.
+    /// The value of [`SessionServers::record`] when the session was here last.
     pub recorded: Option<Value>,
 }
 
@@ -48,17 +48,17 @@ pub struct SessionServers {
     sent: Sent,
 }
 
-/// What a session sends of servers in front of each request.
+/// The part about servers in front of each request of a session.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Sent {
     #[serde(flatten)]
     front: Front,
-    /// What servers say about themselves whose tools stand in front.
+    /// The instructions of the servers whose tools stand in front.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
 }
 
-/// What the tools of a session share.
+/// The state that the tools of a session share.
 pub(super) struct SessionShared {
     pub(super) manager: Arc<Manager>,
     pub(super) artifacts: Arc<Artifacts>,
@@ -123,13 +123,13 @@ impl SessionServers {
         self.tools().iter().map(|tool| tool.name().to_string()).collect()
     }
 
-    /// What stands in front, for the session's record: opened again with it, the session sends the same bytes.
+    /// The part in front, for the session's record: opened again with it, the session sends the same bytes.
     #[must_use]
     pub fn record(&self) -> Value {
         serde_json::to_value(&self.sent).unwrap_or_default()
     }
 
-    /// What servers say about themselves whose tools stand in front: for the system prompt, fixed like those.
+    /// The instructions of the servers whose tools stand in front: for the system prompt, fixed like those.
     #[must_use]
     pub fn instructions(&self) -> Option<String> {
         self.sent.instructions.clone()

@@ -284,7 +284,7 @@ impl App {
         Ok(parts)
     }
 
-    /// Whether somebody can be asked.
+    /// Returns true if somebody can be asked.
     pub(crate) fn has_person(&self) -> bool {
         self.ask.is_some()
     }

@@ -89,7 +89,7 @@ fn counted(config: &ServerConfig, known: &KnownServer) -> (usize, usize) {
     used.fold((0, 0), |(count, bytes), tool| (count + 1, bytes + tool.raw.get().len()))
 }
 
-/// How an entry stands, and what there is to say of it.
+/// The state of an entry, and a remark on it.
 fn state(entry: &Entry, cache: &Cache) -> (String, String) {
     let (state, about) = match &entry.standing {
         Standing::Ready(config) => match cache.get(&config.hash) {

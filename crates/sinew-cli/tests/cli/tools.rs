@@ -140,13 +140,19 @@ fn edits_of_one_file_in_one_turn_all_land() {
 #[test]
 fn an_edit_that_can_only_fail_is_ended_while_it_comes() {
     let long = "x".repeat(4_000);
-    let edit = |path: &str, old: &str| {
+    // What fails would take five seconds to come whole.
+    let edit = |path: &str, old: &str, delay: u32| {
         let arguments = json!({"path": path, "oldText": old, "newText": long});
-        json!({"type": "turn", "chunkDelayMs": 2, "chunk": 16, "content": [
+        json!({"type": "turn", "chunkDelayMs": delay, "chunk": 16, "content": [
             {"toolCall": {"name": "edit", "arguments": arguments}}]})
     };
-    let lines =
-        [call("A", "read", json!({"path": "a"})), edit("none", "one"), edit("a", "two"), edit("a", "one"), text("B")];
+    let lines = [
+        call("A", "read", json!({"path": "a"})),
+        edit("none", "one", 20),
+        edit("a", "two", 20),
+        edit("a", "one", 0),
+        text("B"),
+    ];
     let stage = Stage::scripted(&lines);
     stage.write("project/a", "one\n");
     stage.write("home/agent/settings.json", r#"{"edit": {"streamGuard": true}}"#);

@@ -6,7 +6,7 @@ use crate::gram::fold;
 use crate::plan::Plan;
 use crate::plan::strings::{STRINGS, Strings};
 
-/// How often a repetition is unrolled at most.
+/// The most times that a repetition is unrolled.
 const UNROLLED: u32 = 4;
 /// The characters outside ASCII that fold into it, each with its partner.
 const FOLDS_TO_ASCII: [(char, u8); 2] = [('\u{212A}', b'k'), ('\u{17F}', b's')];

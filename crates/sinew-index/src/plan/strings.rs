@@ -2,11 +2,11 @@
 
 use crate::plan::Plan;
 
-/// How many strings a set keeps before it becomes a plan.
+/// The number of strings that a set keeps before it becomes a plan.
 pub(super) const STRINGS: usize = 16;
-/// How long a string may become before its set becomes a plan, in bytes.
+/// The longest string of a set before it becomes a plan, in bytes.
 const LENGTH: usize = 32;
-/// How much of a string the next join can use: with one byte of its neighbour it makes a gram.
+/// The part of a string that the next join can use: with one byte of its neighbour it makes a gram.
 const EDGE: usize = 2;
 
 /// A set of byte strings, sorted. The set with the empty string alone says nothing; the set without a string says that there is

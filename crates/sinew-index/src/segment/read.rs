@@ -12,9 +12,9 @@ use crate::plan::Plan;
 use crate::rice;
 use crate::varint::Bytes;
 
-/// How many documents one segment holds at most.
+/// The most documents in one segment.
 const DOCUMENTS: u32 = 1 << 18;
-/// How many files one segment holds at most; those that are not indexed have no document.
+/// The most files in one segment; those that are not indexed have no document.
 const FILES: u32 = 1 << 24;
 
 /// An open segment: files and the first gram of each block in memory, dictionary and lists read when they are asked for.

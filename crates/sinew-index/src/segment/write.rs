@@ -13,7 +13,7 @@ use crate::varint;
 pub struct FileRecord {
     /// Path below the root, as bytes.
     pub path: Vec<u8>,
-    /// How the engine would take it.
+    /// Its kind, as the engine judges it.
     pub kind: FileKind,
     /// Number made of device, inode, size, times and mode when it was read; 0 where that proves nothing.
     pub stamp: u64,

@@ -22,7 +22,7 @@ use crate::error::McpError;
 use crate::headers::{ParamHeader, request_headers};
 use crate::oauth::Challenge;
 
-/// How long the end of a session and the answer to a notification may take.
+/// The time that the end of a session and the answer to a notification may take.
 pub(super) const CONTROL_LIMIT: Duration = Duration::from_secs(10);
 
 /// The state that requests and streams of one connection share.

@@ -142,7 +142,7 @@ fn checked(resource: String, resource_scopes: Vec<String>, server: Authorization
     Ok(Found { resource, resource_scopes, server })
 }
 
-/// Whether a token for `resource` is one for `server`: the same server, and the same path or one above it.
+/// Returns true if a token for `resource` is one for `server`: the same server, and the same path or one above it.
 fn covers(resource: &str, server: &Url) -> bool {
     let Ok(resource) = Url::parse(resource) else { return false };
     let path = resource.path().trim_end_matches('/');

@@ -71,7 +71,7 @@ impl Logins {
         Arc::new(ServerTokens::new(self.clone(), server.clone()))
     }
 
-    /// Whether a server asked for something since its last login.
+    /// Returns true if a server asked for something since its last login.
     ///
     /// # Errors
     /// The file cannot be read.

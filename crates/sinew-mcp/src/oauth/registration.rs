@@ -10,7 +10,7 @@ use super::OAuthSettings;
 use super::discovery::AuthorizationServer;
 use super::web::{Web, refused};
 
-/// How we prove at the token endpoint who we are.
+/// The proof of identity at the token endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum TokenAuth {
     /// By nothing but the id: a program on a user's machine keeps no secret.
@@ -51,7 +51,7 @@ impl ClientIdentity {
         None
     }
 
-    /// What must not stand in an error.
+    /// The secret, which must not stand in an error.
     pub(super) fn secret(&self) -> &str {
         self.client_secret.as_deref().unwrap_or_default()
     }

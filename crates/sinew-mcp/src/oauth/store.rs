@@ -20,7 +20,7 @@ pub(super) struct Store {
     version: u32,
     #[serde(default)]
     logins: Vec<StoredLogin>,
-    /// What servers asked for that no login gives yet, by their addresses.
+    /// The scopes that servers asked for and no login gives yet, by their addresses.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     wanted: BTreeMap<String, Wanted>,
 }
@@ -52,7 +52,7 @@ pub(super) struct StoredLogin {
     pub(super) scope: String,
 }
 
-/// What a server asked for in a challenge.
+/// The request of a server's challenge.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Wanted {
@@ -113,7 +113,7 @@ impl Store {
         self.wanted.insert(server.to_string(), wanted.clone()) != Some(wanted)
     }
 
-    /// What a server asked for since its last login.
+    /// The challenge of a server since its last login.
     pub(super) fn wanted(&self, server: &Url) -> Option<Challenge> {
         let Wanted { resource_metadata, scope } = self.wanted.get(server.as_str())?.clone();
         Some(Challenge { resource_metadata, scope, error: None })

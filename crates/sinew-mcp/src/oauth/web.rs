@@ -94,7 +94,7 @@ fn lost(what: &str, error: &HttpError) -> ErrorInfo {
     ErrorInfo::new(ErrorKind::Network, format!("{what}: {}", error.message))
 }
 
-/// Whether an address names this machine.
+/// Returns true if an address names this machine.
 pub(super) fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
@@ -104,7 +104,7 @@ pub(super) fn is_loopback(url: &Url) -> bool {
     }
 }
 
-/// Whether nobody on the internet has a reason to send us to this address.
+/// Returns true if nobody on the internet has a reason to send us to this address.
 fn refuses(address: IpAddr, local: bool) -> bool {
     let address = match address {
         IpAddr::V6(address) => address.to_ipv4_mapped().map_or(IpAddr::V6(address), IpAddr::V4),

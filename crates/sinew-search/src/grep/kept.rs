@@ -13,7 +13,7 @@ use crate::file::{FileSearch, Root, path_of};
 use crate::parallel::{FileResults, FileSource, Step};
 use crate::rows::clamp;
 
-/// How the index served a search.
+/// The part of the index in a search.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct GrepTrace {
     /// The plan of the pattern; empty where none was made.

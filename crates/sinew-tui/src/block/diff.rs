@@ -9,7 +9,7 @@ use crate::text::style::{Attrs, Color, Style};
 use crate::text::wrap::{WrapMode, wrap};
 use crate::theme::{Theme, Token};
 
-/// How a difference is shown.
+/// Options of showing a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DiffOptions {
     /// Unchanged lines around a change.

@@ -25,7 +25,7 @@ pub struct MarkdownBlock {
     state: State,
 }
 
-/// What is settled.
+/// The part that is settled.
 #[derive(Clone, Default)]
 struct State {
     /// The byte behind it.
@@ -248,7 +248,7 @@ fn prefix(text: &str, limit: usize) -> Option<&str> {
     (text.len() > limit).then(|| &text[..text.floor_char_boundary(limit)])
 }
 
-/// Whether a text is the beginning of one paragraph, which has not ended, and nothing else.
+/// Returns true if a text is the beginning of one paragraph, which has not ended, and nothing else.
 fn is_open_paragraph(text: &str) -> bool {
     use pulldown_cmark::{Event, Tag};
     let is_paragraph = || matches!(Parser::new_ext(text, options()).next(), Some(Event::Start(Tag::Paragraph)));
@@ -256,8 +256,8 @@ fn is_open_paragraph(text: &str) -> bool {
     !text.contains("\n\n") && is_paragraph() && first_block(text) == Some(text.len())
 }
 
-/// Where the first top-level block ends. Looked for in a window that grows, so that the work is that of the block, not of
-/// the text.
+/// Returns the end of the first top-level block. Looked for in a window that grows, so that the work is that of the
+/// block, not of the text.
 fn first_block_of(text: &str) -> Option<usize> {
     let mut limit = WINDOW;
     while let Some(window) = prefix(text, limit) {
@@ -271,7 +271,7 @@ fn first_block_of(text: &str) -> Option<usize> {
     first_block(text)
 }
 
-/// Where the first top-level block ends: the next one begins, or the text is over.
+/// Returns the end of the first top-level block: the next one begins, or the text is over.
 fn first_block(text: &str) -> Option<usize> {
     let mut depth = 0usize;
     let mut blocks = 0;

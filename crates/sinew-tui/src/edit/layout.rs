@@ -9,7 +9,7 @@ use crate::text::style::{Attrs, Style};
 /// The looks of an editor.
 #[derive(Clone, PartialEq, Debug)]
 pub struct EditorStyle {
-    /// What stands in front of the first row.
+    /// The text in front of the first row.
     pub prompt: String,
     /// The look of the prompt.
     pub prompt_style: Style,

@@ -1,4 +1,4 @@
-//! Where the cursor goes.
+//! Motions of the cursor.
 
 use sinew_term::clusters;
 
@@ -112,7 +112,7 @@ fn snap(text: &str, at: usize, forward: bool) -> usize {
     if forward { line_end } else { before }
 }
 
-/// Where clusters begin in a part of a line. Clusters without cells belong to the one before.
+/// The starts of clusters in a part of a line. Clusters without cells belong to the one before.
 fn boundaries(text: &str, from: usize, to: usize) -> std::vec::IntoIter<usize> {
     let mut places: Vec<usize> = Vec::new();
     for cluster in clusters(&text[from..to], 1) {

@@ -22,7 +22,7 @@ struct Shown {
 }
 
 impl InputLine {
-    /// Whether the row is there.
+    /// Returns true if the row is there.
     #[must_use]
     pub fn is_shown(&self) -> bool {
         self.shown.is_some()

@@ -1,4 +1,4 @@
-//! What is said, and when.
+//! The order and the time of lines that are said.
 
 use std::collections::VecDeque;
 
@@ -97,7 +97,7 @@ impl LinearOutput {
         }
     }
 
-    /// Whether lines wait.
+    /// Returns true if lines wait.
     #[must_use]
     pub fn is_waiting(&self) -> bool {
         !self.lines.is_empty()

@@ -15,14 +15,14 @@ pub(super) struct Shown {
     pub(super) joined: bool,
 }
 
-/// What the next frame shows.
+/// The content of the next frame.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// All rows from the first of the present window on: those that scroll out, then those of the next window.
     pub(super) rows: Vec<Shown>,
-    /// How many of them scroll out.
+    /// The number of them that scroll out.
     pub(super) retire: usize,
-    /// How many rows at the top of the next window are final and next to scroll out.
+    /// The number of rows at the top of the next window that are final and next to scroll out.
     pub(super) settled: usize,
     /// Row of the next window and column.
     pub(super) caret: (usize, usize),
@@ -114,8 +114,8 @@ pub(super) fn compose(document: &Document, chrome: &Chrome, size: Size, floor: u
     Plan { rows, retire, settled: settled_shown, caret, more }
 }
 
-/// Whether a terminal can wrap from one row into the next. Where a wide cluster leaves the last cell free some give that
-/// cell the look of the cluster, so that it would not show what the row says.
+/// Returns true if a terminal can wrap from one row into the next. Where a wide cluster leaves the last cell free some
+/// give that cell the look of the cluster, so that it would not show what the row says.
 fn can_join(row: &Row, next: &Row, columns: usize) -> bool {
     let shown = Attrs(Attrs::UNDERLINE.0 | Attrs::REVERSE.0 | Attrs::STRIKE.0);
     let is_plain = |style: Style| style.bg == Color::Default && style.attrs.0 & shown.0 == 0;
@@ -163,7 +163,7 @@ struct Parts<'a> {
     skipped: usize,
 }
 
-/// What of the chrome fits: the editor around its cursor first, then the status, then what stands above it.
+/// The part of the chrome that fits: the editor around its cursor first, then the status, then what stands above it.
 fn fit_chrome(chrome: &Chrome, height: usize) -> Parts<'_> {
     let count = chrome.editor.len().min(height);
     let caret = if chrome.caret.place == CaretPlace::Editor { chrome.caret.row } else { 0 };
@@ -219,7 +219,7 @@ fn clip(live: &[Segment<'_>], room: usize, width: usize) -> Vec<Shown> {
     out
 }
 
-/// How many rows each block gets: equal shares, of which small blocks leave the rest to the others.
+/// The number of rows for each block: equal shares, of which small blocks leave the rest to the others.
 fn shares(live: &[Segment<'_>], room: usize) -> Vec<usize> {
     let mut shares = vec![0; live.len()];
     let mut left = room;

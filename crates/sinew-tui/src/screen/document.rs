@@ -10,7 +10,7 @@ use crate::text::style::Style;
 use crate::text::wrap::{WrapMode, wrap};
 use crate::theme::Theme;
 
-/// What a block is laid out for.
+/// The space and the looks for which a block is laid out.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout<'a> {
     /// Columns.
@@ -27,9 +27,9 @@ pub struct Layout<'a> {
 pub struct Rendered {
     /// The rows, without those that were dropped at the front.
     pub rows: Vec<Arc<Row>>,
-    /// How many of `rows` are final.
+    /// The number of `rows` that are final.
     pub settled: usize,
-    /// Whether the block is complete: no row will follow and none will change.
+    /// True if the block is complete: no row will follow and none will change.
     pub finished: bool,
 }
 
@@ -82,14 +82,14 @@ pub(super) struct Entry {
     version: Option<u64>,
     /// Rows, those of a line that is half out in front of the others.
     pub(super) rendered: Rendered,
-    /// How many of the rows have left the window.
+    /// The number of rows that have left the window.
     pub(super) retired: usize,
     /// The last logical line of which a row has left.
     line: Option<u32>,
     /// After a change of width: rows of that line that have not left, and the line itself, from which on the rows
     /// of the block are taken.
     carry: Option<(u32, Vec<Arc<Row>>)>,
-    /// What the block itself gave, where `carry` stands in front of it.
+    /// The rows of the block itself, where `carry` stands in front of them.
     own: Rendered,
     broken: bool,
 }

@@ -9,7 +9,7 @@ use crate::text::style::{Color, Depth, Style, write_sgr};
 /// Unchanged cells of one byte between two changed ones that are written again rather than skipped.
 const BRIDGE: usize = 4;
 
-/// What one column of a row shows.
+/// The content of one column of a row.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) struct Column<'a> {
     /// The cluster; empty for the second column of a wide one.
@@ -91,7 +91,7 @@ impl RowPainter {
         self.columns
     }
 
-    /// Whether two rows look different.
+    /// Returns true if two rows look different.
     pub(super) fn differ(&self, old: &Columns<'_>, new: &Columns<'_>) -> bool {
         old.fill != new.fill || (0..old.cells.len().max(new.cells.len())).any(|at| old.at(at) != new.at(at))
     }
@@ -105,7 +105,7 @@ impl RowPainter {
         self.spans
     }
 
-    /// Whether the cell at the right edge of a row was written in this frame.
+    /// Returns true if the cell at the right edge of a row was written in this frame.
     pub(super) fn touched_end(&self, row: usize) -> bool {
         self.edge == Some(row)
     }

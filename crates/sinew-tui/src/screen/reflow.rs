@@ -1,4 +1,4 @@
-//! What is known of terminals by their names: how they treat rows that are wider than a new width.
+//! Facts about terminals by their names: the treatment of rows that are wider than a new width.
 
 /// A way to treat rows that are wider than a new width.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,7 +11,7 @@ pub enum Reflow {
     Cut,
 }
 
-/// How names that terminals give themselves begin, in lower case; the longer one of two stands first.
+/// The starts of names that terminals give themselves, in lower case; the longer one of two stands first.
 const NAMES: &[(&str, Reflow)] = &[
     ("xterm.js", Reflow::WrapOthers),
     ("xterm", Reflow::Cut),

@@ -11,7 +11,7 @@ use super::window::ERASE_BELOW;
 use super::{Frame, Reflow, Screen, Size};
 use crate::text::row::Row;
 
-/// Where rows are after a resize.
+/// The places of rows after a resize.
 #[derive(Debug, PartialEq, Eq)]
 struct Placement {
     /// The first row of the terminal of each row, relative to that of the cursor; the last entry is what follows them.
@@ -29,7 +29,7 @@ impl Screen {
         self.size = size;
     }
 
-    /// Whether a resize waits for the place of the cursor.
+    /// Returns true if a resize waits for the place of the cursor.
     #[must_use]
     pub fn is_resizing(&self) -> bool {
         self.painted.is_some()
@@ -80,8 +80,8 @@ impl Screen {
         Frame { bytes, more: frame.more }
     }
 
-    /// How many rows above the cursor the new window begins, the row of the present one that it begins with, and the
-    /// rows from there to the end of the present one.
+    /// The number of rows above the cursor at which the new window begins, the row of the present one that it begins
+    /// with, and the rows from there to the end of the present one.
     fn find_window(&self, before: Size, (row, column): (usize, usize)) -> Option<(usize, usize, usize)> {
         let rows = &self.window.rows;
         let caret = (self.window.cursor.0, self.window.cursor.1.unwrap_or(before.columns - 1));
@@ -122,7 +122,7 @@ impl Screen {
     }
 }
 
-/// Where each row goes at `width`, and the cursor, which is at row and column `caret`. `head`: rows above the first,
+/// The place of each row at `width`, and the cursor, which is at row and column `caret`. `head`: rows above the first,
 /// of the same line of the terminal. `counted`: the terminal finds the cursor by counting cells, without those that a
 /// wide cluster leaves free at an edge.
 fn place_rows(

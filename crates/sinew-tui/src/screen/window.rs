@@ -19,7 +19,7 @@ pub(super) struct Window {
     pub(super) rows: Vec<Shown>,
     /// Rows that have scrolled out and make one line of the terminal with the first of `rows`.
     pub(super) head: Vec<Arc<Row>>,
-    /// How many rows at the top are final and next to scroll out.
+    /// The number of rows at the top that are final and next to scroll out.
     pub(super) settled: usize,
     /// Row and column of the cursor; the column is unknown behind a cell of the last column.
     pub(super) cursor: (usize, Option<usize>),

@@ -36,7 +36,7 @@ pub enum Reply {
     Mode(u32, u32),
     /// Height and width of a cell in pixels (`CSI 16t`).
     CellSize(u32, u32),
-    /// What the terminal is (`CSI c`): the last question, so nothing that was asked before it is still to come.
+    /// The kind of terminal (`CSI c`): the last question, so nothing that was asked before it is still to come.
     DeviceAttributes,
     /// The user changed to a dark (true) or light scheme (mode 2031).
     DarkScheme(bool),
@@ -89,7 +89,7 @@ impl InputParser {
         self.events(parts)
     }
 
-    /// How long to wait for more bytes before [`InputParser::expire`]; `None` where nothing is open.
+    /// The time to wait for more bytes before [`InputParser::expire`]; `None` where nothing is open.
     #[must_use]
     pub fn patience(&self) -> Option<Duration> {
         if self.buffer.pasting().is_some_and(|last| last == Some(0x1B)) {
@@ -120,7 +120,7 @@ impl InputParser {
         self.events(parts)
     }
 
-    /// Whether a paste is under way, of which the end has not come.
+    /// Returns true if a paste is under way, of which the end has not come.
     #[must_use]
     pub fn is_pasting(&self) -> bool {
         self.buffer.pasting().is_some()

@@ -1,4 +1,4 @@
-//! What was set in the terminal, and the bytes that take it back.
+//! The modes that were set in the terminal, and the bytes that take them back.
 
 /// The modes that were set, in order, each with its undo.
 ///
@@ -77,7 +77,7 @@ impl Modes {
         }
     }
 
-    /// Whether a mode is set.
+    /// Returns true if a mode is set.
     #[must_use]
     pub fn is_set(&self, mode: Mode) -> bool {
         self.set.contains(&mode)

@@ -218,7 +218,7 @@ pub struct Cell<'a> {
     pub text: &'a str,
     /// 1 or 2.
     pub width: usize,
-    /// Whether every terminal agrees about the width.
+    /// True if every terminal agrees about the width.
     pub certain: bool,
     /// Its look.
     pub style: Style,

@@ -34,7 +34,7 @@ impl Attrs {
     /// A line through the middle.
     pub const STRIKE: Attrs = Attrs(32);
 
-    /// Whether all of `other` are set.
+    /// Returns true if all of `other` are set.
     #[must_use]
     pub const fn contains(self, other: Attrs) -> bool {
         self.0 & other.0 == other.0
@@ -68,7 +68,7 @@ pub struct Style {
     pub attrs: Attrs,
 }
 
-/// How many colours the terminal shows.
+/// The number of colours that the terminal shows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, PartialOrd, Ord)]
 pub enum Depth {
     /// None: attributes only (`NO_COLOR`).

@@ -1,7 +1,7 @@
-//! Which clusters every terminal gives the same number of cells.
+//! Clusters to which every terminal gives the same number of cells.
 
-/// Whether all terminals agree about the width of a cluster: one character of ASCII, Latin-1, Greek, Cyrillic, box
-/// drawing, CJK, kana or Hangul syllables.
+/// Returns true if all terminals agree about the width of a cluster: one character of ASCII, Latin-1, Greek, Cyrillic,
+/// box drawing, CJK, kana or Hangul syllables.
 #[must_use]
 pub fn is_certain(cluster: &str) -> bool {
     let mut chars = cluster.chars();

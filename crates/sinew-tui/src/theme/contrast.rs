@@ -1,4 +1,4 @@
-//! How far colours are apart.
+//! The distance of colours.
 
 /// The square of the distance of two colours in OKLab.
 pub(crate) fn distance(a: [u8; 3], b: [u8; 3]) -> f32 {

@@ -10,7 +10,7 @@ use super::{Dialect, PatternError, Segment, Token, decode, separator, token};
 /// Groups in groups, at most.
 const DEPTH: usize = 16;
 
-/// How often, and whether, one of the alternatives stands there.
+/// The number of times that one of the alternatives stands there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Once,

@@ -39,7 +39,7 @@ struct Ancestor {
     above: Option<Arc<Ancestor>>,
 }
 
-/// What came of the reading of a folder.
+/// The result of reading a folder.
 pub(super) struct FolderRead {
     /// The open folder; none where it could not be opened.
     pub(super) folder: Option<Folder>,

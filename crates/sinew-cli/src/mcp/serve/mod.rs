@@ -35,7 +35,7 @@ const LENT: [(&str, Option<&str>); 7] = [
     ("write", Some("edit")),
     ("bash", Some("bash")),
 ];
-/// What `--allow` knows.
+/// The values of `--allow`.
 const ALLOWED: [&str; 2] = ["edit", "bash"];
 
 /// Serves until standard input ends; gives the exit code.
@@ -97,7 +97,7 @@ fn host_sinew(startup: &Startup) -> Arc<sinew::Sinew> {
     Arc::new(sinew::Sinew::in_environment(|name| startup.environment.os(name)))
 }
 
-/// What the tools stand on: as in a session, without anybody to ask, a network or a session's files.
+/// The host of the tools: as in a session, without anybody to ask, a network or a session's files.
 fn host(startup: &Startup, cwd: PathBuf) -> Arc<Host> {
     let Startup { environment, settings, .. } = startup;
     Host::new(HostOptions {

@@ -39,7 +39,7 @@ impl Roots {
         self.0[0].clone()
     }
 
-    /// Whether a path without links lies below a root.
+    /// Checks that a path without links lies below a root.
     ///
     /// # Errors
     /// It does not: the reason, for the model.
@@ -50,7 +50,7 @@ impl Roots {
         }
     }
 
-    /// Whether what a call names lies below a root, as far as it exists: whether a file elsewhere exists is nobody's
+    /// Checks that the path of a call lies below a root, as far as it exists: whether a file elsewhere exists is nobody's
     /// business either.
     ///
     /// # Errors

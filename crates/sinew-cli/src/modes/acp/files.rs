@@ -15,14 +15,14 @@ use super::map::Changes;
 use super::tool_call::FileChange;
 use super::wire::Wire;
 
-/// How long a tool waits for the editor before the disk counts.
+/// The time that a tool waits for the editor before the disk counts.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Silences in a row after which the editor is no longer asked.
 const SILENCES: u32 = 3;
 /// Changes whose calls have not ended yet.
 const CHANGES: usize = 64;
 
-/// What the editor lends.
+/// The abilities that the editor lends.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lent {
     pub(super) reads: bool,

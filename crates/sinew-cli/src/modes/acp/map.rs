@@ -52,7 +52,7 @@ pub(super) struct Mapper {
     notices: bool,
     /// The message that grows.
     message: Option<acp::MessageId>,
-    /// When the last answer began, and how many did in that millisecond.
+    /// The time at which the last answer began, and the number that did in that millisecond.
     last_answer: (i64, usize),
     /// Calls that began and have not ended: id of the provider, and the editor's.
     open: Vec<(String, acp::ToolCallId)>,
@@ -177,7 +177,7 @@ impl Mapper {
         self.open.iter().rev().find(|(known, _)| known == id).map(|(_, own)| own.clone())
     }
 
-    /// What is known of a call once its arguments are whole.
+    /// The fields of a call once its arguments are whole.
     fn whole(&self, tool: &str, arguments: &Value) -> acp::ToolCallUpdateFields {
         let places = tool_call::locations(&self.cwd, arguments, None);
         acp::ToolCallUpdateFields::new()

@@ -57,7 +57,7 @@ use wire::{Line, Wire};
 
 /// Nobody has set up a key yet.
 const AUTH_REQUIRED: i64 = -32000;
-/// What was named is not there.
+/// The error code for a thing that was named and is not there.
 const RESOURCE_NOT_FOUND: i64 = -32002;
 /// The way in that every editor can show.
 const LOGIN: &str = "sinew-login";

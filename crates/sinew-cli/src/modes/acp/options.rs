@@ -1,4 +1,4 @@
-//! What a person may set for a session at the editor: mode, model and thinking level.
+//! Options that a person may set for a session at the editor: mode, model and thinking level.
 
 use agent_client_protocol_schema::v1 as acp;
 use sinew_jsonrpc::RpcError;

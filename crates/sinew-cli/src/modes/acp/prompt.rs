@@ -16,7 +16,7 @@ use super::session::{RunningTurn, Session};
 use crate::control::commands;
 use crate::control::prompt::Message;
 
-/// How long a cancelled run may take to end before the editor is told that it did.
+/// The time that a cancelled run may take to end before the editor is told that it did.
 const PATIENCE: Duration = Duration::from_millis(60);
 /// The interval at which work that does not end is aborted again.
 const ABORT_INTERVAL: Duration = Duration::from_millis(50);
@@ -76,7 +76,7 @@ pub(super) async fn queue(
     stop_of(outcome).map(acp::PromptResponse::new)
 }
 
-/// How a prompt says that it belongs to the turn that runs: `_meta.sinew.deliver`.
+/// The mark of a prompt that belongs to the turn that runs: `_meta.sinew.deliver`.
 ///
 /// # Errors
 /// It says something unknown.

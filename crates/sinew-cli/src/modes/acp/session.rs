@@ -25,10 +25,10 @@ use crate::failure::Failure;
 use crate::settings::ClientFs;
 use crate::startup::Startup;
 
-/// How long a closed session may be held by requests that are about to end.
+/// The time for which a closed session may be held by requests that are about to end.
 const RELEASE: Duration = Duration::from_secs(2);
 
-/// What the editor can do for us.
+/// The abilities of the editor.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct ClientFacts {
     pub(super) reads_files: bool,
@@ -49,7 +49,7 @@ pub(super) struct Session {
     attendant: tokio::sync::Mutex<JoinHandle<()>>,
     /// Titles are made once a turn is answered: nobody waits for them.
     pub(super) makes_titles: bool,
-    /// What opening it had to say.
+    /// Warnings of opening it.
     warnings: Mutex<Vec<acp::SessionUpdate>>,
     /// Cancelled once everything else of this is gone, the lock of the session's file among it: it is dropped last.
     gone: DropGuard,
@@ -61,7 +61,7 @@ struct Turn {
     cancel: CancellationToken,
 }
 
-/// What is shown of a session that was there before.
+/// The part of an earlier session that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum History {
     /// Its messages, before the request is answered.

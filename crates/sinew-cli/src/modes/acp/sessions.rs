@@ -26,7 +26,7 @@ use crate::startup::Startup;
 const MOST: usize = 32;
 /// Sessions of one page of a list.
 const PAGE: usize = 50;
-/// How long deleted sessions are kept.
+/// The time for which deleted sessions are kept.
 const TRASH_DAYS: u64 = 30;
 /// Settings that make runs of their own: an editor shows what happens within a turn.
 const OVERRIDDEN_SETTINGS: [&str; 2] = ["async.enabled", "bash.autoBackground.thresholdMs"];

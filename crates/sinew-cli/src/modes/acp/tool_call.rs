@@ -66,7 +66,7 @@ pub(super) fn locations(cwd: &Path, arguments: &Value, details: Option<&Value>) 
     vec![acp::ToolCallLocation::new(cwd.join(path)).line(line)]
 }
 
-/// What a call gave, as an editor shows it.
+/// The result of a call, as an editor shows it.
 pub(super) fn content(blocks: &[Block], details: Option<&Value>, changes: &[FileChange]) -> Vec<acp::ToolCallContent> {
     let diff = details.and_then(|details| details.get("diff")).and_then(Value::as_str);
     let mut shown: Vec<acp::ToolCallContent> = changes.iter().filter_map(whole_diff).collect();

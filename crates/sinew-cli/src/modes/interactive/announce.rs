@@ -1,4 +1,4 @@
-//! What the terminal is told beside the screen: its title, progress in its tab, notifications.
+//! Announcements beside the screen: the title, progress in the tab, notifications.
 
 use std::time::Duration;
 

@@ -95,7 +95,7 @@ impl ToolBlock {
         self.version += 1;
     }
 
-    /// What it is, and its output so far.
+    /// The title and the output so far.
     pub(super) fn texts(&self) -> (String, String) {
         (format!("{} {}", self.name, self.subject), self.output.clone())
     }
@@ -238,7 +238,7 @@ pub(super) fn language(name: &str) -> &str {
     file.rsplit_once('.').map_or("", |(_, end)| end)
 }
 
-/// How many lines a unified diff adds and removes.
+/// The numbers of lines that a unified diff adds and removes.
 fn changed_lines(diff: &str) -> (usize, usize) {
     let count =
         |mark: char, name: &str| diff.lines().filter(|line| line.starts_with(mark) && !line.starts_with(name)).count();

@@ -1,4 +1,4 @@
-//! What the panels offer: models, sessions, places of the tree, settings and the rest, as entries.
+//! Choices of the panels: models, sessions, places of the tree, settings and the rest, as entries.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

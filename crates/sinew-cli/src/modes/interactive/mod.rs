@@ -226,7 +226,7 @@ impl Face {
     }
 }
 
-/// What the terminal can show, as far as the environment tells.
+/// The abilities of the terminal, as far as the environment tells.
 fn screen_options(environment: &Environment) -> ScreenOptions {
     let has = |name: &str, words: &[&str]| {
         environment.get(name).is_some_and(|value| words.iter().any(|word| value.contains(word)))

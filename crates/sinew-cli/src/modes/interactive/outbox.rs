@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 #[derive(Default)]
 pub(super) struct Outbox {
     bytes: Vec<u8>,
-    /// How many of them were taken.
+    /// The number of them that were taken.
     taken: usize,
 }
 

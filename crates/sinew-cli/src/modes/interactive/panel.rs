@@ -17,7 +17,7 @@ use super::keys;
 /// The time for which a permission panel takes no key, from its appearance or the last key that it did not take: a key
 /// that was meant for something else must not permit a call.
 pub(super) const GATE: Duration = Duration::from_millis(400);
-/// How long after a key the panel waits for the user to turn to it.
+/// The time after a key in which the panel waits for the user to turn to it.
 pub(super) const TYPING: Duration = Duration::from_secs(1);
 
 /// A question that covers part of the transcript.
@@ -35,11 +35,11 @@ pub(super) struct Panel {
     reply: Reply,
     /// Keys before this time are not for the panel.
     opens: Instant,
-    /// Whether keys go to the panel; else to the editor.
+    /// True if keys go to the panel; else to the editor.
     pub(super) has_focus: bool,
-    /// Whether the end of the body is shown in place of its beginning.
+    /// True if the end of the body is shown in place of its beginning.
     at_end: bool,
-    /// Whether the body did not fit when it was laid out last.
+    /// True if the body did not fit when it was laid out last.
     is_clipped: bool,
     /// The choice that is being written out, and its line.
     writing: Option<(usize, Editor)>,

@@ -7,7 +7,7 @@ use sinew_tui::{Attrs, Color, Line, Row, Style};
 
 use super::blocks::{DIM, NOTICE, duration};
 
-/// How long a notice stands in the place of the state.
+/// The time for which a notice stands in the place of the state.
 pub(super) const NOTICE_TIME: Duration = Duration::from_secs(3);
 
 /// Facts for the right side, most important first.

@@ -15,7 +15,7 @@ use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
 use crate::control::{Control, ControlError, commands};
 
-/// What a text of the user asks for.
+/// The request in a text of the user.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Submission<'a> {
     Nothing,

@@ -19,9 +19,9 @@ pub(super) struct Transcript {
     /// Parts of the present answer by their place in the message.
     parts: HashMap<usize, Part>,
     tools: HashMap<String, (BlockId, Instant)>,
-    /// What the run does, in a word.
+    /// The activity of the run, in a word.
     activity: &'static str,
-    /// Whether the last block is a tool.
+    /// True if the last block is a tool.
     follows_tool: bool,
 }
 

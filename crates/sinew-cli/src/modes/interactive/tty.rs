@@ -17,10 +17,10 @@ use super::outbox::Outbox;
 /// Questions at the start: Kitty's keyboard, name and version, synchronized output, the background, and last what every
 /// terminal answers.
 const QUESTIONS: &str = "\x1b[?u\x1b[>0q\x1b[?2026$p\x1b]11;?\x1b\\\x1b[c";
-/// What the console of Linux is asked: it shows parts of what it does not know.
+/// The questions to the console of Linux, which shows parts of sequences that it does not know.
 const CONSOLE_QUESTIONS: &str = "\x1b[c";
 
-/// How long replies that were asked for are waited for at the end: they must not reach the shell.
+/// The time at the end in which replies that were asked for are waited for: they must not reach the shell.
 const REPLIES: Duration = Duration::from_millis(100);
 
 /// The questions that a terminal of this name is asked at the start.
@@ -62,7 +62,7 @@ pub(super) struct Tty {
     outbox: Outbox,
 }
 
-/// What is ready.
+/// The sources that are ready.
 pub(super) struct Ready {
     pub(super) input: bool,
     pub(super) woken: bool,

@@ -41,11 +41,11 @@ use viewing::OpenViewer;
 
 /// Silence after the last change of size before the screen is laid out anew.
 const SETTLE: Duration = Duration::from_millis(30);
-/// How long the terminal may take to say where the cursor is.
+/// The time that the terminal may take to say where the cursor is.
 const CURSOR: Duration = Duration::from_millis(150);
 /// Time in which a second ctrl+c or Esc counts as one with the first.
 const TWICE: Duration = Duration::from_millis(500);
-/// What the thread starts with.
+/// The parts with which the thread starts.
 pub(super) struct Parts {
     pub(super) control: Arc<Control>,
     pub(super) runtime: Handle,
@@ -80,14 +80,14 @@ struct Ui {
     viewer: Option<OpenViewer>,
     sinew: Arc<sinew::Sinew>,
     announcer: Announcer,
-    /// Whether the user looks at this terminal, where it tells.
+    /// True if the user looks at this terminal, where it tells.
     has_focus: Option<bool>,
     facts: Facts,
     cwd: String,
     /// The same for people.
     folder: String,
     history: Arc<History>,
-    /// Whether the background of the terminal is light, where it has said so.
+    /// True if the background of the terminal is light, where it has said so.
     is_light: Option<bool>,
     /// The theme that was chosen since the start.
     theme: Option<&'static str>,
@@ -303,7 +303,7 @@ impl Ui {
         frame.more
     }
 
-    /// What covers the transcript, and where in it the cursor is, if there.
+    /// The rows that cover the transcript, and the place of the cursor in them, if it is there.
     fn cover(&mut self, columns: usize, height: usize) -> (Vec<Row>, Option<(usize, usize)>) {
         let theme = Arc::clone(self.screen.theme());
         if let Some(overlay) = &mut self.overlay {

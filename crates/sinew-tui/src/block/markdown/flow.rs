@@ -49,7 +49,7 @@ struct Writer<'a> {
     line: Line,
     styles: Vec<Style>,
     link: Option<(Arc<str>, usize)>,
-    /// What stands in front of every row of the containers around, and in front of the next one only.
+    /// The text in front of every row of the containers around, and in front of the next one only.
     prefix: Vec<Line>,
     bullet: Option<Line>,
     lists: Vec<Option<u64>>,

@@ -36,7 +36,7 @@ struct FreshFolder {
 /// Folders that changed.
 type Changes = Vec<(Box<[u8]>, Change)>;
 
-/// What a look at a folder's stamps shows.
+/// The change that a folder's stamps show.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Change {
     None,

@@ -15,7 +15,7 @@ pub(super) struct OpenQuestion {
     choices: Vec<(String, Option<String>)>,
     reply: Sender,
     is_announced: bool,
-    /// When it was on the terminal: what was begun before is no answer.
+    /// The time at which it was on the terminal: a line that was begun before is no answer.
     said: Option<Instant>,
 }
 

@@ -36,7 +36,7 @@ use asked::{OpenQuestion, Reply};
 use list::Choices;
 use words::Words;
 
-/// How long after a key the lines wait for the user to go on.
+/// The time after a key in which lines wait for the user to go on.
 const HOLD: Duration = Duration::from_secs(3);
 /// The key that a kernel's line ends with besides Enter: ctrl+c.
 const INTERRUPT: char = '\x03';
@@ -63,7 +63,7 @@ struct Linear {
     is_plain: bool,
     last_byte: Instant,
     last_key: Option<Instant>,
-    /// When the line that is being written was begun.
+    /// The time at which the line that is being written was begun.
     begun: Option<Instant>,
     /// The last line was empty and ended by ctrl+d.
     has_ended: bool,
@@ -174,7 +174,7 @@ impl Linear {
         due.into_iter().flatten().min().map(|due| due.saturating_duration_since(now))
     }
 
-    /// Whether the user is writing, so that lines wait.
+    /// Returns true if the user is writing, so that lines wait.
     fn is_held(&self, now: Instant) -> bool {
         !self.editor.is_empty() && self.last_key.is_some_and(|key| now < key + HOLD)
     }

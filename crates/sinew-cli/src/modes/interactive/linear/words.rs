@@ -207,7 +207,7 @@ pub(super) fn command_end(ended: Result<Option<BashExecution>, String>) -> Strin
     }
 }
 
-/// What the status row shows elsewhere.
+/// The words of the status row.
 pub(super) fn status(control: &Control, is_running: bool, queued: usize) -> String {
     let open = control.session();
     let model = open.agent.model().model.key();

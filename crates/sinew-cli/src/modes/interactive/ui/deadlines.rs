@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// What is due, and when; none of it where nothing goes on.
+/// The times at which something is due; none where nothing goes on.
 #[derive(Default)]
 pub(super) struct Deadlines {
     /// Bytes that may go on as a sequence are taken for what they are.

@@ -1,4 +1,4 @@
-//! What reaches the screen from elsewhere: events of the agent, answers of work in the background.
+//! Messages to the screen: events of the agent, answers of work in the background.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -427,7 +427,7 @@ impl Ui {
     }
 }
 
-/// Whether an agent reads a setting before each decision.
+/// Returns true if an agent reads a setting before each decision.
 fn is_of_the_agent(path: &str) -> bool {
     const SECTIONS: &[&str] = &["retry.", "compaction.", "branchSummary.", "contextPromotion.", "thinkingBudgets"];
     const KEYS: &[&str] = &[
