@@ -107,7 +107,7 @@ export class CommandError extends Error {
    * @param result How it ended.
    * @param reason Why it was cancelled, which becomes the `cause`.
    */
-  constructor(command: string, result: ShellRunResult & Partial<Record<Name, Data>>, reason?: unknown) {
+  constructor(command: string, result: ShellRunResult & Partial<Record<Name, string | Uint8Array>>, reason?: unknown) {
     const errors = textOf(result.stderr).slice(-SHOWN);
     super(`${ending(result)}: ${command}${errors && `\n${errors}`}`, result.cancelled && reason !== undefined ? { cause: reason } : undefined);
     this.name = result.timedOut ? "TimeoutError" : result.cancelled ? "AbortError" : "CommandError";
