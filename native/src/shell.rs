@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use napi::bindgen_prelude::{Function, Object};
+use napi::bindgen_prelude::{Function, JsValuesTupleIntoVec, Object};
 use napi::{Env, Unknown};
 use napi_derive::napi;
 use sinew::base::{CancelToken, Result};
@@ -15,18 +15,18 @@ use crate::stream::Stream;
 use crate::task;
 
 /// Runs `work` on a thread of its own; the promise settles after the last chunk was delivered.
-fn streamed<'env>(
+pub(crate) fn streamed<'env, T: Send + 'static, J: JsValuesTupleIntoVec + 'static>(
     env: &'env Env,
-    on_chunk: Option<Function<'env, String, Unknown<'static>>>,
+    on_chunk: Option<Function<'env, J, Unknown<'static>>>,
     abort: Option<&Abort>,
     cancel: &CancelToken,
-    work: impl FnOnce(shell::OnChunk<'_>) -> Result<RunResult> + Send + 'static,
+    translate: fn(T) -> J,
+    work: impl FnOnce(&mut dyn FnMut(T) -> ControlFlow<()>) -> Result<RunResult> + Send + 'static,
 ) -> napi::Result<Object<'env>> {
-    let mut stream =
-        on_chunk.map(|callback| Stream::<String, String>::new(&callback, abort, cancel, |text| text)).transpose()?;
+    let mut stream = on_chunk.map(|callback| Stream::new(&callback, abort, cancel, translate)).transpose()?;
     let work = move || {
-        let result = work(&mut |text| match &stream {
-            Some(stream) if !stream.send(text) => ControlFlow::Break(()),
+        let result = work(&mut |chunk| match &stream {
+            Some(stream) if !stream.send(chunk) => ControlFlow::Break(()),
             _ => ControlFlow::Continue(()),
         });
         if let Some(stream) = &mut stream {
@@ -67,7 +67,8 @@ impl ShellHandle {
         let shell = Arc::clone(&self.shell);
         let ticket = task::now(env, "shell", || shell.line_up())?;
         let ends = cancel.clone();
-        streamed(env, on_chunk, abort, &ends, move |on_chunk| shell.run_at(&ticket, &run, &cancel, on_chunk))
+        let work = move |on_chunk: shell::OnChunk<'_>| shell.run_at(&ticket, &run, &cancel, on_chunk);
+        streamed(env, on_chunk, abort, &ends, |text| text, work)
     }
 
     /// Stops the running command.

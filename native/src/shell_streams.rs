@@ -1,18 +1,17 @@
 //! The binding of `executeShell` and `run`: one command with its streams.
 
-use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use napi::bindgen_prelude::{Function, Object, Uint8Array};
 use napi::{Env, Unknown};
 use napi_derive::napi;
-use sinew::shell::output::{Chunk, Encoding};
-use sinew::shell::{self, InputPipe, StreamOptions};
+use sinew::shell::output::Encoding;
+use sinew::shell::{self, InputPipe, OnStreamChunk, StreamOptions};
 
 use crate::abort::{self, Abort};
 use crate::chunk::OutputChunk;
-use crate::shell_request::{ShellAnswer, ShellRun, ShellSetup};
-use crate::stream::Stream;
+use crate::shell::streamed;
+use crate::shell_request::{ShellRun, ShellSetup};
 use crate::task;
 
 /// The streams of one command.
@@ -52,21 +51,11 @@ pub(crate) fn execute_shell<'env>(
     let (supervisor, options) = setup.into_core();
     let (run, cancel) = run.into_core(abort);
     let streams = streams.into_core(input);
-    let mut stream = on_chunk
-        .map(|callback| Stream::<Chunk, OutputChunk>::new(&callback, abort, &cancel, OutputChunk::from))
-        .transpose()?;
-    let work = move || {
-        let result =
-            shell::execute_streams(&supervisor, &options, &run, &streams, &cancel, &mut |chunk| match &stream {
-                Some(stream) if !stream.send(chunk) => ControlFlow::Break(()),
-                _ => ControlFlow::Continue(()),
-            });
-        if let Some(stream) = &mut stream {
-            stream.finish();
-        }
-        result
+    let ends = cancel.clone();
+    let work = move |on_chunk: OnStreamChunk<'_>| {
+        shell::execute_streams(&supervisor, &options, &run, &streams, &cancel, on_chunk)
     };
-    task::alone(env, "shell", work, ShellAnswer::from)
+    streamed(env, on_chunk, abort, &ends, OutputChunk::from, work)
 }
 
 /// The standard input of a command while it runs.

@@ -1,4 +1,4 @@
-//! What is left of workspaces that are gone. One test, so that nothing else opens files in this process.
+//! Workspaces that are gone leave nothing. One test, so that nothing else opens files in this process.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 

@@ -1,4 +1,4 @@
-//! What terminals are sent and keep: items 1, 5, 13–16, 18, 21, 23, 30, 32, 56, 63, 87.
+//! Laws of the bytes that terminals are sent and the rows that they keep: items 1, 5, 13–16, 18, 21, 23, 30, 32, 56, 63, 87.
 
 mod support;
 
@@ -105,7 +105,7 @@ fn item_1_no_sequence_is_sent_that_loses_rows() {
     });
 }
 
-/// What a reader sees who has scrolled up.
+/// The rows that a reader sees who has scrolled up.
 fn seen_by_reader(terminal: &Alacritty) -> Vec<String> {
     let grid = terminal.term().grid();
     let offset = i32::try_from(grid.display_offset()).expect("small");

@@ -4,7 +4,7 @@ use rustix::process::{Signal, kill_process};
 use serde_json::{Value, json};
 
 use crate::stage::{Stage, text as answer};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, left};
 
 const SIZE: (u16, u16) = (80, 24);
 
@@ -16,15 +16,6 @@ fn start(stage: &Stage, args: &[&str]) -> Terminal {
     let mut terminal = Terminal::start(stage, &[&["--script", "script.jsonl"], args].concat(), SIZE);
     terminal.until_shown("ready");
     terminal
-}
-
-/// Leaves by ctrl+d, and gives the rows that stay.
-#[track_caller]
-fn left(mut terminal: Terminal) -> Vec<String> {
-    terminal.send("\x04");
-    let (status, rows) = terminal.ended();
-    assert_eq!(status.code(), Some(0), "{rows:#?}");
-    rows
 }
 
 #[test]

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::interactive::call;
 use crate::stage::{Stage, text as answer};
-use crate::terminal::Terminal;
+use crate::terminal::{self, Terminal};
 
 const SIZE: (u16, u16) = (80, 40);
 
@@ -27,16 +27,13 @@ fn until_ready(terminal: &mut Terminal, times: usize) -> Vec<String> {
 
 /// Leaves, checks that no byte moved the cursor out of the input line, and gives the rows that stay.
 #[track_caller]
-fn left(mut terminal: Terminal) -> Vec<String> {
-    terminal.send("\x04");
+fn left(terminal: Terminal) -> Vec<String> {
     let bytes = String::from_utf8(terminal.bytes.clone()).expect("text");
     for sequence in bytes.split('\x1b').skip(1) {
         let allowed = ["[K", "[?2004h", "[?2004l", "[?2026l", "[m", "]8;;", "\\", "[?25h"];
         assert!(allowed.iter().any(|known| sequence.starts_with(known)), "{sequence:?}");
     }
-    let (status, rows) = terminal.ended();
-    assert_eq!(status.code(), Some(0), "{rows:#?}");
-    rows
+    terminal::left(terminal)
 }
 
 /// Answers a question as often as its gate wants.

@@ -181,9 +181,9 @@ fn is_logged_in(stage: &Stage, ran: &Ran) {
     assert_eq!(kept(stage), json!({}));
 }
 
-#[test]
-fn a_login_by_code_shows_the_code_and_keeps_the_tokens() {
-    let server = Server::start(|request| {
+/// A server of logins by code, which knows `AB-12`.
+pub(crate) fn device_server() -> Server {
+    Server::start(|request| {
         let form = String::from_utf8_lossy(&request.body).into_owned();
         match form.contains("device_code=d1") {
             true => Reply::json(200, &tokens()),
@@ -193,7 +193,12 @@ fn a_login_by_code_shows_the_code_and_keeps_the_tokens() {
                 "verification_uri": "https://login.test/device"}),
             ),
         }
-    });
+    })
+}
+
+#[test]
+fn a_login_by_code_shows_the_code_and_keeps_the_tokens() {
+    let server = device_server();
     let stage = with_oauth(&json!({"deviceUrl": server.url(), "tokenUrl": server.url(), "clientId": "c"}));
     let ran = stage.run(&["login", "local"]);
     assert!(ran.stderr.contains("Open https://login.test/device and type this code: AB-12"), "{ran:?}");

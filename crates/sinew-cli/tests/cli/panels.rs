@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use crate::stage::{Stage, call, text};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, enter, has, left};
 
 const SIZE: (u16, u16) = (90, 28);
 const DOWN: &str = "\x1b[B";
@@ -22,32 +22,12 @@ fn newcomer() -> (Stage, Terminal) {
     (stage, terminal)
 }
 
-fn has(rows: &[String], start: &str) -> bool {
-    rows.iter().any(|row| row.starts_with(start))
-}
-
-/// Types a line, waits until it is there, and sends it.
-#[track_caller]
-fn enter(terminal: &mut Terminal, line: &str) {
-    terminal.send(line);
-    terminal.until(|rows| rows.contains(&format!("› {line}")));
-    terminal.send("\r");
-}
-
 /// Marks the entry that begins so, and takes it.
 #[track_caller]
 fn take(terminal: &mut Terminal, filter: &str, entry: &str) {
     terminal.send(filter);
     terminal.until(|rows| has(rows, &format!("→ {entry}")));
     terminal.send("\r");
-}
-
-#[track_caller]
-fn left(mut terminal: Terminal) -> Vec<String> {
-    terminal.send("\x04");
-    let (status, rows) = terminal.ended();
-    assert_eq!(status.code(), Some(0), "{rows:#?}");
-    rows
 }
 
 /// The seconds for which the run has been going on, as the status row tells them.

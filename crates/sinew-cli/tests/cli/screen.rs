@@ -6,9 +6,9 @@ use sinew_testkit::provider::{Reply, Server};
 
 use crate::client::Client;
 use crate::interactive::call;
-use crate::login::{kept, tokens, with_oauth};
+use crate::login::{device_server, kept, tokens, with_oauth};
 use crate::stage::{Stage, messages, text as answer};
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, enter, has, left, left_with_bytes};
 
 const SIZE: (u16, u16) = (80, 24);
 
@@ -16,26 +16,6 @@ fn start(stage: &Stage) -> Terminal {
     let mut terminal = Terminal::start(stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));
     terminal
-}
-
-fn has(rows: &[String], start: &str) -> bool {
-    rows.iter().any(|row| row.starts_with(start))
-}
-
-/// Types a line, waits until it is there, and sends it.
-#[track_caller]
-fn enter(terminal: &mut Terminal, line: &str) {
-    terminal.send(line);
-    terminal.until(|rows| rows.contains(&format!("› {line}")));
-    terminal.send("\r");
-}
-
-#[track_caller]
-fn left(mut terminal: Terminal) -> (Vec<String>, String) {
-    terminal.send("\x04");
-    let (status, rows, sent) = terminal.ended_with_bytes();
-    assert_eq!(status.code(), Some(0), "{rows:#?}");
-    (rows, sent)
 }
 
 #[test]
@@ -69,7 +49,7 @@ fn item_28_flags_of_the_keyboard_are_pushed_and_popped_as_often_on_each_screen()
     terminal.until(|rows| has(rows, "› another draft"));
     terminal.send("\x1b[99;5u");
     terminal.until_shown("cleared");
-    let (_, sent) = left(terminal);
+    let (_, sent) = left_with_bytes(terminal);
     let (mut main, mut other) = (0, 0);
     let mut is_other = false;
     for part in sent.split('\x1b').skip(1) {
@@ -294,23 +274,13 @@ fn logs_in(oauth: &Value, confirm: impl FnOnce(&mut Terminal)) {
     confirm(&mut terminal);
     terminal.until(|rows| has(rows, "local is set up: local/m answers from now on") && has(rows, "ready"));
     assert_eq!(kept(&stage)["local"]["access"], "access-of-the-login");
-    let (_, sent) = left(terminal);
+    let (_, sent) = left_with_bytes(terminal);
     assert!(!sent.contains("access-of-the-login") && !sent.contains("refresh-of-the-login"));
 }
 
 #[test]
 fn a_login_by_code_shows_the_code_in_a_panel() {
-    let server = Server::start(|request| {
-        let form = String::from_utf8_lossy(&request.body).into_owned();
-        match form.contains("device_code=d1") {
-            true => Reply::json(200, &tokens()),
-            false => Reply::json(
-                200,
-                &json!({"device_code": "d1", "user_code": "AB-12", "interval": 1,
-                "verification_uri": "https://login.test/device"}),
-            ),
-        }
-    });
+    let server = device_server();
     let oauth = json!({"deviceUrl": server.url(), "tokenUrl": server.url(), "clientId": "c"});
     logs_in(&oauth, |terminal| {
         terminal.until_sent(|text| text.contains("and type this code: AB-12"));

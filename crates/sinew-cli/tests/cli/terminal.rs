@@ -27,6 +27,34 @@ pub(crate) struct Terminal {
     answered: usize,
 }
 
+/// Returns true if a row begins so.
+pub(crate) fn has(rows: &[String], start: &str) -> bool {
+    rows.iter().any(|row| row.starts_with(start))
+}
+
+/// Types a line, waits until it is there, and sends it.
+#[track_caller]
+pub(crate) fn enter(terminal: &mut Terminal, line: &str) {
+    terminal.send(line);
+    terminal.until(|rows| rows.contains(&format!("› {line}")));
+    terminal.send("\r");
+}
+
+/// Leaves by ctrl+d, and gives the rows that stay.
+#[track_caller]
+pub(crate) fn left(terminal: Terminal) -> Vec<String> {
+    left_with_bytes(terminal).0
+}
+
+/// Leaves, and gives the rows that stay and all that was sent.
+#[track_caller]
+pub(crate) fn left_with_bytes(mut terminal: Terminal) -> (Vec<String>, String) {
+    terminal.send("\x04");
+    let (status, rows, sent) = terminal.ended_with_bytes();
+    assert_eq!(status.code(), Some(0), "{rows:#?}");
+    (rows, sent)
+}
+
 impl Terminal {
     pub(crate) fn start(stage: &Stage, args: &[&str], size: (u16, u16)) -> Terminal {
         Terminal::start_as("xterm-256color", stage, args, size)

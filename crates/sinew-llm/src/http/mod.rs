@@ -27,7 +27,7 @@ mod tls;
 pub use body::Body;
 pub use config::{AddressFilter, HttpConfig};
 pub use error::{HttpError, HttpErrorKind};
-pub use proxy::Proxies;
+pub use proxy::{Proxies, is_loopback};
 pub use tls::Roots;
 
 use connection::{AbortOnDrop, Activity, Connection, Route};

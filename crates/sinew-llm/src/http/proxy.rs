@@ -99,7 +99,9 @@ fn refuse(cause: String) -> HttpError {
     HttpError::new(HttpErrorKind::Request, format!("read the proxy setting: {cause}"))
 }
 
-fn is_loopback(url: &Url) -> bool {
+/// Returns true if an address names this machine.
+#[must_use]
+pub fn is_loopback(url: &Url) -> bool {
     match url.host() {
         Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
         Some(Host::Ipv4(ip)) => ip.is_loopback(),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use serde_json::Value;
 use sinew_llm::error::{ErrorInfo, ErrorKind};
-use sinew_llm::http::{HttpClient, HttpConfig, HttpError, HttpRequest, HttpResponse};
-use url::{Host, Url};
+use sinew_llm::http::{HttpClient, HttpConfig, HttpError, HttpRequest, HttpResponse, is_loopback};
+use url::Url;
 
 /// Bytes of an answer at most.
 const ANSWER_LIMIT: usize = 1024 * 1024;
@@ -92,16 +92,6 @@ pub(super) fn refused(text: String) -> ErrorInfo {
 
 fn lost(what: &str, error: &HttpError) -> ErrorInfo {
     ErrorInfo::new(ErrorKind::Network, format!("{what}: {}", error.message))
-}
-
-/// Returns true if an address names this machine.
-pub(super) fn is_loopback(url: &Url) -> bool {
-    match url.host() {
-        Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
-        Some(Host::Ipv4(address)) => address.is_loopback(),
-        Some(Host::Ipv6(address)) => address.is_loopback(),
-        None => false,
-    }
 }
 
 /// Returns true if nobody on the internet has a reason to send us to this address.
