@@ -52,13 +52,14 @@ fn an_idle_session_never_wakes_up() {
         text += &chunks.recv_timeout(LONG).unwrap();
     }
     let [thread] = session_threads().try_into().unwrap();
-    // Asleep once the kernel can say in which call: before that the thread may still be on its way there. Nothing can
-    // happen from then on.
-    while std::fs::read_to_string(thread.join("syscall")).unwrap().starts_with("running") {}
-    let before = sleeps(&thread);
-    // Another program is the clock: whatever woke sixty times a second would show.
-    assert!(Command::new("sleep").arg("0.3").status().unwrap().success());
-    assert_eq!(sleeps(&thread), before);
+    // What belongs to the start may still wake it once or twice; then it rests. Another program is the clock: whatever
+    // wakes four times a second or oftener shows in each of these spans.
+    let rests = (0..20).any(|_| {
+        let before = sleeps(&thread);
+        assert!(Command::new("sleep").arg("0.3").status().unwrap().success());
+        sleeps(&thread) == before
+    });
+    assert!(rests, "it keeps waking up");
     session.write(b"\n").unwrap();
     assert_eq!(end.recv_timeout(LONG).unwrap().unwrap().exit_code, Some(0));
 }
