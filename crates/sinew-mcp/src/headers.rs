@@ -121,7 +121,6 @@ pub(crate) fn encode(value: &str) -> String {
 }
 
 /// A value behind [`encode`]; None for marks with something else between them.
-#[cfg(test)]
 pub(crate) fn decode(value: &str) -> Option<String> {
     match value.strip_prefix("=?base64?").and_then(|value| value.strip_suffix("?=")) {
         Some(inner) => String::from_utf8(STANDARD.decode(inner).ok()?).ok(),

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use serde_json::Map;
 use sinew_llm::http::{HttpClient, HttpConfig};
 use sinew_mcp::http::{HttpServer, http_config, login_challenge};
-use sinew_mcp::oauth::{LoginRequest, Logins, OAuthSettings};
+use sinew_mcp::oauth::{LoginRequest, Logins, Logout, OAuthSettings};
 use sinew_mcp::{CallOptions, Client, ClientOptions, McpError};
 use sinew_testkit::oauth::{Manners, OAuthServer, browse};
 
@@ -87,7 +87,8 @@ async fn a_login_is_kept_for_its_owner_and_used_031() {
         assert!(secrets.iter().all(|secret| !request.path.contains(secret) && (form || !body.contains(secret))));
     }
     let url = server.mcp_url().parse().unwrap();
-    assert!(user.logins().forget(&url).await.unwrap() && !user.logins().forget(&url).await.unwrap());
+    assert_eq!(user.logins().log_out(&url).await.unwrap(), Logout::Revoked);
+    assert_eq!(user.logins().log_out(&url).await.unwrap(), Logout::None);
     assert!(matches!(user.connect(&server).await, Err(McpError::NeedsAuth(_))));
 }
 
@@ -317,4 +318,52 @@ async fn a_broken_file_is_named_and_left_as_it_is_031() {
     let error = user.log_in(&server).await.unwrap_err();
     assert!(error.contains("mcp-auth.json") && !error.contains("topsecret"), "{error}");
     assert!(std::fs::read_to_string(user.file()).unwrap().contains("topsecret"));
+}
+
+#[tokio::test]
+async fn a_logout_ends_the_tokens_where_they_came_from_031() {
+    for (token_auth, client) in [("none", None), ("client_secret_basic", None), ("client_secret_post", None)] {
+        let server = OAuthServer::start(Manners { token_auth, client, ..Manners::default() });
+        let user = User::new();
+        user.log_in(&server).await.unwrap();
+        assert_eq!(server.secrets().len(), 2);
+        let url = server.mcp_url().parse().unwrap();
+        assert_eq!(user.logins().log_out(&url).await.unwrap(), Logout::Revoked, "{token_auth}");
+        assert_eq!(server.secrets(), [""; 0], "{token_auth}");
+        assert_right(&server);
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_token_back_keeps_nobody_logged_in_031() {
+    let server = OAuthServer::start(Manners { revocation: None, ..Manners::default() });
+    let user = User::new();
+    user.log_in(&server).await.unwrap();
+    let url = server.mcp_url().parse().unwrap();
+    assert_eq!(user.logins().log_out(&url).await.unwrap(), Logout::NotOffered);
+    assert!(server.requests().iter().all(|request| request.path != "/revoke"));
+    for status in [400, 503] {
+        let server = OAuthServer::start(Manners { revocation: Some(status), ..Manners::default() });
+        user.log_in(&server).await.unwrap();
+        let secrets = server.secrets();
+        let url = server.mcp_url().parse().unwrap();
+        let Logout::Failed(reason) = user.logins().log_out(&url).await.unwrap() else { panic!("{status}") };
+        assert!(reason.contains(&format!("HTTP {status}")), "{reason}");
+        assert!(secrets.iter().all(|secret| !reason.contains(secret)), "{reason}");
+        assert!(matches!(user.connect(&server).await, Err(McpError::NeedsAuth(_))));
+        assert!(!std::fs::read_to_string(user.file()).unwrap().contains("-token-"));
+    }
+}
+
+#[tokio::test]
+async fn tokens_go_to_no_address_that_is_not_safe_031() {
+    let server = OAuthServer::start(Manners::default());
+    let user = User::new();
+    user.log_in(&server).await.unwrap();
+    let text = std::fs::read_to_string(user.file()).unwrap();
+    std::fs::write(user.file(), text.replace(&format!("{}/revoke", server.issuer()), "http://auth.example/revoke"))
+        .unwrap();
+    let url = server.mcp_url().parse().unwrap();
+    let Logout::Failed(reason) = user.logins().log_out(&url).await.unwrap() else { panic!() };
+    assert!(reason.contains("is not https"), "{reason}");
 }

@@ -54,7 +54,7 @@ impl ServedTool for Fixture {
                     for step in [1.0, 2.0, 1.5, f64::NAN, 3.0] {
                         call.progress.report(&Progress { progress: step, total: Some(3.0), message: None });
                     }
-                    ServedOutput { text: "done".into(), structured: Some(json!({"n": 1})), is_error: false }
+                    ServedOutput { text: "done".into(), structured: Some(json!({"n": 1})), ..ServedOutput::default() }
                 }
                 _ => ServedOutput { text: json!(call.arguments).to_string(), ..ServedOutput::default() },
             }

@@ -48,6 +48,8 @@ pub struct Manners {
     pub write_scope: Option<&'static str>,
     /// The browser's user says no.
     pub denied: bool,
+    /// Tokens are taken back (RFC 7009) with this status; None: the metadata name no place for that.
+    pub revocation: Option<u16>,
 }
 
 impl Default for Manners {
@@ -69,6 +71,7 @@ impl Default for Manners {
             metadata_redirect: None,
             write_scope: None,
             denied: false,
+            revocation: Some(200),
         }
     }
 }
@@ -208,6 +211,7 @@ impl State {
             ("GET", path) if path == self.manners.metadata_path => self.metadata(&base),
             ("GET", "/authorize") => self.authorize(&query, &base),
             ("POST", "/token") => self.token(request, &base),
+            ("POST", "/revoke") if self.manners.revocation.is_some() => self.revoke(request),
             ("POST", "/register") if self.manners.registers => self.register(request),
             _ => Reply::text(404, "text/plain", "nothing here"),
         }
@@ -238,6 +242,9 @@ impl State {
         });
         if manners.registers {
             metadata["registration_endpoint"] = format!("{base}/register").into();
+        }
+        if manners.revocation.is_some() {
+            metadata["revocation_endpoint"] = format!("{base}/revoke").into();
         }
         if manners.iss_announced {
             metadata["authorization_response_iss_parameter_supported"] = true.into();
@@ -345,6 +352,31 @@ impl State {
             &json!({"access_token": access, "token_type": "Bearer", "expires_in": self.manners.lifetime,
                 "refresh_token": refresh, "scope": scope}),
         )
+    }
+
+    fn revoke(&mut self, request: &Recorded) -> Reply {
+        let form = pairs(&request.body);
+        let token = form.get("token").cloned().unwrap_or_default();
+        let client = self.client(request, &form);
+        self.expect(client.is_some(), "the client does not identify itself as it registered");
+        let status = self.manners.revocation.unwrap_or(404);
+        if status != 200 {
+            // As a careless server answers.
+            return Reply::json(status, &json!({"error": token}));
+        }
+        let hint = form.get("token_type_hint").map(String::as_str);
+        match hint {
+            Some("refresh_token") => {
+                let owner = self.refresh.remove(&token).map(|(owner, _)| owner);
+                self.expect(owner.is_some() && owner == client, "a refresh token of nobody is revoked");
+            }
+            Some("access_token") => {
+                let known = self.tokens.remove(&token).is_some();
+                self.expect(known, "an access token of nobody is revoked");
+            }
+            _ => self.faults.push("a token without a hint is revoked".into()),
+        }
+        Reply::json(200, &json!({}))
     }
 
     /// The client that sends a form, where it shows its secret as it has to.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 use sinew_mcp::era::Era;
 use sinew_mcp::model::{PromptMessage, Resource};
-use sinew_mcp::oauth::Login;
+use sinew_mcp::oauth::{Login, Logout};
 use sinew_mcp::{CallOptions, Changes, Client, ClientHost, Definition, Listing, McpError, ToolResult};
 use sinew_tools::tool::Boxed;
 use tokio::sync::watch;
@@ -105,8 +105,8 @@ pub trait Connector: Send + Sync {
         Box::pin(std::future::ready(Err(text)))
     }
 
-    /// Removes the login at a server. Answers whether there was one.
-    fn logout(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<bool, String>> {
+    /// Ends the login at a server.
+    fn logout(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<Logout, String>> {
         let text = format!("{}: there are no logins here", config.name);
         Box::pin(std::future::ready(Err(text)))
     }
@@ -292,9 +292,9 @@ impl Connector for RealConnector {
         })
     }
 
-    fn logout(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<bool, String>> {
+    fn logout(&self, config: Arc<ServerConfig>) -> Boxed<'static, Result<Logout, String>> {
         let (server, logins) = (self.login_server(&config), self.logins.clone());
-        Box::pin(async move { logins.forget(&server?.url).await.map_err(|error| error.message) })
+        Box::pin(async move { logins.log_out(&server?.url).await.map_err(|error| error.message) })
     }
 }
 

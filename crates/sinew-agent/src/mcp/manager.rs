@@ -13,7 +13,7 @@ use serde_json::json;
 use sinew_mcp::ClientHost;
 use sinew_mcp::catalogue::{CatalogueServer, Expose, Front, ToolIndex, select_front};
 use sinew_mcp::names::name_tools;
-use sinew_mcp::oauth::Login;
+use sinew_mcp::oauth::{Login, Logout};
 use sinew_session::clock::Clock;
 use tokio::sync::broadcast;
 use tokio::task::JoinSet;
@@ -246,11 +246,11 @@ impl Manager {
         self.shared.tell(Status { server, state: "needs_auth", era: None, tools: None, error });
     }
 
-    /// Removes the login at a server. Answers whether there was one.
+    /// Ends the login at a server.
     ///
     /// # Errors
     /// A sentence for the user.
-    pub async fn log_out(&self, name: &str) -> Result<bool, String> {
+    pub async fn log_out(&self, name: &str) -> Result<Logout, String> {
         let config = self.config(name).ok_or_else(|| no_server(name))?;
         self.shared.connector.logout(config).await
     }

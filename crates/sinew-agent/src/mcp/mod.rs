@@ -32,5 +32,5 @@ pub mod tools;
 pub use expand::Variables;
 pub use manager::{Manager, ManagerParts, Status};
 pub use prompts::ListedPrompt;
-pub use sinew_mcp::oauth::{Login, Logins};
+pub use sinew_mcp::oauth::{Login, Logins, Logout};
 pub use tools::{SessionParts, SessionServers};

@@ -1,6 +1,6 @@
 //! Flags that only `sinew mcp …` knows.
 
-use super::table::Takes::{Nothing, Value};
+use super::table::Takes::{Nothing, Optional, Value};
 use super::table::Target::{Switch, Text, Texts};
 use super::table::{Flag, Group, flag};
 
@@ -17,6 +17,10 @@ pub(crate) struct McpArgs {
     pub(crate) project: bool,
     /// The folders that `serve` lends.
     pub(crate) roots: Vec<String>,
+    /// The address that `serve` listens at in place of standard input; empty: a free port of this machine.
+    pub(crate) http: Option<String>,
+    /// The variable that holds the token of `serve --http`.
+    pub(crate) token_env: Option<String>,
     /// The program of a server and its arguments: what stands behind `--`.
     pub(crate) command: Option<Vec<String>>,
 }
@@ -29,5 +33,7 @@ pub(super) static FLAGS: &[Flag] = &[
     flag(Group::Mcp, "", "header", Value("NAME: VALUE"), Texts(|args| &mut args.mcp.headers), "sent with each request; may be repeated"),
     flag(Group::Mcp, "", "env", Value("NAME=VALUE"), Texts(|args| &mut args.mcp.env), "a variable of the program; may be repeated"),
     flag(Group::Mcp, "", "root", Value("DIR"), Texts(|args| &mut args.mcp.roots), "a folder that `serve` lends; may be repeated"),
+    flag(Group::Mcp, "", "http", Optional("ADDR"), Text(|args| &mut args.mcp.http), "`serve` over HTTP"),
+    flag(Group::Mcp, "", "token-env", Value("NAME"), Text(|args| &mut args.mcp.token_env), "the variable with the token of `serve --http`"),
     flag(Group::Mcp, "", "project", Nothing, Switch(|args| &mut args.mcp.project), "write to .sinew/mcp.json of this project"),
 ];

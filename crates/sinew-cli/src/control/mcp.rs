@@ -2,12 +2,13 @@
 //! the RPC mode.
 
 use serde_json::{Value, json};
+use sinew_agent::mcp::Logout;
 use sinew_agent::mcp::config::{Entry, Standing};
 use sinew_agent::mcp::manager::ServerState;
 
 use crate::app::App;
 use crate::failure::Failure;
-use crate::mcp::{edit, servers};
+use crate::mcp::{edit, login as words, servers};
 
 /// All servers and how they stand at this moment.
 pub(crate) fn list(app: &App) -> Value {
@@ -106,11 +107,11 @@ pub(crate) async fn login(app: &App, name: &str) -> Result<Option<String>, Failu
     Ok(Some(url))
 }
 
-/// Removes the login at a server. Answers whether there was one.
+/// Ends the login at a server.
 ///
 /// # Errors
 /// There is no such server, or the file of logins cannot be changed.
-pub(crate) async fn logout(app: &App, name: &str) -> Result<bool, Failure> {
+pub(crate) async fn logout(app: &App, name: &str) -> Result<Logout, Failure> {
     app.mcp.log_out(name).await.map_err(Failure::failed)
 }
 
@@ -145,10 +146,7 @@ pub(crate) async fn run(app: &App, words: &str, waits: bool) -> Result<String, F
             None => Ok(format!("Server \"{name}\" asks for no login: it answers as it is.")),
         },
         ["login", name] => Err(Failure::usage(format!("/mcp login does not run here: use sinew mcp login {name}"))),
-        ["logout", name] => match logout(app, name).await? {
-            true => Ok(format!("Logged out of \"{name}\": its tokens are gone from this machine.")),
-            false => Ok(format!("There is no login for \"{name}\".")),
-        },
+        ["logout", name] => Ok(words::logged_out(name, &logout(app, name).await?)),
         [command @ ("enable" | "disable" | "login" | "logout"), ..] => {
             Err(Failure::usage(format!("/mcp {command} needs the name of a server")))
         }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use sinew_agent::mcp::Manager;
+use sinew_agent::mcp::{Logout, Manager};
 
 use super::servers::ready;
 use crate::failure::Failure;
@@ -34,9 +34,26 @@ pub(super) fn logout(startup: &Startup, warnings: &[String], name: &str) -> Resu
     let manager = ready(startup, warnings, "logout", name)?;
     let runtime = crate::startup::runtime(1)?;
     match runtime.block_on(manager.log_out(name)).map_err(Failure::failed)? {
-        true => print(&format!("Logged out of \"{name}\": its tokens are gone from this machine\n")),
-        false => Err(Failure::failed(format!("There is no login for \"{name}\"."))),
+        Logout::None => Err(Failure::failed(no_login(name))),
+        done => print(&format!("{}\n", logged_out(name, &done))),
     }
+}
+
+/// The end of a login in words.
+pub(crate) fn logged_out(name: &str, logout: &Logout) -> String {
+    let gone = format!("Logged out of \"{name}\": its tokens are gone from this machine");
+    match logout {
+        Logout::None => no_login(name),
+        Logout::Revoked => format!("{gone} and no longer count at the server"),
+        Logout::NotOffered => {
+            format!("{gone}; the server takes none back, so that there they count until they run out")
+        }
+        Logout::Failed(reason) => format!("{gone}, but the server did not take them back: {reason}"),
+    }
+}
+
+fn no_login(name: &str) -> String {
+    format!("There is no login for \"{name}\".")
 }
 
 async fn log_in(manager: &Arc<Manager>, name: &str, stdin: bool) -> Result<u8, Failure> {

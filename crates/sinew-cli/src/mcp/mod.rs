@@ -11,7 +11,7 @@
 
 pub(crate) mod edit;
 mod list;
-mod login;
+pub(crate) mod login;
 mod serve;
 pub(crate) mod servers;
 mod test;
@@ -38,7 +38,7 @@ Usage:
   sinew mcp test NAME                        start it, say what it offers, and remember that for later starts
   sinew mcp reload [NAME…]                   start all or these servers, and remember what they offer now
   sinew mcp login NAME                       log in at a server that wants it (OAuth), in a browser
-  sinew mcp logout NAME                      remove its login from this machine
+  sinew mcp logout NAME                      end that login: here, and at the server where it takes tokens back
   sinew mcp serve                            lend grep, find, fuzzy_find, read, ls and html_to_markdown to another agent
 
 Options:
@@ -50,6 +50,8 @@ Options:
   --root DIR             with serve: a folder whose files are lent, in place of the working folder; may be repeated
   --tools A,B            with serve: lend only these tools
   --allow edit,bash      with serve: lend what changes files, or runs commands, too
+  --http [ADDR]          with serve: over HTTP, at a free port or at PORT of this machine; the token is shown at the start
+  --token-env NAME       with serve --http: the token is the value of this variable
 
 Examples:
   sinew mcp add files -- npx -y @modelcontextprotocol/server-filesystem ~/notes

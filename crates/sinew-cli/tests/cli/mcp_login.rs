@@ -73,7 +73,9 @@ fn a_login_is_made_by_a_command_and_used_by_sessions_031() {
     assert!(std::fs::read_to_string(stage.agent().join("mcp-auth.json")).unwrap().contains("access-token-"));
 
     let ran = stage.run(&["mcp", "logout", "web"]);
-    assert_eq!((ran.code, ran.stdout.contains("Logged out of \"web\"")), (Some(0), true), "{ran:?}");
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let expect = "Logged out of \"web\": its tokens are gone from this machine and no longer count at the server\n";
+    assert_eq!((ran.stdout.as_str(), server.secrets().len()), (expect, 0));
     assert!(!std::fs::read_to_string(stage.agent().join("mcp-auth.json")).unwrap().contains("-token-"));
     let ran = stage.run(&["mcp", "logout", "web"]);
     assert_eq!((ran.code, ran.stderr.contains("There is no login for \"web\".")), (Some(1), true), "{ran:?}");

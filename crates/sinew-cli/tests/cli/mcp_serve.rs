@@ -1,7 +1,9 @@
 //! `sinew mcp serve`: by hand, and by the clients of the TypeScript and Python SDKs.
 
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Child, ChildStderr, Command};
 
 use serde_json::{Value, json};
 
@@ -133,6 +135,116 @@ fn a_call_that_is_cancelled_is_not_answered_and_the_server_goes_on() {
     assert!(!call(&mut client, "bash", json!({"command": "true"})).1);
     assert!(client.seen.iter().all(|frame| frame["id"] != id), "{:?}", client.seen);
     assert_eq!(client.end().0, Some(0));
+}
+
+/// A server at an address.
+struct Served {
+    child: Child,
+    stderr: BufReader<ChildStderr>,
+    address: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Served {
+    #[track_caller]
+    fn start(mut command: Command) -> Served {
+        let mut child = command.spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        stderr.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("Serving at http://127.0.0.1:").expect(&line);
+        let address = format!("127.0.0.1:{}", address.strip_suffix("/mcp").unwrap());
+        Served { child, stderr, address }
+    }
+
+    /// The head and the body of the answer to a request with this token.
+    fn post(&self, token: &str, body: &Value) -> (String, String) {
+        let (address, body) = (&self.address, body.to_string());
+        let mut stream = TcpStream::connect(address).unwrap();
+        write!(
+            stream,
+            "POST /mcp HTTP/1.1\r\nHost: {address}\r\nAuthorization: Bearer {token}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        let (head, body) = text.split_once("\r\n\r\n").unwrap();
+        (head.to_string(), body.to_string())
+    }
+
+    /// Asks the program to end: its exit code, and all that it said since its address.
+    fn end(mut self) -> (Option<i32>, String) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let mut said = String::new();
+        self.stderr.read_to_string(&mut said).unwrap();
+        (self.child.wait().unwrap().code(), said)
+    }
+}
+
+#[test]
+fn over_http_whoever_has_the_token_is_served_039() {
+    let stage = stage();
+    let mut served = Served::start(stage.command(&["mcp", "serve", "--http"]));
+    let mut line = String::new();
+    served.stderr.read_line(&mut line).unwrap();
+    let token = line.trim().strip_prefix("Token (shown once): ").expect(&line);
+    assert_eq!(token.len(), 43);
+    let call = |path: &str| {
+        let params = json!({"name": "read", "arguments": {"path": path}});
+        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params})
+    };
+    let (head, body) = served.post(token, &call("src/main.rs"));
+    assert!(head.starts_with("HTTP/1.1 200 ") && body.contains("2:    needle();"), "{head}\n{body}");
+    let (_, body) = served.post(token, &call("../outside/secret.txt"));
+    assert!(body.contains("Refused: ") && !body.contains("needle"), "{body}");
+    let (head, body) = served.post("a token that somebody guessed", &call("src/main.rs"));
+    assert!(head.starts_with("HTTP/1.1 401 ") && !body.contains("needle"), "{head}\n{body}");
+    assert_eq!(served.end(), (Some(143), String::new()));
+}
+
+#[test]
+fn the_token_may_come_from_the_environment_039() {
+    let stage = stage();
+    let mut command = stage.command(&["mcp", "serve", "--http", "127.0.0.1:0", "--token-env", "SERVE_TOKEN"]);
+    command.env("SERVE_TOKEN", "0123456789abcdef");
+    let served = Served::start(command);
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    assert!(served.post("0123456789abcdef", &ping).0.starts_with("HTTP/1.1 200 "));
+    assert!(served.post("0123456789abcdeg", &ping).0.starts_with("HTTP/1.1 401 "));
+    assert_eq!(served.end(), (Some(143), String::new()), "the token is not shown");
+    for (args, reason) in [
+        (&["--http", "--token-env", "SERVE_TOKEN"][..], "--token-env SERVE_TOKEN: the variable must hold 16 or more"),
+        (&["--token-env", "SERVE_TOKEN"], "--token-env goes with --http"),
+        (&["--http", "example.com:80"], "--http example.com:80: no address; use PORT"),
+    ] {
+        let ran = stage.run(&[&["mcp", "serve"], args].concat());
+        assert_eq!((ran.code, ran.stdout.as_str()), (Some(2), ""), "{args:?}");
+        assert!(ran.stderr.contains(reason), "{}", ran.stderr);
+    }
+}
+
+#[test]
+fn the_typescript_sdk_uses_the_server_over_http_038() {
+    let Some(folder) = installed("node_modules/@modelcontextprotocol/sdk") else { return };
+    let stage = stage();
+    let mut command = stage.command(&["mcp", "serve", "--http", "--token-env", "SERVE_TOKEN"]);
+    command.env("SERVE_TOKEN", "0123456789abcdef");
+    let served = Served::start(command);
+    let mut client = Command::new("node");
+    client.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/mcp_client.mjs")).arg(folder);
+    client.arg(format!("http://{}/mcp", served.address)).arg("0123456789abcdef");
+    let output = client.output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && out.ends_with("all is well\n"), "{out}\n{err}");
 }
 
 /// Runs a client of an SDK against the server.

@@ -10,7 +10,7 @@ mod redirect;
 
 pub use browser::BrowserLogin;
 pub use device::DeviceLogin;
-pub use redirect::{ExpectedIssuer, LoginRedirect};
+pub use redirect::{ExpectedIssuer, LoginRedirect, random_secret};
 
 use crate::models::ProviderEntry;
 

@@ -203,7 +203,7 @@ fn listing(rows: Vec<(String, Value)>, more: bool, warnings: &[String]) -> Serve
     for warning in warnings {
         let _ = writeln!(text, "[{warning}]");
     }
-    ServedOutput { text, structured: Some(json!({"entries": kept, "cut": cut})), is_error: false }
+    ServedOutput { text, structured: Some(json!({"entries": kept, "cut": cut})), ..ServedOutput::default() }
 }
 
 fn run_grep(
@@ -300,5 +300,5 @@ fn run_html(_: &Folder, args: &Arguments, cancel: &CancelToken, _: &ProgressRepo
     let options = sinew_html::Options { clean_content: args.flag("clean")?, ..Default::default() };
     let html = args.required("html")?;
     let text = sinew_html::html_to_markdown(html, &options, cancel).map_err(|error| error.to_string())?;
-    Ok(ServedOutput { text, structured: None, is_error: false })
+    Ok(ServedOutput { text, ..ServedOutput::default() })
 }

@@ -27,6 +27,8 @@ pub(super) struct AuthorizationServer {
     #[serde(default)]
     pub(super) registration_endpoint: Option<String>,
     #[serde(default)]
+    pub(super) revocation_endpoint: Option<String>,
+    #[serde(default)]
     pub(super) scopes_supported: Vec<String>,
     #[serde(default)]
     code_challenge_methods_supported: Vec<String>,
@@ -119,6 +121,7 @@ async fn from_before(web: &Web, server: &Url) -> Result<Found, ErrorInfo> {
         authorization_endpoint: end("/authorize"),
         token_endpoint: end("/token"),
         registration_endpoint: Some(end("/register")),
+        revocation_endpoint: None,
         scopes_supported: Vec::new(),
         code_challenge_methods_supported: vec!["S256".to_string()],
         token_endpoint_auth_methods_supported: None,

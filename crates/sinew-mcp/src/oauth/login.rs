@@ -36,6 +36,7 @@ pub struct Login {
     url: Url,
     client: ClientIdentity,
     token_endpoint: Url,
+    revocation_endpoint: Option<String>,
     resource: String,
     issuer: String,
     scope: String,
@@ -83,8 +84,20 @@ impl Logins {
         let client = identify(&web, server, &request.settings, redirect.uri(), &scope).await?;
         redirect.add_to(&mut url, &client.client_id, &scope);
         url.query_pairs_mut().append_pair("resource", &found.resource);
-        let (resource, issuer) = (found.resource, found.server.issuer);
-        Ok(Login { logins: self.clone(), web, request, redirect, url, client, token_endpoint, resource, issuer, scope })
+        let discovery::Found { resource, server, .. } = found;
+        Ok(Login {
+            logins: self.clone(),
+            web,
+            request,
+            redirect,
+            url,
+            client,
+            token_endpoint,
+            revocation_endpoint: server.revocation_endpoint,
+            resource,
+            issuer: server.issuer,
+            scope,
+        })
     }
 }
 
@@ -137,6 +150,7 @@ impl Login {
             resource: self.resource.clone(),
             issuer: self.issuer.clone(),
             token_endpoint: self.token_endpoint.to_string(),
+            revocation_endpoint: self.revocation_endpoint.clone(),
             client: self.client.clone(),
             access,
             refresh,

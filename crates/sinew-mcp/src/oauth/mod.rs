@@ -7,6 +7,7 @@
 //! | `discovery` | the way from a server to its authorization server |
 //! | `registration` | the id under which we are known there |
 //! | [`login`] | the login itself, which ends in a browser |
+//! | [`logout`] | its end, also at the server that gave the tokens |
 //! | `store` | the file of logins |
 //! | [`tokens`] | the token of each request, renewed before it runs out |
 //!
@@ -16,6 +17,7 @@
 pub mod challenge;
 mod discovery;
 pub mod login;
+pub mod logout;
 mod registration;
 mod store;
 pub mod tokens;
@@ -30,6 +32,7 @@ use url::Url;
 
 pub use challenge::Challenge;
 pub use login::{Login, LoginRequest};
+pub use logout::Logout;
 pub use tokens::ServerTokens;
 
 /// The words of an entry about its login. All of them may be missing.
@@ -77,15 +80,5 @@ impl Logins {
     /// The file cannot be read.
     pub fn is_wanted(&self, server: &Url) -> Result<bool, ErrorInfo> {
         Ok(store::Store::load(&self.path)?.wanted(server).is_some())
-    }
-
-    /// Removes the logins for a server. Answers whether there was one.
-    ///
-    /// # Errors
-    /// The file cannot be read or written.
-    pub async fn forget(&self, server: &Url) -> Result<bool, ErrorInfo> {
-        let mut had = false;
-        store::change(&self.path, |store| had = store.forget(server)).await?;
-        Ok(had)
     }
 }

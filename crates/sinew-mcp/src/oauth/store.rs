@@ -40,6 +40,9 @@ pub(super) struct StoredLogin {
     pub(super) resource: String,
     pub(super) issuer: String,
     pub(super) token_endpoint: String,
+    /// None: the server takes no token back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) revocation_endpoint: Option<String>,
     #[serde(flatten)]
     pub(super) client: ClientIdentity,
     pub(super) access: String,
@@ -99,11 +102,11 @@ impl Store {
         }
     }
 
-    pub(super) fn forget(&mut self, server: &Url) -> bool {
-        let before = self.logins.len();
-        self.logins.retain(|login| login.server != server.as_str());
+    /// Removes the login for a server.
+    pub(super) fn forget(&mut self, server: &Url) -> Option<StoredLogin> {
         self.wanted.remove(server.as_str());
-        self.logins.len() < before
+        let found = self.logins.iter().position(|login| login.server == server.as_str());
+        found.map(|at| self.logins.remove(at))
     }
 
     /// Remembers what a server asked for. Answers whether that is news.

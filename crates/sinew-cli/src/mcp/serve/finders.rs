@@ -106,7 +106,7 @@ pub(super) fn fuzzy_find(sinew: Arc<sinew::Sinew>, roots: Roots) -> Arc<dyn Serv
         if total > paths.len() {
             text.push_str(&format!("\n[{} of {total}: use limit, or a longer query]", paths.len()));
         }
-        Ok(ServedOutput { text, structured: Some(json!({"paths": paths, "total": total})), is_error: false })
+        Ok(ServedOutput { text, structured: Some(json!({"paths": paths, "total": total})), ..ServedOutput::default() })
     };
     Arc::new(Finder {
         name: "fuzzy_find",
@@ -142,7 +142,7 @@ pub(super) fn html_to_markdown() -> Arc<dyn ServedTool> {
         let options = sinew::html::Options { clean_content: clean, ..Default::default() };
         let text =
             sinew::html::html_to_markdown(&html, &options, cancel).map_err(|error| error.message().to_string())?;
-        Ok(ServedOutput { text, structured: None, is_error: false })
+        Ok(ServedOutput { text, ..ServedOutput::default() })
     };
     Arc::new(Finder {
         name: "html_to_markdown",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use sinew_llm::message::{Block, text_of};
 use sinew_mcp::BoxFuture;
 use sinew_mcp::server::{ServedCall, ServedOutput, ServedTool};
@@ -100,11 +100,14 @@ impl Lent {
 }
 
 fn served(output: &ToolOutput) -> ServedOutput {
-    let mut text = text_of(&output.content);
-    for block in &output.content {
-        if let Block::Image(image) = block {
-            text.push_str(&format!("\n[A picture, {}: this server sends texts only.]", image.mime_type));
-        }
+    let pictures = output.content.iter().filter_map(|block| match block {
+        Block::Image(image) => Some(json!({"type": "image", "data": image.data, "mimeType": image.mime_type})),
+        _ => None,
+    });
+    ServedOutput {
+        text: text_of(&output.content),
+        content: pictures.collect(),
+        structured: None,
+        is_error: output.is_error,
     }
-    ServedOutput { text, structured: None, is_error: output.is_error }
 }

@@ -1,4 +1,4 @@
-//! `sinew mcp serve`: the core's tools for other agents, over standard input and output.
+//! `sinew mcp serve`: the core's tools for other agents, over standard input and output or over HTTP.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -6,16 +6,18 @@
 //! | `lent` | tools of the agent as tools of the protocol |
 //! | `finders` | the two tools that only this server has |
 //! | `pipes` | standard input and output |
+//! | `web` | the address and the token of `--http` |
 
 mod finders;
 mod lent;
 mod pipes;
 mod roots;
+mod web;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sinew_mcp::server::{ServedTool, ServerOptions, serve};
+use sinew_mcp::server::{ServedTool, ServerOptions, Service, serve};
 use sinew_session::artifacts::Artifacts;
 use sinew_tools::{Host, HostOptions, Shells};
 
@@ -24,6 +26,7 @@ use crate::models;
 use crate::output;
 use crate::startup::Startup;
 use roots::Roots;
+use web::Place;
 
 /// The agent's tools that may be lent, and what has to be allowed for it.
 const LENT: [(&str, Option<&str>); 7] = [
@@ -38,13 +41,15 @@ const LENT: [(&str, Option<&str>); 7] = [
 /// The values of `--allow`.
 const ALLOWED: [&str; 2] = ["edit", "bash"];
 
-/// Serves until standard input ends; gives the exit code.
+/// Serves until standard input ends, or over HTTP until a signal comes; gives the exit code.
 ///
 /// # Errors
-/// A root is no folder, a flag names an unknown tool, or the client does not speak the protocol.
+/// A root is no folder, a flag names an unknown tool, the address cannot be listened at, or the client on standard input does
+/// not speak the protocol.
 pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure> {
     output::warn(warnings);
     let roots = Roots::find(startup)?;
+    let place = Place::find(startup)?;
     let failed = |error: std::io::Error| Failure::failed(format!("failed to serve tools: {error}"));
     // One thread for the protocol: the tools work on threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
@@ -53,17 +58,22 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
         host.set_path_policies(vec![Arc::new(roots.clone())]);
         let tools = tools(startup, &host, &roots)?;
         let options = ServerOptions { instructions: Some(roots.instructions()), ..ServerOptions::default() };
-        let (input, out) = pipes::open();
-        let served = serve(tools, options, input, out.stream).await;
-        let ended = tokio::task::spawn_blocking(move || host.close()).await;
-        // A shell that cannot be ended is ended by its keeper.
-        let _ = ended;
-        out.written.await;
-        served.map_err(failed)
+        let close = || tokio::task::spawn_blocking(move || host.close());
+        let Some(place) = place else {
+            let (input, out) = pipes::open();
+            let served = serve(tools, options, input, out.stream).await;
+            // A shell that cannot be ended is ended by its keeper.
+            let _ = close().await;
+            out.written.await;
+            return served.map(|()| 0).map_err(failed);
+        };
+        let served = place.serve(Service::new(tools, options)).await;
+        let _ = close().await;
+        served
     });
     // Standard input is read on a thread that nobody can wake.
     runtime.shutdown_background();
-    served.map(|()| 0)
+    served
 }
 
 /// The tools that the flags leave, in a fixed order.

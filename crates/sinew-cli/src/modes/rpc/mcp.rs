@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::json;
+use sinew_agent::mcp::Logout;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::Answer;
@@ -49,7 +50,12 @@ pub(super) async fn login(rpc: Arc<Rpc>, given: Fields) -> Answer {
 
 pub(super) async fn logout(rpc: Arc<Rpc>, given: Fields) -> Answer {
     let Named { name } = fields("mcp_logout", given)?;
-    Ok(Some(json!({"loggedOut": verbs::logout(&rpc.control.app, &name).await?})))
+    let logout = verbs::logout(&rpc.control.app, &name).await?;
+    let mut answer = json!({"loggedOut": logout != Logout::None, "revoked": logout == Logout::Revoked});
+    if let Logout::Failed(reason) = logout {
+        answer["error"] = reason.into();
+    }
+    Ok(Some(answer))
 }
 
 fn with_warnings(rpc: &Rpc, warnings: &[String]) -> serde_json::Value {

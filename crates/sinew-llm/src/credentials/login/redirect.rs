@@ -62,7 +62,14 @@ impl LoginRedirect {
         };
         let listener = TcpListener::bind(("127.0.0.1", port.unwrap_or(0))).await.map_err(failed)?;
         let uri = format!("http://127.0.0.1:{}/callback", listener.local_addr().map_err(failed)?.port());
-        Ok(LoginRedirect { name: name.to_string(), listener, uri, verifier: random()?, state: random()?, issuer: None })
+        Ok(LoginRedirect {
+            name: name.to_string(),
+            listener,
+            uri,
+            verifier: random_secret()?,
+            state: random_secret()?,
+            issuer: None,
+        })
     }
 
     /// Refuses answers of every other server than this one, their errors included.
@@ -241,10 +248,13 @@ async fn answer(socket: &mut TcpStream, status: &str, text: &str) {
 }
 
 /// 256 random bits in 43 characters.
-fn random() -> Result<String, ErrorInfo> {
+///
+/// # Errors
+/// The system gives no random numbers.
+pub fn random_secret() -> Result<String, ErrorInfo> {
     let mut bytes = [0; 32];
     let provider = rustls::crypto::ring::default_provider();
     let filled = provider.secure_random.fill(&mut bytes);
-    filled.map_err(|_| ErrorInfo::new(ErrorKind::Config, "log in: the system gives no random numbers"))?;
+    filled.map_err(|_| ErrorInfo::new(ErrorKind::Config, "the system gives no random numbers"))?;
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }

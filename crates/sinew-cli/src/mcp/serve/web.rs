@@ -1,0 +1,114 @@
+//! `--http`: the address to listen at, and the token without which nobody is served.
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use sinew_llm::credentials::login::random_secret;
+use sinew_mcp::server::Service;
+use sinew_mcp::server::http::{PATH, serve_http};
+use tokio::net::TcpListener;
+
+use crate::args::McpArgs;
+use crate::failure::Failure;
+use crate::output::{stderr, tell};
+use crate::signals::signals;
+use crate::startup::Startup;
+
+/// Characters of a token that nobody guesses.
+const TOKEN_LENGTH: usize = 16;
+
+/// The place to serve at, and for whom.
+pub(super) struct Place {
+    address: SocketAddr,
+    token: String,
+    /// The token was made here: nobody knows it yet.
+    is_new: bool,
+}
+
+impl Place {
+    /// Reads the flags; None where tools are served on standard input and output.
+    ///
+    /// # Errors
+    /// The flags name no address, or no token.
+    pub(super) fn find(startup: &Startup) -> Result<Option<Place>, Failure> {
+        let McpArgs { http, token_env, .. } = &startup.args.mcp;
+        let Some(http) = http else {
+            return match token_env {
+                Some(_) => Err(Failure::usage("--token-env goes with --http: standard input needs no token")),
+                None => Ok(None),
+            };
+        };
+        let address = read_address(http).map_err(Failure::usage)?;
+        let Some(name) = token_env else {
+            let token = random_secret().map_err(|error| Failure::failed(error.message))?;
+            return Ok(Some(Place { address, token, is_new: true }));
+        };
+        let token = startup.environment.get(name).unwrap_or_default().trim();
+        if token.len() < TOKEN_LENGTH || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(Failure::usage(format!(
+                "--token-env {name}: the variable must hold {TOKEN_LENGTH} or more visible ASCII characters, without blanks"
+            )));
+        }
+        Ok(Some(Place { address, token: token.to_string(), is_new: false }))
+    }
+
+    /// Serves until a signal ends the program; gives the exit code.
+    ///
+    /// # Errors
+    /// The address cannot be listened at.
+    pub(super) async fn serve(self, service: Service) -> Result<u8, Failure> {
+        let Place { address, token, is_new } = self;
+        let signalled = signals();
+        let wrong = |error: std::io::Error| Failure::failed(format!("failed to serve at {address}: {error}"));
+        let listener = TcpListener::bind(address).await.map_err(wrong)?;
+        let bound = listener.local_addr().map_err(wrong)?;
+        if !bound.ip().is_loopback() {
+            tell("Warning: machines of the network can reach this address, and token and files pass it unencrypted");
+        }
+        tell(&format!("Serving at http://{bound}{PATH}"));
+        if is_new {
+            // The one time that it is shown: it is known to nobody, so that it is hidden by nobody.
+            stderr(&format!("Token (shown once): {token}\n"));
+        }
+        tokio::select! {
+            biased;
+            code = signalled => Ok(code),
+            ended = serve_http(service, listener, Some(&token)) => ended.map(|()| 0).map_err(wrong),
+        }
+    }
+}
+
+/// Reads `[HOST:]PORT`; the empty text is a free port. Without a host only this machine can reach it.
+fn read_address(text: &str) -> Result<SocketAddr, String> {
+    let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    if text.is_empty() {
+        return Ok(local(0));
+    }
+    let port = text.strip_prefix("localhost:").unwrap_or(text);
+    if let Ok(port) = port.parse() {
+        return Ok(local(port));
+    }
+    text.parse().map_err(|_| format!("--http {text}: no address; use PORT, 127.0.0.1:PORT or [::1]:PORT"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_on_this_machine_unless_it_says_otherwise_039() {
+        for (text, expect) in [
+            ("", Some("127.0.0.1:0")),
+            ("8000", Some("127.0.0.1:8000")),
+            ("localhost:8000", Some("127.0.0.1:8000")),
+            ("[::1]:8000", Some("[::1]:8000")),
+            ("0.0.0.0:8000", Some("0.0.0.0:8000")),
+            ("70000", None),
+            ("example.com:8000", None),
+            ("127.0.0.1", None),
+            ("http://127.0.0.1:8000", None),
+        ] {
+            let read = read_address(text).ok().map(|address| address.to_string());
+            assert_eq!(read.as_deref(), expect, "{text}");
+        }
+    }
+}

