@@ -1,29 +1,41 @@
 //! Builds parts: reads the files that no part knows and puts them into segments, while calls go on.
 
+use std::collections::HashMap;
 use std::io::{self, Read};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelToken, Result};
 use sinew_pool::Pool;
 use sinew_walk::{FileType, Stamp, TreeFiles};
 
-use crate::index::{Held, Index, lock};
+use crate::held::Held;
+use crate::index::{Index, lock};
 use crate::kind::{MAX_TEXT, is_secret, kind_of};
 use crate::list::IdSet;
 use crate::part::{Part, stamp_number};
 use crate::postings::PostingsBuilder;
 use crate::segment::{FileKind, FileRecord, Segment, SegmentId};
+use crate::status::IndexOptions;
 use crate::store::{Storage, Store};
 use crate::touched::Touched;
 
+/// The memory for grams at which all threads together close their parts, in bytes.
+const PARTS_BYTES: usize = 96 << 20;
 /// The memory for grams at which a thread closes its part, in bytes.
-const PART: usize = 48 << 20;
+const PART_BYTES: usize = 48 << 20;
 /// The documents at which a thread closes its part.
 const DOCUMENTS: u32 = 200_000;
-/// The number of parts beyond which all are made anew.
-const PARTS: usize = 64;
+/// The files below which a part is small.
+const SMALL: usize = 4_096;
+/// The number of small parts beyond which they are read again as one.
+const SMALL_PARTS: usize = 8;
+/// The files for which one more thread makes a part of its own.
+const FILES_PER_THREAD: usize = 2 * SMALL;
+/// Files larger than this are held in memory one at a time, in bytes.
+const LARGE: u64 = 16 << 20;
 /// The number of files that a thread takes at a time.
 const SHARE: usize = 64;
 /// The length of the engine's first read.
@@ -38,6 +50,15 @@ struct Task {
     next_segment: AtomicU32,
     /// None where the segments stay in memory.
     store: Option<Arc<Store>>,
+    /// The parts whose files are read again.
+    replaced: Vec<u32>,
+    /// The bytes that are left for segments on disk, and in memory.
+    room: Mutex<[u64; 2]>,
+    /// A limit of bytes was reached.
+    is_full: AtomicBool,
+    panics: Arc<AtomicU64>,
+    /// Held while a large file is in memory.
+    large: Mutex<()>,
 }
 
 impl Index {
@@ -49,14 +70,22 @@ impl Index {
     pub fn build(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         let _one = lock(&self.build, cancel)?;
         let Some(task) = self.begin_build(pool, cancel)? else { return Ok(()) };
-        let parts = task.read(pool, cancel)?;
+        let read = task.read(pool, cancel);
+        if read.is_err()
+            && let Some(mut state) = self.state.try_lock()
+        {
+            // Nobody asks any more what was heard meanwhile.
+            state.held.iter_mut().for_each(|held| held.building = None);
+        }
+        let parts = read?;
         let mut state = lock(&self.state, cancel)?;
         // What was heard until now is noted for the new parts too.
         self.barrier(&mut state, pool, cancel)?;
         // Else the root is another folder by now.
         let Some(held) = state.held.as_mut().filter(|held| held.key == task.key) else { return Ok(()) };
         held.next_segment = task.next_segment.load(Ordering::Relaxed);
-        held.adopt(parts, pool, cancel)?;
+        held.is_full = task.is_full.load(Ordering::Relaxed);
+        held.adopt(parts, &task.replaced, pool, cancel)?;
         let numbers: Vec<u32> = held.parts.iter().filter(|part| part.on_disk).map(|part| part.number).collect();
         self.note_status(&state);
         drop(state);
@@ -77,15 +106,23 @@ impl Index {
             return Ok(None);
         }
         let Some(held) = &mut state.held else { return Ok(None) };
-        held.drop_stale_parts();
         let options = held.tree.options().clone();
         let Some(scan) = held.tree.scan(&options, cancel)? else { return Ok(None) };
         let Ok(files) = held.tree.files() else { return Ok(None) };
+        let replaced = held.parts_to_replace();
+        let kept = || held.parts.iter().filter(|part| !replaced.contains(&part.number));
         let known = |path: &[u8]| {
-            held.parts.iter().any(|part| part.file(path).is_some_and(|number| part.current.contains(number)))
+            kept().any(|part| part.file(path).is_some_and(|number| part.current.contains(number)))
+                || held.mounted.iter().any(|place| place == path)
         };
         let unknown = scan.scan.iter().filter(|entry| entry.file_type() == FileType::File && !known(entry.bytes()));
         let paths = unknown.map(|entry| entry.bytes().to_vec()).collect();
+        let used = |on_disk| kept().filter(|part| part.on_disk == on_disk).map(|part| part.bytes).sum::<u64>();
+        let most = [
+            self.options.max_disk.unwrap_or(IndexOptions::DISK),
+            self.options.max_memory.unwrap_or(IndexOptions::MEMORY),
+        ];
+        let room = [most[0].saturating_sub(used(true)), most[1].saturating_sub(used(false))];
         held.building = Some(Touched::default());
         Ok(Some(Task {
             paths,
@@ -93,28 +130,24 @@ impl Index {
             key: held.key,
             next_segment: AtomicU32::new(held.next_segment),
             store: held.store.clone().filter(|store| store.is_writer()),
+            replaced,
+            room: Mutex::new(room),
+            is_full: AtomicBool::new(false),
+            panics: Arc::clone(&self.panics),
+            large: Mutex::new(()),
         }))
     }
 }
 
 impl Held {
-    /// Adds parts and looks at the files of which something was heard since they were read.
-    fn adopt(&mut self, parts: Vec<Part>, pool: &Pool, cancel: &CancelToken) -> Result<()> {
-        let heard = self.building.take().unwrap_or(Touched { all: true, ..Touched::default() });
-        for mut part in parts {
-            // As they were read, but for those that are looked at below.
-            part.current = IdSet::full(part.current.limit());
-            self.parts.push(part);
-        }
-        self.look_at(&heard, pool, cancel)
-    }
-
-    /// Gives up parts that are too many or of which most files have changed.
-    fn drop_stale_parts(&mut self) {
-        if self.parts.len() > PARTS {
-            self.parts.clear();
-        }
-        self.parts.retain(|part| part.current.len() * 2 > part.files().len());
+    /// Returns the parts whose files are better read again: a quarter of them are not known any more, or they are small and
+    /// too many. They serve until others take their place.
+    fn parts_to_replace(&self) -> Vec<u32> {
+        let is_small = |part: &&Part| part.files().len() < SMALL;
+        let too_many = self.parts.iter().filter(is_small).count() > SMALL_PARTS;
+        let is_stale = |part: &Part| part.current.len() * 4 < part.files().len() * 3;
+        let replaced = self.parts.iter().filter(|part| is_stale(part) || (too_many && is_small(part)));
+        replaced.map(|part| part.number).collect()
     }
 }
 
@@ -124,9 +157,11 @@ impl Task {
         let paths = &self.paths;
         let next = AtomicUsize::new(0);
         let done: Mutex<(Vec<Part>, Option<Aborted>)> = Mutex::default();
-        pool.broadcast((paths.len() / SHARE).min(pool.size().saturating_sub(1)), |_| {
+        let helpers = (paths.len() / FILES_PER_THREAD).min(pool.size().saturating_sub(1));
+        let most = PART_BYTES.min(PARTS_BYTES / (helpers + 1));
+        pool.broadcast(helpers, |_| {
             let mut part = PartBuilder::new(&self.key);
-            loop {
+            while !self.is_full.load(Ordering::Relaxed) {
                 let first = next.fetch_add(SHARE, Ordering::Relaxed);
                 if first >= paths.len() {
                     break;
@@ -136,8 +171,8 @@ impl Task {
                         done.lock().1 = Some(aborted);
                         return;
                     }
-                    part.add(&self.files, path);
-                    if part.is_full() {
+                    self.add(&mut part, |part| part.add(&self.files, &self.large, path));
+                    if part.is_full(most) {
                         let full = std::mem::replace(&mut part, PartBuilder::new(&self.key));
                         let full = self.finish(full);
                         done.lock().0.extend(full);
@@ -151,7 +186,15 @@ impl Task {
         aborted.map_or(Ok(parts), Err)
     }
 
-    /// Makes the segment of a part, on disk where that is possible.
+    /// Adds a file to a part. Where that panics, the files of the part stay searched.
+    fn add<'a>(&'a self, part: &mut PartBuilder<'a>, add: impl FnOnce(&mut PartBuilder<'a>)) {
+        if catch_unwind(AssertUnwindSafe(|| add(part))).is_err() {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+            *part = PartBuilder::new(&self.key);
+        }
+    }
+
+    /// Makes the segment of a part, on disk where that is possible. None where there is no room for it.
     fn finish(&self, part: PartBuilder<'_>) -> Option<Part> {
         if part.records.is_empty() {
             return None;
@@ -159,12 +202,33 @@ impl Task {
         let number = self.next_segment.fetch_add(1, Ordering::Relaxed);
         let id = SegmentId { index: self.key, number };
         let bytes = part.postings.build().write_segment(&part.records, id, Vec::new()).ok()?;
-        let written = self.store.as_ref().and_then(|store| store.write_segment(number, &bytes).ok());
+        let length = bytes.len() as u64;
+        let written = self
+            .store
+            .as_ref()
+            .and_then(|store| self.take_room(0, length).then(|| store.write_segment(number, &bytes).ok()).flatten());
         let on_disk = written.is_some();
-        let segment = written.or_else(|| Segment::open(Storage::Memory(bytes), id).ok())?;
-        let mut made = Part::new(segment, number, on_disk);
+        let in_memory = || match self.take_room(1, length) {
+            true => Segment::open(Storage::Memory(bytes), id).ok(),
+            false => {
+                self.is_full.store(true, Ordering::Relaxed);
+                None
+            }
+        };
+        let mut made = Part::new(written.or_else(in_memory)?, length, on_disk);
+        // As they were read, but for those that are looked at when the part is adopted.
+        made.current = IdSet::full(made.current.limit());
         made.linked = part.linked;
+        made.unsettled = part.unsettled;
         Some(made)
+    }
+
+    /// Takes bytes of the room on disk (0) or in memory (1); false where there are not so many.
+    fn take_room(&self, place: usize, bytes: u64) -> bool {
+        let mut room = self.room.lock();
+        let left = room[place].checked_sub(bytes);
+        room[place] = left.unwrap_or(room[place]);
+        left.is_some()
     }
 }
 
@@ -173,6 +237,7 @@ struct PartBuilder<'a> {
     key: &'a [u8; 16],
     postings: PostingsBuilder,
     records: Vec<FileRecord>,
+    unsettled: HashMap<u32, u64>,
     linked: Vec<u32>,
     content: Vec<u8>,
 }
@@ -183,18 +248,19 @@ impl PartBuilder<'_> {
             key,
             postings: PostingsBuilder::new(),
             records: Vec::new(),
+            unsettled: HashMap::new(),
             linked: Vec::new(),
             content: Vec::new(),
         }
     }
 
-    fn is_full(&self) -> bool {
-        self.postings.pending_bytes() >= PART || self.postings.documents() >= DOCUMENTS
+    fn is_full(&self, most: usize) -> bool {
+        self.postings.pending_bytes() >= most || self.postings.documents() >= DOCUMENTS
     }
 
     /// Adds a file; one that cannot be read, or that changes meanwhile, is left out.
-    fn add(&mut self, files: &TreeFiles, path: &[u8]) {
-        let Ok((kind, stamp)) = self.read(files, path) else { return };
+    fn add(&mut self, files: &TreeFiles, large: &Mutex<()>, path: &[u8]) {
+        let Ok((kind, stamp, is_settled)) = self.read(files, large, path) else { return };
         let number = match kind {
             FileKind::Text => self.postings.add(&self.content),
             FileKind::Binary | FileKind::Odd => self.postings.add_without_grams(),
@@ -202,19 +268,29 @@ impl PartBuilder<'_> {
         if stamp.links > 1 {
             self.linked.push(number);
         }
-        let proof = if stamp.is_settled() { stamp_number(&stamp, self.key) } else { 0 };
-        self.records.push(FileRecord { path: path.to_vec(), kind, stamp: proof });
+        let stamp = stamp_number(&stamp, self.key);
+        if !is_settled {
+            self.unsettled.insert(number, stamp);
+        }
+        self.records.push(FileRecord { path: path.to_vec(), kind, stamp: if is_settled { stamp } else { 0 } });
+        if self.content.capacity() as u64 > LARGE {
+            self.content = Vec::new();
+        }
     }
 
-    fn read(&mut self, files: &TreeFiles, path: &[u8]) -> io::Result<(FileKind, Stamp)> {
+    /// Reads a file. Returns its kind, its stamp, and whether that was settled before the reading began: what changes within a step
+    /// of the clock after the change before leaves the stamp as it is, however long the reading takes.
+    fn read(&mut self, files: &TreeFiles, large: &Mutex<()>, path: &[u8]) -> io::Result<(FileKind, Stamp, bool)> {
         let mut file = files.open(path)?;
         let before = Stamp::of_file(&file)?;
+        let is_settled = before.is_settled();
         if !before.is_file() {
             return Err(io::ErrorKind::InvalidInput.into());
         }
         if before.size > MAX_TEXT || is_secret(&path[path.len() - name_length(path)..]) {
-            return Ok((FileKind::Odd, before));
+            return Ok((FileKind::Odd, before, is_settled));
         }
+        let _one = (before.size > LARGE).then(|| large.lock());
         self.content.clear();
         (&mut file).take(FIRST).read_to_end(&mut self.content)?;
         let mut kind = kind_of(&self.content);
@@ -225,11 +301,84 @@ impl PartBuilder<'_> {
         if Stamp::of_file(&file)? != before {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        Ok((kind, before))
+        Ok((kind, before, is_settled))
     }
 }
 
 /// Returns the length of the last name of a path.
 fn name_length(path: &[u8]) -> usize {
     memchr::memrchr(b'/', path).map_or(path.len(), |cut| path.len() - cut - 1)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    use sinew_base::CancelHandle;
+    use sinew_walk::ScanOptions;
+
+    use crate::lookup::Reach;
+    use crate::part::RowState;
+    use crate::plan::Plan;
+    use crate::status::BuildPolicy;
+
+    fn open(root: &Path) -> Index {
+        Index::open(root, IndexOptions { build: BuildPolicy::Never, ..IndexOptions::default() }, Arc::default())
+            .unwrap()
+    }
+
+    /// The number of files that a plan for nothing leaves out.
+    fn left_out(index: &Index, pool: &Pool) -> usize {
+        let never = CancelToken::never();
+        let Some(listing) = index.listing(&ScanOptions::new(index.root()), pool, &never).unwrap() else { return 0 };
+        let (states, _) = listing.judge(&Plan::Nothing, Reach::Line);
+        states.iter().filter(|state| **state == RowState::NoMatch).count()
+    }
+
+    #[test]
+    fn item_4_what_was_heard_while_parts_were_made_is_not_lost_when_the_build_is_cancelled() {
+        let place = tempfile::tempdir().unwrap();
+        for file in ["a", "b", "c"] {
+            std::fs::write(place.path().join(file), "hay\n").unwrap();
+        }
+        let (index, pool, never) = (open(place.path()), Pool::new("test", 1), CancelToken::never());
+        let task = index.begin_build(&pool, &never).unwrap().unwrap();
+        // A part for each file.
+        let parts = ["a", "b", "c"].map(|file| {
+            let mut part = PartBuilder::new(&task.key);
+            part.add(&task.files, &task.large, file.as_bytes());
+            task.finish(part).unwrap()
+        });
+        std::fs::write(place.path().join("c"), "needle\n").unwrap();
+        let (handle, cancelled) = CancelHandle::new();
+        {
+            let mut state = index.state.lock();
+            index.barrier(&mut state, &pool, &never).unwrap();
+            handle.cancel();
+            let held = state.held.as_mut().unwrap();
+            assert!(held.adopt(Vec::from(parts), &[], &pool, &cancelled).is_err());
+        }
+        assert_eq!(left_out(&index, &pool), 2);
+    }
+
+    #[test]
+    fn item_31_a_panic_leaves_files_to_the_search_and_a_second_one_ends_the_index() {
+        let place = tempfile::tempdir().unwrap();
+        for file in ["a", "b"] {
+            std::fs::write(place.path().join(file), "hay\n").unwrap();
+        }
+        let (index, pool, never) = (open(place.path()), Pool::new("test", 1), CancelToken::never());
+        for left in [2, 0] {
+            let task = index.begin_build(&pool, &never).unwrap().unwrap();
+            let mut part = PartBuilder::new(&task.key);
+            part.add(&task.files, &task.large, b"a");
+            task.add(&mut part, |_| panic!("a fault while a file is read"));
+            assert!(task.finish(part).is_none(), "the part begins anew");
+            index.build(&pool, &never).unwrap();
+            assert_eq!(left_out(&index, &pool), left);
+        }
+        assert_eq!((index.status().folders, index.status().counts.panics), (0, 2));
+    }
 }

@@ -19,7 +19,7 @@
 //! [`Index::listing`] begins with a barrier, the moment from which on the answer is current, and says of each file whether a
 //! plan leaves it out. A file is left out only if it is as it was when its grams were read.
 //!
-//! The crate knows no engine and no globs; it has no statics and starts no threads.
+//! The crate knows no engine and no globs; it has no statics, and starts a thread only to read in the background.
 
 mod documents;
 mod gram;
@@ -30,10 +30,17 @@ mod plan;
 mod postings;
 mod rice;
 mod segment;
+mod status;
 mod varint;
 
 #[cfg(target_os = "linux")]
+mod background;
+#[cfg(target_os = "linux")]
 mod build;
+#[cfg(target_os = "linux")]
+mod evict;
+#[cfg(target_os = "linux")]
+mod held;
 #[cfg(target_os = "linux")]
 mod index;
 #[cfg(target_os = "linux")]
@@ -52,7 +59,7 @@ mod watch;
 pub use documents::{Document, Documents, documents};
 pub use gram::{Gram, GramSet, Grams};
 #[cfg(target_os = "linux")]
-pub use index::{Index, IndexCounts, IndexOptions, IndexStatus, Listing};
+pub use index::{Index, Listing};
 pub use list::IdSet;
 pub use lookup::Reach;
 pub use page::ReadAt;
@@ -61,3 +68,6 @@ pub use part::RowState;
 pub use plan::Plan;
 pub use postings::{Postings, PostingsBuilder};
 pub use segment::{FileKind, FileRecord, Segment, SegmentId};
+pub use status::{BuildPolicy, Freshness, IndexCounts, IndexOptions, IndexStatus};
+#[cfg(target_os = "linux")]
+pub use watch::WatchQueue;

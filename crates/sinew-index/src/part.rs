@@ -1,5 +1,6 @@
 //! One part of an index: a segment and which of its files are as they were when it was made.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,8 +27,15 @@ pub(crate) struct Part {
     pub(crate) number: u32,
     /// It can be named by a manifest.
     pub(crate) on_disk: bool,
+    /// The length of the segment.
+    pub(crate) bytes: u64,
     /// Files that are as they were when they were read, as of the last barrier.
     pub(crate) current: IdSet,
+    /// Files that were written to since they were read. Their stamps prove nothing any more: those of a write that takes long
+    /// are of its beginning, and a store through a mapping into a page that was written before leaves them as they are.
+    written: IdSet,
+    /// The stamps of files that had changed so shortly before they were read that these prove nothing by themselves.
+    pub(crate) unsettled: HashMap<u32, u64>,
     /// Files that had more than one name when they were looked at.
     pub(crate) linked: Vec<u32>,
     /// The rows of the files in the scan that was asked for last.
@@ -54,14 +62,27 @@ pub enum RowState {
 
 impl Part {
     /// Makes a part of which nothing is current yet.
-    pub(crate) fn new(segment: Segment<Storage>, number: u32, on_disk: bool) -> Part {
+    pub(crate) fn new(segment: Segment<Storage>, bytes: u64, on_disk: bool) -> Part {
         let current = IdSet::empty(u32::try_from(segment.files().len()).unwrap_or(0));
-        Part { segment: Arc::new(segment), number, on_disk, current, linked: Vec::new(), rows: None }
+        Part {
+            number: segment.number(),
+            segment: Arc::new(segment),
+            on_disk,
+            bytes,
+            written: current.clone(),
+            current,
+            unsettled: HashMap::new(),
+            linked: Vec::new(),
+            rows: None,
+        }
     }
 
-    pub(crate) fn on_disk(segment: Segment<Storage>) -> Part {
-        let number = segment.number();
-        Part::new(segment, number, true)
+    /// Notes that a file was written to.
+    pub(crate) fn note_written(&mut self, path: &[u8]) {
+        if let Some(number) = self.file(path) {
+            self.written.insert(number);
+            self.current.remove(number);
+        }
     }
 
     pub(crate) fn files(&self) -> &[FileRecord] {
@@ -84,10 +105,12 @@ impl Part {
         numbered.filter(move |(file, _)| !file.path[length..].contains(&b'/')).map(|(_, number)| number)
     }
 
-    /// Compares the stamps of these files with those of when they were read.
+    /// Compares the stamps of these files with those of when they were read. Those that were not settled count only where the
+    /// changes of these files are `announced`.
     pub(crate) fn verify(
         &mut self,
         numbers: &[u32],
+        announced: bool,
         tree: &Tree,
         key: &[u8; 16],
         pool: &Pool,
@@ -95,11 +118,16 @@ impl Part {
     ) -> Result<(), Aborted> {
         // Until a look shows otherwise nothing is known of them, also where the call is cancelled.
         numbers.iter().for_each(|number| self.current.remove(*number));
-        let files = self.segment.files();
+        let (files, written, unsettled) = (self.segment.files(), &self.written, &self.unsettled);
         let current_stamp = |number: u32| {
             let file = &files[number as usize];
-            let now = (file.stamp != 0).then(|| tree.stamp(&file.path).ok()).flatten()?;
-            (stamp_number(&now, key) == file.stamp).then_some((number, now.links > 1))
+            let then = match file.stamp {
+                0 if announced => *unsettled.get(&number)?,
+                stamp => stamp,
+            };
+            let has_proof = then != 0 && !written.contains(number);
+            let now = has_proof.then(|| tree.stamp(&file.path).ok()).flatten()?;
+            (stamp_number(&now, key) == then).then_some((number, now.links > 1))
         };
         let next = AtomicUsize::new(0);
         let looked_at: Mutex<(Vec<_>, Option<Aborted>)> = Mutex::default();
@@ -156,6 +184,11 @@ impl Part {
 }
 
 impl PartView {
+    /// Returns the number of rows that are as they were when they were read.
+    pub(crate) fn known_rows(&self) -> usize {
+        self.current.iter().filter(|number| self.rows[*number as usize] != NONE).count()
+    }
+
     /// Writes down what is known of the rows under a plan; returns how many files could match. A part that turns out damaged
     /// says nothing.
     pub(crate) fn judge(&self, plan: &Plan, reach: Reach, states: &mut [RowState]) -> usize {

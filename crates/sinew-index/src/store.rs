@@ -5,18 +5,26 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use sinew_walk::Stamp;
 
 use crate::page::{PageReader, PageWriter, ReadAt, damaged};
+use crate::part::Part;
 use crate::segment::{Segment, SegmentId};
 use crate::varint::Bytes;
+use crate::watch::is_local;
 
+/// The lock of those that use an index. Its time is that of the last use.
+pub(crate) const USE_LOCK: &str = "use.lock";
+/// The lock of the one that writes it.
+const WRITE_LOCK: &str = "write.lock";
 /// Begins every manifest.
 const MAGIC: [u8; 8] = *b"sinewman";
 /// Number of the layout of manifest, segments and folders; each has its own folder of the cache.
@@ -87,27 +95,41 @@ impl Store {
     ///
     /// # Errors
     /// The folder belongs to another user, others may write to it, it is in the way of being deleted, or the system refuses.
-    pub(crate) fn open(cache: &Path, root: RootId) -> io::Result<(Store, Vec<Segment<Storage>>)> {
+    pub(crate) fn open(cache: &Path, root: RootId) -> io::Result<(Store, Vec<Part>)> {
         use std::ffi::OsStr;
         let folder = folder_of(cache, Path::new(OsStr::from_bytes(&root.path)));
         fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
         for part in folder.ancestors().take(3) {
             check_owner(part)?;
         }
-        let use_lock = open_private(&folder.join("use.lock"), true)?;
+        if !is_local(File::open(&folder)?.as_fd()) {
+            return Err(io::Error::new(
+                io::ErrorKind::Unsupported,
+                format!("{folder:?} is not on a disk of this machine"),
+            ));
+        }
+        let use_lock = open_private(&folder.join(USE_LOCK), true)?;
         flock(&use_lock, FlockOperation::NonBlockingLockShared)?;
-        let write_lock = open_private(&folder.join("write.lock"), true)?;
+        // By this time eviction knows how long nobody used it.
+        use_lock.set_modified(SystemTime::now())?;
+        let write_lock = open_private(&folder.join(WRITE_LOCK), true)?;
         let write_lock = flock(&write_lock, FlockOperation::NonBlockingLockExclusive).ok().map(|()| write_lock);
         let mut store =
             Store { folder, id: random_id(), root, _use_lock: use_lock, write_lock, published: Mutex::default() };
-        let mut segments = Vec::new();
-        if let Ok((id, numbers)) = store.read_manifest() {
+        let mut parts = Vec::new();
+        if let Ok(Manifest { root, id, numbers }) = read_manifest(&store.folder)
+            && root == store.root
+        {
             store.id = id;
             *store.published.get_mut() = Some(numbers.clone());
             // One that is damaged is left out: its files are read again.
-            segments.extend(numbers.into_iter().filter_map(|number| store.open_segment(number).ok()));
+            parts.extend(numbers.into_iter().filter_map(|number| store.open_segment(number).ok()));
         }
-        Ok((store, segments))
+        if store.is_writer() {
+            // An index that cannot be deleted stays until the next time.
+            let _ = crate::evict::evict_hourly(&cache.join("index").join(FORMAT.to_string()), SystemTime::now());
+        }
+        Ok((store, parts))
     }
 
     /// Tells whether this process may write.
@@ -118,7 +140,7 @@ impl Store {
     /// Writes a segment, which no manifest names yet, and returns it as it is on disk.
     pub(crate) fn write_segment(&self, number: u32, bytes: &[u8]) -> io::Result<Segment<Storage>> {
         self.write(&segment_name(number), bytes)?;
-        self.open_segment(number)
+        self.read_segment(number).map(|(segment, _)| segment)
     }
 
     /// Names the segments that make up the index from now on, and deletes the others.
@@ -127,6 +149,7 @@ impl Store {
         if published.as_deref() == Some(numbers) {
             return Ok(());
         }
+        self.check_lock()?;
         let mut content = Vec::new();
         content.extend(MAGIC);
         content.extend(FORMAT.to_le_bytes());
@@ -153,7 +176,16 @@ impl Store {
         Ok(())
     }
 
+    /// Fails where the folder was deleted since it was opened, and perhaps made anew by another process, which writes it then.
+    fn check_lock(&self) -> io::Result<()> {
+        let ours = self.write_lock.as_ref().ok_or(io::ErrorKind::PermissionDenied)?.metadata()?;
+        let there = fs::symlink_metadata(self.folder.join(WRITE_LOCK))?;
+        let same = (ours.dev(), ours.ino()) == (there.dev(), there.ino());
+        if same { Ok(()) } else { Err(io::Error::new(io::ErrorKind::NotFound, "the index was deleted and made anew")) }
+    }
+
     fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        self.check_lock()?;
         let new = self.folder.join(format!("new-{name}"));
         // Left by a process that was killed.
         match fs::remove_file(&new) {
@@ -167,34 +199,54 @@ impl Store {
         File::open(&self.folder)?.sync_all()
     }
 
-    fn open_segment(&self, number: u32) -> io::Result<Segment<Storage>> {
+    fn read_segment(&self, number: u32) -> io::Result<(Segment<Storage>, u64)> {
         let file = open_private(&self.folder.join(segment_name(number)), false)?;
-        Segment::open(Storage::Disk(file), SegmentId { index: self.id, number })
+        let length = file.metadata()?.len();
+        Ok((Segment::open(Storage::Disk(file), SegmentId { index: self.id, number })?, length))
     }
 
-    fn read_manifest(&self) -> io::Result<([u8; 16], Vec<u32>)> {
-        let pages = PageReader::new(open_private(&self.folder.join("manifest"), false)?, MANIFEST);
-        let length = pages.read(0, 4)?;
-        let length = u32::from_le_bytes(Bytes::new(&length).array()?) as usize;
-        if length > MAX_MANIFEST {
-            return Err(damaged("the length of the manifest"));
+    fn open_segment(&self, number: u32) -> io::Result<Part> {
+        let (segment, length) = self.read_segment(number)?;
+        // A file that changed is looked up by its path.
+        if !segment.files().is_sorted_by(|left, right| left.path < right.path) {
+            return Err(damaged("the order of the files"));
         }
-        let content = pages.read(4, length)?;
-        let mut bytes = Bytes::new(&content);
-        if bytes.array()? != MAGIC || u32::from_le_bytes(bytes.array()?) != FORMAT {
-            return Err(damaged("the manifest's format"));
-        }
-        let id = bytes.array()?;
-        let (device, inode) = (u64::from_le_bytes(bytes.array()?), u64::from_le_bytes(bytes.array()?));
-        let path = bytes.at_most(MAX_MANIFEST as u64)? as usize;
-        let path = bytes.take(path)?.to_vec();
-        if self.root != (RootId { path, device, inode }) {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "the index is of another root"));
-        }
-        let count = bytes.at_most(MAX_MANIFEST as u64)?;
-        let numbers = (0..count).map(|_| bytes.array().map(u32::from_le_bytes)).collect::<io::Result<_>>()?;
-        Ok((id, numbers))
+        Ok(Part::new(segment, length, true))
     }
+}
+
+/// The content of a manifest.
+struct Manifest {
+    root: RootId,
+    id: [u8; 16],
+    numbers: Vec<u32>,
+}
+
+/// Returns the path of the root that the index in a folder belongs to.
+pub(crate) fn root_of(folder: &Path) -> io::Result<PathBuf> {
+    use std::ffi::OsStr;
+    read_manifest(folder).map(|manifest| PathBuf::from(OsStr::from_bytes(&manifest.root.path)))
+}
+
+fn read_manifest(folder: &Path) -> io::Result<Manifest> {
+    let pages = PageReader::new(open_private(&folder.join("manifest"), false)?, MANIFEST);
+    let length = pages.read(0, 4)?;
+    let length = u32::from_le_bytes(Bytes::new(&length).array()?) as usize;
+    if length > MAX_MANIFEST {
+        return Err(damaged("the length of the manifest"));
+    }
+    let content = pages.read(4, length)?;
+    let mut bytes = Bytes::new(&content);
+    if bytes.array()? != MAGIC || u32::from_le_bytes(bytes.array()?) != FORMAT {
+        return Err(damaged("the manifest's format"));
+    }
+    let id = bytes.array()?;
+    let (device, inode) = (u64::from_le_bytes(bytes.array()?), u64::from_le_bytes(bytes.array()?));
+    let path = bytes.at_most(MAX_MANIFEST as u64)? as usize;
+    let path = bytes.take(path)?.to_vec();
+    let count = bytes.at_most(MAX_MANIFEST as u64)?;
+    let numbers = (0..count).map(|_| bytes.array().map(u32::from_le_bytes)).collect::<io::Result<_>>()?;
+    Ok(Manifest { root: RootId { path, device, inode }, id, numbers })
 }
 
 /// Deletes the index of a root; false where there is none.
@@ -206,11 +258,19 @@ pub(crate) fn remove(cache: &Path, root: &Path) -> io::Result<bool> {
     if !folder.is_dir() {
         return Ok(false);
     }
-    check_owner(&folder)?;
-    let use_lock = open_private(&folder.join("use.lock"), true)?;
-    flock(&use_lock, FlockOperation::NonBlockingLockExclusive)?;
-    fs::remove_dir_all(&folder)?;
+    remove_folder(&folder)?;
     Ok(true)
+}
+
+/// Deletes the folder of an index that nobody uses.
+///
+/// # Errors
+/// It is in use or is not this user's alone, or the system refuses.
+pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
+    check_owner(folder)?;
+    let use_lock = open_private(&folder.join(USE_LOCK), true)?;
+    flock(&use_lock, FlockOperation::NonBlockingLockExclusive)?;
+    fs::remove_dir_all(folder)
 }
 
 fn segment_name(number: u32) -> String {
@@ -218,7 +278,7 @@ fn segment_name(number: u32) -> String {
 }
 
 /// Refuses a folder that is a link, belongs to another user, or that others may write to.
-fn check_owner(folder: &Path) -> io::Result<()> {
+pub(crate) fn check_owner(folder: &Path) -> io::Result<()> {
     let found = fs::symlink_metadata(folder)?;
     let private = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw() && found.mode() & 0o022 == 0;
     let refused = || format!("{folder:?} is no folder that only this user may write to");
@@ -226,7 +286,7 @@ fn check_owner(folder: &Path) -> io::Result<()> {
 }
 
 /// Opens a file of the index for reading, never through a link; a lock is made where it is missing.
-fn open_private(path: &Path, create: bool) -> io::Result<File> {
+pub(crate) fn open_private(path: &Path, create: bool) -> io::Result<File> {
     let mut options = File::options();
     options.read(true).write(create).create(create).truncate(false).mode(0o600);
     let file = options.custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32).open(path)?;

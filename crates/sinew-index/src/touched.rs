@@ -1,9 +1,11 @@
 //! Files of which something was heard since they were last looked at.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// The most names that are kept apart; beyond, everything is looked at.
 const MAX_NAMES: usize = 256 << 10;
+/// The files that changed last are looked at in each call: stores through a mapping that is still open are announced by nobody.
+const RECENT: usize = 1_024;
 
 /// A set of paths below the root.
 #[derive(Debug, Clone, Default)]
@@ -16,11 +18,16 @@ pub(crate) struct Touched {
 }
 
 impl Touched {
+    pub(crate) fn everything() -> Touched {
+        Touched { all: true, ..Touched::default() }
+    }
+
     pub(crate) fn add_file(&mut self, path: Vec<u8>) {
         if self.files.len() + self.folders.len() < MAX_NAMES {
             self.files.insert(path);
         } else {
-            *self = Touched { all: true, ..Touched::default() };
+            // The names that are known stay: these files have changed, whatever their stamps say.
+            self.all = true;
         }
     }
 
@@ -28,5 +35,63 @@ impl Touched {
         self.all |= other.all;
         self.folders.extend(other.folders.iter().cloned());
         other.files.iter().for_each(|path| self.add_file(path.clone()));
+    }
+}
+
+/// The files that changed last, each once.
+#[derive(Debug, Default)]
+pub(crate) struct RecentFiles {
+    turns: HashMap<Vec<u8>, u64>,
+    turn: u64,
+}
+
+impl RecentFiles {
+    pub(crate) fn add(&mut self, path: &[u8]) {
+        self.turn += 1;
+        match self.turns.get_mut(path) {
+            Some(turn) => *turn = self.turn,
+            None => drop(self.turns.insert(path.to_vec(), self.turn)),
+        }
+        if self.turns.len() >= 2 * RECENT {
+            let mut turns: Vec<u64> = self.turns.values().copied().collect();
+            let cut = turns.len() - RECENT;
+            let oldest = *turns.select_nth_unstable(cut).1;
+            self.turns.retain(|_, turn| *turn >= oldest);
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
+        self.turns.keys().map(Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_change_by_turns_push_no_other_out() {
+        let mut recent = RecentFiles::default();
+        recent.add(b"mapped");
+        (0..100_000_u32).for_each(|turn| recent.add(&[(turn % 2) as u8]));
+        assert!(recent.iter().any(|path| path == b"mapped"));
+        assert_eq!(recent.iter().count(), 3);
+    }
+
+    #[test]
+    fn the_newest_files_are_kept() {
+        let mut recent = RecentFiles::default();
+        let name = |file: usize| file.to_string().into_bytes();
+        (0..10_000).for_each(|file| recent.add(&name(file)));
+        let kept: HashSet<&[u8]> = recent.iter().collect();
+        assert!((10_000 - RECENT..10_000).all(|file| kept.contains(name(file).as_slice())));
+        assert!(kept.len() < 2 * RECENT);
+    }
+
+    #[test]
+    fn names_beyond_the_limit_mean_everything_and_the_others_stay() {
+        let mut touched = Touched::default();
+        (0..=MAX_NAMES).for_each(|file| touched.add_file(file.to_le_bytes().to_vec()));
+        assert!(touched.all && touched.files.len() == MAX_NAMES);
     }
 }

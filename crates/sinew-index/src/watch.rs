@@ -1,18 +1,24 @@
 //! Announcements of changes: inotify, read without waiting. The kernel queues an event within the system call that causes it, so
 //! a queue that was read to its end holds no news of a call that had returned before.
+//!
+//! All indexes share one queue, because the system grants a user few of them. Whoever reads it gives each event to the indexes that
+//! watch the folder; two that watch one folder have one watch.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::CStr;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use sinew_walk::{FolderObserver, Stamp};
 
-/// The most watches of one workspace.
+/// The most watches of one queue.
 const MAX_WATCHES: usize = 65_536;
+/// The most events that are kept for an index that does not ask; beyond, they are lost to it.
+const MAX_EVENTS: usize = 64 << 10;
 /// The buffer in which events are read, in bytes.
 const BUFFER: usize = 64 << 10;
 
@@ -35,27 +41,115 @@ pub(crate) struct Event {
     pub(crate) name: Option<Vec<u8>>,
 }
 
+/// The queue of events that the indexes of one program share.
+#[derive(Debug, Default)]
+pub struct WatchQueue(Mutex<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Open while an index wants events; none where the system gives no queue.
+    queue: Option<OwnedFd>,
+    /// The indexes that watch each folder.
+    owners: HashMap<i32, Vec<u64>>,
+    inboxes: HashMap<u64, Inbox>,
+    next: u64,
+}
+
+/// The events that one index has not taken yet.
+#[derive(Debug, Default)]
+struct Inbox {
+    events: Vec<Event>,
+    lost: bool,
+}
+
+impl Inbox {
+    fn add(&mut self, event: &Event) {
+        if self.events.len() < MAX_EVENTS {
+            self.events.push(event.clone());
+        } else {
+            self.lose();
+        }
+    }
+
+    fn lose(&mut self) {
+        self.lost = true;
+        self.events = Vec::new();
+    }
+}
+
+impl Shared {
+    /// Reads the queue to its end and gives each event to those whose folder it is.
+    fn read(&mut self) {
+        let Some(queue) = &self.queue else { return };
+        let mut buffer = [MaybeUninit::uninit(); BUFFER];
+        let mut events = inotify::Reader::new(queue, &mut buffer);
+        loop {
+            match events.next() {
+                Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => {
+                    self.inboxes.values_mut().for_each(Inbox::lose);
+                }
+                Ok(event) => {
+                    let name = event.file_name().map(CStr::to_bytes).filter(|name| !name.is_empty());
+                    let event = Event { watch: event.wd(), flags: event.events(), name: name.map(<[u8]>::to_vec) };
+                    for owner in self.owners.get(&event.watch).into_iter().flatten() {
+                        if let Some(inbox) = self.inboxes.get_mut(owner) {
+                            inbox.add(&event);
+                        }
+                    }
+                    // The system took the watch away: the folder is gone.
+                    if event.flags.contains(ReadFlags::IGNORED) {
+                        self.owners.remove(&event.watch);
+                    }
+                }
+                Err(rustix::io::Errno::INTR) => {}
+                Err(rustix::io::Errno::AGAIN) => return,
+                Err(_) => {
+                    // What was queued is unknown.
+                    self.inboxes.values_mut().for_each(Inbox::lose);
+                    return;
+                }
+            }
+        }
+    }
+
+    fn leave(&mut self, watch: i32, owner: u64) {
+        let Some(owners) = self.owners.get_mut(&watch) else { return };
+        owners.retain(|other| *other != owner);
+        if owners.is_empty() {
+            self.owners.remove(&watch);
+            if let Some(queue) = &self.queue {
+                // It is gone already where the folder is.
+                let _ = inotify::remove_watch(queue, watch);
+            }
+        }
+    }
+}
+
 /// The watches of one tree.
 pub(crate) struct Watcher {
-    /// None where the system gives no queue, or none is wanted.
-    queue: Option<OwnedFd>,
+    queue: Arc<WatchQueue>,
+    /// The number in the queue; none where the system gives none, or none is wanted.
+    number: Option<u64>,
     watches: Mutex<HashSet<i32>>,
     budget: usize,
+    granted: usize,
     devices: Mutex<HashMap<u64, Trust>>,
     /// A folder lies where stamps cannot be trusted.
     untrusted: AtomicBool,
 }
 
 impl Watcher {
-    /// Opens a queue. Without `wants_events`, or where the system refuses, nothing is announced.
-    pub(crate) fn new(wants_events: bool, max_watches: Option<usize>) -> Watcher {
-        let queue = wants_events.then(|| inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()).flatten();
+    /// Joins a queue. Without `wants_events`, or where the system refuses, nothing is announced.
+    pub(crate) fn new(queue: Arc<WatchQueue>, wants_events: bool, max_watches: Option<usize>) -> Watcher {
         let granted = std::fs::read_to_string("/proc/sys/fs/inotify/max_user_watches");
         let granted = granted.ok().and_then(|text| text.trim().parse::<usize>().ok()).unwrap_or(8_192);
+        let number = if wants_events { queue.join() } else { None };
         Watcher {
             queue,
+            number,
             watches: Mutex::default(),
-            budget: max_watches.unwrap_or(MAX_WATCHES).min(MAX_WATCHES).min(granted / 2),
+            budget: max_watches.unwrap_or(MAX_WATCHES),
+            granted: MAX_WATCHES.min(granted / 2),
             devices: Mutex::default(),
             untrusted: AtomicBool::new(false),
         }
@@ -71,28 +165,21 @@ impl Watcher {
         self.untrusted.load(Ordering::Relaxed)
     }
 
-    /// Reads the queue to its end and gives each event to `each`; false where events were lost.
+    /// Reads the queue to its end and gives each event of this tree to `each`; false where events were lost.
     pub(crate) fn drain(&self, mut each: impl FnMut(Event)) -> bool {
-        let Some(queue) = &self.queue else { return true };
-        let mut buffer = [MaybeUninit::uninit(); BUFFER];
-        let mut events = inotify::Reader::new(queue, &mut buffer);
-        let mut complete = true;
-        loop {
-            match events.next() {
-                Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => complete = false,
-                Ok(event) => {
-                    if event.events().contains(ReadFlags::IGNORED) {
-                        self.watches.lock().remove(&event.wd());
-                    }
-                    let name = event.file_name().map(CStr::to_bytes).filter(|name| !name.is_empty());
-                    each(Event { watch: event.wd(), flags: event.events(), name: name.map(<[u8]>::to_vec) });
-                }
-                Err(rustix::io::Errno::INTR) => {}
-                Err(rustix::io::Errno::AGAIN) => return complete,
-                // What was queued is unknown.
-                Err(_) => return false,
+        let Some(number) = self.number else { return true };
+        let inbox = {
+            let mut shared = self.queue.0.lock();
+            shared.read();
+            shared.inboxes.get_mut(&number).map(std::mem::take).unwrap_or_default()
+        };
+        for event in inbox.events {
+            if event.flags.contains(ReadFlags::IGNORED) {
+                self.watches.lock().remove(&event.watch);
             }
+            each(event);
         }
+        !inbox.lost
     }
 
     fn trust(&self, folder: BorrowedFd<'_>, device: u64) -> Trust {
@@ -105,29 +192,71 @@ impl Watcher {
     }
 }
 
+impl WatchQueue {
+    /// Gives a number to one more index and opens the queue for the first one.
+    fn join(&self) -> Option<u64> {
+        let mut shared = self.0.lock();
+        if shared.queue.is_none() {
+            shared.queue = Some(inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?);
+        }
+        shared.next += 1;
+        let number = shared.next;
+        shared.inboxes.insert(number, Inbox::default());
+        Some(number)
+    }
+}
+
+impl Drop for Watcher {
+    fn drop(&mut self) {
+        let Some(number) = self.number else { return };
+        let mut shared = self.queue.0.lock();
+        shared.inboxes.remove(&number);
+        if shared.inboxes.is_empty() {
+            // The watches go with the queue.
+            shared.queue = None;
+            shared.owners.clear();
+        } else {
+            self.watches.get_mut().drain().for_each(|watch| shared.leave(watch, number));
+        }
+    }
+}
+
 impl FolderObserver for Watcher {
     fn enter(&self, folder: BorrowedFd<'_>, stamp: &Stamp) -> Option<i32> {
         if self.trust(folder, stamp.device) != Trust::Events {
             return None;
         }
-        let queue = self.queue.as_ref()?;
+        let number = self.number?;
         let mut watches = self.watches.lock();
+        // Held while the watch is made: until its owner is known nobody may read its events.
+        let mut shared = self.queue.0.lock();
         // Through the open folder: a path may lead elsewhere by now.
         let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
-        let watch = inotify::add_watch(queue, path.as_str(), mask()).ok()?;
-        if watches.len() >= self.budget && !watches.contains(&watch) {
-            // A watch that cannot be removed only reports to nobody.
-            let _ = inotify::remove_watch(queue, watch);
+        let watch = inotify::add_watch(shared.queue.as_ref()?, path.as_str(), mask()).ok()?;
+        let is_mine = watches.contains(&watch);
+        let is_new = !shared.owners.contains_key(&watch);
+        let has_room = is_mine || (watches.len() < self.budget && (!is_new || shared.owners.len() < self.granted));
+        if !has_room {
+            if let (true, Some(queue)) = (is_new, &shared.queue) {
+                // A watch that cannot be removed only reports to nobody.
+                let _ = inotify::remove_watch(queue, watch);
+            }
             return None;
         }
-        watches.insert(watch);
+        if !is_mine {
+            watches.insert(watch);
+        }
+        let owners = shared.owners.entry(watch).or_default();
+        if !owners.contains(&number) {
+            owners.push(number);
+        }
         Some(watch)
     }
 
     fn leave(&self, watch: i32) {
-        if let (true, Some(queue)) = (self.watches.lock().remove(&watch), &self.queue) {
-            // It is gone already where the folder is.
-            let _ = inotify::remove_watch(queue, watch);
+        let was_mine = self.watches.lock().remove(&watch);
+        if let (true, Some(number)) = (was_mine, self.number) {
+            self.queue.0.lock().leave(watch, number);
         }
     }
 }
@@ -143,6 +272,11 @@ fn mask() -> WatchFlags {
         | WatchFlags::MOVE_SELF
         | WatchFlags::ONLYDIR
         | WatchFlags::EXCL_UNLINK
+}
+
+/// Tells whether files in a folder can be locked and flushed as on a disk of this machine.
+pub(crate) fn is_local(folder: BorrowedFd<'_>) -> bool {
+    trust_of(folder) != Trust::Nothing
 }
 
 /// Judges by the kind of the file system, not by the name of its mount.

@@ -26,8 +26,6 @@ use crate::pattern::{Pattern, Size, Syntax};
 use crate::rows::Rows;
 use crate::types::file_type;
 #[cfg(target_os = "linux")]
-pub use kept::GrepTrace;
-#[cfg(target_os = "linux")]
 pub(crate) use kept::grep_in;
 
 /// The most warnings that a result holds.

@@ -14,17 +14,18 @@ mod rows;
 mod types;
 #[cfg(target_os = "linux")]
 mod workspace;
+#[cfg(not(target_os = "linux"))]
+#[path = "workspace_plain.rs"]
+mod workspace;
+mod workspace_status;
 
 pub use collector::Mode;
 pub use content::{SearchOptions, SearchResult, has_match, search_content};
 pub use find::{FindColumns, FindMatch, FindOptions, FindResult, fuzzy_find};
 pub use glob::{GlobColumns, GlobMatch, GlobOptions, GlobResult, glob, glob_so_far};
-#[cfg(target_os = "linux")]
-pub use grep::GrepTrace;
 pub use grep::{Accept, GrepOptions, GrepResult, OnMatch, Skipped, grep};
 pub use patterns::Patterns;
 pub use rows::{ContextLine, Iter, Row, Rows};
-#[cfg(target_os = "linux")]
-pub use sinew_index::IndexOptions as WorkspaceOptions;
-#[cfg(target_os = "linux")]
-pub use workspace::{Workspace, WorkspaceStatus, Workspaces};
+pub use sinew_index::{BuildPolicy, Freshness, IndexCounts, IndexOptions as WorkspaceOptions, IndexStatus};
+pub use workspace::{Workspace, Workspaces};
+pub use workspace_status::{GrepTrace, WorkspaceStatus};

@@ -6,37 +6,42 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Result};
-use sinew_index::{Index, IndexOptions, IndexStatus};
+use sinew_index::{Index, IndexOptions, Listing, WatchQueue};
 use sinew_pool::Pool;
 use sinew_walk::{Scan, ScanOptions};
 
 use crate::find::find_in;
 use crate::glob::glob_in;
 use crate::grep::grep_in;
-use crate::{FindOptions, FindResult, GlobMatch, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch};
+use crate::{
+    FindOptions, FindResult, GlobMatch, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch,
+    WorkspaceStatus,
+};
 
-/// The workspaces of one program: two opens of one root share what is kept.
+/// The workspaces of one program: two opens of one root share what is kept, and all share the queue of changes.
 #[derive(Debug, Default)]
 pub struct Workspaces {
+    queue: Arc<WatchQueue>,
     /// By root and options.
-    open: Mutex<HashMap<(PathBuf, IndexOptions), Weak<Index>>>,
+    open: Mutex<HashMap<(PathBuf, IndexOptions), Weak<OpenIndex>>>,
+}
+
+/// An index that handles share. With the last of them it ends what it reads in the background.
+#[derive(Debug)]
+struct OpenIndex(Arc<Index>);
+
+impl Drop for OpenIndex {
+    fn drop(&mut self) {
+        self.0.cancel_background();
+    }
 }
 
 /// A folder in view. [`Workspace::grep`], [`Workspace::glob`], [`Workspace::fuzzy_find`] and [`Workspace::list`] give what the
 /// plain functions give at that moment, with `path` taken from the root. Dropped, it gives everything back.
 #[derive(Debug, Clone)]
 pub struct Workspace {
-    index: Arc<Index>,
+    open: Arc<OpenIndex>,
     last: Arc<Mutex<GrepTrace>>,
-}
-
-/// The state of a workspace as of its last call.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WorkspaceStatus {
-    /// The state of the index: its parts, and the way it is kept fresh.
-    pub index: IndexStatus,
-    /// The trace of the last [`Workspace::grep`].
-    pub last: GrepTrace,
 }
 
 impl Workspaces {
@@ -45,17 +50,18 @@ impl Workspaces {
     /// # Errors
     /// `root` does not exist or is no folder.
     pub fn open(&self, root: impl AsRef<Path>, options: &IndexOptions) -> Result<Workspace> {
-        let index = Index::open(root.as_ref(), options.clone()).map_err(|error| error.within("Workspace.open"))?;
+        let index = Index::open(root.as_ref(), options.clone(), Arc::clone(&self.queue));
+        let index = index.map_err(|error| error.within("Workspace.open"))?;
         let key = (index.root().to_path_buf(), options.clone());
         let mut open = self.open.lock();
         open.retain(|_, index| index.strong_count() > 0);
         let shared = open.get(&key).and_then(Weak::upgrade);
         let index = shared.unwrap_or_else(|| {
-            let index = Arc::new(index);
+            let index = Arc::new(OpenIndex(Arc::new(index)));
             open.insert(key, Arc::downgrade(&index));
             index
         });
-        Ok(Workspace { index, last: Arc::default() })
+        Ok(Workspace { open: index, last: Arc::default() })
     }
 }
 
@@ -73,7 +79,7 @@ impl Workspace {
     /// Returns the root, absolute.
     #[must_use]
     pub fn root(&self) -> &Path {
-        self.index.root()
+        self.index().root()
     }
 
     /// Searches as [`crate::grep`] does.
@@ -88,7 +94,11 @@ impl Workspace {
         on_match: Option<OnMatch<'_>>,
     ) -> Result<GrepResult> {
         let options = GrepOptions { path: self.below(&options.path), ..options.clone() };
-        let kept = |scan: &ScanOptions| self.index.listing(scan, pool, cancel);
+        let kept = |scan: &ScanOptions| {
+            let listing = self.listing(scan, pool, cancel)?;
+            listing.iter().for_each(|listing| self.index().note_search(listing));
+            Ok(listing)
+        };
         let (result, trace) = grep_in(&options, pool, cancel, kept, on_match)?;
         *self.last.lock() = trace;
         Ok(result)
@@ -139,14 +149,34 @@ impl Workspace {
     /// # Errors
     /// The call is cancelled.
     pub fn ready(&self, pool: &Pool, cancel: &CancelToken) -> Result<WorkspaceStatus> {
-        self.index.build(pool, cancel).map_err(|error| error.within("Workspace.ready"))?;
+        self.index().build(pool, cancel).map_err(|error| error.within("Workspace.ready"))?;
         Ok(self.status())
     }
 
     /// Returns the state as of the last call.
     #[must_use]
     pub fn status(&self) -> WorkspaceStatus {
-        WorkspaceStatus { index: self.index.status(), last: self.last.lock().clone() }
+        WorkspaceStatus { index: self.index().status(), last: self.last.lock().clone() }
+    }
+
+    /// Waits for the end of a reading in the background, if one goes on.
+    pub fn join_background(&self) {
+        self.index().join_background();
+    }
+
+    /// Gives this handle back. The last one of a root waits until nothing is read in the background any more, which is stopped.
+    pub fn close(self) {
+        if let Some(last) = Arc::into_inner(self.open) {
+            last.0.close();
+        }
+    }
+
+    fn index(&self) -> &Arc<Index> {
+        &self.open.0
+    }
+
+    fn listing(&self, options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Option<Listing>> {
+        self.index().listing(options, pool, cancel)
     }
 
     fn below(&self, path: &Path) -> PathBuf {
@@ -155,6 +185,6 @@ impl Workspace {
     }
 
     fn scan(&self, options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Option<Arc<Scan>>> {
-        Ok(self.index.listing(options, pool, cancel)?.map(|listing| Arc::clone(&listing.scan.scan)))
+        Ok(self.listing(options, pool, cancel)?.map(|listing| Arc::clone(&listing.scan.scan)))
     }
 }

@@ -16,6 +16,8 @@ use crate::varint::Bytes;
 const DOCUMENTS: u32 = 1 << 18;
 /// The most files in one segment; those that are not indexed have no document.
 const FILES: u32 = 1 << 24;
+/// The largest offset and length of a section.
+const SECTION_END: u64 = 1 << 40;
 
 /// An open segment: files and the first gram of each block in memory, dictionary and lists read when they are asked for.
 pub struct Segment<R> {
@@ -69,6 +71,9 @@ impl<R: ReadAt> Segment<R> {
         let mut sections = [Section { offset: 0, length: 0 }; SECTIONS];
         for section in &mut sections {
             *section = Section { offset: u64::from_le_bytes(head.array()?), length: u64::from_le_bytes(head.array()?) };
+            if section.offset > SECTION_END || section.length > SECTION_END {
+                return Err(damaged("a section"));
+            }
         }
         let [file_section, block_section, dictionary, lists] = sections;
         let (files, table) = read_files(&file_section.read(&pages)?, files, documents)?;
@@ -116,6 +121,10 @@ impl<R: ReadAt> Segment<R> {
         entries: &mut Vec<Entry>,
     ) -> io::Result<()> {
         let documents = u64::from(self.table.documents());
+        let document = |bytes: &mut Bytes<'_>| match bytes.at_most(documents)? {
+            number if number < documents => Ok(number as u32),
+            _ => Err(damaged("a document")),
+        };
         let mut bytes = Bytes::new(block);
         let mut at = bytes.at_most(self.lists.length)?;
         let mut number = first.number();
@@ -127,9 +136,9 @@ impl<R: ReadAt> Segment<R> {
             let gram = Gram::from_number(number).ok_or_else(|| damaged("a gram"))?;
             let list = match bytes.byte()? {
                 form::ALL => Listed::Here(List::All),
-                form::ONE => Listed::Here(List::of(&[bytes.at_most(documents)? as u32], self.table.documents())),
+                form::ONE => Listed::Here(List::of(&[document(&mut bytes)?], self.table.documents())),
                 form::TWO => {
-                    let pair = [bytes.at_most(documents)? as u32, bytes.at_most(documents)? as u32];
+                    let pair = [document(&mut bytes)?, document(&mut bytes)?];
                     if pair[0] >= pair[1] {
                         return Err(damaged("a document"));
                     }

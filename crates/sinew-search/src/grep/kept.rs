@@ -12,17 +12,7 @@ use super::{GrepOptions, GrepResult, OnMatch, Request, syntax};
 use crate::file::{FileSearch, Root, path_of};
 use crate::parallel::{FileResults, FileSource, Step};
 use crate::rows::clamp;
-
-/// The part of the index in a search.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct GrepTrace {
-    /// The plan of the pattern; empty where none was made.
-    pub plan: String,
-    /// The files that were opened.
-    pub opened: usize,
-    /// The reason why the files were walked instead.
-    pub why: Option<&'static str>,
-}
+use crate::workspace_status::GrepTrace;
 
 /// Searches as [`super::grep`] does, in the listing that `kept` gives, or walks where it gives none.
 pub(crate) fn grep_in(

@@ -47,8 +47,13 @@ pub(crate) struct Pair {
 
 impl Pair {
     pub(crate) fn new(root: &Path, global: &Path, options: WorkspaceOptions) -> Pair {
+        Pair::among(&Workspaces::default(), root, global, options)
+    }
+
+    /// One of several workspaces that share what all of one program share.
+    pub(crate) fn among(workspaces: &Workspaces, root: &Path, global: &Path, options: WorkspaceOptions) -> Pair {
         let options = WorkspaceOptions { global_excludes: Some(global.to_path_buf()), ..options };
-        let workspace = Workspaces::default().open(root, &options).unwrap();
+        let workspace = workspaces.open(root, &options).unwrap();
         Pair { workspace, global: options.global_excludes, pool: Pool::new("test", 3) }
     }
 

@@ -240,10 +240,12 @@ impl Tree {
         let path: Box<[u8]> = job.task.path.as_slice().into();
         let above = job.task.rules.clone();
         let (mut tasks, mut output, mut log) = (Vec::new(), WorkerOutput::default(), RuleLog::with_sources());
-        let (mut stamp, mut watch) = (None, None);
+        let (mut stamp, mut settled, mut watch) = (None, false, None);
         let mut ticker = CancelTicker::new(cancel);
         let opened = |folder: &crate::sys::Folder| {
             stamp = folder.stamp().ok();
+            // As of now: a listing that takes long does not make the time before it any longer.
+            settled = stamp.as_ref().is_some_and(Stamp::is_settled);
             watch = stamp.as_ref().and_then(|stamp| observer.enter(folder.as_fd(), stamp));
         };
         let read = self.reader.read_with(job.task, &mut tasks, &mut output, buffer, &mut ticker, &mut log, opened);
@@ -255,7 +257,7 @@ impl Tree {
             failure: read.failure.map(|(_, cause)| cause),
             warnings: log.warnings,
             sources: log.sources.unwrap_or_default(),
-            settled: stamp.as_ref().is_some_and(Stamp::is_settled),
+            settled,
             stamp,
             watch,
         };

@@ -1,0 +1,250 @@
+//! A folder that is held: its tree, its watches and its parts, and how they are brought up to date.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use sinew_base::{CancelToken, Result};
+use sinew_pool::Pool;
+use sinew_walk::{Hints, ScanOptions, Tree, TreeUpdate};
+
+use crate::mounts::{Mounts, mounted_below};
+use crate::part::Part;
+use crate::status::{Freshness, IndexCounts, IndexOptions, IndexStatus};
+use crate::store::{RootId, Store, random_id};
+use crate::touched::{RecentFiles, Touched};
+use crate::watch::{Event, WatchQueue, Watcher};
+
+/// The root's present folder with all that is known of it.
+pub(crate) struct Held {
+    pub(crate) tree: Tree,
+    watcher: Watcher,
+    mounts: Mounts,
+    /// Places below the root on which something is mounted.
+    pub(crate) mounted: Vec<Vec<u8>>,
+    user: rustix::process::Uid,
+    /// Heard, and not yet looked at.
+    hints: Hints,
+    touched: Touched,
+    /// Heard since the build began whose files are not yet a part.
+    pub(crate) building: Option<Touched>,
+    recent: RecentFiles,
+    pub(crate) parts: Vec<Part>,
+    /// The key of the stamps and the id of the segments; another one where the root is another folder.
+    pub(crate) key: [u8; 16],
+    /// The folder on disk; none in memory alone.
+    pub(crate) store: Option<Arc<Store>>,
+    /// The number of the next segment.
+    pub(crate) next_segment: u32,
+    /// A limit of bytes was reached.
+    pub(crate) is_full: bool,
+}
+
+impl Held {
+    /// Reads the tree of a root, opens its index on disk, and compares every stamp.
+    pub(crate) fn open(
+        root: &Path,
+        options: &IndexOptions,
+        queue: &Arc<WatchQueue>,
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<Held> {
+        let watcher = Watcher::new(Arc::clone(queue), !options.sweep, options.max_watches);
+        let mounts = Mounts::open();
+        let scan = ScanOptions {
+            skip_node_modules: !root.iter().any(|name| name == "node_modules"),
+            global_excludes: options.global_excludes.clone(),
+            ..ScanOptions::new(root)
+        };
+        let tree = Tree::open(&scan, &watcher, pool, cancel)?;
+        let (store, parts) = open_store(&tree, options.cache.as_deref());
+        let mut held = Held {
+            next_segment: parts.iter().map(|part| part.number + 1).max().unwrap_or(0),
+            key: store.as_ref().map_or_else(random_id, |store| store.id),
+            store: store.map(Arc::new),
+            mounted: mounted_below(tree.root()),
+            tree,
+            watcher,
+            mounts,
+            user: rustix::process::geteuid(),
+            hints: Hints::default(),
+            // Only stamps tell of the time before the watches.
+            touched: Touched::everything(),
+            building: None,
+            recent: RecentFiles::default(),
+            parts,
+            is_full: false,
+        };
+        held.look(pool, cancel)?;
+        Ok(held)
+    }
+
+    /// Tells whether the root still leads to this folder, and the user is still the same.
+    pub(crate) fn is_at(&self, root: &Path) -> bool {
+        self.tree.is_at(root) && rustix::process::geteuid() == self.user
+    }
+
+    /// Tells whether stamps prove something everywhere below the root.
+    pub(crate) fn is_trusted(&self) -> bool {
+        !self.watcher.is_untrusted()
+    }
+
+    pub(crate) fn status(&self, counts: IndexCounts) -> IndexStatus {
+        let (folders, unwatched) = (self.tree.folders(), self.tree.unwatched());
+        let freshness = match unwatched < folders {
+            _ if !self.is_trusted() => Freshness::Walk,
+            true => Freshness::Watch,
+            false => Freshness::Sweep,
+        };
+        IndexStatus {
+            freshness,
+            folders,
+            unwatched,
+            watches: self.watcher.len(),
+            persisted: self.store.is_some(),
+            writer: self.store.as_ref().is_some_and(|store| store.is_writer()),
+            segments: self.parts.len(),
+            bytes: self.parts.iter().map(|part| part.bytes).sum(),
+            files: self.parts.iter().map(|part| part.files().len()).sum(),
+            current: self.parts.iter().map(|part| part.current.len()).sum(),
+            full: self.is_full,
+            counts,
+        }
+    }
+
+    /// Makes all that is known current as of some moment after the call began.
+    pub(crate) fn update(&mut self, counts: &mut IndexCounts, pool: &Pool, cancel: &CancelToken) -> Result<()> {
+        if self.mounts.changed() {
+            self.mounted = mounted_below(self.tree.root());
+            self.hints.all = true;
+        }
+        self.hear(counts);
+        let mut update = self.update_tree(counts, pool, cancel)?;
+        let is_second_name = |path: &[u8]| self.tree.stamp(path).is_ok_and(|now| now.is_file() && now.links > 1);
+        // Its other names changed too, and nobody announced that.
+        if !self.touched.all
+            && (self.touched.files.iter().any(|path| is_second_name(path))
+                || update.new_folders.iter().any(|folder| self.tree.files_in(folder).any(|path| is_second_name(&path))))
+        {
+            self.hints.all = true;
+            self.touched.all = true;
+            let second = self.update_tree(counts, pool, cancel)?;
+            update.new_folders.extend(second.new_folders);
+        }
+        self.touched.folders.extend(update.new_folders);
+        if let Some(building) = &mut self.building {
+            building.extend(&self.touched);
+        }
+        self.look(pool, cancel)
+    }
+
+    /// Adds parts that were read since `building` began, in the place of others.
+    pub(crate) fn adopt(
+        &mut self,
+        parts: Vec<Part>,
+        replaced: &[u32],
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        self.parts.retain(|part| !replaced.contains(&part.number));
+        self.parts.extend(parts);
+        // A file that was heard of since it was read may have been read in the middle of a change.
+        let heard = self.building.take().unwrap_or_else(Touched::everything);
+        self.touched.extend(&heard);
+        self.look(pool, cancel)
+    }
+
+    fn update_tree(&mut self, counts: &mut IndexCounts, pool: &Pool, cancel: &CancelToken) -> Result<TreeUpdate> {
+        counts.sweeps += u64::from(self.hints.all);
+        let update = self.tree.update(&self.hints, &self.watcher, pool, cancel)?;
+        self.hints = Hints::default();
+        Ok(update)
+    }
+
+    /// Takes what was announced.
+    fn hear(&mut self, counts: &mut IndexCounts) {
+        let Held { tree, watcher, hints, touched, recent, .. } = self;
+        let complete = watcher.drain(|event| hear_event(&event, tree, hints, touched, recent));
+        if !complete {
+            counts.overflows += 1;
+            hints.all = true;
+        }
+        touched.all |= hints.all;
+    }
+
+    /// Gives up the files that were written to, and compares the stamps of others of which something was heard, and of those of
+    /// which nothing would be. Where it is cancelled, the next look does all of it.
+    fn look(&mut self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
+        let Held { tree, touched, recent, parts, mounted, key, .. } = self;
+        let all = touched.all || tree.folders() == tree.unwatched();
+        let some_unwatched = tree.unwatched() > 0;
+        for part in parts {
+            touched.files.iter().for_each(|path| part.note_written(path));
+            let mut numbers: Vec<u32> = if all {
+                (0..part.current.limit()).collect()
+            } else {
+                let mut numbers = part.linked.clone();
+                numbers.extend(touched.folders.iter().flat_map(|folder| part.files_in(folder)));
+                if some_unwatched {
+                    let unwatched = |path: &[u8]| !tree.is_watched(folder_of(path));
+                    numbers.extend((0..).zip(part.files()).filter(|(_, file)| unwatched(&file.path)).map(|(at, _)| at));
+                }
+                numbers
+            };
+            numbers.sort_unstable();
+            numbers.dedup();
+            part.verify(&numbers, false, tree, key, pool, cancel)?;
+            if !all {
+                let files = recent.iter().filter_map(|path| part.file(path));
+                let others: Vec<u32> = files.filter(|number| numbers.binary_search(number).is_err()).collect();
+                part.verify(&others, true, tree, key, pool, cancel)?;
+            }
+            let hidden: Vec<u32> = mounted.iter().filter_map(|path| part.file(path)).collect();
+            hidden.into_iter().for_each(|number| part.current.remove(number));
+        }
+        self.touched = Touched::default();
+        Ok(())
+    }
+}
+
+/// Opens the index on disk; none where there is to be none, or where it cannot be had: then all lies in memory.
+fn open_store(tree: &Tree, cache: Option<&Path>) -> (Option<Store>, Vec<Part>) {
+    let opened = cache.and_then(|cache| Store::open(cache, RootId::new(tree.root(), &tree.stamp(b"").ok()?)).ok());
+    opened.map_or((None, Vec::new()), |(store, parts)| (Some(store), parts))
+}
+
+/// Translates one event into places to look at.
+#[allow(clippy::needless_pass_by_ref_mut, reason = "the parts of one state, borrowed apart")]
+fn hear_event(event: &Event, tree: &Tree, hints: &mut Hints, touched: &mut Touched, recent: &mut RecentFiles) {
+    use rustix::fs::inotify::ReadFlags as Flags;
+    for folder in tree.folders_of(event.watch) {
+        let folder = folder.to_vec();
+        if event.flags.contains(Flags::UNMOUNT) {
+            hints.all = true;
+        }
+        let Some(name) = &event.name else {
+            // The folder itself: gone, moved, or with other permissions.
+            hints.relist.insert(folder_of(&folder).to_vec());
+            hints.reread.insert(folder);
+            continue;
+        };
+        let path = match folder.is_empty() {
+            true => name.clone(),
+            false => [folder.as_slice(), b"/", name].concat(),
+        };
+        let names = Flags::CREATE | Flags::DELETE | Flags::MOVED_FROM | Flags::MOVED_TO;
+        if event.flags.intersects(names) {
+            hints.relist.insert(folder);
+        } else if [&b".gitignore"[..], b".ignore", b".rgignore", b".git"].contains(&name.as_slice())
+            && !event.flags.contains(Flags::ISDIR)
+        {
+            hints.reread.insert(folder);
+        }
+        recent.add(&path);
+        touched.add_file(path);
+    }
+}
+
+/// Returns the path of the folder that a path lies in.
+fn folder_of(path: &[u8]) -> &[u8] {
+    memchr::memrchr(b'/', path).map_or(b"", |cut| &path[..cut])
+}

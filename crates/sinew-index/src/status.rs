@@ -1,0 +1,96 @@
+//! Options of an index, and what it tells of itself.
+
+use std::path::PathBuf;
+
+/// The time at which files are read into the index without [`Index::build`](crate::Index::build).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub enum BuildPolicy {
+    /// In the background, from 5,000 files on, at the second search.
+    #[default]
+    Auto,
+    /// In the background, at the first search.
+    Always,
+    /// Not at all.
+    Never,
+}
+
+/// Options of an index: freshness, limits and the place on disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
+pub struct IndexOptions {
+    /// The user's own ignore file; see [`sinew_walk::global_excludes`].
+    pub global_excludes: Option<PathBuf>,
+    /// The time at which files are read unasked.
+    pub build: BuildPolicy,
+    /// Look at every stamp in each call, whatever the system announces.
+    pub sweep: bool,
+    /// The most watches (default: 65,536; together with those of other indexes at most that, and half of what the system
+    /// grants).
+    pub max_watches: Option<usize>,
+    /// The folder of the caches, in which the index lies on disk. None: in memory alone.
+    pub cache: Option<PathBuf>,
+    /// The most bytes of the index on disk (default: 2 GiB). What does not fit is searched.
+    pub max_disk: Option<u64>,
+    /// The most bytes of lists in memory, where there is no place on disk (default: 32 MiB). What does not fit is searched.
+    pub max_memory: Option<u64>,
+    /// The user's home: neither it nor a folder above it is held.
+    pub home: Option<PathBuf>,
+}
+
+impl IndexOptions {
+    pub(crate) const DISK: u64 = 2 << 30;
+    pub(crate) const MEMORY: u64 = 32 << 20;
+}
+
+/// Numbers about the work of an index.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IndexCounts {
+    /// Times that every stamp was looked at.
+    pub sweeps: u64,
+    /// Times that the system lost events.
+    pub overflows: u64,
+    /// Times that the tree was read anew because the root was another folder.
+    pub reopened: u64,
+    /// Files at which reading ended in a panic; from the second on nothing is held any more.
+    pub panics: u64,
+}
+
+/// The way in which an index is kept fresh.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Freshness {
+    /// Nothing is held: each call walks.
+    #[default]
+    Walk,
+    /// Each call looks at every stamp.
+    Sweep,
+    /// The system announces changes.
+    Watch,
+}
+
+/// The state of an index as of its last barrier.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct IndexStatus {
+    /// The way in which it is kept fresh.
+    pub freshness: Freshness,
+    /// Folders that are held.
+    pub folders: usize,
+    /// Folders whose changes are announced by nobody; they are looked at in each call.
+    pub unwatched: usize,
+    /// Watches.
+    pub watches: usize,
+    /// The index lies on disk.
+    pub persisted: bool,
+    /// This process is the one that writes it.
+    pub writer: bool,
+    /// Segments.
+    pub segments: usize,
+    /// Bytes of the segments.
+    pub bytes: u64,
+    /// Files in the segments.
+    pub files: usize,
+    /// Of these, files that are as they were when they were read.
+    pub current: usize,
+    /// A limit of bytes was reached: other files are searched.
+    pub full: bool,
+    /// Numbers about its work.
+    pub counts: IndexCounts,
+}

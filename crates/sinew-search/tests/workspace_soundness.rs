@@ -1,0 +1,324 @@
+//! Changes that stamps do not show, and limits: whatever the index leaves out of itself is searched.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+mod pair;
+#[path = "../../sinew-walk/tests/tree/mod.rs"]
+mod tree;
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::Command;
+
+use pair::Pair;
+use sinew_base::CancelToken;
+use sinew_pool::Pool;
+use sinew_search::{BuildPolicy, GrepOptions, WorkspaceOptions, Workspaces};
+use sinew_walk::Stamp;
+
+fn write_tree(root: &Path, files: &[(&str, &str)]) {
+    for (path, text) in files {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), text).unwrap();
+    }
+}
+
+/// Waits until a change would change the stamp of a file.
+fn settle(file: &fs::File) {
+    while !Stamp::of_file(file).unwrap().is_settled() {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn item_13_a_store_into_a_page_that_was_written_before() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    write_tree(&root, &[("a/one", "------\n"), ("b/two", "hay\n")]);
+    let pair = Pair::new(&root, &place.path().join("global"), WorkspaceOptions::default());
+    pair.build();
+    if pair.workspace.status().index.watches == 0 {
+        // Only an event tells of such a store.
+        return;
+    }
+    let file = fs::File::options().read(true).write(true).open(root.join("a/one")).unwrap();
+    // SAFETY: the file has as many bytes, nobody shortens it, and the mapping is not used after its end.
+    unsafe {
+        let (protection, shared) =
+            (rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE, rustix::mm::MapFlags::SHARED);
+        let map = rustix::mm::mmap(std::ptr::null_mut(), 6, protection, shared, &file, 0).unwrap();
+        std::ptr::copy_nonoverlapping(b"======".as_ptr(), map.cast(), 6);
+        settle(&file);
+        // The file is read between two stores, of which the second leaves its times as they are.
+        pair.build();
+        assert!(pair.files("needle", "between the stores").is_empty());
+        std::ptr::copy_nonoverlapping(b"needle".as_ptr(), map.cast(), 6);
+        rustix::mm::munmap(map, 6).unwrap();
+    }
+    drop(file);
+    assert_eq!(pair.files("needle", "after the stores"), ["a/one"]);
+    pair.build();
+    assert_eq!(pair.files("needle", "indexed"), ["a/one"]);
+}
+
+#[test]
+fn item_33_also_where_a_link_leads_to_the_home() {
+    let place = tempfile::tempdir().unwrap();
+    write_tree(place.path(), &[("home/tree/file", "needle")]);
+    let (home, link) = (place.path().join("home"), place.path().join("link"));
+    std::os::unix::fs::symlink(&home, &link).unwrap();
+    for (root, home, folders) in [(&link, &home, 0), (&home, &link, 0), (&home.join("tree"), &link, 1)] {
+        let options = WorkspaceOptions { home: Some(home.clone()), ..WorkspaceOptions::default() };
+        let pair = Pair::new(root, &place.path().join("global"), options.clone());
+        assert_eq!(pair.files("needle", "walked or held").len(), 1);
+        assert_eq!(pair.workspace.status().index.folders, folders, "{root:?}");
+        let always =
+            Pair::new(root, &place.path().join("global"), WorkspaceOptions { build: BuildPolicy::Always, ..options });
+        always.files("needle", "asked for");
+        assert!(always.workspace.status().index.folders > 0, "{root:?}");
+    }
+}
+
+const MOUNTED: &str = "SINEW_TEST_MOUNTED";
+
+/// The body of the process that sees a mount; nothing where it is run as a test.
+#[test]
+fn child_that_searches_below_a_mount() {
+    let Some(place) = std::env::var_os(MOUNTED).map(std::path::PathBuf::from) else { return };
+    let pair = Pair::new(&place.join("root"), &place.join("global"), WorkspaceOptions::default());
+    pair.build();
+    assert_eq!(pair.files("hay", "before"), ["a/one", "a/two"]);
+    fs::write(place.join("outside"), "a needle\n").unwrap();
+    assert_eq!(pair.files("needle", "through the other name"), ["a/one"]);
+    println!("seen");
+}
+
+#[test]
+fn item_14_a_file_that_is_mounted_on_another() {
+    let place = tempfile::tempdir().unwrap();
+    write_tree(place.path(), &[("root/a/one", "hidden\n"), ("root/a/two", "hay\n"), ("outside", "a hay\n")]);
+    let script = "mount --bind \"$1/outside\" \"$1/root/a/one\" || exit 9
+        exec \"$2\" --exact child_that_searches_below_a_mount --nocapture";
+    let output = Command::new("unshare")
+        .args(["-Urm", "sh", "-c", script, "sh"])
+        .arg(place.path())
+        .arg(std::env::current_exe().unwrap())
+        .env(MOUNTED, place.path())
+        .output();
+    // Not every system lets a test mount something.
+    let Ok(output) = output else { return };
+    let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    if said.contains("running 1 test") {
+        assert!(output.status.success() && said.contains("seen"), "{said}\n{errors}");
+    }
+}
+
+#[test]
+fn item_34_workspaces_that_share_a_queue_hear_each_their_own() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    write_tree(&root, &[("a/one", "hay\n"), ("a/b/two", "hay\n"), ("c/three", "hay\n")]);
+    let workspaces = Workspaces::default();
+    let global = place.path().join("global");
+    let open = |folder: &str| Pair::among(&workspaces, &root.join(folder), &global, WorkspaceOptions::default());
+    let (whole, part, other) = (open(""), open("a"), open("c"));
+    let pairs = [&whole, &part, &other];
+    pairs.iter().for_each(|pair| pair.build());
+    let watched = whole.workspace.status().index.watches > 0;
+    for (round, path) in ["a/one", "a/b/two", "c/three", "a/b/two"].into_iter().enumerate() {
+        fs::write(root.join(path), format!("needle {round}\n")).unwrap();
+        fs::create_dir_all(root.join(format!("a/b/d{round}/e"))).unwrap();
+        fs::write(root.join(format!("a/b/d{round}/e/f")), format!("needle {round}\n")).unwrap();
+        for pair in [pairs[round % 3], pairs[(round + 1) % 3], pairs[(round + 2) % 3]] {
+            pair.files(&format!("needle {round}"), path);
+            pair.files("hay", path);
+        }
+        pairs[round % 3].build();
+    }
+    drop(part);
+    fs::write(root.join("a/b/two"), "needle again\n").unwrap();
+    assert_eq!(whole.files("needle again", "one is gone"), ["a/b/two"]);
+    drop(whole);
+    fs::write(root.join("c/three"), "needle again\n").unwrap();
+    assert_eq!(other.files("needle again", "two are gone"), ["three"]);
+    assert!(!watched || other.workspace.status().index.watches > 0);
+}
+
+#[test]
+fn item_16_events_that_one_does_not_take_are_lost_to_it_alone() {
+    let place = tempfile::tempdir().unwrap();
+    write_tree(place.path(), &[("busy/one", "hay\n"), ("busy/two", "hay\n"), ("idle/one", "hay\n")]);
+    let workspaces = Workspaces::default();
+    let global = place.path().join("global");
+    let open =
+        |folder: &str| Pair::among(&workspaces, &place.path().join(folder), &global, WorkspaceOptions::default());
+    let (whole, busy) = (open(""), open("busy"));
+    whole.build();
+    busy.build();
+    let files =
+        ["busy/one", "busy/two"].map(|path| fs::File::options().write(true).open(place.path().join(path)).unwrap());
+    for round in 0..80 {
+        // Each fills a part of the queue, which the one that asks empties for both.
+        for _ in 0..500 {
+            files.iter().for_each(|file| file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap());
+        }
+        if round % 8 == 0 {
+            fs::write(place.path().join("busy/one"), format!("needle {round}\n")).unwrap();
+            assert_eq!(busy.files(&format!("needle {round}"), "busy"), ["one"]);
+        } else {
+            busy.workspace.grep(&GrepOptions::new("x", ""), &busy.pool, &CancelToken::never(), None).unwrap();
+        }
+    }
+    fs::write(place.path().join("idle/one"), "needle at last\n").unwrap();
+    assert_eq!(whole.files("needle at last", "the other one"), ["idle/one"]);
+    assert_eq!(whole.files("needle 72", "the other one"), ["busy/one"]);
+    let counts = [&whole, &busy].map(|pair| pair.workspace.status().index);
+    assert!(counts[0].watches == 0 || counts.map(|status| status.counts.overflows) == [1, 0], "{counts:?}");
+}
+
+#[test]
+fn item_40_building_begins_by_itself_where_it_is_wanted() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    let files: Vec<String> = (0..600).map(|file| format!("d{}/f{file}", file % 7)).collect();
+    let texts: Vec<(&str, &str)> = files.iter().map(|path| (path.as_str(), "hay\n")).collect();
+    write_tree(&root, &texts);
+    let open = |build| {
+        let options = WorkspaceOptions { build, ..WorkspaceOptions::default() };
+        Pair::new(&root, &place.path().join("global"), options)
+    };
+    for (build, expect) in [(BuildPolicy::Auto, 0), (BuildPolicy::Never, 0), (BuildPolicy::Always, 600)] {
+        let pair = open(build);
+        for search in ["needle", "hay", "needle"] {
+            pair.files(search, "before, while or after it is built");
+        }
+        pair.workspace.join_background();
+        assert_eq!(pair.workspace.status().index.files, expect, "{build:?}");
+        pair.files("needle", "built");
+        if build == BuildPolicy::Always {
+            assert_eq!(pair.workspace.status().last.opened, 0);
+            // Some more files are read again, few are not.
+            let (few, many) = (&texts[..10], &texts[10..400]);
+            for (changed, expect) in [(few, 10), (many, 0)] {
+                changed.iter().for_each(|(path, _)| fs::write(root.join(path), "straw\n").unwrap());
+                pair.files("needle", "changed");
+                pair.workspace.join_background();
+                pair.files("needle", "read again");
+                assert_eq!(pair.workspace.status().last.opened, expect);
+            }
+        }
+        pair.workspace.close();
+    }
+}
+
+#[test]
+fn item_40_a_large_tree_is_built_at_its_second_search() {
+    let place = tempfile::tempdir().unwrap();
+    for folder in 0..50 {
+        fs::create_dir_all(place.path().join(format!("root/d{folder}"))).unwrap();
+        (0..100).for_each(|file| fs::write(place.path().join(format!("root/d{folder}/f{file}")), "hay\n").unwrap());
+    }
+    let workspace = Workspaces::default().open(place.path().join("root"), &WorkspaceOptions::default()).unwrap();
+    let (pool, never) = (Pool::new("test", 2), CancelToken::never());
+    let search = || workspace.grep(&GrepOptions::new("needle", ""), &pool, &never, None).unwrap();
+    search();
+    workspace.join_background();
+    assert_eq!(workspace.status().index.files, 0);
+    search();
+    workspace.join_background();
+    assert_eq!(search().files_searched, 5_000);
+    let status = workspace.status();
+    assert_eq!((status.index.files, status.last.opened), (5_000, 0), "{status:?}");
+}
+
+#[test]
+fn item_24_a_workspace_that_is_closed_while_it_reads_leaves_no_thread() {
+    let place = tempfile::tempdir().unwrap();
+    write_tree(place.path(), &[("root/one", "hay\n"), ("root/two", "needle\n")]);
+    let workspaces = Workspaces::default();
+    let options = WorkspaceOptions { build: BuildPolicy::Always, ..WorkspaceOptions::default() };
+    let pool = Pool::new("test", 1);
+    for _ in 0..20 {
+        let first = workspaces.open(place.path().join("root"), &options).unwrap();
+        let second = first.clone();
+        first.grep(&GrepOptions::new("needle", ""), &pool, &CancelToken::never(), None).unwrap();
+        first.close();
+        let found = second.grep(&GrepOptions::new("needle", ""), &pool, &CancelToken::never(), None).unwrap();
+        assert_eq!(found.total_matches, 1);
+        second.close();
+    }
+}
+
+#[test]
+fn item_21_22_what_has_no_room_is_searched() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    write_tree(&root, &[("one", "a needle\n"), ("two", "hay\n"), ("three", "straw\n")]);
+    for cache in [None, Some(place.path().join("cache"))] {
+        for room in [0, 1 << 30] {
+            let options = WorkspaceOptions {
+                cache: cache.clone(),
+                max_disk: Some(room),
+                max_memory: Some(if cache.is_some() { 0 } else { room }),
+                ..WorkspaceOptions::default()
+            };
+            let pair = Pair::new(&root, &place.path().join("global"), options);
+            pair.build();
+            assert_eq!(pair.files("needle", "with room or without"), ["one"]);
+            let status = pair.workspace.status();
+            assert_eq!(
+                (status.index.files, status.index.full),
+                if room == 0 { (0, true) } else { (3, false) },
+                "{status:?}"
+            );
+            assert!(status.index.bytes <= room);
+        }
+    }
+}
+
+#[test]
+fn segments_that_are_small_or_stale_are_made_anew() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    write_tree(&root, &[("file", "hay\n")]);
+    let pair = Pair::new(&root, &place.path().join("global"), WorkspaceOptions::default());
+    for round in 0..40 {
+        fs::write(root.join(format!("f{round}")), format!("needle {round}\n")).unwrap();
+        if round % 3 == 0 {
+            fs::write(root.join("file"), format!("needle first {round}\n")).unwrap();
+        }
+        pair.build();
+        assert_eq!(pair.files(&format!("needle {round}$"), "the newest").len(), 1);
+        pair.files("needle first", "the oldest");
+        assert!(pair.workspace.status().index.segments <= 10, "{:?}", pair.workspace.status());
+    }
+    assert_eq!(pair.files("needle", "all").len(), 41);
+}
+
+#[test]
+fn item_27_an_index_that_was_deleted_and_made_anew_is_written_by_one() {
+    let place = tempfile::tempdir().unwrap();
+    let (root, cache) = (place.path().join("root"), place.path().join("cache"));
+    write_tree(&root, &[("one", "hay\n")]);
+    let open = || {
+        let options = WorkspaceOptions { cache: Some(cache.clone()), ..WorkspaceOptions::default() };
+        let pair = Pair::new(&root, &place.path().join("global"), options);
+        pair.build();
+        pair
+    };
+    let first = open();
+    fs::remove_dir_all(cache.join("index")).unwrap();
+    let second = open();
+    assert!(second.workspace.status().index.writer);
+    for round in 0..3 {
+        let mut file = fs::File::options().append(true).open(root.join("one")).unwrap();
+        writeln!(file, "needle {round}").unwrap();
+        for pair in [&first, &second] {
+            pair.build();
+            assert_eq!(pair.files(&format!("needle {round}"), "both"), ["one"]);
+        }
+    }
+    let status = [&first, &second].map(|pair| pair.workspace.status().index);
+    assert_eq!(status.map(|status| status.persisted), [false, true], "{status:?}");
+}
