@@ -8,6 +8,7 @@ mod tree;
 
 use std::fs;
 use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::Command;
 
@@ -49,6 +50,8 @@ fn item_13_a_store_into_a_page_that_was_written_before() {
             (rustix::mm::ProtFlags::READ | rustix::mm::ProtFlags::WRITE, rustix::mm::MapFlags::SHARED);
         let map = rustix::mm::mmap(std::ptr::null_mut(), 6, protection, shared, &file, 0).unwrap();
         std::ptr::copy_nonoverlapping(b"======".as_ptr(), map.cast(), 6);
+        // Announced, so that the file is read again.
+        file.write_all_at(b"=", 0).unwrap();
         settle(&file);
         // The file is read between two stores, of which the second leaves its times as they are.
         pair.build();
