@@ -1,5 +1,7 @@
 //! Code and output: coloured, folded where they are long.
 
+use sinew::base::CancelToken;
+use sinew::diff::{self, ChangeKind, DiffOptions};
 use sinew::highlight::{Colors, highlight_by_lexer};
 
 use super::html_writer::HtmlWriter;
@@ -206,23 +208,21 @@ const LARGEST_COMPARED: usize = 4_000;
 /// Writes a removed text and the text that took its place.
 pub(super) fn replaced(html: &mut HtmlWriter<'_>, old: &str, new: &str) {
     let (old, new) = (html.clean(old).into_owned(), html.clean(new).into_owned());
+    let few = old.lines().count() + new.lines().count() <= LARGEST_COMPARED;
+    let compared = few.then(|| diff::diff(&old, &new, &DiffOptions::default(), &CancelToken::never()));
     let mut lines = Vec::new();
-    if old.lines().count() + new.lines().count() > LARGEST_COMPARED {
+    if let Some(Ok(compared)) = &compared {
+        for change in compared {
+            let kind = match change.kind {
+                ChangeKind::Equal => Change::Same,
+                ChangeKind::Removed => Change::Out,
+                ChangeKind::Added => Change::In,
+            };
+            lines.extend(change.text.split_inclusive('\n').map(|line| (kind, line.strip_suffix('\n').unwrap_or(line))));
+        }
+    } else {
         lines.extend(old.lines().map(|line| (Change::Out, line)));
         lines.extend(new.lines().map(|line| (Change::In, line)));
-    } else {
-        let compared = similar::TextDiff::configure().diff_lines(&*old, &*new);
-        for change in compared.iter_all_changes() {
-            let kind = match change.tag() {
-                similar::ChangeTag::Equal => Change::Same,
-                similar::ChangeTag::Delete => Change::Out,
-                similar::ChangeTag::Insert => Change::In,
-            };
-            let line = change.value();
-            lines.push((kind, line.strip_suffix('\n').unwrap_or(line)));
-        }
-        changes(html, &lines);
-        return;
     }
     changes(html, &lines);
 }

@@ -89,6 +89,18 @@
 //! assert!(supports("rust") && shown.contains("\x1b[35mlet"));
 //! ```
 //!
+//! # Differences of texts
+//!
+//! ```
+//! use sinew::{base::CancelToken, diff::{UnifiedOptions, unified_diff}};
+//!
+//! # fn main() -> sinew::base::Result<()> {
+//! let patch = unified_diff("one\ntwo\n", "one\n2\n", &UnifiedOptions::default(), &CancelToken::never())?;
+//! assert_eq!(patch, "--- a\n+++ b\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n");
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # HTML
 //!
 //! ```
@@ -194,6 +206,23 @@
 //! # fn main() {}
 //! ```
 //!
+//! # Locks
+//!
+//! A file by which processes take turns; the lock ends with the value, and with the process.
+//!
+//! ```
+//! use sinew::{base::CancelToken, lock::{FileLock, Mode}};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! let path = folder.path().join("index.lock");
+//! let lock = FileLock::acquire(&path, Mode::Exclusive, &CancelToken::never())?;
+//! assert!(FileLock::try_acquire(&path, Mode::Shared)?.is_none());
+//! drop(lock);
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Clipboard
 //!
 //! On Linux the program names the display; without one there is nothing to read and writing is an error.
@@ -214,10 +243,12 @@ use std::time::Duration;
 
 pub use sinew_base as base;
 pub use sinew_clipboard as clipboard;
+pub use sinew_diff as diff;
 pub use sinew_fuzzy as fuzzy;
 pub use sinew_highlight as highlight;
 pub use sinew_html as html;
 pub use sinew_image as image;
+pub use sinew_lock as lock;
 pub use sinew_pool as pool;
 pub use sinew_process as process;
 pub use sinew_profile as profile;

@@ -7,6 +7,8 @@
 export type { CallOptions } from "./call.js";
 export * from "./cache.js";
 export * from "./clipboard.js";
+export * from "./diff.js";
+export * from "./file-lock.js";
 export * from "./find.js";
 export * from "./glob.js";
 export * from "./grep.js";

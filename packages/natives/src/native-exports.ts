@@ -4,6 +4,7 @@
 export const EXPORTS: readonly string[] = [
   "Abort",
   "DesktopClipboard",
+  "FileLockHandle",
   "HighlightState",
   "InputBuffer",
   "OutputSink",
@@ -12,8 +13,10 @@ export const EXPORTS: readonly string[] = [
   "PtyHandle",
   "ShellHandle",
   "ShellInput",
+  "acquireFileLock",
   "countAmbiguous",
   "cpuSupportsModern",
+  "diff",
   "executeShell",
   "extractSegments",
   "fitImage",
@@ -47,6 +50,8 @@ export const EXPORTS: readonly string[] = [
   "sliceWithWidth",
   "supportsLanguage",
   "truncateToWidth",
+  "tryFileLock",
+  "unifiedDiff",
   "visibleWidth",
   "wrapTextWithAnsi",
 ];

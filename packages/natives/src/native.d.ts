@@ -30,6 +30,20 @@ export declare class DesktopClipboard {
    writeText(text: string): Promise<void>
 }
 
+/** The pieces that are compared. */
+export interface DiffRequest {
+  /** `"line"` or `"word"`. */
+  unit?: string
+  /** The time limit in milliseconds. */
+  timeoutMs?: number
+}
+
+/** A lock until it is released, collected, or its thread ends. */
+export declare class FileLockHandle {
+  /** Lets go of the lock; later calls do nothing. */
+   release(): void
+}
+
 /** The matches as columns; `sinew_search::FindColumns` describes them. */
 export interface FindAnswer {
   text: string
@@ -479,6 +493,18 @@ export interface Termination {
   survivors: Array<number>
 }
 
+/** The head of a unified diff, and how much of the texts it shows. */
+export interface UnifiedRequest {
+  /** The name of the old file. */
+  oldName?: string
+  /** The name of the new file. */
+  newName?: string
+  /** Unchanged lines around each change. */
+  context?: number
+  /** The time limit in milliseconds. */
+  timeoutMs?: number
+}
+
 /** The calls that ended lately, summed up. */
 export interface WorkProfile {
   folded: string
@@ -488,10 +514,16 @@ export interface WorkProfile {
   sampleCount: number
 }
 
+/** Waits for the lock of a file. */
+export declare function acquireFileLock(path: string, shared: boolean, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<FileLockHandle>
+
 export declare function countAmbiguous(text: string): number
 
 /** Returns whether the processor has all of x86-64-v3. */
 export declare function cpuSupportsModern(): boolean
+
+/** Compares two texts. The texts cross as JavaScript holds them and are turned into UTF-8 on the pool. */
+export declare function diff(before: string, after: string, options: DiffRequest, abort?: Abort): Promise<Uint32Array>
 
 /** Runs one command in a shell of its own, or one program. */
 export declare function executeShell(setup: ShellSetup, run: ShellRun, streams: ShellStreams, input?: ShellInput | undefined | null, onChunk?: ((arg: OutputChunk) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<ShellAnswer>
@@ -586,6 +618,12 @@ export declare function sliceWithWidth(line: string, start: number, length: numb
 export declare function supportsLanguage(lang: string): boolean
 
 export declare function truncateToWidth(text: string, maxWidth: number, ellipsis: number, pad: boolean, tabWidth: number): string | null
+
+/** Takes the lock of a file if nobody has it. */
+export declare function tryFileLock(path: string, shared: boolean): Promise<FileLockHandle | null>
+
+/** Writes the difference of two texts as a unified diff. */
+export declare function unifiedDiff(before: string, after: string, options: UnifiedRequest, abort?: Abort): Promise<string>
 
 export declare function visibleWidth(text: string, tabWidth: number): number
 

@@ -52,6 +52,12 @@ async function whereShellsRun(work) {
 const USES = {
   CommandError: ({ CommandError, run }) => whereShellsRun(() => assert.rejects(run(["false"], { reject: true }), CommandError)),
   Ellipsis: ({ Ellipsis }) => assert.equal(typeof Ellipsis.Unicode, "number"),
+  FileLock: ({ FileLock }) =>
+    withFolder(async (path) => {
+      const lock = await FileLock.acquire(join(path, "lock"));
+      assert.equal(await FileLock.tryAcquire(join(path, "lock")), null);
+      lock.release();
+    }),
   FileType: ({ FileType }) => assert.deepEqual([FileType.File, FileType.Dir, FileType.Symlink], [1, 2, 3]),
   HighlightStream: ({ HighlightStream }) => assert.match(new HighlightStream("rust", { keyword: RED }).push("fn f() {}\n"), /fn/),
   ImageFormat: ({ ImageFormat }) => assert.equal(ImageFormat.PNG, 0),
@@ -87,6 +93,8 @@ const USES = {
     assert.deepEqual(seen, ["a", "\x1b[A"]);
   },
   copyToClipboard: async ({ copyToClipboard }) => assert.equal(await copyToClipboard("smoke"), undefined),
+  diff: async ({ diff }) => assert.deepEqual((await diff("a \ud83d b", "a \ud83d c", { unit: "word" })).map(({ text }) => text), ["a \ud83d ", "b", "c"]),
+  unifiedDiff: async ({ unifiedDiff }) => assert.match(await unifiedDiff("a", "\u65e5"), /^-a$/m),
   executeShell: ({ executeShell }) =>
     whereShellsRun(async () => assert.equal((await executeShell({ command: "exit 4" })).exitCode, 4)),
   run: ({ run }) => whereShellsRun(async () => assert.equal((await run(["echo", "a b"])).stdout, "a b")),

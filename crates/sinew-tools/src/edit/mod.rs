@@ -3,10 +3,10 @@
 mod find;
 mod view;
 
-use std::time::Duration;
-
 use serde::Deserialize;
 use serde_json::{Value, json};
+use sinew::base::CancelToken;
+use sinew::diff::{UnifiedOptions, unified_diff};
 
 use super::settings::{EditMode, FileGuard};
 use super::spec::{Outcome, PLAIN, Run, Spec};
@@ -33,8 +33,6 @@ pub(super) static SPEC: Spec = Spec {
 
 /// Lines of context in the diff.
 const CONTEXT: usize = 4;
-/// The time for which the shortest diff is searched.
-const DIFF_TIME: Duration = Duration::from_millis(500);
 
 fn parameters(_: &HostOptions) -> Value {
     let change = json!({
@@ -328,8 +326,10 @@ pub(super) fn change(name: &str, old: &[u8], new: &[u8]) -> FileChange {
 pub(super) fn diff(name: &str, old: &[u8], new: &[u8]) -> (String, usize) {
     let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
     let same = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
-    let diff = similar::TextDiff::configure().timeout(DIFF_TIME).diff_lines(&*old, &*new);
-    let text = diff.unified_diff().context_radius(CONTEXT).header(name, name).to_string();
+    let options =
+        UnifiedOptions { old_name: name.into(), new_name: name.into(), context: CONTEXT, ..UnifiedOptions::default() };
+    // A file of too many lines is changed all the same; who asks for the change reads why it is not shown.
+    let text = unified_diff(&old, &new, &options, &CancelToken::never()).unwrap_or_else(|error| error.to_string());
     (text, same + 1)
 }
 

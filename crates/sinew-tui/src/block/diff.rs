@@ -138,7 +138,8 @@ fn read_hunks(patch: &str) -> Vec<Hunk<'_>> {
                 continue;
             }
             if left.is_some() || (hunks.is_empty() && (line.starts_with("--- ") || line.starts_with("+++ "))) {
-                file = line.strip_prefix("+++ ").or(file);
+                // A tab ends a name with blanks in it.
+                file = line.strip_prefix("+++ ").map(|name| name.trim_end_matches('\t')).or(file);
                 continue;
             }
         }

@@ -1,0 +1,96 @@
+//! The binding of `diff` and `unifiedDiff`.
+
+use napi::Env;
+use napi::bindgen_prelude::{Object, Uint32Array, Utf16String};
+use napi_derive::napi;
+use sinew::diff::{self, Change, ChangeKind, DiffOptions, UnifiedOptions, Unit};
+
+use crate::abort::{self, Abort};
+use crate::task;
+
+/// The pieces that are compared.
+#[napi(object)]
+pub(crate) struct DiffRequest {
+    /// `"line"` or `"word"`.
+    pub unit: Option<String>,
+    /// The time limit in milliseconds.
+    pub timeout_ms: Option<u32>,
+}
+
+/// The head of a unified diff, and how much of the texts it shows.
+#[napi(object)]
+pub(crate) struct UnifiedRequest {
+    /// The name of the old file.
+    pub old_name: Option<String>,
+    /// The name of the new file.
+    pub new_name: Option<String>,
+    /// Unchanged lines around each change.
+    pub context: Option<u32>,
+    /// The time limit in milliseconds.
+    pub timeout_ms: Option<u32>,
+}
+
+/// A text of JavaScript; a surrogate without its other half is U+FFFD, which has its length.
+fn text(units: &Utf16String) -> String {
+    String::from_utf16_lossy(units)
+}
+
+/// A change as two numbers: its kind, and its length in UTF-16 units.
+fn column(change: &Change<'_>) -> [u32; 2] {
+    let kind = match change.kind {
+        ChangeKind::Equal => 0,
+        ChangeKind::Removed => 1,
+        ChangeKind::Added => 2,
+    };
+    [kind, change.utf16_len() as u32]
+}
+
+/// Compares two texts. The texts cross as JavaScript holds them and are turned into UTF-8 on the pool.
+#[napi(
+    ts_args_type = "before: string, after: string, options: DiffRequest, abort?: Abort",
+    ts_return_type = "Promise<Uint32Array>"
+)]
+pub(crate) fn diff<'env>(
+    env: &'env Env,
+    before: Utf16String,
+    after: Utf16String,
+    options: DiffRequest,
+    abort: Option<&Abort>,
+) -> napi::Result<Object<'env>> {
+    let DiffRequest { unit, timeout_ms } = options;
+    let cancel = abort::cancel(abort, timeout_ms);
+    let default = DiffOptions::default();
+    let unit = unit.and_then(|name| Unit::from_name(&name)).unwrap_or(default.unit);
+    let options = DiffOptions { unit, effort: default.effort };
+    let work = move || {
+        let (before, after) = (text(&before), text(&after));
+        let changes = diff::diff(&before, &after, &options, &cancel)?;
+        Ok(changes.iter().flat_map(column).collect::<Vec<u32>>())
+    };
+    task::blocking(env, "diff", work, Uint32Array::from)
+}
+
+/// Writes the difference of two texts as a unified diff.
+#[napi(
+    ts_args_type = "before: string, after: string, options: UnifiedRequest, abort?: Abort",
+    ts_return_type = "Promise<string>"
+)]
+pub(crate) fn unified_diff<'env>(
+    env: &'env Env,
+    before: Utf16String,
+    after: Utf16String,
+    options: UnifiedRequest,
+    abort: Option<&Abort>,
+) -> napi::Result<Object<'env>> {
+    let UnifiedRequest { old_name, new_name, context, timeout_ms } = options;
+    let cancel = abort::cancel(abort, timeout_ms);
+    let default = UnifiedOptions::default();
+    let options = UnifiedOptions {
+        old_name: old_name.unwrap_or(default.old_name),
+        new_name: new_name.unwrap_or(default.new_name),
+        context: context.map_or(default.context, |lines| lines as usize),
+        effort: default.effort,
+    };
+    let work = move || diff::unified_diff(&text(&before), &text(&after), &options, &cancel);
+    task::blocking(env, "unifiedDiff", work, |patch| patch)
+}

@@ -1,0 +1,58 @@
+//! The binding of `FileLock`.
+
+use std::path::Path;
+
+use napi::Env;
+use napi::bindgen_prelude::Object;
+use napi_derive::napi;
+use parking_lot::Mutex;
+use sinew::lock::{FileLock, Mode};
+
+use crate::abort::{self, Abort};
+use crate::task;
+
+/// A lock until it is released, collected, or its thread ends.
+#[napi]
+pub(crate) struct FileLockHandle {
+    lock: Mutex<Option<FileLock>>,
+}
+
+impl From<FileLock> for FileLockHandle {
+    fn from(lock: FileLock) -> FileLockHandle {
+        FileLockHandle { lock: Mutex::new(Some(lock)) }
+    }
+}
+
+#[napi]
+impl FileLockHandle {
+    /// Lets go of the lock; later calls do nothing.
+    #[napi]
+    pub fn release(&self) {
+        *self.lock.lock() = None;
+    }
+}
+
+fn mode(shared: bool) -> Mode {
+    if shared { Mode::Shared } else { Mode::Exclusive }
+}
+
+/// Waits for the lock of a file.
+#[napi(ts_return_type = "Promise<FileLockHandle>")]
+pub(crate) fn acquire_file_lock<'env>(
+    env: &'env Env,
+    path: String,
+    shared: bool,
+    timeout_ms: Option<u32>,
+    abort: Option<&Abort>,
+) -> napi::Result<Object<'env>> {
+    let cancel = abort::cancel(abort, timeout_ms);
+    let work = move || FileLock::acquire(Path::new(&path), mode(shared), &cancel);
+    task::alone(env, "fileLock", work, FileLockHandle::from)
+}
+
+/// Takes the lock of a file if nobody has it.
+#[napi(ts_return_type = "Promise<FileLockHandle | null>")]
+pub(crate) fn try_file_lock<'env>(env: &'env Env, path: String, shared: bool) -> napi::Result<Object<'env>> {
+    let work = move || FileLock::try_acquire(Path::new(&path), mode(shared));
+    task::blocking(env, "fileLock", work, |lock| lock.map(FileLockHandle::from))
+}
