@@ -92,7 +92,8 @@ export default async function (bench) {
   const common = { PATH: process.env.PATH, HOME: folder, TERM: "xterm-256color", LANG: "C.UTF-8" };
   const pi = program("@earendil-works/pi-coding-agent", "pi");
   const agents = [
-    { name: "sinew", cwd, env: { ...common, SINEW_HOME: join(folder, "sinew") }, command: [own, "--model", "local/m"], shown: "ready" },
+    // The row of the state is painted by what changed of it, so its word may not come whole; the share of the context does.
+    { name: "sinew", cwd, env: { ...common, SINEW_HOME: join(folder, "sinew") }, command: [own, "--model", "local/m"], shown: " % " },
     pi && { name: "pi", cwd, env: { ...common, PI_CODING_AGENT_DIR: join(folder, "pi"), PI_OFFLINE: "1" }, command: [program("node", "node") ?? process.execPath, pi, "--provider", "local", "--model", "m"], shown: "(auto)" },
   ].filter(Boolean);
   const target = (agent, text) => (agent.name === "sinew" ? text : undefined);

@@ -122,14 +122,13 @@ test("what is no string is refused as the packages refuse it", () => {
 // A law: rows hold what the text holds, in order, and none is wider than asked where breaking words is allowed.
 test("no character is lost and no row is too wide, for random texts", () => {
   const parts = ["a", "bc", " ", "日本", "é", "👨‍👩‍👧‍👦", "\t", "\n", RED, PLAIN, "\x1b[1m", "\x1b[22m", "\x1b]8;;http://x\x07", "\x1b]8;;\x07", "가", "\u0301"];
-  let seed = Date.now() >>> 0;
-  const begun = seed;
+  let seed = 1;
   const next = (limit) => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0) % limit;
   for (let round = 0; round < 2000; round++) {
     const text = Array.from({ length: next(30) }, () => parts[next(parts.length)]).join("");
     const columns = 2 + next(12);
     const rows = wrapAnsi(text, columns, { hard: true, trim: false }).split("\n");
-    const told = `seed ${begun}, ${JSON.stringify(text)} in ${columns}: ${JSON.stringify(rows)}`;
+    const told = `${JSON.stringify(text)} in ${columns}: ${JSON.stringify(rows)}`;
     const bare = (part) => stripAnsi(part).replace(/\s/g, "");
     assert.equal(bare(rows.join("")), bare(text.normalize()), told);
     for (const row of rows) assert.ok(stringWidth(row) <= columns, told);

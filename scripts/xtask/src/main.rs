@@ -59,7 +59,8 @@ fn ci() -> Result<(), String> {
     tidy::run(&root())?;
     generated()?;
     run(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"], &[])?;
-    run(&["test", "--workspace", "--no-fail-fast"], &[])?;
+    // One draw of random cases, always the same: what passes here passes again. `cargo test` draws anew.
+    run(&["test", "--workspace", "--no-fail-fast"], &[("PROPTEST_RNG_SEED", "1")])?;
     run(&["doc", "--workspace", "--no-deps", "--lib"], &[("RUSTDOCFLAGS", "-D warnings")])
 }
 
