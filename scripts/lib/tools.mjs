@@ -27,6 +27,8 @@ export const TEST_PROGRAMS = {
   top: "procps",
   python3: "python3",
   script: "util-linux",
+  zsh: "zsh", // read the completion scripts
+  fish: "fish",
 };
 
 async function onPath(program) {

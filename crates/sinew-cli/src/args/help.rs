@@ -18,6 +18,7 @@ Usage:
   sinew mcp list | add | test | …            servers of tools (MCP); sinew mcp tells more
   sinew login [PROVIDER]                     store a key or a login, so that no variable is needed
   sinew logout [PROVIDER]                    remove it
+  sinew completions bash | zsh | fish        the script by which your shell completes these words and flags
 
 Examples:
   sinew --continue

@@ -3,6 +3,7 @@
 //! `table::FLAGS` is the only list of flags: each row says what stands behind the flag, which field of [`Args`] it fills and
 //! what `--help` says of it. `clap` was measured beside it (see `parse`) and not taken.
 
+mod completions;
 mod help;
 mod mcp;
 mod parse;
@@ -13,6 +14,7 @@ mod tests;
 
 use sinew_llm::model::ThinkingLevel;
 
+pub(crate) use completions::completions;
 pub(crate) use help::help;
 pub(crate) use mcp::McpArgs;
 pub(crate) use parse::parse;

@@ -32,9 +32,19 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
         ["config", ref rest @ ..] => config::run(startup, warnings, rest),
         [command @ ("login" | "logout"), ref rest @ ..] => login::run(startup, warnings, command, rest).map(Some),
         ["mcp", ref rest @ ..] => crate::mcp::run(startup, warnings, rest).map(Some),
+        ["completions"] => Err(Failure::usage("sinew completions needs a shell: bash, zsh or fish")),
+        ["completions", shell] => completions(shell).map(Some),
         ["plugin", "new", ..] => Err(unavailable("plugin")),
         _ => Ok(None),
     }
+}
+
+fn completions(shell: &str) -> Result<u8, Failure> {
+    let script = crate::args::completions(shell);
+    let script = script.ok_or_else(|| {
+        Failure::usage(format!("sinew completions {shell}: use bash, zsh or fish. A message goes behind -p"))
+    })?;
+    crate::output::print(&script)
 }
 
 fn unavailable(command: &str) -> Failure {

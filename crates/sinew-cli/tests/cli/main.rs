@@ -3,6 +3,7 @@
 
 mod acp;
 mod client;
+mod completions;
 mod config;
 mod disk;
 mod editor;
