@@ -285,6 +285,13 @@ impl ToolIndex {
         self.entries.iter().find(|entry| entry.name == name).map(Entry::found)
     }
 
+    /// The name of a server's tool.
+    #[must_use]
+    pub fn name_of(&self, server: &str, tool: &str) -> Option<&str> {
+        let found = self.entries.iter().find(|entry| entry.server_name == server && entry.tool.name == tool);
+        found.map(|entry| entry.name.as_str())
+    }
+
     /// Tools that fit a query, best first, the same ones in the same order each time. Words match whole or by their
     /// beginning, in names, descriptions, and names and descriptions of parameters; `name:<exact>` and `server:<name>`
     /// narrow. Linear in all words of all tools.

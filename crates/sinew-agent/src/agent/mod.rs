@@ -45,6 +45,7 @@ mod session_recorder;
 mod settings;
 mod stats;
 mod title;
+mod user_call;
 
 #[cfg(test)]
 mod compact_tests;

@@ -7,7 +7,7 @@ use sinew_tools::tool::{Concurrency, ToolOutput};
 use tokio_util::sync::CancellationToken;
 
 use super::call::{self, Prepared};
-use super::run::{Interrupt, Run, ToolExecution};
+use super::run::{CallPath, Interrupt, Run, ToolExecution};
 use super::stream_monitor::Correction;
 use crate::event::Event;
 
@@ -26,6 +26,7 @@ struct Job<'a> {
 /// `correction` may put words in front of them.
 pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Correction) -> Vec<AgentMessage> {
     let batch = run.cancel.child_token();
+    let path = run.calls();
     let settings = (run.settings)();
     let outputs = async {
         let mut outputs = Vec::with_capacity(calls.len());
@@ -40,11 +41,14 @@ pub(super) async fn execute(run: &Run<'_>, calls: &[ToolCall], correction: &Corr
             // Checks see what the calls before have done: a link that one of them made leads elsewhere now.
             let mut jobs = Vec::with_capacity(wave.len());
             for call in wave {
-                let prepared =
-                    if batch.is_cancelled() { Prepared::Refused(skipped(run)) } else { call::prepare(run, call).await };
+                let prepared = if batch.is_cancelled() {
+                    Prepared::Refused(skipped(&path))
+                } else {
+                    call::prepare(&path, call).await
+                };
                 jobs.push(Job { call, prepared });
             }
-            outputs.extend(run_wave(run, jobs, &batch).await);
+            outputs.extend(run_wave(&path, jobs, &batch).await);
         }
         outputs
     };
@@ -82,42 +86,53 @@ fn is_shared(run: &Run<'_>, call: &ToolCall) -> bool {
 }
 
 /// Runs jobs side by side; their starts are told in source order, before any of them runs.
-async fn run_wave(run: &Run<'_>, wave: Vec<Job<'_>>, batch: &CancellationToken) -> Vec<ToolOutput> {
+async fn run_wave(path: &CallPath<'_>, wave: Vec<Job<'_>>, batch: &CancellationToken) -> Vec<ToolOutput> {
     for job in &wave {
-        let intent = (run.tools)().look_up(&job.call.name).and_then(|tool| tool.intent(&job.call.arguments));
-        run.emit(Event::ToolExecutionStart {
-            tool_call_id: job.call.id.clone(),
-            tool_name: job.call.name.clone(),
-            args: job.call.arguments.clone(),
-            intent,
-        })
-        .await;
+        tell_start(path, job.call).await;
     }
     let mut outputs: Vec<Option<ToolOutput>> = wave.iter().map(|_| None).collect();
     let mut waiting = wave.into_iter().enumerate();
     let mut running: FuturesUnordered<_> =
-        waiting.by_ref().take(AT_ONCE).map(|(index, job)| numbered(index, run, job, batch)).collect();
+        waiting.by_ref().take(AT_ONCE).map(|(index, job)| numbered(index, path, job, batch)).collect();
     while let Some((index, output)) = running.next().await {
         outputs[index] = Some(output);
-        running.extend(waiting.next().map(|(index, job)| numbered(index, run, job, batch)));
+        running.extend(waiting.next().map(|(index, job)| numbered(index, path, job, batch)));
     }
     outputs.into_iter().flatten().collect()
 }
 
-async fn numbered(index: usize, run: &Run<'_>, job: Job<'_>, batch: &CancellationToken) -> (usize, ToolOutput) {
-    (index, one(run, job, batch).await)
+async fn tell_start(path: &CallPath<'_>, call: &ToolCall) {
+    let intent = (path.tools)().look_up(&call.name).and_then(|tool| tool.intent(&call.arguments));
+    path.emit(Event::ToolExecutionStart {
+        tool_call_id: call.id.clone(),
+        tool_name: call.name.clone(),
+        args: call.arguments.clone(),
+        intent,
+    })
+    .await;
 }
 
-async fn one(run: &Run<'_>, job: Job<'_>, batch: &CancellationToken) -> ToolOutput {
+/// Makes one call that no answer of a model holds.
+pub(crate) async fn call_alone(path: &CallPath<'_>, call: &ToolCall) -> ToolOutput {
+    let prepared = call::prepare(path, call).await;
+    tell_start(path, call).await;
+    one(path, Job { call, prepared }, path.cancel).await
+}
+
+async fn numbered(index: usize, path: &CallPath<'_>, job: Job<'_>, batch: &CancellationToken) -> (usize, ToolOutput) {
+    (index, one(path, job, batch).await)
+}
+
+async fn one(path: &CallPath<'_>, job: Job<'_>, batch: &CancellationToken) -> ToolOutput {
     let output = match job.prepared {
-        _ if batch.is_cancelled() => skipped(run),
+        _ if batch.is_cancelled() => skipped(path),
         Prepared::Refused(output) => output,
         Prepared::Ready { tool, call } => {
-            let output = call::execute(run, &tool, &call, batch).await;
-            call::finish(run, &call, output).await
+            let output = call::execute(path, &tool, &call, batch).await;
+            call::finish(path, &call, output).await
         }
     };
-    run.emit(Event::ToolExecutionEnd {
+    path.emit(Event::ToolExecutionEnd {
         tool_call_id: job.call.id.clone(),
         tool_name: job.call.name.clone(),
         result: output.clone().into(),
@@ -128,8 +143,8 @@ async fn one(run: &Run<'_>, job: Job<'_>, batch: &CancellationToken) -> ToolOutp
 }
 
 /// The answer to a call that never began.
-fn skipped(run: &Run<'_>) -> ToolOutput {
-    ToolOutput::error(if run.cancel.is_cancelled() {
+fn skipped(path: &CallPath<'_>) -> ToolOutput {
+    ToolOutput::error(if path.cancel.is_cancelled() {
         "Operation aborted"
     } else {
         "Skipped due to queued user message."

@@ -13,7 +13,7 @@ use sinew_tools::tool::{Call, Tool, ToolError, ToolOutput, Updates, panic_text};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::run::Run;
+use super::run::CallPath;
 use crate::event::Event;
 use crate::extension::{Context, Verdict};
 use crate::hook_call;
@@ -33,9 +33,9 @@ pub(super) enum Prepared {
 }
 
 /// Looks a call up, mends and checks its arguments, and asks the hooks.
-pub(super) async fn prepare(run: &Run<'_>, call: &ToolCall) -> Prepared {
+pub(super) async fn prepare(path: &CallPath<'_>, call: &ToolCall) -> Prepared {
     let refused = |text: String| Prepared::Refused(ToolOutput::error(text));
-    let tools = (run.tools)();
+    let tools = (path.tools)();
     let Some(tool) = tools.look_up(&call.name) else { return refused(tools.missing(&call.name)) };
     if let Some(reason) = &call.invalid_arguments {
         return refused(format!("Invalid JSON in tool arguments: {reason}"));
@@ -51,19 +51,19 @@ pub(super) async fn prepare(run: &Run<'_>, call: &ToolCall) -> Prepared {
         Ok((Some(text), _)) => return refused(text),
         Err(panic) => return refused(format!("Tool {} crashed: {}", tool.name(), panic_text(panic.as_ref()))),
     }
-    let context = run.context();
-    for extension in run.extensions {
+    let context = path.context();
+    for extension in path.extensions {
         let hook = async { extension.before_tool_call(&call, &context).await };
         let asked = async {
             if extension.asks_person() {
-                hook_call::ask_person(&run.cancel, hook).await
+                hook_call::ask_person(path.cancel, hook).await
             } else {
-                hook_call::ask(&run.cancel, hook).await
+                hook_call::ask(path.cancel, hook).await
             }
         };
         let verdict = tokio::select! {
             verdict = asked => verdict,
-            () = run.cancel.cancelled() => return refused("Operation aborted".into()),
+            () = path.cancel.cancelled() => return refused("Operation aborted".into()),
         };
         match verdict.flatten() {
             Ok(Verdict::Allow) => {}
@@ -94,7 +94,7 @@ fn misfit(tool: &dyn Tool, arguments: &Value) -> Option<String> {
 
 /// Runs a prepared call to its end. `cancel` ends it, unless the tool must not be cut short.
 pub(super) async fn execute(
-    run: &Run<'_>,
+    path: &CallPath<'_>,
     tool: &Arc<dyn Tool>,
     call: &ToolCall,
     cancel: &CancellationToken,
@@ -108,8 +108,8 @@ pub(super) async fn execute(
     let job = Call {
         id: call.id.clone(),
         arguments: call.arguments.clone(),
-        cwd: run.context.cwd.clone(),
-        session: run.context.session.clone(),
+        cwd: path.context.cwd.clone(),
+        session: path.context.session.clone(),
         cancel: flag,
         updates,
     };
@@ -132,7 +132,7 @@ pub(super) async fn execute(
             () = progress.arrived(due) => {
                 last = Some(Instant::now());
                 if let Some(partial) = progress.take() {
-                    run.emit(Event::ToolExecutionUpdate {
+                    path.emit(Event::ToolExecutionUpdate {
                         tool_call_id: call.id.clone(),
                         tool_name: name.clone(),
                         args: call.arguments.clone(),
@@ -151,18 +151,18 @@ pub(super) async fn execute(
 }
 
 /// Lets the hooks change what a call gave. One that fails leaves it and is reported.
-pub(super) async fn finish(run: &Run<'_>, call: &ToolCall, mut output: ToolOutput) -> ToolOutput {
-    let context: Context = run.context();
-    for extension in run.extensions {
+pub(super) async fn finish(path: &CallPath<'_>, call: &ToolCall, mut output: ToolOutput) -> ToolOutput {
+    let context: Context = path.context();
+    for extension in path.extensions {
         let given = output.clone();
-        match hook_call::ask(&run.cancel, async { extension.after_tool_call(call, given, &context).await })
+        match hook_call::ask(path.cancel, async { extension.after_tool_call(call, given, &context).await })
             .await
             .flatten()
         {
             Ok(changed) => output = changed,
             Err(error) => {
                 let (extension_path, event) = (extension.name().into_owned(), "tool_result".to_string());
-                run.emit(Event::ExtensionError { extension_path, event, error }).await;
+                path.emit(Event::ExtensionError { extension_path, event, error }).await;
             }
         }
     }

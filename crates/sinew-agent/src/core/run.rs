@@ -231,10 +231,40 @@ pub struct Run<'a> {
     pub cuts: u32,
 }
 
-impl Run<'_> {
+/// The needs of a call, in a run or outside of one: every way to a tool is this one, with the same hooks and rules.
+pub(crate) struct CallPath<'a> {
+    /// Gives the tools that may be called now.
+    pub(crate) tools: &'a (dyn Fn() -> Toolset + Send + Sync),
+    /// The extensions, in load order.
+    pub(crate) extensions: &'a [Arc<dyn Extension>],
+    /// Receives the events.
+    pub(crate) sink: &'a dyn Sink,
+    /// The facts of the session for extensions.
+    pub(crate) context: &'a Context,
+    /// Ends the call.
+    pub(crate) cancel: &'a CancellationToken,
+}
+
+impl CallPath<'_> {
     pub(super) async fn emit(&self, event: Event) {
         let context = self.context();
         tell_event(self.extensions, event, &context, self.sink).await;
+    }
+
+    pub(super) fn context(&self) -> Context {
+        Context { cancel: self.cancel.clone(), ..self.context.clone() }
+    }
+}
+
+impl Run<'_> {
+    /// The part that calls need.
+    pub(super) fn calls(&self) -> CallPath<'_> {
+        let Run { tools, extensions, sink, context, cancel, .. } = self;
+        CallPath { tools: *tools, extensions, sink: *sink, context, cancel }
+    }
+
+    pub(super) async fn emit(&self, event: Event) {
+        self.calls().emit(event).await;
     }
 
     /// Returns whether anybody wants the answer so far with each of its updates.
@@ -243,7 +273,7 @@ impl Run<'_> {
     }
 
     pub(super) fn context(&self) -> Context {
-        Context { cancel: self.cancel.clone(), ..self.context.clone() }
+        self.calls().context()
     }
 
     /// Keeps a whole message and tells it.

@@ -240,6 +240,24 @@ impl Manager {
         self.shared.connector.login(config).await
     }
 
+    /// The name by which a session calls a tool of a server, which is started where nothing is known of it.
+    ///
+    /// # Errors
+    /// There is no such server or tool, or the server cannot be started: a sentence for the user.
+    pub async fn tool_name(&self, server: &str, tool: &str) -> Result<String, String> {
+        let found = self.server(server).ok_or_else(|| no_server(server))?;
+        if found.known().is_none() {
+            self.connect(server).await?;
+        }
+        let index = self.index();
+        if let Some(name) = index.name_of(server, tool) {
+            return Ok(name.to_string());
+        }
+        let known: Vec<String> =
+            found.catalogue().tools.unwrap_or_default().into_iter().map(|tool| tool.name).collect();
+        Err(format!("MCP server \"{server}\" has no tool \"{tool}\" that may be used. It has: {}", some_of(&known)))
+    }
+
     /// Tells listeners why a login at a server came to nothing.
     pub fn refuse_login(&self, name: &str, reason: &str) {
         let (server, error) = (name.to_string(), Some(reason.to_string()));
@@ -427,6 +445,16 @@ fn servers_of(entries: &Entries, shared: &Shared, host: &MakeHost, old: &[Arc<Se
             }
         })
         .collect()
+}
+
+/// Names for an error.
+fn some_of(names: &[String]) -> String {
+    const SHOWN: usize = 20;
+    match names.len().saturating_sub(SHOWN) {
+        0 if names.is_empty() => "none".to_string(),
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names[..SHOWN].join(", ")),
+    }
 }
 
 fn no_server(name: &str) -> String {

@@ -8,6 +8,7 @@
 //! | [`connect`] | a connection as the manager sees it |
 //! | [`tools`], `search` | the tools of a session: those in front of requests, and the search for all others |
 //! | `read`, `prompts` | resources for the tool `read`, prompts for slash commands |
+//! | `tokens` | what the tools of servers cost a context |
 //! | `result` | what a server answers, as a model reads it |
 //! | [`elicit`] | what a server asks of the person |
 //! | [`extension`] | the moment behind the first request |
@@ -27,10 +28,12 @@ mod read;
 mod result;
 mod search;
 mod server;
+mod tokens;
 pub mod tools;
 
 pub use expand::Variables;
 pub use manager::{Manager, ManagerParts, Status};
 pub use prompts::ListedPrompt;
 pub use sinew_mcp::oauth::{Login, Logins, Logout};
+pub use tokens::{ServerTokens, ServersTokens};
 pub use tools::{SessionParts, SessionServers};

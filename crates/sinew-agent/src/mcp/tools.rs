@@ -135,6 +135,11 @@ impl SessionServers {
         self.sent.instructions.clone()
     }
 
+    /// The tools of servers that stand in front.
+    pub(super) fn front(&self) -> &[FrontTool] {
+        &self.sent.front.tools
+    }
+
     /// The servers of the program.
     #[must_use]
     pub fn manager(&self) -> &Arc<Manager> {

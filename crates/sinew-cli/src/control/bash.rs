@@ -1,10 +1,10 @@
-//! Commands of the user in the session's shell.
+//! Commands of the user in the session's shell, and calls of tools: what runs for the user and no model.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use sinew::base::CancelHandle;
+use sinew::base::{CancelHandle, CancelToken};
 use sinew_llm::message::{AgentMessage, BashExecution};
 use sinew_tools::tool::{ToolError, Updates};
 
@@ -19,13 +19,21 @@ pub(super) struct RunningCommands {
 }
 
 impl RunningCommands {
+    /// Counts a command as running until the first value is dropped; the second one ends it.
+    pub(super) fn begin(&self) -> (Running<'_>, CancelToken) {
+        let (cancel_handle, cancel) = CancelHandle::new();
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.running.lock().insert(id, cancel_handle);
+        (Running { commands: self, id }, cancel)
+    }
+
     pub(super) fn abort(&self) {
         self.running.lock().values().for_each(CancelHandle::cancel);
     }
 }
 
 /// A command that runs until this is dropped.
-struct Running<'a> {
+pub(super) struct Running<'a> {
     commands: &'a RunningCommands,
     id: u64,
 }
@@ -48,10 +56,7 @@ impl Control {
         exclude_from_context: bool,
     ) -> Result<Option<BashExecution>, ControlError> {
         let open = self.session();
-        let (cancel_handle, cancel) = CancelHandle::new();
-        let id = self.bash.next.fetch_add(1, Ordering::Relaxed);
-        self.bash.running.lock().insert(id, cancel_handle);
-        let running = Running { commands: &self.bash, id };
+        let (running, cancel) = self.bash.begin();
         if let Some(run) = open.agent.asked_user_bash(command, exclude_from_context).await {
             return Ok(Some(self.keep(&open, run, exclude_from_context)));
         }
@@ -64,7 +69,7 @@ impl Control {
         }
     }
 
-    /// Ends the commands of the user that run or wait.
+    /// Ends the commands and calls of the user that run or wait.
     pub(crate) fn abort_bash(&self) {
         self.bash.abort();
     }

@@ -3,6 +3,8 @@
 
 use std::path::PathBuf;
 
+use sinew_agent::mcp::{ServerTokens, ServersTokens};
+
 use super::state::Stats;
 use super::{Control, ControlError, mcp};
 use crate::failure::Failure;
@@ -166,7 +168,7 @@ fn help(control: &Control) -> String {
 }
 
 fn session(stats: &Stats) -> String {
-    let Stats { session, title, model, counts, context } = stats;
+    let Stats { session, title, model, counts, context, servers } = stats;
     let tokens = counts.tokens;
     let file = session.file.as_ref().map(|path| path.display().to_string());
     let mut rows = vec![
@@ -180,6 +182,12 @@ fn session(stats: &Stats) -> String {
     ];
     if let Some(usage) = context {
         rows.push(("context", format!("about {} of {} tokens", usage.tokens, usage.context_window)));
+    }
+    if let Some(ServersTokens { search, servers }) = servers {
+        rows.push(("servers", format!("about {search} tokens in front for the search of tools")));
+        rows.extend(servers.iter().map(|ServerTokens { server, front, loaded, saved }| {
+            ("", format!("{server}: about {front} in front, {loaded} loaded, {saved} saved"))
+        }));
     }
     list(rows.into_iter().map(|(name, value)| (name.to_string(), value)), "")
 }

@@ -1,11 +1,18 @@
 //! The servers of a program that runs, as people and programs see and change them: `/mcp …` and the commands `mcp_…` of
 //! the RPC mode.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::{Value, json};
 use sinew_agent::mcp::Logout;
 use sinew_agent::mcp::config::{Entry, Standing};
 use sinew_agent::mcp::manager::ServerState;
 
+use sinew_llm::message::ToolCall;
+use sinew_tools::tool::ToolOutput;
+use tokio_util::sync::CancellationToken;
+
+use super::{Control, ControlError};
 use crate::app::App;
 use crate::failure::Failure;
 use crate::mcp::{edit, login as words, servers};
@@ -105,6 +112,41 @@ pub(crate) async fn login(app: &App, name: &str) -> Result<Option<String>, Failu
         }
     });
     Ok(Some(url))
+}
+
+impl Control {
+    /// Calls a tool of a server for the user: on the path of a model's calls, shown, and no part of the conversation. Gives
+    /// the name that hooks and rules saw, and the result.
+    ///
+    /// # Errors
+    /// There is no such server or tool, or the server cannot be started. That the call fails is a result.
+    pub(crate) async fn mcp_call(
+        &self,
+        server: &str,
+        tool: &str,
+        arguments: Value,
+    ) -> Result<(String, ToolOutput), ControlError> {
+        let (_running, cancel) = self.bash.begin();
+        let ended = CancellationToken::new();
+        let end = ended.clone();
+        let _hook = cancel.on_cancel(move || end.cancel());
+        let name = tokio::select! {
+            biased;
+            name = self.app.mcp.tool_name(server, tool) => name?,
+            () = ended.cancelled() => return Err("Operation aborted".into()),
+        };
+        let open = self.session();
+        let id = format!("user_call_{}", self.calls.fetch_add(1, Ordering::Relaxed));
+        let call = ToolCall {
+            id,
+            name: name.clone(),
+            arguments,
+            thought_signature: None,
+            partial_json: None,
+            invalid_arguments: None,
+        };
+        Ok((name, open.agent.call_tool(&call, &ended).await))
+    }
 }
 
 /// Ends the login at a server.

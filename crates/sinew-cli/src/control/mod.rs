@@ -33,6 +33,7 @@ pub(crate) mod tasks;
 pub(crate) mod tools;
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -64,6 +65,8 @@ pub(crate) struct Control {
     current: Mutex<Arc<OpenSession>>,
     selection: Mutex<tools::ToolSelection>,
     bash: bash::RunningCommands,
+    /// The number of calls that the user made.
+    calls: AtomicU64,
     /// Work that goes on beside other verbs.
     pub(crate) tasks: Tasks,
     /// Reports jobs and lists between the runs of the current session.
@@ -79,6 +82,7 @@ impl Control {
             current: Mutex::new(Arc::new(open)),
             selection: Mutex::default(),
             bash: bash::RunningCommands::default(),
+            calls: AtomicU64::new(1),
             tasks: Tasks::default(),
             attendant: Mutex::default(),
         }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew_agent::agent::{AgentSettings, ContextUsage, SessionStats};
+use sinew_agent::mcp::ServersTokens;
 use sinew_agent::resource::ListedCommand;
 use sinew_llm::message::AgentMessage;
 use sinew_llm::model::{Model, ThinkingLevel};
@@ -50,6 +51,8 @@ pub(crate) struct Stats {
     pub(crate) model: String,
     pub(crate) counts: SessionStats,
     pub(crate) context: Option<ContextUsage>,
+    /// The share of servers in the context; None where the session has none.
+    pub(crate) servers: Option<ServersTokens>,
 }
 
 impl Control {
@@ -94,11 +97,15 @@ impl Control {
         let agent = &open.agent;
         let counts = agent.stats()?;
         let context = agent.context_usage()?;
+        let servers = match &open.servers {
+            Some(servers) => Some(servers.tokens(&agent.conversation()?)),
+            None => None,
+        };
         let (session, title) = {
             let session = agent.session();
             (SessionIdentity::of(&session), session.title())
         };
-        Ok(Stats { session, title, model: agent.model().model.key(), counts, context })
+        Ok(Stats { session, title, model: agent.model().model.key(), counts, context, servers })
     }
 
     /// The messages of the context.

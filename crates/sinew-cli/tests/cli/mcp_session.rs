@@ -117,6 +117,80 @@ fn a_client_lists_switches_and_reads_servers_anew_017() {
 }
 
 #[test]
+fn a_client_calls_a_tool_on_the_path_of_all_calls_005() {
+    let stage = Stage::scripted(&[text("Hello.")]);
+    with_library(&stage);
+    let mut client = Client::scripted(&stage, &["--deny", "mcp_library_lend({\"book\":\"the forbidden one\"*)"]);
+    let lend = |book: &str| json!({"server": "library", "tool": "lend", "arguments": {"book": book}});
+    // Nothing is known of the server yet: the call starts it.
+    let lent = client.data("mcp_call", lend("Emma"));
+    assert_eq!((&lent["tool"], &lent["isError"]), (&json!("mcp_library_lend"), &json!(false)));
+    assert_eq!(lent["content"], json!([{"type": "text", "text": "lent Emma"}]));
+    assert_eq!(lent["details"]["server"], "library");
+    let start = client.first(|frame| frame["type"] == "tool_execution_start");
+    assert_eq!((&start["toolName"], &start["args"]), (&json!("mcp_library_lend"), &json!({"book": "Emma"})));
+    let end = client.first(|frame| frame["type"] == "tool_execution_end");
+    assert_eq!((&end["toolCallId"], &end["isError"]), (&start["toolCallId"], &json!(false)));
+    // Rules see the real name and all arguments.
+    let refused = client.data("mcp_call", lend("the forbidden one"));
+    assert_eq!(refused["isError"], true, "{refused}");
+    assert!(!refused.to_string().contains("lent"), "{refused}");
+    // No part of the conversation.
+    assert_eq!(client.data("get_messages", json!({}))["messages"], json!([]));
+    for (fields, expect) in [
+        (json!({"server": "nobody", "tool": "lend"}), "There is no MCP server \"nobody\"."),
+        (
+            json!({"server": "library", "tool": "sell"}),
+            "MCP server \"library\" has no tool \"sell\" that may be used. It has: lend",
+        ),
+        (json!({"server": "library"}), "missing field `tool`"),
+        (json!({"server": "library", "tool": "lend", "arguments": [1]}), "invalid type: sequence"),
+    ] {
+        let reason = client.fails("mcp_call", fields);
+        assert!(reason.contains(expect), "{reason}");
+    }
+    client.end();
+}
+
+#[test]
+fn a_call_of_the_user_can_be_ended() {
+    let stage = Stage::scripted(&[text("Hello.")]);
+    with_library(&stage);
+    let mut client = Client::scripted(&stage, &[]);
+    let arguments = json!({"book": "one that nobody brings back"});
+    let id = client.begin("mcp_call", json!({"server": "library", "tool": "lend", "arguments": arguments}));
+    client.event("tool_execution_start");
+    client.ask("abort_bash", json!({}));
+    let response = client.response(&id);
+    assert_eq!(response["data"]["content"][0]["text"], "Operation aborted", "{response}");
+    client.end();
+}
+
+#[test]
+fn the_share_of_servers_in_a_context_is_told_by_server() {
+    let stage = Stage::scripted(&[call("A", "tool_search", json!({"query": "lend"})), text("Found."), text("Bye.")]);
+    with_library(&stage);
+    let mut client = Client::scripted(&stage, &[]);
+    client.data("mcp_reload", json!({"name": "library"}));
+    let tokens = |client: &mut Client| client.data("get_session_stats", json!({}))["mcpTokens"].clone();
+    let definition = r#"{"name": "lend", "description": "Lend a book.", "inputSchema": {"type": "object"}}"#.len() / 4;
+    let before = tokens(&mut client);
+    assert_eq!(before["servers"], json!([{"server": "library", "front": 0, "loaded": 0, "saved": definition}]));
+    assert!(before["search"].as_u64().unwrap() > 50, "{before}");
+    client.prompt("go");
+    let behind = tokens(&mut client);
+    assert_eq!(behind["servers"], json!([{"server": "library", "front": 0, "loaded": definition, "saved": 0}]));
+    assert_eq!(behind["search"], before["search"]);
+    client.end();
+    let ran = stage.play(&["-p", "--continue", "/context"]);
+    let row = format!("library: about 0 in front, {definition} loaded, 0 saved");
+    assert!(ran.stdout.contains(&row), "{}{}", ran.stdout, ran.stderr);
+    // Without servers nothing is said of them.
+    let ran = stage.play(&["-p", "--no-mcp", "/context"]);
+    assert!(!ran.stdout.contains("servers"), "{}", ran.stdout);
+}
+
+#[test]
 fn a_client_logs_its_user_in_and_out_031_032() {
     let server = OAuthServer::start(Manners::default());
     let stage = Stage::scripted(&[text("Hello.")]);
@@ -127,8 +201,8 @@ fn a_client_logs_its_user_in_and_out_031_032() {
     let connected = |event: &Value| event["type"] == "mcp_status" && event["state"] == "connected";
     while !connected(&client.frame()) {}
     assert_eq!(client.data("mcp_list", json!({}))["servers"][0]["tools"], 2);
-    assert_eq!(client.data("mcp_logout", json!({"name": "web"})), json!({"loggedOut": true}));
-    assert_eq!(client.data("mcp_logout", json!({"name": "web"})), json!({"loggedOut": false}));
+    assert_eq!(client.data("mcp_logout", json!({"name": "web"})), json!({"loggedOut": true, "revoked": true}));
+    assert_eq!(client.data("mcp_logout", json!({"name": "web"})), json!({"loggedOut": false, "revoked": false}));
     // A user who says no is told as the state of the server.
     server.change(|manners| manners.denied = true);
     let url = client.data("mcp_login", json!({"name": "web"}))["url"].as_str().unwrap().to_string();

@@ -27,6 +27,11 @@ def answer(method, params):
     if method == "initialize":
         return {"result": {"protocolVersion": "2025-11-25", "serverInfo": {"name": "library", "version": "1"},
                            "capabilities": {"tools": {}, "resources": {}, "prompts": {}}}}
+    if method == "tools/call":
+        arguments = params.get("arguments", {})
+        if arguments.get("book") == "one that nobody brings back":
+            return None
+        return {"result": {"content": [{"type": "text", "text": f"lent {arguments.get('book')}"}]}}
     if method == "tools/list":
         return {"result": {"tools": [{"name": "lend", "description": "Lend a book.", "inputSchema": {"type": "object"}}]}}
     if method == "resources/list":
@@ -49,4 +54,6 @@ def answer(method, params):
 for line in sys.stdin:
     message = json.loads(line)
     if "id" in message:
-        print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answer(message["method"], message.get("params", {}))}), flush=True)
+        answered = answer(message["method"], message.get("params", {}))
+        if answered is not None:
+            print(json.dumps({"jsonrpc": "2.0", "id": message["id"], **answered}), flush=True)

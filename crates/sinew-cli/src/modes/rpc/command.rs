@@ -87,6 +87,7 @@ pub(super) static COMMANDS: &[Command] = &[
     row!("mcp_list", Now, mcp::list),
     row!("mcp_set", Now, mcp::set),
     row!("mcp_reload", Beside, mcp::reload),
+    row!("mcp_call", Beside, mcp::call),
     row!("mcp_login", Beside, mcp::login),
     row!("mcp_logout", Now, mcp::logout),
 ];

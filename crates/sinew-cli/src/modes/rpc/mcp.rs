@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use sinew_agent::mcp::Logout;
+use sinew_tools::tool::ToolOutput;
 
 use super::client::{Fields, Rpc, fields};
 use super::reply::Answer;
@@ -56,6 +57,22 @@ pub(super) async fn logout(rpc: Arc<Rpc>, given: Fields) -> Answer {
         answer["error"] = reason.into();
     }
     Ok(Some(answer))
+}
+
+#[derive(Deserialize)]
+struct ToolOfServer {
+    server: String,
+    tool: String,
+    #[serde(default)]
+    arguments: Map<String, Value>,
+}
+
+/// Calls a tool for the user. `abort_bash` ends it.
+pub(super) async fn call(rpc: Arc<Rpc>, given: Fields) -> Answer {
+    let ToolOfServer { server, tool, arguments } = fields("mcp_call", given)?;
+    let (name, output) = rpc.control.mcp_call(&server, &tool, Value::Object(arguments)).await?;
+    let ToolOutput { content, details, is_error } = output;
+    Ok(Some(json!({"tool": name, "content": content, "details": details, "isError": is_error})))
 }
 
 fn with_warnings(rpc: &Rpc, warnings: &[String]) -> serde_json::Value {

@@ -49,12 +49,15 @@ pub(super) async fn state(rpc: Arc<Rpc>, _: Fields) -> Answer {
 }
 
 pub(super) async fn stats(rpc: Arc<Rpc>, _: Fields) -> Answer {
-    let Stats { session, counts, context, .. } = rpc.control.stats()?;
+    let Stats { session, counts, context, servers, .. } = rpc.control.stats()?;
     let mut told = json!({"sessionFile": session.file, "sessionId": session.id});
     if let (Value::Object(told), Ok(Value::Object(counts))) = (&mut told, serde_json::to_value(counts)) {
         told.extend(counts);
         if let Some(usage) = context {
             told.insert("contextUsage".into(), json!(usage));
+        }
+        if let Some(servers) = servers {
+            told.insert("mcpTokens".into(), json!(servers));
         }
     }
     Ok(Some(told))
