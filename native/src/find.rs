@@ -47,7 +47,7 @@ pub(crate) fn fuzzy_find<'env>(
 }
 
 impl FindRequest {
-    fn into_core(self) -> FindOptions {
+    pub(crate) fn into_core(self) -> FindOptions {
         let FindRequest { query, path, hidden, gitignore, cache, max_results, timeout_ms: _ } = self;
         let default = FindOptions::new(path, query);
         FindOptions {

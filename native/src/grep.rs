@@ -1,17 +1,15 @@
 //! The binding of `grep`, `search` and `hasMatch`.
 
-use std::ops::ControlFlow;
-
 use napi::bindgen_prelude::{Either, Function, Object, Uint8Array, Uint32Array};
 use napi::{Env, Unknown};
 use napi_derive::napi;
 use sinew::base::{Error, Result};
-use sinew::search::{self, GrepResult, OnMatch, Rows, SearchResult, Skipped};
+use sinew::search::{self, GrepResult, Rows, SearchResult, Skipped};
 
-use crate::abort::{self, Abort};
+use crate::abort::Abort;
 use crate::grep_request::GrepRequest;
+use crate::grep_stream::streamed_grep;
 use crate::handle;
-use crate::stream::Stream;
 use crate::task;
 
 /// Rows as columns; `sinew_search::Rows` describes the numbers.
@@ -51,31 +49,9 @@ pub(crate) fn grep<'env>(
     on_match: Option<Function<'env, Columns, Unknown<'static>>>,
     abort: Option<&Abort>,
 ) -> napi::Result<Object<'env>> {
-    let cancel = abort::cancel(abort, options.timeout_ms);
-    let mut stream =
-        on_match.map(|callback| Stream::<Rows, Columns>::new(&callback, abort, &cancel, Columns::from)).transpose()?;
-    let options = options.into_core();
-    let work = move || {
-        let mut refused = false;
-        let mut send = |rows: &Rows| match &stream {
-            Some(stream) if !stream.send(rows.clone()) => {
-                refused = true;
-                ControlFlow::Break(())
-            }
-            _ => ControlFlow::Continue(()),
-        };
-        let on_match: Option<OnMatch<'_>> = if stream.is_some() { Some(&mut send) } else { None };
-        let result = search::grep(&options, &handle().cache, &handle().pool, &cancel, on_match);
-        if let Some(stream) = &mut stream {
-            stream.finish();
-        }
-        if refused {
-            // The call was ended while a promise of the callback was awaited.
-            cancel.check()?;
-        }
-        result
-    };
-    task::blocking(env, "grep", work, GrepAnswer::from)
+    streamed_grep(env, options, on_match, abort, |options, cancel, on_match| {
+        search::grep(options, &handle().cache, &handle().pool, cancel, on_match)
+    })
 }
 
 /// Searches text in memory.

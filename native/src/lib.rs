@@ -18,6 +18,7 @@ mod find;
 mod glob;
 mod grep;
 mod grep_request;
+mod grep_stream;
 mod highlight;
 mod html;
 mod image;
@@ -35,6 +36,9 @@ mod sync;
 mod system;
 mod task;
 mod text;
+mod workspace;
+mod workspace_request;
+mod workspace_status;
 
 use std::sync::LazyLock;
 

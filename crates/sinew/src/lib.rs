@@ -64,6 +64,28 @@
 //! # }
 //! ```
 //!
+//! [`search::Workspaces`] keep folders in view: their searches answer the same, with less work from the second one on.
+//!
+//! ```
+//! use sinew::{Sinew, base::CancelToken, search::GrepOptions};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let folder = tempfile::tempdir()?;
+//! std::fs::write(folder.path().join("a.txt"), "alpha\n")?;
+//!
+//! let (sinew, never) = (Sinew::new(), CancelToken::never());
+//! let workspace = sinew.workspaces.open(folder.path(), &sinew.workspace_options())?;
+//! let count = |pattern| {
+//!     workspace.grep(&GrepOptions::new(pattern, ""), &sinew.pool, &never, None).map(|found| found.total_matches)
+//! };
+//! assert_eq!(count("beta")?, 0);
+//! std::fs::write(folder.path().join("b.txt"), "beta\n")?;
+//! assert_eq!(count("beta")?, 1, "a change is seen by the next call");
+//! workspace.close();
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! # Terminal text and keys
 //!
 //! [`term`] measures, wraps and cuts text by terminal cells, with escape sequences kept whole, and names keys.
@@ -267,6 +289,12 @@ pub struct Sinew {
     pub cache: walk::ScanCache,
     /// The patterns of the latest searches of text.
     pub patterns: search::Patterns,
+    /// The folders in view; [`Sinew::workspace_options`] gives the options of the environment.
+    pub workspaces: search::Workspaces,
+    /// The folder of the indexes of workspaces. Default: none, they lie in memory.
+    pub index_cache: Option<PathBuf>,
+    /// The user's home, which no workspace holds unasked. Default: none.
+    pub home: Option<PathBuf>,
     /// The user's own ignore file, which searches obey; see [`walk::global_excludes`]. Default: none.
     pub global_excludes: Option<PathBuf>,
     /// The samples of the latest calls.
@@ -280,6 +308,9 @@ impl Sinew {
         Sinew {
             pool: pool::Pool::for_machine("sinew"),
             cache: walk::ScanCache::default(),
+            workspaces: search::Workspaces::default(),
+            index_cache: None,
+            home: None,
             global_excludes: None,
             patterns: search::Patterns::default(),
             profile: profile::Recorder::new(),
@@ -290,12 +321,49 @@ impl Sinew {
 impl Sinew {
     /// Creates a handle with the settings of the user's environment; `variable` looks one up. `FS_SCAN_CACHE_TTL_MS`,
     /// `FS_SCAN_EMPTY_RECHECK_MS` and `FS_SCAN_CACHE_MAX_ENTRIES` say how long scans are kept, what is not a number
-    /// leaves the default; the user's own ignore file is found as git finds it.
+    /// leaves the default; the user's own ignore file is found as git finds it. Indexes lie below `SINEW_HOME`, or in the folder of
+    /// the user's caches.
     #[must_use]
     pub fn in_environment(variable: impl Fn(&str) -> Option<OsString>) -> Sinew {
         let cache = walk::ScanCache::new(policy(&variable));
-        Sinew { cache, global_excludes: excludes(&variable), ..Sinew::new() }
+        Sinew {
+            cache,
+            global_excludes: excludes(&variable),
+            index_cache: index_cache(&variable),
+            home: home(&variable),
+            ..Sinew::new()
+        }
     }
+
+    /// Returns the options of a workspace with the settings of this handle.
+    #[must_use]
+    pub fn workspace_options(&self) -> search::WorkspaceOptions {
+        search::WorkspaceOptions {
+            global_excludes: self.global_excludes.clone(),
+            cache: self.index_cache.clone(),
+            home: self.home.clone(),
+            ..search::WorkspaceOptions::default()
+        }
+    }
+}
+
+fn path(variable: impl Fn(&str) -> Option<OsString>, name: &str) -> Option<PathBuf> {
+    variable(name).filter(|value| !value.is_empty()).map(PathBuf::from)
+}
+
+fn home(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    path(variable, if cfg!(windows) { "USERPROFILE" } else { "HOME" })
+}
+
+/// The folder of caches; a path that is not absolute means another folder in each call, so it does not count.
+fn index_cache(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let absolute = |name: &str| path(&variable, name).filter(|path| path.is_absolute());
+    let caches = || match () {
+        () if cfg!(windows) => absolute("LOCALAPPDATA"),
+        () if cfg!(target_os = "macos") => Some(home(&variable)?.join("Library/Caches")),
+        () => absolute("XDG_CACHE_HOME").or_else(|| Some(home(&variable)?.join(".cache"))),
+    };
+    absolute("SINEW_HOME").or_else(|| Some(caches()?.join("sinew")))
 }
 
 fn policy(variable: impl Fn(&str) -> Option<OsString>) -> walk::CachePolicy {
@@ -310,10 +378,8 @@ fn policy(variable: impl Fn(&str) -> Option<OsString>) -> walk::CachePolicy {
 }
 
 fn excludes(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
-    let path = |name: &str| variable(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    let home = path(if cfg!(windows) { "USERPROFILE" } else { "HOME" });
-    let (config_home, config) = (path("XDG_CONFIG_HOME"), path("GIT_CONFIG_GLOBAL"));
-    walk::global_excludes(&walk::GitHome { home, config_home, config })
+    let (config_home, config) = (path(&variable, "XDG_CONFIG_HOME"), path(&variable, "GIT_CONFIG_GLOBAL"));
+    walk::global_excludes(&walk::GitHome { home: home(&variable), config_home, config })
 }
 
 impl Default for Sinew {
@@ -340,5 +406,21 @@ mod tests {
         let core =
             Sinew::in_environment(set(&[("XDG_CONFIG_HOME", "/nowhere/c"), ("GIT_CONFIG_GLOBAL", "/nowhere/g")]));
         assert_eq!(core.global_excludes, Some("/nowhere/c/git/ignore".into()));
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn indexes_lie_in_the_folder_of_caches() {
+        let set = |pairs: &'static [(&str, &str)]| {
+            move |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+        };
+        let cache = |pairs| index_cache(set(pairs));
+        assert_eq!(cache(&[]), None);
+        assert_eq!(cache(&[("HOME", "/h")]), Some("/h/.cache/sinew".into()));
+        assert_eq!(cache(&[("HOME", "/h"), ("XDG_CACHE_HOME", "/c")]), Some("/c/sinew".into()));
+        assert_eq!(cache(&[("HOME", "/h"), ("XDG_CACHE_HOME", "c")]), Some("/h/.cache/sinew".into()));
+        assert_eq!(cache(&[("HOME", "/h"), ("SINEW_HOME", "/s")]), Some("/s".into()));
+        let options = Sinew::in_environment(set(&[("HOME", "/h")])).workspace_options();
+        assert_eq!((options.home, options.cache), (Some("/h".into()), Some("/h/.cache/sinew".into())));
     }
 }

@@ -87,8 +87,16 @@ function rows({ text, numbers }: FindAnswer): FuzzyFindMatch[] {
  * ```
  */
 export async function fuzzyFind(options: FuzzyFindOptions): Promise<FuzzyFindResult> {
+  return fuzzyFindBy(native.fuzzyFind, options);
+}
+
+/**
+ * Finds as {@link fuzzyFind} does, through another call of the addon.
+ * @internal
+ */
+export async function fuzzyFindBy(find: typeof native.fuzzyFind, options: FuzzyFindOptions): Promise<FuzzyFindResult> {
   const { signal, ...request } = check("fuzzyFind", FIND, options);
-  const answer = await underSignal(signal, (abort) => native.fuzzyFind(request as FindRequest, abort));
+  const answer = await underSignal(signal, (abort) => find(request as FindRequest, abort));
   const result: FuzzyFindResult = { matches: rows(answer), totalMatches: answer.totalMatches };
   if (answer.warnings.length) result.warnings = answer.warnings;
   return result;

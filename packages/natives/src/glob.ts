@@ -195,6 +195,18 @@ export async function glob(
   options: GlobOptions,
   onMatch?: (match: GlobMatch) => void | Promise<void>,
 ): Promise<GlobResult> {
+  return globBy(native.glob, options, onMatch);
+}
+
+/**
+ * Finds as {@link glob} does, through another call of the addon.
+ * @internal
+ */
+export async function globBy(
+  find: typeof native.glob,
+  options: GlobOptions,
+  onMatch?: (match: GlobMatch) => void | Promise<void>,
+): Promise<GlobResult> {
   const checked = check("glob", GLOB, options);
   if (onMatch !== undefined && onMatch !== null && typeof onMatch !== "function") {
     throw typeError("glob: onMatch", "a function", onMatch);
@@ -203,7 +215,7 @@ export async function glob(
   const { signal, timeoutMs } = checked;
   const limit = new Limit({ signal, timeoutMs });
   if (Array.isArray(checked.pattern) && checked.pattern.length === 0) return { matches: [], totalMatches: 0 };
-  const answer = await underSignal(signal, (abort) => native.glob(request, abort));
+  const answer = await underSignal(signal, (abort) => find(request, abort));
   const result = resultOf(checked, answer);
   if (onMatch) await deliverAll(signal, limit, result.matches, onMatch);
   return result;

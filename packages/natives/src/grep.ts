@@ -206,14 +206,26 @@ export async function grep(
   options: GrepOptions,
   onMatch?: (match: GrepMatch) => void | Promise<void>,
 ): Promise<GrepResult> {
+  return grepBy(native.grep, options, onMatch);
+}
+
+/**
+ * Searches as {@link grep} does, through another call of the addon.
+ * @internal
+ */
+export async function grepBy(
+  search: typeof native.grep,
+  options: GrepOptions,
+  onMatch?: (match: GrepMatch) => void | Promise<void>,
+): Promise<GrepResult> {
   const { signal, ...request } = check("grep", GREP, options);
   if (onMatch !== undefined && onMatch !== null && typeof onMatch !== "function") {
     throw typeError("grep: onMatch", "a function", onMatch);
   }
   const answer = await (onMatch
     ? withCallback({ signal, timeoutMs: request.timeoutMs }, onMatch, true, (abort, deliver: (match: GrepMatch) => void) =>
-        native.grep(request as GrepRequest, (columns: Columns) => each(columns, inFile, deliver), abort))
-    : underSignal(signal, (abort) => native.grep(request as GrepRequest, undefined, abort)));
+        search(request as GrepRequest, (columns: Columns) => each(columns, inFile, deliver), abort))
+    : underSignal(signal, (abort) => search(request as GrepRequest, undefined, abort)));
   const matches: GrepMatch[] = [];
   for (const [index, piece] of answer.matches.entries()) {
     // Millions of rows take seconds to make: other work has its turn between the pieces.

@@ -91,6 +91,13 @@ export interface FittedImage {
   resized: boolean
 }
 
+/** The way in which a workspace is kept fresh. */
+export declare enum FreshnessMode {
+  Watch = 'watch',
+  Sweep = 'sweep',
+  Plain = 'plain'
+}
+
 /** The matches as columns; `sinew_search::GlobColumns` describes them. */
 export interface GlobAnswer {
   text: string
@@ -214,6 +221,13 @@ export interface HtmlRequest {
   skipImages?: boolean
   /** The time limit in milliseconds. */
   timeoutMs?: number
+}
+
+/** The time at which files are read into the index unasked. */
+export declare enum IndexPolicy {
+  Auto = 'auto',
+  Always = 'always',
+  Never = 'never'
 }
 
 /** Cuts input into sequences, marked by a leading `s`; pastes by `p`, cursor reports (`row;column`) by `c`. */
@@ -514,6 +528,56 @@ export interface WorkProfile {
   sampleCount: number
 }
 
+/** A folder in view. */
+export declare class WorkspaceHandle {
+  /** The folder, absolute. */
+   root(): string
+  /** Searches files as `grep` does. */
+   grep(options: GrepRequest, onMatch?: ((arg: Columns) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<GrepAnswer>
+  /** Finds entries as `glob` does. */
+   glob(options: GlobRequest, abort?: Abort | undefined | null): Promise<GlobAnswer>
+  /** Finds entries as `fuzzyFind` does. */
+   fuzzyFind(options: FindRequest, abort?: Abort | undefined | null): Promise<FindAnswer>
+  /** Reads what the index does not know. */
+   ready(timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<WorkspaceState>
+  /** The state as of the last call. */
+   status(): WorkspaceState
+  /** Gives everything back. */
+   close(): Promise<void>
+}
+
+/** The options of a workspace, checked by the TypeScript side. */
+export interface WorkspaceRequest {
+  root: string
+  index?: IndexPolicy
+  sweep: boolean
+  inMemory: boolean
+  cacheDir?: string
+  maxIndexBytes?: number
+  maxMemoryBytes?: number
+  maxWatches?: number
+  timeoutMs?: number
+}
+
+export interface WorkspaceState {
+  mode: FreshnessMode
+  folders: number
+  unwatched: number
+  watches: number
+  indexed: number
+  current: number
+  segments: number
+  indexBytes: number
+  full: boolean
+  persisted: boolean
+  writer: boolean
+  sweeps: number
+  overflows: number
+  plan: string
+  opened: number
+  why?: string
+}
+
 /** Waits for the lock of a file. */
 export declare function acquireFileLock(path: string, shared: boolean, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<FileLockHandle>
 
@@ -593,6 +657,9 @@ export declare function nativeVersion(): string
 /** Opens a terminal. */
 export declare function openPty(cols: number, rows: number): PtyPair
 
+/** Opens a folder. */
+export declare function openWorkspace(request: WorkspaceRequest, abort?: Abort | undefined | null): Promise<WorkspaceHandle>
+
 /** Decodes a picture. */
 export declare function parseImage(bytes: Uint8Array, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<Picture>
 
@@ -606,6 +673,9 @@ export declare function parseKittySequence(data: string): KittyFields | null
 
 /** The process that has this number now. */
 export declare function processFromPid(pid: number): ProcessHandle | null
+
+/** Deletes the index of a folder on disk; false where there is none. */
+export declare function removeWorkspace(root: string, cacheDir?: string | undefined | null): Promise<boolean>
 
 export declare function sanitizeText(text: string): string | null
 

@@ -92,6 +92,14 @@ const USES = {
     buffer.destroy();
     assert.deepEqual(seen, ["a", "\x1b[A"]);
   },
+  Workspace: ({ Workspace }) =>
+    withFolder(async (path) => {
+      const workspace = await Workspace.open(path, { cacheDir: null });
+      assert.equal((await workspace.grep({ pattern: "beta" })).totalMatches, 2);
+      await workspace.ready();
+      assert.equal((await workspace.grep({ pattern: "alpha" })).totalMatches, 1);
+      await workspace.close();
+    }),
   copyToClipboard: async ({ copyToClipboard }) => assert.equal(await copyToClipboard("smoke"), undefined),
   diff: async ({ diff }) => assert.deepEqual((await diff("a \ud83d b", "a \ud83d c", { unit: "word" })).map(({ text }) => text), ["a \ud83d ", "b", "c"]),
   unifiedDiff: async ({ unifiedDiff }) => assert.match(await unifiedDiff("a", "\u65e5"), /^-a$/m),

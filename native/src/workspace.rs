@@ -1,0 +1,148 @@
+//! The binding of `Workspace`.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use napi::bindgen_prelude::{Function, Object};
+use napi::{Env, Unknown};
+use napi_derive::napi;
+use parking_lot::Mutex;
+use sinew::base::{Error, ErrorCode, Result};
+use sinew::search::{Workspace, Workspaces};
+
+use crate::abort::{self, Abort};
+use crate::find::{FindAnswer, FindRequest};
+use crate::glob::{GlobAnswer, GlobRequest};
+use crate::grep::Columns;
+use crate::grep_request::GrepRequest;
+use crate::grep_stream::streamed_grep;
+use crate::handle;
+use crate::task;
+use crate::workspace_request::WorkspaceRequest;
+use crate::workspace_status::WorkspaceState;
+
+/// A folder in view.
+#[napi]
+pub(crate) struct WorkspaceHandle {
+    open: Arc<Mutex<Option<Workspace>>>,
+}
+
+/// Opens a folder.
+#[napi(ts_return_type = "Promise<WorkspaceHandle>")]
+pub(crate) fn open_workspace<'env>(
+    env: &'env Env,
+    request: WorkspaceRequest,
+    abort: Option<&Abort>,
+) -> napi::Result<Object<'env>> {
+    let cancel = abort::cancel(abort, request.timeout_ms);
+    let (root, options) = request.into_core();
+    let work = move || {
+        cancel.check()?;
+        handle().workspaces.open(root, &options)
+    };
+    task::blocking(env, "openWorkspace", work, |open| WorkspaceHandle { open: Arc::new(Mutex::new(Some(open))) })
+}
+
+/// Deletes the index of a folder on disk; false where there is none.
+#[napi(ts_return_type = "Promise<boolean>")]
+pub(crate) fn remove_workspace<'env>(
+    env: &'env Env,
+    root: String,
+    cache_dir: Option<String>,
+) -> napi::Result<Object<'env>> {
+    let cache = cache_dir.map(PathBuf::from).or_else(|| handle().index_cache.clone());
+    let work = move || cache.map_or(Ok(false), |cache| Workspaces::remove(&cache, root.as_ref()));
+    task::blocking(env, "removeWorkspace", work, |removed| removed)
+}
+
+#[napi]
+impl WorkspaceHandle {
+    /// The folder, absolute.
+    #[napi]
+    pub fn root(&self, env: &Env) -> napi::Result<String> {
+        task::now(env, "workspace", || Ok(self.workspace()?.root().to_string_lossy().into_owned()))
+    }
+
+    /// Searches files as `grep` does.
+    #[napi(ts_return_type = "Promise<GrepAnswer>")]
+    pub fn grep<'env>(
+        &self,
+        env: &'env Env,
+        options: GrepRequest,
+        on_match: Option<Function<'env, Columns, Unknown<'static>>>,
+        abort: Option<&Abort>,
+    ) -> napi::Result<Object<'env>> {
+        let workspace = self.workspace();
+        streamed_grep(env, options, on_match, abort, move |options, cancel, on_match| {
+            workspace?.grep(options, &handle().pool, cancel, on_match)
+        })
+    }
+
+    /// Finds entries as `glob` does.
+    #[napi(ts_return_type = "Promise<GlobAnswer>")]
+    pub fn glob<'env>(
+        &self,
+        env: &'env Env,
+        options: GlobRequest,
+        abort: Option<&Abort>,
+    ) -> napi::Result<Object<'env>> {
+        let (workspace, cancel) = (self.workspace(), abort::cancel(abort, options.timeout_ms));
+        let options = options.into_core();
+        let work = move || {
+            let result = workspace?.glob(&options, &handle().pool, &cancel, |_| Ok(()))?;
+            Ok((result.columns(), result))
+        };
+        task::blocking(env, "glob", work, GlobAnswer::from)
+    }
+
+    /// Finds entries as `fuzzyFind` does.
+    #[napi(ts_return_type = "Promise<FindAnswer>")]
+    pub fn fuzzy_find<'env>(
+        &self,
+        env: &'env Env,
+        options: FindRequest,
+        abort: Option<&Abort>,
+    ) -> napi::Result<Object<'env>> {
+        let (workspace, cancel) = (self.workspace(), abort::cancel(abort, options.timeout_ms));
+        let options = options.into_core();
+        let work = move || {
+            let result = workspace?.fuzzy_find(&options, &handle().pool, &cancel)?;
+            Ok((result.columns(), result))
+        };
+        task::blocking(env, "fuzzyFind", work, FindAnswer::from)
+    }
+
+    /// Reads what the index does not know.
+    #[napi(ts_return_type = "Promise<WorkspaceState>")]
+    pub fn ready<'env>(
+        &self,
+        env: &'env Env,
+        timeout_ms: Option<u32>,
+        abort: Option<&Abort>,
+    ) -> napi::Result<Object<'env>> {
+        let (workspace, cancel) = (self.workspace(), abort::cancel(abort, timeout_ms));
+        task::blocking(env, "workspace", move || workspace?.ready(&handle().pool, &cancel), WorkspaceState::from)
+    }
+
+    /// The state as of the last call.
+    #[napi]
+    pub fn status(&self, env: &Env) -> napi::Result<WorkspaceState> {
+        task::now(env, "workspace", || Ok(self.workspace()?.status().into()))
+    }
+
+    /// Gives everything back.
+    #[napi(ts_return_type = "Promise<void>")]
+    pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
+        let open = self.open.lock().take();
+        let work = move || {
+            open.into_iter().for_each(Workspace::close);
+            Ok(())
+        };
+        task::blocking(env, "workspace", work, |()| ())
+    }
+
+    fn workspace(&self) -> Result<Workspace> {
+        let closed = || Error::new(ErrorCode::InvalidState, "Workspace is closed: open it again");
+        self.open.lock().clone().ok_or_else(closed)
+    }
+}

@@ -1,0 +1,229 @@
+/**
+ * A folder in view: searches that answer what the plain ones answer at that moment, with less work.
+ * @module
+ */
+import { isAbsolute, sep } from "node:path";
+import { type CallOptions, called, underSignal } from "./call.js";
+import { type FuzzyFindOptions, type FuzzyFindResult, fuzzyFindBy } from "./find.js";
+import { type GlobMatch, type GlobOptions, type GlobResult, globBy } from "./glob.js";
+import { type GrepMatch, type GrepOptions, type GrepResult, grepBy } from "./grep.js";
+import { native } from "./loader.js";
+import type { WorkspaceHandle, WorkspaceRequest, WorkspaceState } from "./native.js";
+import { type Table, options as check, illegal, text } from "./options.js";
+
+/** The options of a search in a workspace: `path` is taken from the root, which is its default. */
+export type Below<T extends { path: string }> = Omit<T, "path" | "cache"> & { path?: string | undefined };
+
+/** The options of `Workspace.open`. */
+export interface WorkspaceOptions extends CallOptions {
+  /**
+   * The time at which files are read into the index unasked: `"auto"` from 5,000 files on, in the background, at the second `grep`;
+   * `"always"` at the first one, also in the user's home and above it; `"never"`. Default: `"auto"`.
+   */
+  index?: "auto" | "always" | "never" | undefined;
+  /** `"sweep"` looks at every file's times in each call, whatever the system announces. Default: `"auto"`. */
+  freshness?: "auto" | "sweep" | undefined;
+  /** The folder of all indexes; `null` keeps this one in memory. Default: `SINEW_HOME`, or `sinew` in the user's folder of caches. */
+  cacheDir?: string | null | undefined;
+  /** The most bytes of the index on disk; what does not fit is searched. Default: 2 GiB; the most is 4 GiB. */
+  maxIndexBytes?: number | undefined;
+  /** The most bytes of the index in memory, without a folder; what does not fit is searched. Default: 32 MiB. */
+  maxMemoryBytes?: number | undefined;
+  /** The most watches; folders without one are looked at in each call. Default: 65,536, or half of what the system grants. */
+  maxWatches?: number | undefined;
+}
+
+/** The options of `Workspace.list`. */
+export interface ListOptions extends CallOptions {
+  /** The folder. Default: the root. */
+  path?: string | undefined;
+  /** Also what lies in folders below. Default: true. */
+  recursive?: boolean | undefined;
+  /** Also names that begin with a dot. Default: false. */
+  hidden?: boolean | undefined;
+  /** At most this many entries. Default: all. */
+  maxResults?: number | undefined;
+}
+
+/** The state of a workspace as of its last call. */
+export interface WorkspaceStatus {
+  /** The way in which it is kept fresh: by what the system announces, by a look at each file's times, or each call walks. */
+  mode: "watch" | "sweep" | "plain";
+  /** Folders that are held. */
+  folders: number;
+  /** Folders whose changes are announced by nobody. */
+  unwatched: number;
+  /** Watches. */
+  watches: number;
+  /** Files in the index. */
+  indexed: number;
+  /** Of these, files that are as they were when they were read; the others are searched. */
+  current: number;
+  /** Segments of the index. */
+  segments: number;
+  /** Their bytes. */
+  indexBytes: number;
+  /** A limit of bytes was reached. */
+  full: boolean;
+  /** The index lies on disk. */
+  persisted: boolean;
+  /** This process is the one that writes it. */
+  writer: boolean;
+  /** Times that every file was looked at. */
+  sweeps: number;
+  /** Times that the system lost events, each of which led to such a look. */
+  overflows: number;
+  /** The last `grep`: what its pattern needs, the files that were opened, and the reason why it walked, where it did. */
+  last: { plan: string; opened: number; why?: string };
+}
+
+const OPEN: Table = {
+  index: ["auto", "always", "never"], freshness: ["auto", "sweep"], cacheDir: "string", maxIndexBytes: "u32",
+  maxMemoryBytes: "u32", maxWatches: "u32", timeoutMs: "u32", signal: "signal",
+};
+const CALL: Table = { timeoutMs: "u32", signal: "signal" };
+
+function statusOf(state: WorkspaceState): WorkspaceStatus {
+  const { plan, opened, why, ...rest } = state;
+  const last: WorkspaceStatus["last"] = { plan, opened };
+  if (why != null) last.why = why;
+  return { ...rest, last };
+}
+
+/** Lets `Workspace.open` alone make one. */
+const OPENED = Symbol("opened");
+
+/**
+ * A folder in view. `grep`, `glob`, `fuzzyFind` and `list` give what the plain functions give at that moment, row by row, with a `path`
+ * that is taken from the root. What changes is seen by the next call.
+ *
+ * On Linux a workspace keeps the list of files, hears of changes from the system, and keeps an index of the texts, on disk or in
+ * memory: then files that cannot hold a match are not opened. What is not certain is searched. On other systems each call walks.
+ *
+ * Never indexed: what ignore rules name, and files whose names say that they hold secrets. Two workspaces of one folder share
+ * what they keep; nothing runs while nobody asks, and nothing keeps the event loop alive.
+ *
+ * @example
+ * ```js
+ * import { Workspace } from "@sinew/natives";
+ * const workspace = await Workspace.open(".", { cacheDir: null });
+ * const { matches } = await workspace.grep({ pattern: "TODO", glob: "*.ts" });
+ * for (const { path, lineNumber } of matches) console.log(path, lineNumber);
+ * await workspace.close();
+ * ```
+ */
+export class Workspace implements AsyncDisposable {
+  readonly #handle: WorkspaceHandle;
+  /** The folder, absolute. */
+  readonly root: string;
+
+  /** @internal */
+  constructor(opened: symbol, handle: WorkspaceHandle) {
+    if (opened !== OPENED) throw illegal("Workspace", "Workspace.open");
+    this.#handle = handle;
+    this.root = handle.root();
+  }
+
+  /**
+   * Opens a folder. Nothing is read yet.
+   *
+   * @param root The folder, or a link to one.
+   * @param options Freshness, limits, and the place of the index.
+   * @throws `ENOENT`, `EACCES` or `ERR_INVALID_ARG_VALUE` where it is no folder or cannot be reached.
+   */
+  static async open(root: string, options: WorkspaceOptions | null = {}): Promise<Workspace> {
+    const { signal, freshness, ...rest } = check("Workspace.open", OPEN, options ?? {}) as WorkspaceOptions;
+    const request = { ...rest, root: text("Workspace.open: root", root), sweep: freshness === "sweep", inMemory: options?.cacheDir === null };
+    const handle = await underSignal(signal, (abort) => native.openWorkspace(request as WorkspaceRequest, abort));
+    return new Workspace(OPENED, handle);
+  }
+
+  /**
+   * Deletes the index of a folder on disk; false where there is none.
+   *
+   * @param root The folder; it may be gone.
+   * @param options Where the indexes lie, if not where `open` puts them.
+   * @throws An error where the index is in use.
+   */
+  static async remove(root: string, options: { cacheDir?: string | undefined } | null = {}): Promise<boolean> {
+    const { cacheDir } = check("Workspace.remove", { cacheDir: "string" }, options ?? {});
+    return called(() => native.removeWorkspace(text("Workspace.remove: root", root), cacheDir));
+  }
+
+  /** The options with the path that the plain call gets. */
+  #below<T extends { path: string }>(options: Below<T>): T {
+    if (typeof options !== "object" || options === null) return options as T;
+    const { path } = options as { path?: unknown };
+    if (path === undefined || path === null || path === "") return { ...options, path: this.root } as unknown as T;
+    if (typeof path !== "string" || isAbsolute(path)) return options as unknown as T;
+    return { ...options, path: this.root.endsWith(sep) ? this.root + path : this.root + sep + path } as unknown as T;
+  }
+
+  /**
+   * Searches files as the function `grep` does.
+   *
+   * @param options Those of `grep`.
+   * @param onMatch Gets each row while the search runs.
+   * @throws Where `grep` rejects, and when the workspace is closed.
+   */
+  async grep(options: Below<GrepOptions>, onMatch?: (match: GrepMatch) => void | Promise<void>): Promise<GrepResult> {
+    return grepBy((request, onColumns, abort) => this.#handle.grep(request, onColumns, abort), this.#below<GrepOptions>(options), onMatch);
+  }
+
+  /**
+   * Finds entries as the function `glob` does.
+   *
+   * @param options Those of `glob`.
+   * @param onMatch Gets each match in the order of the result.
+   * @throws Where `glob` rejects, and when the workspace is closed.
+   */
+  async glob(options: Below<GlobOptions> = {}, onMatch?: (match: GlobMatch) => void | Promise<void>): Promise<GlobResult> {
+    return globBy((request, abort) => this.#handle.glob(request, abort), this.#below<GlobOptions>(options), onMatch);
+  }
+
+  /**
+   * Finds what a person means, as the function `fuzzyFind` does.
+   *
+   * @param options Those of `fuzzyFind`.
+   * @throws Where `fuzzyFind` rejects, and when the workspace is closed.
+   */
+  async fuzzyFind(options: Below<FuzzyFindOptions>): Promise<FuzzyFindResult> {
+    return fuzzyFindBy((request, abort) => this.#handle.fuzzyFind(request, abort), this.#below<FuzzyFindOptions>(options));
+  }
+
+  /**
+   * Lists a folder: `glob` for `*`.
+   *
+   * @param options The folder and what of it.
+   * @throws Where `glob` rejects, and when the workspace is closed.
+   */
+  async list(options: ListOptions | null = {}): Promise<GlobResult> {
+    return this.glob({ ...options, pattern: "*" });
+  }
+
+  /**
+   * Reads what the index does not know as it is now, on all cores, so that later searches open few files. Calls go on meanwhile.
+   *
+   * @param options What may end the call; what was read by then is read again.
+   * @returns The state after it.
+   */
+  async ready(options: CallOptions | null = {}): Promise<WorkspaceStatus> {
+    const { signal, timeoutMs } = check("Workspace.ready", CALL, options ?? {}) as CallOptions;
+    return statusOf(await underSignal(signal, (abort) => this.#handle.ready(timeoutMs, abort)));
+  }
+
+  /** Tells the state as of the last call; waits for nothing. */
+  status(): WorkspaceStatus {
+    return statusOf(this.#handle.status());
+  }
+
+  /** Gives memory, watches and locks back. Calls that run are not ended; later ones reject. Closing again does nothing. */
+  async close(): Promise<void> {
+    await called(() => this.#handle.close());
+  }
+
+  /** The same as `close`, for `await using`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

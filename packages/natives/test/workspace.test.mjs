@@ -1,0 +1,135 @@
+// A workspace gives what the plain functions give, whatever changes between two calls.
+import assert from "node:assert/strict";
+import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { after, test } from "node:test";
+import { FileType, Workspace, fuzzyFind, glob, grep } from "@sinew/natives";
+
+const folders = [];
+function tree(files) {
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), "workspace-")));
+  folders.push(folder);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
+  return folder;
+}
+after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+
+const FILES = {
+  ".gitignore": "left\n", ".git/HEAD": "ref: refs/heads/main\n", "left/out.txt": "needle\n", ".hidden/a.txt": "needle\n",
+  "src/main.rs": "fn main() {\n    needle();\n}\n", "src/lib/ä.ts": "const Needle = 1;\nneedle\n", "src/lib/b.ts": "hay\n",
+  "src/binary": "needle\0", "docs/read me.md": "hay\r\nneedle\r\n", "node_modules/x/index.js": "needle\n",
+};
+
+/** What a call answers, or the error that it rejects with. */
+async function outcome(call) {
+  const rows = [];
+  try {
+    return { result: await call((row) => void rows.push(row)), rows };
+  } catch (error) {
+    return { name: error.name, code: error.code, message: error.message, rows };
+  }
+}
+
+const GREPS = [
+  { pattern: "needle" }, { pattern: "needle", path: "src" }, { pattern: "needle", path: "src/main.rs" }, { pattern: "" },
+  { pattern: "NEEDLE", ignoreCase: true, context: 1 }, { pattern: "n.*e", glob: "*.ts" }, { pattern: "needle", type: "rust", mode: "count" },
+  { pattern: "needle", maxCount: 1, offset: 1 }, { pattern: "needle", hidden: false, mode: "filesWithMatches" }, { pattern: "zq_not_there" },
+  { pattern: "needle", gitignore: false }, { pattern: "a\\nneedle|hay\\r\\nneedle", multiline: true }, { pattern: "x{", maxColumns: 10 },
+  { pattern: "(" }, { pattern: "x", path: "none" }, { pattern: "x", glob: "{" }, { pattern: "x", timeoutMs: 0 }, { pattern: 7 }, { pattern: "x", path: 7 },
+  { pattern: "x", signal: AbortSignal.abort("no") }, {}, null,
+];
+const GLOBS = [
+  {}, { pattern: "*.ts" }, { pattern: "**/lib/*", path: "src" }, { fileType: FileType.Dir, hidden: true }, { pattern: ["*.md", "!docs/**"] },
+  { pattern: "*", sortByMtime: true, maxResults: 3 }, { pattern: "*", absolute: true, path: "src" }, { includeNodeModules: true }, { maxDepth: 1 },
+  { pattern: "[" }, { path: "none" }, { path: "src/main.rs", absolute: true }, { ignore: "src/**" }, { pattern: [] },
+];
+const FINDS = [{ query: "main" }, { query: "ml", path: "src" }, { query: "" }, { query: "read", hidden: true, maxResults: 1 }, { query: "x", path: "none" }, {}];
+
+/** Asks all questions both ways. */
+async function compare(workspace, root) {
+  const plain = (options) => (options === null || typeof options.path === "number" ? options : { ...options, path: options.path ? join(root, options.path) : root });
+  for (const [name, search, questions] of [["grep", grep, GREPS], ["glob", glob, GLOBS], ["fuzzyFind", fuzzyFind, FINDS]]) {
+    for (const options of questions) {
+      const kept = await outcome((onMatch) => workspace[name](options, onMatch));
+      assert.deepEqual(kept, await outcome((onMatch) => search(plain(options), onMatch)), `${name} ${JSON.stringify(options)}`);
+    }
+  }
+  for (const options of [{}, { path: "src", recursive: false, hidden: true, maxResults: 2 }]) {
+    const kept = await outcome(() => workspace.list(options));
+    assert.deepEqual(kept, await outcome(() => glob(plain({ ...options, pattern: "*" }))), `list ${JSON.stringify(options)}`);
+  }
+}
+
+for (const options of [{ cacheDir: null }, { cacheDir: null, freshness: "sweep" }, { cacheDir: null, index: "never", maxWatches: 1 }]) {
+  test(`a workspace answers as the plain functions, before and after it is built: ${JSON.stringify(options)}`, async () => {
+    const root = tree(FILES);
+    const workspace = await Workspace.open(root, options);
+    assert.equal(workspace.root, root);
+    await compare(workspace, root);
+    await workspace.ready();
+    await compare(workspace, root);
+    appendFileSync(join(root, "src/lib/b.ts"), "needle\n");
+    renameSync(join(root, "docs"), join(root, "src", "docs"));
+    writeFileSync(join(root, ".gitignore"), "*.rs\n");
+    await compare(workspace, root);
+    rmSync(join(root, "src"), { recursive: true });
+    await compare(workspace, root);
+    await workspace.close();
+  });
+}
+
+test("on Linux files that cannot match are not opened, and what changed is", { skip: process.platform !== "linux" && "an index is kept on Linux alone" }, async () => {
+  const root = tree({ "a.txt": "alpha\n", "b.txt": "beta\n" });
+  const workspace = await Workspace.open(root, { cacheDir: null });
+  const { indexed, persisted, mode } = await workspace.ready();
+  // Where the temporary folder lies on a file system that cannot be trusted, each call walks.
+  if (mode !== "plain") {
+    assert.deepEqual([indexed, persisted], [2, false]);
+    await workspace.grep({ pattern: "needle" });
+    assert.equal(workspace.status().last.opened, 0);
+    appendFileSync(join(root, "a.txt"), "needle\n");
+    assert.equal((await workspace.grep({ pattern: "needle" })).totalMatches, 1);
+    assert.equal(workspace.status().last.opened, 1);
+    await workspace.grep({ pattern: "needle", gitignore: false });
+    assert.equal(workspace.status().last.why, "the index does not hold these files");
+  }
+  await workspace.close();
+});
+
+test("an index on disk lies in its folder alone and can be removed", async () => {
+  const root = tree({ "root/a.txt": "alpha\n" });
+  const cacheDir = join(root, "cache");
+  const workspace = await Workspace.open(join(root, "root"), { cacheDir });
+  const { persisted } = await workspace.ready();
+  assert.equal(existsSync(join(cacheDir, "index")), persisted);
+  await workspace.close();
+  assert.equal(await Workspace.remove(join(root, "root"), { cacheDir }), persisted);
+  assert.equal(await Workspace.remove(join(root, "root"), { cacheDir }), false);
+  assert.deepEqual(readdirSync(join(root, "root")), ["a.txt"]);
+});
+
+test("a closed workspace says so, and closing it again does nothing", async () => {
+  const workspace = await Workspace.open(tree({ a: "x\n" }), { cacheDir: null });
+  await workspace.grep({ pattern: "x" });
+  await workspace.close();
+  await workspace.close();
+  const closed = { code: "ERR_INVALID_STATE", message: "Workspace is closed: open it again" };
+  for (const call of [() => workspace.grep({ pattern: "x" }), () => workspace.glob(), () => workspace.fuzzyFind({ query: "x" }), () => workspace.list(), () => workspace.ready()]) {
+    await assert.rejects(call, closed);
+  }
+  assert.throws(() => workspace.status(), closed);
+});
+
+test("open says what cannot be opened", async () => {
+  const root = tree({ file: "x\n" });
+  await assert.rejects(Workspace.open(join(root, "none")), { code: "ENOENT", message: /^Workspace\.open: failed to read / });
+  await assert.rejects(Workspace.open(join(root, "file")), { code: "ERR_INVALID_ARG_VALUE", message: /^Workspace\.open: .* is not a folder$/ });
+  await assert.rejects(Workspace.open(7), { code: "ERR_INVALID_ARG_TYPE" });
+  await assert.rejects(Workspace.open(root, { index: "sometimes" }), { code: "ERR_INVALID_ARG_TYPE" });
+  await assert.rejects(Workspace.open(root, { signal: AbortSignal.abort() }), { name: "AbortError" });
+  assert.throws(() => new Workspace(), { code: "ERR_ILLEGAL_CONSTRUCTOR" });
+});
