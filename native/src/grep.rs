@@ -1,5 +1,7 @@
 //! The binding of `grep`, `search` and `hasMatch`.
 
+mod stream;
+
 use napi::bindgen_prelude::{Either, Function, Object, Uint8Array, Uint32Array};
 use napi::{Env, Unknown};
 use napi_derive::napi;
@@ -8,9 +10,9 @@ use sinew::search::{self, GrepResult, Rows, SearchResult, Skipped};
 
 use crate::abort::Abort;
 use crate::grep_request::GrepRequest;
-use crate::grep_stream::streamed_grep;
 use crate::handle;
 use crate::task;
+pub(crate) use stream::streamed_grep;
 
 /// Rows as columns; `sinew_search::Rows` describes the numbers.
 #[napi(object)]

@@ -18,7 +18,6 @@ mod find;
 mod glob;
 mod grep;
 mod grep_request;
-mod grep_stream;
 mod highlight;
 mod html;
 mod image;

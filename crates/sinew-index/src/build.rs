@@ -19,7 +19,8 @@ use crate::part::{Part, stamp_number};
 use crate::postings::PostingsBuilder;
 use crate::segment::{FileKind, FileRecord, Segment, SegmentId};
 use crate::status::IndexOptions;
-use crate::store::{Storage, Store};
+use crate::storage::Storage;
+use crate::store::Store;
 use crate::touched::Touched;
 
 /// The memory for grams at which all threads together close their parts, in bytes.

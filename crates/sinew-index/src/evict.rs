@@ -135,7 +135,7 @@ mod tests {
         let cache = place.path().join("cache");
         let root = place.path().join("root");
         stored(&cache, &root, 31);
-        // The opening of the index has evicted.
+        fs::write(cache.join("index/1").join(LAST), "").unwrap();
         evict_hourly(&cache.join("index/1"), SystemTime::now()).unwrap();
         assert_eq!(left(&cache, std::slice::from_ref(&root)), [true]);
         evict_hourly(&cache.join("index/1"), SystemTime::now() + 2 * HOUR).unwrap();

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use sinew_base::{CancelToken, Result};
 use sinew_pool::Pool;
@@ -10,7 +11,7 @@ use sinew_walk::{Hints, ScanOptions, Tree, TreeUpdate};
 use crate::mounts::{Mounts, mounted_below};
 use crate::part::Part;
 use crate::status::{Freshness, IndexCounts, IndexOptions, IndexStatus};
-use crate::store::{RootId, Store, random_id};
+use crate::store::{RootId, Store, folder_of_all, random_id};
 use crate::touched::{RecentFiles, Touched};
 use crate::watch::{Event, WatchQueue, Watcher};
 
@@ -208,7 +209,14 @@ impl Held {
 
 /// Opens the index on disk; none where there is to be none, or where it cannot be had: then all lies in memory.
 fn open_store(tree: &Tree, cache: Option<&Path>) -> (Option<Store>, Vec<Part>) {
-    let opened = cache.and_then(|cache| Store::open(cache, RootId::new(tree.root(), &tree.stamp(b"").ok()?)).ok());
+    let opened = cache.and_then(|cache| {
+        let opened = Store::open(cache, RootId::new(tree.root(), &tree.stamp(b"").ok()?)).ok()?;
+        if opened.0.is_writer() {
+            // An index that cannot be deleted stays until the next time.
+            let _ = crate::evict::evict_hourly(&folder_of_all(cache), SystemTime::now());
+        }
+        Some(opened)
+    });
     opened.map_or((None, Vec::new()), |(store, parts)| (Some(store), parts))
 }
 

@@ -1,5 +1,7 @@
 //! The index of one folder: the barrier at the start of each call, and what the call sees.
 
+mod background;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,13 +12,13 @@ use sinew_base::{CancelToken, Error, Result};
 use sinew_pool::Pool;
 use sinew_walk::{FileType, Scan, ScanOptions, TreeScan};
 
-use crate::background::Background;
 use crate::held::Held;
 use crate::lookup::Reach;
 use crate::part::{PartView, RowState};
 use crate::plan::Plan;
 use crate::status::{BuildPolicy, IndexCounts, IndexOptions, IndexStatus};
 use crate::watch::WatchQueue;
+use background::Background;
 
 /// The time between two looks at the cancellation while another call holds the index.
 const CANCEL_POLL: Duration = Duration::from_millis(5);
@@ -34,7 +36,7 @@ pub struct Index {
     /// Held while the index is built.
     pub(crate) build: Mutex<()>,
     pub(crate) panics: Arc<AtomicU64>,
-    pub(crate) background: Mutex<Background>,
+    background: Mutex<Background>,
 }
 
 #[derive(Default)]
@@ -192,7 +194,7 @@ impl Listing {
     }
 
     /// Returns the number of files, and of those that no segment knows as they are.
-    pub(crate) fn files(&self) -> (usize, usize) {
+    fn files(&self) -> (usize, usize) {
         let files = self.entries().iter().filter(|entry| entry.file_type() == FileType::File).count();
         let known: usize = self.parts.iter().map(PartView::known_rows).sum();
         (files, files.saturating_sub(known))

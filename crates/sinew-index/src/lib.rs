@@ -34,8 +34,6 @@ mod status;
 mod varint;
 
 #[cfg(target_os = "linux")]
-mod background;
-#[cfg(target_os = "linux")]
 mod build;
 #[cfg(target_os = "linux")]
 mod evict;
@@ -49,6 +47,8 @@ mod kind;
 mod mounts;
 #[cfg(target_os = "linux")]
 mod part;
+#[cfg(target_os = "linux")]
+mod storage;
 #[cfg(target_os = "linux")]
 mod store;
 #[cfg(target_os = "linux")]

@@ -13,7 +13,7 @@ use crate::list::IdSet;
 use crate::lookup::Reach;
 use crate::plan::Plan;
 use crate::segment::{FileKind, FileRecord, Segment};
-use crate::store::Storage;
+use crate::storage::Storage;
 
 /// The number of files whose stamps a thread asks for in one go.
 const SHARE: usize = 64;

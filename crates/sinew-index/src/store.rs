@@ -15,9 +15,10 @@ use parking_lot::Mutex;
 use rustix::fs::{FlockOperation, OFlags, flock};
 use sinew_walk::Stamp;
 
-use crate::page::{PageReader, PageWriter, ReadAt, damaged};
+use crate::page::{PageReader, PageWriter, damaged};
 use crate::part::Part;
 use crate::segment::{Segment, SegmentId};
+use crate::storage::Storage;
 use crate::varint::Bytes;
 use crate::watch::is_local;
 
@@ -33,21 +34,6 @@ const FORMAT: u32 = 1;
 const MANIFEST: u32 = u32::MAX;
 /// The largest manifest, in bytes.
 const MAX_MANIFEST: usize = 64 << 10;
-
-/// The bytes of a segment.
-pub(crate) enum Storage {
-    Memory(Vec<u8>),
-    Disk(File),
-}
-
-impl ReadAt for Storage {
-    fn read_exact_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
-        match self {
-            Storage::Memory(bytes) => bytes.read_exact_at(buffer, offset),
-            Storage::Disk(file) => ReadAt::read_exact_at(file, buffer, offset),
-        }
-    }
-}
 
 /// The open folder of an index.
 pub(crate) struct Store {
@@ -77,6 +63,11 @@ impl RootId {
     }
 }
 
+/// Returns the folder of all indexes of this format.
+pub(crate) fn folder_of_all(cache: &Path) -> PathBuf {
+    cache.join("index").join(FORMAT.to_string())
+}
+
 /// Returns the folder of the index of a root.
 pub(crate) fn folder_of(cache: &Path, root: &Path) -> PathBuf {
     use siphasher::sip128::{Hasher128, SipHasher};
@@ -86,7 +77,7 @@ pub(crate) fn folder_of(cache: &Path, root: &Path) -> PathBuf {
     let name = root.file_name().map_or_else(|| "root".into(), |name| name.to_string_lossy());
     let name: String = name.chars().filter(|letter| letter.is_ascii_alphanumeric() || "-_".contains(*letter)).collect();
     let name = &name[..name.len().min(64)];
-    cache.join("index").join(FORMAT.to_string()).join(format!("{name}-{:032x}", hasher.finish128().as_u128()))
+    folder_of_all(cache).join(format!("{name}-{:032x}", hasher.finish128().as_u128()))
 }
 
 impl Store {
@@ -124,10 +115,6 @@ impl Store {
             *store.published.get_mut() = Some(numbers.clone());
             // One that is damaged is left out: its files are read again.
             parts.extend(numbers.into_iter().filter_map(|number| store.open_segment(number).ok()));
-        }
-        if store.is_writer() {
-            // An index that cannot be deleted stays until the next time.
-            let _ = crate::evict::evict_hourly(&cache.join("index").join(FORMAT.to_string()), SystemTime::now());
         }
         Ok((store, parts))
     }

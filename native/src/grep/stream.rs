@@ -7,8 +7,8 @@ use napi::{Env, Unknown};
 use sinew::base::{CancelToken, Result};
 use sinew::search::{GrepOptions, GrepResult, OnMatch, Rows};
 
+use super::{Columns, GrepAnswer};
 use crate::abort::{self, Abort};
-use crate::grep::{Columns, GrepAnswer};
 use crate::grep_request::GrepRequest;
 use crate::stream::Stream;
 use crate::task;

@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 use sinew_base::{CancelHandle, CancelToken};
 use sinew_pool::Pool;
 
-use crate::index::{Index, Listing};
+use super::{Index, Listing};
 use crate::status::BuildPolicy;
 
 /// The files from which on a folder is read unasked.
@@ -21,7 +21,7 @@ const NICE: i32 = 10;
 
 /// The thread, and what decides when it starts.
 #[derive(Default)]
-pub(crate) struct Background {
+pub(super) struct Background {
     searches: u64,
     /// A reading was begun.
     begun: bool,
@@ -80,7 +80,7 @@ impl Index {
     }
 
     /// Ends the reading in the background and waits for the end of its thread.
-    pub(crate) fn stop_background(&self) {
+    pub(super) fn stop_background(&self) {
         self.cancel_background();
         self.join_background();
     }
