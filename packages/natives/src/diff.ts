@@ -21,7 +21,7 @@ export interface UnifiedDiffOptions extends CallOptions {
   oldName?: string | undefined;
   /** The name of the new file, behind `+++`. Default: `"b"`. */
   newName?: string | undefined;
-  /** Unchanged lines around each change. Default: 3. */
+  /** Unchanged lines around each change; without any a tool may take an equal line for the one that is meant. Default: 3. */
   context?: number | undefined;
 }
 
