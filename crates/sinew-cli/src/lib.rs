@@ -113,24 +113,57 @@ fn run(args: Args) -> Result<u8, Failure> {
         return Ok(code);
     }
     timing.mark("settings");
+    #[cfg(unix)]
+    if is_interactive(&startup) {
+        return sit_down(startup, before, warnings, timing);
+    }
     let is_timed = startup.environment.is_on("SINEW_TIMING");
     let runtime = startup::runtime(2)?;
     let code = runtime.block_on(async {
         match startup.args.mode() {
             Mode::Rpc => modes::rpc::run(startup, warnings, &mut timing).await,
             Mode::Acp => modes::acp::run(startup, before, warnings).await,
-            #[cfg(unix)]
-            Mode::Text if is_interactive(&startup) => modes::interactive::run(startup, warnings, &mut timing).await,
             Mode::Text | Mode::Json => modes::run(startup, warnings, &mut timing).await,
         }
     });
     // A write to a pipe that nobody reads must not keep the process.
     runtime.shutdown_background();
+    end(timing, is_timed);
+    code
+}
+
+fn end(mut timing: log::Timing, is_timed: bool) {
     timing.mark("end");
     if is_timed {
         timing.tell();
     }
-    code
+}
+
+/// Sits a person down, in one folder after another: `/move` goes on with the session in another one.
+#[cfg(unix)]
+fn sit_down(
+    mut startup: Startup,
+    before: config::Environment,
+    mut warnings: Vec<String>,
+    mut timing: log::Timing,
+) -> Result<u8, Failure> {
+    let is_timed = startup.environment.is_on("SINEW_TIMING");
+    let mut args = startup.args.clone();
+    // They were said in the first folder.
+    args.words.clear();
+    loop {
+        let runtime = startup::runtime(2)?;
+        let left = runtime.block_on(modes::interactive::run(startup, warnings, &mut timing));
+        let Ok(modes::interactive::Left { moved: Some(moved), .. }) = left else {
+            runtime.shutdown_background();
+            end(timing, is_timed);
+            return left.map(|left| left.code);
+        };
+        // The session is opened anew: no task may still hold it.
+        runtime.shutdown_timeout(modes::END);
+        let choice = args::SessionChoice::File(moved.session.to_string_lossy().into_owned());
+        (startup, warnings) = Startup::in_folder(args.clone(), before.clone(), &moved.folder, choice)?;
+    }
 }
 
 /// Returns true if a person sits at a terminal and asked for no other mode.

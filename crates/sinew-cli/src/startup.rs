@@ -1,8 +1,10 @@
 //! The value that the program starts from: arguments, environment, folders and settings, read once.
 
+use std::path::Path;
+
 use serde_json::Value;
 
-use crate::args::Args;
+use crate::args::{Args, SessionChoice};
 use crate::config::{self, Environment, KeyFiles, Paths};
 use crate::failure::Failure;
 use crate::schema::Schema;
@@ -41,6 +43,25 @@ impl Startup {
             Startup { args, environment, paths, settings, values, trusted, files, schema: None, client_servers: None },
             warnings,
         )
+    }
+
+    /// Reads the settings of another folder, for the session that `choice` means. `environment` is the one of before any
+    /// settings were read.
+    ///
+    /// # Errors
+    /// The folder is none.
+    pub(crate) fn in_folder(
+        mut args: Args,
+        mut environment: Environment,
+        cwd: &Path,
+        choice: SessionChoice,
+    ) -> Result<(Startup, Vec<String>), Failure> {
+        args.run.cwd = Some(cwd.to_string_lossy().into_owned());
+        args.session.choice = choice;
+        let paths = Paths::find(&args, &environment)?;
+        let files = KeyFiles::read(&paths);
+        environment.keys = config::keys::find(&args, &environment, &files).names;
+        Ok(Startup::load(args, environment, paths, files))
     }
 
     /// Sets a setting that nobody has set.

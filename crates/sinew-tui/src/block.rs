@@ -6,7 +6,7 @@ mod markdown;
 mod output;
 mod text;
 
-pub use diff::{DiffBlock, DiffOptions, diff_lines, patch_lines};
+pub use diff::{DiffBlock, DiffOptions, diff_lines, patch_counts, patch_lines};
 pub use markdown::MarkdownBlock;
 pub use output::OutputBlock;
 pub use text::TextBlock;

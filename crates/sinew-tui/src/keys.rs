@@ -2,10 +2,54 @@
 
 use sinew_term::{Key, KeyPress};
 
-/// Actions by name, each with the keys that call it; the first of two that share a key wins.
+/// A key, or two that are pressed one after the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Chord {
+    /// The key, or the first of two.
+    pub first: Key,
+    /// The second key.
+    pub then: Option<Key>,
+}
+
+impl Chord {
+    /// Reads `ctrl+x`, or `ctrl+x ctrl+e` for two keys. `None` where one of them names no key, or there are more.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Chord> {
+        let mut keys = text.split_whitespace().map(Key::parse);
+        let (first, then) = (keys.next()??, keys.next());
+        match (then, keys.next()) {
+            (None, None) => Some(Chord { first, then: None }),
+            (Some(then), None) => Some(Chord { first, then: Some(then?) }),
+            _ => None,
+        }
+    }
+
+    /// Returns true if one of the two is pressed before the other one is complete, or with it.
+    fn hides(self, other: Chord) -> bool {
+        self.first == other.first && (self.then == other.then || self.then.is_none() || other.then.is_none())
+    }
+}
+
+impl std::fmt::Display for Chord {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.then {
+            Some(then) => write!(f, "{} {then}", self.first),
+            None => write!(f, "{}", self.first),
+        }
+    }
+}
+
+/// Actions by name, each with the chords that call it; the first of two of one context that share a chord wins.
 #[derive(Clone, Debug, Default)]
 pub struct KeyMap {
-    bindings: Vec<(String, Vec<Key>)>,
+    bindings: Vec<Binding>,
+}
+
+#[derive(Clone, Debug)]
+struct Binding {
+    action: String,
+    context: String,
+    chords: Vec<Chord>,
 }
 
 /// A fault of a table of keys; the rest of it works.
@@ -15,76 +59,125 @@ pub enum KeyProblem {
     UnknownAction(String, Option<String>),
     /// This names no key, for this action.
     BadKey(String, String),
-    /// Two actions, the first of which has the key.
-    Conflict(String, String, Key),
+    /// Two actions, the first of which has the chord.
+    Conflict(String, String, Chord),
 }
 
 impl std::fmt::Display for KeyProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             KeyProblem::UnknownAction(name, Some(near)) => write!(f, "`{name}` is no action; did you mean `{near}`?"),
-            KeyProblem::UnknownAction(name, None) => write!(f, "`{name}` is no action"),
+            KeyProblem::UnknownAction(name, None) => write!(f, "`{name}` is no action; /hotkeys lists them"),
             KeyProblem::BadKey(action, key) => {
-                write!(f, "`{key}` for `{action}` names no key; write for example `ctrl+x`")
+                write!(f, "`{key}` for `{action}` names no key; write for example `ctrl+x`, or `ctrl+x ctrl+e`")
             }
-            KeyProblem::Conflict(first, second, key) => {
-                write!(f, "`{key}` calls both `{first}` and `{second}`; `{first}` has it")
+            KeyProblem::Conflict(first, second, chord) => {
+                write!(
+                    f,
+                    "`{chord}` calls both `{first}` and `{second}`; `{first}` has it until it gets another key or []"
+                )
             }
         }
     }
 }
 
+/// The meaning of a key press.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Called<'a> {
+    /// It calls this action.
+    Action(&'a str),
+    /// It is the first key of a chord.
+    Begins(Key),
+    /// It calls nothing.
+    Nothing,
+}
+
 impl KeyMap {
-    /// A map of defaults: actions and the ids of their keys. An id that names no key is left out.
+    /// A map of defaults: actions, the context of each, and its chords. A chord that names no key is left out.
     #[must_use]
-    pub fn new<'a>(defaults: impl IntoIterator<Item = (&'a str, &'a [&'a str])>) -> KeyMap {
-        let keys = |ids: &[&str]| ids.iter().filter_map(|id| Key::parse(id)).collect();
-        KeyMap { bindings: defaults.into_iter().map(|(name, ids)| (name.to_owned(), keys(ids))).collect() }
+    pub fn new<'a>(defaults: impl IntoIterator<Item = (&'a str, &'a str, &'a [&'a str])>) -> KeyMap {
+        let binding = |(action, context, chords): (&str, &str, &[&str])| Binding {
+            action: action.to_owned(),
+            context: context.to_owned(),
+            chords: chords.iter().filter_map(|chord| Chord::parse(chord)).collect(),
+        };
+        KeyMap { bindings: defaults.into_iter().map(binding).collect() }
     }
 
-    /// Replaces the keys of actions; an empty list takes them away. Gives what is wrong with the table, and works with
-    /// the rest.
+    /// Replaces the chords of actions; an empty list takes them away. Gives what is wrong with the table, and works
+    /// with the rest.
     pub fn apply<'a>(&mut self, table: impl IntoIterator<Item = (&'a str, Vec<&'a str>)>) -> Vec<KeyProblem> {
         let mut problems = Vec::new();
-        for (action, ids) in table {
-            let Some(at) = self.bindings.iter().position(|(name, _)| name == action) else {
+        for (action, texts) in table {
+            let Some(at) = self.bindings.iter().position(|binding| binding.action == action) else {
                 problems.push(KeyProblem::UnknownAction(action.to_owned(), self.nearest(action)));
                 continue;
             };
-            let mut keys = Vec::new();
-            for id in ids {
-                match Key::parse(id) {
-                    Some(key) => keys.push(key),
-                    None => problems.push(KeyProblem::BadKey(action.to_owned(), id.to_owned())),
+            let mut chords = Vec::new();
+            for text in &texts {
+                match Chord::parse(text) {
+                    Some(chord) => chords.push(chord),
+                    None => problems.push(KeyProblem::BadKey(action.to_owned(), (*text).to_owned())),
                 }
             }
-            self.bindings[at].1 = keys;
+            // An action none of whose chords can be read keeps those that it has.
+            if texts.is_empty() || !chords.is_empty() {
+                self.bindings[at].chords = chords;
+            }
         }
-        for (index, (second, keys)) in self.bindings.iter().enumerate() {
-            for key in keys {
-                if let Some((first, _)) = self.bindings[..index].iter().find(|(_, keys)| keys.contains(key)) {
-                    problems.push(KeyProblem::Conflict(first.clone(), second.clone(), *key));
+        problems.extend(self.conflicts());
+        problems
+    }
+
+    fn conflicts(&self) -> Vec<KeyProblem> {
+        let mut problems = Vec::new();
+        for (index, second) in self.bindings.iter().enumerate() {
+            for chord in &second.chords {
+                let hides = |first: &&Binding| {
+                    first.context == second.context && first.chords.iter().any(|other| other.hides(*chord))
+                };
+                if let Some(first) = self.bindings[..index].iter().find(hides) {
+                    problems.push(KeyProblem::Conflict(first.action.clone(), second.action.clone(), *chord));
                 }
             }
         }
         problems
     }
 
-    /// The action that a key press calls: by its key first, then by its other meanings.
+    /// Tells what a key press calls in the first of `contexts` that knows it: by its key first, then by its other
+    /// meanings. `before` is the key that has begun a chord.
     #[must_use]
-    pub fn action(&self, press: &KeyPress) -> Option<&str> {
-        let find = |key: Key| self.bindings.iter().find(|(_, keys)| keys.contains(&key)).map(|(name, _)| name.as_str());
-        find(press.key).or_else(|| press.others.iter().flatten().find_map(|key| find(*key)))
+    pub fn called(&self, contexts: &[&str], before: Option<Key>, press: &KeyPress) -> Called<'_> {
+        let keys = [Some(press.key)].into_iter().chain(press.others).flatten();
+        for (key, context) in keys.flat_map(|key| contexts.iter().map(move |context| (key, *context))) {
+            let chord = Chord { first: before.unwrap_or(key), then: before.map(|_| key) };
+            for binding in self.bindings.iter().filter(|binding| binding.context == context) {
+                if binding.chords.contains(&chord) {
+                    return Called::Action(&binding.action);
+                }
+                if before.is_none() && binding.chords.iter().any(|chord| chord.first == key) {
+                    return Called::Begins(key);
+                }
+            }
+        }
+        Called::Nothing
     }
 
-    /// The keys of an action.
+    /// Returns true if a press, or the last one of a chord, calls an action.
     #[must_use]
-    pub fn keys(&self, action: &str) -> &[Key] {
-        self.bindings.iter().find(|(name, _)| name == action).map_or(&[], |(_, keys)| keys)
+    pub fn calls(&self, action: &str, before: Option<Key>, press: &KeyPress) -> bool {
+        let context = self.bindings.iter().find(|binding| binding.action == action);
+        context.is_some_and(|binding| self.called(&[&binding.context], before, press) == Called::Action(action))
+    }
+
+    /// The chords of an action.
+    #[must_use]
+    pub fn chords(&self, action: &str) -> &[Chord] {
+        self.bindings.iter().find(|binding| binding.action == action).map_or(&[], |binding| &binding.chords)
     }
 
     fn nearest(&self, name: &str) -> Option<String> {
-        let away = self.bindings.iter().map(|(known, _)| (strsim::osa_distance(known, name), known));
+        let away = self.bindings.iter().map(|known| (strsim::osa_distance(&known.action, name), &known.action));
         // More edits than a third of the name make another name.
         away.min().filter(|(edits, _)| *edits <= name.len().max(3) / 3).map(|(_, known)| known.clone())
     }
@@ -95,26 +188,77 @@ mod tests {
     use super::*;
 
     fn map() -> KeyMap {
-        KeyMap::new([("app.exit", &["ctrl+d"][..]), ("app.clear", &["ctrl+c", "alt+c"]), ("app.open", &["ctrl+o"])])
+        KeyMap::new([
+            ("app.exit", "app", &["ctrl+d"][..]),
+            ("app.clear", "app", &["ctrl+c", "alt+c"]),
+            ("app.open", "app", &["ctrl+o"]),
+            ("edit.delete", "edit", &["ctrl+d", "delete"]),
+        ])
+    }
+
+    fn press(data: &str) -> KeyPress {
+        sinew_term::decode_key(data, false).expect("a key")
+    }
+
+    fn chord(text: &str) -> Chord {
+        Chord::parse(text).expect("a chord")
     }
 
     #[test]
     fn item_90_each_fault_is_told_and_the_rest_works() {
         let mut map = map();
-        let table = [("app.exti", vec!["x"]), ("app.open", vec!["ctrl+nokey", "alt+o"]), ("app.clear", vec!["ctrl+d"])];
+        let table = [
+            ("app.exti", vec!["x"]),
+            ("app.open", vec!["ctrl+nokey", "alt+o", "a b c"]),
+            ("app.clear", vec!["ctrl+d"]),
+            ("edit.delete", vec!["hyper+d"]),
+        ];
         let problems = map.apply(table);
-        let key = Key::parse("ctrl+d").expect("a key");
         assert_eq!(
             problems,
             [
                 KeyProblem::UnknownAction("app.exti".into(), Some("app.exit".into())),
                 KeyProblem::BadKey("app.open".into(), "ctrl+nokey".into()),
-                KeyProblem::Conflict("app.exit".into(), "app.clear".into(), key),
+                KeyProblem::BadKey("app.open".into(), "a b c".into()),
+                KeyProblem::BadKey("edit.delete".into(), "hyper+d".into()),
+                KeyProblem::Conflict("app.exit".into(), "app.clear".into(), chord("ctrl+d")),
             ]
         );
-        let press = |data| sinew_term::decode_key(data, false).expect("a key");
-        assert_eq!(map.action(&press("\x1bo")), Some("app.open"));
-        assert_eq!(map.action(&press("\x04")), Some("app.exit"));
-        assert_eq!(map.action(&press("\x03")), None);
+        let called = |data| map.called(&["app"], None, &press(data));
+        assert_eq!(called("\x1bo"), Called::Action("app.open"));
+        assert_eq!(called("\x04"), Called::Action("app.exit"));
+        assert_eq!(called("\x03"), Called::Nothing);
+        assert_eq!(map.called(&["edit", "app"], None, &press("\x04")), Called::Action("edit.delete"));
+        assert!(map.calls("app.exit", None, &press("\x04")));
+        assert!(!map.calls("app.clear", None, &press("\x04")));
+    }
+
+    #[test]
+    fn two_keys_are_a_chord_and_one_of_them_alone_hides_it() {
+        let mut map = map();
+        assert_eq!(map.apply([("app.open", vec!["Ctrl+X ctrl+E", "ALT+Shift+o"]), ("app.exit", vec![])]), []);
+        let (first, second) = (press("\x18"), press("\x05"));
+        assert_eq!(map.called(&["app"], None, &first), Called::Begins(first.key));
+        assert_eq!(map.called(&["app"], Some(first.key), &second), Called::Action("app.open"));
+        assert_eq!(map.called(&["app"], Some(first.key), &first), Called::Nothing);
+        assert_eq!(map.called(&["app"], None, &second), Called::Nothing);
+        let shown: Vec<String> = map.chords("app.open").iter().map(Chord::to_string).collect();
+        assert_eq!(shown, ["ctrl+x ctrl+e", "shift+alt+o"]);
+        assert_eq!(map.chords("app.exit"), []);
+        let problems = map.apply([("app.clear", vec!["ctrl+x"])]);
+        assert_eq!(
+            problems,
+            [KeyProblem::Conflict("app.clear".into(), "app.open".into(), chord("ctrl+x ctrl+e"))],
+            "nobody reaches the second key"
+        );
+        assert_eq!(map.called(&["app"], None, &first), Called::Action("app.clear"));
+    }
+
+    #[test]
+    fn what_is_no_chord_is_none() {
+        for text in ["", " ", "ctrl+", "ctrl+x ", "a b", "ctrl+x nokey", "nokey", "a b c"] {
+            let expect = ["ctrl+x ", "a b"].contains(&text);
+            assert_eq!(Chord::parse(text).is_some(), expect, "{text:?}");
+        }
     }
 }

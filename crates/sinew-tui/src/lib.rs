@@ -7,7 +7,7 @@
 //! | [`InputParser`] | bytes of the terminal → [`Event`]s: keys, pastes, focus, replies |
 //! | [`Editor`] | text, cursor, undo, kills, history; [`Editor::rows`] shows it |
 //! | [`Screen`] | blocks ([`Block`]) in order and the [`Chrome`] below them; [`Screen::paint`] gives the bytes of a frame |
-//! | [`KeyMap`] | actions and the keys that call them, from defaults and a user's table |
+//! | [`KeyMap`] | actions and the [`Chord`]s that call them, from defaults and a user's table |
 //! | [`LinearOutput`] | lines for screen readers, and the [`InputLine`] below them |
 //! | [`List`] | a filtered list for panels and popups |
 //! | [`Modes`] | what was set in the terminal, and at any time the bytes that take it back |
@@ -107,14 +107,15 @@ mod text;
 pub mod theme;
 mod viewer;
 
-pub use block::{DiffBlock, DiffOptions, MarkdownBlock, OutputBlock, TextBlock, diff_lines, patch_lines};
+pub use block::{DiffBlock, DiffOptions, MarkdownBlock, OutputBlock, TextBlock, diff_lines, patch_counts, patch_lines};
 pub use edit::{EditAction, Editor, EditorRows, EditorStyle, History};
-pub use keys::{KeyMap, KeyProblem};
+pub use keys::{Called, Chord, KeyMap, KeyProblem};
 pub use linear::{InputLine, LinearOutput, Pace, Speech};
 pub use list::List;
 pub use screen::{
     Block, BlockId, Caret, CaretPlace, Chrome, Frame, Layout, Reflow, Rendered, Screen, ScreenOptions, Size,
 };
+pub use sinew_term::{Key, KeyPress};
 pub use term::input::{Event, InputParser, Reply};
 pub use term::modes::{Mode, Modes};
 pub use text::ansi::{AnsiReader, apply_sgr};

@@ -11,6 +11,8 @@ use crate::theme::{Theme, Token};
 pub struct List {
     entries: Vec<(String, String)>,
     filter: String,
+    /// The filter is words that all stand in a name, in any case; the order of the entries stays.
+    by_words: bool,
     /// The entries that the filter leaves, best first.
     shown: Vec<usize>,
     chosen: usize,
@@ -21,12 +23,29 @@ impl List {
     #[must_use]
     pub fn new(entries: Vec<(String, String)>) -> List {
         let shown = (0..entries.len()).collect();
-        List { entries, filter: String::new(), shown, chosen: 0 }
+        List { entries, shown, ..List::default() }
+    }
+
+    /// The same list, filtered by whole words or parts of them, all of which a name must hold.
+    #[must_use]
+    pub fn by_words(self) -> List {
+        List { by_words: true, ..self }
     }
 
     /// Filters by the names; the first entry is chosen. An empty filter shows all in their order.
     pub fn set_filter(&mut self, filter: &str) {
         self.filter = filter.to_owned();
+        self.chosen = 0;
+        if self.by_words {
+            let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+            let holds = |name: &str| {
+                let name = name.to_lowercase();
+                words.iter().all(|word| name.contains(word.as_str()))
+            };
+            let fitting = self.entries.iter().enumerate().filter(|(_, (name, _))| holds(name));
+            self.shown = fitting.map(|(index, _)| index).collect();
+            return;
+        }
         let query = Query::new(filter);
         let mut matcher = Matcher::new(&query);
         let mut scored: Vec<_> = self
@@ -39,7 +58,6 @@ impl List {
             scored.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
         }
         self.shown = scored.into_iter().map(|(_, index)| index).collect();
-        self.chosen = 0;
     }
 
     /// Replaces the entries. The filter stays, and so does the choice where its name is still there.

@@ -41,7 +41,7 @@ use crate::signals::signals;
 use crate::startup::Startup;
 
 /// The longest time that a run may take to end after a signal, and the rest of its output to be written.
-const END: Duration = Duration::from_millis(2_000);
+pub(crate) const END: Duration = Duration::from_millis(2_000);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// The longest time that the shells of a session may take to end after a signal.
 const CLOSE: Duration = Duration::from_millis(150);

@@ -101,7 +101,7 @@ fn item_67_a_slash_command_that_cannot_run_says_why_and_stays() {
     let rows = terminal.until_shown("Model not found: nosuch");
     assert!(rows.iter().any(|row| row == "› /model nosuch"), "{rows:#?}");
     terminal.send("\x03/hotkeys\r");
-    terminal.until_shown("interrupt; queued messages come back");
+    terminal.until_shown("in a panel: leave it");
     left(terminal);
 }
 

@@ -148,9 +148,9 @@ fn item_53_enter_on_an_exact_command_runs_it_and_on_a_part_completes_it() {
     terminal.until(|rows| has(rows, "→ hotkeys"));
     terminal.send("\r");
     let rows = terminal.until(|rows| has(rows, "› /hotkeys"));
-    assert!(!rows.iter().any(|row| row.contains("paint the screen anew")), "{rows:#?}");
+    assert!(!rows.iter().any(|row| row.contains("in a panel: leave it")), "{rows:#?}");
     terminal.send("\r");
-    terminal.until_shown("paint the screen anew");
+    terminal.until_shown("in a panel: leave it");
     // With its popup open.
     terminal.send("/todo");
     terminal.until(|rows| has(rows, "→ todo"));

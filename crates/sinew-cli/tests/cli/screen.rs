@@ -240,7 +240,10 @@ fn all_output_of_a_tool_is_in_the_view_and_the_transcript_is_as_before() {
 #[test]
 fn a_session_is_handed_over_planned_and_moved() {
     let stage = Stage::scripted(&[answer("one"), answer("two")]);
-    let mut terminal = start(&stage);
+    // Found from the other folder too.
+    let script = stage.project().join("script.jsonl");
+    let mut terminal = Terminal::start(&stage, &["--script", script.to_str().unwrap()], SIZE);
+    terminal.until(|rows| has(rows, "ready"));
     enter(&mut terminal, "/dump");
     terminal.until_shown("No messages to dump yet.");
     terminal.send("\x03");
@@ -255,11 +258,27 @@ fn a_session_is_handed_over_planned_and_moved() {
     terminal.until(|rows| rows.iter().any(|row| row.starts_with("⋯ handoff: ")) && has(rows, "ready"));
     assert_eq!(stage.files().len(), 2);
     std::fs::create_dir(stage.path("other")).unwrap();
+    stage.write("other/here.txt", "the other folder");
     enter(&mut terminal, "/move ../other");
-    let (status, rows) = terminal.ended();
-    assert_eq!(status.code(), Some(0), "{rows:#?}");
-    let moved = stage.files().into_iter().filter(|file| file.to_string_lossy().contains("other")).count();
-    assert_eq!(moved, 1, "{rows:#?}");
+    // The second start, below what the first one said last.
+    terminal.until(|rows| {
+        let begun = rows.iter().position(|row| row.starts_with("scripted/script") && row.ends_with("/other"));
+        begun.is_some_and(|at| rows[at..].iter().any(|row| row.starts_with("ready")))
+    });
+    enter(&mut terminal, "!cat here.txt");
+    terminal.until(|rows| rows.iter().any(|row| row == "  the other folder"));
+    // The script begins anew with the program.
+    enter(&mut terminal, "go on");
+    let rows = terminal.until(|rows| {
+        let asked = rows.iter().position(|row| row == "› go on");
+        asked.is_some_and(|at| rows[at..].iter().any(|row| row == "one")) && has(rows, "ready")
+    });
+    let moved: Vec<_> = stage.files().into_iter().filter(|file| file.to_string_lossy().contains("other")).collect();
+    assert_eq!(moved.len(), 1, "{rows:#?}");
+    let said = messages(&moved[0]);
+    assert!(said.contains(&("user".into(), "go on".into())), "{said:?}");
+    assert_eq!(stage.files().len(), 2, "no session was begun");
+    left(terminal);
 }
 
 /// Logs in at `local` by the panel; `confirm` does what a person does with what the panel shows.

@@ -80,7 +80,7 @@ struct Change {
 /// The rows of a difference: `-` removed, `+` added, unchanged ones around them; `⋯ 18 unchanged` for the rest.
 #[must_use]
 pub fn diff_lines(old: &str, new: &str, lang: &str, width: usize, theme: &Theme, options: DiffOptions) -> Vec<Row> {
-    let hunk = Hunk { old: old.lines().collect(), new: new.lines().collect(), first: (1, 1), file: None };
+    let hunk = Hunk { old: old.lines().collect(), new: new.lines().collect(), unchanged: 0, first: (1, 1), file: None };
     let digits = hunk.old.len().max(hunk.new.len()).max(1).to_string().len();
     let mut rows = DiffRows { lang, width, theme, options, digits, hidden: 0, rows: Vec::new() };
     rows.add(&hunk);
@@ -109,10 +109,20 @@ pub fn patch_lines(patch: &str, lang: &str, width: usize, theme: &Theme, options
     rows.cut()
 }
 
+/// The numbers of lines that a unified diff adds and removes.
+#[must_use]
+pub fn patch_counts(patch: &str) -> (usize, usize) {
+    let hunks = read_hunks(patch);
+    let count = |lines: fn(&Hunk<'_>) -> usize| hunks.iter().map(|hunk| lines(hunk) - hunk.unchanged).sum();
+    (count(|hunk| hunk.new.len()), count(|hunk| hunk.old.len()))
+}
+
 /// Lines of two texts that stand at the same place, and the numbers of the first ones.
 struct Hunk<'a> {
     old: Vec<&'a str>,
     new: Vec<&'a str>,
+    /// The lines that stand in both because the diff says so.
+    unchanged: usize,
     first: (usize, usize),
     /// The name of the file, where it is another one than that of the hunk before.
     file: Option<&'a str>,
@@ -134,7 +144,7 @@ fn read_hunks(patch: &str) -> Vec<Hunk<'_>> {
                 left = Some((count_of(old), count_of(new)));
                 let first = (first_of(old).unwrap_or(1).max(1), first_of(new).unwrap_or(1).max(1));
                 let file = file.take().filter(|_| !hunks.is_empty());
-                hunks.push(Hunk { old: Vec::new(), new: Vec::new(), first, file });
+                hunks.push(Hunk { old: Vec::new(), new: Vec::new(), unchanged: 0, first, file });
                 continue;
             }
             if left.is_some() || (hunks.is_empty() && (line.starts_with("--- ") || line.starts_with("+++ "))) {
@@ -144,7 +154,7 @@ fn read_hunks(patch: &str) -> Vec<Hunk<'_>> {
             }
         }
         if hunks.is_empty() {
-            hunks.push(Hunk { old: Vec::new(), new: Vec::new(), first: (1, 1), file: None });
+            hunks.push(Hunk { old: Vec::new(), new: Vec::new(), unchanged: 0, first: (1, 1), file: None });
         }
         let Some(hunk) = hunks.last_mut() else { continue };
         let (mark, text) = line.split_at(line.len().min(1));
@@ -156,6 +166,7 @@ fn read_hunks(patch: &str) -> Vec<Hunk<'_>> {
             _ => {
                 hunk.old.push(text);
                 hunk.new.push(text);
+                hunk.unchanged += 1;
             }
         }
         if let Some((old, new)) = &mut left {

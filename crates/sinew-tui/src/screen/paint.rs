@@ -51,6 +51,11 @@ impl<'a> Columns<'a> {
     }
 }
 
+/// A name for a link: the same for the same address (FNV-1a).
+fn link_id(link: &str) -> u32 {
+    link.bytes().fold(0x811c_9dc5, |id, byte| (id ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
 /// Writes rows and remembers where the cursor is and which look is set.
 pub(super) struct RowPainter {
     out: Vec<u8>,
@@ -218,11 +223,13 @@ impl RowPainter {
         self.style = style;
         let link = link.filter(|_| self.options.links);
         if self.link.as_ref() != link {
-            self.out.extend_from_slice(b"\x1b]8;;");
-            if let Some(link) = link {
-                self.out.extend_from_slice(link.as_bytes());
+            match link {
+                // With a name terminals take the parts in several rows for one link.
+                Some(link) => {
+                    self.out.extend_from_slice(format!("\x1b]8;id={:08x};{link}\x1b\\", link_id(link)).as_bytes())
+                }
+                None => self.out.extend_from_slice(b"\x1b]8;;\x1b\\"),
             }
-            self.out.extend_from_slice(b"\x1b\\");
             self.link = link.cloned();
         }
     }

@@ -74,6 +74,12 @@ impl InputParser {
         self.kitty = on;
     }
 
+    /// Returns true if the terminal took Kitty's protocol.
+    #[must_use]
+    pub fn has_kitty(&self) -> bool {
+        self.kitty
+    }
+
     /// The place of the cursor was asked for: the next report is its answer and not a key.
     pub fn await_cursor(&mut self) {
         self.buffer.await_cursor_report();

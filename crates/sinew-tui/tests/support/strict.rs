@@ -235,7 +235,10 @@ impl Terminal for Strict {
                     Some(b']') => {
                         let end = rest.find("\x1b\\").expect("a whole string");
                         let body = &rest[2..end];
-                        assert!(body.starts_with("8;;") || body.starts_with("133;"), "OSC {body}");
+                        assert!(
+                            body.starts_with("8;;") || body.starts_with("8;id=") || body.starts_with("133;"),
+                            "OSC {body}"
+                        );
                         rest = &rest[end + 2..];
                     }
                     other => panic!("ESC {other:?} is not allowed"),

@@ -17,7 +17,7 @@ use sinew_session::{Listed, Scope};
 use super::session::{ClientFacts, History, Session};
 use super::wire::Wire;
 use crate::args::{Args, SessionChoice};
-use crate::config::{self, Environment, KeyFiles, Paths};
+use crate::config::Environment;
 use crate::failure::Failure;
 use crate::sessions::SessionFolders;
 use crate::startup::Startup;
@@ -189,14 +189,8 @@ impl Sessions {
         if !cwd.is_dir() {
             return Err(RpcError::invalid_params(format!("/cwd: {} is no folder", cwd.display())));
         }
-        let mut args = self.args.clone();
-        args.run.cwd = Some(cwd.to_string_lossy().into_owned());
-        args.session.choice = choice;
-        let mut environment = self.environment.clone();
-        let paths = Paths::find(&args, &environment).map_err(|failure| refusal(&failure))?;
-        let files = KeyFiles::read(&paths);
-        environment.keys = config::keys::find(&args, &environment, &files).names;
-        let (mut startup, mut warnings) = Startup::load(args, environment, paths, files);
+        let read = Startup::in_folder(self.args.clone(), self.environment.clone(), cwd, choice);
+        let (mut startup, mut warnings) = read.map_err(|failure| refusal(&failure))?;
         startup.reset(&OVERRIDDEN_SETTINGS);
         startup.client_servers = brought(servers, &mut warnings);
         Ok((startup, warnings))

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use sinew_tui::{
-    AnsiReader, Attrs, Block, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_lines, wrap,
+    AnsiReader, Attrs, Block, Color, DiffOptions, Layout, Line, Rendered, Row, Style, WrapMode, patch_counts,
+    patch_lines, wrap,
 };
 
 /// Rows of output while a tool runs, and when it is over.
@@ -125,7 +126,7 @@ impl ToolBlock {
         line.push(" ", BOLD);
         line.push(&self.subject, Style::PLAIN);
         if self.body == Body::Diff && self.state == State::Done {
-            let (added, removed) = changed_lines(&self.output);
+            let (added, removed) = patch_counts(&self.output);
             line.push(&format!(" +{added}"), ADDED).push(&format!(" −{removed}"), ERROR);
         }
         if self.body == Body::Count && self.state == State::Done {
@@ -238,13 +239,6 @@ pub(super) fn language(name: &str) -> &str {
     file.rsplit_once('.').map_or("", |(_, end)| end)
 }
 
-/// The numbers of lines that a unified diff adds and removes.
-fn changed_lines(diff: &str) -> (usize, usize) {
-    let count =
-        |mark: char, name: &str| diff.lines().filter(|line| line.starts_with(mark) && !line.starts_with(name)).count();
-    (count('+', "+++ "), count('-', "--- "))
-}
-
 /// Writes a duration for people: `12s`, `3m 05s`, `2h 10m`.
 pub(super) fn duration(duration: Duration) -> String {
     match duration.as_secs() {
@@ -292,6 +286,11 @@ mod tests {
         let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
         block.finish("Edited".into(), Some("-old\n+new"), false, None);
         assert_eq!(shown(block), ["● edit a.rs +1 −1", "- old", "+ new"]);
+        // Lines of the file that look like the header of a file.
+        let mut block = ToolBlock::new("edit", &json!({"path": "a.sql"}));
+        let diff = "--- a/a.sql\n+++ b/a.sql\n@@ -1,2 +1,2 @@\n--- old remark\n-- kept\n+++ i\n";
+        block.finish("Edited".into(), Some(diff), false, None);
+        assert_eq!(shown(block)[0], "● edit a.sql +1 −1");
         let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
         block.finish("No such text".into(), None, true, None);
         assert_eq!(shown(block), ["✗ edit a.rs", "  No such text"]);

@@ -9,6 +9,7 @@ use sinew_llm::credentials::login::login_kind;
 use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::models::ProviderEntry;
 use sinew_session::Listed;
+use sinew_session::history::Prompt;
 
 use super::picker::Entry;
 use crate::control::Control;
@@ -37,6 +38,8 @@ pub(super) enum Choice {
     Value(&'static str, Value),
     Theme(&'static str),
     Tool(String),
+    /// A prompt of before, to write on with.
+    Prompt(String),
     /// A provider to log in at, or to paste a key of.
     Provider(String),
     /// A provider whose key is to be forgotten.
@@ -62,6 +65,7 @@ pub(super) enum Topic {
     Values,
     Theme,
     Tools,
+    History,
 }
 
 impl Topic {
@@ -97,6 +101,7 @@ impl Topic {
             Topic::Values => "Which value?",
             Topic::Theme => "Which theme?",
             Topic::Tools => "Tools of the model",
+            Topic::History => "Which earlier prompt?",
         }
     }
 
@@ -107,13 +112,14 @@ impl Topic {
             Topic::Sessions { all: false } => "tab: all folders",
             Topic::Sessions { all: true } => "tab: this folder",
             Topic::Tools => "enter: on or off",
+            Topic::History => "ctrl+r: the next",
             _ => "",
         }
     }
 
     /// Returns true if the entries are read while the panel is there.
     pub(super) fn is_read_later(self) -> bool {
-        matches!(self, Topic::Sessions { .. } | Topic::Tree | Topic::Branch)
+        matches!(self, Topic::Sessions { .. } | Topic::Tree | Topic::Branch | Topic::History)
     }
 }
 
@@ -239,6 +245,16 @@ fn place(entry: &Value) -> Option<String> {
 pub(super) fn first_line(text: &str) -> String {
     let line = text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
     line.chars().take(200).collect()
+}
+
+/// Earlier prompts, each in one line: what is shown of it and filtered by is its whole text.
+pub(super) fn prompts(prompts: Vec<Prompt>, cwd: &str) -> Entries {
+    let entry = |prompt: Prompt| {
+        let line = prompt.prompt.split_whitespace().collect::<Vec<_>>().join(" ");
+        let folder = if prompt.cwd == cwd { String::new() } else { prompt.cwd };
+        Entry::new(line, folder, Choice::Prompt(prompt.prompt))
+    };
+    prompts.into_iter().map(entry).collect()
 }
 
 pub(super) fn branches(points: Vec<(String, String)>) -> Entries {
@@ -403,6 +419,24 @@ mod tests {
             [("● › first", ""), ("●   answer", ""), ("    › one way", "#left"), ("●   › another way", "you are here ")]
         );
         assert_eq!(tree[2].choice, Choice::Place("c".into()));
+    }
+
+    #[test]
+    fn an_earlier_prompt_is_found_by_any_of_its_words_and_comes_back_whole() {
+        let said = |text: &str, cwd: &str| Prompt { prompt: text.into(), created_at: 1, cwd: cwd.into() };
+        let given = vec![said("fix the\n\n  Parser", "/here"), said("parse it", "/there"), said("say", "/here")];
+        let mut picker = crate::modes::interactive::picker::Picker::new("Which?", prompts(given, "/here")).by_words();
+        let texts: Vec<String> =
+            prompts(vec![said("a", "/there")], "/here").into_iter().map(|entry| entry.text).collect();
+        assert_eq!(texts, ["/there"]);
+        picker.type_text("ARSE");
+        assert_eq!(picker.marked(), Some(Choice::Prompt("fix the\n\n  Parser".into())), "the order stays");
+        picker.key("down", "");
+        assert_eq!(picker.marked(), Some(Choice::Prompt("parse it".into())));
+        picker.type_text(" fix");
+        assert_eq!(picker.marked(), Some(Choice::Prompt("fix the\n\n  Parser".into())));
+        picker.type_text(" say");
+        assert_eq!(picker.marked(), None);
     }
 
     #[test]

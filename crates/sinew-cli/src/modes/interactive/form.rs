@@ -1,6 +1,8 @@
 //! A panel to write a line into: a key, a value, an address.
 
 use sinew_tui::theme::{Theme, Token};
+use std::sync::Arc;
+
 use sinew_tui::{Attrs, Editor, EditorStyle, Line, Row, Style, WrapMode, wrap};
 
 use super::keys;
@@ -8,7 +10,7 @@ use super::keys;
 /// A panel with a text above a line that is written.
 pub(super) struct Form<T> {
     title: String,
-    body: Vec<String>,
+    body: Vec<Line>,
     /// None: there is nothing to write, only to wait for.
     editor: Option<Editor>,
     /// The line is not shown.
@@ -28,7 +30,23 @@ pub(super) enum Filled {
 
 impl<T> Form<T> {
     pub(super) fn new(title: impl Into<String>, body: Vec<String>, purpose: T) -> Form<T> {
+        let body = body.iter().map(|text| Line::plain(text)).collect();
         Form { title: title.into(), body, editor: Some(Editor::new()), hidden: false, hint: "enter · esc", purpose }
+    }
+
+    /// The same with one more line: words, and an address behind them. All rows that it takes are one link to the whole
+    /// of it: a terminal opens and copies it in one piece.
+    pub(super) fn with_address(mut self, words: &str, address: &str) -> Form<T> {
+        let mut line = Line::plain(words);
+        line.push_linked(address, Style::PLAIN, Some(&Arc::from(address)));
+        self.body.push(line);
+        self
+    }
+
+    /// The same with one more line.
+    pub(super) fn with_line(mut self, text: &str) -> Form<T> {
+        self.body.push(Line::plain(text));
+        self
     }
 
     /// The same, and what is written is not shown.
@@ -79,8 +97,8 @@ impl<T> Form<T> {
     pub(super) fn rows(&mut self, width: usize, height: usize, theme: &Theme) -> (Vec<Row>, (usize, usize)) {
         let none = Line::new();
         let mut rows = vec![Line::styled(&self.title, Style::PLAIN.with(Attrs::BOLD)).into_row(width)];
-        for text in &self.body {
-            wrap(&Line::plain(text), width, WrapMode::Words, 1, (&none, &none), &mut rows);
+        for line in &self.body {
+            wrap(line, width, WrapMode::Words, 1, (&none, &none), &mut rows);
         }
         rows.truncate(height.saturating_sub(3).max(1));
         let mut caret = (rows.len() - 1, 0);
@@ -114,6 +132,28 @@ mod tests {
         assert!(rows.iter().all(|row| !row.text().contains("secret")), "{rows:?}");
         assert_eq!((rows[row].text(), column), ("› ••••••••••", 12));
         assert_eq!(form.key("enter", ""), Filled::Done("sk-secretx".into()));
+    }
+
+    #[test]
+    fn an_address_of_several_rows_is_one_link() {
+        let address = format!("https://example.test/oauth?state={}", "x1".repeat(60));
+        let mut form =
+            Form::new("Log in", vec!["Open this:".into()], ()).with_address("", &address).with_line("then wait");
+        for width in [20, 40, 80] {
+            let (rows, _) = form.rows(width, 40, &Theme::default());
+            let linked: Vec<&Row> = rows.iter().filter(|row| row.text().contains("x1x")).collect();
+            assert!(linked.len() > 1, "{width}: {rows:#?}");
+            for cell in linked.iter().flat_map(|row| row.cells()) {
+                assert_eq!(cell.link.map(|link| &**link), Some(&*address), "{width}");
+            }
+            let whole: String = rows
+                .iter()
+                .flat_map(|row| row.cells())
+                .filter(|cell| cell.link.is_some())
+                .map(|cell| cell.text)
+                .collect();
+            assert_eq!(whole, address, "{width}");
+        }
     }
 
     #[test]

@@ -3,6 +3,8 @@
 use sinew_agent::agent::Delivery;
 use sinew_tui::EditAction;
 
+use super::bindings::{APP, EDITOR, LIST};
+
 /// The circumstances in which a key of the run is pressed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Situation {
@@ -57,70 +59,110 @@ pub(super) fn run_action(key: &str, now: Situation) -> Option<RunAction> {
     })
 }
 
-const ACTIONS: &[(&str, EditAction)] = &[
-    ("left", EditAction::Left),
-    ("ctrl+b", EditAction::Left),
-    ("right", EditAction::Right),
-    ("ctrl+f", EditAction::Right),
-    ("up", EditAction::Up),
-    ("ctrl+p", EditAction::Up),
-    ("down", EditAction::Down),
-    ("ctrl+n", EditAction::Down),
-    ("home", EditAction::LineStart),
-    ("ctrl+a", EditAction::LineStart),
-    ("end", EditAction::LineEnd),
-    ("ctrl+e", EditAction::LineEnd),
-    ("ctrl+home", EditAction::TextStart),
-    ("ctrl+end", EditAction::TextEnd),
-    ("alt+left", EditAction::WordLeft),
-    ("ctrl+left", EditAction::WordLeft),
-    ("alt+b", EditAction::WordLeft),
-    ("alt+right", EditAction::WordRight),
-    ("ctrl+right", EditAction::WordRight),
-    ("alt+f", EditAction::WordRight),
-    ("backspace", EditAction::DeleteBackward),
-    ("ctrl+h", EditAction::DeleteBackward),
-    ("shift+backspace", EditAction::DeleteBackward),
-    ("delete", EditAction::DeleteForward),
-    ("ctrl+d", EditAction::DeleteForward),
-    ("ctrl+w", EditAction::KillWordBackward),
-    ("alt+backspace", EditAction::KillWordBackward),
-    ("alt+d", EditAction::KillWordForward),
-    ("ctrl+u", EditAction::KillToLineStart),
-    ("ctrl+k", EditAction::KillToLineEnd),
-    ("ctrl+y", EditAction::Yank),
-    ("alt+y", EditAction::YankPop),
-    ("ctrl+t", EditAction::Transpose),
-    ("ctrl+-", EditAction::Undo),
-    ("ctrl+_", EditAction::Undo),
-    ("alt+-", EditAction::Redo),
-    ("ctrl+j", EditAction::NewLine),
-    ("shift+enter", EditAction::NewLine),
+/// An action that a key can call.
+pub(super) struct Action {
+    /// The name in `keybindings.json`.
+    pub(super) name: &'static str,
+    /// The name that pi gave it before names had parts.
+    pub(super) old: Option<&'static str>,
+    pub(super) context: &'static str,
+    /// The keys that call it where the file says nothing.
+    pub(super) keys: &'static [&'static str],
+    edit: Option<EditAction>,
+    pub(super) help: &'static str,
+}
+
+impl Action {
+    /// The key or name by which the code knows it.
+    pub(super) fn known_as(&self) -> &'static str {
+        self.keys.first().copied().unwrap_or(self.name)
+    }
+}
+
+const fn app(name: &'static str, old: &'static str, keys: &'static [&'static str], help: &'static str) -> Action {
+    Action { name, old: older(old), context: APP, keys, edit: None, help }
+}
+
+const fn input(name: &'static str, old: &'static str, keys: &'static [&'static str], help: &'static str) -> Action {
+    Action { name, old: older(old), context: EDITOR, keys, edit: None, help }
+}
+
+const fn edit(
+    name: &'static str,
+    old: &'static str,
+    keys: &'static [&'static str],
+    edit: EditAction,
+    help: &'static str,
+) -> Action {
+    Action { name, old: older(old), context: EDITOR, keys, edit: Some(edit), help }
+}
+
+const fn list(name: &'static str, old: &'static str, keys: &'static [&'static str], help: &'static str) -> Action {
+    Action { name, old: older(old), context: LIST, keys, edit: None, help }
+}
+
+const fn older(name: &'static str) -> Option<&'static str> {
+    if name.is_empty() { None } else { Some(name) }
+}
+
+/// All actions. Of two of one context on one key the first has it.
+// One row per action, whatever its width.
+#[rustfmt::skip]
+pub(super) const ACTIONS: &[Action] = &[
+    input("tui.input.submit", "submit", &["enter"], "send; while the model works: steer it after its present tools"),
+    app("app.message.followUp", "followUp", &["ctrl+q", "ctrl+enter", "alt+enter"], "send when the model would stop"),
+    edit("tui.input.newLine", "newLine", &["shift+enter", "ctrl+j"], EditAction::NewLine, "a new line"),
+    input("tui.input.tab", "tab", &["tab"], "take a completion, complete a path"),
+    app("app.panel.focus", "", &["tab"], "turn to the panel that waits, and back"),
+    app("app.interrupt", "interrupt", &["escape"], "interrupt, queued messages come back; twice on an empty editor: the tree"),
+    app("app.clear", "clear", &["ctrl+c"], "interrupt, or clear the editor; twice: leave"),
+    app("app.exit", "exit", &["ctrl+d"], "leave, where the editor is empty"),
+    app("app.message.dequeue", "dequeue", &["alt+up"], "take the newest queued message back"),
+    app("app.history.search", "", &["ctrl+r"], "search earlier prompts"),
+    app("app.transcript.open", "", &["ctrl+o"], "show the conversation with all output"),
+    app("app.display.reset", "", &["ctrl+l"], "paint the screen anew"),
+    app("app.editor.external", "externalEditor", &["ctrl+g"], "write the draft in your own editor ($VISUAL, $EDITOR)"),
+    app("app.suspend", "suspend", &["ctrl+z"], "suspend"),
+    app("app.thinking.cycle", "cycleThinkingLevel", &["shift+tab"], "next thinking level"),
+    app("app.model.select", "selectModel", &["alt+m"], "choose the model that answers"),
+    app("app.plan.toggle", "", &["shift+alt+p"], "offer only tools that change nothing, and back"),
+    app("app.session.new", "newSession", &[], "begin a new session"),
+    app("app.session.tree", "tree", &[], "go to another place of this session"),
+    app("app.session.fork", "fork", &[], "go on with a copy of this session"),
+    app("app.session.resume", "resume", &[], "go on with another session"),
+    edit("tui.editor.cursorLeft", "cursorLeft", &["left", "ctrl+b"], EditAction::Left, "a character to the left"),
+    edit("tui.editor.cursorRight", "cursorRight", &["right", "ctrl+f"], EditAction::Right, "a character to the right"),
+    edit("tui.editor.cursorUp", "cursorUp", &["up", "ctrl+p"], EditAction::Up, "a row up, then to earlier prompts"),
+    edit("tui.editor.cursorDown", "cursorDown", &["down", "ctrl+n"], EditAction::Down, "a row down, then to later prompts"),
+    edit("tui.editor.cursorWordLeft", "cursorWordLeft", &["alt+left", "ctrl+left", "alt+b"], EditAction::WordLeft, "a word to the left"),
+    edit("tui.editor.cursorWordRight", "cursorWordRight", &["alt+right", "ctrl+right", "alt+f"], EditAction::WordRight, "a word to the right"),
+    edit("tui.editor.cursorLineStart", "cursorLineStart", &["home", "ctrl+a"], EditAction::LineStart, "to the begin of the line"),
+    edit("tui.editor.cursorLineEnd", "cursorLineEnd", &["end", "ctrl+e"], EditAction::LineEnd, "to the end of the line"),
+    edit("tui.editor.cursorTextStart", "", &["ctrl+home"], EditAction::TextStart, "to the begin of the text"),
+    edit("tui.editor.cursorTextEnd", "", &["ctrl+end"], EditAction::TextEnd, "to the end of the text"),
+    edit("tui.editor.deleteCharBackward", "deleteCharBackward", &["backspace", "ctrl+h", "shift+backspace"], EditAction::DeleteBackward, "delete the character before the cursor"),
+    edit("tui.editor.deleteCharForward", "deleteCharForward", &["delete", "ctrl+d"], EditAction::DeleteForward, "delete the character at the cursor"),
+    edit("tui.editor.deleteWordBackward", "deleteWordBackward", &["ctrl+w", "alt+backspace"], EditAction::KillWordBackward, "cut the word before the cursor"),
+    edit("tui.editor.deleteWordForward", "deleteWordForward", &["alt+d", "alt+delete"], EditAction::KillWordForward, "cut the word behind the cursor"),
+    edit("tui.editor.deleteToLineStart", "deleteToLineStart", &["ctrl+u"], EditAction::KillToLineStart, "cut to the begin of the line"),
+    edit("tui.editor.deleteToLineEnd", "deleteToLineEnd", &["ctrl+k"], EditAction::KillToLineEnd, "cut to the end of the line"),
+    edit("tui.editor.yank", "yank", &["ctrl+y"], EditAction::Yank, "paste what was cut"),
+    edit("tui.editor.yankPop", "yankPop", &["alt+y"], EditAction::YankPop, "paste what was cut before that"),
+    edit("tui.editor.transpose", "", &["ctrl+t"], EditAction::Transpose, "exchange two characters"),
+    edit("tui.editor.undo", "undo", &["ctrl+-", "ctrl+_"], EditAction::Undo, "undo"),
+    edit("tui.editor.redo", "", &["alt+-"], EditAction::Redo, "redo"),
+    list("tui.select.up", "selectUp", &["up", "ctrl+p"], "in a panel: the entry above"),
+    list("tui.select.down", "selectDown", &["down", "ctrl+n"], "in a panel: the entry below"),
+    list("tui.select.pageUp", "selectPageUp", &["pageUp"], "in a panel: a page up"),
+    list("tui.select.pageDown", "selectPageDown", &["pageDown"], "in a panel: a page down"),
+    list("tui.select.confirm", "selectConfirm", &["enter"], "in a panel: take the entry"),
+    list("tui.select.cancel", "selectCancel", &["escape", "ctrl+c"], "in a panel: leave it"),
 ];
 
-/// Keys for `/hotkeys`: what people press, and what it does.
-pub(super) const HELP: &[(&str, &str)] = &[
-    ("enter", "send; while the model works: steer it after its present tools"),
-    ("alt+enter, ctrl+q", "send when the model would stop"),
-    ("shift+enter, ctrl+j", "a new line"),
-    ("esc", "interrupt; queued messages come back to the editor; twice on an empty editor: the tree"),
-    ("tab", "take a completion, complete a path, answer a panel"),
-    ("alt+up", "take the newest queued message back"),
-    ("ctrl+c", "interrupt, or clear the editor; twice: leave"),
-    ("ctrl+d", "leave, where the editor is empty"),
-    ("ctrl+o", "show the conversation with all output"),
-    ("ctrl+l", "paint the screen anew"),
-    ("ctrl+g", "write the draft in your own editor ($VISUAL, $EDITOR)"),
-    ("ctrl+z", "suspend"),
-    ("shift+tab", "next thinking level"),
-    ("up, down", "move, and go through earlier prompts"),
-    ("ctrl+w, ctrl+u, ctrl+k, ctrl+y", "cut a word, to the line's begin, to its end; paste what was cut"),
-    ("ctrl+-, alt+-", "undo, redo"),
-];
-
-/// Returns what a key does in the editor.
+/// Returns what a key, as the code knows it, does in the editor.
 pub(super) fn action(key: &str) -> Option<EditAction> {
-    ACTIONS.iter().find(|(known, _)| *known == key).map(|(_, action)| *action)
+    let fits = |action: &&Action| action.context == EDITOR && action.known_as() == key;
+    ACTIONS.iter().find(fits).and_then(|action| action.edit)
 }
 
 #[cfg(test)]
@@ -156,9 +198,14 @@ mod tests {
     }
 
     #[test]
-    fn each_key_does_one_thing() {
-        for (at, (key, _)) in ACTIONS.iter().enumerate() {
-            assert!(ACTIONS[..at].iter().all(|(other, _)| other != key), "{key}");
+    fn the_code_knows_each_action_by_a_key_of_its_own() {
+        for (at, one) in ACTIONS.iter().enumerate() {
+            for other in &ACTIONS[..at] {
+                let same = one.context == other.context && one.known_as() == other.known_as();
+                assert!(one.name != other.name && !same, "{} and {}", one.name, other.name);
+                assert!(one.old.is_none() || one.old != other.old, "{}", one.name);
+            }
+            assert_eq!(one.edit.is_some(), one.context == EDITOR && action(one.known_as()).is_some(), "{}", one.name);
         }
     }
 }

@@ -12,6 +12,8 @@ use sinew_tools::{Approval, ApprovalRequest, FileChange, Question};
 use sinew_tui::{BlockId, Viewer};
 use tokio::sync::oneshot;
 
+use super::Moved;
+use super::bindings::Bindings;
 use super::choices::{Choice, Entries, Topic};
 use super::complete::Candidate;
 use super::copy::Copied;
@@ -66,8 +68,12 @@ pub(super) enum Message {
     Copied(Copied),
     /// A program that had the terminal ended.
     ProgramEnded(io::Result<ExitStatus>),
+    /// The keys of the user were read anew.
+    Keys(Box<Bindings>),
     /// The terminal has another size.
     Resized,
+    /// The session goes on in another folder: here everything ends.
+    Moved(Moved),
     /// The program is to end with this exit code.
     End(u8),
 }

@@ -15,7 +15,7 @@
 //! | `demo`, `editor_file` | programs that get the terminal for a while |
 //! | `status`, `facts` | the status row, and what stands in it |
 //! | `announce` | title, progress and notifications of the terminal |
-//! | `keys` | the keys of the editor |
+//! | `keys`, `bindings` | the actions and their keys; `keybindings.json`, which moves them |
 //! | `linear` | all of it in words, for screen readers and terminals that know no cursor |
 //!
 //! The screen has a thread of its own: it never waits for the agent, and keys are answered while the agent works. It
@@ -23,6 +23,7 @@
 
 mod announce;
 mod ask;
+mod bindings;
 mod blocks;
 mod choices;
 mod complete;
@@ -48,6 +49,7 @@ mod ui;
 
 use std::any::Any;
 use std::io;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -68,13 +70,34 @@ use crate::output;
 use crate::settings::TuiMode;
 use crate::signals::signals;
 use crate::startup::Startup;
+use bindings::Bindings;
 use mailbox::{Mailbox, Message};
 
-/// Sits a person down in front of an agent until they leave; gives the exit code.
+/// The way in which the user left.
+#[derive(Debug)]
+pub(crate) struct Left {
+    pub(crate) code: u8,
+    pub(crate) moved: Option<Moved>,
+}
+
+/// A session that goes on in another folder.
+#[derive(Debug)]
+pub(crate) struct Moved {
+    pub(crate) folder: PathBuf,
+    pub(crate) session: PathBuf,
+}
+
+impl Left {
+    fn with(code: u8) -> Left {
+        Left { code, moved: None }
+    }
+}
+
+/// Sits a person down in front of an agent until they leave.
 ///
 /// # Errors
 /// The agent cannot be started, or there is no terminal.
-pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mut Timing) -> Result<u8, Failure> {
+pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mut Timing) -> Result<Left, Failure> {
     let no_terminal = |error: io::Error| Failure::failed(format!("failed to open the terminal: {error}"));
     let (mailbox, inbox) = mailbox::open().map_err(no_terminal)?;
     let words: Vec<&str> =
@@ -85,6 +108,8 @@ pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mu
     let face = Face::of(&startup);
     let (history, cwd) = (startup.paths.agent.join("history.jsonl"), startup.paths.cwd.display().to_string());
     let settings = startup.paths.agent.join("settings.json");
+    let keys = Bindings::read(&startup.paths.agent.join(bindings::FILE));
+    warnings.extend(keys.faults.iter().cloned());
     let asker = Arc::new(ask::Asker { mailbox: mailbox.clone(), settings });
     let sinew = Arc::new(sinew::Sinew::in_environment(|name| startup.environment.os(name)));
     let (app, open) = App::start_with(startup, Some(asker), NoModel::Waits, &mut warnings).await?;
@@ -103,6 +128,7 @@ pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mu
         sinew,
         history,
         cwd,
+        keys,
         warnings,
         first,
     };
@@ -117,21 +143,21 @@ pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mu
     let ended = ended.await;
     watched.iter().for_each(JoinHandle::abort);
     let last = panics.end();
-    let code = match ended {
-        Ok(Ok(Ok(code))) => code,
+    let left = match ended {
+        Ok(Ok(Ok(left))) => left,
         Ok(Ok(Err(error))) => return Err(no_terminal(error)),
         Ok(Err(panic)) => {
             output::tell(&format!("Error: the screen failed: {}", last.unwrap_or_else(|| text_of(&*panic))));
-            1
+            Left::with(1)
         }
-        Err(_) => 1,
+        Err(_) => Left::with(1),
     };
-    finish(&control, code).await;
-    Ok(code)
+    finish(&control, &left).await;
+    Ok(left)
 }
 
 /// Ends all work, keeps the session, and says how to go on with it.
-async fn finish(control: &Control, code: u8) {
+async fn finish(control: &Control, left: &Left) {
     let open = control.session();
     let quiet = async {
         control.quiet(&open).await;
@@ -146,8 +172,8 @@ async fn finish(control: &Control, code: u8) {
     if let Err(error) = flushed {
         output::tell(&format!("Warning: {error}"));
     }
-    super::close(Arc::clone(&open.host), code).await;
-    if is_kept && code < 128 {
+    super::close(Arc::clone(&open.host), left.code).await;
+    if is_kept && left.code < 128 && left.moved.is_none() {
         output::tell(&format!("Resume with: sinew -r {}", id.get(..8).unwrap_or(&id)));
     }
 }
@@ -218,7 +244,7 @@ impl Face {
         if plain || asked { Face::Linear { plain, pace: settings.tui.linear.stream } } else { Face::Screen }
     }
 
-    fn run(self, parts: ui::Parts) -> io::Result<u8> {
+    fn run(self, parts: ui::Parts) -> io::Result<Left> {
         match self {
             Face::Screen => ui::run(parts),
             Face::Linear { plain, pace } => linear::run(parts, plain, pace),

@@ -69,6 +69,12 @@ impl<T: Clone> Picker<T> {
         self
     }
 
+    /// The same, filtered by words that all stand in a name.
+    pub(super) fn by_words(mut self) -> Picker<T> {
+        self.list = self.list.by_words();
+        self
+    }
+
     /// Replaces the entries; filter and mark stay.
     pub(super) fn set_entries(&mut self, entries: Vec<Entry<T>>) {
         let (choices, listed) =

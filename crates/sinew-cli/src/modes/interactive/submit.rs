@@ -1,5 +1,6 @@
 //! From what the user wrote to the verbs of `control`: prompts, commands of the shell, slash commands.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use sinew_agent::agent::{Delivery, Stop};
@@ -8,9 +9,8 @@ use sinew_llm::model::ThinkingLevel;
 use super::complete::Candidate;
 use super::conversation::Conversation;
 use super::copy::{self, Copied};
-use super::keys;
 use super::mailbox::{Mailbox, Message};
-use super::report;
+use super::{Moved, report};
 use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
 use crate::control::{Control, ControlError, commands};
@@ -63,11 +63,11 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("rules", "", "list the rules"),
     ("agents", "", "list the subagents"),
     ("mcp", "", "list the MCP servers"),
-    ("reload", "", "read skills, commands and rules anew"),
+    ("reload", "", "read skills, commands, rules and keybindings.json anew"),
     ("redraw", "", "paint the screen anew"),
     ("quit", "", "leave"),
     ("exit", "", "leave"),
-    ("move", "FOLDER", "keep the session with those of another folder, and leave"),
+    ("move", "FOLDER", "go on with this session in another folder"),
     ("handoff", "[TEXT]", "begin a session that knows what this one found out; TEXT says what matters"),
     ("dump", "", "copy the conversation as text, with all output"),
     ("transcript", "", "show the conversation with all output (ctrl+o)"),
@@ -159,9 +159,9 @@ pub(super) async fn slash(control: Arc<Control>, mailbox: Mailbox, name: String,
         Ok(Effect::Session(divider)) => mailbox.send(Message::SessionChanged(divider)),
         Ok(Effect::Copied(copied)) => mailbox.send(Message::Copied(copied)),
         Ok(Effect::Refused) => mailbox.send(Message::Notice("a hook refused it".into())),
-        Ok(Effect::Moved(text)) => {
+        Ok(Effect::Moved(text, moved)) => {
             mailbox.send(Message::Output(text));
-            mailbox.send(Message::End(0));
+            mailbox.send(Message::Moved(moved));
         }
         Ok(Effect::Quit) => mailbox.send(Message::End(0)),
         Err(error) => {
@@ -179,8 +179,8 @@ enum Effect {
     Session(String),
     Copied(Copied),
     Refused,
-    /// The session is kept for another folder: this program has nothing more to do.
-    Moved(String),
+    /// The session goes on in another folder.
+    Moved(String, Moved),
     Quit,
 }
 
@@ -207,7 +207,6 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
             let warnings = control.reload().await?;
             Effect::Text(if warnings.is_empty() { "read anew".into() } else { warnings.join("\n") })
         }
-        "hotkeys" => Effect::Text(list(keys::HELP.iter().map(|(keys, effect)| (keys.to_string(), effect.to_string())))),
         "help" => Effect::Text(help(control)),
         "logout" => {
             let stored = control.app.models.credentials().forget(arguments).await?;
@@ -234,7 +233,10 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
         "move" => {
             let folder = control.app.startup.paths.resolve(arguments);
             let folder = control.move_to(&folder).map_err(|error| format!("/move {arguments}: {}", error.message))?;
-            Effect::Moved(format!("the session is kept with those of {} now: go on with it there", folder.display()))
+            let session = control.session().agent.session().path().map(Path::to_path_buf);
+            let session = session.ok_or("/move: the session has no file")?;
+            let text = format!("the session is kept with those of {} now, and goes on there", folder.display());
+            Effect::Moved(text, Moved { folder, session })
         }
         "transcript" => {
             let text = Conversation::of(&control.messages()?).text();

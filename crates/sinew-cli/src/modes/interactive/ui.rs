@@ -19,12 +19,13 @@ use sinew_agent::agent::Delivery;
 use sinew_session::history::History;
 use sinew_tui::theme::Theme;
 use sinew_tui::{
-    Caret, CaretPlace, Chrome, Editor, EditorStyle, InputParser, Line, Row, Screen, ScreenOptions, Size, Style,
+    Caret, CaretPlace, Chrome, Editor, EditorStyle, InputParser, Key, Line, Row, Screen, ScreenOptions, Size, Style,
     TextBlock,
 };
 use tokio::runtime::Handle;
 
 use super::announce::{Announcer, State};
+use super::bindings::Bindings;
 use super::blocks::{DIM, NOTICE};
 use super::choices::Topic;
 use super::complete::{self, Popup};
@@ -33,6 +34,7 @@ use super::panel::Panel;
 use super::status::{self, Activity, Facts, NOTICE_TIME};
 use super::transcript::{self, Transcript};
 use super::tty::{Manner, Tty};
+use super::{Left, Moved};
 use crate::control::Control;
 use crate::models::is_absent;
 use deadlines::Deadlines;
@@ -45,6 +47,9 @@ const SETTLE: Duration = Duration::from_millis(30);
 const CURSOR: Duration = Duration::from_millis(150);
 /// Time in which a second ctrl+c or Esc counts as one with the first.
 const TWICE: Duration = Duration::from_millis(500);
+/// Time in which the second key of a chord counts as one.
+const CHORD: Duration = Duration::from_secs(2);
+
 /// The parts with which the thread starts.
 pub(super) struct Parts {
     pub(super) control: Arc<Control>,
@@ -56,6 +61,7 @@ pub(super) struct Parts {
     pub(super) sinew: Arc<sinew::Sinew>,
     pub(super) history: PathBuf,
     pub(super) cwd: String,
+    pub(super) keys: Bindings,
     pub(super) warnings: Vec<String>,
     /// The prompt of the command line.
     pub(super) first: Option<String>,
@@ -69,6 +75,9 @@ struct Ui {
     tty: Tty,
     screen: Screen,
     input: InputParser,
+    keys: Bindings,
+    /// The key that has begun a chord, and until when the next one belongs to it.
+    chord: Option<(Key, Instant)>,
     editor: Editor,
     transcript: Transcript,
     /// Questions of the agent; the first is shown.
@@ -115,14 +124,17 @@ struct Ui {
     resized: Option<Instant>,
     asked: Option<Instant>,
     exit: Option<u8>,
+    /// The folder in which the session goes on after the exit.
+    moved: Option<Moved>,
 }
 
-/// Runs the screen until the user leaves, a signal comes or the terminal is gone; gives the exit code.
+/// Runs the screen until the user leaves, a signal comes or the terminal is gone.
 ///
 /// # Errors
 /// The terminal cannot be opened.
-pub(super) fn run(parts: Parts) -> io::Result<u8> {
-    let Parts { control, runtime, mailbox, inbox, options, announcer, sinew, history, cwd, warnings, first } = parts;
+pub(super) fn run(parts: Parts) -> io::Result<Left> {
+    let Parts { control, runtime, mailbox, inbox, options, announcer, sinew, history, cwd, keys, warnings, first } =
+        parts;
     let tty = Tty::open(Manner::Screen)?;
     let screen = Screen::new(tty.size(), options, Arc::new(Theme::default()));
     let mut ui = Ui {
@@ -133,6 +145,8 @@ pub(super) fn run(parts: Parts) -> io::Result<u8> {
         tty,
         screen,
         input: InputParser::new(std::env::var_os("SSH_CONNECTION").is_some()),
+        keys,
+        chord: None,
         editor: Editor::new(),
         transcript: Transcript::default(),
         panels: VecDeque::new(),
@@ -165,6 +179,7 @@ pub(super) fn run(parts: Parts) -> io::Result<u8> {
         resized: None,
         asked: None,
         exit: None,
+        moved: None,
     };
     ui.welcome(&warnings);
     if ui.is_without_model() {
@@ -179,7 +194,7 @@ pub(super) fn run(parts: Parts) -> io::Result<u8> {
     let last = ui.announcer.end();
     ui.tty.write(last.as_bytes());
     // A terminal that is gone ends the program as its hangup does.
-    Ok(code.unwrap_or(143))
+    Ok(Left { code: code.unwrap_or(143), moved: ui.moved.take() })
 }
 
 impl Ui {
@@ -219,6 +234,7 @@ impl Ui {
             size: self.resized.map(|at| at + SETTLE),
             place: self.asked.map(|at| at + CURSOR),
             notice: self.notice.as_ref().map(|(_, until)| *until),
+            chord: self.chord.map(|(_, until)| until),
             // Nobody reads seconds of a terminal that he does not look at.
             working_since: self.working_since().filter(|_| self.has_focus != Some(false) && self.viewer.is_none()),
         };
@@ -233,6 +249,9 @@ impl Ui {
         }
         if self.notice.as_ref().is_some_and(|(_, until)| now >= *until) {
             self.notice = None;
+        }
+        if self.chord.is_some_and(|(_, until)| now >= until) {
+            (self.chord, self.notice) = (None, None);
         }
         if self.resized.is_some_and(|at| now >= at + SETTLE) {
             (self.resized, self.asked) = (None, Some(now));

@@ -20,16 +20,18 @@ use std::time::{Duration, Instant};
 use sinew_agent::agent::Delivery;
 use sinew_agent::event::Event;
 use sinew_session::history::{History, Prompt};
-use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, LinearOutput, Pace};
+use sinew_tui::{Editor, EditorStyle, Event as Input, InputParser, Key, KeyPress, LinearOutput, Pace};
 use tokio::runtime::Handle;
 
 use super::ask;
+use super::bindings::{self, Bindings, Meaning, Place};
 use super::copy::Copied;
 use super::keys;
 use super::mailbox::{Inbox, Mailbox, Message};
 use super::submit::{self, Submission};
 use super::tty::{Manner, Tty};
 use super::ui::Parts;
+use super::{Left, Moved};
 use crate::control::Control;
 use crate::models::is_absent;
 use asked::{OpenQuestion, Reply};
@@ -49,6 +51,9 @@ struct Linear {
     tty: Tty,
     output: LinearOutput,
     input: InputParser,
+    keys: Bindings,
+    /// The key that has begun a chord.
+    chord: Option<Key>,
     editor: Editor,
     words: Words,
     asked: VecDeque<OpenQuestion>,
@@ -70,14 +75,16 @@ struct Linear {
     /// The owner of the last copy, which serves the desktop for as long as it lives.
     clipboard: Option<sinew::clipboard::Clipboard>,
     exit: Option<u8>,
+    /// The folder in which the session goes on after the exit.
+    moved: Option<Moved>,
 }
 
-/// Runs linear mode until the user leaves, a signal comes or the terminal is gone; gives the exit code.
+/// Runs linear mode until the user leaves, a signal comes or the terminal is gone.
 ///
 /// # Errors
 /// The terminal cannot be opened.
-pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<u8> {
-    let Parts { control, runtime, mailbox, inbox, history, cwd, warnings, first, .. } = parts;
+pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> {
+    let Parts { control, runtime, mailbox, inbox, history, cwd, keys, warnings, first, .. } = parts;
     let tty = Tty::open(if is_plain { Manner::Plain } else { Manner::Line })?;
     let mut linear = Linear {
         control,
@@ -87,6 +94,8 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<u8> {
         tty,
         output: LinearOutput::new(is_plain),
         input: InputParser::new(std::env::var_os("SSH_CONNECTION").is_some()),
+        keys,
+        chord: None,
         editor: Editor::new(),
         words: Words::new(pace),
         asked: VecDeque::new(),
@@ -103,6 +112,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<u8> {
         has_ended: false,
         clipboard: None,
         exit: None,
+        moved: None,
     };
     linear.welcome(&warnings);
     match first {
@@ -117,7 +127,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<u8> {
     linear.tty.write(bytes);
     let rest = linear.output.write(false, None);
     linear.tty.write(&rest);
-    Ok(code.unwrap_or(143))
+    Ok(Left { code: code.unwrap_or(143), moved: linear.moved.take() })
 }
 
 impl Linear {
@@ -258,6 +268,10 @@ impl Linear {
                 self.clipboard = clipboard;
                 self.output.say(&text);
             }
+            Message::Keys(keys) => {
+                keys.faults.iter().for_each(|fault| self.output.say(&format!("Warning: {fault}")));
+                self.keys = *keys;
+            }
             Message::CommandEnded(..) | Message::Resized => {}
             // Only panels of the screen ask for these.
             Message::Entries(..)
@@ -277,6 +291,7 @@ impl Linear {
                 self.say_session();
                 self.output.say("Ready.");
             }
+            Message::Moved(moved) => (self.exit, self.moved) = (Some(0), Some(moved)),
             Message::End(code) => self.exit = Some(code),
         }
     }
@@ -330,7 +345,10 @@ impl Linear {
     fn take_input(&mut self, input: Input) {
         let (key, text) = match input {
             Input::Paste(text) => (String::new(), Err(text)),
-            Input::Key(press) => (press.key.to_string(), Ok(press.text)),
+            Input::Key(press) => match self.known_key(&press) {
+                Some(key) => (key, Ok(press.text)),
+                None => return,
+            },
             _ => return,
         };
         let now = Instant::now();
@@ -351,6 +369,21 @@ impl Linear {
                 Some(action) => drop(self.editor.act(action)),
                 None => self.editor.insert(&text),
             },
+        }
+    }
+
+    /// The key by which the code knows a press; none where it calls nothing, or begins a chord.
+    fn known_key(&mut self, press: &KeyPress) -> Option<String> {
+        let before = self.chord.take();
+        let place = Place { is_empty: self.editor.is_empty(), panel_waits: false };
+        match self.keys.in_editor(place, before, press) {
+            Meaning::Known(key) => Some(key),
+            Meaning::Begins(key) => {
+                self.output.say(&format!("Note: {key} …"));
+                self.chord = Some(key);
+                None
+            }
+            Meaning::Nothing => None,
         }
     }
 
@@ -444,7 +477,15 @@ impl Linear {
                     }
                 });
             }
+            Submission::Slash("hotkeys", _) => {
+                let text = self.keys.help(false);
+                self.output.say(&text);
+            }
             Submission::Slash(name, arguments) => {
+                if name == "reload" {
+                    let (mailbox, file) = (mailbox.clone(), control.app.startup.paths.agent.join(bindings::FILE));
+                    self.runtime.spawn_blocking(move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file)))));
+                }
                 let (name, arguments) = (name.to_string(), arguments.to_string());
                 self.runtime.spawn(submit::slash(control, mailbox, name, arguments));
             }

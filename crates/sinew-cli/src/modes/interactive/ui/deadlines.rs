@@ -13,6 +13,8 @@ pub(super) struct Deadlines {
     pub(super) place: Option<Instant>,
     /// The notice goes.
     pub(super) notice: Option<Instant>,
+    /// The second key of a chord has not come.
+    pub(super) chord: Option<Instant>,
     /// Something goes on since then, and its seconds are shown.
     pub(super) working_since: Option<Instant>,
 }
@@ -24,7 +26,7 @@ impl Deadlines {
             let passed = now.saturating_duration_since(since);
             since + Duration::from_secs(passed.as_secs() + 1)
         });
-        let due = [self.input, self.size, self.place, self.notice, second];
+        let due = [self.input, self.size, self.place, self.notice, self.chord, second];
         due.into_iter().flatten().min().map(|due| due.saturating_duration_since(now))
     }
 }

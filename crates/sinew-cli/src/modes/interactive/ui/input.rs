@@ -6,15 +6,21 @@ use std::time::Instant;
 use sinew_agent::agent::Delivery;
 use sinew_session::history::Prompt;
 use sinew_tui::theme::contrast;
-use sinew_tui::{Event as Input, Reflow, Reply, ScreenOptions};
+use sinew_tui::{Event as Input, KeyPress, Reflow, Reply, ScreenOptions, Style};
 
-use super::{TWICE, Ui};
+use super::overlay::Overlay;
+use super::{CHORD, TWICE, Ui};
+use crate::modes::interactive::bindings::{self, Bindings, EDITOR, LIST, Meaning, Place};
 use crate::modes::interactive::blocks::ToolBlock;
 use crate::modes::interactive::choices::Topic;
 use crate::modes::interactive::keys::{self, RunAction};
 use crate::modes::interactive::mailbox::Message;
 use crate::modes::interactive::panel::{Effect, Panel};
 use crate::modes::interactive::submit::{self, Submission};
+use crate::modes::interactive::transcript;
+
+/// The action that searches earlier prompts, and in their panel goes to the next.
+const HISTORY: &str = "app.history.search";
 
 impl Ui {
     pub(super) fn take_input(&mut self, input: Input) {
@@ -45,8 +51,7 @@ impl Ui {
                 self.apply_theme();
             }
             Input::Key(press) => {
-                let key = press.key.to_string();
-                self.take_key(&key, &press.text);
+                self.take_press(&press);
                 self.last_key = Some(Instant::now());
             }
             Input::Focus(has_focus) => self.has_focus = Some(has_focus),
@@ -65,11 +70,44 @@ impl Ui {
         self.complete();
     }
 
-    fn take_key(&mut self, key: &str, text: &str) {
-        let now = Instant::now();
-        if self.take_viewer_key(key, text) {
+    /// Takes a press by what it means here.
+    fn take_press(&mut self, press: &KeyPress) {
+        let key = press.key.to_string();
+        if self.take_viewer_key(&key, &press.text) {
             return;
         }
+        let before = self.chord.take().map(|(key, _)| key);
+        if before.is_some() && key == "escape" {
+            self.notice = None;
+            return;
+        }
+        let meaning = match (&self.overlay, self.panels.front()) {
+            (Some(Overlay::Picker(Topic::History, _)), _) if self.keys.calls(HISTORY, before, press) => {
+                Meaning::Known("down".into())
+            }
+            (Some(_), _) => self.keys.meaning(&[LIST, EDITOR], before, press),
+            (None, Some(panel)) if panel.has_focus && !self.keys.calls("app.clear", before, press) => {
+                self.keys.meaning(&[LIST, EDITOR], before, press)
+            }
+            (None, panel) => {
+                let place = Place { is_empty: self.editor.is_empty(), panel_waits: panel.is_some() };
+                self.keys.in_editor(place, before, press)
+            }
+        };
+        match (meaning, before) {
+            (Meaning::Known(key), _) => self.take_key(&key, &press.text),
+            (Meaning::Begins(key), _) => {
+                self.notify(format!("{key} …"));
+                self.chord = Some((key, Instant::now() + CHORD));
+            }
+            (Meaning::Nothing, Some(before)) => self.notify(format!("{before} {key} calls nothing: /hotkeys")),
+            (Meaning::Nothing, None) => {}
+        }
+    }
+
+    /// Takes a key by the name that the code has for it.
+    fn take_key(&mut self, key: &str, text: &str) {
+        let now = Instant::now();
         if self.overlay.is_some() {
             return self.take_overlay_key(key, text);
         }
@@ -108,6 +146,13 @@ impl Ui {
             "ctrl+o" => self.open_viewer(),
             "ctrl+z" => self.suspend(),
             "ctrl+g" => self.edit_elsewhere(),
+            "ctrl+r" => self.open(Topic::History),
+            "alt+m" => self.open(Topic::Models),
+            "shift+alt+p" => self.run_slash("plan".into(), String::new()),
+            "app.session.new" => self.run_slash("new".into(), String::new()),
+            "app.session.fork" => self.run_slash("fork".into(), String::new()),
+            "app.session.tree" => self.open(Topic::Tree),
+            "app.session.resume" => self.open(Topic::Sessions { all: false }),
             key => {
                 match keys::action(key) {
                     Some(action) => drop(self.editor.act(action)),
@@ -186,6 +231,10 @@ impl Ui {
                 self.tty.write(&frame.bytes);
             }
             Submission::Slash("transcript", _) => self.open_viewer(),
+            Submission::Slash("hotkeys", _) => {
+                let text = self.keys.help(self.input.has_kitty());
+                transcript::line(&mut self.screen, &text, Style::PLAIN);
+            }
             Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
             Submission::Slash("theme", name) if !name.is_empty() => self.choose_theme(name),
             Submission::Slash(name, "") if Topic::of(name).is_some() => {
@@ -195,6 +244,9 @@ impl Ui {
             }
             Submission::Slash(name, arguments) => {
                 let (name, arguments) = (name.to_string(), arguments.to_string());
+                if name == "reload" {
+                    self.read_keys();
+                }
                 self.run_slash(name, arguments);
             }
         }
@@ -202,6 +254,12 @@ impl Ui {
         if let Err(error) = self.history.add(prompt) {
             self.notify(format!("the history was not written: {error}"));
         }
+    }
+
+    /// Reads the keys of the user anew.
+    fn read_keys(&self) {
+        let (mailbox, file) = (self.mailbox.clone(), self.control.app.startup.paths.agent.join(bindings::FILE));
+        self.runtime.spawn_blocking(move || mailbox.send(Message::Keys(Box::new(Bindings::read(&file)))));
     }
 
     /// Runs a slash command. It is not one of the tasks: changing the session waits until those have ended.

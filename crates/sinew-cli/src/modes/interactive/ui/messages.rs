@@ -13,7 +13,7 @@ use crate::control::Control;
 use crate::control::mode::SessionMode;
 use crate::modes::interactive::announce::LONG;
 use crate::modes::interactive::ask;
-use crate::modes::interactive::blocks::{DIM, ERROR, ToolBlock};
+use crate::modes::interactive::blocks::{DIM, ERROR, NOTICE, ToolBlock};
 use crate::modes::interactive::copy::Copied;
 use crate::modes::interactive::facts;
 use crate::modes::interactive::mailbox::{Message, Shown};
@@ -166,7 +166,14 @@ impl Ui {
                 self.show_session(Some(divider));
                 self.refresh();
             }
+            Message::Keys(keys) => {
+                for fault in &keys.faults {
+                    transcript::line(&mut self.screen, &format!("! {fault}"), NOTICE);
+                }
+                self.keys = *keys;
+            }
             Message::Resized => self.resize(),
+            Message::Moved(moved) => (self.exit, self.moved) = (Some(0), Some(moved)),
             Message::End(code) => self.exit = Some(code),
         }
     }

@@ -1,5 +1,6 @@
 //! The panels that the user opens.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -65,7 +66,7 @@ impl Ui {
             Topic::Settings => self.settings(),
             Topic::Theme => choices::themes(),
             Topic::Tools => choices::tools(control),
-            Topic::Sessions { .. } | Topic::Tree | Topic::Branch | Topic::Values => Vec::new(),
+            Topic::Sessions { .. } | Topic::Tree | Topic::Branch | Topic::Values | Topic::History => Vec::new(),
         };
         let title = match topic {
             Topic::Login if self.is_without_model() => "Welcome. There is no model yet: how do you want to begin?",
@@ -74,6 +75,9 @@ impl Ui {
         let mut picker = Picker::new(title, entries);
         if !topic.hint().is_empty() {
             picker = picker.with_hint(topic.hint());
+        }
+        if topic == Topic::History {
+            picker = picker.by_words();
         }
         picker.nothing = match topic {
             topic if topic.is_read_later() => "reading …".into(),
@@ -110,6 +114,14 @@ impl Ui {
             Topic::Branch => drop(self.runtime.spawn_blocking(move || {
                 tell(&mailbox, topic, control.branch_points().map(choices::branches));
             })),
+            Topic::History => {
+                let (history, cwd) = (Arc::clone(&self.history), self.cwd.clone());
+                self.runtime.spawn_blocking(move || {
+                    let found = history.search("", Path::new(&cwd)).map(|found| choices::prompts(found, &cwd));
+                    let read = |error| ControlError::from(format!("the history was not read: {error}"));
+                    tell(&mailbox, topic, found.map_err(read));
+                });
+            }
             _ => {}
         }
     }
@@ -141,6 +153,10 @@ impl Ui {
                 });
             }
             (Topic::Theme, Some(Choice::Theme(name))) => self.screen.set_theme(Arc::new(theme(name))),
+            // What does not stand in its row.
+            (Topic::History, Some(Choice::Prompt(text))) if is_long(&text, self.screen.size().columns) => {
+                picker.preview = text.lines().map(str::to_string).collect();
+            }
             _ => picker.preview.clear(),
         }
     }
@@ -222,6 +238,7 @@ impl Ui {
             Choice::Setting(path) => self.edit_setting(path),
             Choice::Value(path, value) => self.write_setting(path, value),
             Choice::Theme(name) => self.choose_theme(name),
+            Choice::Prompt(text) => self.editor.set_text(&text),
             Choice::Tool(name) => {
                 self.overlay = before;
                 self.runtime.spawn_blocking(move || {
@@ -281,16 +298,16 @@ impl Ui {
         }
         self.overlay = Some(Overlay::Form(match step {
             LoginStep::Browser { provider, url } => {
-                let body = vec![
-                    "Open this address in a browser:".into(),
-                    url,
-                    "Where the browser runs on another machine, paste the address that it ends at:".into(),
-                ];
+                let body = vec!["Open this address in a browser:".into()];
                 Form::new(format!("Logging in at {provider}"), body, Purpose::Address)
+                    .with_address("", &url)
+                    .with_line("Where the browser runs on another machine, paste the address that it ends at:")
             }
             LoginStep::Code { provider, address, code } => {
-                let body = vec![format!("Open {address}"), format!("and type this code: {code}")];
-                Form::new(format!("Logging in at {provider}"), body, Purpose::Wait).waiting()
+                Form::new(format!("Logging in at {provider}"), Vec::new(), Purpose::Wait)
+                    .with_address("Open ", &address)
+                    .with_line(&format!("and type this code: {code}"))
+                    .waiting()
             }
         }));
     }
@@ -425,6 +442,11 @@ impl Ui {
         let name = self.changed.get(path).and_then(Value::as_str).unwrap_or(set);
         self.screen.set_theme(Arc::new(theme(name)));
     }
+}
+
+/// Returns true if a prompt is more than a row of a list shows.
+fn is_long(prompt: &str, columns: usize) -> bool {
+    prompt.trim().contains('\n') || sinew::term::visible_width(prompt, 1) + 2 > columns
 }
 
 /// Returns true if an agent reads a setting before each decision.
