@@ -265,7 +265,7 @@ fn a_session_is_handed_over_planned_and_moved() {
         let begun = rows.iter().position(|row| row.starts_with("scripted/script") && row.ends_with("/other"));
         begun.is_some_and(|at| rows[at..].iter().any(|row| row.starts_with("ready")))
     });
-    enter(&mut terminal, "!cat here.txt");
+    terminal.send("!cat here.txt\r");
     terminal.until(|rows| rows.iter().any(|row| row == "  the other folder"));
     // The script begins anew with the program.
     enter(&mut terminal, "go on");

@@ -244,13 +244,13 @@ mod tests {
             "app.transcript.open": ["ctrl+x ctrl+o", "F2"],
             "app.suspend": [],
             "externalEditor": "alt+e", /* a name of pi */
-            "tui.select.down": ["down", "ctrl+j"],
+            "tui.select.down": ["down", "f3"],
         }"#;
         let bindings = Bindings::of(text, "keybindings.json");
         assert_eq!(bindings.faults, Vec::<String>::new());
         known(&bindings, &[EDITOR, APP], "\x1bOQ", "ctrl+o");
         known(&bindings, &[EDITOR, APP], "\x1be", "ctrl+g");
-        known(&bindings, &[LIST], "\n", "down");
+        known(&bindings, &[LIST], "\x1bOR", "down");
         for data in ["\x0f", "\x1a", "\x07"] {
             assert_eq!(bindings.meaning(&[EDITOR, APP], None, &press(data)), Meaning::Nothing, "{data:?}");
         }
@@ -283,7 +283,7 @@ mod tests {
             ),
             (
                 r#"{"app.clear": "ctrl+d"}"#,
-                "keys: `ctrl+d` calls both `app.exit` and `app.clear`; `app.exit` has it until it gets another key or []",
+                "keys: `ctrl+d` calls both `app.clear` and `app.exit`; `app.clear` has it until it gets another key or []",
             ),
         ] {
             let bindings = Bindings::of(text, "keys");

@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(shown(block), ["● edit a.rs +1 −1", "- old", "+ new"]);
         // Lines of the file that look like the header of a file.
         let mut block = ToolBlock::new("edit", &json!({"path": "a.sql"}));
-        let diff = "--- a/a.sql\n+++ b/a.sql\n@@ -1,2 +1,2 @@\n--- old remark\n-- kept\n+++ i\n";
+        let diff = "--- a/a.sql\n+++ b/a.sql\n@@ -1,2 +1,2 @@\n--- old remark\n -- kept\n+++ i\n";
         block.finish("Edited".into(), Some(diff), false, None);
         assert_eq!(shown(block)[0], "● edit a.sql +1 −1");
         let mut block = ToolBlock::new("edit", &json!({"path": "a.rs"}));
