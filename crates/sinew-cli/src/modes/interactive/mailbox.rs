@@ -12,11 +12,11 @@ use sinew_tools::{Approval, ApprovalRequest, FileChange, Question};
 use sinew_tui::{BlockId, Viewer};
 use tokio::sync::oneshot;
 
-use super::Moved;
 use super::bindings::Bindings;
 use super::choices::{Choice, Entries, Topic};
 use super::complete::Candidate;
 use super::copy::Copied;
+use super::leaving::Moved;
 use super::status::Facts;
 
 /// Everything that reaches the screen from elsewhere.

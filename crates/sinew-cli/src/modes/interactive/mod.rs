@@ -15,6 +15,7 @@
 //! | `demo`, `editor_file` | programs that get the terminal for a while |
 //! | `status`, `facts` | the status row, and what stands in it |
 //! | `announce` | title, progress and notifications of the terminal |
+//! | `leaving` | the way in which the user left |
 //! | `keys`, `bindings` | the actions and their keys; `keybindings.json`, which moves them |
 //! | `linear` | all of it in words, for screen readers and terminals that know no cursor |
 //!
@@ -34,6 +35,7 @@ mod editor_file;
 mod facts;
 mod form;
 mod keys;
+mod leaving;
 mod linear;
 mod login;
 mod mailbox;
@@ -49,7 +51,6 @@ mod ui;
 
 use std::any::Any;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
@@ -71,27 +72,8 @@ use crate::settings::TuiMode;
 use crate::signals::signals;
 use crate::startup::Startup;
 use bindings::Bindings;
+pub(crate) use leaving::Left;
 use mailbox::{Mailbox, Message};
-
-/// The way in which the user left.
-#[derive(Debug)]
-pub(crate) struct Left {
-    pub(crate) code: u8,
-    pub(crate) moved: Option<Moved>,
-}
-
-/// A session that goes on in another folder.
-#[derive(Debug)]
-pub(crate) struct Moved {
-    pub(crate) folder: PathBuf,
-    pub(crate) session: PathBuf,
-}
-
-impl Left {
-    fn with(code: u8) -> Left {
-        Left { code, moved: None }
-    }
-}
 
 /// Sits a person down in front of an agent until they leave.
 ///
