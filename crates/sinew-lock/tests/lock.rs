@@ -1,4 +1,4 @@
-//! Who holds a lock, who waits for it, and what ends both.
+//! Holding a lock, waiting for it, and the ends of both.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

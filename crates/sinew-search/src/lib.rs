@@ -17,6 +17,7 @@ mod workspace;
 #[cfg(not(target_os = "linux"))]
 #[path = "workspace_plain.rs"]
 mod workspace;
+mod workspace_paths;
 mod workspace_status;
 
 pub use collector::Mode;

@@ -63,9 +63,7 @@ impl Workspaces {
         });
         Ok(Workspace { open: index, last: Arc::default() })
     }
-}
 
-impl Workspaces {
     /// Deletes the index of `root` in the folder `cache`; false where there is none.
     ///
     /// # Errors
@@ -128,22 +126,6 @@ impl Workspace {
         find_in(&options, pool, cancel, |scan| self.scan(scan, pool, cancel))
     }
 
-    /// Lists a folder: [`crate::glob`] for `*`.
-    ///
-    /// # Errors
-    /// Those of [`crate::glob`].
-    pub fn list(
-        &self,
-        path: impl AsRef<Path>,
-        recursive: bool,
-        hidden: bool,
-        pool: &Pool,
-        cancel: &CancelToken,
-    ) -> Result<GlobResult> {
-        let all = GlobOptions { recursive, hidden, ..GlobOptions::new(path.as_ref(), "*") };
-        self.glob(&all, pool, cancel, |_| Ok(()))
-    }
-
     /// Reads what the index does not know as it is now, so that later searches open few files. Calls go on meanwhile.
     ///
     /// # Errors
@@ -177,11 +159,6 @@ impl Workspace {
 
     fn listing(&self, options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Option<Listing>> {
         self.index().listing(options, pool, cancel)
-    }
-
-    fn below(&self, path: &Path) -> PathBuf {
-        // A root is itself without a separator behind it.
-        if path.as_os_str().is_empty() { self.root().to_path_buf() } else { self.root().join(path) }
     }
 
     fn scan(&self, options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Option<Arc<Scan>>> {

@@ -102,22 +102,6 @@ impl Workspace {
         crate::fuzzy_find(&options, &ScanCache::default(), pool, cancel)
     }
 
-    /// Lists a folder: [`crate::glob`] for `*`.
-    ///
-    /// # Errors
-    /// Those of [`crate::glob`].
-    pub fn list(
-        &self,
-        path: impl AsRef<Path>,
-        recursive: bool,
-        hidden: bool,
-        pool: &Pool,
-        cancel: &CancelToken,
-    ) -> Result<GlobResult> {
-        let all = GlobOptions { recursive, hidden, ..GlobOptions::new(path.as_ref(), "*") };
-        self.glob(&all, pool, cancel, |_| Ok(()))
-    }
-
     /// Returns the state: there is nothing to read.
     ///
     /// # Errors
@@ -138,9 +122,4 @@ impl Workspace {
 
     /// Gives this handle back.
     pub fn close(self) {}
-
-    fn below(&self, path: &Path) -> PathBuf {
-        // A root is itself without a separator behind it.
-        if path.as_os_str().is_empty() { self.root.clone() } else { self.root.join(path) }
-    }
 }

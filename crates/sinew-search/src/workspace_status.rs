@@ -1,4 +1,4 @@
-//! What a workspace tells of itself.
+//! The state of a workspace, and the trace of its last search.
 
 use sinew_index::IndexStatus;
 

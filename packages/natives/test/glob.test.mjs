@@ -1,21 +1,11 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { after, test } from "node:test";
+import { symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
 import { FileType, glob, invalidateFsScanCache } from "@sinew/natives";
+import { tree as treeOf } from "./tree.mjs";
 
-const folders = [];
-function tree(files) {
-  const folder = mkdtempSync(join(tmpdir(), "glob-"));
-  folders.push(folder);
-  for (const name of files) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), "12345");
-  }
-  return folder;
-}
-after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
+const tree = (names) => treeOf(Object.fromEntries(names.map((name) => [name, "12345"])));
 
 const paths = async (options) => (await glob(options)).matches.map((match) => match.path);
 

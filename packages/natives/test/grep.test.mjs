@@ -1,21 +1,9 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { after, test } from "node:test";
+import { join } from "node:path";
+import { test } from "node:test";
 import { grep, hasMatch, search, searchContent } from "@sinew/natives";
+import { tree } from "./tree.mjs";
 
-const folders = [];
-function tree(files) {
-  const folder = mkdtempSync(join(tmpdir(), "grep-"));
-  folders.push(folder);
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), text);
-  }
-  return folder;
-}
-after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 // More pieces than the queue of a callback holds: the search cannot be over when the first one arrives.
 const FILES = 2000;

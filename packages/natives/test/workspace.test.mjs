@@ -1,22 +1,11 @@
 // A workspace gives what the plain functions give, whatever changes between two calls.
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { appendFileSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { after, test } from "node:test";
 import { FileType, Workspace, fuzzyFind, glob, grep } from "@sinew/natives";
+import { tree } from "./tree.mjs";
 
-const folders = [];
-function tree(files) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), "workspace-")));
-  folders.push(folder);
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), text);
-  }
-  return folder;
-}
-after(() => folders.forEach((folder) => rmSync(folder, { recursive: true, force: true })));
 
 const FILES = {
   ".gitignore": "left\n", ".git/HEAD": "ref: refs/heads/main\n", "left/out.txt": "needle\n", ".hidden/a.txt": "needle\n",

@@ -6,7 +6,7 @@
 //! | `pipes` | many calls at a time on one pair of pipes, nothing but the protocol written |
 //! | [`http`] | one request, one answer; who may ask at all |
 //!
-//! What a tool does comes from the caller as [`ServedTool`]; these modules know no tool. Requests since 2026-07-28 stand
+//! The caller brings each tool as a [`ServedTool`]; these modules know no tool. Requests since 2026-07-28 stand
 //! for themselves; on pipes a client from before is served once it has shaken hands.
 
 pub mod http;

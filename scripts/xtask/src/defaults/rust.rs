@@ -27,7 +27,7 @@ fn without_comments(source: &str) -> String {
     source.lines().map(code).collect()
 }
 
-/// What stands between the first brace and the one that closes it.
+/// The text between the first brace and the one that closes it.
 fn braces(text: &str) -> Option<&str> {
     let start = text.find('{')?;
     let mut depth = 0;

@@ -23,7 +23,7 @@ pub(super) const LIST: &str = "list";
 #[derive(Clone)]
 pub(super) struct Bindings {
     map: KeyMap,
-    /// What is wrong with the file, each with the way out.
+    /// The faults of the file, each with the way out.
     pub(super) faults: Vec<String>,
 }
 

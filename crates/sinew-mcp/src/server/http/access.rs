@@ -1,4 +1,4 @@
-//! Who may ask: the address that a request was sent to, the page that sent it, and the token.
+//! The right to ask: the address that a request was sent to, the page that sent it, and the token.
 
 use std::net::{IpAddr, SocketAddr};
 
