@@ -11,6 +11,7 @@ const HELP = `npm run build -- [options]
   --target TRIPLE   a Rust target; default: this machine
   --glibc VERSION   Linux: link for this glibc and later (2.28 for releases), through cargo-zigbuild
   --agent           build the agent too: dist/sinew
+  --collect         put everything into dist/cross/TAG, where npm run pack looks for platforms that are not this machine's
   --dev             write sinew_natives.dev.node, which SINEW_DEV loads
   --natives-only    leave out the TypeScript
   --typescript-only build the TypeScript alone, beside an addon that is there
@@ -27,6 +28,7 @@ const { values } = parseArgs({
     target: { type: "string" },
     glibc: { type: "string" },
     agent: { type: "boolean", default: false },
+    collect: { type: "boolean", default: false },
     dev: { type: "boolean", default: false },
     "natives-only": { type: "boolean", default: false },
     "typescript-only": { type: "boolean", default: false },
@@ -40,9 +42,9 @@ if (values.help) {
 } else {
   try {
     if (!values["typescript-only"]) {
-      const { profile, variant = process.env.TARGET_VARIANT, target, glibc, agent, dev, verbose } = values;
+      const { profile, variant = process.env.TARGET_VARIANT, target, glibc, agent, collect, dev, verbose } = values;
       const parts = ["addon", "supervisor", ...(agent ? ["agent"] : [])];
-      await buildNatives({ parts, profile, variant, target, glibc, dev, verbose, seconds: SECONDS[profile] });
+      await buildNatives({ parts, profile, variant, target, glibc, dev, verbose, collect, seconds: SECONDS[profile] });
     }
     if (!values["natives-only"]) await buildTypescript();
   } catch (error) {

@@ -4,17 +4,10 @@ import { dirname, join, relative } from "node:path";
 import { zig } from "../zig.mjs";
 import { cargoBuild } from "./cargo.mjs";
 import { compareVersions, readElf } from "./elf.mjs";
+import { PLATFORMS, addonOf, programOf, variantsOf } from "./platforms.mjs";
 import { ROOT, ask, dim } from "./steps.mjs";
 
 const LEVEL = { modern: "x86-64-v3", baseline: "x86-64-v2" };
-const TAGS = {
-  "x86_64-unknown-linux-gnu": "linux-x64",
-  "aarch64-unknown-linux-gnu": "linux-arm64",
-  "x86_64-apple-darwin": "darwin-x64",
-  "aarch64-apple-darwin": "darwin-arm64",
-  "x86_64-pc-windows-msvc": "win32-x64",
-};
-
 /** The folder of the addons and the supervisor programs. */
 export const BUILD = join(ROOT, "native", "build");
 /** The profile that each file of `BUILD` was built with, by its name. */
@@ -41,9 +34,8 @@ function place(from, to) {
   renameSync(part, to);
 }
 
-function library(tag) {
-  return tag.startsWith("win32") ? "sinew_natives.dll" : tag.startsWith("darwin") ? "libsinew_natives.dylib" : "libsinew_natives.so";
-}
+/** What cargo calls the addon on each system. */
+const LIBRARY = { linux: "libsinew_natives.so", darwin: "libsinew_natives.dylib", win32: "sinew_natives.dll" };
 
 /** The Rust target of this machine. */
 export async function hostTarget() {
@@ -52,18 +44,19 @@ export async function hostTarget() {
   return triple;
 }
 
-/** The tag of a target's packages; an error where there is no addon for it. */
-export function tagOf(triple) {
-  const tag = TAGS[triple];
-  if (!tag) throw new Error(`no addon for the target ${triple}; known are ${Object.keys(TAGS).join(", ")}`);
-  return tag;
+/** The platform of a Rust target; an error where there is no addon for it. */
+export function platformOf(triple) {
+  const platform = PLATFORMS.find(({ targets }) => targets.includes(triple));
+  if (!platform) throw new Error(`no addon for the target ${triple}; known are ${PLATFORMS.flatMap(({ targets }) => targets).join(", ")}`);
+  return platform;
 }
 
 /** The variant to build of a target: the wanted one, else what this machine runs. Undefined where a target has none. */
-function variantOf(triple, tag, host, wanted) {
+function variantOf(triple, platform, host, wanted) {
   if (wanted && !LEVEL[wanted]) throw new Error(`unknown variant "${wanted}": use modern or baseline`);
-  if (wanted && !tag.endsWith("x64")) throw new Error(`the target ${triple} has no variants: leave out "${wanted}"`);
-  if (!tag.endsWith("x64") || wanted) return wanted;
+  const variants = variantsOf(platform).filter(Boolean);
+  if (wanted && !variants.length) throw new Error(`the target ${triple} has no variants: leave out "${wanted}"`);
+  if (!variants.length || wanted) return wanted;
   if (triple !== host) throw new Error(`building for ${triple} needs --variant modern or --variant baseline`);
   const cpu = existsSync("/proc/cpuinfo") ? readFileSync("/proc/cpuinfo", "latin1") : "";
   return /\bavx2\b.*\bbmi2\b/.test(cpu) ? "modern" : "baseline";
@@ -82,15 +75,17 @@ function rememberProfile(name, profile) {
 }
 
 /**
- * Builds `parts` (`addon`, `supervisor`, `agent`) with a profile and puts them into `native/build` and `dist`. `what` and
- * `seconds`: see `cargoBuild`. The addon alone is compiled in half the time: without the embedded interpreter of the supervisor.
+ * Builds `parts` (`addon`, `supervisor`, `agent`) with a profile and puts them into `native/build` and `dist`; with `collect`
+ * into `dist/cross/TAG`, where packages of any platform are made from. `what` and `seconds`: see `cargoBuild`. The addon alone is
+ * compiled in half the time: without the embedded interpreter of the supervisor.
  */
-export async function buildNatives({ parts, profile, variant: wanted, target: triple, glibc, dev = false, verbose = false, what, seconds }) {
+export async function buildNatives({ parts, profile, variant: wanted, target: triple, glibc, dev = false, verbose = false, collect = false, what, seconds }) {
   const host = await hostTarget();
   triple ??= host;
-  const tag = tagOf(triple);
-  const variant = variantOf(triple, tag, host, wanted);
-  if (glibc && !tag.startsWith("linux")) throw new Error(`--glibc is for Linux, not for ${triple}`);
+  const platform = platformOf(triple);
+  const { tag, os } = platform;
+  const variant = variantOf(triple, platform, host, wanted);
+  if (glibc && platform.libc !== "glibc") throw new Error(`--glibc is for Linux with glibc, not for ${triple}`);
   if (glibc && !/^2\.\d+$/.test(glibc)) throw new Error(`--glibc "${glibc}" is not a version: use 2.28`);
   const old = glibc && (await zig());
   if (glibc && !old) console.log("cargo-zigbuild cannot be installed: the build asks for the glibc of this machine");
@@ -101,7 +96,7 @@ export async function buildNatives({ parts, profile, variant: wanted, target: tr
   const flags = [];
   if (variant && !shared) flags.push(`-C target-cpu=${LEVEL[variant]}`);
   // Without it the addon asks for a runtime library that a fresh Windows does not have.
-  if (tag.startsWith("win32")) flags.push("-C target-feature=+crt-static");
+  if (os === "win32") flags.push("-C target-feature=+crt-static");
   if (flags.length && !process.env.RUSTFLAGS) env.RUSTFLAGS = flags.join(" ");
   const metadata = JSON.parse(await ask("cargo", ["metadata", "--format-version", "1", "--no-deps"]));
   // Flags differ per variant: a folder each keeps cargo from building everything again at every change.
@@ -115,24 +110,25 @@ export async function buildNatives({ parts, profile, variant: wanted, target: tr
   await cargoBuild(args, { what: what ?? parts.join(", "), seconds, env, verbose });
 
   const built = join(folder, targeted ? triple : "", profile === "dev" ? "debug" : profile);
-  const program = (name) => (tag.startsWith("win32") ? `${name}.exe` : name);
+  const program = (name) => programOf(platform, name);
   const placed = {
-    addon: () => [[library(tag), dev ? "sinew_natives.dev.node" : `sinew_natives.${tag}${variant ? `-${variant}` : ""}.node`]],
+    addon: () => [[LIBRARY[os], dev ? "sinew_natives.dev.node" : addonOf(platform, variant)]],
     supervisor: () => {
       const name = program("sinew-shell-host");
       // A package has one supervisor for both variants: each build keeps its own beside the one that the checkout uses.
       const kept = join(`${tag}${variant ? `-${variant}` : ""}`, name);
       return triple === host ? [[name, kept], [name, name]] : [[name, kept]];
     },
-    agent: () => [[program("sinew"), join("..", "..", "dist", program("sinew"))]],
+    agent: () => [[program("sinew"), collect ? program("sinew") : join("..", "..", "dist", program("sinew"))]],
   };
+  const base = collect ? join(ROOT, "dist", "cross", tag) : BUILD;
   for (const [from, to] of parts.flatMap((part) => placed[part]())) {
     const path = join(built, from);
     if (!existsSync(path)) throw new Error(`cargo built no ${from}; looked in ${built}`);
     const asks = old ? readElf(path).glibc : undefined;
     if (asks && compareVersions(asks, glibc) > 0) throw new Error(`${from} asks for glibc ${asks}, wanted was ${glibc}`);
-    place(path, join(BUILD, to));
-    rememberProfile(relative(BUILD, join(BUILD, to)), profile);
-    console.log(dim(relative(ROOT, join(BUILD, to))));
+    place(path, join(base, to));
+    if (!collect) rememberProfile(relative(BUILD, join(BUILD, to)), profile);
+    console.log(dim(relative(ROOT, join(base, to))));
   }
 }

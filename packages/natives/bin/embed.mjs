@@ -8,6 +8,10 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
+/** The platform of this process, as packages name it. */
+const MUSL = process.platform === "linux" && !process.report.getReport().header.glibcVersionRuntime;
+const TAG = `${process.platform}-${process.arch}${MUSL ? "-musl" : ""}`;
+
 const OWN = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
 const HELP = `npx sinew-embed [options]
@@ -15,7 +19,7 @@ const HELP = `npx sinew-embed [options]
 Run it before you compile a program that uses @sinew/natives to one executable, and again with --reset afterwards.
 
   --host NAME       bun (bun build --compile, default) or node (single executable application)
-  --tag TAG         the platform of the executable; default: this one (${process.platform}-${process.arch})
+  --tag TAG         the platform of the executable; default: this one (${TAG})
   --variant NAME    only modern or only baseline; default: those that are there
   --package FOLDER  the @sinew/natives that is compiled in; default: the one that this command belongs to
   --addons FOLDER   the folder of the addons and the supervisor program; default: that of @sinew/natives-TAG
@@ -84,7 +88,7 @@ function main() {
       host: { type: "string", default: "bun" },
       package: { type: "string", default: OWN },
       addons: { type: "string" },
-      tag: { type: "string", default: `${process.platform}-${process.arch}` },
+      tag: { type: "string", default: TAG },
       variant: { type: "string" },
       reset: { type: "boolean", default: false },
       help: { type: "boolean", short: "h" },

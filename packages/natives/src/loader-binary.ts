@@ -32,12 +32,16 @@ export function binaryFault(path: string, tag: string): string | undefined {
     if (size === 0) return "the file is empty; install it again";
     const bytes = Buffer.alloc(Math.min(size, HEAD_BYTES));
     readSync(fd, bytes, 0, bytes.length, 0);
-    const head = read(bytes);
+    const head = read(bytes, (at) => {
+      const word = Buffer.alloc(4);
+      return readSync(fd, word, 0, 4, at) === 4 ? word.readUInt32LE(0) : 0;
+    });
     // A head that goes on behind what was read is the system's to judge.
     if (head === "cut" && size > HEAD_BYTES) return undefined;
     if (head === "cut") return `truncated: its head is not whole in ${size} bytes; install it again`;
     if (!head) return "not a library of any known platform; install it again";
-    if (head.tag !== tag) return `wrong platform: built for ${head.tag}, needed for ${tag}`;
+    // The head does not name the C library.
+    if (head.tag !== tag.replace(/-musl$/, "")) return `wrong platform: built for ${head.tag}, needed for ${tag}`;
     if (head.size > size) return `truncated: it has ${size} of at least ${head.size} bytes; install it again`;
     return undefined;
   } finally {
@@ -45,12 +49,15 @@ export function binaryFault(path: string, tag: string): string | undefined {
   }
 }
 
-function read(bytes: Buffer): Head | "cut" | undefined {
+/** Reads the 32-bit number at an offset of the file; 0 behind its end. */
+type Word = (at: number) => number;
+
+function read(bytes: Buffer, word: Word): Head | "cut" | undefined {
   if (bytes.length < 64) return "cut";
   try {
     if (bytes.readUInt32BE(0) === 0x7f454c46) return elf(bytes);
     if (bytes.readUInt32LE(0) === 0xfeedfacf) return mach(bytes);
-    if (bytes.readUInt16BE(0) === 0x4d5a) return pe(bytes);
+    if (bytes.readUInt16BE(0) === 0x4d5a) return pe(bytes, word);
   } catch (cause) {
     if (cause instanceof RangeError) return "cut";
     throw cause;
@@ -85,12 +92,15 @@ function mach(bytes: Buffer): Head {
   return { tag: `darwin-${MACH_MACHINES[bytes.readUInt32LE(4)] ?? "?"}`, size };
 }
 
-/** A Windows library: the extents of its sections. */
-function pe(bytes: Buffer): Head | undefined {
+/** A Windows library: the extents of its sections, and of the symbols and their names that lie behind them until it is stripped. */
+function pe(bytes: Buffer, word: Word): Head | undefined {
   const at = bytes.readUInt32LE(60);
   if (bytes.readUInt32BE(at) !== 0x50450000) return undefined;
   const sections = at + 24 + bytes.readUInt16LE(at + 20);
-  let size = 0;
+  const symbols = bytes.readUInt32LE(at + 12);
+  const names = symbols + bytes.readUInt32LE(at + 16) * 18;
+  // The names begin with their own length.
+  let size = symbols ? names + Math.max(4, word(names)) : 0;
   for (let i = 0; i < bytes.readUInt16LE(at + 6); i++) {
     const section = sections + i * 40;
     size = Math.max(size, bytes.readUInt32LE(section + 16) + bytes.readUInt32LE(section + 20));

@@ -6,13 +6,11 @@ import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { binaryFault } from "./loader-binary.js";
 import { BUNDLE, candidates, isCompiled, load, supervisorName } from "./loader-candidates.js";
+import { SUPPORTED, libc, platformTag } from "./loader-platform.js";
 import { VERSION } from "./loader-version.js";
 import { EXPORTS } from "./native-exports.js";
 import type * as Native from "./native.js";
 import { forcedVariant, variants, type Variant } from "./variant.js";
-
-/** Every platform that a release has an addon for. */
-const SUPPORTED = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"];
 
 /** A usable addon and its path. */
 interface Found {
@@ -35,7 +33,7 @@ function fault(addon: Partial<typeof Native>): string | undefined {
 
 /** Adds to a message of the system the cause that it does not name. */
 function hint(message: string): string {
-  if (/GLIBC_\d|libc\.musl|ld-linux|Error relocating/.test(message)) return `wrong libc${libc()}: ${message}`;
+  if (/GLIBC_\d|libc\.musl|\blibc\.so: |ld-linux|Error relocating/.test(message)) return `wrong libc${libc()}: ${message}`;
   if (/operation not permitted|failed to map segment/i.test(message)) return `${message}; is its folder mounted noexec?`;
   if (/specified module could not be found/i.test(message)) return `${message} A library that it needs is missing: install the Microsoft Visual C++ runtime`;
   return message;
@@ -46,18 +44,6 @@ function reason(cause: unknown): string {
   const { code, message } = cause as NodeJS.ErrnoException;
   if (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND") return "not installed";
   return hint(String(message ?? cause).split("\n")[0] ?? "");
-}
-
-/** The C library of this process; asked for only when something failed, since a report takes milliseconds. */
-function libc(): string {
-  const report = process.report;
-  if (process.platform !== "linux" || !report) return "";
-  // Without this a report looks up the name of every open connection.
-  const before = (report as { excludeNetwork?: boolean }).excludeNetwork;
-  Object.assign(report, { excludeNetwork: true });
-  const { header } = report.getReport() as { header?: { glibcVersionRuntime?: string } };
-  Object.assign(report, { excludeNetwork: before });
-  return header?.glibcVersionRuntime ? ` (glibc ${header.glibcVersionRuntime})` : " (no glibc here; musl is not supported)";
 }
 
 /** The first candidate that loads and passes. */
@@ -99,7 +85,7 @@ function remedy(tag: string, variant: string): string {
 }
 
 function find(): Found {
-  const tag = `${process.platform}-${process.arch}`;
+  const tag = platformTag();
   if (!SUPPORTED.includes(tag)) {
     throw new Error(`@sinew/natives: no addon for ${tag}; supported are ${SUPPORTED.join(", ")}`);
   }

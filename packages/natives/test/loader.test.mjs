@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { PLATFORMS } from "../../../scripts/lib/platforms.mjs";
 import { ADDON, BUILD, PACKAGE, TAG, bare, place, run, temporary } from "./host.mjs";
 
 const addon = join(BUILD, ADDON);
@@ -173,11 +174,80 @@ test("an addon for another processor or system is named as such", { skip: proces
   assert.equal(await refusal(folder, path), `wrong platform: built for win32-x64, needed for ${TAG}`);
 });
 
+/** A program of 4 KiB that asks for a dynamic loader. */
+function elfProgram(interpreter) {
+  const bytes = Buffer.alloc(4096);
+  bytes.write("\x7fELF\x02\x01", "latin1");
+  bytes.writeUInt32LE(64, 32);
+  bytes.writeUInt16LE(56, 54);
+  bytes.writeUInt16LE(1, 56);
+  bytes.writeUInt32LE(3, 64);
+  bytes.writeUInt32LE(512, 72);
+  bytes.writeUInt32LE(interpreter.length + 1, 96);
+  bytes.write(interpreter, 512);
+  return bytes;
+}
+
+test("the C library is that of the running program, else that of the runtime's report", { skip: process.platform !== "linux" && "Linux only" }, async (t) => {
+  const folder = bare(t);
+  const program = join(folder, "program");
+  const noGlibc = `process.report.getReport = () => ({ header: {} });`;
+  const check = async (bytes, tag, words, report = "") => {
+    writeFileSync(program, bytes);
+    const { err } = await load(folder, { before: `${report}Object.defineProperty(process, "execPath", { value: ${JSON.stringify(program)} })` });
+    assert.ok(err.includes(`found no addon for ${tag} (${words}`), err);
+    assert.ok(err.includes(`npm install --include=optional @sinew/natives-${tag}@${VERSION}`), err);
+  };
+  await check(elfProgram("/lib64/ld-linux-x86-64.so.2"), TAG, "glibc 2.");
+  await check(elfProgram("/lib/ld-musl-x86_64.so.1"), `${TAG}-musl`, "musl)");
+  await check(elfProgram("/nix/store/abc-musl-1.2.5/lib/ld-musl-aarch64.so.1"), `${TAG}-musl`, "musl)");
+  await check(elfProgram("/lib/ld-musl-x86_64.so.1").subarray(0, 80), TAG, "glibc 2.");
+  await check("#!/bin/sh\n", TAG, "glibc 2.");
+  await check("#!/bin/sh\n", `${TAG}-musl`, "musl)", noGlibc);
+  rmSync(program);
+  mkdirSync(program);
+  const { err } = await load(folder, { before: `Object.defineProperty(process, "execPath", { value: ${JSON.stringify(program)} })` });
+  assert.ok(err.includes(`found no addon for ${TAG} (glibc 2.`), err);
+});
+
+test("a library of Windows is whole up to the names of its symbols", async (t) => {
+  const { binaryFault } = await import("../dist/loader-binary.js").then((module) => module.default);
+  const path = join(temporary(t), "library.node");
+  /** One section at 1024 with 512 bytes; behind it the symbols, 18 bytes each, and their names, which count themselves. */
+  const library = ({ symbols, names }) => {
+    const bytes = Buffer.alloc(1536 + (symbols ? symbols * 18 + names : 0));
+    bytes.write("MZ");
+    bytes.writeUInt32LE(128, 60);
+    bytes.write("PE\0\0", 128, "latin1");
+    bytes.writeUInt16LE(0x8664, 132);
+    bytes.writeUInt16LE(1, 134);
+    bytes.writeUInt16LE(240, 148);
+    bytes.writeUInt32LE(512, 128 + 24 + 240 + 16);
+    bytes.writeUInt32LE(1024, 128 + 24 + 240 + 20);
+    if (symbols) {
+      bytes.writeUInt32LE(1536, 140);
+      bytes.writeUInt32LE(symbols, 144);
+      bytes.writeUInt32LE(names, 1536 + symbols * 18);
+    }
+    return bytes;
+  };
+  for (const shape of [{ symbols: 0 }, { symbols: 3, names: 4 }, { symbols: 3, names: 100 }]) {
+    const bytes = library(shape);
+    writeFileSync(path, bytes);
+    assert.equal(binaryFault(path, "win32-x64"), undefined, JSON.stringify(shape));
+    for (const size of [bytes.length - 1, bytes.length - 99, 1535, 1024, 200, 64]) {
+      if (size >= bytes.length) continue;
+      writeFileSync(path, bytes.subarray(0, size));
+      assert.match(String(binaryFault(path, "win32-x64")), /^truncated: /, `${JSON.stringify(shape)} ${size}`);
+    }
+  }
+});
+
 test("an unsupported platform gets the list of the supported ones", async (t) => {
   const { folder } = withAddon(t);
   const { code, err } = await load(folder, { before: `Object.defineProperty(process, "platform", { value: "sunos" })` });
   assert.equal(code, 1);
-  assert.ok(err.includes(`no addon for sunos-${process.arch}; supported are linux-x64, linux-arm64, darwin-x64, darwin-arm64, win32-x64`), err);
+  assert.ok(err.includes(`no addon for sunos-${process.arch}; supported are ${PLATFORMS.map(({ tag }) => tag).join(", ")}\n`), err);
 });
 
 test("a forced variant is taken, falls back from modern to baseline only, and nonsense is ignored", { skip: !X64 && "x64 only" }, async (t) => {

@@ -3,6 +3,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync,
 import { availableParallelism, tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { before, test } from "node:test";
+import { PLATFORMS } from "../../../scripts/lib/platforms.mjs";
 import { ADDON, BUILD, PACKAGE, ROOT, TAG, bare, place, run, runtimes, temporary } from "./host.mjs";
 
 const TESTS = join(PACKAGE, "test");
@@ -40,8 +41,8 @@ const manifest = (name) => JSON.parse(readFileSync(join(installed, "node_modules
 test("the main package is small, and names every platform package with its exact version", () => {
   const main = tarballs.find((path) => path.endsWith(`sinew-natives-${VERSION}.tgz`));
   assert.ok(statSync(main).size <= 200_000, `${statSync(main).size} bytes`);
-  const tags = ["linux-x64", "linux-arm64", "darwin-x64", "darwin-arm64", "win32-x64"];
-  assert.deepEqual(manifest("natives").optionalDependencies, Object.fromEntries(tags.map((tag) => [`@sinew/natives-${tag}`, VERSION])));
+  const names = PLATFORMS.map(({ tag }) => `@sinew/natives-${tag}`);
+  assert.deepEqual(manifest("natives").optionalDependencies, Object.fromEntries(names.map((name) => [name, VERSION])));
 });
 
 test("the platform package holds the addon and the supervisor program, and says where it belongs", () => {
@@ -246,5 +247,5 @@ test("build refuses what cannot be built before it begins", async () => {
   await check(["--target", "aarch64-apple-darwin", "--variant", "modern"], /aarch64-apple-darwin has no variants: leave out "modern"/);
   const foreign = process.platform === "win32" ? "x86_64-unknown-linux-gnu" : "x86_64-pc-windows-msvc";
   await check(["--target", foreign], new RegExp(`building for ${foreign} needs --variant modern or --variant baseline`));
-  await check(["--target", "x86_64-apple-darwin", "--variant", "modern", "--glibc", "2.28"], /--glibc is for Linux/);
+  await check(["--target", "x86_64-apple-darwin", "--variant", "modern", "--glibc", "2.28"], /--glibc is for Linux with glibc, not for x86_64-apple-darwin/);
 });
