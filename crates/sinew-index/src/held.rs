@@ -8,6 +8,7 @@ use sinew_base::{CancelToken, Result};
 use sinew_pool::Pool;
 use sinew_walk::{Hints, ScanOptions, Tree, TreeUpdate};
 
+use crate::changes::{ChangeLog, Changes};
 use crate::mounts::{Mounts, mounted_below};
 use crate::part::Part;
 use crate::status::{Freshness, IndexCounts, IndexOptions, IndexStatus};
@@ -29,6 +30,8 @@ pub(crate) struct Held {
     /// Heard since the build began whose files are not yet a part.
     pub(crate) building: Option<Touched>,
     recent: RecentFiles,
+    /// None until somebody asks what changed.
+    changes: Option<ChangeLog>,
     pub(crate) parts: Vec<Part>,
     /// The key of the stamps and the id of the segments; another one where the root is another folder.
     pub(crate) key: [u8; 16],
@@ -72,6 +75,7 @@ impl Held {
             touched: Touched::everything(),
             building: None,
             recent: RecentFiles::default(),
+            changes: None,
             parts,
             is_full: false,
         };
@@ -135,7 +139,18 @@ impl Held {
         if let Some(building) = &mut self.building {
             building.extend(&self.touched);
         }
+        if let Some(changes) = &mut self.changes {
+            changes.note(&self.touched);
+            if self.tree.unwatched() > 0 {
+                changes.note_unknown();
+            }
+        }
         self.look(pool, cancel)
+    }
+
+    /// Returns what changed since the moment of a token, as of the last update.
+    pub(crate) fn changes(&mut self, since: Option<&str>) -> Changes {
+        self.changes.get_or_insert_with(ChangeLog::new).since(since)
     }
 
     /// Adds parts that were read since `building` began, in the place of others.

@@ -12,6 +12,7 @@ use sinew_base::{CancelToken, Error, Result};
 use sinew_pool::Pool;
 use sinew_walk::{FileType, Scan, ScanOptions, TreeScan};
 
+use crate::changes::Changes;
 use crate::held::Held;
 use crate::lookup::Reach;
 use crate::part::{PartView, RowState};
@@ -103,6 +104,19 @@ impl Index {
         let Ok(base) = base.map(<[u8]>::to_vec) else { return Ok(None) };
         let parts = held.parts.iter_mut().map(|part| part.view(&scan.scan, &base)).collect();
         Ok(Some(Listing { scan, parts }))
+    }
+
+    /// Returns what changed since the moment of a token, which an earlier call gave; without one, and where that is not known,
+    /// `all` is true. What lies in ignored folders is not watched and never named.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    pub fn changes(&self, since: Option<&str>, pool: &Pool, cancel: &CancelToken) -> Result<Changes> {
+        let mut state = lock(&self.state, cancel)?;
+        let is_held = self.barrier(&mut state, pool, cancel)?;
+        self.note_status(&state);
+        let held = state.held.as_mut().filter(|_| is_held);
+        Ok(held.map_or_else(|| Changes { all: true, ..Changes::default() }, |held| held.changes(since)))
     }
 
     /// Returns what is known as of the last call. Never waits for another call.

@@ -36,6 +36,8 @@ mod varint;
 #[cfg(target_os = "linux")]
 mod build;
 #[cfg(target_os = "linux")]
+mod changes;
+#[cfg(target_os = "linux")]
 mod evict;
 #[cfg(target_os = "linux")]
 mod held;
@@ -56,6 +58,8 @@ mod touched;
 #[cfg(target_os = "linux")]
 mod watch;
 
+#[cfg(target_os = "linux")]
+pub use changes::Changes;
 pub use documents::{Document, Documents, documents};
 pub use gram::{Gram, GramSet, Grams};
 #[cfg(target_os = "linux")]

@@ -10,6 +10,7 @@ mod grep;
 mod parallel;
 mod pattern;
 mod patterns;
+mod ranking;
 mod rows;
 mod types;
 #[cfg(target_os = "linux")]
@@ -26,7 +27,8 @@ pub use find::{FindColumns, FindMatch, FindOptions, FindResult, fuzzy_find};
 pub use glob::{GlobColumns, GlobMatch, GlobOptions, GlobResult, glob, glob_so_far};
 pub use grep::{Accept, GrepOptions, GrepResult, OnMatch, Skipped, grep};
 pub use patterns::Patterns;
+pub use ranking::{Boost, PathUse};
 pub use rows::{ContextLine, Iter, Row, Rows};
 pub use sinew_index::{BuildPolicy, Freshness, IndexCounts, IndexOptions as WorkspaceOptions, IndexStatus};
 pub use workspace::{Workspace, Workspaces};
-pub use workspace_status::{GrepTrace, WorkspaceStatus};
+pub use workspace_status::{GrepTrace, WorkspaceChanges, WorkspaceStatus};

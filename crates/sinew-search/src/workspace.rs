@@ -6,16 +6,17 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Result};
-use sinew_index::{Index, IndexOptions, Listing, WatchQueue};
+use sinew_index::{Changes, Index, IndexOptions, Listing, WatchQueue};
 use sinew_pool::Pool;
 use sinew_walk::{Scan, ScanOptions};
 
 use crate::find::find_in;
 use crate::glob::glob_in;
 use crate::grep::grep_in;
+use crate::ranking::Uses;
 use crate::{
     FindOptions, FindResult, GlobMatch, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch,
-    WorkspaceStatus,
+    WorkspaceChanges, WorkspaceStatus,
 };
 
 /// The workspaces of one program: two opens of one root share what is kept, and all share the queue of changes.
@@ -28,11 +29,14 @@ pub struct Workspaces {
 
 /// An index that handles share. With the last of them it ends what it reads in the background.
 #[derive(Debug)]
-struct OpenIndex(Arc<Index>);
+struct OpenIndex {
+    index: Arc<Index>,
+    uses: Mutex<Uses>,
+}
 
 impl Drop for OpenIndex {
     fn drop(&mut self) {
-        self.0.cancel_background();
+        self.index.cancel_background();
     }
 }
 
@@ -57,7 +61,7 @@ impl Workspaces {
         open.retain(|_, index| index.strong_count() > 0);
         let shared = open.get(&key).and_then(Weak::upgrade);
         let index = shared.unwrap_or_else(|| {
-            let index = Arc::new(OpenIndex(Arc::new(index)));
+            let index = Arc::new(OpenIndex { index: Arc::new(index), uses: Mutex::default() });
             open.insert(key, Arc::downgrade(&index));
             index
         });
@@ -126,6 +130,18 @@ impl Workspace {
         find_in(&options, pool, cancel, |scan| self.scan(scan, pool, cancel))
     }
 
+    /// Returns what changed since the moment of a token, which an earlier call gave; without one, and where that is not known,
+    /// `all` is true. What lies in ignored folders is not watched and never named.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    pub fn changes(&self, since: Option<&str>, pool: &Pool, cancel: &CancelToken) -> Result<WorkspaceChanges> {
+        let changes = self.index().changes(since, pool, cancel);
+        let Changes { token, all, paths } = changes.map_err(|error| error.within("Workspace.changes"))?;
+        let paths = paths.iter().map(|path| String::from_utf8_lossy(path).into_owned()).collect();
+        Ok(WorkspaceChanges { token, all, paths })
+    }
+
     /// Reads what the index does not know as it is now, so that later searches open few files. Calls go on meanwhile.
     ///
     /// # Errors
@@ -149,12 +165,16 @@ impl Workspace {
     /// Gives this handle back. The last one of a root waits until nothing is read in the background any more, which is stopped.
     pub fn close(self) {
         if let Some(last) = Arc::into_inner(self.open) {
-            last.0.close();
+            last.index.close();
         }
     }
 
+    pub(crate) fn uses(&self) -> &Mutex<Uses> {
+        &self.open.uses
+    }
+
     fn index(&self) -> &Arc<Index> {
-        &self.open.0
+        &self.open.index
     }
 
     fn listing(&self, options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Option<Listing>> {

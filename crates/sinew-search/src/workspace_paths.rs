@@ -1,11 +1,13 @@
 //! The parts of a workspace that are the same with and without an index.
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use sinew_base::{CancelToken, Result};
 use sinew_pool::Pool;
 
-use crate::{GlobOptions, GlobResult, Workspace};
+use crate::ranking::{PathUse, RANKED, path_below, reorder};
+use crate::{Boost, FindOptions, FindResult, GlobOptions, GlobResult, Workspace};
 
 impl Workspace {
     /// Lists a folder: [`crate::glob`] for `*`.
@@ -22,6 +24,47 @@ impl Workspace {
     ) -> Result<GlobResult> {
         let all = GlobOptions { recursive, hidden, ..GlobOptions::new(path.as_ref(), "*") };
         self.glob(&all, pool, cancel, |_| Ok(()))
+    }
+
+    /// Finds what [`Workspace::fuzzy_find`] finds, in an order for a person at work: what was noted by [`Workspace::note`], what changed
+    /// lately on disk, what is near to the file in hand, and what was committed lately come sooner, by 40 points of the score
+    /// at most. A path or name that is the query itself stays first.
+    ///
+    /// # Errors
+    /// Those of [`crate::fuzzy_find`].
+    pub fn fuzzy_find_boosted(
+        &self,
+        options: &FindOptions,
+        boost: &Boost,
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<FindResult> {
+        let wide = FindOptions { max_results: options.max_results.max(RANKED), ..options.clone() };
+        let mut found = self.fuzzy_find(&wide, pool, cancel)?;
+        let folder = self.below(&options.path);
+        if let Some(base) = path_below(self.root(), &folder)
+            && !options.query.trim().is_empty()
+        {
+            let relative = |path: &String| path_below(self.root(), Path::new(path));
+            let boost = Boost {
+                current: boost.current.as_ref().and_then(relative),
+                recent: boost.recent.iter().filter_map(relative).collect(),
+            };
+            let changed = |path: &str| std::fs::symlink_metadata(folder.join(path)).ok()?.modified().ok();
+            let ranked = found.matches.len().min(RANKED);
+            let uses = self.uses().lock();
+            reorder(&mut found.matches[..ranked], &options.query, &base, &boost, &uses, SystemTime::now(), changed);
+        }
+        found.matches.truncate(options.max_results);
+        Ok(found)
+    }
+
+    /// Notes a use of a path, for [`Workspace::fuzzy_find_boosted`]; one outside the root is left out. The uses of the newest 4,096
+    /// paths are kept, in memory.
+    pub fn note(&self, path: impl AsRef<Path>, kind: PathUse, at: SystemTime) {
+        if let Some(path) = path_below(self.root(), path.as_ref()) {
+            self.uses().lock().note(&path, kind, at);
+        }
     }
 
     /// Joins the path of a call to the root.

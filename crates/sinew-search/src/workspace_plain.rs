@@ -9,9 +9,10 @@ use sinew_index::IndexOptions;
 use sinew_pool::Pool;
 use sinew_walk::ScanCache;
 
+use crate::ranking::Uses;
 use crate::{
     FindOptions, FindResult, GlobMatch, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch,
-    WorkspaceStatus,
+    WorkspaceChanges, WorkspaceStatus,
 };
 
 /// The workspaces of one program.
@@ -24,6 +25,7 @@ pub struct Workspaces;
 pub struct Workspace {
     root: PathBuf,
     last: Arc<Mutex<GrepTrace>>,
+    uses: Arc<Mutex<Uses>>,
 }
 
 impl Workspaces {
@@ -42,7 +44,7 @@ impl Workspaces {
                 Error::invalid(format!("{:?} is not a folder", root.to_string_lossy())).within("Workspace.open")
             );
         }
-        Ok(Workspace { root: path, last: Arc::default() })
+        Ok(Workspace { root: path, last: Arc::default(), uses: Arc::default() })
     }
 
     /// Deletes the index of `root` in the folder `cache`: there is none.
@@ -102,6 +104,15 @@ impl Workspace {
         crate::fuzzy_find(&options, &ScanCache::default(), pool, cancel)
     }
 
+    /// Returns what changed: anything, because nothing is watched.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    pub fn changes(&self, _: Option<&str>, _: &Pool, cancel: &CancelToken) -> Result<WorkspaceChanges> {
+        cancel.check()?;
+        Ok(WorkspaceChanges { all: true, ..WorkspaceChanges::default() })
+    }
+
     /// Returns the state: there is nothing to read.
     ///
     /// # Errors
@@ -119,6 +130,10 @@ impl Workspace {
 
     /// Waits for nothing: nothing is read in the background.
     pub fn join_background(&self) {}
+
+    pub(crate) fn uses(&self) -> &Mutex<Uses> {
+        &self.uses
+    }
 
     /// Gives this handle back.
     pub fn close(self) {}

@@ -1,4 +1,4 @@
-//! The state of a workspace, and the trace of its last search.
+//! The state of a workspace, the trace of its last search, and what changed in it.
 
 use sinew_index::IndexStatus;
 
@@ -20,4 +20,16 @@ pub struct WorkspaceStatus {
     pub index: IndexStatus,
     /// The trace of the last [`Workspace::grep`](crate::Workspace::grep).
     pub last: GrepTrace,
+}
+
+/// The answer to [`Workspace::changes`](crate::Workspace::changes).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct WorkspaceChanges {
+    /// Stands for this moment when it is asked again; empty where nothing is watched.
+    pub token: String,
+    /// More may have changed than `paths` names.
+    pub all: bool,
+    /// Paths below the root of files and folders that may have changed, come or gone, sorted. A folder stands for all that lies
+    /// below it.
+    pub paths: Vec<String>,
 }

@@ -1,0 +1,135 @@
+//! Changes that a workspace tells of: nothing changes that it does not name.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+#[path = "../../sinew-walk/tests/changes/mod.rs"]
+mod changes;
+#[path = "../../sinew-walk/tests/tree/mod.rs"]
+mod tree;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use changes::Changes;
+use sinew_base::CancelToken;
+use sinew_pool::Pool;
+use sinew_search::{Boost, FindOptions, PathUse, Workspace, WorkspaceChanges, WorkspaceOptions, Workspaces};
+use tree::Dice;
+
+fn told(workspace: &Workspace, since: Option<&str>) -> WorkspaceChanges {
+    workspace.changes(since, &Pool::new("test", 1), &CancelToken::never()).unwrap()
+}
+
+/// The content of every file that a search would look at, by path; of folders and links that they are there.
+fn contents(root: &Path, global: &Path) -> BTreeMap<String, Option<Vec<u8>>> {
+    let options = sinew_walk::ScanOptions {
+        hidden: true,
+        global_excludes: Some(global.to_path_buf()),
+        ..sinew_walk::ScanOptions::new(root)
+    };
+    let scan = sinew_walk::scan(&options, &Pool::new("test", 1), &CancelToken::never()).unwrap();
+    let content = |path: &Path| match fs::read_link(path) {
+        // Another target is another content; a change of the target is the target's.
+        Ok(target) => Some(target.into_os_string().into_encoded_bytes()),
+        Err(_) => fs::read(path).ok(),
+    };
+    scan.iter().map(|entry| (entry.path().into_owned(), content(&root.join(&*entry.path())))).collect()
+}
+
+#[test]
+fn whatever_differs_between_two_questions_is_named_or_lies_below_a_name() {
+    let mut named = 0;
+    for seed in 700..706 {
+        let mut dice = Dice::new(seed);
+        let mut changes = Changes::new(seed % 2 == 0);
+        let (root, global) = (changes.root(), changes.global());
+        let options = WorkspaceOptions { global_excludes: Some(global.clone()), ..WorkspaceOptions::default() };
+        let workspace = Workspaces::default().open(&root, &options).unwrap();
+        let mut last = (told(&workspace, None).token, contents(&root, &global));
+        for step in 0..60 {
+            let mut story = format!("seed {seed}, step {step}:");
+            for _ in 0..=dice.below(3) {
+                story += &format!(" {};", changes.step(&mut dice));
+            }
+            let answer = told(&workspace, Some(&last.0));
+            let now = contents(&root, &global);
+            let paths = last.1.keys().chain(now.keys());
+            for path in paths.filter(|path| last.1.get(*path) != now.get(*path)) {
+                let is_named = answer.paths.iter().any(|named| {
+                    path.strip_prefix(named.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+                });
+                assert!(answer.all || is_named, "{path:?} is not in {answer:?}\n{story}");
+            }
+            named += answer.paths.len();
+            last = (answer.token, now);
+        }
+    }
+    assert!(named > 200, "{named} changes were named");
+}
+
+#[test]
+fn only_what_changed_is_named_and_a_foreign_token_means_all() {
+    let place = tempfile::tempdir().unwrap();
+    for file in ["a/one", "a/two", "b/three"] {
+        fs::create_dir_all(place.path().join(file).parent().unwrap()).unwrap();
+        fs::write(place.path().join(file), "text\n").unwrap();
+    }
+    let workspace = Workspaces::default().open(place.path(), &WorkspaceOptions::default()).unwrap();
+    let first = told(&workspace, None);
+    assert!(first.all);
+    assert_eq!(told(&workspace, Some(&first.token)), WorkspaceChanges { all: false, ..first.clone() });
+    fs::write(place.path().join("a/one"), "other\n").unwrap();
+    fs::remove_file(place.path().join("b/three")).unwrap();
+    let second = told(&workspace, Some(&first.token));
+    assert_eq!((second.all, second.paths), (false, vec!["a/one".to_string(), "b/three".to_string()]));
+    let third = told(&workspace, Some(&second.token));
+    assert_eq!((third.all, third.paths.len()), (false, 0));
+    // Another workspace of the same folder has other tokens.
+    let other = WorkspaceOptions { sweep: true, ..WorkspaceOptions::default() };
+    let other = Workspaces::default().open(place.path(), &other).unwrap();
+    assert!(told(&other, Some(&second.token)).all);
+    // Nobody announces changes to one that sweeps.
+    let token = told(&other, None).token;
+    assert!(told(&other, Some(&token)).all);
+}
+
+#[test]
+fn a_boost_changes_the_order_alone() {
+    let place = tempfile::tempdir().unwrap();
+    for file in ["app/view.ts", "lib/view.ts", "sub/view.ts", "app/view.test.ts", "view"] {
+        fs::create_dir_all(place.path().join(file).parent().unwrap()).unwrap();
+        fs::write(place.path().join(file), "text\n").unwrap();
+        let old = std::time::SystemTime::UNIX_EPOCH;
+        fs::File::options().write(true).open(place.path().join(file)).unwrap().set_modified(old).unwrap();
+    }
+    let workspace = Workspaces::default().open(place.path(), &WorkspaceOptions::default()).unwrap();
+    let (pool, never) = (Pool::new("test", 1), CancelToken::never());
+    let options = FindOptions::new("", "view");
+    let paths = |boost: Option<&Boost>| -> (Vec<String>, usize) {
+        let found = match boost {
+            Some(boost) => workspace.fuzzy_find_boosted(&options, boost, &pool, &never).unwrap(),
+            None => workspace.fuzzy_find(&options, &pool, &never).unwrap(),
+        };
+        (found.matches.into_iter().map(|found| found.path).collect(), found.total_matches)
+    };
+    let plain = paths(None);
+    assert_eq!(paths(Some(&Boost::default())), plain, "nothing in hand, nothing used, nothing new");
+    workspace.note(place.path().join("lib/view.ts"), PathUse::Edit, std::time::SystemTime::now());
+    workspace.note("../elsewhere.ts", PathUse::Edit, std::time::SystemTime::now());
+    let boost = Boost { current: Some("app/view.ts".into()), recent: vec!["sub/view.ts".into()] };
+    let boosted = paths(Some(&boost));
+    assert_eq!(plain.0[..4], ["view", "app/view.ts", "lib/view.ts", "sub/view.ts"]);
+    assert_eq!(boosted.0[..4], ["view", "sub/view.ts", "lib/view.ts", "app/view.ts"]);
+    let sorted = |found: &(Vec<String>, usize)| {
+        let mut paths = found.0.clone();
+        paths.sort();
+        (paths, found.1)
+    };
+    assert_eq!(sorted(&boosted), sorted(&plain));
+    assert_eq!(paths(None), plain, "the plain order stays");
+    let below = FindOptions { path: "lib".into(), ..options.clone() };
+    let plain_below = workspace.fuzzy_find(&below, &pool, &never).unwrap().matches[0].score;
+    let below = workspace.fuzzy_find_boosted(&below, &boost, &pool, &never).unwrap();
+    assert_eq!(below.matches[0].score, 7 + 4 + plain_below, "used, and called like the file in hand");
+}
