@@ -2,13 +2,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use napi::bindgen_prelude::{Function, Object};
 use napi::{Env, Unknown};
 use napi_derive::napi;
 use parking_lot::Mutex;
 use sinew::base::{Error, ErrorCode, Result};
-use sinew::search::{Workspace, Workspaces};
+use sinew::search::{Boost, Workspace, WorkspaceChanges, Workspaces};
 
 use crate::abort::{self, Abort};
 use crate::find::{FindAnswer, FindRequest};
@@ -17,8 +18,8 @@ use crate::grep::{Columns, streamed_grep};
 use crate::grep_request::GrepRequest;
 use crate::handle;
 use crate::task;
-use crate::workspace_request::WorkspaceRequest;
-use crate::workspace_status::WorkspaceState;
+use crate::workspace_request::{BoostRequest, UseKind, WorkspaceRequest};
+use crate::workspace_status::{ChangesAnswer, WorkspaceState};
 
 /// A folder in view.
 #[napi]
@@ -94,21 +95,54 @@ impl WorkspaceHandle {
         task::blocking(env, "glob", work, GlobAnswer::from)
     }
 
-    /// Finds entries as `fuzzyFind` does.
+    /// Finds entries as `fuzzyFind` does, in another order where there is a boost.
     #[napi(ts_return_type = "Promise<FindAnswer>")]
     pub fn fuzzy_find<'env>(
         &self,
         env: &'env Env,
         options: FindRequest,
+        boost: Option<BoostRequest>,
         abort: Option<&Abort>,
     ) -> napi::Result<Object<'env>> {
         let (workspace, cancel) = (self.workspace(), abort::cancel(abort, options.timeout_ms));
-        let options = options.into_core();
+        let (options, boost) = (options.into_core(), boost.map(Boost::from));
         let work = move || {
-            let result = workspace?.fuzzy_find(&options, &handle().pool, &cancel)?;
+            let (workspace, pool) = (workspace?, &handle().pool);
+            let result = match boost {
+                Some(boost) => workspace.fuzzy_find_boosted(&options, &boost, pool, &cancel)?,
+                None => workspace.fuzzy_find(&options, pool, &cancel)?,
+            };
             Ok((result.columns(), result))
         };
         task::blocking(env, "fuzzyFind", work, FindAnswer::from)
+    }
+
+    /// Notes a use of a path; the time in milliseconds since the epoch.
+    #[napi]
+    pub fn note(&self, env: &Env, path: String, kind: UseKind, at: f64) -> napi::Result<()> {
+        task::now(env, "workspace", || {
+            let age = Duration::try_from_secs_f64(at / 1000.0).unwrap_or_default();
+            self.workspace()?.note(path, kind.into(), SystemTime::UNIX_EPOCH + age);
+            Ok(())
+        })
+    }
+
+    /// Returns what changed since the moment of a token.
+    #[napi(ts_return_type = "Promise<ChangesAnswer>")]
+    pub fn changes<'env>(
+        &self,
+        env: &'env Env,
+        since: Option<String>,
+        timeout_ms: Option<u32>,
+        abort: Option<&Abort>,
+    ) -> napi::Result<Object<'env>> {
+        let (workspace, cancel) = (self.workspace(), abort::cancel(abort, timeout_ms));
+        let work = move || workspace?.changes(since.as_deref(), &handle().pool, &cancel);
+        task::blocking(env, "workspace", work, |WorkspaceChanges { token, all, paths }| ChangesAnswer {
+            token,
+            all,
+            paths,
+        })
     }
 
     /// Reads what the index does not know.

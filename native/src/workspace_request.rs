@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use napi_derive::napi;
-use sinew::search::{BuildPolicy, WorkspaceOptions};
+use sinew::search::{Boost, BuildPolicy, PathUse, WorkspaceOptions};
 
 use crate::handle;
 
@@ -64,6 +64,37 @@ impl From<IndexPolicy> for BuildPolicy {
             IndexPolicy::Auto => BuildPolicy::Auto,
             IndexPolicy::Always => BuildPolicy::Always,
             IndexPolicy::Never => BuildPolicy::Never,
+        }
+    }
+}
+
+/// The files that a person has in mind.
+#[napi(object)]
+pub(crate) struct BoostRequest {
+    pub current: Option<String>,
+    pub recent: Option<Vec<String>>,
+}
+
+impl From<BoostRequest> for Boost {
+    fn from(BoostRequest { current, recent }: BoostRequest) -> Boost {
+        Boost { current, recent: recent.unwrap_or_default() }
+    }
+}
+
+/// The kinds of use of a path.
+#[napi(string_enum = "camelCase")]
+pub enum UseKind {
+    Read,
+    Pick,
+    Edit,
+}
+
+impl From<UseKind> for PathUse {
+    fn from(kind: UseKind) -> PathUse {
+        match kind {
+            UseKind::Read => PathUse::Read,
+            UseKind::Pick => PathUse::Pick,
+            UseKind::Edit => PathUse::Edit,
         }
     }
 }

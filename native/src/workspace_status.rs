@@ -11,6 +11,14 @@ pub enum FreshnessMode {
     Plain,
 }
 
+/// The paths that changed between two moments.
+#[napi(object)]
+pub(crate) struct ChangesAnswer {
+    pub token: String,
+    pub all: bool,
+    pub paths: Vec<String>,
+}
+
 #[napi(object)]
 pub(crate) struct WorkspaceState {
     pub mode: FreshnessMode,

@@ -12,6 +12,19 @@ export declare class Abort {
    release(): void
 }
 
+/** The files that a person has in mind. */
+export interface BoostRequest {
+  current?: string
+  recent?: Array<string>
+}
+
+/** The paths that changed between two moments. */
+export interface ChangesAnswer {
+  token: string
+  all: boolean
+  paths: Array<string>
+}
+
 /** Rows as columns; `sinew_search::Rows` describes the numbers. */
 export interface Columns {
   text: string
@@ -519,6 +532,13 @@ export interface UnifiedRequest {
   timeoutMs?: number
 }
 
+/** The kinds of use of a path. */
+export declare enum UseKind {
+  Read = 'read',
+  Pick = 'pick',
+  Edit = 'edit'
+}
+
 /** The calls that ended lately, summed up. */
 export interface WorkProfile {
   folded: string
@@ -536,8 +556,12 @@ export declare class WorkspaceHandle {
    grep(options: GrepRequest, onMatch?: ((arg: Columns) => unknown) | undefined | null, abort?: Abort | undefined | null): Promise<GrepAnswer>
   /** Finds entries as `glob` does. */
    glob(options: GlobRequest, abort?: Abort | undefined | null): Promise<GlobAnswer>
-  /** Finds entries as `fuzzyFind` does. */
-   fuzzyFind(options: FindRequest, abort?: Abort | undefined | null): Promise<FindAnswer>
+  /** Finds entries as `fuzzyFind` does, in another order where there is a boost. */
+   fuzzyFind(options: FindRequest, boost?: BoostRequest | undefined | null, abort?: Abort | undefined | null): Promise<FindAnswer>
+  /** Notes a use of a path; the time in milliseconds since the epoch. */
+   note(path: string, kind: UseKind, at: number): void
+  /** Returns what changed since the moment of a token. */
+   changes(since?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ChangesAnswer>
   /** Reads what the index does not know. */
    ready(timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<WorkspaceState>
   /** The state as of the last call. */

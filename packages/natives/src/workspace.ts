@@ -8,8 +8,8 @@ import { type FuzzyFindOptions, type FuzzyFindResult, fuzzyFindBy } from "./find
 import { type GlobMatch, type GlobOptions, type GlobResult, globBy } from "./glob.js";
 import { type GrepMatch, type GrepOptions, type GrepResult, grepBy } from "./grep.js";
 import { native } from "./loader.js";
-import type { WorkspaceHandle, WorkspaceRequest, WorkspaceState } from "./native.js";
-import { type Table, options as check, illegal, text } from "./options.js";
+import type { Abort, BoostRequest, FindRequest, UseKind, WorkspaceHandle, WorkspaceRequest, WorkspaceState } from "./native.js";
+import { type Table, options as check, illegal, rangeError, text, typeError } from "./options.js";
 
 /** The options of a search in a workspace: `path` is taken from the root, which is its default. */
 export type Below<T extends { path: string }> = Omit<T, "path" | "cache"> & { path?: string | undefined };
@@ -43,6 +43,24 @@ export interface ListOptions extends CallOptions {
   hidden?: boolean | undefined;
   /** At most this many entries. Default: all. */
   maxResults?: number | undefined;
+}
+
+/** The files that a person has in mind; paths are taken from the root, or absolute. */
+export interface Boost {
+  /** The file that is worked on: its neighbours and its tests come sooner. */
+  current?: string | undefined;
+  /** Files that were committed lately. */
+  recent?: string[] | undefined;
+}
+
+/** The result of `Workspace.changes`. */
+export interface WorkspaceChanges {
+  /** Stands for this moment when it is given to the next call. */
+  token: string;
+  /** More may have changed than `paths` names. */
+  all: boolean;
+  /** Files and folders below the root that may have changed, come or gone, sorted; a folder stands for all that lies below it. */
+  paths: string[];
 }
 
 /** The state of a workspace as of its last call. */
@@ -81,6 +99,8 @@ const OPEN: Table = {
   index: ["auto", "always", "never"], freshness: ["auto", "sweep"], cacheDir: "string", maxIndexBytes: "u32",
   maxMemoryBytes: "u32", maxWatches: "u32", timeoutMs: "u32", signal: "signal",
 };
+const BOOST: Table = { current: "string", recent: "strings" };
+const USES = ["read", "edit", "pick"] as const;
 const CALL: Table = { timeoutMs: "u32", signal: "signal" };
 
 function statusOf(state: WorkspaceState): WorkspaceStatus {
@@ -182,13 +202,49 @@ export class Workspace implements AsyncDisposable {
   }
 
   /**
-   * Finds what a person means, as the function `fuzzyFind` does.
+   * Finds what a person means, as the function `fuzzyFind` does. With `boost` the matches come in another order: what `note` was told
+   * of, what changed lately on disk, what is near to the file in hand, and what was committed lately gain up to 40 points; a path or
+   * name that is the query itself stays first.
    *
-   * @param options Those of `fuzzyFind`.
+   * @param options Those of `fuzzyFind`, and `boost`.
    * @throws Where `fuzzyFind` rejects, and when the workspace is closed.
    */
-  async fuzzyFind(options: Below<FuzzyFindOptions>): Promise<FuzzyFindResult> {
-    return fuzzyFindBy((request, abort) => this.#handle.fuzzyFind(request, abort), this.#below<FuzzyFindOptions>(options));
+  async fuzzyFind(options: Below<FuzzyFindOptions> & { boost?: Boost | null | undefined }): Promise<FuzzyFindResult> {
+    const { boost, ...rest } = options ?? {};
+    const plain = (options && rest) as Below<FuzzyFindOptions>;
+    const boosted = boost == null ? undefined : (check("Workspace.fuzzyFind: boost", BOOST, boost) as Boost);
+    const find = (request: FindRequest, abort?: Abort | null) => this.#handle.fuzzyFind(request, boosted as BoostRequest | undefined, abort);
+    return fuzzyFindBy(find, this.#below<FuzzyFindOptions>(plain));
+  }
+
+  /**
+   * Notes that a file was used, for a boosted `fuzzyFind`: an edit counts 3, a pick 2, reading 1, each half as much after three days. The
+   * newest 4,096 paths are kept, in memory. Paths outside of the root are left out.
+   *
+   * @param path The file, from the root, or absolute.
+   * @param use The way in which it was used.
+   * @param at The time, in milliseconds since the epoch. Default: now.
+   * @throws When the workspace is closed.
+   */
+  note(path: string, use: "read" | "edit" | "pick", at: number = Date.now()): void {
+    const kind = USES.find((kind) => kind === use);
+    if (!kind) throw typeError("Workspace.note: use", 'one of "read", "edit", "pick"', use);
+    if (typeof at !== "number" || !(at >= 0)) throw rangeError("Workspace.note: at", "0 or more", at);
+    this.#handle.note(text("Workspace.note: path", path), kind as UseKind, at);
+  }
+
+  /**
+   * Tells what changed since an earlier call. Without its token, and where that is not known, `all` is true; so it is where changes
+   * are not announced. What lies in ignored folders is not watched and never named.
+   *
+   * @param since The `token` of an earlier call.
+   * @param options What may end the call.
+   * @throws When the workspace is closed.
+   */
+  async changes(since?: string | null, options: CallOptions | null = {}): Promise<WorkspaceChanges> {
+    const { signal, timeoutMs } = check("Workspace.changes", CALL, options ?? {}) as CallOptions;
+    const token = since == null ? undefined : text("Workspace.changes: since", since);
+    return underSignal(signal, (abort) => this.#handle.changes(token, timeoutMs, abort));
   }
 
   /**

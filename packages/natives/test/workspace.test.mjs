@@ -36,7 +36,7 @@ const GLOBS = [
   { pattern: "*", sortByMtime: true, maxResults: 3 }, { pattern: "*", absolute: true, path: "src" }, { includeNodeModules: true }, { maxDepth: 1 },
   { pattern: "[" }, { path: "none" }, { path: "src/main.rs", absolute: true }, { ignore: "src/**" }, { pattern: [] },
 ];
-const FINDS = [{ query: "main" }, { query: "ml", path: "src" }, { query: "" }, { query: "read", hidden: true, maxResults: 1 }, { query: "x", path: "none" }, {}];
+const FINDS = [{ query: "main" }, { query: "ml", path: "src" }, { query: "" }, { query: "read", hidden: true, maxResults: 1 }, { query: "x", path: "none" }, {}, null];
 
 /** Asks all questions both ways. */
 async function compare(workspace, root) {
@@ -86,6 +86,41 @@ test("on Linux files that cannot match are not opened, and what changed is", { s
     await workspace.grep({ pattern: "needle", gitignore: false });
     assert.equal(workspace.status().last.why, "the index does not hold these files");
   }
+  await workspace.close();
+});
+
+test("changes since a token are named, and a token of elsewhere means all", async () => {
+  const root = tree({ "a.txt": "alpha\n", "src/b.txt": "beta\n" });
+  const workspace = await Workspace.open(root, { cacheDir: null });
+  const first = await workspace.changes();
+  assert.deepEqual([first.all, first.paths], [true, []]);
+  appendFileSync(join(root, "a.txt"), "more\n");
+  rmSync(join(root, "src/b.txt"));
+  const second = await workspace.changes(first.token);
+  if (workspace.status().mode === "watch") assert.deepEqual([second.all, second.paths], [false, ["a.txt", "src/b.txt"]]);
+  else assert.equal(second.all, true);
+  assert.equal((await workspace.changes("of elsewhere")).all, true);
+  await assert.rejects(workspace.changes(7), { code: "ERR_INVALID_ARG_TYPE", message: "Workspace.changes: since must be a string, not 7" });
+  await assert.rejects(workspace.changes(first.token, { signal: AbortSignal.abort() }), { name: "AbortError" });
+  await workspace.close();
+  await assert.rejects(workspace.changes(), { code: "ERR_INVALID_STATE" });
+});
+
+test("a boost changes the order of what is found and nothing else", async () => {
+  const root = tree({ "app/view.ts": "x\n", "lib/view.ts": "x\n", "sub/view.ts": "x\n", "view": "x\n" });
+  const workspace = await Workspace.open(root, { cacheDir: null });
+  const paths = async (boost) => (await workspace.fuzzyFind({ query: "view", boost })).matches.filter(({ isDirectory }) => !isDirectory).map(({ path }) => path);
+  const plain = await paths();
+  assert.deepEqual(plain, ["view", "app/view.ts", "lib/view.ts", "sub/view.ts"]);
+  assert.deepEqual(await paths(null), plain);
+  workspace.note("lib/view.ts", "edit");
+  workspace.note(join(root, "lib/view.ts"), "read", Date.now());
+  assert.deepEqual(await paths({}), ["view", "lib/view.ts", "app/view.ts", "sub/view.ts"]);
+  assert.deepEqual(await paths({ recent: ["sub/view.ts"], current: "sub/other.ts" }), ["view", "sub/view.ts", "lib/view.ts", "app/view.ts"]);
+  assert.deepEqual(await paths(), plain);
+  await assert.rejects(paths({ current: 7 }), { code: "ERR_INVALID_ARG_TYPE" });
+  assert.throws(() => workspace.note("a", "seen"), { message: 'Workspace.note: use must be one of "read", "edit", "pick", not "seen"' });
+  assert.throws(() => workspace.note("a", "read", -1), { code: "ERR_OUT_OF_RANGE" });
   await workspace.close();
 });
 
