@@ -1,9 +1,10 @@
 //! The binding of `htmlToMarkdown`.
 
 use napi::Env;
-use napi::bindgen_prelude::{Object, Utf16String};
+use napi::bindgen_prelude::{Object, Uint32Array, Utf16String};
 use napi_derive::napi;
-use sinew::html::{Options, utf16_to_markdown};
+use sinew::base::CancelToken;
+use sinew::html::{Options, utf16_to_markdown, utf16_to_nodes};
 
 use crate::abort::{self, Abort};
 use crate::task;
@@ -36,4 +37,20 @@ pub(crate) fn html_to_markdown<'env>(
     };
     let work = move || utf16_to_markdown(&html, &options, &cancel);
     task::blocking(env, "htmlToMarkdown", work, |markdown| markdown)
+}
+
+/// The nodes of a page as columns; `sinew_html::Nodes` describes the numbers.
+#[napi(object)]
+pub(crate) struct HtmlNodes {
+    pub text: Utf16String,
+    pub numbers: Uint32Array,
+}
+
+/// Reads a page into nodes.
+#[napi]
+pub(crate) fn html_nodes(env: &Env, html: Utf16String) -> napi::Result<HtmlNodes> {
+    task::now(env, "turndown", || {
+        let nodes = utf16_to_nodes(&html, &CancelToken::never())?;
+        Ok(HtmlNodes { text: nodes.text.into(), numbers: nodes.numbers.into() })
+    })
 }

@@ -28,6 +28,11 @@ export async function buildTypescript() {
     writeFileSync(join(next, "index.d.mts"), `// Written by scripts/build.mjs.\nexport * from "./index.js";\n`);
     for (const name of compatModules(folder)) {
       const file = join(next, "compat", name);
+      if (/^export = /m.test(readFileSync(`${file}.d.ts`, "utf8"))) {
+        // The module is its one object, for `require` too.
+        for (const end of [".mjs", ".d.mts"]) writeFileSync(file + end, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module;\n`);
+        continue;
+      }
       const more = (await ask("node", ["-p", `Object.keys(require(${JSON.stringify(`${file}.js`)})).join(',')`])).split(",").filter((key) => key !== "default" && key !== "__esModule");
       const named = more.length ? `export const { ${more.join(", ")} } = module;\n` : "";
       writeFileSync(`${file}.mjs`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module.default;\n${named}`);

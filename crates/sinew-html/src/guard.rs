@@ -12,6 +12,7 @@ use html5ever::tokenizer::{Tag, TagKind, Token, TokenSink, TokenSinkResult};
 use html5ever::tree_builder::TreeBuilder;
 use html5ever::{LocalName, local_name};
 
+use crate::tokens::Detail;
 use crate::tree::{Builder, Handle, Tree};
 
 /// The most elements that may be open at once. Browsers stop at 512.
@@ -19,13 +20,14 @@ const DEPTH: u32 = 256;
 
 pub(crate) struct Guard {
     builder: TreeBuilder<Handle, Builder>,
+    detail: Detail,
     /// Start tags that were left out, and whose end tags have to be left out too.
     dropped: RefCell<Vec<LocalName>>,
 }
 
 impl Guard {
-    pub(crate) fn new(builder: TreeBuilder<Handle, Builder>) -> Guard {
-        Guard { builder, dropped: RefCell::default() }
+    pub(crate) fn new(builder: TreeBuilder<Handle, Builder>, detail: Detail) -> Guard {
+        Guard { builder, detail, dropped: RefCell::default() }
     }
 
     pub(crate) fn into_tree(self) -> Tree {
@@ -37,7 +39,11 @@ impl Guard {
     fn lets_pass(&self, tag: &mut Tag) -> bool {
         match tag.name {
             // They mean nothing in Markdown.
-            local_name!("font") | local_name!("big") | local_name!("small") | local_name!("nobr") => false,
+            local_name!("font") | local_name!("big") | local_name!("small") | local_name!("nobr")
+                if self.detail != Detail::Whole =>
+            {
+                false
+            }
             // What follows is read in another way, or nothing is opened at all.
             local_name!("script")
             | local_name!("style")
@@ -53,6 +59,7 @@ impl Guard {
             | local_name!("img")
             | local_name!("input") => true,
             _ if tag.kind == TagKind::EndTag => self.ends(&tag.name),
+            _ if self.detail == Detail::Whole => self.starts(tag),
             _ => {
                 if is_formatting(&tag.name) {
                     tag.attrs.clear();

@@ -35,12 +35,15 @@
 //! deeper than 256 are flattened into the 256th, containers indent 32 levels deep.
 
 mod guard;
+mod nodes;
 mod tokens;
 mod tree;
 mod utf16;
 mod write;
 
+pub use nodes::{Nodes, utf16_to_nodes};
 use sinew_base::{CancelToken, Result};
+use tokens::Detail;
 
 /// The parts of a page that are left out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,7 +64,8 @@ pub struct Options {
 /// # Errors
 /// On cancellation, and for a page of 4 GiB or more.
 pub fn html_to_markdown(html: &str, options: &Options, cancel: &CancelToken) -> Result<String> {
-    let tree = tree::parse(html, options.clean_content, cancel)?;
+    let detail = if options.clean_content { Detail::Clean } else { Detail::Text };
+    let tree = tree::parse(html, detail, cancel)?;
     write::markdown(&tree, html.len(), options, cancel)
 }
 

@@ -19,9 +19,19 @@ use html5ever::{Attribute, LocalName};
 use names::Names;
 use sinew_base::{CancelTicker, CancelToken, Result};
 
-/// Sends the tokens of a page to `sink`, and its end. Attributes that only matter to cleaning are made where
-/// `clean`. Linear; `cancel` is looked at every 128 tags and texts.
-pub(crate) fn send<S: TokenSink>(page: &str, clean: bool, sink: &S, cancel: &CancelToken) -> Result<()> {
+/// The part of a page that somebody reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// What is shown, and the attributes that Markdown has words for.
+    Text,
+    /// The same, and the attributes that tell what is not the text of the page.
+    Clean,
+    /// Scripts, styles and all attributes too; only comments are left out.
+    Whole,
+}
+
+/// Sends the tokens of a page to `sink`, and its end. Linear; `cancel` is looked at every 128 tags and texts.
+pub(crate) fn send<S: TokenSink>(page: &str, detail: Detail, sink: &S, cancel: &CancelToken) -> Result<()> {
     let page = page.strip_prefix('\u{feff}').unwrap_or(page);
     let page: Cow<'_, str> = if memchr::memchr(b'\r', page.as_bytes()).is_some() {
         page.replace("\r\n", "\n").replace('\r', "\n").into()
@@ -30,7 +40,7 @@ pub(crate) fn send<S: TokenSink>(page: &str, clean: bool, sink: &S, cancel: &Can
     };
     let shared = StrTendril::from_slice(&page);
     let names = Names::default();
-    let mut tokens = Tokens { page: &page, bytes: page.as_bytes(), shared, at: 0, clean, names, sink };
+    let mut tokens = Tokens { page: &page, bytes: page.as_bytes(), shared, at: 0, detail, names, sink };
     let mut ticker = CancelTicker::new(cancel);
     while tokens.at < tokens.bytes.len() {
         ticker.step()?;
@@ -47,7 +57,7 @@ struct Tokens<'a, S> {
     /// The page once more: text is a part of it, not a copy.
     shared: StrTendril,
     at: usize,
-    clean: bool,
+    detail: Detail,
     names: Names,
     sink: &'a S,
 }
@@ -231,7 +241,7 @@ impl<S: TokenSink> Tokens<'_, S> {
                 (value, at) = self.value(at)?;
             }
             if kind == TagKind::StartTag {
-                attribute::keep(attributes, name, value, self.clean);
+                attribute::keep(attributes, name, value, self.detail);
             }
         }
     }
@@ -261,7 +271,7 @@ impl<S: TokenSink> Tokens<'_, S> {
         self.at = end;
         match &**name {
             // Nobody reads them.
-            "script" | "style" | "title" | "iframe" | "noembed" | "noframes" => {}
+            "script" | "style" | "title" | "iframe" | "noembed" | "noframes" if self.detail != Detail::Whole => {}
             _ if kind == RawKind::Rcdata => self.references(from, end),
             _ => self.raw_text(from, end),
         }

@@ -11,7 +11,7 @@ use html5ever::{Attribute, ExpandedName, LocalName, Namespace, QualName};
 use sinew_base::{CancelToken, Error, ErrorCode, Result};
 
 use crate::guard::Guard;
-use crate::tokens;
+use crate::tokens::{self, Detail};
 
 /// The number of no node.
 pub(crate) const NIL: u32 = u32::MAX;
@@ -82,23 +82,23 @@ impl Tree {
 }
 
 /// Reads a page. Linear; `cancel` is looked at every 128 tags and texts.
-pub(crate) fn parse(html: &str, clean: bool, cancel: &CancelToken) -> Result<Tree> {
+pub(crate) fn parse(html: &str, detail: Detail, cancel: &CancelToken) -> Result<Tree> {
     // The memory of text is counted in 32 bits.
     if u32::try_from(html.len()).is_err() {
         let size = html.len() >> 20;
         return Err(Error::new(ErrorCode::LimitExceeded, format!("html: a page of {size} MiB: the limit is 4095 MiB")));
     }
-    let guard = guard(html);
-    tokens::send(html, clean, &guard, cancel)?;
+    let guard = guard(html, detail);
+    tokens::send(html, detail, &guard, cancel)?;
     Ok(guard.into_tree())
 }
 
 /// Makes the sink that takes the tokens of a page.
-pub(crate) fn guard(html: &str) -> Guard {
+pub(crate) fn guard(html: &str, detail: Detail) -> Guard {
     // Half of the shortest element is the most that a page of honest markup makes of its bytes.
     let builder = Builder::new(html.len() / 2 + 1024);
     let options = TreeBuilderOpts { scripting_enabled: false, drop_doctype: true, ..Default::default() };
-    Guard::new(TreeBuilder::new(builder, options))
+    Guard::new(TreeBuilder::new(builder, options), detail)
 }
 
 /// A node as html5ever holds it: with its name, so that no look into the arena is needed.

@@ -32,6 +32,7 @@ export const EXPORTS: readonly string[] = [
   "hasMatch",
   "highlightCode",
   "highlightCodeDetailed",
+  "htmlNodes",
   "htmlToMarkdown",
   "invalidateFsScanCache",
   "keyNames",

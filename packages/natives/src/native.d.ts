@@ -226,6 +226,12 @@ export declare class HighlightState {
    push(chunk: string): string
 }
 
+/** The nodes of a page as columns; `sinew_html::Nodes` describes the numbers. */
+export interface HtmlNodes {
+  text: string
+  numbers: Uint32Array
+}
+
 /** The parts of a page to leave out. */
 export interface HtmlRequest {
   /** Drop what is not the text of the page. */
@@ -653,6 +659,9 @@ export declare function highlightCode(code: string, lang: string, colors: Highli
 
 /** Colours code and says what stayed plain; see `highlightCodeDetailed`. */
 export declare function highlightCodeDetailed(code: string, lang: string, colors: HighlightPalette): HighlightResult
+
+/** Reads a page into nodes. */
+export declare function htmlNodes(html: string): HtmlNodes
 
 /** Turns a page into Markdown. The page crosses as JavaScript holds it and is turned into UTF-8 on the pool. */
 export declare function htmlToMarkdown(html: string, options: HtmlRequest, abort?: Abort): Promise<string>

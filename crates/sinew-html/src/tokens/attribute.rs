@@ -3,18 +3,29 @@
 use html5ever::tendril::StrTendril;
 use html5ever::{Attribute, LocalName, QualName, local_name, ns};
 
-use super::reference;
+use super::{Detail, reference};
 use crate::guard;
 
+/// The most attributes of one tag: each is compared with those before it.
+const MOST: usize = 256;
+
 /// Keeps the attribute, unless the tag has it already or nobody reads it.
-pub(super) fn keep(attributes: &mut Vec<Attribute>, name: &[u8], value: &str, clean: bool) {
-    let Some(local) = known(name, value, clean) else {
+pub(super) fn keep(attributes: &mut Vec<Attribute>, name: &[u8], value: &str, detail: Detail) {
+    let local = match detail {
+        Detail::Whole => (attributes.len() < MOST).then(|| any(name)),
+        Detail::Text | Detail::Clean => known(name, value, detail == Detail::Clean),
+    };
+    let Some(local) = local else {
         return;
     };
     if attributes.iter().any(|attribute| attribute.name.local == local) {
         return;
     }
     attributes.push(Attribute { name: QualName::new(None, ns!(), local), value: decoded(value) });
+}
+
+fn any(name: &[u8]) -> LocalName {
+    LocalName::from(String::from_utf8_lossy(name).to_ascii_lowercase().replace('\0', "\u{fffd}"))
 }
 
 fn known(name: &[u8], value: &str, clean: bool) -> Option<LocalName> {

@@ -5,10 +5,11 @@ use html5ever::tokenizer::{BufferQueue, Tokenizer, TokenizerOpts};
 use proptest::prelude::*;
 use sinew_base::CancelToken;
 
+use crate::tokens::Detail;
 use crate::{Options, tree, write};
 
 fn by_html5ever(page: &str, options: &Options) -> String {
-    let tokenizer = Tokenizer::new(tree::guard(page), TokenizerOpts::default());
+    let tokenizer = Tokenizer::new(tree::guard(page, Detail::Text), TokenizerOpts::default());
     let queue = BufferQueue::default();
     queue.push_back(StrTendril::from_slice(page));
     while !matches!(tokenizer.feed(&queue), html5ever::TokenizerResult::Done) {}
