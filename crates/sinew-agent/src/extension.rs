@@ -89,7 +89,7 @@ pub trait Extension: Send + Sync {
 
     /// Its check of the files that a tool opens; None: no check. Asked once per call; `call` is its id, none where
     /// the user attaches files. `tools` are the names by which a rule may mean the access.
-    fn path_check(&self, _tools: &[&str], _call: Option<&str>, _cwd: &Path) -> Option<PathCheck> {
+    fn path_check(&self, _tools: &[&str], _call: Option<&str>, _cwd: &Path) -> Option<Arc<dyn PathCheck>> {
         None
     }
 
@@ -149,7 +149,7 @@ pub fn path_policies(extensions: &[Arc<dyn Extension>]) -> Vec<Arc<dyn PathPolic
 struct ByExtension(Arc<dyn Extension>);
 
 impl PathPolicy for ByExtension {
-    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<PathCheck> {
+    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
         self.0.path_check(tools, call, cwd)
     }
 }

@@ -20,7 +20,7 @@ use sinew_walk::{
 
 use crate::SearchOptions;
 use crate::collector::{CollectOptions, Mode};
-use crate::file::{FileSearch, Job, Root, open, path_of};
+use crate::file::{AcceptedRoot, FileSearch, Job, Root, open, path_of};
 use crate::parallel::{FileResults, FileSource, Limits, SearchOutput, Step, search_in_order};
 use crate::pattern::{Pattern, Size, Syntax};
 use crate::rows::Rows;
@@ -77,22 +77,37 @@ pub struct GrepOptions {
     pub max_columns: Option<u32>,
     /// The rows to collect. Default: [`Mode::Content`].
     pub mode: Mode,
-    /// Asked about each file once it is open; one that it does not accept counts as if it was not there. Default: all
-    /// are accepted.
+    /// Asked about files once they are open; one that it does not accept counts as if it was not there. Default: all are
+    /// accepted.
     pub accept: Option<Accept>,
 }
 
-/// A function of a path and the file that was opened by it.
-type AcceptFile = dyn Fn(&Path, &File) -> bool + Send + Sync;
+/// A function of a path and the file or folder that was opened by it.
+type AcceptOpened = dyn Fn(&Path, &File) -> bool + Send + Sync;
 
 /// Decides whether an open file, found by this path, is searched.
 #[derive(Clone)]
-pub struct Accept(Arc<AcceptFile>);
+pub struct Accept {
+    file: Arc<AcceptOpened>,
+    folder: Arc<AcceptOpened>,
+}
 
 impl Accept {
-    /// Decides by `accept`, which several threads call.
-    pub fn new(accept: impl Fn(&Path, &File) -> bool + Send + Sync + 'static) -> Accept {
-        Accept(Arc::new(accept))
+    /// Decides by `file`, which several threads call.
+    pub fn new(file: impl Fn(&Path, &File) -> bool + Send + Sync + 'static) -> Accept {
+        Accept { file: Arc::new(file), folder: Arc::new(|_, _| false) }
+    }
+
+    /// Lets `folder` decide about the folder that is searched, once it is open. Where it accepts that, only those files are
+    /// asked about to which the system finds a link on the way; one question in place of one for each file.
+    #[must_use]
+    pub fn or_whole(mut self, folder: impl Fn(&Path, &File) -> bool + Send + Sync + 'static) -> Accept {
+        self.folder = Arc::new(folder);
+        self
+    }
+
+    pub(crate) fn accepts_folder(&self, path: &Path, folder: &File) -> bool {
+        (self.folder)(path, folder)
     }
 }
 
@@ -315,12 +330,29 @@ impl<'a> Request<'a> {
             && self.types.as_ref().is_none_or(|types| !types.matched(path_of(name), false).is_ignore())
     }
 
-    /// Returns true where [`GrepOptions::accept`] rejects an open file.
-    fn is_rejected(&self, opened: &std::io::Result<File>, path: impl Fn() -> PathBuf) -> bool {
-        match (&self.options.accept, opened) {
-            (Some(accept), Ok(file)) => !(accept.0)(&path(), file),
-            _ => false,
+    /// The folder, where [`GrepOptions::accept`] accepts all of it.
+    fn accepted(&self, root: &Path) -> AcceptedRoot {
+        self.options.accept.as_ref().map_or_else(AcceptedRoot::default, |accept| AcceptedRoot::open(root, accept))
+    }
+
+    /// Opens a file below a root by its path there: as `accepted` does, else by `open`. None where
+    /// [`GrepOptions::accept`] rejects it.
+    fn open(
+        &self,
+        accepted: &AcceptedRoot,
+        root: &Path,
+        path: &[u8],
+        open: impl FnOnce() -> std::io::Result<File>,
+    ) -> Option<std::io::Result<File>> {
+        if let Some(file) = accepted.open_file(path) {
+            return Some(Ok(file));
         }
+        let opened = open();
+        let accepts = match (&self.options.accept, &opened) {
+            (Some(accept), Ok(file)) => (accept.file)(&root.join(path_of(path)), file),
+            _ => true,
+        };
+        accepts.then_some(opened)
     }
 
     /// Searches a folder.
@@ -345,8 +377,8 @@ impl<'a> Request<'a> {
     /// Searches a folder while it is walked.
     fn walked_tree(&self, pool: &Pool, cancel: &CancelToken, on_match: Option<OnMatch<'_>>) -> Result<GrepResult> {
         let walk = OrderedWalk::open(&self.scan)?;
-        let mut answer =
-            self.run(false, &WalkedFiles { request: self, walk: &walk, cancel }, pool, cancel, on_match)?;
+        let source = WalkedFiles { request: self, walk: &walk, accepted: self.accepted(walk.root()), cancel };
+        let mut answer = self.run(false, &source, pool, cancel, on_match)?;
         let mut warnings = std::mem::take(&mut answer.walk_warnings);
         // Folders behind the last file count where that was searched.
         if answer.complete {
@@ -367,11 +399,10 @@ impl<'a> Request<'a> {
             files: files.len(),
             next: AtomicUsize::new(0),
             visit: {
-                let root = Root::new(scan.root());
+                let (root, accepted) = (Root::new(scan.root()), self.accepted(scan.root()));
                 move |search: &mut FileSearch<'_>, index: usize, limit: usize, results: &mut FileResults| {
                     let entry = scan.get(files[index] as usize);
-                    let opened = root.open(entry);
-                    if !self.is_rejected(&opened, || scan.root().join(path_of(entry.bytes()))) {
+                    if let Some(opened) = self.open(&accepted, scan.root(), entry.bytes(), || root.open(entry)) {
                         results.visit(|rows, warnings| search.search(opened, &entry.path(), limit, rows, warnings));
                     }
                 }
@@ -385,8 +416,9 @@ impl<'a> Request<'a> {
         let path = &self.options.path;
         let name = display_path(path);
         let visit = |search: &mut FileSearch<'_>, _: usize, limit: usize, results: &mut FileResults| {
-            let opened = open(path);
-            if !self.is_rejected(&opened, || path.clone()) {
+            // Joined to nothing, a path stays what it is.
+            let bytes = path.as_os_str().as_encoded_bytes();
+            if let Some(opened) = self.open(&AcceptedRoot::default(), Path::new(""), bytes, || open(path)) {
                 results.visit(|rows, warnings| search.search(opened, &name, limit, rows, warnings));
             }
         };
@@ -424,6 +456,7 @@ impl<'a> Request<'a> {
 struct WalkedFiles<'a> {
     request: &'a Request<'a>,
     walk: &'a OrderedWalk,
+    accepted: AcceptedRoot,
     cancel: &'a CancelToken,
 }
 
@@ -458,8 +491,9 @@ impl FileSource for WalkedFiles<'_> {
         results.walk_warnings = batch.warnings.clone();
         for file in batch.files() {
             let Some(limit) = limit() else { return };
-            let (opened, path) = (self.walk.open_file(file), file.path());
-            if !self.request.is_rejected(&opened, || self.walk.root().join(path_of(&path))) {
+            let path = file.path();
+            let open = || self.walk.open_file(file);
+            if let Some(opened) = self.request.open(&self.accepted, self.walk.root(), &path, open) {
                 let name = String::from_utf8_lossy(&path);
                 results.visit(|rows, warnings| search.search(opened, &name, limit, rows, warnings));
             }

@@ -1,23 +1,43 @@
 //! Checks of the files that tools open.
 
+use std::fs::{File, Metadata};
 use std::path::Path;
 use std::sync::Arc;
 
-/// Judges a path without links of a file or folder that was opened, or is to be made, with what is known of the file. An
-/// error is the reason why it must not be used, for the model.
-pub type PathCheck = Arc<dyn Fn(&Path, Option<&std::fs::Metadata>) -> Result<(), String> + Send + Sync>;
+use sinew::search::Accept;
+
+/// Judges the files that a call opens.
+pub trait PathCheck: Send + Sync {
+    /// Judges a path without links of a file or folder that was opened, or is to be made, with what is known of the file.
+    ///
+    /// # Errors
+    /// The reason why it must not be used, for the model.
+    fn check(&self, path: &Path, facts: Option<&Metadata>) -> Result<(), String>;
+
+    /// Returns true if each file below a folder, whose path has no links, may be used, whatever other names it has.
+    /// Default: false, each is judged.
+    fn allows_below(&self, _folder: &Path) -> bool {
+        false
+    }
+}
+
+impl<F: Fn(&Path, Option<&Metadata>) -> Result<(), String> + Send + Sync> PathCheck for F {
+    fn check(&self, path: &Path, facts: Option<&Metadata>) -> Result<(), String> {
+        self(path, facts)
+    }
+}
 
 /// Decides which files the tools may open.
 pub trait PathPolicy: Send + Sync {
     /// The check of the files that one call opens; None allows all of them. Asked once per call; `call` is its id, none
     /// where the user attaches files. `tools` are the names by which a rule may mean the access.
-    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<PathCheck>;
+    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>>;
 }
 
 /// The checks of the files that a call opens. Default: none.
 #[derive(Clone, Default)]
 pub struct Access {
-    pub(crate) checks: Vec<PathCheck>,
+    pub(crate) checks: Vec<Arc<dyn PathCheck>>,
 }
 
 impl Access {
@@ -27,15 +47,27 @@ impl Access {
     }
 
     /// Asks about a path without links, and what is known of the file there.
-    pub(crate) fn check(&self, path: &Path, facts: Option<&std::fs::Metadata>) -> Result<(), String> {
-        self.checks.iter().try_for_each(|check| check(path, facts))
+    pub(crate) fn check(&self, path: &Path, facts: Option<&Metadata>) -> Result<(), String> {
+        self.checks.iter().try_for_each(|check| check.check(path, facts))
+    }
+
+    /// Asks the same for the files of a search. None: nobody has to be asked.
+    pub(crate) fn accept(&self) -> Option<Accept> {
+        let (file_access, folder_access) = (self.clone(), self.clone());
+        let accept = Accept::new(move |path, file| file_access.check_opened(file, path).is_ok()).or_whole(
+            move |path, folder| {
+                let real = sinew_session::files::opened_path(folder, path);
+                real.is_ok_and(|real| folder_access.checks.iter().all(|check| check.allows_below(&real)))
+            },
+        );
+        self.is_limited().then_some(accept)
     }
 
     /// Asks about what was opened by `path`.
     ///
     /// # Errors
     /// A check refuses it, or the file cannot be looked at: the reason, for the model.
-    pub fn check_opened(&self, file: &std::fs::File, path: &Path) -> Result<(), String> {
+    pub fn check_opened(&self, file: &File, path: &Path) -> Result<(), String> {
         if !self.is_limited() {
             return Ok(());
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sinew::base::{CancelToken, ErrorCode};
-use sinew::search::{Accept, GrepOptions, GrepResult, Mode, Row, grep};
+use sinew::search::{GrepOptions, GrepResult, Mode, Row, grep};
 use sinew_session::files::{open_plain, opened_path};
 
 use super::settings::EditMode;
@@ -111,10 +111,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
         let opened = std::fs::File::open(root).map_err(|error| error.to_string());
         opened.and_then(|opened| access.check_opened(&opened, root)).map_err(ToolError::Failed)?;
     }
-    let allowed = access.clone();
-    let accept: Option<Accept> = access
-        .is_limited()
-        .then(|| Accept::new(move |path, file: &std::fs::File| allowed.check_opened(file, path).is_ok()));
+    let accept = access.accept();
     let limit = arguments.limit.unwrap_or(LIMIT);
     let cancel = call.cancel.clone().with_timeout(TIME);
     let mut page = Page::new(arguments.mode, access);

@@ -359,7 +359,7 @@ impl Extension for Permissions {
         self.ask.is_some()
     }
 
-    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<PathCheck> {
+    fn path_check(&self, tools: &[&str], call: Option<&str>, cwd: &Path) -> Option<Arc<dyn PathCheck>> {
         let asked = |call: &str| self.allowed.lock().iter().any(|id| id == call);
         // What the user attaches, and what he was asked about, needs no second word.
         let may_ask = call.is_some_and(|call| !asked(call));

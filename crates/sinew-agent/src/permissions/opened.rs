@@ -29,7 +29,7 @@ pub(super) fn check(
     may_ask: bool,
     cwd: &Path,
     home: Option<&Path>,
-) -> Option<PathCheck> {
+) -> Option<Arc<dyn PathCheck>> {
     let of_tools = |list: &[Rule]| -> Vec<PathRule> {
         let list = list.iter().filter(|rule| tools.iter().any(|tool| rule.tool.fits(tool)));
         list.map(|rule| PathRule::new(rule, cwd, home)).collect()

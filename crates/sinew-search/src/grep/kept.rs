@@ -9,7 +9,7 @@ use sinew_pool::Pool;
 use sinew_walk::{FileType, ScanCache, ScanOptions, WalkWarnings};
 
 use super::{GrepOptions, GrepResult, OnMatch, Request, syntax};
-use crate::file::{FileSearch, Root, path_of};
+use crate::file::{AcceptedRoot, FileSearch, Root};
 use crate::parallel::{FileResults, FileSource, Step};
 use crate::rows::clamp;
 use crate::workspace_status::GrepTrace;
@@ -37,8 +37,9 @@ pub(crate) fn grep_in(
                 walked("the index does not hold these files"),
             ));
         };
-        // Without a look at the content a binary file counts as searched; and whoever accepts files wants to see each.
-        let plain = options.max_count_per_file == Some(0) || options.accept.is_some();
+        let accepted = request.accepted(listing.entries().root());
+        // Without a look at the content a binary file counts as searched; and who is asked about each file wants to see it.
+        let plain = options.max_count_per_file == Some(0) || options.accept.is_some() && !accepted.is_accepted();
         let plan = if plain { Plan::All } else { request.pattern.plan(syntax(options)) };
         let reach = if options.multiline { Reach::File } else { Reach::Line };
         let states = match plain {
@@ -50,6 +51,7 @@ pub(crate) fn grep_in(
         let source = KeptFiles {
             request: &request,
             root: Root::new(listing.entries().root()),
+            accepted,
             listing: &listing,
             files,
             after,
@@ -111,6 +113,7 @@ impl Request<'_> {
 struct KeptFiles<'a> {
     request: &'a Request<'a>,
     root: Root<'a>,
+    accepted: AcceptedRoot,
     listing: &'a Listing,
     files: Vec<KeptFile>,
     after: Passed,
@@ -184,8 +187,8 @@ impl FileSource for KeptFiles<'_> {
             let Some(limit) = limit() else { return };
             results.pass(passed.texts, passed.binaries);
             let entry = self.listing.entries().get(*row as usize);
-            let opened = self.root.open(entry);
-            if !self.request.is_rejected(&opened, || self.listing.entries().root().join(path_of(entry.bytes()))) {
+            let (path, open) = (self.listing.entries().root(), || self.root.open(entry));
+            if let Some(opened) = self.request.open(&self.accepted, path, entry.bytes(), open) {
                 results.visit(|rows, warnings| search.search(opened, &entry.path(), limit, rows, warnings));
             }
         }

@@ -72,8 +72,17 @@ impl Roots {
 }
 
 impl PathPolicy for Roots {
-    fn path_check(&self, _tools: &[&str], _call: Option<&str>, _cwd: &Path) -> Option<PathCheck> {
-        let roots = self.clone();
-        Some(Arc::new(move |path, _| roots.check(path)))
+    fn path_check(&self, _tools: &[&str], _call: Option<&str>, _cwd: &Path) -> Option<Arc<dyn PathCheck>> {
+        Some(Arc::new(self.clone()))
+    }
+}
+
+impl PathCheck for Roots {
+    fn check(&self, path: &Path, _: Option<&std::fs::Metadata>) -> Result<(), String> {
+        Roots::check(self, path)
+    }
+
+    fn allows_below(&self, folder: &Path) -> bool {
+        Roots::check(self, folder).is_ok()
     }
 }
