@@ -119,6 +119,17 @@ impl Index {
         Ok(held.map_or_else(|| Changes { all: true, ..Changes::default() }, |held| held.changes(since)))
     }
 
+    /// Brings the index up to date as [`Index::listing`] does.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    pub fn refresh(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
+        let mut state = lock(&self.state, cancel)?;
+        self.barrier(&mut state, pool, cancel)?;
+        self.note_status(&state);
+        Ok(())
+    }
+
     /// Returns what is known as of the last call. Never waits for another call.
     #[must_use]
     pub fn status(&self) -> IndexStatus {

@@ -246,7 +246,7 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
 }
 
 #[cfg(unix)]
-fn careful() -> rustix::fs::OFlags {
+pub(crate) fn careful() -> rustix::fs::OFlags {
     rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY
 }
 
@@ -280,43 +280,6 @@ impl<'a> Root<'a> {
             return Ok(rustix::io::retry_on_intr(|| openat(folder, path.as_ref(), flags, Mode::empty()))?.into());
         }
         open(&self.path.join(path_of(entry.bytes())))
-    }
-}
-
-/// A folder of which all was accepted, open; without one nothing was.
-#[derive(Default)]
-pub(crate) struct AcceptedRoot(Option<File>);
-
-impl AcceptedRoot {
-    /// Opens a folder and asks about it, on systems that can go on from there without following links.
-    pub(crate) fn open(path: &Path, accept: &crate::Accept) -> AcceptedRoot {
-        if cfg!(not(target_os = "linux")) {
-            return AcceptedRoot::default();
-        }
-        AcceptedRoot(File::open(path).ok().filter(|folder| accept.accepts_folder(path, folder)))
-    }
-
-    /// Returns true where the folder was accepted.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn is_accepted(&self) -> bool {
-        self.0.is_some()
-    }
-
-    /// Opens a file as [`open`] does where it lies below and no link leads to it. None says nothing about the file: it may be
-    /// missing, too, or the system may know no such opening.
-    #[cfg(target_os = "linux")]
-    pub(crate) fn open_file(&self, path: &[u8]) -> Option<File> {
-        use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
-        let folder = self.0.as_ref()?;
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC | careful();
-        let below = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        let open = || openat2(folder, path_of(path).as_ref(), flags, Mode::empty(), below);
-        rustix::io::retry_on_intr(open).ok().map(File::from)
-    }
-
-    #[cfg(not(target_os = "linux"))]
-    pub(crate) fn open_file(&self, _: &[u8]) -> Option<File> {
-        None
     }
 }
 

@@ -19,8 +19,9 @@ use sinew_walk::{
 };
 
 use crate::SearchOptions;
+use crate::accept::{Accept, AcceptedRoot};
 use crate::collector::{CollectOptions, Mode};
-use crate::file::{AcceptedRoot, FileSearch, Job, Root, open, path_of};
+use crate::file::{FileSearch, Job, Root, open, path_of};
 use crate::parallel::{FileResults, FileSource, Limits, SearchOutput, Step, search_in_order};
 use crate::pattern::{Pattern, Size, Syntax};
 use crate::rows::Rows;
@@ -80,41 +81,6 @@ pub struct GrepOptions {
     /// Asked about files once they are open; one that it does not accept counts as if it was not there. Default: all are
     /// accepted.
     pub accept: Option<Accept>,
-}
-
-/// A function of a path and the file or folder that was opened by it.
-type AcceptOpened = dyn Fn(&Path, &File) -> bool + Send + Sync;
-
-/// Decides whether an open file, found by this path, is searched.
-#[derive(Clone)]
-pub struct Accept {
-    file: Arc<AcceptOpened>,
-    folder: Arc<AcceptOpened>,
-}
-
-impl Accept {
-    /// Decides by `file`, which several threads call.
-    pub fn new(file: impl Fn(&Path, &File) -> bool + Send + Sync + 'static) -> Accept {
-        Accept { file: Arc::new(file), folder: Arc::new(|_, _| false) }
-    }
-
-    /// Lets `folder` decide about the folder that is searched, once it is open. Where it accepts that, only those files are
-    /// asked about to which the system finds a link on the way; one question in place of one for each file.
-    #[must_use]
-    pub fn or_whole(mut self, folder: impl Fn(&Path, &File) -> bool + Send + Sync + 'static) -> Accept {
-        self.folder = Arc::new(folder);
-        self
-    }
-
-    pub(crate) fn accepts_folder(&self, path: &Path, folder: &File) -> bool {
-        (self.folder)(path, folder)
-    }
-}
-
-impl std::fmt::Debug for Accept {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.write_str("Accept")
-    }
 }
 
 impl GrepOptions {
@@ -349,7 +315,7 @@ impl<'a> Request<'a> {
         }
         let opened = open();
         let accepts = match (&self.options.accept, &opened) {
-            (Some(accept), Ok(file)) => (accept.file)(&root.join(path_of(path)), file),
+            (Some(accept), Ok(file)) => accept.accepts_file(&root.join(path_of(path)), file),
             _ => true,
         };
         accepts.then_some(opened)

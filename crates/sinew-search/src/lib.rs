@@ -1,5 +1,6 @@
 //! Grep, glob and fuzzy find over a walk.
 
+mod accept;
 mod collector;
 mod content;
 mod excerpt;
@@ -21,11 +22,12 @@ mod workspace;
 mod workspace_paths;
 mod workspace_status;
 
+pub use accept::Accept;
 pub use collector::Mode;
 pub use content::{SearchOptions, SearchResult, has_match, search_content};
 pub use find::{FindColumns, FindMatch, FindOptions, FindResult, fuzzy_find};
 pub use glob::{GlobColumns, GlobMatch, GlobOptions, GlobResult, glob, glob_so_far};
-pub use grep::{Accept, GrepOptions, GrepResult, OnMatch, Skipped, grep};
+pub use grep::{GrepOptions, GrepResult, OnMatch, Skipped, grep};
 pub use patterns::Patterns;
 pub use ranking::{Boost, PathUse};
 pub use rows::{ContextLine, Iter, Row, Rows};

@@ -142,6 +142,15 @@ impl Workspace {
         Ok(WorkspaceChanges { token, all, paths })
     }
 
+    /// Brings what is kept up to date as a search does at its start; the first time that is a walk.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    pub fn refresh(&self, pool: &Pool, cancel: &CancelToken) -> Result<WorkspaceStatus> {
+        self.index().refresh(pool, cancel).map_err(|error| error.within("Workspace.refresh"))?;
+        Ok(self.status())
+    }
+
     /// Reads what the index does not know as it is now, so that later searches open few files. Calls go on meanwhile.
     ///
     /// # Errors

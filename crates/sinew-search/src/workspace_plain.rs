@@ -113,6 +113,14 @@ impl Workspace {
         Ok(WorkspaceChanges { all: true, ..WorkspaceChanges::default() })
     }
 
+    /// Returns the state: nothing is kept.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    pub fn refresh(&self, pool: &Pool, cancel: &CancelToken) -> Result<WorkspaceStatus> {
+        self.ready(pool, cancel)
+    }
+
     /// Returns the state: there is nothing to read.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sinew::search::{GlobOptions, glob_so_far};
+use sinew::search::GlobOptions;
 use sinew::walk::FileType;
 
 use super::spec::{Outcome, READ_ONLY, Run, Spec, always};
@@ -93,12 +93,11 @@ fn run(host: &Host, call: &Call) -> Outcome {
         cache: !host.jobs.are_running(),
         max_results: Some(limit),
         sort_by_mtime: arguments.sort.as_deref() != Some("path"),
-        global_excludes: host.options.sinew.global_excludes.clone(),
+        global_excludes: host.options.searches.sinew().global_excludes.clone(),
         ..GlobOptions::new(&root, pattern)
     };
-    let sinew = &host.options.sinew;
     let cancel = call.cancel.clone().with_timeout(Duration::from_secs_f64(seconds));
-    let (found, partial) = glob_so_far(&options, &sinew.cache, &sinew.pool, &cancel)?;
+    let (found, partial) = host.options.searches.glob_so_far(&options, &cancel)?;
     let mut hidden = 0;
     let mut names = Vec::new();
     for hit in found.matches() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sinew::base::{CancelToken, ErrorCode};
-use sinew::search::{GrepOptions, GrepResult, Mode, Row, grep};
+use sinew::search::{GrepOptions, GrepResult, Mode, Row};
 use sinew_session::files::{open_plain, opened_path};
 
 use super::settings::EditMode;
@@ -165,8 +165,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
 }
 
 fn search(host: &Host, options: &GrepOptions, cancel: &CancelToken) -> sinew::base::Result<GrepResult> {
-    let sinew = &host.options.sinew;
-    grep(options, &sinew.cache, &sinew.pool, cancel, None)
+    host.options.searches.grep(options, cancel)
 }
 
 fn options(host: &Host, arguments: &Arguments, root: &std::path::Path, literal: bool) -> GrepOptions {
@@ -178,7 +177,7 @@ fn options(host: &Host, arguments: &Arguments, root: &std::path::Path, literal: 
         multiline: arguments.multiline || arguments.pattern.contains("\\n") || arguments.pattern.contains('\n'),
         context: arguments.context,
         max_columns: Some(COLUMNS),
-        global_excludes: host.options.sinew.global_excludes.clone(),
+        global_excludes: host.options.searches.sinew().global_excludes.clone(),
         mode: match arguments.mode {
             OutputMode::Content => Mode::Content,
             OutputMode::Files => Mode::FilesWithMatches,

@@ -8,6 +8,7 @@ use sinew_session::artifacts::Artifacts;
 
 use crate::console::Console;
 use crate::question::Ask;
+use crate::searches::Searches;
 use crate::settings::Settings;
 use crate::shells::Shells;
 
@@ -19,7 +20,7 @@ pub struct HostOptions {
     /// The folder that `~` means. `None`: a path with `~` is taken as it is.
     pub home: Option<PathBuf>,
     /// Search, scans and threads.
-    pub sinew: Arc<sinew::Sinew>,
+    pub searches: Arc<Searches>,
     /// The program that keeps shells.
     pub supervisor: Supervisor,
     /// The user's environment, whole. Commands get it without secrets.

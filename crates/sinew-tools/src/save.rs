@@ -86,7 +86,7 @@ impl Target {
     /// Removes the file.
     pub(super) fn remove(&self, host: &Host, name: &str) -> Result<(), ToolError> {
         let result = self.place.borrow().remove();
-        host.options.sinew.cache.invalidate(&self.path);
+        host.options.searches.sinew().cache.invalidate(&self.path);
         result.map_err(|error| ToolError::Failed(format!("Cannot remove {name}: {error}")))
     }
 
@@ -106,7 +106,7 @@ impl Target {
             false => self.replace(content, executable),
         };
         // Folders may have been made even where the rest failed.
-        host.options.sinew.cache.invalidate(&self.path);
+        host.options.searches.sinew().cache.invalidate(&self.path);
         result.map_err(|error| ToolError::Failed(format!("Cannot write {name}: {error}")))?;
         host.seen.wrote(&self.path, content);
         Ok(())

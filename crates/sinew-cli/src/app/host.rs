@@ -1,14 +1,30 @@
 //! The host of the tools of a session.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use sinew_session::Session;
 use sinew_session::artifacts::Artifacts;
-use sinew_tools::{Host, HostOptions};
+use sinew_tools::{Host, HostOptions, Searches};
 
 use super::App;
 use crate::models;
 use crate::startup::Startup;
+
+/// The searches of the sessions of a program: they keep the work tree around its folder, unless `search.index` is off.
+pub(super) fn searches(startup: &Startup) -> Searches {
+    let Startup { environment, paths, settings, .. } = startup;
+    let sinew = Arc::new(sinew::Sinew::in_environment(|name| environment.os(name)));
+    let kept = settings.search.is_indexed().then(|| work_tree(&paths.cwd, std::env::home_dir().as_deref()));
+    Searches::new(sinew, kept.into_iter().collect())
+}
+
+/// The top of the work tree that holds a folder; the folder itself where it lies in none. A home that is one does not count.
+fn work_tree(cwd: &Path, home: Option<&Path>) -> PathBuf {
+    let above = cwd.ancestors().take_while(|folder| Some(*folder) != home);
+    let is_top = |folder: &&Path| [".git", ".jj"].iter().any(|name| folder.join(name).exists());
+    above.into_iter().find(is_top).unwrap_or(cwd).to_path_buf()
+}
 
 impl App {
     pub(super) fn host(&self, session: &Session) -> Arc<Host> {
@@ -19,7 +35,7 @@ impl App {
         Host::new(HostOptions {
             cwd: paths.cwd.clone(),
             home: std::env::home_dir(),
-            sinew: Arc::new(sinew::Sinew::in_environment(|name| environment.os(name))),
+            searches: Arc::clone(&self.searches),
             supervisor: sinew::shell::Supervisor::new(std::env::current_exe().unwrap_or_else(|_| "sinew".into())),
             environment: environment.variables().to_vec(),
             artifacts: Arc::new(artifacts),

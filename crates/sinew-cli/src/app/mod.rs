@@ -22,7 +22,7 @@ use sinew_agent::resource::Commands;
 use sinew_llm::model::ThinkingLevel;
 use sinew_session::clock::{Clock, SystemClock};
 use sinew_session::{Body, Context as Conversation, Defaults, Session};
-use sinew_tools::{Ask, Host, Shells};
+use sinew_tools::{Ask, Host, Searches, Shells};
 use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
@@ -44,6 +44,7 @@ pub(crate) struct App {
     /// Answers questions; None: nobody can be asked.
     ask: Option<Arc<dyn Ask>>,
     shells: Arc<Shells>,
+    pub(crate) searches: Arc<Searches>,
     /// Servers of tools; none of them runs before it is needed.
     pub(crate) mcp: Arc<Manager>,
     resources: Mutex<Arc<Loaded>>,
@@ -130,6 +131,7 @@ impl App {
         warnings.extend(tools::unknown_tools(&startup.settings, &tools::tool_names(&extensions)));
 
         let app = App {
+            searches: Arc::new(host::searches(&startup)),
             startup,
             store,
             models: Arc::new(models),

@@ -168,6 +168,7 @@ pub(crate) static KEYS: &[Key] = &[
     key("images.blockImages", Flag, "false", Any, "No picture is sent to a model."),
     key("fetch.enabled", Flag, "true", Any, "The tool `fetch` is offered."),
     key("fetch.allowPrivate", Texts, "[]", Trusted, "Hosts that may resolve to private addresses."),
+    key("search.index", Word(&["auto", "off"]), "\"auto\"", Any, "Searches keep the work tree in view, and index it where it is large; off: each search walks."),
     key("ask.timeoutSeconds", Number, "0", Any, "Seconds until a question takes its recommended answer; 0: never."),
     key("acp.clientFs", Word(&["auto", "off"]), "\"auto\"", Any, "In an editor tools read unsaved texts and write through it, where it offers that; off: the disk alone counts."),
     key("todo.reminders", Flag, "true", Any, "The model is reminded of open items when it stops; off in print mode where unset."),

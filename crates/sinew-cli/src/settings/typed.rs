@@ -62,6 +62,7 @@ pub(crate) struct Settings {
     shell_command_prefix: Option<String>,
     images: Images,
     fetch: Fetch,
+    pub(crate) search: Search,
     pub(crate) ask: Ask,
     pub(crate) acp: Acp,
     todo: Todo,
@@ -80,6 +81,26 @@ pub(crate) struct Settings {
     #[serde(default)]
     pub(crate) permissions: Value,
     pub(crate) session_dir: Option<String>,
+}
+
+/// Searches of files.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub(crate) struct Search {
+    index: IndexPolicy,
+}
+
+impl Search {
+    /// Returns true if the work tree is kept in view and indexed where that pays.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.index == IndexPolicy::Auto
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum IndexPolicy {
+    Auto,
+    Off,
 }
 
 /// The interactive mode.

@@ -49,7 +49,7 @@ const DEFAULTS: &str = r#"{
     "bash": {"timeoutSeconds": 120, "autoBackground": {"thresholdMs": 0}}, "async": {"enabled": false},
     "bashGuard": {"enabled": true, "deny": [], "allow": []}, "bashInterceptor": {"enabled": false, "rules": []},
     "shellPath": "auto", "images": {"autoResize": true, "blockImages": false},
-    "fetch": {"enabled": true, "allowPrivate": []}, "ask": {"timeoutSeconds": 0},
+    "fetch": {"enabled": true, "allowPrivate": []}, "search": {"index": "auto"}, "ask": {"timeoutSeconds": 0},
     "todo": {"reminders": true, "autoClearSeconds": 60},
     "ttsr": {"enabled": true, "contextMode": "discard", "repeatMode": "once", "repeatGap": 10,
         "interruptMode": "always", "disabledRules": []},

@@ -9,7 +9,8 @@ use sinew_pool::Pool;
 use sinew_walk::{FileType, ScanCache, ScanOptions, WalkWarnings};
 
 use super::{GrepOptions, GrepResult, OnMatch, Request, syntax};
-use crate::file::{AcceptedRoot, FileSearch, Root};
+use crate::accept::AcceptedRoot;
+use crate::file::{FileSearch, Root};
 use crate::parallel::{FileResults, FileSource, Step};
 use crate::rows::clamp;
 use crate::workspace_status::GrepTrace;

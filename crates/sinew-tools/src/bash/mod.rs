@@ -199,7 +199,7 @@ fn settle(host: &Host, end: &End, run: &RunOptions) -> Option<&'static str> {
     host.shell.ended(result, run.cwd.is_none());
     if let Some(folder) = result.working_dir.as_deref().filter(|_| !environment::only_reads(&run.command)) {
         // The command may have gone there before it wrote.
-        host.options.sinew.cache.invalidate(folder);
+        host.options.searches.sinew().cache.invalidate(folder);
     }
     result.state_lost
 }
@@ -257,7 +257,7 @@ fn invalidation(host: &Host, run: &RunOptions) -> Box<dyn FnOnce() + Send> {
     if environment::only_reads(&run.command) {
         return Box::new(|| {});
     }
-    let (sinew, shell) = (Arc::clone(&host.options.sinew), Arc::clone(&host.shell));
+    let (sinew, shell) = (Arc::clone(host.options.searches.sinew()), Arc::clone(&host.shell));
     let folders = [Some(host.options.cwd.clone()), run.cwd.clone()];
     Box::new(move || {
         for folder in folders.into_iter().chain([shell.folder()]).flatten() {

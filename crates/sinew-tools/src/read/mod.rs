@@ -12,7 +12,7 @@ use std::path::Path;
 
 use serde::Deserialize;
 use serde_json::{Value, json};
-use sinew::search::{FindOptions, GlobOptions, fuzzy_find, glob};
+use sinew::search::{FindOptions, GlobOptions};
 use sinew_session::files::{open_plain, opened_path, size_text};
 
 use super::settings::EditMode;
@@ -105,7 +105,7 @@ fn run(host: &Host, call: &Call) -> Outcome {
 
 /// Reads the one file whose path ends with `given`, or says which ones it might have been.
 fn missing(host: &Host, call: &Call, given: &str, range: Range) -> Outcome {
-    let sinew = &host.options.sinew;
+    let searches = &host.options.searches;
     let cancel = call.cancel.clone().with_timeout(std::time::Duration::from_secs(5));
     let relative = given.trim_start_matches("./").trim_start_matches('/');
     let not_found = |list: &[String]| {
@@ -126,7 +126,7 @@ fn missing(host: &Host, call: &Call, given: &str, range: Range) -> Outcome {
         ..GlobOptions::new(&call.cwd, format!("**/{}", escaped(relative)))
     };
     // A folder that cannot be searched has no suggestions; the missing file is what the model must hear of.
-    if let Ok(found) = glob(&options, &sinew.cache, &sinew.pool, &cancel, |_| Ok(())) {
+    if let Ok((found, false)) = searches.glob_so_far(&options, &cancel) {
         let names: Vec<String> = found.matches().map(|hit| hit.path.into_owned()).collect();
         if let [only] = names.as_slice() {
             let mut output = file(host, call, &call.cwd.join(only), only, range)?;
@@ -138,7 +138,7 @@ fn missing(host: &Host, call: &Call, given: &str, range: Range) -> Outcome {
     }
     let name = Path::new(relative).file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
     let options = FindOptions { max_results: 20, ..FindOptions::new(&call.cwd, name) };
-    let found = fuzzy_find(&options, &sinew.cache, &sinew.pool, &cancel).unwrap_or_default();
+    let found = searches.fuzzy_find(&options, &cancel).unwrap_or_default();
     let list: Vec<String> = found.matches.into_iter().filter(|hit| !hit.is_directory).map(|hit| hit.path).collect();
     not_found(&list[..list.len().min(5)])
 }

@@ -10,7 +10,7 @@ use sinew_llm::http::HttpConfig;
 use sinew_llm::message::text_of;
 use sinew_session::artifacts::Artifacts;
 use sinew_tools::tool::{Call, Tool, ToolError, ToolOutput, Updates};
-use sinew_tools::{Host, HostOptions, Notice, Settings, builtin};
+use sinew_tools::{Host, HostOptions, Notice, Searches, Settings, builtin};
 
 pub(crate) struct Stage {
     pub(crate) host: Arc<Host>,
@@ -44,7 +44,7 @@ impl Stage {
         let mut options = HostOptions {
             cwd,
             home: Some(folder.path().to_path_buf()),
-            sinew: Arc::new(sinew::Sinew::new()),
+            searches: Arc::new(Searches::new(Arc::new(sinew::Sinew::new()), Vec::new())),
             supervisor: Supervisor::new(std::env::current_exe().unwrap()),
             environment: [
                 ("PATH", "/usr/local/bin:/usr/bin:/bin"),

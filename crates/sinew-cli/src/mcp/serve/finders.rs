@@ -6,9 +6,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use sinew::base::CancelToken;
-use sinew::search::{FindOptions, fuzzy_find as find};
+use sinew::search::FindOptions;
 use sinew_mcp::BoxFuture;
 use sinew_mcp::server::{ServedCall, ServedOutput, ServedTool};
+use sinew_tools::Searches;
 
 use super::roots::Roots;
 
@@ -68,7 +69,7 @@ struct FindArguments {
 }
 
 /// Finds files by the letters of their path.
-pub(super) fn fuzzy_find(sinew: Arc<sinew::Sinew>, roots: Roots) -> Arc<dyn ServedTool> {
+pub(super) fn fuzzy_find(searches: Arc<Searches>, roots: Roots) -> Arc<dyn ServedTool> {
     let input = json!({
         "type": "object",
         "properties": {
@@ -95,7 +96,7 @@ pub(super) fn fuzzy_find(sinew: Arc<sinew::Sinew>, roots: Roots) -> Arc<dyn Serv
         let real = folder.canonicalize().map_err(|error| format!("Cannot open {named}: {error}"))?;
         roots.check(&real)?;
         let options = FindOptions { max_results: limit.unwrap_or(20).min(MOST), ..FindOptions::new(&real, query) };
-        let found = find(&options, &sinew.cache, &sinew.pool, cancel).map_err(|error| error.message().to_string())?;
+        let found = searches.fuzzy_find(&options, cancel).map_err(|error| error.message().to_string())?;
         let total = found.total_matches;
         let paths: Vec<String> = found
             .matches

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use sinew_mcp::server::{ServedTool, ServerOptions, Service, serve};
 use sinew_session::artifacts::Artifacts;
-use sinew_tools::{Host, HostOptions, Shells};
+use sinew_tools::{Host, HostOptions, Searches, Shells};
 
 use crate::failure::Failure;
 use crate::models;
@@ -54,9 +54,10 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
     // One thread for the protocol: the tools work on threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let served = runtime.block_on(async {
-        let host = host(startup, roots.first());
+        let searches = Arc::new(searches(startup, &roots));
+        let host = host(startup, roots.first(), &searches);
         host.set_path_policies(vec![Arc::new(roots.clone())]);
-        let tools = tools(startup, &host, &roots)?;
+        let tools = tools(startup, &host, &searches, &roots)?;
         let options = ServerOptions { instructions: Some(roots.instructions()), ..ServerOptions::default() };
         let close = || tokio::task::spawn_blocking(move || host.close());
         let Some(place) = place else {
@@ -77,7 +78,12 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
 }
 
 /// The tools that the flags leave, in a fixed order.
-fn tools(startup: &Startup, host: &Arc<Host>, roots: &Roots) -> Result<Vec<Arc<dyn ServedTool>>, Failure> {
+fn tools(
+    startup: &Startup,
+    host: &Arc<Host>,
+    searches: &Arc<Searches>,
+    roots: &Roots,
+) -> Result<Vec<Arc<dyn ServedTool>>, Failure> {
     let args = &startup.args.tools;
     let allowed: Vec<&str> = args.allow.iter().flat_map(|list| list.split(',')).map(str::trim).collect();
     if let Some(unknown) = allowed.iter().find(|name| !ALLOWED.contains(name)) {
@@ -92,7 +98,7 @@ fn tools(startup: &Startup, host: &Arc<Host>, roots: &Roots) -> Result<Vec<Arc<d
         .collect();
     // Behind `find`, which it is like.
     let at = tools.len().min(2);
-    tools.insert(at, finders::fuzzy_find(host_sinew(startup), roots.clone()));
+    tools.insert(at, finders::fuzzy_find(Arc::clone(searches), roots.clone()));
     tools.push(finders::html_to_markdown());
     let Some(only) = &args.only else { return Ok(tools) };
     if let Some(unknown) = only.iter().find(|name| tools.iter().all(|tool| tool.name() != **name)) {
@@ -103,17 +109,19 @@ fn tools(startup: &Startup, host: &Arc<Host>, roots: &Roots) -> Result<Vec<Arc<d
     Ok(tools)
 }
 
-fn host_sinew(startup: &Startup) -> Arc<sinew::Sinew> {
-    Arc::new(sinew::Sinew::in_environment(|name| startup.environment.os(name)))
+/// Searches that keep the roots and nothing above them in view.
+fn searches(startup: &Startup, roots: &Roots) -> Searches {
+    let sinew = Arc::new(sinew::Sinew::in_environment(|name| startup.environment.os(name)));
+    Searches::new(sinew, if startup.settings.search.is_indexed() { roots.all() } else { Vec::new() })
 }
 
 /// The host of the tools: as in a session, without anybody to ask, a network or a session's files.
-fn host(startup: &Startup, cwd: PathBuf) -> Arc<Host> {
+fn host(startup: &Startup, cwd: PathBuf, searches: &Arc<Searches>) -> Arc<Host> {
     let Startup { environment, settings, .. } = startup;
     Host::new(HostOptions {
         cwd,
         home: None,
-        sinew: host_sinew(startup),
+        searches: Arc::clone(searches),
         supervisor: sinew::shell::Supervisor::new(std::env::current_exe().unwrap_or_else(|_| "sinew".into())),
         environment: environment.variables().to_vec(),
         artifacts: Arc::new(Artifacts::temporary()),

@@ -39,6 +39,11 @@ impl Roots {
         self.0[0].clone()
     }
 
+    /// All of them.
+    pub(super) fn all(&self) -> Vec<PathBuf> {
+        self.0.to_vec()
+    }
+
     /// Checks that a path without links lies below a root.
     ///
     /// # Errors

@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use sinew::base::CancelToken;
-use sinew::search::{FindOptions, fuzzy_find};
+use sinew::search::FindOptions;
+use sinew_tools::Searches;
 use sinew_tui::List;
 
 /// Rows of the popup.
@@ -114,10 +115,10 @@ pub(super) fn paths(cwd: &Path, home: Option<&Path>, folder: &str, name: &str) -
 }
 
 /// The files and folders that fit a mention, best first.
-pub(super) fn files(sinew: &sinew::Sinew, cwd: &Path, query: &str) -> Vec<Candidate> {
+pub(super) fn files(searches: &Searches, cwd: &Path, query: &str) -> Vec<Candidate> {
     let options = FindOptions { cache: true, max_results: MOST, ..FindOptions::new(cwd, query) };
     // A folder that cannot be searched has nothing to offer.
-    let Ok(found) = fuzzy_find(&options, &sinew.cache, &sinew.pool, &CancelToken::never()) else { return Vec::new() };
+    let Ok(found) = searches.fuzzy_find(&options, &CancelToken::never()) else { return Vec::new() };
     let candidate = |found: sinew::search::FindMatch| {
         let path = if found.is_directory { format!("{}/", found.path.trim_end_matches('/')) } else { found.path };
         let end = if found.is_directory { "" } else { " " };
@@ -245,8 +246,8 @@ mod tests {
         for name in ["a folder/main.rs", "plain.rs"] {
             std::fs::write(folder.path().join(name), "").unwrap();
         }
-        let sinew = sinew::Sinew::new();
-        let found = |query: &str| files(&sinew, folder.path(), query).first().map(|found| found.insert.clone());
+        let searches = Searches::new(std::sync::Arc::new(sinew::Sinew::new()), Vec::new());
+        let found = |query: &str| files(&searches, folder.path(), query).first().map(|found| found.insert.clone());
         assert_eq!(found("main").as_deref(), Some("@\"a folder/main.rs\" "));
         assert_eq!(found("pln").as_deref(), Some("@plain.rs "));
         assert_eq!(found("afol").as_deref(), Some("@\"a folder/\""));

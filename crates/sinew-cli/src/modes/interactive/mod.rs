@@ -93,7 +93,6 @@ pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mu
     let keys = Bindings::read(&startup.paths.agent.join(bindings::FILE));
     warnings.extend(keys.faults.iter().cloned());
     let asker = Arc::new(ask::Asker { mailbox: mailbox.clone(), settings });
-    let sinew = Arc::new(sinew::Sinew::in_environment(|name| startup.environment.os(name)));
     let (app, open) = App::start_with(startup, Some(asker), NoModel::Waits, &mut warnings).await?;
     let events = Arc::new(EventForwarder { mailbox: mailbox.clone(), task: Mutex::default() });
     let control = Arc::new(Control::new(app, open, Some(events)));
@@ -107,7 +106,6 @@ pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mu
         inbox,
         options,
         announcer,
-        sinew,
         history,
         cwd,
         keys,

@@ -58,7 +58,6 @@ pub(super) struct Parts {
     pub(super) inbox: Inbox,
     pub(super) options: ScreenOptions,
     pub(super) announcer: Announcer,
-    pub(super) sinew: Arc<sinew::Sinew>,
     pub(super) history: PathBuf,
     pub(super) cwd: String,
     pub(super) keys: Bindings,
@@ -87,7 +86,6 @@ struct Ui {
     popup: Option<Popup>,
     /// The view of the whole conversation, where it is open.
     viewer: Option<OpenViewer>,
-    sinew: Arc<sinew::Sinew>,
     announcer: Announcer,
     /// True if the user looks at this terminal, where it tells.
     has_focus: Option<bool>,
@@ -133,8 +131,7 @@ struct Ui {
 /// # Errors
 /// The terminal cannot be opened.
 pub(super) fn run(parts: Parts) -> io::Result<Left> {
-    let Parts { control, runtime, mailbox, inbox, options, announcer, sinew, history, cwd, keys, warnings, first } =
-        parts;
+    let Parts { control, runtime, mailbox, inbox, options, announcer, history, cwd, keys, warnings, first } = parts;
     let tty = Tty::open(Manner::Screen)?;
     let screen = Screen::new(tty.size(), options, Arc::new(Theme::default()));
     let mut ui = Ui {
@@ -153,7 +150,6 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         overlay: None,
         popup: None,
         viewer: None,
-        sinew,
         announcer,
         has_focus: None,
         facts: Facts::default(),

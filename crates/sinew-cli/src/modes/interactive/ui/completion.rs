@@ -27,10 +27,10 @@ impl Ui {
                 self.popup = Popup::new(&before, from, candidates, Some(&query));
             }
             Wanted::Mention(query) => {
-                let (sinew, mailbox) = (Arc::clone(&self.sinew), self.mailbox.clone());
+                let (searches, mailbox) = (Arc::clone(&self.control.app.searches), self.mailbox.clone());
                 let cwd = self.control.app.startup.paths.cwd.clone();
                 self.runtime.spawn_blocking(move || {
-                    let candidates = complete::files(&sinew, &cwd, &query);
+                    let candidates = complete::files(&searches, &cwd, &query);
                     mailbox.send(Message::Candidates { text: before, from, candidates, from_tab: false });
                 });
             }
