@@ -1,13 +1,14 @@
 #!/usr/bin/env node
 // npm run build: the addon, the shells' supervisor program and the TypeScript of @sinew/natives, for this machine or for a target.
 import { parseArgs } from "node:util";
-import { buildNatives } from "./lib/natives.mjs";
+import { buildNatives, hostTarget, platformOf } from "./lib/natives.mjs";
+import { variantsOf } from "./lib/platforms.mjs";
 import { buildTypescript } from "./lib/typescript.mjs";
 
 const HELP = `npm run build -- [options]
 
-  --profile NAME    release (default), quick (no fat LTO), try (hardly optimised, as npm start builds it), dev (what the tests compile)
-  --variant NAME    modern or baseline; x64 only; default: what this CPU runs; also TARGET_VARIANT
+  --profile NAME    release (default), quick (no fat LTO), try (hardly optimised, for npm start), dev (what the tests compile)
+  --variant NAME    modern or baseline; x64 only; default: what this CPU runs; also TARGET_VARIANT; all: each that the target has
   --target TRIPLE   a Rust target; default: this machine
   --glibc VERSION   Linux: link for this glibc and later (2.28 for releases), through cargo-zigbuild
   --agent           build the agent too: dist/sinew
@@ -43,8 +44,12 @@ if (values.help) {
   try {
     if (!values["typescript-only"]) {
       const { profile, variant = process.env.TARGET_VARIANT, target, glibc, agent, collect, dev, verbose } = values;
-      const parts = ["addon", "supervisor", ...(agent ? ["agent"] : [])];
-      await buildNatives({ parts, profile, variant, target, glibc, dev, verbose, collect, seconds: SECONDS[profile] });
+      const variants = variant === "all" ? variantsOf(platformOf(target ?? (await hostTarget()))) : [variant];
+      for (const [at, each] of variants.entries()) {
+        // One agent, of the variant that runs everywhere.
+        const parts = ["addon", "supervisor", ...(agent && at === 0 ? ["agent"] : [])];
+        await buildNatives({ parts, profile, variant: each || undefined, target, glibc, dev, verbose, collect, seconds: SECONDS[profile] });
+      }
     }
     if (!values["natives-only"]) await buildTypescript();
   } catch (error) {

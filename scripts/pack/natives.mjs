@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { BESIDE } from "../lib/bundle.mjs";
 import { PLATFORMS, addonOf, programOf, variantsOf } from "../lib/platforms.mjs";
 import { ROOT } from "../lib/steps.mjs";
+import { notices } from "./crates.mjs";
 import { LICENSES, MIB, checkFile, findFile, foldersOf, manifestOf, tarball } from "./files.mjs";
 
 const LIMIT = { main: 200 * 1024, addon: 16 * MIB };
@@ -68,6 +69,7 @@ async function packPlatform(platform, { source, addons, stage, out, complete, an
     return basename(to);
   });
   for (const name of LICENSES) copyFileSync(join(ROOT, name), join(folder, name));
+  writeFileSync(join(folder, "THIRD-PARTY.txt"), await notices("sinew-natives"));
   const name = `${manifest.name}-${tag}`;
   writeFileSync(join(folder, "README.md"), `# ${name}\n\nThe addon of \`${manifest.name}\` for ${tag}. Install that package, which chooses this one.\n`);
   const own = {
@@ -81,7 +83,7 @@ async function packPlatform(platform, { source, addons, stage, out, complete, an
     engines: manifest.engines,
     // An addon cannot be loaded from within an archive.
     preferUnplugged: true,
-    files: [...files, ...LICENSES],
+    files: [...files, "THIRD-PARTY.txt", ...LICENSES],
   };
   writeFileSync(join(folder, "package.json"), JSON.stringify(own, null, 2));
   return [await tarball(folder, out)];

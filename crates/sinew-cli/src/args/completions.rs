@@ -10,6 +10,7 @@ pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
     ("login", &[]),
     ("logout", &[]),
     ("completions", &["bash", "zsh", "fish"]),
+    ("man", &[]),
 ];
 
 // `mapfile` would be simpler; the bash of macOS (3.2) does not have it.

@@ -5,6 +5,7 @@
 
 mod completions;
 mod help;
+mod man;
 mod mcp;
 mod parse;
 mod table;
@@ -16,6 +17,7 @@ use sinew_llm::model::ThinkingLevel;
 
 pub(crate) use completions::completions;
 pub(crate) use help::help;
+pub(crate) use man::man;
 pub(crate) use mcp::McpArgs;
 pub(crate) use parse::parse;
 

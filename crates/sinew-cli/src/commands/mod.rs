@@ -34,6 +34,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
         ["mcp", ref rest @ ..] => crate::mcp::run(startup, warnings, rest).map(Some),
         ["completions"] => Err(Failure::usage("sinew completions needs a shell: bash, zsh or fish")),
         ["completions", shell] => completions(shell).map(Some),
+        ["man"] => crate::output::print(&crate::args::man()).map(Some),
         ["plugin", "new", ..] => Err(unavailable("plugin")),
         _ => Ok(None),
     }

@@ -18,6 +18,7 @@ mod json;
 mod linear;
 mod lines;
 mod login;
+mod manual;
 #[cfg(target_os = "linux")]
 mod mcp;
 #[cfg(target_os = "linux")]

