@@ -97,13 +97,22 @@ class Terminal:
                     return
 
 
-def status(pid, key):
-    """The sum of a counter of /proc over the threads of a process."""
-    total = 0
+def switches(pid):
+    """How often each thread of a process has gone to sleep by itself."""
+    counts = {}
     for task in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{task}/status") as text:
-            total += sum(int(line.split()[1]) for line in text if line.startswith(key))
-    return total
+        try:
+            with open(f"/proc/{pid}/task/{task}/status") as text:
+                counts[task] = next(int(line.split()[1]) for line in text if line.startswith("voluntary_ctxt_switches"))
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # It ended between the list and the look.
+    return counts
+
+
+def switched(before, after):
+    """The switches between two counts: those of threads that live, and one of each that has ended."""
+    ended = sum(task not in after for task in before)
+    return ended + sum(count - before.get(task, 0) for task, count in after.items())
 
 
 def pss(pid):
@@ -175,14 +184,15 @@ def stream(job, terminal):
 
 def idle(job, terminal):
     terminal.until(job["shown"].encode())
-    terminal.quiet(2.0)
-    key = "voluntary_ctxt_switches"
-    before, bytes_before = status(terminal.pid, key), len(terminal.seen)
+    # Threads for calls that block end after ten seconds without one.
+    terminal.quiet(12.0)
+    before, bytes_before = switches(terminal.pid), len(terminal.seen)
     end = time.monotonic() + job["seconds"]
     while time.monotonic() < end:
         if terminal.read(end - time.monotonic()) is None:
             break
-    return {"switches": status(terminal.pid, key) - before, "bytes": len(terminal.seen) - bytes_before, "pss": pss(terminal.pid)}
+    count = switched(before, switches(terminal.pid))
+    return {"switches": count, "bytes": len(terminal.seen) - bytes_before, "pss": pss(terminal.pid)}
 
 
 def resize(job, terminal):

@@ -23,6 +23,7 @@
 //! | `schema` | the JSON Schema of `--output-schema` |
 //! | `log` | `SINEW_LOG` and `SINEW_TIMING` |
 //! | `output` | stdout and stderr, which no key of a provider passes |
+//! | `memory` | freed memory that goes back to the system |
 //! | `failure` | an error that ends the program before an agent begins |
 //!
 //! Modules import downwards: modes → control → app → the rest. This crate is the only one that reads the environment,
@@ -37,6 +38,7 @@ mod extensions;
 mod failure;
 mod log;
 mod mcp;
+mod memory;
 mod models;
 mod modes;
 mod output;

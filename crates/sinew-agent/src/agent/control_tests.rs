@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::lifecycle::Activity;
 use super::tests::{TestEnv, env, options};
 use super::{AgentSession, BranchSummaryChoice, Delivery, ResolvedModel, Stop};
-use crate::compaction::Limits;
+use crate::compaction::{Limits, context_tokens};
 use crate::core::{Interrupt, Toolset};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
@@ -352,4 +352,58 @@ async fn a_session_that_is_shut_down_begins_nothing_and_can_still_be_read() {
     assert!(!env.agent.is_running() && env.agent.queued().0.is_empty());
     env.agent.idled().await;
     assert_eq!(env.asked(), 1);
+}
+
+#[test]
+fn the_fill_of_the_window_is_the_same_beside_a_run_as_without_one() {
+    let answer = |tokens: u64| {
+        let mut answer = AssistantMessage { stop_reason: StopReason::Stop, ..AssistantMessage::default() };
+        answer.usage.total_tokens = tokens;
+        AgentMessage::from(answer)
+    };
+    let summary = |kept: &str| Body::Compaction {
+        summary: "before".into(),
+        short_summary: None,
+        first_kept_entry_id: kept.into(),
+        tokens_before: 9,
+        details: None,
+        preserve_data: None,
+        from_extension: None,
+    };
+    let env = env(Vec::new(), |parts| {
+        parts.resolved.model.context_window = 1_000_000;
+    });
+    let agent = &env.agent;
+    let check = |at: &str| {
+        let expect = context_tokens(&agent.session().context(&Defaults::default()).unwrap().messages);
+        let run = agent.conversation.context.begin(Activity::Run).unwrap();
+        assert_eq!(agent.context_usage().unwrap().unwrap().tokens, expect, "{at}");
+        drop(run);
+        expect
+    };
+    let mut first = String::new();
+    let said = [("a question", user("so long a question")), ("nothing counted", answer(0)), ("counted", answer(70_000))];
+    for (at, mut message) in said.into_iter().chain([("behind it", user("more")), ("a command", ran("ls"))]) {
+        first = agent.session().append_message(&mut message).unwrap();
+        check(at);
+    }
+    assert!(check("the last answer counts") > 70_000);
+    agent.session().append(summary(&first)).unwrap();
+    assert!(check("a summary makes the count void") < 70_000);
+    agent.session().append_message(&mut answer(80_000)).unwrap();
+    agent.session().append(Body::Prune { tool_call_ids: vec!["1".into()], tokens: 1 }).unwrap();
+    check("pruned");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_counted_is_not_read_again() {
+    let env = env(vec![text("one"), text("two")], |_| {});
+    let agent = &env.agent;
+    for turn in 1..=2 {
+        agent.prompt(vec![user("go")], None).await.unwrap();
+        for _ in 0..2 {
+            let counts = agent.stats().unwrap();
+            assert_eq!((counts.user_messages, counts.assistant_messages, counts.total_messages), (turn, turn, 2 * turn));
+        }
+    }
 }

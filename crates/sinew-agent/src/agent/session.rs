@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use parking_lot::MutexGuard;
+use parking_lot::{Mutex, MutexGuard};
 use serde_json::Value;
 use sinew::base::Result;
 use sinew_llm::message::LlmMessage;
@@ -19,6 +19,7 @@ use super::lifecycle::{Activity, State};
 use super::models::{ModelResolver, ResolvedModel};
 use super::once::OnceFlag;
 use super::settings::{AgentSettings, LiveSettings, TurnSettings};
+use super::stats::CountedEntries;
 use crate::core::{Queues, Toolset, tell_event};
 use crate::event::Event;
 use crate::extension::{Context, Extension};
@@ -67,6 +68,8 @@ pub struct AgentSession {
     /// The facts of the session that extensions get.
     pub(super) context: Context,
     pub(super) open_items: Option<OpenItems>,
+    /// The entries that were counted already.
+    pub(super) counted: Mutex<CountedEntries>,
     /// The extensions were told that the session begins.
     pub(super) started: OnceFlag,
     /// States of servers that nobody was told of yet.
@@ -115,6 +118,7 @@ impl AgentSession {
             clock,
             context,
             open_items,
+            counted: Mutex::default(),
             started: OnceFlag::default(),
             statuses: tokio::sync::Mutex::default(),
         }

@@ -7,7 +7,7 @@ use sinew_session::{Body, Defaults};
 use sinew_tools::Phase;
 
 use super::session::AgentSession;
-use crate::compaction::context_tokens;
+use crate::compaction::{context_tokens, counted_tokens};
 
 /// Counts of a session, over all of its branches: what was left was paid for as well.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -58,28 +58,22 @@ pub struct ContextUsage {
 }
 
 impl AgentSession {
-    /// Reads the whole session and counts.
+    /// Counts the whole session. The first call reads all of it, a later one what has come since.
     ///
     /// # Errors
     /// The file can no longer be read.
     pub fn stats(&self) -> Result<SessionStats> {
         let session = self.session();
-        let mut counts = SessionStats::default();
-        for id in session.ids() {
-            let Some(message) = session.entry(id)?.into_message() else { continue };
-            counts.total_messages += 1;
-            match message {
-                AgentMessage::User(_) => counts.user_messages += 1,
-                AgentMessage::ToolResult(_) => counts.tool_results += 1,
-                AgentMessage::Assistant(answer) => {
-                    counts.assistant_messages += 1;
-                    counts.tool_calls += answer.tool_calls().count();
-                    counts.add(&answer.usage);
-                }
-                _ => {}
+        let mut counted = self.counted.lock();
+        // Entries are only ever added.
+        for id in session.ids().skip(counted.entries) {
+            let message = session.entry(id)?.into_message();
+            counted.entries += 1;
+            if let Some(message) = message {
+                counted.stats.count(&message);
             }
         }
-        Ok(counts)
+        Ok(counted.stats.clone())
     }
 
     /// Returns the fill of the model's window; none where the model tells no window.
@@ -91,7 +85,10 @@ impl AgentSession {
         if context_window == 0 {
             return Ok(None);
         }
-        let tokens = context_tokens(&self.conversation()?);
+        let tokens = match self.conversation.context.peek(|messages| context_tokens(messages)) {
+            Some(tokens) => tokens,
+            None => context_tokens(&self.uncounted()?),
+        };
         let percent = tokens as f64 * 100.0 / context_window as f64;
         Ok(Some(ContextUsage { tokens, context_window, percent }))
     }
@@ -101,7 +98,30 @@ impl AgentSession {
     /// # Errors
     /// The file can no longer be read.
     pub fn conversation(&self) -> Result<Vec<AgentMessage>> {
+        // Large messages are shared: no second copy of a long conversation is made.
+        if let Some(messages) = self.conversation.context.peek(|messages| messages.clone()) {
+            return Ok(messages);
+        }
         Ok(self.session().context(&Defaults::default())?.messages)
+    }
+
+    /// The end of the conversation from the last answer on whose tokens were counted, read from the session: it fills the
+    /// window as the whole does. The whole where nothing was counted, or what was counted is no more.
+    fn uncounted(&self) -> Result<Vec<AgentMessage>> {
+        let session = self.session();
+        let mut tail = Vec::new();
+        for id in session.path_ids().into_iter().rev() {
+            let entry = session.entry(id)?;
+            if matches!(entry.body, Body::Compaction { .. } | Body::Prune { .. }) {
+                return Ok(session.context(&Defaults::default())?.messages);
+            }
+            tail.extend(entry.into_message());
+            if tail.last().is_some_and(|message| counted_tokens(message).is_some()) {
+                break;
+            }
+        }
+        tail.reverse();
+        Ok(tail)
     }
 
     /// The text of the last answer that has one.
@@ -143,7 +163,28 @@ impl AgentSession {
     }
 }
 
+/// The counts of the first entries of a session.
+#[derive(Debug, Default)]
+pub(super) struct CountedEntries {
+    entries: usize,
+    stats: SessionStats,
+}
+
 impl SessionStats {
+    fn count(&mut self, message: &AgentMessage) {
+        self.total_messages += 1;
+        match message {
+            AgentMessage::User(_) => self.user_messages += 1,
+            AgentMessage::ToolResult(_) => self.tool_results += 1,
+            AgentMessage::Assistant(answer) => {
+                self.assistant_messages += 1;
+                self.tool_calls += answer.tool_calls().count();
+                self.add(&answer.usage);
+            }
+            _ => {}
+        }
+    }
+
     fn add(&mut self, usage: &Usage) {
         let tokens = &mut self.tokens;
         for (sum, part) in [

@@ -63,15 +63,19 @@ pub(super) fn counted(messages: &[AgentMessage]) -> (u64, usize) {
         AgentMessage::CompactionSummary(summary) => Some(summary.timestamp),
         _ => None,
     });
-    let found = messages.iter().enumerate().rev().find_map(|(at, message)| match message {
-        AgentMessage::Assistant(answer)
-            if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted)
-                && answer.usage.total_tokens > 0
-                && compacted.is_none_or(|time| answer.timestamp > time) =>
-        {
-            Some((answer.usage.total_tokens, at + 1))
-        }
-        _ => None,
+    let found = messages.iter().enumerate().rev().find_map(|(at, message)| {
+        let tokens = counted_tokens(message).filter(|_| compacted.is_none_or(|time| message.timestamp() > time));
+        tokens.map(|tokens| (tokens, at + 1))
     });
     found.unwrap_or((0, 0))
+}
+
+/// The tokens of the context that an answer has counted, itself among them; none where it has counted none.
+pub(crate) fn counted_tokens(message: &AgentMessage) -> Option<u64> {
+    match message {
+        AgentMessage::Assistant(answer) if !matches!(answer.stop_reason, StopReason::Error | StopReason::Aborted) => {
+            Some(answer.usage.total_tokens).filter(|tokens| *tokens > 0)
+        }
+        _ => None,
+    }
 }

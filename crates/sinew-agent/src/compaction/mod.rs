@@ -18,6 +18,7 @@ mod summary;
 mod tests;
 
 pub use cut::{Cut, cut};
+pub(crate) use estimate::counted_tokens;
 pub use estimate::{context_tokens, tokens};
 pub use prune::{Pruned, prune};
 pub use summary::{

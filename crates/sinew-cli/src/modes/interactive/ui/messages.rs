@@ -11,6 +11,7 @@ use sinew_tui::Style;
 use super::Ui;
 use crate::control::Control;
 use crate::control::mode::SessionMode;
+use crate::memory;
 use crate::modes::interactive::announce::LONG;
 use crate::modes::interactive::ask;
 use crate::modes::interactive::blocks::{DIM, ERROR, NOTICE, ToolBlock};
@@ -40,6 +41,7 @@ impl Ui {
                 mailbox.send(Message::Notice(error.message));
             }
             mailbox.send(Message::Shown(Box::new(read_session(&control, &history, &cwd, divider))));
+            memory::give_back();
         });
     }
 
