@@ -153,9 +153,13 @@ fn sit_down(
     let mut args = startup.args.clone();
     // They were said in the first folder.
     args.words.clear();
+    let mut ending = None;
     loop {
         let runtime = startup::runtime(2)?;
-        let left = runtime.block_on(modes::interactive::run(startup, warnings, &mut timing));
+        let left = runtime.block_on(async {
+            let ending = ending.get_or_insert_with(signals::Ending::listen);
+            modes::interactive::run(startup, warnings, ending, &mut timing).await
+        });
         let Ok(modes::interactive::Left { moved: Some(moved), .. }) = left else {
             runtime.shutdown_background();
             end(timing, is_timed);

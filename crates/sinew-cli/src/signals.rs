@@ -1,7 +1,12 @@
 //! Signals that end the program.
 
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+
+use tokio::sync::Mutex;
+
 /// Listens from now on; resolves to the exit code of the first signal that asks the program to end.
-pub(crate) fn signals() -> impl Future<Output = u8> {
+pub(crate) fn signals() -> impl Future<Output = u8> + Send + 'static {
     use tokio::signal::unix::{SignalKind, signal};
     let wait = |kind: SignalKind| {
         let stream = signal(kind);
@@ -21,5 +26,51 @@ pub(crate) fn signals() -> impl Future<Output = u8> {
             _ = terminate => 143,
             _ = hangup => 143,
         }
+    }
+}
+
+/// The first signal that asks a program to end whose runtimes follow one another. One that comes while there is none, or
+/// too late for the one that goes, is heard by the next.
+#[derive(Clone)]
+pub(crate) struct Ending {
+    signals: Arc<Mutex<Pin<Box<dyn Future<Output = u8> + Send>>>>,
+    heard: Arc<OnceLock<u8>>,
+}
+
+impl Ending {
+    /// Listens from now on. To be called inside a runtime.
+    pub(crate) fn listen() -> Ending {
+        Ending { signals: Arc::new(Mutex::new(Box::pin(signals()))), heard: Arc::default() }
+    }
+
+    /// Resolves as [`signals`] does, for everybody who waits.
+    pub(crate) async fn heard(&self) -> u8 {
+        let mut signals = self.signals.lock().await;
+        match self.heard.get() {
+            Some(code) => *code,
+            None => {
+                let code = signals.as_mut().await;
+                *self.heard.get_or_init(|| code)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_between_two_runtimes_is_heard_by_the_next_and_by_all_after_it() {
+        let runtime = || tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+        let first = runtime();
+        let ending = first.block_on(async { Ending::listen() });
+        // Somebody waits, and is dropped with the runtime.
+        let waits = ending.clone();
+        first.spawn(async move { waits.heard().await });
+        first.shutdown_timeout(std::time::Duration::from_secs(60));
+        rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::HUP).unwrap();
+        assert_eq!(runtime().block_on(ending.heard()), 143);
+        assert_eq!(runtime().block_on(ending.heard()), 143);
     }
 }

@@ -226,6 +226,16 @@ impl Screen {
         Frame { bytes, more: frame.more }
     }
 
+    /// Erases the screen and all that the terminal keeps above it, of others too, and forgets the document, which begins
+    /// anew in the first row (`/redraw all`). Not for terminals that keep an erased screen above it, as tmux does. Not while
+    /// a resize waits for [`Screen::place`].
+    pub fn erase_all(&mut self) -> Vec<u8> {
+        self.document.clear();
+        self.window.abandon();
+        self.fresh = true;
+        b"\x1b[m\x1b[H\x1b[J\x1b[3J".to_vec()
+    }
+
     /// Leaves the screen to others: all settled rows stand on it or above it, everything else is erased, and the
     /// cursor is at the beginning of the row behind them. Before exit, suspend and other programs; the next frame
     /// begins there, or wherever the cursor is then.

@@ -1,4 +1,4 @@
-//! Golden frames: what a terminal shows of the main views in three sizes, as files of `tests/golden`.
+//! Golden frames: what a terminal shows of the main views in four sizes, as files of `tests/golden`.
 //!
 //! A change that is meant is written by `SINEW_GOLDEN=renew cargo test --workspace --test golden`, and read like code in
 //! the difference. Below a row that has looks stands a letter for each of its cells; the letters are explained at the end.
@@ -17,7 +17,7 @@ use sinew_tui::{
 use support::emulators::Alacritty;
 use support::{Terminal, text_of};
 
-const SIZES: [(usize, usize); 3] = [(80, 24), (40, 12), (200, 50)];
+const SIZES: [(usize, usize); 4] = [(80, 24), (40, 12), (20, 8), (200, 50)];
 
 const ANSWER: &str = "# Findings\n\nThe parser **fails** on `\\r\\n`, see [the manual](https://example.org/docs):\n\n\
     - first, the reader splits lines before it looks for quotes, which no test covers\n- [x] second\n\n\

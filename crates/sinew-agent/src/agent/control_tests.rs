@@ -382,7 +382,8 @@ fn the_fill_of_the_window_is_the_same_beside_a_run_as_without_one() {
         expect
     };
     let mut first = String::new();
-    let said = [("a question", user("so long a question")), ("nothing counted", answer(0)), ("counted", answer(70_000))];
+    let said =
+        [("a question", user("so long a question")), ("nothing counted", answer(0)), ("counted", answer(70_000))];
     for (at, mut message) in said.into_iter().chain([("behind it", user("more")), ("a command", ran("ls"))]) {
         first = agent.session().append_message(&mut message).unwrap();
         check(at);
@@ -403,7 +404,10 @@ async fn what_was_counted_is_not_read_again() {
         agent.prompt(vec![user("go")], None).await.unwrap();
         for _ in 0..2 {
             let counts = agent.stats().unwrap();
-            assert_eq!((counts.user_messages, counts.assistant_messages, counts.total_messages), (turn, turn, 2 * turn));
+            assert_eq!(
+                (counts.user_messages, counts.assistant_messages, counts.total_messages),
+                (turn, turn, 2 * turn)
+            );
         }
     }
 }

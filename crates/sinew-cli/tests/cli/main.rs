@@ -15,6 +15,8 @@ mod guards;
 #[cfg(target_os = "linux")]
 mod interactive;
 mod json;
+#[cfg(target_os = "linux")]
+mod keys;
 mod linear;
 mod lines;
 mod login;

@@ -21,14 +21,17 @@ fn start(stage: &Stage) -> Terminal {
 #[test]
 fn item_27_a_signal_at_any_byte_of_a_start_leaves_a_clean_terminal() {
     let stage = Stage::scripted(&[answer("ok")]);
-    for bytes in [0, 1, 9, 30, 60, 120, 240] {
+    let signals = [(Signal::TERM, 143), (Signal::HUP, 143), (Signal::INT, 130)];
+    let cases = [0, 1, 9, 30, 60, 120, 240].into_iter().flat_map(|bytes| signals.map(|signal| (bytes, signal)));
+    for (bytes, (signal, code)) in cases {
         let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
         terminal.until_sent(|text| text.len() >= bytes);
-        kill_process(terminal.pid(), Signal::TERM).unwrap();
+        kill_process(terminal.pid(), signal).unwrap();
         // Before it listens to signals it has set nothing either.
         let (status, rows) = terminal.ended();
         let by_signal = std::os::unix::process::ExitStatusExt::signal(&status);
-        assert!(status.code() == Some(143) || by_signal == Some(15), "{bytes}: {status:?} {rows:#?}");
+        let as_expected = status.code() == Some(code) || by_signal == Some(signal.as_raw());
+        assert!(as_expected, "{bytes} {signal:?}: {status:?} {rows:#?}");
     }
 }
 

@@ -25,6 +25,8 @@ pub(crate) struct Terminal {
     pub(crate) bytes: Vec<u8>,
     /// How many of them were looked through for questions.
     answered: usize,
+    /// It may erase what stands above the screen.
+    erases: bool,
 }
 
 /// Returns true if a row begins so.
@@ -61,7 +63,30 @@ impl Terminal {
     }
 
     /// Starts the program on a terminal of this name.
-    pub(crate) fn start_as(term: &str, stage: &Stage, args: &[&str], (columns, rows): (u16, u16)) -> Terminal {
+    pub(crate) fn start_as(term: &str, stage: &Stage, args: &[&str], size: (u16, u16)) -> Terminal {
+        let mut command = stage.command(args);
+        command.env("TERM", term);
+        Terminal::run(command, size)
+    }
+
+    /// Starts a shell with job control, whose prompt is `sh> `, and in it the program.
+    pub(crate) fn start_in_shell(stage: &Stage, args: &[&str], size: (u16, u16)) -> Terminal {
+        let program = stage.command(args);
+        let mut command = stage.command(&[]);
+        let words = [program.get_program()].into_iter().chain(program.get_args());
+        let line: Vec<&str> = words.map(|word| word.to_str().unwrap()).collect();
+        let mut shell = std::process::Command::new("bash");
+        shell.args(["--noprofile", "--norc", "-i"]).current_dir(stage.project()).env_clear();
+        shell.envs(command.env("TERM", "xterm-256color").get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let mut terminal = Terminal::run(shell, size);
+        terminal.send("PS1='sh''> '\r");
+        terminal.until(|rows| rows.iter().any(|row| row == "sh>"));
+        terminal.send(&format!("{}\r", line.join(" ")));
+        terminal
+    }
+
+    /// Starts a command on a terminal of its own.
+    pub(crate) fn run(mut command: std::process::Command, (columns, rows): (u16, u16)) -> Terminal {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
@@ -72,9 +97,8 @@ impl Terminal {
         let slave: OwnedFd = options.open(name.to_str().unwrap()).unwrap().into();
         set_size(&slave, columns, rows);
         let found = tcgetattr(&slave).unwrap();
-        let mut command = stage.command(args);
         let end = || slave.try_clone().unwrap();
-        command.stdin(end()).stdout(end()).stderr(end()).env("TERM", term);
+        command.stdin(end()).stdout(end()).stderr(end());
         // SAFETY: both calls are allowed between fork and exec: they allocate nothing.
         unsafe {
             command.pre_exec(|| {
@@ -85,12 +109,18 @@ impl Terminal {
         }
         let child = command.spawn().unwrap();
         let emulator = vt100::Parser::new(nonzero(rows), nonzero(columns), 10_000);
-        Terminal { master: master.into(), slave, found, child, emulator, bytes: Vec::new(), answered: 0 }
+        Terminal { master: master.into(), slave, found, child, emulator, bytes: Vec::new(), answered: 0, erases: false }
     }
 
     /// The same, and it answers no question.
     pub(crate) fn silent(mut self) -> Terminal {
         self.answered = usize::MAX;
+        self
+    }
+
+    /// The same, and it may erase what stands above the screen.
+    pub(crate) fn erasing(mut self) -> Terminal {
+        self.erases = true;
         self
     }
 
@@ -170,7 +200,7 @@ impl Terminal {
         for (set, unset) in [("\x1b[?2004h", "\x1b[?2004l"), ("\x1b[?1004h", "\x1b[?1004l"), ("\x1b[?7l", "\x1b[?7h")] {
             assert!(text.rfind(unset) >= text.rfind(set), "{set:?} was never taken back");
         }
-        assert!(!text.contains("\x1b[2J") && !text.contains("\x1b[3J"));
+        assert!(!text.contains("\x1b[2J") && (self.erases || !text.contains("\x1b[3J")));
         assert_eq!(text.matches("\x1b[?1049h").count(), text.matches("\x1b[?1049l").count());
         let text = text.into_owned();
         (status, self.rows(), text)

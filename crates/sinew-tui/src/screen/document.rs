@@ -124,6 +124,11 @@ impl Document {
         BlockId(id)
     }
 
+    /// Forgets all blocks. Their ids are not given again.
+    pub(super) fn clear(&mut self) {
+        self.entries.clear();
+    }
+
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -10,7 +10,7 @@ use sinew_tui::{
 
 /// Rows of output while a tool runs, and when it is over.
 const RUNNING: usize = 8;
-const DONE: usize = 20;
+pub(super) const DONE: usize = 20;
 /// Rows of a change.
 const DIFF: usize = 40;
 

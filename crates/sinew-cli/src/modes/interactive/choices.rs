@@ -38,6 +38,10 @@ pub(super) enum Choice {
     Value(&'static str, Value),
     Theme(&'static str),
     Tool(String),
+    /// Erase the terminal and write the end of the session anew.
+    Redraw,
+    /// Close the panel, and nothing else.
+    Nothing,
     /// A prompt of before, to write on with.
     Prompt(String),
     /// A provider to log in at, or to paste a key of.
@@ -66,6 +70,7 @@ pub(super) enum Topic {
     Theme,
     Tools,
     History,
+    Redraw,
 }
 
 impl Topic {
@@ -102,6 +107,7 @@ impl Topic {
             Topic::Theme => "Which theme?",
             Topic::Tools => "Tools of the model",
             Topic::History => "Which earlier prompt?",
+            Topic::Redraw => "Erase all that this terminal has kept, of your shell too?",
         }
     }
 
@@ -124,6 +130,12 @@ impl Topic {
 }
 
 pub(super) type Entries = Vec<Entry<Choice>>;
+
+/// The question before `/redraw all`.
+pub(super) fn redraw() -> Entries {
+    let erase = "the scrollback goes; the end of this session is written anew";
+    vec![Entry::new("No", "nothing is erased", Choice::Nothing), Entry::new("Erase it", erase, Choice::Redraw)]
+}
 
 pub(super) fn models(control: &Control) -> Entries {
     let current = control.session().agent.model().model.key();

@@ -69,7 +69,7 @@ use crate::failure::Failure;
 use crate::log::Timing;
 use crate::output;
 use crate::settings::TuiMode;
-use crate::signals::signals;
+use crate::signals::Ending;
 use crate::startup::Startup;
 use bindings::Bindings;
 pub(crate) use leaving::Left;
@@ -79,7 +79,12 @@ use mailbox::{Mailbox, Message};
 ///
 /// # Errors
 /// The agent cannot be started, or there is no terminal.
-pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mut Timing) -> Result<Left, Failure> {
+pub(crate) async fn run(
+    startup: Startup,
+    mut warnings: Vec<String>,
+    ending: &Ending,
+    timing: &mut Timing,
+) -> Result<Left, Failure> {
     let no_terminal = |error: io::Error| Failure::failed(format!("failed to open the terminal: {error}"));
     let (mailbox, inbox) = mailbox::open().map_err(no_terminal)?;
     let words: Vec<&str> =
@@ -98,7 +103,7 @@ pub(crate) async fn run(startup: Startup, mut warnings: Vec<String>, timing: &mu
     let control = Arc::new(Control::new(app, open, Some(events)));
     control.enter(control.session()).await;
     timing.mark("ready");
-    let watched = watch_signals(mailbox.clone());
+    let watched = watch_signals(mailbox.clone(), ending.clone());
     let parts = ui::Parts {
         control: Arc::clone(&control),
         runtime: Handle::current(),
@@ -186,11 +191,10 @@ impl View for EventForwarder {
 }
 
 /// Turns signals into messages: a new size, the end of a stop, the end of the program.
-fn watch_signals(mailbox: Mailbox) -> Vec<JoinHandle<()>> {
+fn watch_signals(mailbox: Mailbox, ending: Ending) -> Vec<JoinHandle<()>> {
     use tokio::signal::unix::{SignalKind, signal};
-    // Heard from here on, not from the first turn of the task.
-    let (to_end, heard) = (mailbox.clone(), signals());
-    let mut tasks = vec![tokio::spawn(async move { to_end.send(Message::End(heard.await)) })];
+    let to_end = mailbox.clone();
+    let mut tasks = vec![tokio::spawn(async move { to_end.send(Message::End(ending.heard().await)) })];
     if let Ok(mut resized) = signal(SignalKind::window_change()) {
         tasks.push(tokio::spawn(async move {
             while resized.recv().await.is_some() {

@@ -65,7 +65,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("agents", "", "list the subagents"),
     ("mcp", "", "list the MCP servers"),
     ("reload", "", "read skills, commands, rules and keybindings.json anew"),
-    ("redraw", "", "paint the screen anew"),
+    ("redraw", "[all]", "paint the screen anew; with all erase what the terminal has kept above it too"),
     ("quit", "", "leave"),
     ("exit", "", "leave"),
     ("move", "FOLDER", "go on with this session in another folder"),

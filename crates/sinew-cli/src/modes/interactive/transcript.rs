@@ -9,7 +9,7 @@ use sinew_llm::event::StreamEvent;
 use sinew_llm::message::{AgentMessage, AssistantMessage, BashExecution, Block, StopReason};
 use sinew_tui::{Attrs, BlockId, Line, Mark, MarkdownBlock, Screen, Style, TextBlock};
 
-use super::blocks::{BOLD, DIM, ERROR, NOTICE, ToolBlock};
+use super::blocks::{BOLD, DIM, DONE, ERROR, NOTICE, ToolBlock};
 
 const THINKING: Style = Style::PLAIN.with(Attrs::DIM).with(Attrs::ITALIC);
 
@@ -219,6 +219,26 @@ pub(super) fn show_message(screen: &mut Screen, message: &AgentMessage) {
             line(screen, &format!("⋯ {}: {lines} lines · ctrl+o shows them", custom.custom_type), DIM);
         }
         AgentMessage::ToolResult(_) | AgentMessage::Custom(_) => {}
+    }
+}
+
+/// Returns how many rows [`show_message`] makes of a message where no line is wrapped, about.
+pub(super) fn lines_of(message: &AgentMessage) -> usize {
+    match message {
+        AgentMessage::User(user) => 1 + user.content.text().lines().count(),
+        AgentMessage::Assistant(answer) => {
+            let lines = answer.content.iter().map(|content| match content {
+                Block::Text(text) if !text.text.trim().is_empty() => 1 + text.text.trim_end().lines().count(),
+                Block::ToolCall(_) => 1,
+                _ => 0,
+            });
+            lines.sum()
+        }
+        AgentMessage::BashExecution(run) => 3 + run.output.lines().count().min(DONE),
+        AgentMessage::FileMention(mention) => 2 * mention.files.len(),
+        AgentMessage::Custom(custom) if !custom.display => 0,
+        AgentMessage::CompactionSummary(_) | AgentMessage::BranchSummary(_) | AgentMessage::Custom(_) => 2,
+        AgentMessage::ToolResult(_) => 0,
     }
 }
 

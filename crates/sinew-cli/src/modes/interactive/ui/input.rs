@@ -226,9 +226,11 @@ impl Ui {
                     mailbox.send(Message::CommandEnded(block, run));
                 });
             }
-            Submission::Slash("redraw", _) => {
-                let frame = self.screen.reset();
-                self.tty.write(&frame.bytes);
+            Submission::Slash("redraw", what) => {
+                if let Err(why) = self.redraw(what) {
+                    self.take_message(Message::Failed { error: why.into(), text });
+                    return;
+                }
             }
             Submission::Slash("transcript", _) => self.open_viewer(),
             Submission::Slash("hotkeys", _) => {
@@ -269,7 +271,7 @@ impl Ui {
     }
 
     /// Tells whether something goes on that Esc ends.
-    fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         let (steering, follow_up) = &self.queued;
         // A question may come before the event that says that a run began.
         self.running.is_some()

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use sinew_agent::event::Event;
+use sinew_llm::message::AgentMessage;
 use sinew_session::history::History;
 use sinew_tui::Style;
 
@@ -22,13 +23,29 @@ use crate::modes::interactive::panel::{Panel, TYPING};
 use crate::modes::interactive::status::Facts;
 use crate::modes::interactive::transcript;
 
-/// Messages of a session that goes on which are shown again.
-const SHOWN: usize = 40;
+/// Rows of a session that goes on which are shown again, about.
+const RESUMED: usize = 200;
+/// The same where the terminal was erased.
+const REPLAYED: usize = 2_000;
 
 impl Ui {
     /// Shows the last messages of the current session, below a line where there is one, and takes its prompts for the
     /// history. Both are read elsewhere: a session may be long.
     pub(super) fn show_session(&mut self, divider: Option<String>) {
+        self.show_end(divider, RESUMED);
+    }
+
+    /// Erases the screen and what the terminal keeps above it, and shows the end of the session anew.
+    pub(super) fn redraw_all(&mut self) {
+        if let Err(why) = self.may_erase() {
+            return self.notify(why);
+        }
+        let bytes = self.screen.erase_all();
+        self.tty.write(&bytes);
+        self.show_end(None, REPLAYED);
+    }
+
+    fn show_end(&mut self, divider: Option<String>, rows: usize) {
         self.is_reading = true;
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         let (history, cwd) = (Arc::clone(&self.history), self.cwd.clone());
@@ -40,7 +57,7 @@ impl Ui {
             {
                 mailbox.send(Message::Notice(error.message));
             }
-            mailbox.send(Message::Shown(Box::new(read_session(&control, &history, &cwd, divider))));
+            mailbox.send(Message::Shown(Box::new(read_session(&control, &history, &cwd, divider, rows))));
             memory::give_back();
         });
     }
@@ -213,14 +230,51 @@ impl Ui {
 }
 
 /// Reads what is shown of a session, and the prompts of its folder.
-fn read_session(control: &Control, history: &History, cwd: &str, divider: Option<String>) -> Shown {
+fn read_session(control: &Control, history: &History, cwd: &str, divider: Option<String>, rows: usize) -> Shown {
     // Oldest first: the newest of this folder is the first that the arrow finds.
     let prompts = history.search("", Path::new(cwd));
     let prompts = prompts.map(|prompts| prompts.into_iter().rev().map(|prompt| prompt.prompt).collect());
     let (mut older, mut messages) = (0, control.messages().map_err(|error| error.message));
     if let Ok(all) = &mut messages {
-        older = all.len().saturating_sub(SHOWN);
+        older = first_shown(all, rows);
         all.drain(..older);
     }
     Shown { divider, older, messages, prompts: prompts.map_err(|error| error.to_string()) }
+}
+
+/// The first of the messages that fill so many rows at the end, about: lines are counted, not wrapped. At least one message
+/// is shown, so that a long answer is there whole.
+fn first_shown(messages: &[AgentMessage], rows: usize) -> usize {
+    let mut left = rows;
+    for (at, message) in messages.iter().enumerate().rev() {
+        let lines = transcript::lines_of(message);
+        if lines > left {
+            return if at + 1 < messages.len() { at + 1 } else { at };
+        }
+        left -= lines;
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use sinew_llm::message::{AssistantMessage, Block, UserMessage};
+
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_session_is_shown_by_rows_and_never_without_the_last_message() {
+        let said = |lines: usize| {
+            let answer =
+                AssistantMessage { content: vec![Block::text("x\n".repeat(lines))], ..AssistantMessage::default() };
+            AgentMessage::from(answer)
+        };
+        let asked = AgentMessage::from(UserMessage { content: "why?".into(), ..UserMessage::default() });
+        let messages = [asked, said(10), said(3), said(3)];
+        // Each with the blank row in front of it.
+        for (rows, expect) in [(0, 3), (4, 3), (7, 3), (8, 2), (18, 2), (19, 1), (20, 1), (21, 0), (1_000, 0)] {
+            assert_eq!(first_shown(&messages, rows), expect, "{rows} rows");
+        }
+        assert_eq!(first_shown(&[], 5), 0);
+    }
 }

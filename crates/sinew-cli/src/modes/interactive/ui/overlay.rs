@@ -54,6 +54,42 @@ impl Overlay {
 }
 
 impl Ui {
+    /// Paints the screen anew, or asks whether all that the terminal keeps is to be erased.
+    ///
+    /// # Errors
+    /// The reason why it cannot be done, and the way out.
+    pub(super) fn redraw(&mut self, what: &str) -> Result<(), &'static str> {
+        match what {
+            "" => {
+                let frame = self.screen.reset();
+                self.tty.write(&frame.bytes);
+            }
+            "all" => {
+                self.may_erase()?;
+                self.open(Topic::Redraw);
+            }
+            _ => return Err("/redraw takes all or nothing"),
+        }
+        Ok(())
+    }
+
+    /// Tells why the terminal cannot be erased now.
+    pub(super) fn may_erase(&self) -> Result<(), &'static str> {
+        let environment = &self.control.app.startup.environment;
+        let inside = |name: &str| environment.get(name).is_some_and(|value| !value.is_empty());
+        // They keep an erased screen above it, where it would stand twice.
+        if inside("TMUX") {
+            return Err("/redraw all is not for tmux, which keeps what is erased: /redraw, then tmux clear-history");
+        }
+        if inside("STY") || inside("ZELLIJ") {
+            return Err("/redraw all is not for screen and zellij, which keep what is erased: use /redraw");
+        }
+        if self.is_busy() || self.is_reading || self.screen.is_resizing() {
+            return Err("/redraw all waits for nothing: end the run with esc, or try again when it is over");
+        }
+        Ok(())
+    }
+
     /// Opens a panel. Entries that take long to read come to it later.
     pub(super) fn open(&mut self, topic: Topic) {
         let control = &self.control;
@@ -66,6 +102,7 @@ impl Ui {
             Topic::Settings => self.settings(),
             Topic::Theme => choices::themes(),
             Topic::Tools => choices::tools(control),
+            Topic::Redraw => choices::redraw(),
             Topic::Sessions { .. } | Topic::Tree | Topic::Branch | Topic::Values | Topic::History => Vec::new(),
         };
         let title = match topic {
@@ -238,6 +275,8 @@ impl Ui {
             Choice::Setting(path) => self.edit_setting(path),
             Choice::Value(path, value) => self.write_setting(path, value),
             Choice::Theme(name) => self.choose_theme(name),
+            Choice::Redraw => self.redraw_all(),
+            Choice::Nothing => {}
             Choice::Prompt(text) => self.editor.set_text(&text),
             Choice::Tool(name) => {
                 self.overlay = before;

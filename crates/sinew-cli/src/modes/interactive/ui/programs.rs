@@ -9,14 +9,30 @@ use crate::modes::interactive::demo::Demo;
 use crate::modes::interactive::editor_file;
 use crate::modes::interactive::mailbox::Message;
 
+/// Stops the process and its group, and returns when it goes on; at once where a shell without job control would never let
+/// it go on.
+fn stop() {
+    use rustix::process::{Signal, getpgrp, kill_process_group};
+    // A signal to the group may be taken by any thread, while this one would go on and paint. So the others of the group
+    // get it alone, and then this thread its own, by which the whole process stops before the call returns.
+    // SAFETY: no handler is set: the signal is ignored, or does what it does by default.
+    unsafe { libc::signal(libc::SIGTSTP, libc::SIG_IGN) };
+    // Nobody else may be there.
+    let _ = kill_process_group(getpgrp(), Signal::TSTP);
+    // SAFETY: as above.
+    unsafe {
+        libc::signal(libc::SIGTSTP, libc::SIG_DFL);
+        libc::raise(libc::SIGTSTP);
+    }
+}
+
 impl Ui {
     /// Gives the terminal back and stops the process; returns when it goes on.
     pub(super) fn suspend(&mut self) {
         let bytes = self.screen.leave();
         self.tty.write(&bytes);
         self.tty.leave();
-        // Stops here; a shell without job control does not stop anybody.
-        let _ = rustix::process::kill_process_group(rustix::process::getpgrp(), rustix::process::Signal::TSTP);
+        stop();
         self.resume();
     }
 

@@ -1,0 +1,202 @@
+//! Keys of the user on the screen: chords, keys that are read anew, the search of earlier prompts, `/redraw all`.
+
+use std::collections::BTreeSet;
+
+use rustix::process::{Signal, kill_process};
+use serde_json::json;
+
+use crate::interactive::call;
+use crate::stage::{Stage, text as answer};
+use crate::terminal::{Terminal, enter, has, left, left_with_bytes};
+
+const SIZE: (u16, u16) = (80, 24);
+const BINDINGS: &str = "home/agent/keybindings.json";
+
+fn start(stage: &Stage) -> Terminal {
+    let mut terminal = Terminal::start(stage, &["--script", "script.jsonl"], SIZE);
+    terminal.until(|rows| has(rows, "ready"));
+    terminal
+}
+
+/// Opens the view by these keys, and leaves it.
+#[track_caller]
+fn views_by(terminal: &mut Terminal, keys: &str) {
+    terminal.send(keys);
+    terminal.until_shown("conversation · ");
+    terminal.send("q");
+    terminal.until(|rows| has(rows, "›") && !rows.iter().any(|row| row.contains("conversation · ")));
+}
+
+#[test]
+fn item_90_chords_work_on_the_screen_and_reload_takes_other_keys_with_faults_told() {
+    let stage = Stage::scripted(&[answer("ok")]);
+    // The second of the two keys alone stays what it was.
+    stage.write(BINDINGS, r#"{"app.transcript.open": ["ctrl+x ctrl+e", "alt+v"]}"#);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "say something");
+    terminal.until(|rows| has(rows, "ok") && has(rows, "ready"));
+    terminal.send("\x18");
+    terminal.until_shown("ctrl+x …");
+    views_by(&mut terminal, "\x05");
+    views_by(&mut terminal, "\x1bv");
+    // A chord that goes on with nothing says so, and Esc leaves one.
+    terminal.send("\x18");
+    terminal.until_shown("ctrl+x …");
+    terminal.send("k");
+    terminal.until_shown("ctrl+x k calls nothing: /hotkeys");
+    terminal.send("\x18");
+    terminal.until_shown("ctrl+x …");
+    terminal.send("\x1b");
+    terminal.until(|rows| has(rows, "ready"));
+    stage
+        .write(BINDINGS, r#"{"app.transcript.open": "alt+w", "app.transcript.opne": "alt+u", "app.suspend": "ctrl+"}"#);
+    enter(&mut terminal, "/reload");
+    let rows =
+        terminal.until(|rows| has(rows, "read anew") && rows.iter().any(|row| row.contains("app.transcript.opne")));
+    assert!(rows.iter().any(|row| row.contains("app.suspend")), "{rows:#?}");
+    terminal.send("\x1bv");
+    views_by(&mut terminal, "\x1bw");
+    left(terminal);
+}
+
+#[test]
+fn earlier_prompts_are_found_by_ctrl_r_and_escape_leaves_the_draft() {
+    let stage = Stage::scripted(&[answer("one"), answer("two"), answer("three")]);
+    let mut terminal = start(&stage);
+    for (prompt, said) in [("look at the parser", "one"), ("run the tests", "two"), ("tests of the parser", "three")] {
+        enter(&mut terminal, prompt);
+        terminal.until(|rows| has(rows, said) && has(rows, "ready"));
+    }
+    terminal.send("a draft");
+    terminal.until(|rows| has(rows, "› a draft"));
+    terminal.send("\x12");
+    terminal.until(|rows| has(rows, "Which earlier prompt?") && has(rows, "→ tests of the parser"));
+    terminal.send("\x1b");
+    terminal.until(|rows| !has(rows, "Which earlier prompt?") && has(rows, "› a draft"));
+    terminal.send("\x12");
+    terminal.until(|rows| has(rows, "→ tests of the parser"));
+    // All words, in any case; ctrl+r goes to the next.
+    terminal.send("PARSER");
+    terminal.until(|rows| has(rows, "→ tests of the parser") && !has(rows, "  run the tests"));
+    terminal.send("\x12");
+    terminal.until(|rows| has(rows, "→ look at the parser"));
+    terminal.send("\r");
+    terminal.until(|rows| rows.iter().filter(|row| *row == "› look at the parser").count() == 2);
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}
+
+#[test]
+fn item_1_only_redraw_all_erases_what_the_terminal_keeps_and_asks_before() {
+    let long: String = (1..=60).map(|line| format!("line {line}\n\n")).collect();
+    let stage = Stage::scripted(&[answer(&long)]);
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "go");
+    terminal.until(|rows| has(rows, "line 60") && has(rows, "ready"));
+    enter(&mut terminal, "/redraw all");
+    terminal.until(|rows| has(rows, "Erase all that this terminal has kept") && has(rows, "→ No"));
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "line 60") && !has(rows, "Erase all"));
+    assert!(!String::from_utf8_lossy(&terminal.bytes).contains("\x1b[3J"));
+    enter(&mut terminal, "/redraw all");
+    terminal.until(|rows| has(rows, "→ No"));
+    terminal.send("\x1b[B");
+    terminal.until(|rows| has(rows, "→ Erase it"));
+    terminal.send("\r");
+    terminal.until_sent(|text| text.contains("\x1b[H\x1b[J\x1b[3J"));
+    let before = terminal.bytes.len();
+    terminal.until(|rows| has(rows, "line 60") && has(rows, "ready"));
+    let anew = String::from_utf8_lossy(&terminal.bytes[before..]).into_owned();
+    let all = String::from_utf8_lossy(&terminal.bytes).into_owned();
+    let anew = all.rsplit_once("\x1b[3J").map_or(anew.as_str(), |(_, anew)| anew);
+    let lines: BTreeSet<usize> = (1..=60).filter(|line| anew.contains(&format!("line {line}"))).collect();
+    assert_eq!(lines.len(), 60, "{anew:?}");
+    enter(&mut terminal, "/redraw twice");
+    terminal.until_shown("/redraw takes all or nothing");
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    let (_, sent) = left_with_bytes(terminal.erasing());
+    assert_eq!(sent.matches("\x1b[3J").count(), 1);
+}
+
+#[test]
+fn item_31_redraw_all_is_refused_where_the_terminal_keeps_what_is_erased_and_in_a_run() {
+    for (name, word) in [("TMUX", "not for tmux"), ("STY", "not for screen"), ("ZELLIJ", "not for screen")] {
+        let stage = Stage::scripted(&[answer("ok")]);
+        let mut command = stage.command(&["--script", "script.jsonl"]);
+        command.env("TERM", "xterm-256color").env(name, "1");
+        let mut terminal = Terminal::run(command, SIZE);
+        terminal.until(|rows| has(rows, "ready"));
+        enter(&mut terminal, "/redraw all");
+        // Its text stays.
+        terminal.until(|rows| rows.iter().any(|row| row.contains(word)) && has(rows, "› /redraw all"));
+        terminal.send("\x03");
+        terminal.until_shown("cleared");
+        left(terminal);
+    }
+    let stage =
+        Stage::scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer("never")]);
+    let fifo = stage.path("project/wait");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let mut terminal = start(&stage);
+    terminal.send("go\r");
+    terminal.until_shown("  begun");
+    enter(&mut terminal, "/redraw all");
+    terminal.until_shown("/redraw all waits for nothing");
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    terminal.send("\x1b");
+    terminal.until(|rows| has(rows, "ready"));
+    left(terminal);
+}
+
+#[test]
+fn a_signal_at_any_moment_of_a_move_ends_the_program() {
+    // Bytes of the second start, counted from the line of the move.
+    for bytes in [0, 1, 20, 60, 120, 200] {
+        let stage = Stage::scripted(&[answer("one")]);
+        let script = stage.project().join("script.jsonl");
+        let mut terminal = Terminal::start(&stage, &["--script", script.to_str().unwrap()], SIZE);
+        terminal.until(|rows| has(rows, "ready"));
+        enter(&mut terminal, "first");
+        terminal.until(|rows| has(rows, "one") && has(rows, "ready"));
+        std::fs::create_dir(stage.path("other")).unwrap();
+        enter(&mut terminal, "/move ../other");
+        terminal
+            .until_sent(|text| text.split_once("is kept with those of").is_some_and(|(_, rest)| rest.len() >= bytes));
+        kill_process(terminal.pid(), Signal::TERM).unwrap();
+        let (status, rows) = terminal.ended();
+        assert_eq!(status.code(), Some(143), "{bytes}: {rows:#?}");
+    }
+}
+
+#[test]
+fn item_24_ctrl_z_leaves_a_clean_terminal_to_the_shell_and_fg_goes_on() {
+    let stage = Stage::scripted(&[answer("It is fine."), answer("It still is.")]);
+    let mut terminal = Terminal::start_in_shell(&stage, &["--script", "script.jsonl"], SIZE);
+    terminal.until(|rows| has(rows, "ready"));
+    enter(&mut terminal, "is it?");
+    terminal.until(|rows| has(rows, "It is fine.") && has(rows, "ready"));
+    terminal.send("a draft");
+    terminal.until(|rows| has(rows, "› a draft"));
+    for round in 1..=3 {
+        terminal.send("\x1a");
+        // The answer, and at once what the shell says: no status, no editor.
+        let rows = terminal.until(|rows| rows.iter().filter(|row| row.starts_with("sh>")).count() > round);
+        let said = rows.iter().position(|row| row == "It is fine.").unwrap();
+        assert!(rows[said..].iter().all(|row| !row.starts_with("ready") && !row.starts_with('›')), "{rows:#?}");
+        assert!(rows[said..].iter().any(|row| row.contains("Stopped")), "{rows:#?}");
+        terminal.send("fg\r");
+        terminal.until(|rows| has(rows, "ready") && has(rows, "› a draft"));
+    }
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    enter(&mut terminal, "and now?");
+    terminal.until(|rows| has(rows, "It still is.") && has(rows, "ready"));
+    terminal.send("\x04");
+    terminal
+        .until(|rows| has(rows, "Resume with: ") && rows.iter().rev().find(|row| !row.is_empty()).unwrap() == "sh>");
+    terminal.send("exit\r");
+    assert_eq!(terminal.ended().0.code(), Some(0));
+}
