@@ -39,6 +39,10 @@ const FILES_PER_THREAD: usize = 2 * SMALL;
 const LARGE: u64 = 16 << 20;
 /// The number of files that a thread takes at a time.
 const SHARE: usize = 64;
+/// A part takes at most this share of its text on disk.
+const TEXT_SHARE: u64 = 4;
+/// The bytes that a part may take on disk however little text it has: a segment of few files is pages more than lists.
+const FREE: u64 = 1 << 20;
 /// The length of the engine's first read.
 const FIRST: u64 = 64 << 10;
 
@@ -107,6 +111,8 @@ impl Index {
             return Ok(None);
         }
         let Some(held) = &mut state.held else { return Ok(None) };
+        // What another process has read need not be read again.
+        held.take_published(&self.options, pool, cancel)?;
         let options = held.tree.options().clone();
         let Some(scan) = held.tree.scan(&options, cancel)? else { return Ok(None) };
         let Ok(files) = held.tree.files() else { return Ok(None) };
@@ -204,6 +210,11 @@ impl Task {
         let id = SegmentId { index: self.key, number };
         let bytes = part.postings.build().write_segment(&part.records, id, Vec::new()).ok()?;
         let length = bytes.len() as u64;
+        if self.store.is_some() && length > FREE.max(part.text / TEXT_SHARE) {
+            // Noise: its lists would be longer than searching it is slow.
+            self.is_full.store(true, Ordering::Relaxed);
+            return None;
+        }
         let written = self
             .store
             .as_ref()
@@ -240,6 +251,8 @@ struct PartBuilder<'a> {
     records: Vec<FileRecord>,
     unsettled: HashMap<u32, u64>,
     linked: Vec<u32>,
+    /// Bytes of text that were added.
+    text: u64,
     content: Vec<u8>,
 }
 
@@ -251,6 +264,7 @@ impl PartBuilder<'_> {
             records: Vec::new(),
             unsettled: HashMap::new(),
             linked: Vec::new(),
+            text: 0,
             content: Vec::new(),
         }
     }
@@ -263,7 +277,10 @@ impl PartBuilder<'_> {
     fn add(&mut self, files: &TreeFiles, large: &Mutex<()>, path: &[u8]) {
         let Ok((kind, stamp, is_settled)) = self.read(files, large, path) else { return };
         let number = match kind {
-            FileKind::Text => self.postings.add(&self.content),
+            FileKind::Text => {
+                self.text += self.content.len() as u64;
+                self.postings.add(&self.content)
+            }
             FileKind::Binary | FileKind::Odd => self.postings.add_without_grams(),
         };
         if stamp.links > 1 {

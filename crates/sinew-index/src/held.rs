@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant, SystemTime};
 
 use sinew_base::{CancelToken, Result};
 use sinew_pool::Pool;
@@ -41,7 +41,14 @@ pub(crate) struct Held {
     pub(crate) next_segment: u32,
     /// A limit of bytes was reached.
     pub(crate) is_full: bool,
+    /// The time of the last look for what other processes published.
+    looked: Instant,
 }
+
+/// The time between two looks for what other processes published.
+const LOOK: Duration = Duration::from_secs(30);
+/// The numbers from which on a process counts the segments that it may not write.
+const UNWRITTEN: u32 = 1 << 31;
 
 impl Held {
     /// Reads the tree of a root, opens its index on disk, and compares every stamp.
@@ -62,7 +69,7 @@ impl Held {
         let tree = Tree::open(&scan, &watcher, pool, cancel)?;
         let (store, parts) = open_store(&tree, options.cache.as_deref());
         let mut held = Held {
-            next_segment: parts.iter().map(|part| part.number + 1).max().unwrap_or(0),
+            next_segment: next_segment(&parts, store.as_ref()),
             key: store.as_ref().map_or_else(random_id, |store| store.id),
             store: store.map(Arc::new),
             mounted: mounted_below(tree.root()),
@@ -78,6 +85,7 @@ impl Held {
             changes: None,
             parts,
             is_full: false,
+            looked: Instant::now(),
         };
         held.look(pool, cancel)?;
         Ok(held)
@@ -109,6 +117,7 @@ impl Held {
             writer: self.store.as_ref().is_some_and(|store| store.is_writer()),
             segments: self.parts.len(),
             bytes: self.parts.iter().map(|part| part.bytes).sum(),
+            memory: self.parts.iter().filter(|part| !part.on_disk).map(|part| part.bytes).sum(),
             files: self.parts.iter().map(|part| part.files().len()).sum(),
             current: self.parts.iter().map(|part| part.current.len()).sum(),
             full: self.is_full,
@@ -117,7 +126,13 @@ impl Held {
     }
 
     /// Makes all that is known current as of some moment after the call began.
-    pub(crate) fn update(&mut self, counts: &mut IndexCounts, pool: &Pool, cancel: &CancelToken) -> Result<()> {
+    pub(crate) fn update(
+        &mut self,
+        options: &IndexOptions,
+        counts: &mut IndexCounts,
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<()> {
         if self.mounts.changed() {
             self.mounted = mounted_below(self.tree.root());
             self.hints.all = true;
@@ -145,7 +160,48 @@ impl Held {
                 changes.note_unknown();
             }
         }
-        self.look(pool, cancel)
+        self.look(pool, cancel)?;
+        if self.looked.elapsed() >= LOOK { self.take_published(options, pool, cancel) } else { Ok(()) }
+    }
+
+    /// Takes the segments that another process published, and its place where it has ended.
+    pub(crate) fn take_published(
+        &mut self,
+        options: &IndexOptions,
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<()> {
+        self.looked = Instant::now();
+        // What is built goes by the key and the numbers of now.
+        if self.building.is_some() || !self.store.as_ref().is_some_and(|store| store.is_behind()) {
+            return Ok(());
+        }
+        let (Some(store), parts) = open_store(&self.tree, options.cache.as_deref()) else { return Ok(()) };
+        let is_same = store.id == self.key;
+        let named: Vec<u32> = parts.iter().map(|part| part.number).collect();
+        self.parts.retain(|part| is_same && (!part.on_disk || named.contains(&part.number)));
+        let known: Vec<u32> = self.parts.iter().map(|part| part.number).collect();
+        for mut part in parts.into_iter().filter(|part| !known.contains(&part.number)) {
+            let all: Vec<u32> = (0..part.current.limit()).collect();
+            let verified = part.verify(&all, false, &self.tree, &store.id, pool, cancel);
+            hide(&mut part, &self.mounted);
+            self.parts.push(part);
+            verified?;
+        }
+        self.key = store.id;
+        self.next_segment = next_segment(&self.parts, Some(&store));
+        self.store = Some(Arc::new(store));
+        // What lies in memory and on disk need not be in both.
+        let on_disk = |path: &[u8]| {
+            let mut parts = self.parts.iter().filter(|part| part.on_disk);
+            parts.any(|part| part.file(path).is_some_and(|number| part.current.contains(number)))
+        };
+        let is_double = |part: &Part| {
+            !part.on_disk && part.current.iter().all(|number| on_disk(&part.files()[number as usize].path))
+        };
+        let doubles: Vec<u32> = self.parts.iter().filter(|part| is_double(part)).map(|part| part.number).collect();
+        self.parts.retain(|part| !doubles.contains(&part.number));
+        Ok(())
     }
 
     /// Returns what changed since the moment of a token, as of the last update.
@@ -214,12 +270,24 @@ impl Held {
                 let others: Vec<u32> = files.filter(|number| numbers.binary_search(number).is_err()).collect();
                 part.verify(&others, true, tree, key, pool, cancel)?;
             }
-            let hidden: Vec<u32> = mounted.iter().filter_map(|path| part.file(path)).collect();
-            hidden.into_iter().for_each(|number| part.current.remove(number));
+            hide(part, mounted);
         }
         self.touched = Touched::default();
         Ok(())
     }
+}
+
+/// Gives up the files of a part on which something is mounted.
+fn hide(part: &mut Part, mounted: &[Vec<u8>]) {
+    let hidden: Vec<u32> = mounted.iter().filter_map(|path| part.file(path)).collect();
+    hidden.into_iter().for_each(|number| part.current.remove(number));
+}
+
+/// Returns the number of the next segment. Those that are not written have numbers that no writer gives.
+fn next_segment(parts: &[Part], store: Option<&Store>) -> u32 {
+    let first = if store.is_some_and(|store| !store.is_writer()) { UNWRITTEN } else { 0 };
+    let same = parts.iter().map(|part| part.number).filter(|number| (*number < UNWRITTEN) == (first == 0));
+    same.map(|number| number + 1).max().unwrap_or(first)
 }
 
 /// Opens the index on disk; none where there is to be none, or where it cannot be had: then all lies in memory.

@@ -177,7 +177,7 @@ impl Index {
             return Ok(false);
         }
         let updated = match &mut state.held {
-            Some(held) => held.update(&mut state.counts, pool, cancel),
+            Some(held) => held.update(&self.options, &mut state.counts, pool, cancel),
             None => Held::open(&self.root, &self.options, &self.queue, pool, cancel).map(|held| {
                 state.held = Some(held);
             }),

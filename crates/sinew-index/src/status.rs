@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// The time at which files are read into the index without [`Index::build`](crate::Index::build).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub enum BuildPolicy {
-    /// In the background, from 5,000 files on, at the second search.
+    /// In the background, from 5,000 files or 32 MB on, at the second search.
     #[default]
     Auto,
     /// In the background, at the first search.
@@ -85,6 +85,8 @@ pub struct IndexStatus {
     pub segments: usize,
     /// Bytes of the segments.
     pub bytes: u64,
+    /// Of these, bytes in memory.
+    pub memory: u64,
     /// Files in the segments.
     pub files: usize,
     /// Of these, files that are as they were when they were read.

@@ -119,6 +119,18 @@ impl Store {
         Ok((store, parts))
     }
 
+    /// Tells whether another process has published since, or has ended, so that this one may write.
+    pub(crate) fn is_behind(&self) -> bool {
+        let lock = open_private(&self.folder.join(WRITE_LOCK), true);
+        let is_free = || lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok());
+        let is_newer = || match (read_manifest(&self.folder), &*self.published.lock()) {
+            (Ok(found), Some(known)) => found.id != self.id || found.numbers != *known,
+            (found, None) => found.is_ok(),
+            (Err(_), Some(_)) => false,
+        };
+        !self.is_writer() && (is_newer() || is_free())
+    }
+
     /// Tells whether this process may write.
     pub(crate) fn is_writer(&self) -> bool {
         self.write_lock.is_some()

@@ -245,3 +245,65 @@ fn item_26_a_kill_leaves_an_index_that_opens() {
         assert!(left.is_empty(), "{left:?}");
     }
 }
+
+#[test]
+fn item_27_a_reader_takes_what_a_writer_publishes_and_writes_when_that_one_has_ended() {
+    let (place, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let root = place.path().join("root");
+    fs::create_dir(&root).unwrap();
+    for file in ["a", "b", "c"] {
+        fs::write(root.join(file), "hay\n").unwrap();
+    }
+    let open = || Pair::new(&root, &place.path().join("global"), cached(cache.path()));
+    let (first, second) = (open(), open());
+    for pair in [&first, &second] {
+        assert_eq!(pair.files("needle", "before"), Vec::<String>::new());
+    }
+    let status = |pair: &Pair| {
+        let index = pair.workspace.status().index;
+        (index.writer, index.segments > 0, index.memory, index.current)
+    };
+    assert_eq!((status(&first).0, status(&second).0), (true, false));
+    if !first.workspace.status().index.persisted {
+        // The temporary folder lies on a file system whose locks are not trusted.
+        return;
+    }
+    // A time that is not settled yet proves nothing to another process.
+    for file in ["a", "b", "c"] {
+        let file = fs::File::open(root.join(file)).unwrap();
+        while !sinew_walk::Stamp::of_file(&file).unwrap().is_settled() {
+            std::thread::yield_now();
+        }
+    }
+    first.build();
+    second.build();
+    assert_eq!((status(&first), status(&second)), ((true, true, 0, 3), (false, true, 0, 3)), "taken, not read again");
+    first.workspace.close();
+    fs::write(root.join("d"), "a needle\n").unwrap();
+    second.build();
+    assert_eq!(status(&second), (true, true, 0, 4), "read by the one that writes now");
+    assert_eq!(second.files("needle", "after"), ["d"]);
+    let third = open();
+    assert_eq!(third.files("needle", "of the second writer"), ["d"]);
+    assert_eq!((status(&third).0, status(&third).2), (false, 0));
+}
+
+#[test]
+fn item_22_noise_takes_no_more_than_its_share_of_the_disk() {
+    let (place, cache) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let root = place.path().join("root");
+    fs::create_dir(&root).unwrap();
+    let mut dice = Dice::new(22);
+    for file in 0..8 {
+        let noise: Vec<u8> = (0..200 << 10).map(|_| b' ' + dice.below(95) as u8).collect();
+        fs::write(root.join(format!("noise{file}")), noise).unwrap();
+    }
+    let pair = Pair::new(&root, &place.path().join("global"), cached(cache.path()));
+    pair.build();
+    let index = pair.workspace.status().index;
+    assert!(index.full && index.files == 0, "{index:?}");
+    let size: u64 = files(cache.path()).iter().map(|file| fs::metadata(file).unwrap().len()).sum();
+    assert!(size < 64 << 10, "{size} bytes on disk");
+    fs::write(root.join("noise3"), "a needle\n").unwrap();
+    assert_eq!(pair.files("needle", "searched"), ["noise3"]);
+}

@@ -236,6 +236,26 @@ fn item_40_a_large_tree_is_built_at_its_second_search() {
 }
 
 #[test]
+fn item_40_few_files_of_many_bytes_are_built_too() {
+    let place = tempfile::tempdir().unwrap();
+    for (name, files) in [("small", 15), ("large", 17)] {
+        let root = place.path().join(name);
+        fs::create_dir(&root).unwrap();
+        (0..files).for_each(|file| {
+            let file = fs::File::create(root.join(format!("f{file}"))).unwrap();
+            file.set_len(2 << 20).unwrap();
+        });
+        let pair = Pair::new(&root, &place.path().join("global"), WorkspaceOptions::default());
+        for _ in 0..5 {
+            pair.files("needle", name);
+            pair.workspace.join_background();
+        }
+        let expect = if name == "large" { files } else { 0 };
+        assert_eq!(pair.workspace.status().index.files, expect, "{name}");
+    }
+}
+
+#[test]
 fn item_24_a_workspace_that_is_closed_while_it_reads_leaves_no_thread() {
     let place = tempfile::tempdir().unwrap();
     write_tree(place.path(), &[("root/one", "hay\n"), ("root/two", "needle\n")]);

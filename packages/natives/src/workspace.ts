@@ -17,7 +17,7 @@ export type Below<T extends { path: string }> = Omit<T, "path" | "cache"> & { pa
 /** The options of `Workspace.open`. */
 export interface WorkspaceOptions extends CallOptions {
   /**
-   * The time at which files are read into the index unasked: `"auto"` from 5,000 files on, in the background, at the second `grep`;
+   * The time at which files are read into the index unasked: `"auto"` from 5,000 files or 32 MB on, in the background, at the second `grep`;
    * `"always"` at the first one, also in the user's home and above it; `"never"`. Default: `"auto"`.
    */
   index?: "auto" | "always" | "never" | undefined;

@@ -1,17 +1,22 @@
 //! Reading in the background: one thread at low priority, which ends when all files are read.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
 
 use sinew_base::{CancelHandle, CancelToken};
 use sinew_pool::Pool;
+use sinew_walk::{FileType, Scan};
 
 use super::{Index, Listing};
 use crate::status::BuildPolicy;
 
 /// The files from which on a folder is read unasked.
 const FILES: usize = 5_000;
+/// The bytes of files from which on it is, with fewer of them.
+const BYTES: u64 = 32 << 20;
 /// The searches from which on it is.
 const SEARCHES: u64 = 2;
 /// The files that must have changed, or be new, for another reading.
@@ -41,24 +46,30 @@ impl Index {
             return;
         }
         let (files, unknown) = listing.files();
-        let pays = match (self.options.build, background.begun) {
+        let is_worth = match (self.options.build, background.begun) {
             (_, true) => unknown >= CHANGED && !self.status().full,
             (BuildPolicy::Always, false) => unknown > 0,
-            (_, false) => searches >= SEARCHES && files >= FILES && unknown >= CHANGED,
+            (_, false) if files >= FILES => searches >= SEARCHES && unknown >= CHANGED,
+            // Measuring costs a look at each file, so it is done less and less often.
+            (_, false) => searches >= SEARCHES && searches.is_power_of_two() && unknown > 0,
         };
-        if !pays {
+        if !is_worth {
             return;
         }
+        let few = (!background.begun && self.options.build == BuildPolicy::Auto && files < FILES)
+            .then(|| Arc::clone(&listing.scan.scan));
         let (handle, cancel) = CancelHandle::new();
         let index = Arc::clone(self);
         let thread = thread::Builder::new().name("sinew-index".to_string()).spawn(move || {
             // Where that is refused, it is as busy as others.
             let _ = rustix::process::setpriority_process(None, NICE);
-            index.build_alone(&cancel);
+            if few.is_none_or(|few| holds(&few, BYTES, &cancel)) {
+                index.background.lock().begun = true;
+                index.build_alone(&cancel);
+            }
         });
-        // Without a thread files stay searched; the next search tries again.
+        // Without a thread files stay searched; a later search tries again.
         if let Ok(thread) = thread {
-            background.begun = true;
             background.running = Some((handle, thread));
         }
     }
@@ -94,4 +105,21 @@ impl Index {
             self.panics.fetch_add(1, Ordering::Relaxed);
         }
     }
+}
+
+/// Tells whether the files of a scan hold that many bytes together.
+fn holds(scan: &Scan, bytes: u64, cancel: &CancelToken) -> bool {
+    let files = scan.iter().filter(|entry| entry.file_type() == FileType::File);
+    let mut held = 0;
+    for entry in files {
+        if cancel.check().is_err() {
+            return false;
+        }
+        let path = scan.root().join(OsStr::from_bytes(entry.bytes()));
+        held += std::fs::symlink_metadata(path).map_or(0, |file| file.len());
+        if held >= bytes {
+            return true;
+        }
+    }
+    false
 }
