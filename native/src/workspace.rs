@@ -19,7 +19,7 @@ use crate::grep_request::GrepRequest;
 use crate::handle;
 use crate::task;
 use crate::workspace_request::{BoostRequest, UseKind, WorkspaceRequest};
-use crate::workspace_status::{ChangesAnswer, WorkspaceState};
+use crate::workspace_status::{ChangesAnswer, ProgressAnswer, WorkspaceState, closed_status};
 
 /// A folder in view.
 #[napi]
@@ -157,10 +157,17 @@ impl WorkspaceHandle {
         task::blocking(env, "workspace", move || workspace?.ready(&handle().pool, &cancel), WorkspaceState::from)
     }
 
+    /// How far the build that runs has come.
+    #[napi]
+    pub fn progress(&self, env: &Env) -> napi::Result<ProgressAnswer> {
+        task::now(env, "workspace", || Ok(self.workspace()?.progress().into()))
+    }
+
     /// The state as of the last call.
     #[napi]
-    pub fn status(&self, env: &Env) -> napi::Result<WorkspaceState> {
-        task::now(env, "workspace", || Ok(self.workspace()?.status().into()))
+    pub fn status(&self) -> WorkspaceState {
+        let open = self.open.lock();
+        open.as_ref().map_or_else(closed_status, Workspace::status).into()
     }
 
     /// Gives everything back.

@@ -1,7 +1,7 @@
 //! The state of a workspace as it crosses.
 
 use napi_derive::napi;
-use sinew::search::{Freshness, GrepTrace, IndexStatus, WorkspaceStatus};
+use sinew::search::{BuildPhase, BuildProgress, Freshness, GrepTrace, IndexState, IndexStatus, WorkspaceStatus};
 
 /// The way in which a workspace is kept fresh.
 #[napi(string_enum = "camelCase")]
@@ -9,6 +9,50 @@ pub enum FreshnessMode {
     Watch,
     Sweep,
     Plain,
+}
+
+/// The steps of a build.
+#[napi(string_enum = "camelCase")]
+pub enum ProgressPhase {
+    List,
+    Read,
+    Merge,
+}
+
+/// The progress of a build.
+#[napi(object)]
+pub(crate) struct ProgressAnswer {
+    pub phase: ProgressPhase,
+    pub files: u32,
+    pub total_files: u32,
+    pub bytes: f64,
+}
+
+impl From<BuildProgress> for ProgressAnswer {
+    #[allow(clippy::cast_precision_loss, reason = "JavaScript has no other number")]
+    fn from(progress: BuildProgress) -> ProgressAnswer {
+        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        ProgressAnswer {
+            phase: match progress.phase {
+                BuildPhase::List => ProgressPhase::List,
+                BuildPhase::Read => ProgressPhase::Read,
+                BuildPhase::Merge => ProgressPhase::Merge,
+            },
+            files: number(progress.files),
+            total_files: number(progress.total_files),
+            bytes: progress.bytes as f64,
+        }
+    }
+}
+
+/// The stages of a workspace.
+#[napi(string_enum = "camelCase")]
+pub enum WorkspaceStage {
+    Plain,
+    Listing,
+    Building,
+    Ready,
+    Closed,
 }
 
 /// The paths that changed between two moments.
@@ -21,21 +65,31 @@ pub(crate) struct ChangesAnswer {
 
 #[napi(object)]
 pub(crate) struct WorkspaceState {
+    pub state: WorkspaceStage,
     pub mode: FreshnessMode,
+    pub reason: Option<String>,
+    pub files: u32,
     pub folders: u32,
-    pub unwatched: u32,
-    pub watches: u32,
     pub indexed: u32,
-    pub current: u32,
-    pub segments: u32,
+    pub changed: u32,
+    pub pending: u32,
+    pub odd: u32,
+    pub binary: u32,
+    pub text_bytes: f64,
     pub index_bytes: f64,
-    pub full: bool,
-    pub persisted: bool,
+    pub memory_bytes: f64,
+    pub watches: u32,
+    pub unwatched: u32,
     pub writer: bool,
+    pub persisted: bool,
+    pub full: bool,
     pub sweeps: f64,
     pub overflows: f64,
+    pub surprises: f64,
     pub plan: String,
-    pub opened: u32,
+    pub documents: u32,
+    pub candidates: u32,
+    pub barrier_micros: f64,
     pub why: Option<String>,
 }
 
@@ -43,43 +97,60 @@ impl From<WorkspaceStatus> for WorkspaceState {
     #[allow(clippy::cast_precision_loss, reason = "JavaScript has no other number")]
     fn from(status: WorkspaceStatus) -> WorkspaceState {
         let WorkspaceStatus { index, last } = status;
-        let IndexStatus {
-            freshness,
-            folders,
-            unwatched,
-            watches,
-            persisted,
-            writer,
-            segments,
-            bytes,
-            files,
-            current,
-            full,
-            counts,
-        } = index;
-        let GrepTrace { plan, opened, why } = last;
+        let GrepTrace { plan, documents, opened, why } = last;
         let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let changed = index.files.saturating_sub(index.current);
         WorkspaceState {
-            mode: match freshness {
+            state: index.state.into(),
+            mode: match index.freshness {
                 Freshness::Watch => FreshnessMode::Watch,
                 Freshness::Sweep => FreshnessMode::Sweep,
                 Freshness::Walk => FreshnessMode::Plain,
             },
-            folders: number(folders),
-            unwatched: number(unwatched),
-            watches: number(watches),
-            indexed: number(files),
-            current: number(current),
-            segments: number(segments),
-            index_bytes: bytes as f64,
-            full,
-            persisted,
-            writer,
-            sweeps: counts.sweeps as f64,
-            overflows: counts.overflows as f64,
+            reason: index.reason,
+            files: number(index.listed),
+            folders: number(index.folders),
+            indexed: number(index.current.saturating_sub(index.odd + index.binary)),
+            changed: number(changed),
+            pending: number(index.listed.saturating_sub(index.files)),
+            odd: number(index.odd),
+            binary: number(index.binary),
+            text_bytes: index.text as f64,
+            index_bytes: index.bytes as f64,
+            memory_bytes: index.memory as f64,
+            watches: number(index.watches),
+            unwatched: number(index.unwatched),
+            writer: index.writer,
+            persisted: index.persisted,
+            full: index.full,
+            sweeps: index.counts.sweeps as f64,
+            overflows: index.counts.overflows as f64,
+            surprises: index.counts.surprises as f64,
             plan,
-            opened: number(opened),
+            documents: number(documents),
+            candidates: number(opened),
+            barrier_micros: index.barrier.as_micros() as f64,
             why: why.map(str::to_string),
         }
+    }
+}
+
+impl From<IndexState> for WorkspaceStage {
+    fn from(state: IndexState) -> WorkspaceStage {
+        match state {
+            IndexState::Plain => WorkspaceStage::Plain,
+            IndexState::Listing => WorkspaceStage::Listing,
+            IndexState::Building => WorkspaceStage::Building,
+            IndexState::Ready => WorkspaceStage::Ready,
+            IndexState::Closed => WorkspaceStage::Closed,
+        }
+    }
+}
+
+/// Returns the state of a workspace that was closed.
+pub(crate) fn closed_status() -> WorkspaceStatus {
+    WorkspaceStatus {
+        index: IndexStatus { state: IndexState::Closed, ..IndexStatus::default() },
+        ..WorkspaceStatus::default()
     }
 }

@@ -48,7 +48,7 @@ fn main() -> io::Result<()> {
         let form = regex_syntax::ParserBuilder::new().utf8(false).multi_line(true).crlf(true).build().parse(&pattern);
         let plan = Plan::of(&form.map_err(io::Error::other)?);
         let begin = Instant::now();
-        let candidates = segment.candidates(&plan, Reach::Line)?;
+        let candidates = segment.candidates(&plan, Reach::Line)?.files;
         println!("{pattern}: {} files left in {:.0?}; plan: {plan}", candidates.len(), begin.elapsed());
     }
     Ok(())

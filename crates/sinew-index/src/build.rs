@@ -17,6 +17,7 @@ use crate::kind::{MAX_TEXT, is_secret, kind_of};
 use crate::list::IdSet;
 use crate::part::{Part, stamp_number};
 use crate::postings::PostingsBuilder;
+use crate::progress::Progress;
 use crate::segment::{FileKind, FileRecord, Segment, SegmentId};
 use crate::status::IndexOptions;
 use crate::storage::Storage;
@@ -62,6 +63,7 @@ struct Task {
     /// A limit of bytes was reached.
     is_full: AtomicBool,
     panics: Arc<AtomicU64>,
+    progress: Arc<Progress>,
     /// Held while a large file is in memory.
     large: Mutex<()>,
 }
@@ -74,6 +76,7 @@ impl Index {
     /// The call is cancelled.
     pub fn build(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         let _one = lock(&self.build, cancel)?;
+        self.progress.begin();
         let Some(task) = self.begin_build(pool, cancel)? else { return Ok(()) };
         let read = task.read(pool, cancel);
         if read.is_err()
@@ -83,6 +86,7 @@ impl Index {
             state.held.iter_mut().for_each(|held| held.building = None);
         }
         let parts = read?;
+        self.progress.merge();
         let mut state = lock(&self.state, cancel)?;
         // What was heard until now is noted for the new parts too.
         self.barrier(&mut state, pool, cancel)?;
@@ -123,7 +127,7 @@ impl Index {
                 || held.mounted.iter().any(|place| place == path)
         };
         let unknown = scan.scan.iter().filter(|entry| entry.file_type() == FileType::File && !known(entry.bytes()));
-        let paths = unknown.map(|entry| entry.bytes().to_vec()).collect();
+        let paths: Vec<Vec<u8>> = unknown.map(|entry| entry.bytes().to_vec()).collect();
         let used = |on_disk| kept().filter(|part| part.on_disk == on_disk).map(|part| part.bytes).sum::<u64>();
         let most = [
             self.options.max_disk.unwrap_or(IndexOptions::DISK),
@@ -131,6 +135,7 @@ impl Index {
         ];
         let room = [most[0].saturating_sub(used(true)), most[1].saturating_sub(used(false))];
         held.building = Some(Touched::default());
+        self.progress.read(paths.len());
         Ok(Some(Task {
             paths,
             files,
@@ -141,6 +146,7 @@ impl Index {
             room: Mutex::new(room),
             is_full: AtomicBool::new(false),
             panics: Arc::clone(&self.panics),
+            progress: Arc::clone(&self.progress),
             large: Mutex::new(()),
         }))
     }
@@ -178,7 +184,9 @@ impl Task {
                         done.lock().1 = Some(aborted);
                         return;
                     }
+                    let before = part.read;
                     self.add(&mut part, |part| part.add(&self.files, &self.large, path));
+                    self.progress.add(part.read.saturating_sub(before));
                     if part.is_full(most) {
                         let full = std::mem::replace(&mut part, PartBuilder::new(&self.key));
                         let full = self.finish(full);
@@ -208,9 +216,10 @@ impl Task {
         }
         let number = self.next_segment.fetch_add(1, Ordering::Relaxed);
         let id = SegmentId { index: self.key, number };
-        let bytes = part.postings.build().write_segment(&part.records, id, Vec::new()).ok()?;
+        let postings = part.postings.build();
+        let bytes = postings.write_segment(&part.records, id, Vec::new()).ok()?;
         let length = bytes.len() as u64;
-        if self.store.is_some() && length > FREE.max(part.text / TEXT_SHARE) {
+        if self.store.is_some() && length > FREE.max(postings.text_bytes() / TEXT_SHARE) {
             // Noise: its lists would be longer than searching it is slow.
             self.is_full.store(true, Ordering::Relaxed);
             return None;
@@ -251,9 +260,9 @@ struct PartBuilder<'a> {
     records: Vec<FileRecord>,
     unsettled: HashMap<u32, u64>,
     linked: Vec<u32>,
-    /// Bytes of text that were added.
-    text: u64,
     content: Vec<u8>,
+    /// Bytes that were read.
+    read: u64,
 }
 
 impl PartBuilder<'_> {
@@ -264,8 +273,8 @@ impl PartBuilder<'_> {
             records: Vec::new(),
             unsettled: HashMap::new(),
             linked: Vec::new(),
-            text: 0,
             content: Vec::new(),
+            read: 0,
         }
     }
 
@@ -277,10 +286,7 @@ impl PartBuilder<'_> {
     fn add(&mut self, files: &TreeFiles, large: &Mutex<()>, path: &[u8]) {
         let Ok((kind, stamp, is_settled)) = self.read(files, large, path) else { return };
         let number = match kind {
-            FileKind::Text => {
-                self.text += self.content.len() as u64;
-                self.postings.add(&self.content)
-            }
+            FileKind::Text => self.postings.add(&self.content),
             FileKind::Binary | FileKind::Odd => self.postings.add_without_grams(),
         };
         if stamp.links > 1 {
@@ -316,6 +322,7 @@ impl PartBuilder<'_> {
             (&mut file).take(MAX_TEXT).read_to_end(&mut self.content)?;
             kind = kind_of(&self.content);
         }
+        self.read += self.content.len() as u64;
         if Stamp::of_file(&file)? != before {
             return Err(io::ErrorKind::Interrupted.into());
         }

@@ -11,7 +11,7 @@ use sinew_walk::{Hints, ScanOptions, Tree, TreeUpdate};
 use crate::changes::{ChangeLog, Changes};
 use crate::mounts::{Mounts, mounted_below};
 use crate::part::Part;
-use crate::status::{Freshness, IndexCounts, IndexOptions, IndexStatus};
+use crate::status::{Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus};
 use crate::store::{RootId, Store, folder_of_all, random_id};
 use crate::touched::{RecentFiles, Touched};
 use crate::watch::{Event, WatchQueue, Watcher};
@@ -108,7 +108,16 @@ impl Held {
             true => Freshness::Watch,
             false => Freshness::Sweep,
         };
+        let kinds = self.parts.iter().map(Part::current_kinds);
+        let [binary, odd] = kinds.fold([0, 0], |sum, kinds| [sum[0] + kinds[0], sum[1] + kinds[1]]);
         IndexStatus {
+            state: if freshness == Freshness::Walk { IndexState::Plain } else { IndexState::Ready },
+            reason: self.reason(freshness),
+            listed: self.tree.file_count(),
+            odd,
+            binary,
+            text: self.parts.iter().map(|part| part.segment.text_bytes()).sum(),
+            barrier: Duration::ZERO,
             freshness,
             folders,
             unwatched,
@@ -122,6 +131,19 @@ impl Held {
             current: self.parts.iter().map(|part| part.current.len()).sum(),
             full: self.is_full,
             counts,
+        }
+    }
+
+    /// Says why changes are not announced, or not in all folders.
+    fn reason(&self, freshness: Freshness) -> Option<String> {
+        let unwatched = self.tree.unwatched();
+        match freshness {
+            Freshness::Walk => Some("the times of files cannot be trusted on this file system".into()),
+            Freshness::Sweep => Some(self.watcher.refusal().into()),
+            Freshness::Watch if unwatched > 0 => {
+                Some(format!("{unwatched} folders have no watch and are looked at in each call"))
+            }
+            Freshness::Watch => None,
         }
     }
 

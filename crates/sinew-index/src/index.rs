@@ -5,7 +5,7 @@ mod background;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, MutexGuard};
 use sinew_base::{CancelToken, Error, Result};
@@ -17,7 +17,8 @@ use crate::held::Held;
 use crate::lookup::Reach;
 use crate::part::{PartView, RowState};
 use crate::plan::Plan;
-use crate::status::{BuildPolicy, IndexCounts, IndexOptions, IndexStatus};
+use crate::progress::{BuildProgress, Progress};
+use crate::status::{BuildPolicy, IndexCounts, IndexOptions, IndexState, IndexStatus};
 use crate::watch::WatchQueue;
 use background::Background;
 
@@ -37,6 +38,7 @@ pub struct Index {
     /// Held while the index is built.
     pub(crate) build: Mutex<()>,
     pub(crate) panics: Arc<AtomicU64>,
+    pub(crate) progress: Arc<Progress>,
     background: Mutex<Background>,
 }
 
@@ -44,6 +46,8 @@ pub struct Index {
 pub(crate) struct State {
     pub(crate) held: Option<Held>,
     pub(crate) counts: IndexCounts,
+    /// The time that the last listing took to become current.
+    barrier: Duration,
     closed: bool,
 }
 
@@ -74,6 +78,7 @@ impl Index {
             status: Mutex::default(),
             build: Mutex::new(()),
             panics: Arc::default(),
+            progress: Arc::default(),
             background: Mutex::default(),
         })
     }
@@ -94,7 +99,9 @@ impl Index {
     /// The call is cancelled.
     pub fn listing(&self, options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Option<Listing>> {
         let mut state = lock(&self.state, cancel)?;
+        let started = Instant::now();
         let is_held = self.barrier(&mut state, pool, cancel)?;
+        state.barrier = started.elapsed();
         self.note_status(&state);
         let Some(held) = state.held.as_mut().filter(|_| is_held) else { return Ok(None) };
         // A root that is gone or no folder: the walk says so.
@@ -133,13 +140,27 @@ impl Index {
     /// Returns what is known as of the last call. Never waits for another call.
     #[must_use]
     pub fn status(&self) -> IndexStatus {
-        *self.status.lock()
+        let status = self.status.lock().clone();
+        let is_building = status.state == IndexState::Ready && self.build.is_locked();
+        if is_building { IndexStatus { state: IndexState::Building, ..status } } else { status }
+    }
+
+    /// Returns how far the build that runs has come, or the last one came. Never waits for it.
+    #[must_use]
+    pub fn progress(&self) -> BuildProgress {
+        self.progress.now()
     }
 
     pub(crate) fn note_status(&self, state: &State) {
         let counts = IndexCounts { panics: self.panics.load(Ordering::Relaxed), ..state.counts };
-        let empty = || IndexStatus { counts, ..IndexStatus::default() };
-        *self.status.lock() = state.held.as_ref().map_or_else(empty, |held| held.status(counts));
+        let status = match &state.held {
+            Some(held) => held.status(counts),
+            None if state.closed => IndexStatus { state: IndexState::Closed, counts, ..IndexStatus::default() },
+            None => {
+                IndexStatus { state: IndexState::Plain, reason: self.why_plain(), counts, ..IndexStatus::default() }
+            }
+        };
+        *self.status.lock() = IndexStatus { barrier: state.barrier, ..status };
     }
 
     /// Deletes the index of a root on disk; false where there is none.
@@ -191,6 +212,14 @@ impl Index {
         Ok(state.held.as_ref().is_some_and(Held::is_trusted))
     }
 
+    fn why_plain(&self) -> Option<String> {
+        Some(match self.panics.load(Ordering::Relaxed) {
+            PANICS.. => "reading files ended in a panic twice".into(),
+            _ if self.is_too_large() => "it is the user's home, or lies above it".into(),
+            _ => format!("{:?} cannot be read", self.root.to_string_lossy()),
+        })
+    }
+
     /// The root of the system, the user's home and what lies above it are never walked unasked, whatever name leads there.
     fn is_too_large(&self) -> bool {
         if self.options.build == BuildPolicy::Always {
@@ -203,13 +232,12 @@ impl Index {
 }
 
 impl Listing {
-    /// Tells of each row of the scan what is known of it for a plan, and how many files the plan leaves over among those that
-    /// the index knows.
+    /// Tells of each row of the scan what is known of it for a plan, and how many documents of the index satisfy the plan.
     #[must_use]
     pub fn judge(&self, plan: &Plan, reach: Reach) -> (Vec<RowState>, usize) {
         let mut states = vec![RowState::Unknown; self.scan.scan.len()];
-        let candidates = self.parts.iter().map(|part| part.judge(plan, reach, &mut states)).sum();
-        (states, candidates)
+        let documents = self.parts.iter().map(|part| part.judge(plan, reach, &mut states)).sum();
+        (states, documents)
     }
 
     /// Returns the scan.

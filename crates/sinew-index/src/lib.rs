@@ -28,6 +28,7 @@ mod lookup;
 mod page;
 mod plan;
 mod postings;
+mod progress;
 mod rice;
 mod segment;
 mod status;
@@ -65,13 +66,14 @@ pub use gram::{Gram, GramSet, Grams};
 #[cfg(target_os = "linux")]
 pub use index::{Index, Listing};
 pub use list::IdSet;
-pub use lookup::Reach;
+pub use lookup::{Candidates, Reach};
 pub use page::ReadAt;
 #[cfg(target_os = "linux")]
 pub use part::RowState;
 pub use plan::Plan;
 pub use postings::{Postings, PostingsBuilder};
+pub use progress::{BuildPhase, BuildProgress};
 pub use segment::{FileKind, FileRecord, Segment, SegmentId};
-pub use status::{BuildPolicy, Freshness, IndexCounts, IndexOptions, IndexStatus};
+pub use status::{BuildPolicy, Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus};
 #[cfg(target_os = "linux")]
 pub use watch::WatchQueue;

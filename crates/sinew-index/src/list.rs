@@ -90,7 +90,16 @@ impl IdSet {
 
     /// Returns the numbers in rising order.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
-        self.words.iter().enumerate().flat_map(|(at, &word)| {
+        self.iter_words(|word| word)
+    }
+
+    /// Returns the numbers below the limit that are not in the set, in rising order.
+    pub(crate) fn absent(&self) -> impl Iterator<Item = u32> + '_ {
+        self.iter_words(|word| !word).take_while(|number| *number < self.limit)
+    }
+
+    fn iter_words(&self, change: impl Fn(u64) -> u64 + 'static) -> impl Iterator<Item = u32> + '_ {
+        self.words.iter().map(move |&word| change(word)).enumerate().flat_map(|(at, word)| {
             let mut left = word;
             std::iter::from_fn(move || {
                 let bit = (left != 0).then(|| left.trailing_zeros())?;

@@ -19,6 +19,15 @@ pub enum Reach {
     File,
 }
 
+/// The files that could hold a match.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidates {
+    /// Their numbers.
+    pub files: IdSet,
+    /// The documents that satisfy the plan; 0 where it is asked of whole files.
+    pub documents: usize,
+}
+
 /// The files of an index and the documents that they were cut into, both numbered from 0.
 #[derive(Debug)]
 pub(crate) struct FileTable {
@@ -54,17 +63,23 @@ pub(crate) trait Lists {
 }
 
 /// Returns the files whose grams satisfy the plan.
-pub(crate) fn candidates<L: Lists>(lists: &L, table: &FileTable, plan: &Plan, reach: Reach) -> Result<IdSet, L::Error> {
+pub(crate) fn candidates<L: Lists>(
+    lists: &L,
+    table: &FileTable,
+    plan: &Plan,
+    reach: Reach,
+) -> Result<Candidates, L::Error> {
     if reach == Reach::File {
-        return files_satisfying(lists, table, plan);
+        return Ok(Candidates { files: files_satisfying(lists, table, plan)?, documents: 0 });
     }
-    let mut files = table.files_of(&documents_satisfying(lists, table, plan)?);
+    let documents = documents_satisfying(lists, table, plan)?;
+    let mut files = table.files_of(&documents);
     if !table.cut.is_empty() {
         let mut across = files_satisfying(lists, table, plan)?;
         across.intersect(&table.cut);
         files.unite(&across);
     }
-    Ok(files)
+    Ok(Candidates { files, documents: documents.len() })
 }
 
 fn documents_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<IdSet, L::Error> {

@@ -38,6 +38,8 @@ pub(crate) struct Part {
     pub(crate) unsettled: HashMap<u32, u64>,
     /// Files that had more than one name when they were looked at.
     pub(crate) linked: Vec<u32>,
+    /// Its binary and its odd files.
+    kinds: [usize; 2],
     /// The rows of the files in the scan that was asked for last.
     rows: Option<(Arc<Scan>, Arc<[u32]>)>,
 }
@@ -64,6 +66,8 @@ impl Part {
     /// Makes a part of which nothing is current yet.
     pub(crate) fn new(segment: Segment<Storage>, bytes: u64, on_disk: bool) -> Part {
         let current = IdSet::empty(u32::try_from(segment.files().len()).unwrap_or(0));
+        let count = |kind| segment.files().iter().filter(|file| file.kind == kind).count();
+        let kinds = [FileKind::Binary, FileKind::Odd].map(count);
         Part {
             number: segment.number(),
             segment: Arc::new(segment),
@@ -73,6 +77,7 @@ impl Part {
             current,
             unsettled: HashMap::new(),
             linked: Vec::new(),
+            kinds,
             rows: None,
         }
     }
@@ -87,6 +92,19 @@ impl Part {
 
     pub(crate) fn files(&self) -> &[FileRecord] {
         self.segment.files()
+    }
+
+    /// Returns how many of the files that are as they were are binary, and odd.
+    pub(crate) fn current_kinds(&self) -> [usize; 2] {
+        let mut kinds = self.kinds;
+        for number in self.current.absent() {
+            match self.files()[number as usize].kind {
+                FileKind::Binary => kinds[0] -= 1,
+                FileKind::Odd => kinds[1] -= 1,
+                FileKind::Text => {}
+            }
+        }
+        kinds
     }
 
     /// Returns the number of the file with this path.
@@ -189,20 +207,19 @@ impl PartView {
         self.current.iter().filter(|number| self.rows[*number as usize] != NONE).count()
     }
 
-    /// Writes down what is known of the rows under a plan; returns how many files could match. A part that turns out damaged
+    /// Writes down what is known of the rows under a plan; returns how many documents satisfy it. A part that turns out damaged
     /// says nothing.
     pub(crate) fn judge(&self, plan: &Plan, reach: Reach, states: &mut [RowState]) -> usize {
         let Ok(candidates) = self.segment.candidates(plan, reach) else { return 0 };
-        let mut could_match = 0;
         for number in self.current.iter() {
             let Some(state) = states.get_mut(self.rows[number as usize] as usize) else { continue };
             match self.segment.files()[number as usize].kind {
                 FileKind::Binary => *state = RowState::Binary,
-                FileKind::Text if !candidates.contains(number) => *state = RowState::NoMatch,
-                FileKind::Text | FileKind::Odd => could_match += 1,
+                FileKind::Text if !candidates.files.contains(number) => *state = RowState::NoMatch,
+                FileKind::Text | FileKind::Odd => {}
             }
         }
-        could_match
+        candidates.documents
     }
 }
 

@@ -7,7 +7,7 @@ use std::ops::RangeInclusive;
 use crate::documents::documents;
 use crate::gram::{Gram, GramSet, Grams};
 use crate::list::{IdSet, List};
-use crate::lookup::{self, FileTable, Lists, Reach};
+use crate::lookup::{self, Candidates, FileTable, Lists, Reach};
 use crate::plan::Plan;
 
 /// An immutable index of files, numbered from 0 in the order in which they were added.
@@ -15,6 +15,7 @@ use crate::plan::Plan;
 pub struct Postings {
     pub(crate) table: FileTable,
     pub(crate) lists: BTreeMap<Gram, List>,
+    pub(crate) text: u64,
 }
 
 /// Collects the files of [`Postings`].
@@ -24,6 +25,7 @@ pub struct PostingsBuilder {
     files: u32,
     cut: Vec<u32>,
     pairs: Vec<u64>,
+    text: u64,
 }
 
 impl Default for PostingsBuilder {
@@ -35,13 +37,21 @@ impl Default for PostingsBuilder {
 impl PostingsBuilder {
     /// Allocates the table of 2 MiB in which grams are collected.
     pub fn new() -> PostingsBuilder {
-        PostingsBuilder { grams: Grams::new(), file_of: Vec::new(), files: 0, cut: Vec::new(), pairs: Vec::new() }
+        PostingsBuilder {
+            grams: Grams::new(),
+            file_of: Vec::new(),
+            files: 0,
+            cut: Vec::new(),
+            pairs: Vec::new(),
+            text: 0,
+        }
     }
 
     /// Adds a file whole and returns its number. Needs 8 bytes for each gram of each document until [`PostingsBuilder::build`].
     pub fn add(&mut self, text: &[u8]) -> u32 {
         let file = self.files;
         self.files += 1;
+        self.text += text.len() as u64;
         if text.is_empty() {
             // A document without grams: a pattern that matches nothing at all is found in it.
             self.file_of.push(file);
@@ -89,7 +99,8 @@ impl PostingsBuilder {
         }
         let mut cut = IdSet::empty(self.files);
         self.cut.iter().for_each(|&file| cut.insert(file));
-        Postings { table: FileTable { file_of: self.file_of.into_boxed_slice(), files: self.files, cut }, lists }
+        let table = FileTable { file_of: self.file_of.into_boxed_slice(), files: self.files, cut };
+        Postings { table, lists, text: self.text }
     }
 }
 
@@ -104,13 +115,18 @@ impl Postings {
         self.table.documents()
     }
 
+    /// Returns how many bytes of text were added.
+    pub fn text_bytes(&self) -> u64 {
+        self.text
+    }
+
     /// Returns how many bytes the lists take, in Rice code or one bit a document.
     pub fn list_bytes(&self) -> usize {
         self.lists.values().map(List::bytes).sum()
     }
 
     /// Returns the files that could hold a match. A file that is not among them holds none: its grams cannot satisfy the plan.
-    pub fn candidates(&self, plan: &Plan, reach: Reach) -> IdSet {
+    pub fn candidates(&self, plan: &Plan, reach: Reach) -> Candidates {
         let Ok(candidates) = lookup::candidates(self, &self.table, plan, reach);
         candidates
     }

@@ -4,7 +4,7 @@
 //!
 //! | section | content |
 //! |---|---|
-//! | head, one page | magic, format, scheme of the grams, id of the index, counts, offset and length of the other sections |
+//! | head, one page | magic, format, scheme of the grams, id of the index, counts, bytes of text, offset and length of the other sections |
 //! | files | of each file: kind, whether a cut goes through a line, stamp, number of documents, length of the path's beginning that it shares with the path before, the rest of the path |
 //! | blocks | of each block of the dictionary: its first gram and its offset |
 //! | dictionary | blocks of 128 grams: gap to the gram before, form of the list, its count and length, or the list itself where it has one or two documents |
@@ -23,7 +23,7 @@ const FORMAT: u32 = 1;
 /// Scheme of the grams: three folded bytes, documents of 16 KiB.
 const SCHEME: u32 = 1;
 /// Length of the head, in bytes.
-const HEAD: usize = 8 + 4 + 4 + 16 + 4 + 4 + SECTIONS * 16;
+const HEAD: usize = 8 + 4 + 4 + 16 + 4 + 4 + 8 + SECTIONS * 16;
 /// Number of sections behind the head.
 const SECTIONS: usize = 4;
 /// Grams of one block of the dictionary.

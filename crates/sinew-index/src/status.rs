@@ -1,6 +1,7 @@
 //! Options of an index, and what it tells of itself.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// The time at which files are read into the index without [`Index::build`](crate::Index::build).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -50,6 +51,8 @@ pub struct IndexCounts {
     pub overflows: u64,
     /// Times that the tree was read anew because the root was another folder.
     pub reopened: u64,
+    /// Changes that no event announced.
+    pub surprises: u64,
     /// Files at which reading ended in a panic; from the second on nothing is held any more.
     pub panics: u64,
 }
@@ -66,9 +69,39 @@ pub enum Freshness {
     Watch,
 }
 
-/// The state of an index as of its last barrier.
+/// The stages of an index.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum IndexState {
+    /// The folder was not listed yet, or is listed for the first time.
+    #[default]
+    Listing,
+    /// Nothing is held: each call walks.
+    Plain,
+    /// Files are read into the index.
+    Building,
+    /// The list of files is held, and the index is as whole as it was asked to be.
+    Ready,
+    /// It was closed.
+    Closed,
+}
+
+/// The state of an index as of its last barrier.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IndexStatus {
+    /// The stage that it is in.
+    pub state: IndexState,
+    /// The reason why it is not watched in whole, as a sentence.
+    pub reason: Option<String>,
+    /// Files of the tree.
+    pub listed: usize,
+    /// Files in the segments that are always searched: noise, UTF-16, secrets by name.
+    pub odd: usize,
+    /// Binary files in the segments.
+    pub binary: usize,
+    /// Bytes of the texts in the segments.
+    pub text: u64,
+    /// The time that the last barrier took.
+    pub barrier: Duration,
     /// The way in which it is kept fresh.
     pub freshness: Freshness,
     /// Folders that are held.

@@ -130,6 +130,7 @@ pub(crate) struct Watcher {
     queue: Arc<WatchQueue>,
     /// The number in the queue; none where the system gives none, or none is wanted.
     number: Option<u64>,
+    wants_events: bool,
     watches: Mutex<HashSet<i32>>,
     budget: usize,
     granted: usize,
@@ -147,11 +148,24 @@ impl Watcher {
         Watcher {
             queue,
             number,
+            wants_events,
             watches: Mutex::default(),
             budget: max_watches.unwrap_or(MAX_WATCHES),
             granted: MAX_WATCHES.min(granted / 2),
             devices: Mutex::default(),
             untrusted: AtomicBool::new(false),
+        }
+    }
+
+    /// Says why no folder has a watch.
+    pub(crate) fn refusal(&self) -> &'static str {
+        match self.number {
+            _ if !self.wants_events => "a look at every file was asked for",
+            None => "the system gives no queue of events",
+            Some(_) if self.devices.lock().values().any(|trust| *trust == Trust::Stamps) => {
+                "this file system does not announce every change"
+            }
+            Some(_) => "the system grants no watch",
         }
     }
 

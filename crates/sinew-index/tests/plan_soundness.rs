@@ -149,7 +149,7 @@ proptest! {
             for (number, file) in files.iter().enumerate() {
                 if is_found(file, &pattern, syntax) == Some(true) {
                     let plan = Plan::of(&form(&pattern, syntax));
-                    let candidates = index.candidates(&plan, reach);
+                    let candidates = index.candidates(&plan, reach).files;
                     prop_assert!(candidates.contains(number as u32), "{:?} {:?}: {}", pattern, syntax, plan);
                 }
             }

@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Result};
-use sinew_index::{Changes, Index, IndexOptions, Listing, WatchQueue};
+use sinew_index::{BuildProgress, Changes, Index, IndexOptions, Listing, WatchQueue};
 use sinew_pool::Pool;
 use sinew_walk::{Scan, ScanOptions};
 
@@ -164,6 +164,12 @@ impl Workspace {
     #[must_use]
     pub fn status(&self) -> WorkspaceStatus {
         WorkspaceStatus { index: self.index().status(), last: self.last.lock().clone() }
+    }
+
+    /// Returns how far [`Workspace::ready`], or the reading in the background, has come. Never waits for it.
+    #[must_use]
+    pub fn progress(&self) -> BuildProgress {
+        self.index().progress()
     }
 
     /// Waits for the end of a reading in the background, if one goes on.

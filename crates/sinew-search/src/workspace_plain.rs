@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, Result};
-use sinew_index::IndexOptions;
+use sinew_index::{BuildProgress, IndexOptions, IndexState, IndexStatus};
 use sinew_pool::Pool;
 use sinew_walk::ScanCache;
 
@@ -133,7 +133,15 @@ impl Workspace {
     /// Returns the state as of the last call.
     #[must_use]
     pub fn status(&self) -> WorkspaceStatus {
-        WorkspaceStatus { last: self.last.lock().clone(), ..WorkspaceStatus::default() }
+        let reason = Some("an index is kept on Linux alone".to_string());
+        let index = IndexStatus { state: IndexState::Plain, reason, ..IndexStatus::default() };
+        WorkspaceStatus { index, last: self.last.lock().clone() }
+    }
+
+    /// Returns how far nothing has come: no file is read.
+    #[must_use]
+    pub fn progress(&self) -> BuildProgress {
+        BuildProgress::default()
     }
 
     /// Waits for nothing: nothing is read in the background.

@@ -7,6 +7,8 @@ use sinew_index::IndexStatus;
 pub struct GrepTrace {
     /// The plan of the pattern; empty where none was made.
     pub plan: String,
+    /// The documents of the index that satisfy the plan; 0 where a match may reach over lines.
+    pub documents: usize,
     /// The files that were opened.
     pub opened: usize,
     /// The reason why the files were walked instead.

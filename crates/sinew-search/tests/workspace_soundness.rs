@@ -177,7 +177,7 @@ fn item_16_events_that_one_does_not_take_are_lost_to_it_alone() {
     assert_eq!(whole.files("needle at last", "the other one"), ["idle/one"]);
     assert_eq!(whole.files("needle 72", "the other one"), ["busy/one"]);
     let counts = [&whole, &busy].map(|pair| pair.workspace.status().index);
-    assert!(counts[0].watches == 0 || counts.map(|status| status.counts.overflows) == [1, 0], "{counts:?}");
+    assert!(counts[0].watches == 0 || counts.each_ref().map(|status| status.counts.overflows) == [1, 0], "{counts:?}");
 }
 
 #[test]
@@ -343,5 +343,5 @@ fn item_27_an_index_that_was_deleted_and_made_anew_is_written_by_one() {
         }
     }
     let status = [&first, &second].map(|pair| pair.workspace.status().index);
-    assert_eq!(status.map(|status| status.persisted), [false, true], "{status:?}");
+    assert_eq!(status.each_ref().map(|status| status.persisted), [false, true], "{status:?}");
 }

@@ -320,6 +320,21 @@ export declare class ProcessHandle {
    waitForExit(timeoutMs?: number, abort?: Abort): Promise<void>
 }
 
+/** The progress of a build. */
+export interface ProgressAnswer {
+  phase: ProgressPhase
+  files: number
+  totalFiles: number
+  bytes: number
+}
+
+/** The steps of a build. */
+export declare enum ProgressPhase {
+  List = 'list',
+  Read = 'read',
+  Merge = 'merge'
+}
+
 /** A pseudo-terminal session. */
 export declare class PtyHandle {
   /** Creates a session without a program. */
@@ -570,6 +585,8 @@ export declare class WorkspaceHandle {
    changes(since?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ChangesAnswer>
   /** Reads what the index does not know. */
    ready(timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<WorkspaceState>
+  /** How far the build that runs has come. */
+   progress(): ProgressAnswer
   /** The state as of the last call. */
    status(): WorkspaceState
   /** Gives everything back. */
@@ -589,22 +606,41 @@ export interface WorkspaceRequest {
   timeoutMs?: number
 }
 
+/** The stages of a workspace. */
+export declare enum WorkspaceStage {
+  Plain = 'plain',
+  Listing = 'listing',
+  Building = 'building',
+  Ready = 'ready',
+  Closed = 'closed'
+}
+
 export interface WorkspaceState {
+  state: WorkspaceStage
   mode: FreshnessMode
+  reason?: string
+  files: number
   folders: number
-  unwatched: number
-  watches: number
   indexed: number
-  current: number
-  segments: number
+  changed: number
+  pending: number
+  odd: number
+  binary: number
+  textBytes: number
   indexBytes: number
-  full: boolean
-  persisted: boolean
+  memoryBytes: number
+  watches: number
+  unwatched: number
   writer: boolean
+  persisted: boolean
+  full: boolean
   sweeps: number
   overflows: number
+  surprises: number
   plan: string
-  opened: number
+  documents: number
+  candidates: number
+  barrierMicros: number
   why?: string
 }
 

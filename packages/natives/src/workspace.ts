@@ -3,7 +3,7 @@
  * @module
  */
 import { isAbsolute, sep } from "node:path";
-import { type CallOptions, called, underSignal } from "./call.js";
+import { type CallOptions, called, tied, underSignal } from "./call.js";
 import { type FuzzyFindOptions, type FuzzyFindResult, fuzzyFindBy } from "./find.js";
 import { type GlobMatch, type GlobOptions, type GlobResult, globBy } from "./glob.js";
 import { type GrepMatch, type GrepOptions, type GrepResult, grepBy } from "./grep.js";
@@ -63,36 +63,73 @@ export interface WorkspaceChanges {
   paths: string[];
 }
 
+/** The progress of reading. */
+export interface Progress {
+  /** The step: the folder is listed, files are read, what was read becomes part of the index. */
+  phase: "list" | "read" | "merge";
+  /** Files that were read. */
+  files: number;
+  /** Files that are to be read; 0 until they are listed. */
+  totalFiles: number;
+  /** Bytes that were read. */
+  bytes: number;
+}
+
+/** The options of `Workspace.ready`. */
+export interface ReadyOptions extends CallOptions {
+  /** Is told how far the reading has come, at most ten times a second, and at its end. What it throws ends the call, which rejects with that. */
+  onProgress?: ((progress: Progress) => void) | undefined;
+}
+
 /** The state of a workspace as of its last call. */
 export interface WorkspaceStatus {
+  /** The stage: each call walks; not listed yet; files are read; the list of files is held and the index is as whole as it was asked to be; closed. */
+  state: "plain" | "listing" | "building" | "ready" | "closed";
   /** The way in which it is kept fresh: by what the system announces, by a look at each file's times, or each call walks. */
   mode: "watch" | "sweep" | "plain";
+  /** The reason why changes are not announced, or not in all folders. */
+  reason?: string;
+  /** Files of the tree. */
+  files: number;
   /** Folders that are held. */
   folders: number;
-  /** Folders whose changes are announced by nobody. */
-  unwatched: number;
+  /** Texts in the index that are as they were when they were read. */
+  indexed: number;
+  /** Files in the index that changed or went since they were read. */
+  changed: number;
+  /** Files that were not read yet. */
+  pending: number;
+  /** Files that are always searched: UTF-16, noise, larger than 128 MiB, or whose names say that they hold secrets. */
+  odd: number;
+  /** Binary files: they are not opened. */
+  binary: number;
+  /** Bytes of the texts in the index. */
+  textBytes: number;
+  /** Bytes of the index. */
+  indexBytes: number;
+  /** Of these, bytes in memory. */
+  memoryBytes: number;
   /** Watches. */
   watches: number;
-  /** Files in the index. */
-  indexed: number;
-  /** Of these, files that are as they were when they were read; the others are searched. */
-  current: number;
-  /** Segments of the index. */
-  segments: number;
-  /** Their bytes. */
-  indexBytes: number;
-  /** A limit of bytes was reached. */
-  full: boolean;
+  /** Folders whose changes are announced by nobody. */
+  unwatched: number;
+  /** This process is the one that writes the index. */
+  writer: boolean;
   /** The index lies on disk. */
   persisted: boolean;
-  /** This process is the one that writes it. */
-  writer: boolean;
+  /** A limit of bytes was reached: some files stay searched. */
+  full: boolean;
   /** Times that every file was looked at. */
   sweeps: number;
   /** Times that the system lost events, each of which led to such a look. */
   overflows: number;
-  /** The last `grep`: what its pattern needs, the files that were opened, and the reason why it walked, where it did. */
-  last: { plan: string; opened: number; why?: string };
+  /** Changes that no event announced. */
+  surprises: number;
+  /**
+   * The last `grep`: what its pattern needs, the documents of the index that have it (0 where a match may reach over lines), the files
+   * that were opened, the time that it took to become current, and the reason why it walked, where it did.
+   */
+  last?: { plan: string; documents: number; candidates: number; barrierMicros: number; why?: string };
 }
 
 const OPEN: Table = {
@@ -102,12 +139,16 @@ const OPEN: Table = {
 const BOOST: Table = { current: "string", recent: "strings" };
 const USES = ["read", "edit", "pick"] as const;
 const CALL: Table = { timeoutMs: "u32", signal: "signal" };
+const READY: Table = { ...CALL, onProgress: "function" };
+/** The time between two reports, in milliseconds. */
+const REPORT = 100;
 
 function statusOf(state: WorkspaceState): WorkspaceStatus {
-  const { plan, opened, why, ...rest } = state;
-  const last: WorkspaceStatus["last"] = { plan, opened };
-  if (why != null) last.why = why;
-  return { ...rest, last };
+  const { plan, documents, candidates, barrierMicros, why, reason, ...rest } = state;
+  const status: WorkspaceStatus = rest;
+  if (reason != null) status.reason = reason;
+  if (plan || why != null) status.last = { plan, documents, candidates, barrierMicros, ...(why != null && { why }) };
+  return status;
 }
 
 /** Lets `Workspace.open` alone make one. */
@@ -260,12 +301,35 @@ export class Workspace implements AsyncDisposable {
   /**
    * Reads what the index does not know as it is now, on all cores, so that later searches open few files. Calls go on meanwhile.
    *
-   * @param options What may end the call; what was read by then is read again.
+   * @param options What may end the call, and who is told how far it has come; what was read by its end is read again.
    * @returns The state after it.
    */
-  async ready(options: CallOptions | null = {}): Promise<WorkspaceStatus> {
-    const { signal, timeoutMs } = check("Workspace.ready", CALL, options ?? {}) as CallOptions;
-    return statusOf(await underSignal(signal, (abort) => this.#handle.ready(timeoutMs, abort)));
+  async ready(options: ReadyOptions | null = {}): Promise<WorkspaceStatus> {
+    const { signal, timeoutMs, onProgress } = check("Workspace.ready", READY, options ?? {}) as ReadyOptions;
+    const read = (abort?: Abort) => this.#handle.ready(timeoutMs, abort);
+    if (!onProgress || signal?.aborted) return statusOf(await underSignal(signal, read));
+    const abort = new native.Abort();
+    let fault: { error: unknown } | undefined;
+    const report = () => {
+      try {
+        if (!fault) onProgress(this.#handle.progress());
+      } catch (error) {
+        fault = { error };
+        abort.abort();
+      }
+    };
+    const timer = setInterval(report, REPORT);
+    timer.unref();
+    try {
+      const state = await tied(signal, abort, () => read(abort));
+      report();
+      if (!fault) return statusOf(state);
+    } catch (error) {
+      if (!fault) throw error;
+    } finally {
+      clearInterval(timer);
+    }
+    throw fault.error;
   }
 
   /** Tells the state as of the last call; waits for nothing. */

@@ -1,6 +1,6 @@
 // A workspace gives what the plain functions give, whatever changes between two calls.
 import assert from "node:assert/strict";
-import { appendFileSync, existsSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { FileType, Workspace, fuzzyFind, glob, grep } from "@sinew/natives";
@@ -74,18 +74,48 @@ for (const options of [{ cacheDir: null }, { cacheDir: null, freshness: "sweep" 
 test("on Linux files that cannot match are not opened, and what changed is", { skip: process.platform !== "linux" && "an index is kept on Linux alone" }, async () => {
   const root = tree({ "a.txt": "alpha\n", "b.txt": "beta\n" });
   const workspace = await Workspace.open(root, { cacheDir: null });
+  assert.equal(workspace.status().state, "listing");
   const { indexed, persisted, mode } = await workspace.ready();
   // Where the temporary folder lies on a file system that cannot be trusted, each call walks.
   if (mode !== "plain") {
     assert.deepEqual([indexed, persisted], [2, false]);
     await workspace.grep({ pattern: "needle" });
-    assert.equal(workspace.status().last.opened, 0);
+    assert.equal(workspace.status().last.candidates, 0);
     appendFileSync(join(root, "a.txt"), "needle\n");
     assert.equal((await workspace.grep({ pattern: "needle" })).totalMatches, 1);
-    assert.equal(workspace.status().last.opened, 1);
+    assert.equal(workspace.status().last.candidates, 1);
     await workspace.grep({ pattern: "needle", gitignore: false });
     assert.equal(workspace.status().last.why, "the index does not hold these files");
   }
+  await workspace.close();
+});
+
+test("the status explains what is held, and a call says how far it has come", async () => {
+  const files = Object.fromEntries(Array.from({ length: 40 }, (_, file) => [`d${file % 3}/f${file}.txt`, `text ${file}\n`]));
+  const root = tree({ ...files, "binary": "a\0b", ".env.local": "SECRET=1\n", ".ignore": "out\n", "out/left": "x\n" });
+  const workspace = await Workspace.open(root, { cacheDir: null });
+  // A rule file that changed within a step of the clock is read again at each call.
+  while (Date.now() - statSync(join(root, ".ignore")).ctimeMs < 100);
+  const told = [];
+  const status = await workspace.ready({ onProgress: (progress) => void told.push(progress) });
+  if (status.mode === "plain") return assert.match(status.reason, /./);
+  const { phase, files: read, totalFiles, bytes } = told.at(-1);
+  assert.deepEqual([phase, read, totalFiles, bytes], ["merge", 43, 43, 40 * 7 + 30 + 3 + 4]);
+  const { state, files: held, folders, indexed, changed, pending, odd, binary, textBytes, persisted, last, surprises } = status;
+  assert.deepEqual([state, held, folders, indexed, changed, pending, odd, binary], ["ready", 43, 4, 41, 0, 0, 1, 1]);
+  assert.deepEqual([textBytes, persisted, last, surprises], [40 * 7 + 30 + 4, false, undefined, 0]);
+  assert.ok(status.indexBytes > 0 && status.memoryBytes === status.indexBytes);
+  appendFileSync(join(root, "d0/f0.txt"), "more\n");
+  writeFileSync(join(root, "new"), "more\n");
+  assert.equal((await workspace.grep({ pattern: "more" })).totalMatches, 2);
+  const after = workspace.status();
+  assert.deepEqual([after.files, after.indexed, after.changed, after.pending], [44, 40, 1, 1]);
+  assert.deepEqual([after.last.candidates, after.last.documents], [3, 0]);
+  assert.ok(after.last.plan && Number.isInteger(after.last.barrierMicros));
+  const fault = new Error("no more");
+  await assert.rejects(workspace.ready({ onProgress: () => { throw fault; } }), fault);
+  await assert.rejects(workspace.ready({ onProgress: 7 }), { code: "ERR_INVALID_ARG_TYPE" });
+  await assert.rejects(workspace.ready({ onProgress() {}, signal: AbortSignal.abort() }), { name: "AbortError" });
   await workspace.close();
 });
 
@@ -145,7 +175,7 @@ test("a closed workspace says so, and closing it again does nothing", async () =
   for (const call of [() => workspace.grep({ pattern: "x" }), () => workspace.glob(), () => workspace.fuzzyFind({ query: "x" }), () => workspace.list(), () => workspace.ready()]) {
     await assert.rejects(call, closed);
   }
-  assert.throws(() => workspace.status(), closed);
+  assert.equal(workspace.status().state, "closed");
 });
 
 test("open says what cannot be opened", async () => {

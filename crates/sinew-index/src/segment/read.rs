@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::{BLOCK, FORMAT, FileKind, FileRecord, HEAD, MAGIC, SCHEME, SECTIONS, SegmentId, form};
 use crate::gram::Gram;
 use crate::list::{IdSet, List};
-use crate::lookup::{self, FileTable, Lists, Reach};
+use crate::lookup::{self, Candidates, FileTable, Lists, Reach};
 use crate::page::{PageReader, ReadAt, damaged};
 use crate::plan::Plan;
 use crate::rice;
@@ -22,6 +22,7 @@ const SECTION_END: u64 = 1 << 40;
 /// An open segment: files and the first gram of each block in memory, dictionary and lists read when they are asked for.
 pub struct Segment<R> {
     number: u32,
+    text: u64,
     pages: PageReader<R>,
     files: Vec<FileRecord>,
     table: FileTable,
@@ -68,6 +69,7 @@ impl<R: ReadAt> Segment<R> {
         if files > FILES || documents > DOCUMENTS {
             return Err(damaged("the number of files"));
         }
+        let text = u64::from_le_bytes(head.array()?);
         let mut sections = [Section { offset: 0, length: 0 }; SECTIONS];
         for section in &mut sections {
             *section = Section { offset: u64::from_le_bytes(head.array()?), length: u64::from_le_bytes(head.array()?) };
@@ -78,12 +80,17 @@ impl<R: ReadAt> Segment<R> {
         let [file_section, block_section, dictionary, lists] = sections;
         let (files, table) = read_files(&file_section.read(&pages)?, files, documents)?;
         let blocks = read_blocks(&block_section.read(&pages)?, dictionary)?;
-        Ok(Segment { number: id.number, pages, files, table, blocks, dictionary, lists })
+        Ok(Segment { number: id.number, text, pages, files, table, blocks, dictionary, lists })
     }
 
     /// Returns the number of the segment in its index.
     pub fn number(&self) -> u32 {
         self.number
+    }
+
+    /// Returns how many bytes of text its lists are of.
+    pub fn text_bytes(&self) -> u64 {
+        self.text
     }
 
     /// Returns the files, in the order of their numbers.
@@ -95,7 +102,7 @@ impl<R: ReadAt> Segment<R> {
     ///
     /// # Errors
     /// `InvalidData` where a page is damaged or says what cannot be; errors of the source.
-    pub fn candidates(&self, plan: &Plan, reach: Reach) -> io::Result<IdSet> {
+    pub fn candidates(&self, plan: &Plan, reach: Reach) -> io::Result<Candidates> {
         lookup::candidates(self, &self.table, plan, reach)
     }
 

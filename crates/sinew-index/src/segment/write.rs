@@ -41,6 +41,7 @@ impl Postings {
         head.extend(id.index);
         head.extend(self.files().to_le_bytes());
         head.extend(self.documents().to_le_bytes());
+        head.extend(self.text_bytes().to_le_bytes());
         let mut pages = PageWriter::new(to, id.number);
         let mut offset = pages.after_page();
         for section in &sections {

@@ -43,12 +43,12 @@ pub(crate) fn grep_in(
         let plain = options.max_count_per_file == Some(0) || options.accept.is_some() && !accepted.is_accepted();
         let plan = if plain { Plan::All } else { request.pattern.plan(syntax(options)) };
         let reach = if options.multiline { Reach::File } else { Reach::Line };
-        let states = match plain {
-            true => vec![RowState::Unknown; listing.entries().len()],
-            false => listing.judge(&plan, reach).0,
+        let (states, documents) = match plain {
+            true => (vec![RowState::Unknown; listing.entries().len()], 0),
+            false => listing.judge(&plan, reach),
         };
         let (files, after) = request.files_to_search(&listing, &states, cancel)?;
-        let trace = GrepTrace { plan: plan.to_string(), opened: files.len(), why: None };
+        let trace = GrepTrace { plan: plan.to_string(), documents, opened: files.len(), why: None };
         let source = KeptFiles {
             request: &request,
             root: Root::new(listing.entries().root()),

@@ -18,7 +18,7 @@ use sinew_pool::Pool;
 
 use super::reader::FolderReader;
 use super::worker_output::{WorkerOutput, name_of};
-use crate::entry::{TYPE, bits_of};
+use crate::entry::{IGNORED, TYPE, bits_of};
 use crate::ignore::{Node, RuleLog};
 use crate::stamp::{Source, Stamp};
 use crate::{Detail, FileType, Scan, ScanOptions, sys};
@@ -66,6 +66,8 @@ pub struct Tree {
     checked: HashSet<Box<[u8]>>,
     /// The number of folders without a watch.
     unwatched: usize,
+    /// The number of files that are not ignored.
+    files: usize,
     scans: Vec<(ScanKey, Arc<TreeScan>)>,
 }
 
@@ -137,6 +139,7 @@ impl Tree {
             watched: HashMap::new(),
             checked: HashSet::new(),
             unwatched: 0,
+            files: 0,
             scans: Vec::new(),
         };
         tree.read_root(first, observer, pool, cancel)?;
@@ -153,6 +156,12 @@ impl Tree {
     #[must_use]
     pub fn folders(&self) -> usize {
         self.folders.len()
+    }
+
+    /// Returns the number of files that are not ignored.
+    #[must_use]
+    pub fn file_count(&self) -> usize {
+        self.files
     }
 
     /// Returns the number of folders whose changes nobody announces.
@@ -217,6 +226,12 @@ impl Tree {
 }
 
 impl TreeFolder {
+    /// Returns the number of files directly in it that are not ignored.
+    fn file_count(&self) -> usize {
+        let is_file = |bits: u8| bits & TYPE == bits_of(FileType::File) && bits & IGNORED == 0;
+        self.output.items.iter().filter(|item| is_file(item.bits)).count()
+    }
+
     /// Returns the names of the folders in it that are entered, in path order.
     fn children(&self) -> impl Iterator<Item = &[u8]> {
         let entered = self.output.items.iter().filter(|item| item.child > 0);

@@ -338,7 +338,9 @@ impl Tree {
             Some(watch) => self.watched.entry(watch).or_default().push(path.clone()),
             None => self.unwatched += 1,
         }
+        self.files += folder.file_count();
         if let Some(old) = self.folders.insert(path.clone(), folder) {
+            self.files -= old.file_count();
             self.unregister(old.watch, &path, released);
         }
     }
@@ -349,6 +351,7 @@ impl Tree {
         while let Some(path) = paths.pop() {
             self.checked.remove(&path);
             if let Some(folder) = self.folders.remove(&path) {
+                self.files -= folder.file_count();
                 paths.extend(folder.children().map(|name| below(&path, name)));
                 self.unregister(folder.watch, &path, released);
             }

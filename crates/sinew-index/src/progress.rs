@@ -1,0 +1,66 @@
+//! How far a build has come, for whoever looks.
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use parking_lot::Mutex;
+
+/// The steps of a build.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum BuildPhase {
+    /// The folder is listed.
+    #[default]
+    List,
+    /// Files are read.
+    Read,
+    /// What was read becomes part of the index.
+    Merge,
+}
+
+/// The progress of a build.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct BuildProgress {
+    /// The step that it is in.
+    pub phase: BuildPhase,
+    /// Files that were read.
+    pub files: usize,
+    /// Files that are to be read; 0 until they are listed.
+    pub total_files: usize,
+    /// Bytes that were read.
+    pub bytes: u64,
+}
+
+/// Counts while a build runs.
+#[derive(Debug, Default)]
+pub(crate) struct Progress {
+    step: Mutex<(BuildPhase, usize)>,
+    files: AtomicUsize,
+    bytes: AtomicU64,
+}
+
+impl Progress {
+    /// Begins anew, with the list of files.
+    pub(crate) fn begin(&self) {
+        *self.step.lock() = (BuildPhase::List, 0);
+        self.files.store(0, Ordering::Relaxed);
+        self.bytes.store(0, Ordering::Relaxed);
+    }
+
+    pub(crate) fn read(&self, total: usize) {
+        *self.step.lock() = (BuildPhase::Read, total);
+    }
+
+    pub(crate) fn add(&self, bytes: u64) {
+        self.files.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn merge(&self) {
+        self.step.lock().0 = BuildPhase::Merge;
+    }
+
+    pub(crate) fn now(&self) -> BuildProgress {
+        let (phase, total_files) = *self.step.lock();
+        let (files, bytes) = (self.files.load(Ordering::Relaxed), self.bytes.load(Ordering::Relaxed));
+        BuildProgress { phase, files, total_files, bytes }
+    }
+}
