@@ -36,6 +36,8 @@ mod system;
 mod task;
 mod text;
 mod workspace;
+mod workspace_changes;
+mod workspace_progress;
 mod workspace_request;
 mod workspace_status;
 

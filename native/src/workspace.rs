@@ -2,14 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use napi::bindgen_prelude::{Function, Object};
 use napi::{Env, Unknown};
 use napi_derive::napi;
 use parking_lot::Mutex;
 use sinew::base::{Error, ErrorCode, Result};
-use sinew::search::{Boost, Workspace, WorkspaceChanges, Workspaces};
+use sinew::search::{Boost, Workspace, Workspaces};
 
 use crate::abort::{self, Abort};
 use crate::find::{FindAnswer, FindRequest};
@@ -18,8 +17,7 @@ use crate::grep::{Columns, streamed_grep};
 use crate::grep_request::GrepRequest;
 use crate::handle;
 use crate::task;
-use crate::workspace_request::{BoostRequest, UseKind, WorkspaceRequest};
-use crate::workspace_status::{ChangesAnswer, ProgressAnswer, WorkspaceState, closed_status};
+use crate::workspace_request::{BoostRequest, WorkspaceRequest};
 
 /// A folder in view.
 #[napi]
@@ -117,59 +115,6 @@ impl WorkspaceHandle {
         task::blocking(env, "fuzzyFind", work, FindAnswer::from)
     }
 
-    /// Notes a use of a path; the time in milliseconds since the epoch.
-    #[napi]
-    pub fn note(&self, env: &Env, path: String, kind: UseKind, at: f64) -> napi::Result<()> {
-        task::now(env, "workspace", || {
-            let age = Duration::try_from_secs_f64(at / 1000.0).unwrap_or_default();
-            self.workspace()?.note(path, kind.into(), SystemTime::UNIX_EPOCH + age);
-            Ok(())
-        })
-    }
-
-    /// Returns what changed since the moment of a token.
-    #[napi(ts_return_type = "Promise<ChangesAnswer>")]
-    pub fn changes<'env>(
-        &self,
-        env: &'env Env,
-        since: Option<String>,
-        timeout_ms: Option<u32>,
-        abort: Option<&Abort>,
-    ) -> napi::Result<Object<'env>> {
-        let (workspace, cancel) = (self.workspace(), abort::cancel(abort, timeout_ms));
-        let work = move || workspace?.changes(since.as_deref(), &handle().pool, &cancel);
-        task::blocking(env, "workspace", work, |WorkspaceChanges { token, all, paths }| ChangesAnswer {
-            token,
-            all,
-            paths,
-        })
-    }
-
-    /// Reads what the index does not know.
-    #[napi(ts_return_type = "Promise<WorkspaceState>")]
-    pub fn ready<'env>(
-        &self,
-        env: &'env Env,
-        timeout_ms: Option<u32>,
-        abort: Option<&Abort>,
-    ) -> napi::Result<Object<'env>> {
-        let (workspace, cancel) = (self.workspace(), abort::cancel(abort, timeout_ms));
-        task::blocking(env, "workspace", move || workspace?.ready(&handle().pool, &cancel), WorkspaceState::from)
-    }
-
-    /// How far the build that runs has come.
-    #[napi]
-    pub fn progress(&self, env: &Env) -> napi::Result<ProgressAnswer> {
-        task::now(env, "workspace", || Ok(self.workspace()?.progress().into()))
-    }
-
-    /// The state as of the last call.
-    #[napi]
-    pub fn status(&self) -> WorkspaceState {
-        let open = self.open.lock();
-        open.as_ref().map_or_else(closed_status, Workspace::status).into()
-    }
-
     /// Gives everything back.
     #[napi(ts_return_type = "Promise<void>")]
     pub fn close<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
@@ -181,8 +126,13 @@ impl WorkspaceHandle {
         task::blocking(env, "workspace", work, |()| ())
     }
 
-    fn workspace(&self) -> Result<Workspace> {
+    /// Returns the workspace; none where it was closed.
+    pub(crate) fn opened(&self) -> Option<Workspace> {
+        self.open.lock().clone()
+    }
+
+    pub(crate) fn workspace(&self) -> Result<Workspace> {
         let closed = || Error::new(ErrorCode::InvalidState, "Workspace is closed: open it again");
-        self.open.lock().clone().ok_or_else(closed)
+        self.opened().ok_or_else(closed)
     }
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use napi_derive::napi;
-use sinew::search::{Boost, BuildPolicy, PathUse, WorkspaceOptions};
+use sinew::search::{Boost, BuildPolicy, WorkspaceOptions};
 
 use crate::handle;
 
@@ -78,23 +78,5 @@ pub(crate) struct BoostRequest {
 impl From<BoostRequest> for Boost {
     fn from(BoostRequest { current, recent }: BoostRequest) -> Boost {
         Boost { current, recent: recent.unwrap_or_default() }
-    }
-}
-
-/// The kinds of use of a path.
-#[napi(string_enum = "camelCase")]
-pub enum UseKind {
-    Read,
-    Pick,
-    Edit,
-}
-
-impl From<UseKind> for PathUse {
-    fn from(kind: UseKind) -> PathUse {
-        match kind {
-            UseKind::Read => PathUse::Read,
-            UseKind::Pick => PathUse::Pick,
-            UseKind::Edit => PathUse::Edit,
-        }
     }
 }

@@ -1,7 +1,14 @@
 //! The state of a workspace as it crosses.
 
+use napi::Env;
+use napi::bindgen_prelude::Object;
 use napi_derive::napi;
-use sinew::search::{BuildPhase, BuildProgress, Freshness, GrepTrace, IndexState, IndexStatus, WorkspaceStatus};
+use sinew::search::{Freshness, GrepTrace, IndexState, IndexStatus, WorkspaceStatus};
+
+use crate::abort::{self, Abort};
+use crate::handle;
+use crate::task;
+use crate::workspace::WorkspaceHandle;
 
 /// The way in which a workspace is kept fresh.
 #[napi(string_enum = "camelCase")]
@@ -9,40 +16,6 @@ pub enum FreshnessMode {
     Watch,
     Sweep,
     Plain,
-}
-
-/// The steps of a build.
-#[napi(string_enum = "camelCase")]
-pub enum ProgressPhase {
-    List,
-    Read,
-    Merge,
-}
-
-/// The progress of a build.
-#[napi(object)]
-pub(crate) struct ProgressAnswer {
-    pub phase: ProgressPhase,
-    pub files: u32,
-    pub total_files: u32,
-    pub bytes: f64,
-}
-
-impl From<BuildProgress> for ProgressAnswer {
-    #[allow(clippy::cast_precision_loss, reason = "JavaScript has no other number")]
-    fn from(progress: BuildProgress) -> ProgressAnswer {
-        let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-        ProgressAnswer {
-            phase: match progress.phase {
-                BuildPhase::List => ProgressPhase::List,
-                BuildPhase::Read => ProgressPhase::Read,
-                BuildPhase::Merge => ProgressPhase::Merge,
-            },
-            files: number(progress.files),
-            total_files: number(progress.total_files),
-            bytes: progress.bytes as f64,
-        }
-    }
 }
 
 /// The stages of a workspace.
@@ -53,14 +26,6 @@ pub enum WorkspaceStage {
     Building,
     Ready,
     Closed,
-}
-
-/// The paths that changed between two moments.
-#[napi(object)]
-pub(crate) struct ChangesAnswer {
-    pub token: String,
-    pub all: bool,
-    pub paths: Vec<String>,
 }
 
 #[napi(object)]
@@ -147,10 +112,27 @@ impl From<IndexState> for WorkspaceStage {
     }
 }
 
-/// Returns the state of a workspace that was closed.
-pub(crate) fn closed_status() -> WorkspaceStatus {
-    WorkspaceStatus {
-        index: IndexStatus { state: IndexState::Closed, ..IndexStatus::default() },
-        ..WorkspaceStatus::default()
+#[napi]
+impl WorkspaceHandle {
+    /// Reads what the index does not know.
+    #[napi(ts_return_type = "Promise<WorkspaceState>")]
+    pub fn ready<'env>(
+        &self,
+        env: &'env Env,
+        timeout_ms: Option<u32>,
+        abort: Option<&Abort>,
+    ) -> napi::Result<Object<'env>> {
+        let (workspace, cancel) = (self.workspace(), abort::cancel(abort, timeout_ms));
+        task::blocking(env, "workspace", move || workspace?.ready(&handle().pool, &cancel), WorkspaceState::from)
+    }
+
+    /// The state as of the last call.
+    #[napi]
+    pub fn status(&self) -> WorkspaceState {
+        let closed = || WorkspaceStatus {
+            index: IndexStatus { state: IndexState::Closed, ..IndexStatus::default() },
+            ..WorkspaceStatus::default()
+        };
+        self.opened().map_or_else(closed, |open| open.status()).into()
     }
 }

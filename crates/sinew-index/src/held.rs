@@ -187,12 +187,7 @@ impl Held {
     }
 
     /// Takes the segments that another process published, and its place where it has ended.
-    pub(crate) fn take_published(
-        &mut self,
-        options: &IndexOptions,
-        pool: &Pool,
-        cancel: &CancelToken,
-    ) -> Result<()> {
+    pub(crate) fn take_published(&mut self, options: &IndexOptions, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         self.looked = Instant::now();
         // What is built goes by the key and the numbers of now.
         if self.building.is_some() || !self.store.as_ref().is_some_and(|store| store.is_behind()) {

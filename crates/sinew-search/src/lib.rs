@@ -31,6 +31,9 @@ pub use grep::{GrepOptions, GrepResult, OnMatch, Skipped, grep};
 pub use patterns::Patterns;
 pub use ranking::{Boost, PathUse};
 pub use rows::{ContextLine, Iter, Row, Rows};
-pub use sinew_index::{BuildPhase, BuildPolicy, BuildProgress, Freshness, IndexCounts, IndexOptions as WorkspaceOptions, IndexState, IndexStatus};
+pub use sinew_index::{
+    BuildPhase, BuildPolicy, BuildProgress, Freshness, IndexCounts, IndexOptions as WorkspaceOptions, IndexState,
+    IndexStatus,
+};
 pub use workspace::{Workspace, Workspaces};
 pub use workspace_status::{GrepTrace, WorkspaceChanges, WorkspaceStatus};

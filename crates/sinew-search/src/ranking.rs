@@ -132,7 +132,8 @@ fn nearness(current: &str, path: &str) -> i32 {
     let (here, there) = (folders(current), folders(path));
     let common = here.iter().zip(&there).take_while(|(left, right)| left == right).count();
     let deepest = here.len().max(there.len());
-    let folder = if deepest == 0 { SAME_FOLDER } else { SAME_FOLDER * common / deepest };
+    // Two files of the root share the one folder that they have.
+    let folder = (SAME_FOLDER * common).checked_div(deepest).unwrap_or(SAME_FOLDER);
     let is_partner = stem(current) == stem(path);
     i32::try_from(folder).unwrap_or(0) + if is_partner { SAME_STEM } else { 0 }
 }
@@ -188,16 +189,16 @@ mod tests {
         let boost = Boost { current: Some("src/net/http.rs".into()), recent: vec!["docs/http.md".into()] };
         let mut uses = Uses::default();
         uses.note("lib/z.rs", PathUse::Edit, SystemTime::UNIX_EPOCH + HALF_LIFE);
-        let cases: &[(&[(&str, i32)], &[&str])] = &[
-            (&[("a/h.rs", 50), ("src/net/h.rs", 50)], &["src/net/h.rs", "a/h.rs"]),
-            (&[("a/h.rs", 50), ("tests/http_test.rs", 49)], &["tests/http_test.rs", "a/h.rs"]),
-            (&[("docs/a.md", 50), ("docs/http.md", 45)], &["docs/http.md", "docs/a.md"]),
-            (&[("lib/a.rs", 50), ("lib/z.rs", 45)], &["lib/z.rs", "lib/a.rs"]),
-            (&[("lib/a.rs", 50), ("lib/z.rs", 42)], &["lib/a.rs", "lib/z.rs"]),
-            (&[("other/b.rs", 30), ("other/a.rs", 30)], &["other/b.rs", "other/a.rs"]),
+        let cases = [
+            ([("a/h.rs", 50), ("src/net/h.rs", 50)], ["src/net/h.rs", "a/h.rs"]),
+            ([("a/h.rs", 50), ("tests/http_test.rs", 49)], ["tests/http_test.rs", "a/h.rs"]),
+            ([("docs/a.md", 50), ("docs/http.md", 45)], ["docs/http.md", "docs/a.md"]),
+            ([("lib/a.rs", 50), ("lib/z.rs", 45)], ["lib/z.rs", "lib/a.rs"]),
+            ([("lib/a.rs", 50), ("lib/z.rs", 42)], ["lib/a.rs", "lib/z.rs"]),
+            ([("other/b.rs", 30), ("other/a.rs", 30)], ["other/b.rs", "other/a.rs"]),
         ];
         for (rows, expected) in cases {
-            assert_eq!(order(rows, "h", &boost, &uses), *expected);
+            assert_eq!(order(&rows, "h", &boost, &uses), expected);
         }
     }
 

@@ -579,18 +579,15 @@ export declare class WorkspaceHandle {
    glob(options: GlobRequest, abort?: Abort | undefined | null): Promise<GlobAnswer>
   /** Finds entries as `fuzzyFind` does, in another order where there is a boost. */
    fuzzyFind(options: FindRequest, boost?: BoostRequest | undefined | null, abort?: Abort | undefined | null): Promise<FindAnswer>
-  /** Notes a use of a path; the time in milliseconds since the epoch. */
+  /** Gives everything back. */
+   close(): Promise<void>/** Notes a use of a path; the time in milliseconds since the epoch. */
    note(path: string, kind: UseKind, at: number): void
   /** Returns what changed since the moment of a token. */
-   changes(since?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ChangesAnswer>
-  /** Reads what the index does not know. */
+   changes(since?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ChangesAnswer>/** How far the build that runs has come. */
+   progress(): ProgressAnswer/** Reads what the index does not know. */
    ready(timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<WorkspaceState>
-  /** How far the build that runs has come. */
-   progress(): ProgressAnswer
   /** The state as of the last call. */
    status(): WorkspaceState
-  /** Gives everything back. */
-   close(): Promise<void>
 }
 
 /** The options of a workspace, checked by the TypeScript side. */
