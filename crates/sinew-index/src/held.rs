@@ -6,13 +6,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use sinew_base::{CancelToken, Result};
 use sinew_pool::Pool;
-use sinew_walk::{Hints, ScanOptions, Tree, TreeUpdate};
+use sinew_walk::{Hints, Scan, ScanOptions, Tree, TreeUpdate};
 
 use crate::changes::{ChangeLog, Changes};
 use crate::mounts::{Mounts, mounted_below};
 use crate::part::Part;
 use crate::status::{Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus};
 use crate::store::{RootId, Store, folder_of_all, random_id};
+use crate::surprises::Surprises;
 use crate::touched::{RecentFiles, Touched};
 use crate::watch::{Event, WatchQueue, Watcher};
 
@@ -30,6 +31,7 @@ pub(crate) struct Held {
     /// Heard since the build began whose files are not yet a part.
     pub(crate) building: Option<Touched>,
     recent: RecentFiles,
+    surprises: Surprises,
     /// None until somebody asks what changed.
     changes: Option<ChangeLog>,
     pub(crate) parts: Vec<Part>,
@@ -82,6 +84,7 @@ impl Held {
             touched: Touched::everything(),
             building: None,
             recent: RecentFiles::default(),
+            surprises: Surprises::default(),
             changes: None,
             parts,
             is_full: false,
@@ -101,9 +104,14 @@ impl Held {
         !self.watcher.is_untrusted()
     }
 
+    /// Tells whether the changes of some folder are announced, and events can be trusted.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.tree.unwatched() < self.tree.folders() && self.surprises.end_of_trust().is_none()
+    }
+
     pub(crate) fn status(&self, counts: IndexCounts) -> IndexStatus {
         let (folders, unwatched) = (self.tree.folders(), self.tree.unwatched());
-        let freshness = match unwatched < folders {
+        let freshness = match self.is_watched() {
             _ if !self.is_trusted() => Freshness::Walk,
             true => Freshness::Watch,
             false => Freshness::Sweep,
@@ -139,7 +147,10 @@ impl Held {
         let unwatched = self.tree.unwatched();
         match freshness {
             Freshness::Walk => Some("the times of files cannot be trusted on this file system".into()),
-            Freshness::Sweep => Some(self.watcher.refusal().into()),
+            Freshness::Sweep => Some(match self.surprises.end_of_trust() {
+                Some(path) => format!("a change of {:?} was not announced", String::from_utf8_lossy(path)),
+                None => self.watcher.refusal().into(),
+            }),
             Freshness::Watch if unwatched > 0 => {
                 Some(format!("{unwatched} folders have no watch and are looked at in each call"))
             }
@@ -159,6 +170,7 @@ impl Held {
             self.mounted = mounted_below(self.tree.root());
             self.hints.all = true;
         }
+        self.hints.all |= self.surprises.end_of_trust().is_some();
         self.hear(counts);
         let mut update = self.update_tree(counts, pool, cancel)?;
         let is_second_name = |path: &[u8]| self.tree.stamp(path).is_ok_and(|now| now.is_file() && now.links > 1);
@@ -184,6 +196,43 @@ impl Held {
         }
         self.look(pool, cancel)?;
         if self.looked.elapsed() >= LOOK { self.take_published(options, pool, cancel) } else { Ok(()) }
+    }
+
+    /// Takes it as a surprise where one of these files, whose stamps differ, is still known as it was: nothing was heard of it.
+    /// Returns how many are.
+    pub(crate) fn note_surprises(&mut self, differing: &[&Vec<u8>]) -> u64 {
+        let mut found = 0;
+        for path in differing {
+            let is_known = |part: &Part| part.file(path).is_some_and(|number| part.current.contains(number));
+            if self.parts.iter().any(is_known) {
+                self.surprises.add_file(path);
+                self.parts.iter_mut().for_each(|part| part.note_written(path));
+                found += 1;
+            }
+        }
+        found
+    }
+
+    /// Looks at every folder. Where names changed of which nothing is heard afterwards either, that is a surprise, and the events
+    /// are not trusted any more. Returns how many are.
+    pub(crate) fn check_folders(&mut self, pool: &Pool, cancel: &CancelToken) -> Result<u64> {
+        let options = self.tree.options().clone();
+        let before = self.tree.scan(&options, cancel)?;
+        let everything = Hints { all: true, ..Hints::default() };
+        let update = self.tree.update(&everything, &self.watcher, pool, cancel)?;
+        self.touched.folders.extend(update.new_folders);
+        let after = self.tree.scan(&options, cancel)?;
+        // A change of just now has its event in the queue.
+        self.hear(&mut IndexCounts::default());
+        let is_heard = self.hints.all || !self.hints.relist.is_empty() || !self.hints.reread.is_empty();
+        let changed = before.zip(after).and_then(|(before, after)| first_difference(&before.scan, &after.scan));
+        match changed.filter(|_| !is_heard) {
+            Some(path) => {
+                self.surprises.add_folder(folder_of(&path));
+                Ok(1)
+            }
+            None => Ok(0),
+        }
     }
 
     /// Takes the segments that another process published, and its place where it has ended.
@@ -263,7 +312,7 @@ impl Held {
     /// Gives up the files that were written to, and compares the stamps of others of which something was heard, and of those of
     /// which nothing would be. Where it is cancelled, the next look does all of it.
     fn look(&mut self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
-        let Held { tree, touched, recent, parts, mounted, key, .. } = self;
+        let Held { tree, touched, recent, surprises, parts, mounted, key, .. } = self;
         let all = touched.all || tree.folders() == tree.unwatched();
         let some_unwatched = tree.unwatched() > 0;
         for part in parts {
@@ -272,6 +321,7 @@ impl Held {
                 (0..part.current.limit()).collect()
             } else {
                 let mut numbers = part.linked.clone();
+                numbers.extend(surprises.files().filter_map(|path| part.file(path)));
                 numbers.extend(touched.folders.iter().flat_map(|folder| part.files_in(folder)));
                 if some_unwatched {
                     let unwatched = |path: &[u8]| !tree.is_watched(folder_of(path));
@@ -292,6 +342,20 @@ impl Held {
         self.touched = Touched::default();
         Ok(())
     }
+}
+
+/// Returns the first path that only one of two scans has, or that is of another type in the other.
+fn first_difference(before: &Arc<Scan>, after: &Arc<Scan>) -> Option<Vec<u8>> {
+    if Arc::ptr_eq(before, after) {
+        return None;
+    }
+    let alike = before
+        .iter()
+        .zip(after.iter())
+        .take_while(|(before, after)| (before.bytes(), before.file_type()) == (after.bytes(), after.file_type()));
+    let at = alike.count();
+    let first = [before, after].map(|scan| (at < scan.len()).then(|| scan.get(at).bytes().to_vec()));
+    first.into_iter().flatten().min()
 }
 
 /// Gives up the files of a part on which something is mounted.

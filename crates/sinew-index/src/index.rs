@@ -1,6 +1,7 @@
 //! The index of one folder: the barrier at the start of each call, and what the call sees.
 
 mod background;
+mod check;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

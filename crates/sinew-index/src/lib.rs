@@ -55,6 +55,8 @@ mod storage;
 #[cfg(target_os = "linux")]
 mod store;
 #[cfg(target_os = "linux")]
+mod surprises;
+#[cfg(target_os = "linux")]
 mod touched;
 #[cfg(target_os = "linux")]
 mod watch;

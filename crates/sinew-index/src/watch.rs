@@ -53,6 +53,9 @@ struct Shared {
     owners: HashMap<i32, Vec<u64>>,
     inboxes: HashMap<u64, Inbox>,
     next: u64,
+    /// Events are read and given to nobody.
+    #[cfg(test)]
+    deaf: bool,
 }
 
 /// The events that one index has not taken yet.
@@ -88,6 +91,8 @@ impl Shared {
                 Ok(event) if event.events().contains(ReadFlags::QUEUE_OVERFLOW) => {
                     self.inboxes.values_mut().for_each(Inbox::lose);
                 }
+                #[cfg(test)]
+                Ok(_) if self.deaf => {}
                 Ok(event) => {
                     let name = event.file_name().map(CStr::to_bytes).filter(|name| !name.is_empty());
                     let event = Event { watch: event.wd(), flags: event.events(), name: name.map(<[u8]>::to_vec) };
@@ -207,6 +212,14 @@ impl Watcher {
 }
 
 impl WatchQueue {
+    /// Loses every event from now on, or none any more.
+    #[cfg(test)]
+    pub(crate) fn lose_events(&self, lose: bool) {
+        let mut shared = self.0.lock();
+        shared.read();
+        shared.deaf = lose;
+    }
+
     /// Gives a number to one more index and opens the queue for the first one.
     fn join(&self) -> Option<u64> {
         let mut shared = self.0.lock();

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use sinew_base::{CancelHandle, CancelToken};
 use sinew_pool::Pool;
@@ -21,6 +22,8 @@ const BYTES: u64 = 32 << 20;
 const SEARCHES: u64 = 2;
 /// The files that must have changed, or be new, for another reading.
 const CHANGED: usize = 256;
+/// The time with searches between two checks of the watcher.
+const CHECK: Duration = Duration::from_secs(60);
 /// Steps by which the thread yields to others; 19 is the most.
 const NICE: i32 = 10;
 
@@ -30,6 +33,8 @@ pub(super) struct Background {
     searches: u64,
     /// A reading was begun.
     begun: bool,
+    /// The time of the last check of the watcher.
+    checked: Option<Instant>,
     running: Option<(CancelHandle, JoinHandle<()>)>,
 }
 
@@ -53,8 +58,12 @@ impl Index {
             // Measuring costs a look at each file, so it is done less and less often.
             (_, false) => searches >= SEARCHES && searches.is_power_of_two() && unknown > 0,
         };
-        if !is_worth {
+        let is_due = background.checked.get_or_insert_with(Instant::now).elapsed() >= CHECK;
+        if !is_worth && !is_due {
             return;
+        }
+        if is_due {
+            background.checked = Some(Instant::now());
         }
         let few = (!background.begun && self.options.build == BuildPolicy::Auto && files < FILES)
             .then(|| Arc::clone(&listing.scan.scan));
@@ -63,7 +72,10 @@ impl Index {
         let thread = thread::Builder::new().name("sinew-index".to_string()).spawn(move || {
             // Where that is refused, it is as busy as others.
             let _ = rustix::process::setpriority_process(None, NICE);
-            if few.is_none_or(|few| holds(&few, BYTES, &cancel)) {
+            if is_due {
+                index.check_alone(&cancel);
+            }
+            if is_worth && few.is_none_or(|few| holds(&few, BYTES, &cancel)) {
                 index.background.lock().begun = true;
                 index.build_alone(&cancel);
             }
@@ -94,6 +106,13 @@ impl Index {
     pub(super) fn stop_background(&self) {
         self.cancel_background();
         self.join_background();
+    }
+
+    fn check_alone(&self, cancel: &CancelToken) {
+        let check = || self.check_events(&Pool::new("sinew-index", 1), cancel);
+        if std::panic::catch_unwind(std::panic::AssertUnwindSafe(check)).is_err() {
+            self.panics.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn build_alone(&self, cancel: &CancelToken) {

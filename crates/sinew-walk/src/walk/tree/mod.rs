@@ -82,6 +82,14 @@ impl TreeFiles {
     pub fn open(&self, path: &[u8]) -> io::Result<std::fs::File> {
         self.0.open_file(path)
     }
+
+    /// Asks the system for the stamp of an entry, a path below the root; of the link itself where it is one.
+    ///
+    /// # Errors
+    /// Whatever the system says.
+    pub fn stamp(&self, path: &[u8]) -> io::Result<Stamp> {
+        self.0.stamp(path)
+    }
 }
 
 /// A scan of a kept tree.

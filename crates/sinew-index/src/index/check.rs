@@ -1,0 +1,181 @@
+//! The check of the watcher: a look at every stamp, between two readings of the queue. What differs and was not announced is a surprise.
+
+use sinew_base::{CancelToken, Result};
+use sinew_pool::Pool;
+
+use super::{Index, lock};
+use crate::part::stamp_number;
+
+/// The number of files between two looks at the cancellation.
+const SHARE: usize = 64;
+
+impl Index {
+    /// Looks at every file and folder whose changes are announced. Calls go on while it looks at the files.
+    ///
+    /// # Errors
+    /// The call is cancelled.
+    pub fn check_events(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
+        let Some((key, known, files)) = self.known_files(pool, cancel)? else { return Ok(()) };
+        let mut differing = Vec::new();
+        for share in known.chunks(SHARE) {
+            cancel.check()?;
+            let differs = |path: &[u8], then: u64| files.stamp(path).map_or(0, |now| stamp_number(&now, &key)) != then;
+            differing.extend(share.iter().filter(|(path, then)| differs(path, *then)).map(|(path, _)| path));
+        }
+        let mut state = lock(&self.state, cancel)?;
+        // What was announced meanwhile is not known as it was any more.
+        if !self.barrier(&mut state, pool, cancel)? {
+            return Ok(());
+        }
+        let Some(held) = state.held.as_mut().filter(|held| held.key == key) else { return Ok(()) };
+        let mut found = held.note_surprises(&differing);
+        found += held.check_folders(pool, cancel)?;
+        state.counts.surprises += found;
+        state.counts.sweeps += 1;
+        self.note_status(&state);
+        Ok(())
+    }
+
+    /// Returns the key of the stamps, the files that are known as they are with their stamps, and a handle to look at them.
+    #[allow(clippy::type_complexity, reason = "three things of one moment")]
+    fn known_files(
+        &self,
+        pool: &Pool,
+        cancel: &CancelToken,
+    ) -> Result<Option<([u8; 16], Vec<(Vec<u8>, u64)>, sinew_walk::TreeFiles)>> {
+        let mut state = lock(&self.state, cancel)?;
+        if !self.barrier(&mut state, pool, cancel)? {
+            return Ok(None);
+        }
+        let Some(held) = state.held.as_ref().filter(|held| held.is_watched()) else { return Ok(None) };
+        let Ok(files) = held.tree.files() else { return Ok(None) };
+        let known = held.parts.iter().flat_map(|part| {
+            let stamped = part.current.iter().map(|number| &part.files()[number as usize]);
+            stamped.filter(|file| file.stamp != 0).map(|file| (file.path.clone(), file.stamp))
+        });
+        Ok(Some((held.key, known.collect(), files)))
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use sinew_walk::{ScanOptions, Stamp};
+
+    use super::*;
+    use crate::lookup::Reach;
+    use crate::part::RowState;
+    use crate::plan::Plan;
+    use crate::status::{BuildPolicy, Freshness, IndexOptions, IndexStatus};
+    use crate::watch::WatchQueue;
+
+    struct Watched {
+        place: tempfile::TempDir,
+        queue: Arc<WatchQueue>,
+        index: Index,
+        pool: Pool,
+    }
+
+    /// A tree of 20 files that is indexed and at rest, or none where its file system announces nothing.
+    fn watched() -> Option<Watched> {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::create_dir_all(place.path().join("root/a")).unwrap();
+        for file in 0..20 {
+            std::fs::write(place.path().join(format!("root/a/f{file:02}")), "hay\n").unwrap();
+        }
+        let last = std::fs::File::open(place.path().join("root/a/f19")).unwrap();
+        while !Stamp::of_file(&last).unwrap().is_settled() {
+            std::thread::yield_now();
+        }
+        let queue = Arc::new(WatchQueue::default());
+        let options = IndexOptions { build: BuildPolicy::Never, ..IndexOptions::default() };
+        let index = Index::open(&place.path().join("root"), options, Arc::clone(&queue)).unwrap();
+        let pool = Pool::new("test", 1);
+        index.build(&pool, &CancelToken::never()).unwrap();
+        let is_watched = index.status().freshness == Freshness::Watch;
+        is_watched.then_some(Watched { place, queue, index, pool })
+    }
+
+    impl Watched {
+        fn root(&self) -> &Path {
+            self.index.root()
+        }
+
+        fn check(&self) -> IndexStatus {
+            self.index.check_events(&self.pool, &CancelToken::never()).unwrap();
+            self.index.status()
+        }
+
+        /// The files that are left out for a plan that nothing satisfies, and those that are listed.
+        fn left_out(&self) -> (usize, usize) {
+            let never = CancelToken::never();
+            let listing = self.index.listing(&ScanOptions::new(self.root()), &self.pool, &never).unwrap().unwrap();
+            let (states, _) = listing.judge(&Plan::Nothing, Reach::Line);
+            (states.iter().filter(|state| **state == RowState::NoMatch).count(), listing.files().0)
+        }
+    }
+
+    #[test]
+    fn item_18_what_is_announced_is_no_surprise() {
+        let Some(watched) = watched() else { return };
+        assert_eq!(watched.check().counts.surprises, 0);
+        std::fs::write(watched.root().join("a/f03"), "straw\n").unwrap();
+        std::fs::write(watched.root().join("a/new"), "straw\n").unwrap();
+        std::fs::create_dir(watched.root().join("b")).unwrap();
+        let status = watched.check();
+        assert_eq!((status.counts.surprises, status.freshness, status.reason), (0, Freshness::Watch, None));
+        assert_eq!(watched.left_out(), (19, 21));
+    }
+
+    #[test]
+    fn item_18_a_file_that_surprised_is_looked_at_in_each_call() {
+        let Some(watched) = watched() else { return };
+        // Nothing announces a second name elsewhere, but the first one's time moves.
+        let outside = watched.place.path().join("outside");
+        std::fs::hard_link(watched.root().join("a/f05"), &outside).unwrap();
+        assert_eq!(watched.left_out(), (20, 20));
+        let status = watched.check();
+        assert_eq!((status.counts.surprises, status.freshness), (1, Freshness::Watch));
+        assert_eq!(watched.left_out(), (19, 20));
+        let file = std::fs::File::open(&outside).unwrap();
+        while !Stamp::of_file(&file).unwrap().is_settled() {
+            std::thread::yield_now();
+        }
+        watched.index.build(&watched.pool, &CancelToken::never()).unwrap();
+        assert_eq!(watched.left_out(), (20, 20), "read again");
+        std::fs::write(&outside, "a needle\n").unwrap();
+        assert_eq!(watched.left_out(), (19, 20), "a write through the other name is seen at once");
+    }
+
+    #[test]
+    fn item_18_names_that_nobody_announced_end_the_trust() {
+        let Some(watched) = watched() else { return };
+        watched.queue.lose_events(true);
+        std::fs::write(watched.root().join("a/new"), "straw\n").unwrap();
+        assert_eq!(watched.left_out(), (20, 20), "nothing was heard");
+        let status = watched.check();
+        watched.queue.lose_events(false);
+        assert_eq!((status.counts.surprises, status.freshness), (1, Freshness::Sweep));
+        assert_eq!(status.reason.as_deref(), Some("a change of \"a\" was not announced"));
+        assert_eq!(watched.left_out().1, 21);
+        watched.queue.lose_events(true);
+        std::fs::write(watched.root().join("a/f00"), "a needle\n").unwrap();
+        std::fs::remove_file(watched.root().join("a/f01")).unwrap();
+        assert_eq!(watched.left_out(), (18, 20), "each call looks");
+    }
+
+    #[test]
+    fn item_18_the_seventeenth_file_ends_the_trust() {
+        let Some(watched) = watched() else { return };
+        watched.queue.lose_events(true);
+        for file in 0..17 {
+            std::fs::write(watched.root().join(format!("a/f{file:02}")), "a needle\n").unwrap();
+            let expect = if file < 16 { Freshness::Watch } else { Freshness::Sweep };
+            assert_eq!(watched.check().freshness, expect, "file {file}");
+        }
+        assert_eq!(watched.check().counts.surprises, 17);
+    }
+}
