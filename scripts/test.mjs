@@ -40,7 +40,7 @@ if (!failures.includes("build")) {
     () => {
       const folder = join(ROOT, "packages", "natives", "test");
       const files = readdirSync(folder).filter((name) => name.endsWith(".test.mjs")).map((name) => join(folder, name));
-      return run("node", ["--test", "--test-concurrency=2", "--test-reporter=spec", ...files, "scripts/docs/site.test.mjs"], { env });
+      return run("node", ["--test", "--test-concurrency=2", "--test-reporter=spec", ...files, "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs"], { env });
     },
     failures,
   );
@@ -49,6 +49,9 @@ if (!failures.includes("build")) {
     await run("node", ["conformance/run.mjs"], { env });
   }, failures);
 }
+
+// Half a minute each where the dependencies are compiled already, which they are for; what is not done in time is named.
+await step("other systems", () => run("node", ["scripts/cross/run.mjs", "win32-x64", "darwin-arm64", "linux-arm64", "--check", "--if-ready", "--limit", "170"], { env }), failures);
 
 console.log(`\n${bold(failures.length ? `failed: ${failures.join(", ")}` : "all tests passed")}`);
 console.log(`${counts.passed} passed, ${counts.failed + (failures.length && !counts.failed ? failures.length : 0)} failed`);

@@ -50,8 +50,10 @@ mod sessions;
 mod settings;
 #[cfg(target_os = "linux")]
 mod shell_roles;
+#[cfg(unix)]
 mod signals;
 mod startup;
+mod sys;
 mod terminal_line;
 pub mod trust;
 

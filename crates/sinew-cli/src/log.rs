@@ -99,8 +99,7 @@ impl Log {
 
 fn append(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
-    std::os::unix::fs::OpenOptionsExt::mode(options.append(true).create(true), 0o600);
-    options.open(path)
+    crate::sys::private(options.append(true).create(true)).open(path)
 }
 
 impl Extension for Log {

@@ -1,8 +1,8 @@
 //! The prompt of a command line: its words, standard input and named files.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use sinew::base::{CancelHandle, CancelToken, read_limited};
 use sinew_agent::extension::Context;
 use sinew_agent::mcp::Manager;
@@ -19,7 +19,7 @@ use crate::failure::Failure;
 /// Bytes of standard input at most.
 const STDIN: u64 = 10 * 1024 * 1024;
 /// The time of silence on standard input after which the user is told that it is waited for.
-const SILENCE: Timespec = Timespec { tv_sec: 1, tv_nsec: 0 };
+const SILENCE: Duration = Duration::from_secs(1);
 const WAITING: &str = "Waiting for standard input, which is open and silent: its text goes before the message. End it \
 with Ctrl-D, or start with < /dev/null.";
 
@@ -162,9 +162,7 @@ impl Prompts {
 }
 
 fn stdin() -> Result<String, Failure> {
-    let input = std::io::stdin();
-    // A signal or a descriptor that cannot be asked is no silence.
-    if let Ok(0) = poll(&mut [PollFd::new(&input, PollFlags::IN)], Some(&SILENCE)) {
+    if crate::sys::silent(SILENCE) {
         crate::output::tell(WAITING);
     }
     let read = read_limited(std::io::stdin().lock(), STDIN);

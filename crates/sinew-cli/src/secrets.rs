@@ -1,6 +1,6 @@
 //! Values that are hidden from providers and session files: keys of providers always, more where the settings say so.
 
-use std::io::{Read, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -105,8 +105,8 @@ fn keep(file: &Path, key: &[u8; 32]) -> std::io::Result<()> {
     private_folder(&folder)?;
     let temporary = folder.join(format!(".secrets.key.{}", std::process::id()));
     let mut options = std::fs::OpenOptions::new();
-    std::os::unix::fs::OpenOptionsExt::mode(options.write(true).create_new(true), 0o600);
-    let written = options.open(&temporary).and_then(|mut out| out.write_all(key));
+    let opened = crate::sys::private(options.write(true).create_new(true)).open(&temporary);
+    let written = opened.and_then(|mut out| out.write_all(key));
     // A link fails where the name is taken; a rename would replace what another process has used already.
     let linked = written.and_then(|()| std::fs::hard_link(&temporary, file));
     // What is left of the attempt is of no use.
@@ -116,8 +116,7 @@ fn keep(file: &Path, key: &[u8; 32]) -> std::io::Result<()> {
 
 fn random() -> [u8; 32] {
     let mut key = [0; 32];
-    let read = std::fs::File::open("/dev/urandom").and_then(|mut source| source.read_exact(&mut key));
-    if read.is_err() {
+    if crate::sys::fill_random(&mut key).is_err() {
         // The seeds of hash maps come from the system as well.
         for part in key.chunks_mut(8) {
             use std::hash::{BuildHasher, Hasher};

@@ -165,6 +165,7 @@ impl SessionStore {
 
     /// The folder below which sessions are kept, a folder for each working directory; none where the user has chosen one
     /// for all of them.
+    #[cfg(unix)]
     pub(crate) fn sessions(&self) -> Option<&Path> {
         (self.folders.own != self.folders.all).then_some(&*self.folders.all)
     }

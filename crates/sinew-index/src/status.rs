@@ -37,6 +37,8 @@ pub struct IndexOptions {
     pub home: Option<PathBuf>,
 }
 
+// Only the index of Linux holds anything.
+#[cfg(target_os = "linux")]
 impl IndexOptions {
     pub(crate) const DISK: u64 = 2 << 30;
     pub(crate) const MEMORY: u64 = 32 << 20;

@@ -4,7 +4,7 @@
 //! value is dropped and when the process ends, however that happens. It holds back nobody who does not ask for it, and is that of `flock(2)`:
 //! programs that use the same, such as `flock(1)`, take turns with it.
 
-use std::fs::{File, Metadata, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -108,6 +108,7 @@ impl FileLock {
 
     #[cfg(unix)]
     fn is_at_its_path(&self) -> bool {
+        use std::fs::Metadata;
         use std::os::unix::fs::MetadataExt;
         let same = |open: Metadata, named: Metadata| (open.dev(), open.ino()) == (named.dev(), named.ino());
         self.file.metadata().and_then(|open| Ok(same(open, std::fs::metadata(&self.path)?))).unwrap_or(false)

@@ -59,15 +59,19 @@ impl Link {
 
     /// The handshake chose a version.
     pub(crate) fn shook_hands(&self, version: &'static str) {
-        if let Link::Http(link) = self {
-            link.shook_hands(version);
+        match self {
+            #[cfg(unix)]
+            Link::Pipe(_) => {}
+            Link::Http(link) => link.shook_hands(version),
         }
     }
 
     /// The connection is complete.
     pub(crate) fn connected(&self, core: &Arc<Core>) {
-        if let Link::Http(link) = self {
-            link.connected(core);
+        match self {
+            #[cfg(unix)]
+            Link::Pipe(_) => {}
+            Link::Http(link) => link.connected(core),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Logins at a server that is strict by the RFCs, or wrong in one thing.
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -77,7 +76,11 @@ async fn a_login_is_kept_for_its_owner_and_used_031() {
     assert!(user.log_in(&server).await.unwrap().starts_with("You are logged in."));
     let client = user.connect(&server).await.unwrap();
     assert_eq!(call(&client, "read").await.unwrap(), "read done");
-    assert_eq!(std::fs::metadata(user.file()).unwrap().permissions().mode() & 0o777, 0o600);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(std::fs::metadata(user.file()).unwrap().permissions().mode() & 0o777, 0o600);
+    }
     assert_right(&server);
     // The token goes in a header, and nowhere else.
     let secrets = server.secrets();

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
 
 use std::ops::ControlFlow;
-use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use proptest::prelude::*;
@@ -239,7 +238,7 @@ fn a_file_too_large_to_hold_is_said() {
 #[test]
 fn an_unreadable_file_is_a_warning() {
     // Also for root, who may read everything else: memory that belongs to nobody.
-    let path = Path::new("/proc/self/mem");
+    let path = std::path::Path::new("/proc/self/mem");
     if cfg!(target_os = "linux") {
         let result = run(&GrepOptions::new("needle", path));
         assert_eq!(result.skipped.unreadable, 1);

@@ -1,6 +1,6 @@
 //! Appending to a session file: one writer, whole lines, nothing glued to a torn one.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
@@ -168,7 +168,7 @@ fn lock(file: &File) -> Result<(), Refused> {
 #[cfg(unix)]
 fn is_at(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
-    let (open, named) = (file.metadata()?, fs::metadata(path)?);
+    let (open, named) = (file.metadata()?, std::fs::metadata(path)?);
     Ok((open.dev(), open.ino()) == (named.dev(), named.ino()))
 }
 
@@ -194,7 +194,7 @@ fn is_removed(_: &File) -> io::Result<bool> {
 fn owner(file: &File) -> Option<u32> {
     use std::os::unix::fs::MetadataExt;
     let inode = file.metadata().ok()?.ino().to_string();
-    let table = fs::read_to_string("/proc/locks").ok()?;
+    let table = std::fs::read_to_string("/proc/locks").ok()?;
     table.lines().find_map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         let place = words.iter().find(|word| word.matches(':').count() == 2)?;

@@ -1,4 +1,5 @@
 //! The embedded interpreter: a session of it, and what scripts do to it.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod support;

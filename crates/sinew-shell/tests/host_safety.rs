@@ -1,5 +1,5 @@
 //! Tests that nothing survives a run that was stopped, and that no script reaches the host.
-
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 mod support;
 

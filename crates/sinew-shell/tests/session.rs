@@ -1,5 +1,5 @@
 //! Tests of the state that persists in a shell, and of the results of its runs.
-
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 mod support;
 

@@ -1,4 +1,5 @@
 //! A table of scripts that a fresh `bash -c`, `execute_shell` and sessions of both engines must answer alike.
+#![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
 mod support;

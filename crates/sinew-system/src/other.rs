@@ -1,8 +1,14 @@
-//! macOS and Windows, as the library knows them. Not yet compiled or run.
+//! macOS and Windows, as the library knows them. Run under wine; on macOS it is compiled and was never run.
 
 use sysinfo::{CpuRefreshKind, MemoryRefreshKind, RefreshKind, System};
 
 use crate::SystemInfo;
+
+/// As Node's `os.release()` has it. The library gives the build of Windows alone, which 10 and 11 count under one version.
+fn kernel_version() -> String {
+    let version = System::kernel_version().unwrap_or_default();
+    if cfg!(windows) && !version.contains('.') { format!("10.0.{version}") } else { version }
+}
 
 pub(crate) fn facts() -> SystemInfo {
     let wanted =
@@ -11,7 +17,7 @@ pub(crate) fn facts() -> SystemInfo {
     let logical = system.cpus().len() as u32;
     SystemInfo {
         os_version: System::long_os_version().unwrap_or_default(),
-        kernel_version: System::kernel_version().unwrap_or_default(),
+        kernel_version: kernel_version(),
         host_name: System::host_name().unwrap_or_default(),
         cpu_brand: system.cpus().first().map_or(String::new(), |cpu| cpu.brand().trim().to_string()),
         logical_cores: logical,

@@ -110,16 +110,18 @@ impl Place {
         Ok(())
     }
 
-    /// A new file in the folder under a name of its own, open for writing.
+    /// A new file in the folder under a name of its own, open for writing. A private one is the user's alone, whatever the mask.
     ///
     /// # Errors
     /// The system's.
-    pub(super) fn create_beside(&self, mode: u32) -> io::Result<NewFile<'_>> {
+    pub(super) fn create_beside(&self, private: bool) -> io::Result<NewFile<'_>> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let (own, others) = (Mode::RUSR | Mode::WUSR, Mode::RGRP | Mode::WGRP | Mode::ROTH | Mode::WOTH);
+        let mode = if private { own } else { own | others };
         let mut last = io::Error::from(ErrorKind::AlreadyExists);
         for _ in 0..TRIES {
             let name = OsString::from(format!(".sinew-{:016x}.tmp", fastrand::u64(..)));
-            match rustix::fs::openat(&self.folder, &name, flags, Mode::from_raw_mode(mode)) {
+            match rustix::fs::openat(&self.folder, &name, flags, mode) {
                 Ok(file) => return Ok(NewFile { place: self, name, file: file.into(), kept: false }),
                 Err(rustix::io::Errno::EXIST) => last = ErrorKind::AlreadyExists.into(),
                 Err(error) => return Err(error.into()),

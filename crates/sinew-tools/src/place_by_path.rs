@@ -63,7 +63,7 @@ impl Place {
     ///
     /// # Errors
     /// The system's.
-    pub(super) fn create_beside(&self, _mode: u32) -> io::Result<NewFile<'_>> {
+    pub(super) fn create_beside(&self, _private: bool) -> io::Result<NewFile<'_>> {
         let part = tempfile::Builder::new().prefix(".sinew-").suffix(".tmp").tempfile_in(self.folder())?;
         Ok(NewFile { place: self, file: part.reopen()?, part })
     }

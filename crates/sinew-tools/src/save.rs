@@ -1,7 +1,7 @@
 //! The one way in which tools write files.
 
 use std::cell::RefCell;
-use std::fs::{self, File, Metadata};
+use std::fs::{File, Metadata};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -127,8 +127,7 @@ impl Target {
             place.check_writable()?;
         }
         // Nobody who may not read the old content sees the new one for a moment.
-        let mode = if self.old.is_some() { 0o600 } else { 0o666 };
-        let mut part = place.create_beside(mode).map_err(|error| self.no_part(&error))?;
+        let mut part = place.create_beside(self.old.is_some()).map_err(|error| self.no_part(&error))?;
         part.file.write_all(content)?;
         keep_facts(&part.file, self.old.as_ref().map(|(_, facts)| facts), executable)?;
         #[cfg(any(target_os = "linux", target_os = "macos"))]
@@ -173,7 +172,7 @@ fn keep_facts(file: &File, old: Option<&Metadata>, executable: bool) -> std::io:
         // Whoever may read it may run it.
         mode |= (mode & 0o444) >> 2;
     }
-    file.set_permissions(fs::Permissions::from_mode(mode))
+    file.set_permissions(std::fs::Permissions::from_mode(mode))
 }
 
 #[cfg(not(unix))]

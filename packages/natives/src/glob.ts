@@ -29,7 +29,7 @@ export interface GlobOptions extends CallOptions {
    * `*`, `?`, `**`, `[a-z]`, `[!a]`, `{a,b}`, `{1..3}`; within a name `@(a|b)` (one of them), `?(…)`, `*(…)`, `+(…)` and `!(a|b)`
    * (none of them); a `/` at the end for folders only; several patterns separated by
    * commas, of which one that begins with `!` takes paths away again. May be absolute, below `path`. A pattern that is the
-   * name of an entry (`[id].tsx`) matches that entry. `\` takes the meaning of a character away (on Windows it separates).
+   * name of an entry (`[id].tsx`) matches that entry. `\` takes the meaning of a character away (on Windows it separates, but for `\,`).
    * An array has one pattern per item, in which a comma is a character like others. Default: `"*"`.
    */
   pattern?: string | readonly string[] | undefined;

@@ -188,8 +188,7 @@ impl Connection for Client {
     }
 }
 
-/// Connects by programs and addresses.
-#[cfg(unix)]
+/// Connects by programs (on Unix) and addresses.
 pub struct RealConnector {
     /// The program that takes the role of a keeper.
     pub keeper: std::path::PathBuf,
@@ -203,8 +202,50 @@ pub struct RealConnector {
     pub logins: sinew_mcp::oauth::Logins,
 }
 
-#[cfg(unix)]
 impl RealConnector {
+    /// Starts the program of an entry.
+    #[cfg(unix)]
+    fn start(
+        &self,
+        config: &ServerConfig,
+        options: sinew_mcp::ClientOptions,
+    ) -> Boxed<'static, Result<Arc<dyn Connection>, McpError>> {
+        use super::config::Transport;
+
+        let Transport::Stdio { command, args, env, cwd } = &config.transport else {
+            let text = format!("server \"{}\" is no program", config.name);
+            return Box::pin(std::future::ready(Err(McpError::Start(text))));
+        };
+        let mut variables = self.environment.clone();
+        variables.retain(|(name, _)| env.iter().all(|(own, _)| name.to_str() != Some(own)));
+        variables.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
+        let cwd = cwd.as_ref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
+        let program = sinew_process::kept::KeptProgram {
+            program: command.into(),
+            args: args.iter().map(Into::into).collect(),
+            env: variables,
+            cwd: Some(cwd),
+        };
+        let server = sinew_mcp::stdio::StdioServer { keeper: self.keeper.clone(), program };
+        Box::pin(async move {
+            let client = Client::start(&server, &options).await?;
+            Ok(Arc::new(client) as Arc<dyn Connection>)
+        })
+    }
+
+    #[cfg(not(unix))]
+    fn start(
+        &self,
+        config: &ServerConfig,
+        _: sinew_mcp::ClientOptions,
+    ) -> Boxed<'static, Result<Arc<dyn Connection>, McpError>> {
+        let text = format!(
+            "server \"{}\" is a program, and such servers run on Linux and macOS only; use one with an address (\"url\")",
+            config.name
+        );
+        Box::pin(std::future::ready(Err(McpError::Start(text))))
+    }
+
     /// The address of an entry, with the login of the user for it.
     fn http_server(&self, config: &ServerConfig) -> Result<sinew_mcp::http::HttpServer, String> {
         use super::config::Transport;
@@ -232,7 +273,6 @@ impl RealConnector {
     }
 }
 
-#[cfg(unix)]
 impl Connector for RealConnector {
     fn connect(
         &self,
@@ -242,28 +282,10 @@ impl Connector for RealConnector {
     ) -> Boxed<'static, Result<Arc<dyn Connection>, McpError>> {
         use super::config::Transport;
         use sinew_mcp::ClientOptions;
-        use sinew_mcp::stdio::StdioServer;
-        use sinew_process::kept::KeptProgram;
 
         let options = ClientOptions { host, era, start_limit: config.start_limit, ..ClientOptions::default() };
         match &config.transport {
-            Transport::Stdio { command, args, env, cwd } => {
-                let mut variables = self.environment.clone();
-                variables.retain(|(name, _)| env.iter().all(|(own, _)| name.to_str() != Some(own)));
-                variables.extend(env.iter().map(|(name, value)| (name.into(), value.into())));
-                let cwd = cwd.as_ref().map_or_else(|| self.cwd.clone(), |cwd| self.cwd.join(cwd));
-                let program = KeptProgram {
-                    program: command.into(),
-                    args: args.iter().map(Into::into).collect(),
-                    env: variables,
-                    cwd: Some(cwd),
-                };
-                let server = StdioServer { keeper: self.keeper.clone(), program };
-                Box::pin(async move {
-                    let client = Client::start(&server, &options).await?;
-                    Ok(Arc::new(client) as Arc<dyn Connection>)
-                })
-            }
+            Transport::Stdio { .. } => self.start(&config, options),
             Transport::Http { .. } => {
                 let server = self.http_server(&config);
                 Box::pin(async move {

@@ -1,6 +1,6 @@
 //! Rules about files that tools have opened: by the path of the file itself, whatever the call named.
 
-use std::fs::{self, Metadata};
+use std::fs::Metadata;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -15,10 +15,12 @@ struct PathRule {
     /// None: every path.
     patterns: Option<Vec<Pattern>>,
     /// The file or folder that the rule names without a pattern.
+    #[cfg_attr(windows, expect(dead_code, reason = "the other names of a file are not looked for there"))]
     place: Option<PathBuf>,
 }
 
 /// Entries of a denied folder that are compared with a file of several names.
+#[cfg(unix)]
 const COMPARED: usize = 10_000;
 
 /// The verdict of the rules on paths that one of `tools` opens. With `may_ask`, a rule of `ask` refuses: the user was not
@@ -77,6 +79,7 @@ impl PathRule {
     /// Returns whether a file of several names has one of them where the rule says.
     #[cfg(unix)]
     fn holds(&self, facts: &Metadata) -> bool {
+        use std::fs;
         use std::os::unix::fs::MetadataExt;
         let Some(place) = self.place.as_ref().filter(|_| facts.is_file() && facts.nlink() > 1) else { return false };
         let same = |other: &Metadata| (other.dev(), other.ino()) == (facts.dev(), facts.ino());

@@ -1,5 +1,3 @@
-use std::fs;
-
 use serde_json::json;
 use sinew_tools::{ApprovalRequest, Question};
 use tokio_util::sync::CancellationToken;
@@ -236,6 +234,8 @@ fn the_lists_have_an_order() {
 #[cfg(unix)]
 #[test]
 fn paths_are_compared_where_they_lead() {
+    use std::fs;
+
     let folder = tempfile::tempdir().unwrap();
     let root = fs::canonicalize(folder.path()).unwrap();
     let cwd = root.join("work");

@@ -1,5 +1,4 @@
 use std::fs;
-use std::path::Path;
 use std::sync::Arc;
 
 use base64::Engine;
@@ -631,5 +630,5 @@ fn what_is_no_regular_file_is_not_opened() {
     let images = sinew_tools::ImageSettings::default();
     let attacher = Attacher { folders: &options.folders, images, cancel: CancelToken::never(), host: None };
     assert_eq!(attacher.one(".sinew/rules/pipe.md").unwrap_err(), "it is a pipe, a socket or a device");
-    assert!(source::text(Path::new("/dev/zero")).is_err());
+    assert!(source::text(std::path::Path::new("/dev/zero")).is_err());
 }

@@ -19,7 +19,6 @@ fn asked(line: &str) -> Verdict {
 }
 
 /// A folder with a program `git` that notes in `ran` that it was told to push.
-#[cfg(unix)]
 fn fake_git() -> (tempfile::TempDir, std::path::PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let (bin, ran) = (folder.path().join("bin"), folder.path().join("ran"));
@@ -34,7 +33,6 @@ fn fake_git() -> (tempfile::TempDir, std::path::PathBuf) {
 }
 
 /// Runs a line in an empty folder; whether it pushed.
-#[cfg(unix)]
 fn pushes(folder: &std::path::Path, ran: &std::path::Path, line: &str) -> bool {
     let work = folder.join("work");
     for path in [ran, &work] {
@@ -50,7 +48,6 @@ fn pushes(folder: &std::path::Path, ran: &std::path::Path, line: &str) -> bool {
     ran.exists()
 }
 
-#[cfg(unix)]
 #[test]
 fn lines_that_run_a_denied_command_are_refused() {
     let (folder, ran) = fake_git();
@@ -66,7 +63,6 @@ fn lines_that_run_a_denied_command_are_refused() {
     }
 }
 
-#[cfg(unix)]
 #[test]
 fn common_lines_are_not_refused() {
     for line in PLAIN {
@@ -186,8 +182,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     /// What bash runs is found, or the user is asked.
-    #[cfg(unix)]
-    #[test]
+        #[test]
     fn bash_runs_nothing_that_is_not_seen(
         before in prop::collection::vec(0..PIECES.len(), 0..5),
         behind in prop::collection::vec(0..PIECES.len(), 0..5),

@@ -3,6 +3,7 @@
 #![expect(clippy::print_stdout, reason = "a test without harness reports by itself")]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
+#[cfg(unix)]
 mod access;
 mod background;
 #[path = "../../../sinew-tools/tests/tools/harness.rs"]
@@ -14,4 +15,9 @@ mod stage;
 
 use harness::Case;
 
-const CASES: &[&[Case]] = &[access::CASES, mentions::CASES, background::CASES];
+const CASES: &[&[Case]] = &[
+    #[cfg(unix)]
+    access::CASES,
+    mentions::CASES,
+    background::CASES,
+];

@@ -58,6 +58,7 @@ pub(crate) enum NoModel {
     /// Nothing can be done without one.
     Fails,
     /// The user sets one up while the program runs.
+    #[cfg_attr(windows, expect(dead_code, reason = "nobody sits down at a terminal there"))]
     Waits,
 }
 

@@ -15,8 +15,8 @@ use crate::failure::Failure;
 use crate::models::ModelSelector;
 use crate::output::{print, tell, warn};
 use crate::secrets;
-use crate::signals::signals;
 use crate::startup::Startup;
+use crate::sys::signals;
 use crate::terminal_line::line;
 
 pub(super) const HELP: &str = "\

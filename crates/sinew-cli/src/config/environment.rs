@@ -107,9 +107,7 @@ impl Environment {
     /// The name of the terminal: its device, else what its program says of itself.
     pub(crate) fn terminal(&self) -> Option<String> {
         const NAMES: [&str; 5] = ["TMUX_PANE", "KITTY_WINDOW_ID", "WEZTERM_PANE", "TERM_SESSION_ID", "WT_SESSION"];
-        let device = rustix::termios::ttyname(std::io::stdin(), Vec::new()).ok();
-        let device = device.and_then(|name| name.into_string().ok());
-        device.or_else(|| NAMES.iter().find_map(|name| self.get(name)).map(str::to_string))
+        crate::sys::terminal_name().or_else(|| NAMES.iter().find_map(|name| self.get(name)).map(str::to_string))
     }
 }
 

@@ -3,7 +3,6 @@
 use std::collections::HashSet;
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use sinew_llm::models::builtin_key_variables;
@@ -121,6 +120,8 @@ pub(crate) fn seal(environment: &Environment, keys: &Found) {
 /// and Rust has copied what it needs of it.
 #[cfg(target_os = "linux")]
 fn overwrite(names: &[&OsString], values: &[String]) {
+    use std::os::unix::ffi::OsStrExt;
+
     unsafe extern "C" {
         static mut environ: *mut *mut libc::c_char;
     }

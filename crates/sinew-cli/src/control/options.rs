@@ -5,7 +5,6 @@ use sinew_agent::core::{Interrupt, QueueMode};
 
 use super::{Control, ControlError};
 use crate::app::OpenSession;
-use crate::settings::Settings;
 
 impl Control {
     fn change(&self, change: impl FnOnce(&mut AgentSettings)) {
@@ -39,7 +38,8 @@ impl Control {
 
     /// Takes settings that were changed while the program runs, as far as an agent reads them before each decision. What
     /// flags have set stays.
-    pub(crate) fn take_settings(&self, settings: &Settings) {
+    #[cfg(unix)]
+    pub(crate) fn take_settings(&self, settings: &crate::settings::Settings) {
         self.change(|now| {
             *now = AgentSettings {
                 max_tokens: now.max_tokens,

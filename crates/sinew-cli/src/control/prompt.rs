@@ -71,6 +71,7 @@ impl Control {
     }
 
     /// Takes back the message that came last of those that wait.
+    #[cfg(unix)]
     pub(crate) async fn take_newest_queued(&self) -> Option<String> {
         self.session().agent.take_newest_queued().await
     }

@@ -116,6 +116,7 @@ impl Control {
     /// # Errors
     /// A run is active, there is nothing to hand over, somebody ended it, the model wrote nothing, or the session is kept
     /// in memory only.
+    #[cfg(unix)]
     pub(crate) async fn handoff(&self, focus: Option<&str>) -> Result<bool, ControlError> {
         let open = self.session();
         if open.agent.session().path().is_none() {
@@ -136,6 +137,7 @@ impl Control {
     ///
     /// # Errors
     /// The folder is not there, a run is active, the session is kept in memory only, or a file cannot be written.
+    #[cfg(unix)]
     pub(crate) fn move_to(&self, folder: &Path) -> Result<PathBuf, ControlError> {
         let open = self.session();
         if open.agent.is_running() {

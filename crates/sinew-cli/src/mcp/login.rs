@@ -8,8 +8,8 @@ use sinew_agent::mcp::{Logout, Manager};
 use super::servers::ready;
 use crate::failure::Failure;
 use crate::output::{print, tell};
-use crate::signals::signals;
 use crate::startup::Startup;
+use crate::sys::signals;
 use crate::terminal_line::line;
 
 pub(super) fn login(startup: &Startup, warnings: &[String], name: &str) -> Result<u8, Failure> {

@@ -8,8 +8,8 @@ use sinew_session::clock::SystemClock;
 use super::servers::{self, find, keys, ready};
 use crate::failure::Failure;
 use crate::output::{print, tell, warn};
-use crate::signals::signals;
 use crate::startup::Startup;
+use crate::sys::signals;
 
 /// Tools that are named one by one.
 const NAMED: usize = 50;

@@ -1,7 +1,7 @@
 //! Commands that print a key: the values that begin with `!` in auth.json and models.json.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use sinew_tools::child::Filter;
 use super::key_names;
 use crate::config::Environment;
 use crate::settings::Settings;
+use crate::sys;
 
 /// The longest time that a command which prints a key may take.
 const COMMAND_LIMIT: Duration = Duration::from_secs(10);
@@ -23,20 +24,16 @@ pub(super) fn runner(environment: &Environment, registry: &Registry, settings: &
     let variables = Filter { pass: &pass, keys: &keys }.apply(environment.variables());
     let cwd = cwd.to_path_buf();
     Arc::new(move |command: &str| {
-        let mut child = Command::new("/bin/sh");
-        child.arg("-c").arg(command).current_dir(&cwd).env_clear().envs(variables.iter().cloned());
+        let mut child = sys::shell(command);
+        child.current_dir(&cwd).env_clear().envs(variables.iter().cloned());
         child.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Its own group, so that everything it started ends with it.
-        std::os::unix::process::CommandExt::process_group(&mut child, 0);
+        sys::group(&mut child);
         let child = child.spawn().map_err(|error| format!("cannot start: {error}"))?;
         let pid = child.id();
         let (tell, told) = std::sync::mpsc::channel();
         std::thread::spawn(move || tell.send(child.wait_with_output()));
         let Ok(output) = told.recv_timeout(COMMAND_LIMIT) else {
-            if let Some(pid) = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw) {
-                // It may have ended this very moment.
-                let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
-            }
+            sys::kill_group(pid);
             return Err(format!("no answer within {} s", COMMAND_LIMIT.as_secs()));
         };
         let output = output.map_err(|error| error.to_string())?;

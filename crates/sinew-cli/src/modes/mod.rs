@@ -37,8 +37,8 @@ use crate::log::Timing;
 use crate::output::{self, tell};
 use crate::prompt::{PromptInput, Prompts};
 use crate::schema::Schema;
-use crate::signals::signals;
 use crate::startup::Startup;
+use crate::sys::signals;
 
 /// The longest time that a run may take to end after a signal, and the rest of its output to be written.
 pub(crate) const END: Duration = Duration::from_millis(2_000);

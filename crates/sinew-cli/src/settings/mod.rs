@@ -20,6 +20,10 @@ mod values;
 
 pub(crate) use layer::{Layer, Source, layer, read, without_effect, write};
 pub(crate) use page::{listing, markdown};
-pub(crate) use table::{KEYS, Key, Kind, is_known, nearest};
-pub(crate) use typed::{ClientFs, Settings, TuiMode};
+pub(crate) use table::{KEYS, is_known, nearest};
+#[cfg(unix)]
+pub(crate) use table::{Key, Kind};
+#[cfg(unix)]
+pub(crate) use typed::TuiMode;
+pub(crate) use typed::{ClientFs, Settings};
 pub(crate) use values::Values;

@@ -105,6 +105,7 @@ impl Client {
     }
 
     /// Waits for an event, closes stdin and waits for the end.
+    #[cfg(unix)]
     #[track_caller]
     pub(crate) fn end_after(mut self, kind: &str) -> Ended {
         self.count(kind, 1);
@@ -117,6 +118,7 @@ impl Client {
     }
 
     /// Waits for the end.
+    #[cfg(unix)]
     pub(crate) fn wait(self) -> Ended {
         self.program.wait()
     }

@@ -59,7 +59,7 @@ fn item_66_an_interrupt_gives_queued_messages_back_in_order() {
     // A steered message would end the tool at once, and be delivered before the interrupt.
     stage.write("home/agent/settings.json", r#"{"interruptMode": "wait"}"#);
     let fifo = stage.path("project/wait");
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let mut terminal = start(&stage, &[]);
     terminal.send("go\r");
     terminal.until_shown("  begun");
@@ -127,7 +127,7 @@ fn a_panel_without_the_focus_stays_whatever_is_typed() {
     let stage = Stage::scripted(&[wait, call("bash", json!({"command": "touch made"})), answer("never")]);
     stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(touch *)"]}}"#);
     let fifo = stage.path("project/wait");
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let mut terminal = start(&stage, &[]);
     terminal.send("go\r");
     terminal.until_shown("  begun");
@@ -156,7 +156,7 @@ fn item_19_a_new_size_in_the_middle_of_an_answer_loses_nothing() {
     let stage =
         Stage::scripted(&[call("bash", json!({"command": "echo begun; read -r line < wait"})), answer(text.trim())]);
     let fifo = stage.path("project/wait");
-    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
     let mut terminal = start(&stage, &[]);
     terminal.send("go\r");
     terminal.until_shown("  begun");

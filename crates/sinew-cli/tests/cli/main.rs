@@ -5,6 +5,7 @@ mod acp;
 mod client;
 mod completions;
 mod config;
+#[cfg(unix)]
 mod disk;
 mod editor;
 mod export;
@@ -17,14 +18,17 @@ mod interactive;
 mod json;
 #[cfg(target_os = "linux")]
 mod keys;
+#[cfg(target_os = "linux")]
 mod linear;
 mod lines;
+#[cfg(unix)]
 mod login;
 mod manual;
 #[cfg(target_os = "linux")]
 mod mcp;
 #[cfg(target_os = "linux")]
 mod mcp_login;
+#[cfg(unix)]
 mod mcp_serve;
 #[cfg(target_os = "linux")]
 mod mcp_session;
@@ -35,17 +39,22 @@ mod programs;
 mod resources;
 mod rpc;
 mod rpc_commands;
+#[cfg(unix)]
 mod rpc_flow;
 mod rpc_sessions;
 mod rpc_tools;
 #[cfg(target_os = "linux")]
 mod screen;
+#[cfg(unix)]
 mod secrets;
 mod sessions;
+#[cfg(unix)]
 mod signals;
 mod stage;
 #[cfg(target_os = "linux")]
 mod terminal;
+#[cfg(unix)]
 mod tools;
+#[cfg(unix)]
 mod trust;
 mod wire;

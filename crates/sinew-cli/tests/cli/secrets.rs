@@ -259,6 +259,7 @@ fn no_key_of_a_provider_stands_in_a_page() {
 }
 
 /// Prints the environment of this command, of the shell, and of every process above it, with their command lines.
+#[cfg(target_os = "linux")]
 const LOOK: &str = r#"p=$$; { env; while [ "$p" -gt 1 ] && [ -r /proc/$p/environ ]; do
     tr '\0' '\n' < /proc/$p/environ; tr '\0' ' ' < /proc/$p/cmdline; echo; p=$(awk '/^PPid/ {print $2}' /proc/$p/status)
     done; } > seen.txt 2>&1"#;

@@ -8,10 +8,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags};
+use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage};
 use sinew_base::{Error, ErrorCode, Result};
 
 use super::{EXITED, KILL, NOT_STARTED, ROLE, STARTED, request};
+use crate::sys::QUIET;
 
 /// A program to be kept.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -59,6 +60,8 @@ pub fn start(keeper: &Path, program: &KeptProgram) -> Result<(Kept, KeptPipes)> 
     let failed = |cause: &io::Error| Error::io(format!("failed to start {:?}", program.program), cause);
     let begin = || -> io::Result<(Kept, KeptPipes)> {
         let (link, theirs) = UnixStream::pair()?;
+        #[cfg(target_os = "macos")]
+        rustix::net::sockopt::set_socket_nosigpipe(&link, true)?;
         let [stdin, stdout, stderr] = [io::pipe()?, io::pipe()?, io::pipe()?];
         let child = Command::new(keeper)
             .arg(ROLE)
@@ -101,7 +104,7 @@ fn send(link: &UnixStream, bytes: &[u8], fds: &[std::os::fd::BorrowedFd<'_>; 3])
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     control.push(SendAncillaryMessage::ScmRights(fds));
-    let sent = rustix::net::sendmsg(link, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL)?;
+    let sent = rustix::net::sendmsg(link, &[IoSlice::new(bytes)], &mut control, QUIET)?;
     (&*link).write_all(&bytes[sent..])
 }
 

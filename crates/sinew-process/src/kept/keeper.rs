@@ -9,10 +9,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags};
+use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage};
 
 use super::{CLOSE_GRACE, EXITED, KILL, KeptProgram, NOT_STARTED, STARTED, TERM_GRACE, request};
-use crate::sys::{self, Entry};
+use crate::sys::{self, CLOSED_ON_EXEC, Entry};
 use crate::tree;
 
 /// The longest time between two looks at killed processes.
@@ -60,12 +60,16 @@ fn receive(link: &mut UnixStream) -> io::Result<(KeptProgram, [OwnedFd; 3])> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let mut parts = [IoSliceMut::new(&mut first)];
-    let received = rustix::net::recvmsg(&*link, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC)?;
+    let received = rustix::net::recvmsg(&*link, &mut parts, &mut control, CLOSED_ON_EXEC)?;
     let mut fds = Vec::new();
     for message in control.drain() {
         if let RecvAncillaryMessage::ScmRights(passed) = message {
             fds.extend(passed);
         }
+    }
+    #[cfg(target_os = "macos")]
+    for fd in &fds {
+        rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC)?;
     }
     let fds: [OwnedFd; 3] = fds.try_into().map_err(|_| io::Error::from(io::ErrorKind::InvalidData))?;
     first.truncate(received.bytes);

@@ -7,11 +7,17 @@ use std::time::{Duration, Instant};
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{PidfdFlags, kill_process, pidfd_open, pidfd_send_signal, test_kill_process};
 use sinew_base::{Aborted, CancelToken};
 
 use super::unix::{known, pid};
 use super::{Entry, current};
+
+/// Flags of a send that must not end the process when nobody reads.
+pub(crate) const QUIET: SendFlags = SendFlags::NOSIGNAL;
+/// Flags of a receive whose descriptors no other program inherits.
+pub(crate) const CLOSED_ON_EXEC: RecvFlags = RecvFlags::CMSG_CLOEXEC;
 
 /// Every process of the machine that we may see.
 pub(crate) fn table() -> Vec<Entry> {

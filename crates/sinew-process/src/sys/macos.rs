@@ -1,13 +1,19 @@
-//! libproc for the table; a handle is the number and the start time. Not yet compiled or run.
+//! libproc for the table; a handle is the number and the start time. Compiled, but not yet run.
 
 use std::mem::{MaybeUninit, size_of};
 use std::time::{Duration, Instant};
 
+use rustix::net::{RecvFlags, SendFlags};
 use rustix::process::{kill_process, test_kill_process};
 use sinew_base::{Aborted, CancelToken};
 
 use super::Entry;
 use super::unix::{known, pid};
+
+/// Flags of a send that must not end the process; here the socket has an option for it.
+pub(crate) const QUIET: SendFlags = SendFlags::empty();
+/// Flags of a receive whose descriptors no other program inherits; here each of them is told so.
+pub(crate) const CLOSED_ON_EXEC: RecvFlags = RecvFlags::empty();
 
 // There is no descriptor to wait for without a queue of its own; a look costs about a microsecond.
 const LOOK: Duration = Duration::from_millis(5);

@@ -1,4 +1,4 @@
-//! A snapshot for the table, an open handle for the process. Not yet compiled or run.
+//! A snapshot for the table, an open handle for the process.
 
 use std::mem::size_of;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -16,9 +16,10 @@ use windows_sys::Win32::System::Threading::{
 
 use super::Entry;
 
-// There are no signals: every one of them ends the process. Both names keep the callers the same.
 pub(crate) const SIGKILL: i32 = 9;
 pub(crate) const SIGTERM: i32 = 15;
+/// There are no signals. These end the process, as they do in Node: SIGINT, SIGQUIT, SIGKILL and SIGTERM; the others are unknown.
+const ENDING: [i32; 4] = [2, 3, SIGKILL, SIGTERM];
 
 const LOOK: Duration = Duration::from_millis(5);
 
@@ -80,7 +81,7 @@ impl Handle {
     }
 
     pub(crate) fn signal(&self, signal: i32) -> bool {
-        if signal <= 0 || self.is_over() {
+        if self.is_over() || !ENDING.contains(&signal) {
             return signal == 0 && !self.is_over();
         }
         // SAFETY: the handle is open, with the right to end the process.

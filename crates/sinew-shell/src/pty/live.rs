@@ -111,6 +111,7 @@ impl Live {
         self.wake.wake();
     }
 
+    #[cfg(unix)]
     pub(super) fn is_paused(&self) -> bool {
         self.inner.lock().paused
     }
@@ -165,10 +166,13 @@ impl Live {
 
     /// The program is over: nothing may be signalled or resized any more.
     pub(super) fn detach(&self) {
-        let mut inner = self.inner.lock();
-        inner.killer = None;
-        inner.resizer = None;
-        inner.queue = VecDeque::new();
+        let (killer, resizer) = {
+            let mut inner = self.inner.lock();
+            inner.queue = VecDeque::new();
+            (inner.killer.take(), inner.resizer.take())
+        };
+        // They hold the terminal, and closing it takes a while on Windows: nobody should have to wait for the lock.
+        drop((killer, resizer));
     }
 
     /// Hands the front of the queue to `write`, which tells how much it took.

@@ -8,7 +8,7 @@ use std::process::{Command, ExitStatus};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use sinew_base::{Error, ErrorCode, Result};
+use sinew_base::{Error, Result};
 use sinew_process::kill_tree;
 
 use super::{PtyEnd, PtyOptions, terminal};
@@ -48,6 +48,7 @@ struct Exit {
 /// A change of a program's state.
 pub(super) enum News {
     /// It runs, with this process id.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no supervisor tells it there"))]
     Started(u32),
     /// It is over.
     Ended(Ended),
@@ -60,6 +61,7 @@ pub(super) enum Ended {
     /// The supervisor was killed under it.
     Lost,
     /// It could not be started.
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "no supervisor tells it there"))]
     Failed(io::Error),
 }
 
@@ -231,7 +233,7 @@ fn supervised(options: &PtyOptions, line: &[String], supervisor: &Path, slave: &
         false => crate::environment::find_program(path, Path::new(name)),
     };
     let Some(program) = program else {
-        return Err(Error::new(ErrorCode::NotFound, format!("start: no program {name:?} on PATH")));
+        return Err(Error::new(sinew_base::ErrorCode::NotFound, format!("start: no program {name:?} on PATH")));
     };
     let failed = |error: io::Error| Error::io(format!("start: failed to run {supervisor:?}"), &error);
     let (ours, theirs) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)

@@ -1,7 +1,7 @@
 //! The thread of a running session: it sleeps in one `poll` for the terminal, the program and the caller.
 
 use std::ops::ControlFlow;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -314,7 +314,7 @@ fn stopped(aborted: Aborted) -> PtyEnd {
 
 /// Waits until `fd` is readable, until `end` at most.
 #[cfg(target_os = "linux")]
-pub(super) fn readable(fd: impl AsFd, end: Instant) -> bool {
+pub(super) fn readable(fd: impl std::os::fd::AsFd, end: Instant) -> bool {
     loop {
         let left = timespec(end.saturating_duration_since(Instant::now()));
         match poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&left)) {

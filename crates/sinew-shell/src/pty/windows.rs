@@ -1,5 +1,5 @@
-//! The session's thread on Windows: a ConPTY, with a thread each for reading, typing and waiting. Written from
-//! the documentation; not yet compiled or run.
+//! The session's thread on Windows: a ConPTY, with a thread each for reading, typing and waiting. Run
+//! under wine; not yet on Windows.
 
 use std::io::{Read, Write};
 use std::ops::ControlFlow;
@@ -66,11 +66,9 @@ pub(super) fn run(
         .spawn(move || {
             let mut buffer = vec![0; 64 * 1024];
             while let Ok(count @ 1..) = reader.read(&mut buffer) {
-                if read.send(News::Read(buffer[..count].to_vec())).is_err() {
-                    return;
-                }
+                // A receiver that is gone has no use for it, but a terminal is closed only once all of it was read.
+                let _ = read.send(News::Read(buffer[..count].to_vec()));
             }
-            // A receiver that is gone has no use for it.
             let _ = read.send(News::Closed);
         })
         .map_err(io_failed)?;
@@ -104,8 +102,10 @@ pub(super) fn run(
     let hook = cancel.on_cancel(move || killer.kill());
     let end = serve(live, cancel, &news, &mut on_chunk);
     drop(hook);
-    live.detach();
     live.wake.close();
+    // The reader must not wait for us while the terminal is closed, which waits for the reader.
+    drop(news);
+    live.detach();
     Ok(end)
 }
 

@@ -3,24 +3,35 @@
 #![expect(clippy::print_stdout, reason = "a test without harness reports by itself")]
 #![allow(clippy::unwrap_used, reason = "a step that fails is a test that fails")]
 
+#[cfg(unix)]
 mod access;
+#[cfg(unix)]
 mod bash;
 mod conformance;
+#[cfg(unix)]
 mod files;
 mod harness;
 mod hashline;
+#[cfg(unix)]
 mod jobs;
+#[cfg(unix)]
 mod odd;
+#[cfg_attr(not(unix), expect(dead_code, reason = "tests that need a bash use more of it"))]
 mod stage;
 mod web;
 
 use harness::Case;
 
 const CASES: &[&[Case]] = &[
+    #[cfg(unix)]
     access::CASES,
+    #[cfg(unix)]
     files::CASES,
+    #[cfg(unix)]
     odd::CASES,
+    #[cfg(unix)]
     bash::CASES,
+    #[cfg(unix)]
     jobs::CASES,
     web::CASES,
     hashline::CASES,

@@ -73,7 +73,7 @@ impl GlobSet {
             return Err(invalid(patterns, format!("it is longer than {} KiB", LONGEST >> 10)));
         }
         let mut rules = Vec::new();
-        let whole = if cfg!(windows) { patterns.replace('\\', "/") } else { patterns.to_string() };
+        let whole = if cfg!(windows) { slashed(patterns) } else { patterns.to_string() };
         for part in braces::split(&whole) {
             rules.push(Rule::new(part, syntax, roots)?);
         }
@@ -189,6 +189,11 @@ impl Rule {
     fn names_one(&self, path: &[u8], dot: bool) -> bool {
         self.alternatives.iter().any(|pieces| pattern::matches_path(pieces, path, dot))
     }
+}
+
+/// A pattern of Windows with `/` between names. Before a comma a `\` takes its meaning away there too: no path needs one there.
+fn slashed(patterns: &str) -> String {
+    patterns.split("\\,").map(|part| part.replace('\\', "/")).collect::<Vec<_>>().join("\\,")
 }
 
 fn is_absolute(glob: &str) -> bool {

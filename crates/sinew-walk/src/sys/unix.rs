@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -81,7 +80,7 @@ impl Folder {
     pub(crate) fn list(&self, buffer: &mut Vec<u8>, mut each: impl FnMut(DirEntry<'_>) -> bool) -> io::Result<()> {
         buffer.clear();
         buffer.reserve(64 << 10);
-        let room: &mut [MaybeUninit<u8>] = buffer.spare_capacity_mut();
+        let room: &mut [std::mem::MaybeUninit<u8>] = buffer.spare_capacity_mut();
         let mut names = rustix::fs::RawDir::new(self.0.as_fd(), room);
         while let Some(entry) = names.next() {
             let entry = entry?;

@@ -2,24 +2,14 @@
 
 use std::io::BufRead;
 
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use tokio::sync::oneshot;
 
 use crate::failure::Failure;
 use crate::output::tell;
+use crate::sys::hide_typing;
 
 /// Characters of a line at most.
 const LONGEST: usize = 16 * 1024;
-
-/// The terminal as it was, put back whatever happens.
-struct Shown(Termios);
-
-impl Drop for Shown {
-    fn drop(&mut self) {
-        // A terminal that is gone has nothing to show.
-        let _ = tcsetattr(std::io::stdin(), OptionalActions::Now, &self.0);
-    }
-}
 
 /// Says `prompt` and reads a line: what is pasted at once is not shown either. The keys that end programs end it too,
 /// so that the terminal is put back first.
@@ -27,12 +17,8 @@ impl Drop for Shown {
 /// # Errors
 /// The terminal cannot be asked, or the user has ended it.
 pub(super) async fn line(prompt: &str) -> Result<String, Failure> {
-    let failed = |error: rustix::io::Errno| Failure::failed(format!("failed to read from the terminal: {error}"));
-    let before = tcgetattr(std::io::stdin()).map_err(failed)?;
-    let mut hidden = before.clone();
-    hidden.local_modes -= LocalModes::ECHO | LocalModes::ICANON | LocalModes::ISIG;
-    let shown = Shown(before);
-    tcsetattr(std::io::stdin(), OptionalActions::Now, &hidden).map_err(failed)?;
+    let hidden = hide_typing();
+    let shown = hidden.map_err(|error| Failure::failed(format!("failed to read from the terminal: {error}")))?;
     tell(prompt);
     let (send, typed) = oneshot::channel();
     std::thread::spawn(move || {

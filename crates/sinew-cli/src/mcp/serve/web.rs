@@ -10,8 +10,8 @@ use tokio::net::TcpListener;
 use crate::args::McpArgs;
 use crate::failure::Failure;
 use crate::output::{stderr, tell};
-use crate::signals::signals;
 use crate::startup::Startup;
+use crate::sys::signals;
 
 /// Characters of a token that nobody guesses.
 const TOKEN_LENGTH: usize = 16;

@@ -1,0 +1,13 @@
+//! The parts of the program that differ between systems.
+//!
+//! Linux is tested, Windows under wine; on macOS it is compiled and was never run.
+
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+#[cfg(unix)]
+pub(crate) use unix::{fill_random, group, hide_typing, kill_group, private, shell, signals, silent, terminal_name};
+#[cfg(windows)]
+pub(crate) use windows::{fill_random, group, hide_typing, kill_group, private, shell, signals, silent, terminal_name};

@@ -1,0 +1,64 @@
+// Runs cargo for another system and counts what it says.
+import { spawn } from "node:child_process";
+import { createInterface } from "node:readline";
+import { ROOT, dim } from "../lib/steps.mjs";
+
+/**
+ * Runs `cargo-zigbuild COMMAND` at low priority. Resolves to { ok, errors, warnings, programs, seconds }: messages about crates of
+ * this workspace, and the paths of what was built. Errors are shown as they come. With `late` it was ended after `limit` ms.
+ */
+export function cargo(command, words, { target, glibc, flags, env = {}, limit }) {
+  // Dependencies are hardly worth optimising for a test.
+  const args = [command, "--locked", "-Zbuild-std", "--message-format=json-render-diagnostics", "--target", glibc ? `${target}.${glibc}` : target];
+  args.push("--config", 'profile.dev.package."*".opt-level=0', ...words);
+  console.log(dim(`$ cargo-zigbuild ${args.join(" ")}`));
+  const begun = Date.now();
+  const child = spawn("nice", ["-n", "5", "cargo-zigbuild", ...args], { cwd: ROOT, env: { ...process.env, ...env, ...(flags ? { RUSTFLAGS: flags } : {}) }, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const result = { ok: false, errors: 0, warnings: 0, programs: [], seconds: 0 };
+  let done = 0;
+  let late = false;
+  // The group: cargo is the child of nice and of cargo-zigbuild.
+  const end = () => child.pid && process.kill(-child.pid, "SIGTERM");
+  const timer = limit && setTimeout(() => {
+    late = true;
+    end();
+  }, limit);
+  const interrupted = () => {
+    end();
+    process.exit(130);
+  };
+  process.once("SIGINT", interrupted);
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    if (!line.startsWith("{")) return;
+    const message = JSON.parse(line);
+    if (message.reason !== "compiler-artifact") return;
+    done += 1;
+    if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K  ${done} crates: ${message.target.name}`);
+    if (message.executable) result.programs.push({ path: message.executable, crate: message.target.name, package: packageOf(message.package_id) });
+    for (const path of message.filenames) if (/\.(so|dll|dylib)$/.test(path)) result.programs.push({ path, crate: message.target.name, package: packageOf(message.package_id) });
+  });
+  createInterface({ input: child.stderr }).on("line", (line) => {
+    const plain = line.replace(/\x1b\[[0-9;]*m/g, "");
+    if (/^error(\[|:)/.test(plain) && !/^error: could not compile/.test(plain)) result.errors += 1;
+    else if (/^warning: `\S+` .*generated (\d+) warning/.test(plain)) result.warnings += Number(/generated (\d+)/.exec(plain)[1]);
+    if (!/^\s*(Compiling|Checking|Downloading|Downloaded|Updating|Finished|Fresh|Blocking)/.test(plain)) console.log(`  ${line}`);
+  });
+  return new Promise((resolve) => {
+    child.on("error", (cause) => {
+      console.log(`  failed to start cargo-zigbuild: ${cause.message}`);
+      resolve(result);
+    });
+    child.on("close", (code) => {
+      if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
+      clearTimeout(timer);
+      process.removeListener("SIGINT", interrupted);
+      resolve({ ...result, late, ok: code === 0, seconds: Math.round((Date.now() - begun) / 1000) });
+    });
+  });
+}
+
+/** The name in `path+file:///x/crates/sinew-walk#0.1.0` and `…/native#sinew-node@0.1.0`. */
+function packageOf(id) {
+  const [path, end] = id.split("#");
+  return end.includes("@") ? end.split("@")[0] : path.split("/").pop();
+}

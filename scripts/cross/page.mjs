@@ -1,0 +1,58 @@
+// The table of docs/natives/platforms.md, from the results that `npm run cross` has left in scripts/cross/results.json.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../lib/steps.mjs";
+import { TARGETS } from "./targets.mjs";
+
+const RESULTS = join(import.meta.dirname, "results.json");
+export const PAGE = join(ROOT, "docs", "natives", "platforms.md");
+const MARKS = ["<!-- results -->\n", "<!-- end of results -->"];
+
+/** What is known of each target, by its tag: { date, check, builds, tests }. */
+export function results() {
+  return existsSync(RESULTS) ? JSON.parse(readFileSync(RESULTS, "utf8")) : {};
+}
+
+/** Keeps what a run found out about a target; what it did not do stays as it was. */
+export function remember(tag, found) {
+  const all = results();
+  all[tag] = { ...all[tag], ...found };
+  const sorted = Object.fromEntries(TARGETS.filter((row) => all[row.tag]).map((row) => [row.tag, all[row.tag]]));
+  writeFileSync(RESULTS, `${JSON.stringify(sorted, null, 2)}\n`);
+}
+
+const checked = (check) => (check ? (check.ok ? `clean${check.warnings ? `, ${check.warnings} warnings` : ""}` : `${check.errors} errors`) : "not tried");
+const built = (builds = {}) => Object.entries(builds).map(([part, { ok, bytes }]) => `${part} ${ok ? `${(bytes / 1e6).toFixed(1)} MB` : "**fails**"}`).join(", ") || "nothing";
+
+/** The cells of a target. */
+export function cells(row, known) {
+  const tests = Object.values(known?.tests ?? {});
+  const sum = (field) => tests.reduce((all, part) => all + part[field], 0);
+  return [row.tag, checked(known?.check), built(known?.builds), tests.length ? String(sum("passed")) : "0", String(sum("failed"))];
+}
+
+/** The generated part of the page: one table of targets, one of what fails, one of what each run was. */
+export function generated(known = results()) {
+  const line = (parts) => `| ${parts.join(" | ")} |`;
+  const lines = [line(["target", "`cargo check --workspace --tests`", "built and linked (profile dev)", "tests passed", "failed"]), line(Array(5).fill("---"))];
+  for (const row of TARGETS) lines.push(line(cells(row, known[row.tag])));
+  lines.push("", line(["target", "what ran", "passed", "failed"]), line(Array(4).fill("---")));
+  for (const row of TARGETS) {
+    for (const [what, part] of Object.entries(known[row.tag]?.tests ?? {})) {
+      const names = part.names.map((name) => `\`${name.replaceAll("|", "\\|").replaceAll("`", "'")}\``).join(", ");
+      lines.push(line([row.tag, what, part.passed, part.failed ? `${part.failed}: ${names}` : "0"]));
+    }
+  }
+  lines.push("", line(["target", "not proven"]), line(Array(2).fill("---")));
+  for (const row of TARGETS) lines.push(line([row.tag, row.left]));
+  return `\n${lines.join("\n")}\n\n`;
+}
+
+/** The page with its generated part as it should be. */
+export function page(text = readFileSync(PAGE, "utf8"), known = results()) {
+  const [begin, end] = [text.indexOf(MARKS[0]) + MARKS[0].length, text.indexOf(MARKS[1])];
+  if (begin < MARKS[0].length || end < begin) throw new Error(`${PAGE} lacks the lines ${MARKS.map((mark) => mark.trim()).join(" and ")}`);
+  return text.slice(0, begin) + generated(known) + text.slice(end);
+}
+
+export const writePage = () => writeFileSync(PAGE, page());

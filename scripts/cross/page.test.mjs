@@ -1,0 +1,24 @@
+// The page about platforms says what the last runs of `npm run cross` have found.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { PLATFORMS } from "../lib/platforms.mjs";
+import { PAGE, cells, generated, page } from "./page.mjs";
+import { TARGETS } from "./targets.mjs";
+
+test("the tables of the page are those of the results: npm run cross -- --page", () => {
+  assert.equal(readFileSync(PAGE, "utf8"), page());
+});
+
+test("each target is a platform of packages, and each platform but the first a target", () => {
+  for (const { tag, target } of TARGETS) assert.ok(PLATFORMS.some((row) => row.tag === tag && row.targets.includes(target)), tag);
+  assert.deepEqual(PLATFORMS.map((row) => row.tag).filter((tag) => !TARGETS.some((row) => row.tag === tag)), ["linux-x64"]);
+});
+
+test("a failure is said with its name, and what was not tried is no success", () => {
+  const [row] = TARGETS;
+  assert.deepEqual(cells(row, undefined), [row.tag, "not tried", "nothing", "0", "0"]);
+  const known = { check: { ok: false, errors: 3, warnings: 0 }, builds: { agent: { ok: false } }, tests: { "crate x": { passed: 2, failed: 1, names: ["a|b"] } } };
+  assert.deepEqual(cells(row, known), [row.tag, "3 errors", "agent **fails**", "2", "1"]);
+  assert.match(generated({ [row.tag]: known }), /\| crate x \| 2 \| 1: `a\\\|b` \|/);
+});

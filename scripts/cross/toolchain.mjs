@@ -1,0 +1,179 @@
+// The tools of cross builds, in a folder of their own: nothing of the system is changed, and deleting the folder removes all of it.
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, copyFileSync, readdirSync } from "node:fs";
+import { join } from "node:path";
+import { CACHE } from "../lib/tools.mjs";
+import { ask, run } from "../lib/steps.mjs";
+
+/** Where the tools lie; SINEW_CROSS names another folder. */
+export const FOLDER = process.env.SINEW_CROSS ?? join(CACHE, "cross");
+/** Where cargo builds for other systems; kept, so that a second run is short. */
+const BUILDS = join(FOLDER, "target");
+
+const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
+/** `suite` of Debian → what is taken from it. The library's sources have to be those of the compiler. */
+const SUITES = ["trixie", "trixie-backports", "bookworm"];
+const WHEELS = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
+const NODE = "22.23.3";
+
+const apt = (...parts) => join(FOLDER, "apt", ...parts);
+
+/** Does `work` once: a file says that it was done, with this text. */
+async function once(name, text, work) {
+  const stamp = join(FOLDER, `${name}.done`);
+  if (existsSync(stamp) && readFileSync(stamp, "utf8") === text) return;
+  console.log(`setting up ${name}, once`);
+  await work();
+  writeFileSync(stamp, text);
+}
+
+/** Lists of packages in our own folders: apt works without root's, and reads no setting of the machine but its proxy. */
+async function lists() {
+  for (const part of ["state/lists/partial", "cache/archives/partial", "etc/preferences.d", "etc/sources.list.d", "etc/apt.conf.d"]) mkdirSync(apt(part), { recursive: true });
+  if (!existsSync(KEYRING)) throw new Error(`no ${KEYRING}: the packages come from Debian and are checked by its keys; install debian-archive-keyring`);
+  const mirror = process.env.SINEW_DEBIAN ?? "http://deb.debian.org/debian";
+  writeFileSync(apt("etc", "sources.list"), SUITES.map((suite) => `deb [signed-by=${KEYRING}] ${mirror} ${suite} main\n`).join(""));
+  writeFileSync(apt("state", "status"), "");
+  const folders = { "Dir::State": apt("state"), "Dir::State::status": apt("state", "status"), "Dir::Cache": apt("cache"), "Dir::Etc": apt("etc"), "Dir::Etc::sourcelist": apt("etc", "sources.list"), "Dir::Etc::sourceparts": apt("etc", "sources.list.d"), "Dir::Etc::trustedparts": "/etc/apt/trusted.gpg.d" };
+  const settings = Object.entries(folders).map(([name, path]) => `${name} "${path}";`);
+  settings.push('APT::Architectures {"amd64";"arm64";};', 'Acquire::Languages "none";', 'APT::Sandbox::User "root";', 'Acquire::Check-Valid-Until "false";');
+  writeFileSync(apt("apt.conf"), `${settings.join("\n")}\n`);
+  await run("apt-get", ["update"], { env: { APT_CONFIG: apt("apt.conf") }, quiet: true });
+}
+
+/** Takes packages apart below `into`; `only` names one path of them. */
+async function unpack(names, into, only) {
+  if (!existsSync(apt("apt.conf"))) await lists();
+  const debs = join(FOLDER, "debs");
+  rmSync(debs, { recursive: true, force: true });
+  mkdirSync(debs, { recursive: true });
+  mkdirSync(into, { recursive: true });
+  const env = { APT_CONFIG: apt("apt.conf") };
+  try {
+    await run("apt-get", ["download", ...names], { cwd: debs, env, quiet: true });
+  } catch {
+    // The lists may be older than what the mirror still has.
+    await lists();
+    await run("apt-get", ["download", ...names], { cwd: debs, env, quiet: true });
+  }
+  for (const deb of readdirSync(debs)) {
+    if (only) await run("sh", ["-c", 'dpkg-deb --fsys-tarfile "$1" | tar -x -C "$2" "./$3"', "sh", deb, into, only], { cwd: debs, quiet: true });
+    else await run("dpkg-deb", ["-x", deb, into], { cwd: debs, quiet: true });
+  }
+  rmSync(debs, { recursive: true });
+}
+
+/** Rust with the sources of its library, and zig as compiler and linker; the environment in which cargo-zigbuild works. */
+export async function rust() {
+  mkdirSync(FOLDER, { recursive: true });
+  const version = /^rustc (\S+)/.exec((await ask("rustc", ["--version"])) ?? "")?.[1];
+  if (!version) throw new Error("rustc is missing: install Rust (https://rustup.rs)");
+  const tools = join(FOLDER, "tc");
+  await once("rust", version, async () => {
+    const sources = join(FOLDER, "src");
+    await lists();
+    const listed = (await ask("apt-cache", ["madison", "rust-src"], { env: { APT_CONFIG: apt("apt.conf") } })) ?? "";
+    const found = listed.split("\n").map((line) => line.split("|")[1]?.trim()).find((name) => name?.startsWith(`${version}+`));
+    if (!found) throw new Error(`Debian has no rust-src ${version}: use a compiler of one of these versions: ${listed.match(/\d+\.\d+\.\d+/g)?.join(", ")}`);
+    await unpack([`rust-src=${found}`], sources);
+    const sysroot = await ask("rustc", ["--print", "sysroot"]);
+    rmSync(tools, { recursive: true, force: true });
+    // Links where the disk is the same one: nobody writes to these files.
+    await run("cp", ["-al", sysroot, tools], { quiet: true }).catch(async () => {
+      rmSync(tools, { recursive: true, force: true });
+      await run("cp", ["-a", sysroot, tools], { quiet: true });
+    });
+    mkdirSync(join(tools, "lib", "rustlib", "src"), { recursive: true });
+    symlinkSync(join(sources, "usr", "src", `rustc-${version}`), join(tools, "lib", "rustlib", "src", "rust"));
+  });
+  await once("zig", WHEELS.join(), async () => {
+    await run("python3", ["-m", "venv", "--clear", join(FOLDER, "zig")], { quiet: true });
+    await run(join(FOLDER, "zig", "bin", "pip"), ["install", "--quiet", "--disable-pip-version-check", ...WHEELS], { quiet: true });
+  });
+  return { PATH: `${join(FOLDER, "zig", "bin")}:${join(tools, "bin")}:${process.env.PATH}`, RUSTC_BOOTSTRAP: "1", CARGO_INCREMENTAL: "0", CARGO_TARGET_DIR: BUILDS };
+}
+
+/** Tells whether all that a check needs is there already, for the compiler of today. */
+export async function isReady() {
+  const done = (name) => existsSync(join(FOLDER, `${name}.done`)) && readFileSync(join(FOLDER, `${name}.done`), "utf8");
+  const version = /^rustc (\S+)/.exec((await ask("rustc", ["--version"])) ?? "")?.[1];
+  return done("rust") === version && done("zig") === WHEELS.join() && Boolean(done("libnode"));
+}
+
+/** qemu for programs of arm64, with the libraries of the oldest Debian that we promise; the words before a program. */
+export async function qemu() {
+  const program = join(FOLDER, "qemu", "usr", "bin", "qemu-aarch64");
+  const libraries = join(FOLDER, "arm64");
+  await once("qemu", "1", async () => {
+    await unpack(["qemu-user"], join(FOLDER, "qemu"), "usr/bin/qemu-aarch64");
+    await unpack(["libc6:arm64/bookworm", "libgcc-s1:arm64/bookworm", "libstdc++6:arm64/bookworm"], libraries);
+  });
+  return [program, "-L", libraries];
+}
+
+/** wine in a folder that looks like a Debian, entered by chroot; the words before a program. Needs root, or user namespaces. */
+export async function wine() {
+  const root = join(FOLDER, "wine-root");
+  const prefix = join(FOLDER, "prefix");
+  const script = join(FOLDER, "wine.sh");
+  await once("wine", "1", async () => {
+    if (!existsSync(apt("apt.conf"))) await lists();
+    const plan = (await ask("apt-get", ["-s", "install", "--no-install-recommends", "wine64", "wine", "coreutils", "base-files"], { env: { APT_CONFIG: apt("apt.conf") } })) ?? "";
+    const names = plan.split("\n").filter((line) => line.startsWith("Inst ")).map((line) => line.split(" ")[1]);
+    await unpack(names, root);
+    // Folders of today's Debian are links that its installer makes.
+    for (const name of ["bin", "sbin", "lib", "lib64"]) if (!existsSync(join(root, name))) symlinkSync(`usr/${name}`, join(root, name));
+    for (const name of ["proc", "dev", "sys", "tmp", "root", "work", "home", "etc"]) mkdirSync(join(root, name), { recursive: true });
+    writeFileSync(join(root, "etc", "passwd"), "root:x:0:0:root:/root:/bin/sh\n");
+    const zlib = join(root, "usr", "x86_64-w64-mingw32", "lib", "zlib1.dll");
+    copyFileSync(zlib, join(root, "usr", "lib", "x86_64-linux-gnu", "wine", "x86_64-windows", "zlib1.dll"));
+    writeFileSync(
+      script,
+      `#!/bin/bash
+# Runs a Windows program: Z: is this machine, C: lies in ${prefix}.
+set -e
+here=$PWD
+export WINEPREFIX='${prefix}' WINESERVER=/usr/lib/wine/wineserver64 WINEDEBUG=-all WINEDLLOVERRIDES='winemenubuilder.exe=d;mscoree=d;mshtml=d'
+exec unshare -m bash -c 'root=$1; here=$2; shift 2
+for name in proc dev sys tmp root work home; do [ -d /$name ] && mount --rbind /$name $root/$name; done
+exec env -u LD_LIBRARY_PATH PATH=/usr/bin:/bin /usr/sbin/chroot $root /usr/bin/env -C "$here" /usr/lib/wine/wine64 "$@"' wine '${root}' "$here" "$@"
+`,
+      { mode: 0o755 },
+    );
+    rmSync(prefix, { recursive: true, force: true });
+    // Ends with an error where there is no display, after it has made all files.
+    await run("timeout", ["300", script, "wineboot", "-i"], { quiet: true, cwd: "/tmp" }).catch(() => {});
+    const system = join(prefix, "drive_c", "windows", "system32");
+    if (!existsSync(join(system, "kernel32.dll"))) throw new Error(`wine made no ${system}`);
+    copyFileSync(zlib, join(system, "zlib1.dll"));
+  });
+  return [script];
+}
+
+/** Node for another system, from npm; the path of its program. */
+export async function node(name) {
+  const folder = join(FOLDER, name);
+  await once(name, NODE, async () => {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    await run("npm", ["pack", "--silent", `${name}@${NODE}`], { cwd: folder, quiet: true });
+    await run("tar", ["xzf", `${name}-${NODE}.tgz`], { cwd: folder, quiet: true });
+  });
+  return join(folder, "package", "bin", name.includes("win") ? "node.exe" : "node");
+}
+
+/** What an addon of Windows links against: the names that node.exe gives it. The environment for napi's build script. */
+export async function libnode(env) {
+  const folder = join(FOLDER, "libnode");
+  await once("libnode", "1.9.0", async () => {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    await run("npm", ["pack", "--silent", "node-api-headers@1.9.0"], { cwd: folder, quiet: true });
+    await run("tar", ["xzf", "node-api-headers-1.9.0.tgz"], { cwd: folder, quiet: true });
+    const names = ["js_native_api", "node_api"].flatMap((name) => readFileSync(join(folder, "package", "def", `${name}.def`), "utf8").split("\n").filter((line) => /^\s*(napi|node_api)_\w+\s*$/.test(line)));
+    writeFileSync(join(folder, "node.def"), `NAME node.exe\nEXPORTS\n${names.map((name) => `    ${name.trim()}\n`).join("")}`);
+    await run("python-zig", ["dlltool", "-m", "i386:x86-64", "-d", "node.def", "-l", "libnode.dll.a", "-D", "node.exe"], { cwd: folder, env, quiet: true });
+    // The build script looks for this file and for nothing in it.
+    writeFileSync(join(folder, "libnode.dll"), "");
+  });
+  return { LIBNODE_PATH: folder };
+}
