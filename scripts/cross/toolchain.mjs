@@ -164,14 +164,14 @@ export async function node(name) {
 /** What an addon of Windows links against: the names that node.exe gives it. The environment for napi's build script. */
 export async function libnode(env) {
   const folder = join(FOLDER, "libnode");
-  await once("libnode", "1.9.0", async () => {
+  await once("libnode", "1.9.0 a", async () => {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
     await run("npm", ["pack", "--silent", "node-api-headers@1.9.0"], { cwd: folder, quiet: true });
     await run("tar", ["xzf", "node-api-headers-1.9.0.tgz"], { cwd: folder, quiet: true });
     const names = ["js_native_api", "node_api"].flatMap((name) => readFileSync(join(folder, "package", "def", `${name}.def`), "utf8").split("\n").filter((line) => /^\s*(napi|node_api)_\w+\s*$/.test(line)));
     writeFileSync(join(folder, "node.def"), `NAME node.exe\nEXPORTS\n${names.map((name) => `    ${name.trim()}\n`).join("")}`);
-    await run("python-zig", ["dlltool", "-m", "i386:x86-64", "-d", "node.def", "-l", "libnode.dll.a", "-D", "node.exe"], { cwd: folder, env, quiet: true });
+    await run("python-zig", ["dlltool", "-m", "i386:x86-64", "-d", "node.def", "-l", "libnode.a", "-D", "node.exe"], { cwd: folder, env, quiet: true });
     // The build script looks for this file and for nothing in it.
     writeFileSync(join(folder, "libnode.dll"), "");
   });
