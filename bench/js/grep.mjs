@@ -9,13 +9,13 @@ import { performance } from "node:perf_hooks";
 import { ROOT } from "../../scripts/lib/steps.mjs";
 import { ripgrep } from "../../scripts/lib/tools.mjs";
 
-function tree() {
+export function tree() {
   const cargo = join(process.env.CARGO_HOME ?? join(homedir(), ".cargo"), "registry", "src");
   return process.env.SINEW_BENCH_TREE ?? (existsSync(cargo) ? cargo : ROOT);
 }
 
 /** Runs rg and takes its output, as a tool would. */
-function output(program, args) {
+export function output(program, args) {
   return new Promise((resolve, reject) => {
     execFile(program, args, { maxBuffer: 2 ** 30, encoding: "buffer" }, (error, stdout) => {
       if (error && error.code !== 1) reject(error);
