@@ -290,7 +290,8 @@ export declare class OutputSink {
 /** A decoded picture. */
 export declare class Picture {
   /** Cuts a part out. */
-   crop(left: number, top: number, width: number, height: number): Promise<Picture>/** Pixels in a row. */
+   crop(left: number, top: number, width: number, height: number): Promise<Picture>
+  /** Pixels in a row. */
   get width(): number
   /** The number of rows. */
   get height(): number
@@ -580,11 +581,14 @@ export declare class WorkspaceHandle {
   /** Finds entries as `fuzzyFind` does, in another order where there is a boost. */
    fuzzyFind(options: FindRequest, boost?: BoostRequest | undefined | null, abort?: Abort | undefined | null): Promise<FindAnswer>
   /** Gives everything back. */
-   close(): Promise<void>/** Notes a use of a path; the time in milliseconds since the epoch. */
+   close(): Promise<void>
+  /** Notes a use of a path; the time in milliseconds since the epoch. */
    note(path: string, kind: UseKind, at: number): void
   /** Returns what changed since the moment of a token. */
-   changes(since?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ChangesAnswer>/** How far the build that runs has come. */
-   progress(): ProgressAnswer/** Reads what the index does not know. */
+   changes(since?: string | undefined | null, timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<ChangesAnswer>
+  /** How far the build that runs has come. */
+   progress(): ProgressAnswer
+  /** Reads what the index does not know. */
    ready(timeoutMs?: number | undefined | null, abort?: Abort | undefined | null): Promise<WorkspaceState>
   /** The state as of the last call. */
    status(): WorkspaceState

@@ -86,7 +86,12 @@ fn field<'a>(definition: &'a Value, key: &str) -> &'a str {
 fn types(definitions: &[Value]) -> String {
     let mut members: BTreeMap<&str, String> = BTreeMap::new();
     for part in definitions.iter().filter(|definition| field(definition, "kind") == "impl") {
-        members.entry(field(part, "name")).or_default().push_str(field(part, "def"));
+        let members = members.entry(field(part, "name")).or_default();
+        // Blocks of one class in several files follow each other.
+        if !members.is_empty() && !members.ends_with('\n') {
+            members.push('\n');
+        }
+        members.push_str(field(part, "def"));
     }
     let mut items: BTreeMap<&str, String> = BTreeMap::new();
     for definition in definitions {
