@@ -12,7 +12,7 @@ import { buildTypescript } from "./lib/typescript.mjs";
 import { packAgent } from "./pack/agent.mjs";
 import { PRODUCTS, writeBill } from "./pack/crates.mjs";
 import { GLIBC, manifestOf } from "./pack/files.mjs";
-import { packMain, packPlatforms } from "./pack/natives.mjs";
+import { packMain, packMore, packPlatforms } from "./pack/natives.mjs";
 
 const HELP = `npm run pack -- [options]
 
@@ -21,9 +21,9 @@ const HELP = `npm run pack -- [options]
   --addons FOLDER   the one folder of addons and supervisor programs; default: native/build, then dist/cross/TAG of each platform
   --program FILE    the agent of this machine; default: dist/cross/TAG, then dist/sinew
   --no-build        pack what is there, and fail where something is missing; so do --package, --addons and --program
-  --only PART       main and platforms (packages of @sinew/natives), agent (npm packages, archives, .deb) or bills (of materials);
-                    may be repeated; default: main and platforms
-  --all             all four
+  --only PART       main and platforms (packages of @sinew/natives), more (@sinew/tokens, @sinew/pi-natives), agent (npm packages,
+                    archives, .deb) or bills (of materials); may be repeated; default: main, more and platforms
+  --all             all five
   --complete        fail unless both variants of each x64 platform found are there
   --any-glibc       pack the files of any build as they are, whatever their size and the glibc they ask for; for tests
 
@@ -48,7 +48,7 @@ const { values } = parseArgs({
 });
 
 /** What is packed, by the name that --only takes. */
-const PARTS = { main: packMain, platforms: packPlatforms, agent: packAgent, bills: writeBills };
+const PARTS = { main: packMain, more: packMore, platforms: packPlatforms, agent: packAgent, bills: writeBills };
 
 async function writeBills({ source, out }) {
   const { version } = manifestOf(source);
@@ -66,13 +66,13 @@ async function build(parts) {
     }
   }
   if (parts.includes("agent")) await buildNatives({ parts: ["agent"], profile: "release", glibc, variant: variantsOf(platform)[0] || undefined, what: "the agent" });
-  if (parts.includes("main")) await buildTypescript();
+  if (parts.includes("main") || parts.includes("more")) await buildTypescript();
 }
 
 async function pack() {
   const unknown = values.only?.find((part) => !PARTS[part]);
   if (unknown) throw new Error(`unknown part "${unknown}": use ${Object.keys(PARTS).join(", ")}`);
-  const parts = values.all ? Object.keys(PARTS) : (values.only ?? ["main", "platforms"]);
+  const parts = values.all ? Object.keys(PARTS) : (values.only ?? ["main", "more", "platforms"]);
   if (!values["no-build"] && !values["any-glibc"] && !values.package && !values.addons && !values.program) await build(parts);
   const out = resolve(values.out);
   mkdirSync(out, { recursive: true });

@@ -3,6 +3,7 @@
 import { readdirSync, statfsSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT, bold, counts, run, step } from "./lib/steps.mjs";
+import { MORE_PACKAGES } from "./lib/typescript.mjs";
 import { TEST_PROGRAMS, acpClient, compilers, mcpServers, packages, pi, programs, ripgrep } from "./lib/tools.mjs";
 
 const GIB = 1024 ** 3;
@@ -38,8 +39,8 @@ if (!failures.includes("build")) {
   await step(
     "node",
     () => {
-      const folder = join(ROOT, "packages", "natives", "test");
-      const files = readdirSync(folder).filter((name) => name.endsWith(".test.mjs")).map((name) => join(folder, name));
+      const folders = ["natives", ...MORE_PACKAGES].map((name) => join(ROOT, "packages", name, "test"));
+      const files = folders.flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith(".test.mjs")).map((name) => join(folder, name)));
       return run("node", ["--test", "--test-concurrency=2", "--test-reporter=spec", ...files, "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs"], { env });
     },
     failures,

@@ -1,4 +1,4 @@
-// A page of 500 KB as Markdown, beside turndown.
+// A page of 500 KB as Markdown, beside turndown, and turndown's drop-in beside it.
 
 /** An encyclopedia article, over and over: headings, paragraphs with links and emphasis, lists, tables, code. */
 function page(bytes) {
@@ -25,6 +25,12 @@ export default async function (bench) {
     sinew: () => bench.natives.htmlToMarkdown(html),
     turndown: () => turndown.turndown(html),
   }, { targets });
+  const { default: DropIn } = await import("../../packages/natives/dist/compat/turndown.mjs");
+  const dropIn = new DropIn();
+  await bench.compare("the same by turndown's rules", {
+    sinew: () => dropIn.turndown(html),
+    turndown: () => turndown.turndown(html),
+  }, { targets: { turndown: 1 } });
   const wide = html.replaceAll("alpha", "älpha 中");
   await bench.compare("the same with characters beyond Latin", {
     sinew: () => bench.natives.htmlToMarkdown(wide),

@@ -56,3 +56,10 @@ pub(crate) fn try_file_lock<'env>(env: &'env Env, path: String, shared: bool) ->
     let work = move || FileLock::try_acquire(Path::new(&path), mode(shared));
     task::blocking(env, "fileLock", work, |lock| lock.map(FileLockHandle::from))
 }
+
+/// The same, at once.
+#[napi]
+pub(crate) fn try_file_lock_sync(env: &Env, path: String, shared: bool) -> napi::Result<Option<FileLockHandle>> {
+    let lock = || FileLock::try_acquire(Path::new(&path), mode(shared));
+    Ok(task::now(env, "fileLock", lock)?.map(FileLockHandle::from))
+}

@@ -35,6 +35,7 @@ mod sync;
 mod system;
 mod task;
 mod text;
+mod tty_writer;
 mod workspace;
 mod workspace_changes;
 mod workspace_progress;

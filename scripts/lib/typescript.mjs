@@ -1,8 +1,11 @@
-// Compiles the TypeScript of @sinew/natives and writes the module that gives `import` the same names.
+// Compiles the TypeScript of the packages and writes the module that gives `import` the same names as `require` of @sinew/natives.
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "./bundle.mjs";
 import { ROOT, ask, dim, run } from "./steps.mjs";
+
+/** The packages that stand on @sinew/natives or beside it. */
+export const MORE_PACKAGES = ["tokens", "pi-natives"];
 
 /** The modules of `compat` that the package exports. */
 function compatModules(folder) {
@@ -10,8 +13,18 @@ function compatModules(folder) {
   return Object.keys(exports).filter((name) => name.startsWith("./compat/")).map((name) => name.slice("./compat/".length));
 }
 
-/** Writes `packages/natives/dist`. Needs the addon, whose exports it lists. What was there works until the end. */
+/** Writes `dist` of every package. Needs the addon, whose exports it lists. */
 export async function buildTypescript() {
+  await buildNativesTypescript();
+  for (const name of MORE_PACKAGES) {
+    const folder = join(ROOT, "packages", name);
+    await run("npx", ["--no-install", "tsc", "--project", folder], { quiet: true });
+    console.log(dim(`packages/${name}/dist`));
+  }
+}
+
+/** Writes `packages/natives/dist`. What was there works until the end. */
+async function buildNativesTypescript() {
   const folder = join(ROOT, "packages", "natives");
   const dist = join(folder, "dist");
   // Beside the old one, and named so that no other build writes to it.

@@ -4,6 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { BESIDE } from "../lib/bundle.mjs";
 import { PLATFORMS, addonOf, programOf, variantsOf } from "../lib/platforms.mjs";
 import { ROOT } from "../lib/steps.mjs";
+import { MORE_PACKAGES } from "../lib/typescript.mjs";
 import { notices } from "./crates.mjs";
 import { LICENSES, MIB, checkFile, findFile, foldersOf, manifestOf, tarball } from "./files.mjs";
 
@@ -29,6 +30,22 @@ export async function packMain({ source, stage, out }) {
   const { size } = statSync(path);
   if (size > LIMIT.main) throw new Error(`${path} has ${size} bytes, more than ${LIMIT.main}`);
   return [path];
+}
+
+/** Packs the packages that stand on @sinew/natives or beside it; they have no addon. */
+export async function packMore({ stage, out }) {
+  const paths = [];
+  for (const name of MORE_PACKAGES) {
+    const source = join(ROOT, "packages", name);
+    if (!existsSync(join(source, "dist"))) throw new Error(`${source} is not built; run: npm run build`);
+    const folder = join(stage, name);
+    mkdirSync(folder);
+    for (const file of ["package.json", "README.md"]) copyFileSync(join(source, file), join(folder, file));
+    cpSync(join(source, "dist"), join(folder, "dist"), { recursive: true });
+    for (const file of LICENSES) copyFileSync(join(ROOT, file), join(folder, file));
+    paths.push(await tarball(folder, out));
+  }
+  return paths;
 }
 
 /** Packs the addons of each platform that has one in `addons`, else in the folders of builds; fails where no platform has. */

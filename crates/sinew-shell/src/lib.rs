@@ -8,6 +8,7 @@
 //! - [`execute_streams`]: the same with its streams apart, or a program without a shell.
 //! - [`Shell`]: commands one after another in a shell that keeps its state.
 //! - [`pty`]: programs that need a terminal.
+//! - `TtyWriter` (Unix): output to a terminal that may be slow or gone.
 //! - [`output`]: from bytes to few chunks of text within a limit.
 //!
 //! All of it blocks its thread; the caller chooses the thread. Nothing here reads the environment.
@@ -34,6 +35,8 @@ mod session;
 mod signals;
 #[cfg(target_os = "linux")]
 mod supervisor;
+#[cfg(unix)]
+mod tty_writer;
 #[cfg(not(target_os = "linux"))]
 mod unsupported;
 #[cfg(target_os = "linux")]
@@ -52,6 +55,8 @@ pub use output_relay::{OnChunk, OnStreamChunk};
 pub use session::{Shell, Ticket};
 #[cfg(target_os = "linux")]
 pub use supervisor::Supervisor;
+#[cfg(unix)]
+pub use tty_writer::TtyWriter;
 #[cfg(not(target_os = "linux"))]
 pub use unsupported::{
     InputPipe, OnChunk, OnStreamChunk, Shell, StreamOptions, Supervisor, Ticket, execute_shell, execute_streams, host,

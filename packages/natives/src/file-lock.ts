@@ -87,6 +87,21 @@ export class FileLock {
     return handle ? new FileLock(handle, file) : null;
   }
 
+  /**
+   * Takes the lock if it is free, and blocks the event loop for the few calls of the system that this takes.
+   *
+   * @param path The file.
+   * @param options Whether it is shared.
+   * @returns The lock; `null` where others hold it.
+   * @throws As `acquire`.
+   */
+  static tryAcquireSync(path: string, options: FileLockMode | null = {}): FileLock | null {
+    const file = resolve(text("FileLock.tryAcquireSync: path", path));
+    const { shared = false } = check("FileLock.tryAcquireSync", TRY, options ?? {}) as FileLockMode;
+    const handle = native.tryFileLockSync(file, shared);
+    return handle ? new FileLock(handle, file) : null;
+  }
+
   /** The file, as an absolute path. */
   get path(): string {
     return this.#path;

@@ -542,6 +542,15 @@ export interface Termination {
   survivors: Array<number>
 }
 
+/** A writer for one terminal. */
+export declare class TtyWriterHandle {
+   write(data: string): number
+   pending(): number
+   isDead(): boolean
+   flush(limitMs: number): boolean
+   stop(limitMs: number): void
+}
+
 /** The head of a unified diff, and how much of the texts it shows. */
 export interface UnifiedRequest {
   /** The name of the old file. */
@@ -727,6 +736,9 @@ export declare function nativeVersion(): string
 /** Opens a terminal. */
 export declare function openPty(cols: number, rows: number): PtyPair
 
+/** Starts a writer for a descriptor. */
+export declare function openTtyWriter(fd: number): TtyWriterHandle
+
 /** Opens a folder. */
 export declare function openWorkspace(request: WorkspaceRequest, abort?: Abort | undefined | null): Promise<WorkspaceHandle>
 
@@ -761,6 +773,9 @@ export declare function truncateToWidth(text: string, maxWidth: number, ellipsis
 
 /** Takes the lock of a file if nobody has it. */
 export declare function tryFileLock(path: string, shared: boolean): Promise<FileLockHandle | null>
+
+/** The same, at once. */
+export declare function tryFileLockSync(path: string, shared: boolean): FileLockHandle | null
 
 /** Writes the difference of two texts as a unified diff. */
 export declare function unifiedDiff(before: string, after: string, options: UnifiedRequest, abort?: Abort): Promise<string>

@@ -1,15 +1,17 @@
-// The package's README and the guides: every block of JavaScript runs in the module system that it claims, with the output that its comments
+// The READMEs of the packages and the guides: every block of JavaScript runs in the module system that it claims, with the output that its comments
 // show. A block with a name behind its language is a file that later blocks of the page import.
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { MORE_PACKAGES } from "../../../scripts/lib/typescript.mjs";
 import { PACKAGE, ROOT, run, temporary } from "./host.mjs";
 
 const GUIDES = join(ROOT, "docs", "natives");
 const BLOCK = /^```(\w+) ?(.*)\n([^]*?)^```$/gm;
 
 const README = { name: "README", text: readFileSync(join(PACKAGE, "README.md"), "utf8") };
+const MORE = MORE_PACKAGES.map((name) => ({ name: `README of ${name}`, text: readFileSync(join(ROOT, "packages", name, "README.md"), "utf8") }));
 const GUIDE_PAGES = readdirSync(GUIDES).map((name) => ({ name: `guide ${name}`, text: readFileSync(join(GUIDES, name), "utf8") }));
 
 /** The blocks of code of a page, without commands. */
@@ -26,7 +28,7 @@ function shown(code) {
 }
 
 test("all blocks of code are programs or commands", () => {
-  for (const page of [README, ...GUIDE_PAGES]) {
+  for (const page of [README, ...MORE, ...GUIDE_PAGES]) {
     const blocks = blocksOf(page);
     for (const { language, file, code } of blocks) {
       assert.match(language, /^(cjs|js)$/, page.name);
@@ -56,13 +58,13 @@ test("links between the guides lead somewhere", () => {
 function reader(t) {
   const folder = temporary(t);
   mkdirSync(join(folder, "node_modules", "@sinew"), { recursive: true });
-  symlinkSync(PACKAGE, join(folder, "node_modules", "@sinew", "natives"), "junction");
+  for (const name of ["natives", ...MORE_PACKAGES]) symlinkSync(join(ROOT, "packages", name), join(folder, "node_modules", "@sinew", name), "junction");
   mkdirSync(join(folder, "src"));
   writeFileSync(join(folder, "src", "index.ts"), "// TODO: more\n");
   return folder;
 }
 
-for (const page of [README, ...GUIDE_PAGES]) {
+for (const page of [README, ...MORE, ...GUIDE_PAGES]) {
   const blocks = blocksOf(page);
   for (const [index, { language, file, code }] of blocks.entries()) {
     if (file) continue;

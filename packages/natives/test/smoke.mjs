@@ -62,6 +62,13 @@ const USES = {
   HighlightStream: ({ HighlightStream }) => assert.match(new HighlightStream("rust", { keyword: RED }).push("fn f() {}\n"), /fn/),
   ImageFormat: ({ ImageFormat }) => assert.equal(ImageFormat.PNG, 0),
   KeyEventType: ({ KeyEventType }) => assert.equal(typeof KeyEventType.Press, "number"),
+  TtyWriter: ({ TtyWriter }) => {
+    if (process.platform === "win32") return;
+    const writer = new TtyWriter(2);
+    assert.equal(writer.flushSync(600_000), true);
+    writer.stop(600_000);
+  },
+  listWorkspace: ({ listWorkspace }) => withFolder(async (path) => assert.ok((await listWorkspace({ path, maxDepth: 1 })).entries.some((entry) => entry.path === "one.txt"))),
   OutputSink: ({ OutputSink }) => {
     const sink = new OutputSink();
     sink.push("hello\n");

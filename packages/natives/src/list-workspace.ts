@@ -1,0 +1,70 @@
+/**
+ * A folder for a prompt: its first levels, and the instructions that lie in it.
+ * @module
+ */
+import type { CallOptions } from "./call.js";
+import { type GlobMatch, glob } from "./glob.js";
+import { type Table, options as check } from "./options.js";
+
+/** The options of `listWorkspace`. */
+export interface ListWorkspaceOptions extends CallOptions {
+  /** The folder. */
+  path: string;
+  /** The number of levels: 1 is what lies in the folder itself. */
+  maxDepth: number;
+  /** List entries whose name begins with a dot too; `.git` never is. Default: false. */
+  hidden?: boolean | undefined;
+  /** Leave out what `.gitignore`, `.ignore` and `.rgignore` name. Default: true. */
+  gitignore?: boolean | undefined;
+  /** Look for `AGENTS.md` in the folders of four levels below `path`, also where git ignores it. Default: false. */
+  collectAgentsMd?: boolean | undefined;
+  /** At most this many entries. Default: 10,000. */
+  maxResults?: number | undefined;
+}
+
+/** The result of `listWorkspace`. */
+export interface ListWorkspaceResult {
+  /** The entries in path order, each with `mtime` and `size`. */
+  entries: GlobMatch[];
+  /** The paths of `AGENTS.md` files below folders of `path`, in path order, at most 200; empty unless asked for. */
+  agentsMdFiles: string[];
+  /** True when a limit cut something. */
+  truncated: boolean;
+}
+
+const LIST: Table = {
+  path: "string!", maxDepth: "u32!", hidden: "boolean", gitignore: "boolean", collectAgentsMd: "boolean", maxResults: "u32", timeoutMs: "u32", signal: "signal",
+};
+const AGENTS_LEVELS = 4;
+const MOST_AGENTS = 200;
+
+/**
+ * Lists the first levels of a folder, as agents put them into a prompt. `node_modules` is left out.
+ *
+ * @param options What to list.
+ * @returns The entries, each with its time and size.
+ * @throws `TypeError` or `RangeError` for an option of the wrong type or range; `ENOENT`; `AbortError` or `TimeoutError` when the call was ended.
+ * @example
+ * ```js
+ * import { listWorkspace } from "@sinew/natives";
+ * const { entries, truncated } = await listWorkspace({ path: ".", maxDepth: 2 });
+ * console.log(entries.map(({ path }) => path), truncated);
+ * ```
+ */
+export async function listWorkspace(options: ListWorkspaceOptions): Promise<ListWorkspaceResult> {
+  const request = check("listWorkspace", LIST, options) as unknown as ListWorkspaceOptions;
+  const { path, maxDepth, hidden = false, gitignore = true, collectAgentsMd = false, maxResults = 10_000, timeoutMs, signal } = request;
+  const common = { path, hidden, timeoutMs, signal };
+  const [listed, agents] = await Promise.all([
+    // `sortByMtime` is what brings times and sizes.
+    maxDepth === 0 ? undefined : glob({ ...common, pattern: "**", gitignore, maxDepth, sortByMtime: true }),
+    collectAgentsMd ? glob({ ...common, pattern: "*/**/AGENTS.md", gitignore: false, maxDepth: AGENTS_LEVELS + 1, maxResults: MOST_AGENTS, onlyFiles: true }) : undefined,
+  ]);
+  // Cut in path order, so that the same folder gives the same list whatever was changed last.
+  const entries = (listed?.matches ?? []).sort((a, b) => (a.path < b.path ? -1 : 1));
+  return {
+    entries: entries.slice(0, maxResults),
+    agentsMdFiles: agents?.matches.map((match) => match.path) ?? [],
+    truncated: entries.length > maxResults || Boolean(agents?.limitReached),
+  };
+}

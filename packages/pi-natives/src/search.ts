@@ -1,0 +1,41 @@
+/**
+ * Search, with the result shapes of pi-natives.
+ * @module
+ */
+import * as natives from "@sinew/natives";
+import { type Callback, valueOf } from "./callback.js";
+
+export { FileType, fuzzyFind, invalidateFsScanCache, listWorkspace, search } from "@sinew/natives";
+export type {
+  ContextLine, FuzzyFindMatch, FuzzyFindOptions, FuzzyFindResult, GlobMatch, GlobOptions, GrepMatch, GrepOptions, ListWorkspaceOptions, ListWorkspaceResult,
+  SearchMatch as Match, SearchOptions, SearchResult,
+} from "@sinew/natives";
+
+/** The forms of a result. */
+export const GrepOutputMode = { Content: "content", Count: "count", FilesWithMatches: "filesWithMatches" } as const;
+/** The forms of a result. */
+export type GrepOutputMode = (typeof GrepOutputMode)[keyof typeof GrepOutputMode];
+
+/** The result of `grep`; `skippedOversized` counts files that were too large for memory. */
+export interface GrepResult extends natives.GrepResult {
+  /** Files that were not searched for their size; absent where none. */
+  skippedOversized?: number;
+}
+
+/** Searches files; see `grep` of `@sinew/natives`. */
+export async function grep(options: natives.GrepOptions, onMatch?: Callback<natives.GrepMatch>): Promise<GrepResult> {
+  const result = await natives.grep(options, valueOf(onMatch));
+  const tooLarge = result.skipped?.tooLarge;
+  return tooLarge ? { ...result, skippedOversized: tooLarge } : result;
+}
+
+/** Finds files by patterns; `totalMatches` counts what is returned. See `glob` of `@sinew/natives`. */
+export async function glob(options: natives.GlobOptions, onMatch?: Callback<natives.GlobMatch>): Promise<natives.GlobResult> {
+  const result = await natives.glob(options, valueOf(onMatch));
+  return { ...result, totalMatches: result.matches.length };
+}
+
+/** Tells whether a pattern matches anywhere in a text. */
+export function hasMatch(content: string | Uint8Array, pattern: string | Uint8Array, ignoreCase?: boolean | null, multiline?: boolean | null): boolean {
+  return natives.hasMatch(content, pattern, { ignoreCase: ignoreCase ?? false, multiline: multiline ?? false });
+}
