@@ -11,7 +11,7 @@ mod tree;
 use changes::Changes;
 use pair::Pair;
 use sinew_search::WorkspaceOptions;
-use tree::Dice;
+use tree::{Dice, seeds};
 
 /// One change after the other, each followed by questions; the index is built now and then.
 fn lock_step(seed: u64, steps: usize, around: bool, options: &WorkspaceOptions, builds: bool) {
@@ -30,14 +30,14 @@ fn lock_step(seed: u64, steps: usize, around: bool, options: &WorkspaceOptions, 
 
 #[test]
 fn item_1_13_15_a_watched_tree_answers_as_plain() {
-    for seed in 0..3 {
+    for seed in seeds(0, 3) {
         lock_step(seed, 25, seed.is_multiple_of(3), &WorkspaceOptions::default(), false);
     }
 }
 
 #[test]
 fn item_4_13_15_a_watched_index_answers_as_plain() {
-    for seed in 100..104 {
+    for seed in seeds(100, 4) {
         lock_step(seed, 25, seed.is_multiple_of(4), &WorkspaceOptions::default(), true);
     }
 }
@@ -45,14 +45,14 @@ fn item_4_13_15_a_watched_index_answers_as_plain() {
 #[test]
 fn item_17_a_swept_index_answers_as_plain() {
     let options = WorkspaceOptions { sweep: true, ..WorkspaceOptions::default() };
-    for seed in 200..203 {
+    for seed in seeds(200, 3) {
         lock_step(seed, 25, seed.is_multiple_of(4), &options, true);
     }
 }
 
 #[test]
 fn item_16_folders_without_a_watch_are_looked_at() {
-    for seed in 300..303 {
+    for seed in seeds(300, 3) {
         let options = WorkspaceOptions { max_watches: Some(seed as usize % 5), ..WorkspaceOptions::default() };
         lock_step(seed, 25, seed.is_multiple_of(4), &options, true);
     }

@@ -63,6 +63,14 @@ pub(crate) fn names(scan: &Scan, keep: impl Fn(&Entry<'_>) -> bool) -> Vec<Strin
     scan.iter().filter(keep).map(|entry| entry.path().into_owned()).collect()
 }
 
+/// Returns so many seeds for the trees of a law, times `SINEW_LAW_RUNS` where that is set: for a night of its own.
+pub(crate) fn seeds(from: u64, count: u64) -> std::ops::Range<u64> {
+    let runs = std::env::var("SINEW_LAW_RUNS").map_or(1, |runs| runs.parse().expect("SINEW_LAW_RUNS is a number"));
+    // Far enough from the seeds of other laws.
+    let from = if runs == 1 { from } else { from << 32 };
+    from..from + count * runs
+}
+
 /// Numbers that look random, the same for the same seed.
 pub(crate) struct Dice(u64);
 
