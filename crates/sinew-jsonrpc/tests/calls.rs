@@ -89,7 +89,7 @@ fn check_too_large(front: &str, back: &str, expect: &str) {
 }
 
 #[test]
-fn an_answer_that_is_too_large_fails_its_call_at_once_007() {
+fn an_answer_that_is_too_large_fails_its_call_at_once_t7() {
     let error = |id: u32| format!("call {id} error -32603: The answer was a message of ");
     check_too_large(r#"{"jsonrpc":"2.0","id":12,"result":{"text":""#, r#""}}"#, &error(12));
     check_too_large(r#"{ "jsonrpc": "2.0", "id": 3, "result": {"text":""#, r#""}}"#, &error(3));

@@ -222,7 +222,7 @@ async fn invalid_utf8_and_depth_cost_one_message_008() {
 }
 
 #[tokio::test]
-async fn large_messages_neither_fill_memory_nor_end_the_connection_007_008() {
+async fn large_messages_neither_fill_memory_nor_end_the_connection_008_t7() {
     let client = start("garbage").await;
     let before = peak_memory();
     let error = call(&client, "large", json!({"megabytes": 50})).await.unwrap_err();
@@ -233,6 +233,22 @@ async fn large_messages_neither_fill_memory_nor_end_the_connection_007_008() {
     // The other tests of this program run meanwhile, and hold little.
     let grown = peak_memory() - before;
     assert!(grown < 48 << 20, "{grown} bytes more");
+}
+
+#[tokio::test]
+async fn other_servers_answer_while_one_floods_t7() {
+    let folder = tempfile::tempdir().unwrap();
+    let until = folder.path().join("until");
+    let (flooding, other) = (start("garbage").await, start("garbage").await);
+    let args = json!({"count": 1_000, "until": until});
+    let flood = tokio::spawn(async move { call(&flooding, "flood", args).await });
+    // The flood ends behind these answers, however long they take.
+    for number in 0..100 {
+        let text = number.to_string();
+        assert_eq!(call(&other, "echo", json!({ "text": text })).await.unwrap(), text);
+    }
+    std::fs::write(&until, "").unwrap();
+    assert_eq!(flood.await.unwrap().unwrap(), "done");
 }
 
 /// The most memory that this process had at once, in bytes.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by it")]
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Map, Value, json};
 use sinew_jsonrpc::Limits;
@@ -340,6 +341,39 @@ async fn progress_comes_before_the_result_040() {
     // Who takes no events gets the result alone.
     let plain = served.post(&[("Accept", "application/json")], &body).await;
     assert_eq!(plain.json()["result"]["content"][0]["text"], "done");
+}
+
+/// An address that leads to another one, and the number of connections that were made there.
+async fn counted(to: String) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
+    let (address, made) = (listener.local_addr().unwrap().to_string(), Arc::new(AtomicUsize::new(0)));
+    let count = Arc::clone(&made);
+    tokio::spawn(async move {
+        while let Ok((mut near, _)) = listener.accept().await {
+            count.fetch_add(1, Ordering::Relaxed);
+            let mut far = TcpStream::connect(&to).await.unwrap();
+            tokio::spawn(async move { tokio::io::copy_bidirectional(&mut near, &mut far).await });
+        }
+    });
+    (address, made)
+}
+
+#[tokio::test]
+async fn calls_in_a_row_share_a_connection_t6() {
+    let served = Served::start(Limits::default()).await;
+    let (address, made) = counted(served.address.clone()).await;
+    let server = HttpServer {
+        url: format!("http://{address}/mcp").parse().unwrap(),
+        headers: vec![("Authorization".into(), format!("Bearer {TOKEN}")), ("Host".into(), served.address.clone())],
+        http: HttpClient::new(http_config(HttpConfig::default())),
+        tokens: None,
+    };
+    let client = Client::connect_http(&server, &ClientOptions::default()).await.unwrap();
+    for _ in 0..20 {
+        assert_eq!(client.call_tool("echo", Map::new(), &CallOptions::default()).await.unwrap().text(), "{}");
+    }
+    assert_eq!(made.load(Ordering::Relaxed), 1);
+    client.close().await;
 }
 
 #[tokio::test]

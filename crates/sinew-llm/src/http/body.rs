@@ -40,7 +40,7 @@ impl Body {
 
     /// Ends a body whose remaining bytes say nothing more: reads them in the background, so that the connection can
     /// serve the next request.
-    pub(crate) fn finish(mut self) {
+    pub fn finish(mut self) {
         let Some((pool, endpoint)) = self.home.clone().filter(|_| self.connection.is_some()) else { return };
         let Some(returning) = pool.announce(&endpoint) else { return };
         tokio::spawn(async move {

@@ -35,6 +35,8 @@ impl Shared {
             let mut answer = None;
             let end = self.read_events(core, &mut body, &mut cursor, Some(id), &mut answer).await;
             if let Some(outcome) = answer {
+                // The next call goes over the same connection.
+                body.finish();
                 return outcome.map_err(McpError::from);
             }
             let reason = match end {

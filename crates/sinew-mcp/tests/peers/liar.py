@@ -142,6 +142,11 @@ def call(request):
         line = json.dumps({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}).encode() + b"\n"
         for _ in range(args["count"] // 1000):
             out.write(line * 1000)
+        out.flush()
+        # Goes on until somebody has seen that others are answered meanwhile.
+        while "until" in args and not os.path.exists(args["until"]):
+            out.write(line * 1000)
+            out.flush()
         result(request, text("done"))
     elif name == "die":
         sys.exit(1)
