@@ -78,7 +78,7 @@ pub fn main() -> ExitCode {
     match start(arguments) {
         Ok(code) => ExitCode::from(code),
         Err(failure) => {
-            output::stderr(&format!("sinew: {}\n", sinew::term::sanitize(&failure.message)));
+            output::stderr(&format!("sinew: {}\n", output::plain(&sinew::term::sanitize(&failure.message))));
             ExitCode::from(failure.code)
         }
     }

@@ -113,7 +113,8 @@ pub(crate) fn stderr(words: &str) {
 /// Writes to stdout what a terminal may show: names of folders and values of settings may hold anything. A reader that
 /// is gone is no error. Gives the exit code.
 pub(crate) fn print(text: &str) -> Result<u8, Failure> {
-    match stdout().text(&sinew::term::sanitize(text)) {
+    let shown: String = sinew::term::sanitize(text).chars().filter(|c| !turns(*c)).collect();
+    match stdout().text(&shown) {
         Ok(()) => Ok(0),
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(0),
         Err(error) => Err(Failure::failed(format!("failed to write to stdout: {error}"))),
@@ -133,5 +134,10 @@ pub(crate) fn tell(line: &str) {
 /// `text` without control characters but tabs and line feeds: a terminal obeys none of what is left. It goes
 /// character by character, so that a sequence cut into pieces gets no further.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control() || matches!(c, '\n' | '\t')).collect()
+    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control() && !turns(*c)).collect()
+}
+
+/// Returns true for a character that shows what follows in another order than it is written in.
+fn turns(c: char) -> bool {
+    matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }

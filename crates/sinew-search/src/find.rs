@@ -82,6 +82,8 @@ pub struct FindResult {
     pub total_matches: usize,
     /// The reasons why the answer is incomplete.
     pub warnings: Vec<String>,
+    /// The folder that was searched, without links.
+    pub root: PathBuf,
 }
 
 /// The matches as columns, for a binding where a value costs more than a byte.
@@ -192,7 +194,7 @@ fn find(scan: &Scan, options: &FindOptions, pool: &Pool, cancel: &CancelToken) -
         matcher.score_with_positions(&path, &mut positions);
         matches.push(FindMatch { path, is_directory: entry.file_type() == FileType::Dir, score, positions });
     }
-    Ok(FindResult { matches, total_matches: ranked.total, warnings })
+    Ok(FindResult { matches, total_matches: ranked.total, warnings, root: scan.root().to_path_buf() })
 }
 
 fn matcher(query: &Query, typos: bool) -> Matcher<'_> {
@@ -200,7 +202,7 @@ fn matcher(query: &Query, typos: bool) -> Matcher<'_> {
 }
 
 fn everything(scan: &Scan, most: usize, warnings: Vec<String>, cancel: &CancelToken) -> Result<FindResult, Aborted> {
-    let mut result = FindResult { warnings, ..FindResult::default() };
+    let mut result = FindResult { warnings, root: scan.root().to_path_buf(), ..FindResult::default() };
     let mut ticker = sinew_base::CancelTicker::new(cancel);
     for entry in scan.iter().filter(|entry| entry.file_type() != FileType::Symlink) {
         ticker.step()?;

@@ -98,6 +98,9 @@ fn run(host: &Host, call: &Call) -> Outcome {
     };
     let cancel = call.cancel.clone().with_timeout(Duration::from_secs_f64(seconds));
     let (found, partial) = host.options.searches.glob_so_far(&options, &cancel)?;
+    // Somebody may have put another folder there since it was asked about.
+    let real = found.scan.root();
+    access.check(real, None).map_err(ToolError::Failed)?;
     let mut hidden = 0;
     let mut names = Vec::new();
     for hit in found.matches() {

@@ -48,7 +48,7 @@ fn a_turn_streams_its_updates_before_its_answer() {
 }
 
 #[test]
-fn a_cancelled_turn_ends_its_command_and_the_next_one_works() {
+fn a_cancelled_turn_ends_its_command_and_the_next_one_works_045() {
     let stage = calls("bash", json!({"command": "touch begun; sleep 1000"}));
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -68,7 +68,7 @@ fn a_cancelled_turn_ends_its_command_and_the_next_one_works() {
 }
 
 #[test]
-fn a_request_that_is_taken_back_ends_its_turn() {
+fn a_request_that_is_taken_back_ends_its_turn_045() {
     let stage = calls("bash", json!({"command": "touch begun; sleep 1000"}));
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -103,7 +103,7 @@ fn a_second_prompt_is_refused_unless_it_says_how_it_is_delivered() {
 }
 
 #[test]
-fn what_is_wrong_is_an_error_and_the_next_request_is_answered() {
+fn what_is_wrong_is_an_error_and_the_next_request_is_answered_050() {
     let stage = Stage::scripted(&[text("Hello.")]);
     let mut editor = Editor::scripted(&stage, json!({"newThing": {"a": 1}, "fs": "not an object"}));
     assert_eq!(editor.fails("session/teleport", json!({}))["code"], -32601);
@@ -130,7 +130,7 @@ fn what_is_wrong_is_an_error_and_the_next_request_is_answered() {
 }
 
 #[test]
-fn an_editor_that_vanishes_leaves_a_saved_session_and_no_command() {
+fn an_editor_that_vanishes_leaves_a_saved_session_and_no_command_047() {
     let stage = calls("bash", json!({"command": "echo $$ > new; mv new pid; exec sleep 1000"}));
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -156,7 +156,7 @@ fn chosen(option: &str) -> Value {
 }
 
 #[test]
-fn a_command_runs_once_allowed_and_not_when_it_was_rejected() {
+fn a_command_runs_once_allowed_and_not_when_it_was_rejected_046() {
     let stage = asking("echo x >> ran\nseq 3");
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -182,7 +182,7 @@ fn a_command_runs_once_allowed_and_not_when_it_was_rejected() {
 }
 
 #[test]
-fn a_call_allowed_for_the_session_is_not_asked_about_again() {
+fn a_call_allowed_for_the_session_is_not_asked_about_again_046() {
     let stage = asking("echo x >> ran");
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -195,7 +195,7 @@ fn a_call_allowed_for_the_session_is_not_asked_about_again() {
 }
 
 #[test]
-fn a_question_is_taken_back_when_its_turn_is_cancelled() {
+fn a_question_is_taken_back_when_its_turn_is_cancelled_045_046() {
     let stage = asking("touch ran");
     let mut editor = Editor::scripted(&stage, json!({}));
     let session = editor.open(&stage);
@@ -241,7 +241,7 @@ fn lend(editor: &mut Editor, id: i64, read: impl Fn(&str) -> Option<String>) -> 
 const FILES: &str = r#"{"fs": {"readTextFile": true, "writeTextFile": true}}"#;
 
 #[test]
-fn unsaved_texts_are_what_tools_read_and_edit() {
+fn unsaved_texts_are_what_tools_read_and_edit_048() {
     let stage = Stage::scripted(&[
         call("", "read", json!({"path": "a.txt"})),
         call("", "edit", json!({"path": "a.txt", "oldText": "unsaved", "newText": "edited"})),
@@ -264,7 +264,7 @@ fn unsaved_texts_are_what_tools_read_and_edit() {
 }
 
 #[test]
-fn files_that_the_editor_does_not_know_come_from_the_disk() {
+fn files_that_the_editor_does_not_know_come_from_the_disk_048() {
     let stage = Stage::scripted(&[
         call("", "read", json!({"path": "a.txt"})),
         call("", "write", json!({"path": "new/b.txt", "content": "b\n"})),
@@ -280,7 +280,7 @@ fn files_that_the_editor_does_not_know_come_from_the_disk() {
 }
 
 #[test]
-fn an_editor_that_is_silent_about_a_file_costs_a_moment_and_no_file() {
+fn an_editor_that_is_silent_about_a_file_costs_a_moment_and_no_file_048() {
     let stage = Stage::scripted(&[
         call("", "edit", json!({"path": "a.txt", "oldText": "saved", "newText": "edited"})),
         text("Done."),
@@ -294,7 +294,7 @@ fn an_editor_that_is_silent_about_a_file_costs_a_moment_and_no_file() {
 }
 
 #[test]
-fn a_loaded_session_shows_what_its_live_run_showed() {
+fn a_loaded_session_shows_what_its_live_run_showed_043() {
     let stage = Stage::scripted(&[
         call("Looking.", "todo", json!({"ops": [{"op": "init", "list": [{"phase": "Work", "items": ["a", "b"]}]}]})),
         text("Done."),
@@ -364,7 +364,7 @@ fn a_session_that_is_deleted_is_listed_no_more() {
 }
 
 #[test]
-fn sessions_of_two_folders_run_side_by_side_and_there_is_a_limit() {
+fn sessions_of_two_folders_run_side_by_side_and_there_is_a_limit_047() {
     let stage = Stage::scripted(&[json!({"type": "script", "version": 1, "onExhausted": "repeat"}), text("Hello.")]);
     std::fs::create_dir(stage.path("other")).unwrap();
     let mut editor = Editor::scripted(&stage, json!({}));
@@ -421,7 +421,7 @@ fn modes_are_options_too_and_commands_are_prompts() {
 }
 
 #[test]
-fn without_a_key_a_session_is_refused_with_ways_out() {
+fn without_a_key_a_session_is_refused_with_ways_out_050() {
     let stage = Stage::new();
     let mut editor = Editor::of(stage.command(&["--mode", "acp"]));
     let ready = editor.initialize(json!({}));

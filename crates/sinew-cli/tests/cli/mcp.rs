@@ -222,6 +222,39 @@ fn commands_show_and_change_the_files_and_keep_comments_035() {
     assert!(ok(&["list", "--trust"]).starts_with("here"));
 }
 
+/// A server that writes what a terminal would obey, wherever it may write.
+const ESCAPES: &str = r#"
+import json, sys
+BAD = "\x1b]52;c;eA==\x07\x1b]8;;http://x\x1b\\\x1b[31m\u202ebad\u2066"
+for line in sys.stdin:
+    request = json.loads(line)
+    if "id" not in request:
+        continue
+    answers = {
+        "initialize": {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": BAD, "version": BAD}},
+        "tools/list": {"tools": [{"name": "t" + BAD, "description": BAD, "inputSchema": {"type": "object"}}]},
+    }
+    answer = answers.get(request["method"])
+    given = {"result": answer} if answer else {"error": {"code": -32601, "message": BAD}}
+    print(json.dumps({"jsonrpc": "2.0", "id": request["id"], **given}), flush=True)
+sys.stderr.write(BAD)
+"#;
+
+#[test]
+fn nothing_that_a_server_writes_reaches_a_terminal_raw_007() {
+    let stage = Stage::new();
+    let python = |script: &str| json!({"command": "python3", "args": ["-c", script]});
+    let dies = "import sys; sys.stderr.write('\\x1b]52;c;x\\x07\\x1b[31m\\u202ebad'); sys.exit(3)";
+    with_servers(&stage, &json!({"odd": python(ESCAPES), "dies": python(dies)}));
+    for args in [&["mcp", "test", "odd"][..], &["mcp", "test", "dies"], &["mcp", "list"], &["mcp", "get", "odd"]] {
+        let ran = stage.run(args);
+        let text = ran.stdout + &ran.stderr;
+        let raw = text.chars().find(|c| c.is_control() && *c != '\n' || ['\u{202e}', '\u{2066}'].contains(c));
+        assert_eq!(raw, None, "{args:?}: {text:?}");
+        assert!(args[1] != "test" || text.contains("bad"), "{args:?}: {text:?}");
+    }
+}
+
 #[test]
 fn two_commands_at_once_lose_nothing_035() {
     let stage = Stage::new();

@@ -4,6 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::{Child, ChildStderr, Command};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Value, json};
 
@@ -45,7 +46,7 @@ fn names(client: &mut Editor) -> Vec<String> {
 }
 
 #[test]
-fn tools_that_read_are_lent_with_the_texts_of_the_agent() {
+fn tools_that_read_are_lent_with_the_texts_of_the_agent_041() {
     let stage = stage();
     let mut client = client(&stage, &[]);
     assert_eq!(names(&mut client), ["grep", "find", "fuzzy_find", "read", "ls", "html_to_markdown"]);
@@ -72,7 +73,7 @@ fn tools_that_read_are_lent_with_the_texts_of_the_agent() {
 }
 
 #[test]
-fn what_lies_outside_of_the_roots_is_refused_for_every_tool() {
+fn what_lies_outside_of_the_roots_is_refused_for_every_tool_037() {
     let stage = stage();
     let mut client = client(&stage, &["--allow", "edit"]);
     for (name, arguments) in [
@@ -98,8 +99,56 @@ fn what_lies_outside_of_the_roots_is_refused_for_every_tool() {
     assert!(!text.contains("secret"), "{text}");
 }
 
+/// Says that it is over, also where an assertion fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// While a folder and a link that leads out take turns at one name, nothing of what lies outside is shown; before and after
+/// the root is in view.
 #[test]
-fn flags_say_what_is_lent() {
+fn names_that_change_meanwhile_lead_nowhere_037() {
+    let stage = stage();
+    stage.write("outside/main.rs", "outside needle\n");
+    let mut client = client(&stage, &[]);
+    let (folder, aside) = (stage.path("project/src"), stage.path("project/aside"));
+    let outside = stage.path("outside");
+    let stop = AtomicBool::new(false);
+    let ends = Ends(&stop);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(Ordering::Relaxed) {
+                std::fs::rename(&folder, &aside).unwrap();
+                std::os::unix::fs::symlink(&outside, &folder).unwrap();
+                std::fs::remove_file(&folder).unwrap();
+                std::fs::rename(&aside, &folder).unwrap();
+            }
+        });
+        let ends = ends;
+        for _ in 0..50 {
+            for (name, arguments) in [
+                ("grep", json!({"pattern": "needle"})),
+                ("grep", json!({"pattern": "needle", "path": "src"})),
+                ("read", json!({"path": "src/main.rs"})),
+                ("ls", json!({"path": "src"})),
+                ("find", json!({"pattern": "*.txt", "path": "src"})),
+                ("fuzzy_find", json!({"query": "secret", "path": "src"})),
+            ] {
+                let (text, _) = call(&mut client, name, arguments);
+                assert!(!text.contains("outside needle") && !text.contains("secret.txt"), "{name}: {text}");
+            }
+        }
+        drop(ends);
+    });
+    assert_eq!(client.end().0, Some(0));
+}
+
+#[test]
+fn flags_say_what_is_lent_041() {
     let stage = stage();
     let mut allowed = client(&stage, &["--allow", "edit,bash"]);
     let all = ["grep", "find", "fuzzy_find", "read", "ls", "edit", "write", "bash", "html_to_markdown"];
@@ -126,7 +175,7 @@ fn flags_say_what_is_lent() {
 }
 
 #[test]
-fn a_call_that_is_cancelled_is_not_answered_and_the_server_goes_on() {
+fn a_call_that_is_cancelled_is_not_answered_and_the_server_goes_on_040() {
     let stage = stage();
     let mut client = client(&stage, &["--allow", "bash"]);
     let id = client.begin("tools/call", json!({"name": "bash", "arguments": {"command": "touch begun; sleep 1000"}}));
@@ -272,7 +321,7 @@ fn installed(path: &str) -> Option<PathBuf> {
 }
 
 #[test]
-fn the_python_sdk_uses_the_server_in_both_eras() {
+fn the_python_sdk_uses_the_server_in_both_eras_038() {
     let Some(python) = installed("python/bin/python") else { return };
     let mut command = Command::new(python);
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/mcp_client.py"));
@@ -280,7 +329,7 @@ fn the_python_sdk_uses_the_server_in_both_eras() {
 }
 
 #[test]
-fn the_typescript_sdk_uses_the_server() {
+fn the_typescript_sdk_uses_the_server_038() {
     let Some(folder) = installed("node_modules/@modelcontextprotocol/sdk") else { return };
     let mut command = Command::new("node");
     command.arg(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/mcp_client.mjs")).arg(folder);

@@ -19,6 +19,11 @@ impl Root {
         Ok(Root(path.to_path_buf()))
     }
 
+    /// Opens a folder by a path without links.
+    pub(crate) fn open_canonical(path: &Path) -> io::Result<Root> {
+        Root::open(path)
+    }
+
     pub(crate) fn folder(&self, path: &[u8], _follow: bool) -> io::Result<Folder> {
         Ok(Folder(self.0.join(path_of(path).as_ref())))
     }

@@ -26,8 +26,23 @@ impl Root {
         Ok(Root(openat(rustix::fs::CWD, path, folder_flags(), Mode::empty())?))
     }
 
-    /// Opens a folder below. A link as last name is followed only with `follow`.
+    /// Opens a folder by a path without links. One that got a link since it was looked at is refused where the system can tell.
+    pub(crate) fn open_canonical(path: &Path) -> io::Result<Root> {
+        match open_without_links(rustix::fs::CWD, path.as_os_str().as_bytes()) {
+            Some(opened) => opened.map(Root),
+            None => Root::open(path),
+        }
+    }
+
+    /// Opens a folder below. Links are followed only with `follow`; without it one that is not the last name is refused where
+    /// the system can tell.
     pub(crate) fn folder(&self, path: &[u8], follow: bool) -> io::Result<Folder> {
+        if !follow
+            && !path.is_empty()
+            && let Some(opened) = open_without_links(self.0.as_fd(), path)
+        {
+            return opened.map(Folder);
+        }
         let flags = if follow || path.is_empty() { folder_flags() } else { folder_flags() | OFlags::NOFOLLOW };
         let path = if path.is_empty() { b".".as_slice() } else { path };
         Ok(Folder(open_below(self.0.as_fd(), path, flags)?))
@@ -164,6 +179,24 @@ fn kind(file_type: rustix::fs::FileType) -> Option<FileType> {
 #[allow(clippy::unnecessary_cast, clippy::cast_possible_wrap, reason = "the types differ between systems")]
 fn nanoseconds(stat: &Stat) -> i64 {
     (stat.st_mtime as i64).saturating_mul(1_000_000_000).saturating_add(stat.st_mtime_nsec as i64)
+}
+
+/// Opens a folder if no link is on the way; a link is no folder. None where the system has no such call, or not for this path.
+#[cfg(target_os = "linux")]
+fn open_without_links(start: BorrowedFd<'_>, path: &[u8]) -> Option<io::Result<OwnedFd>> {
+    use rustix::fs::{ResolveFlags, openat2};
+    use rustix::io::Errno;
+    let open = || openat2(start, OsStr::from_bytes(path), folder_flags(), Mode::empty(), ResolveFlags::NO_SYMLINKS);
+    match rustix::io::retry_on_intr(open) {
+        Ok(folder) => Some(Ok(folder)),
+        Err(Errno::LOOP) => Some(Err(Errno::NOTDIR.into())),
+        Err(_) => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_without_links(_: BorrowedFd<'_>, _: &[u8]) -> Option<io::Result<OwnedFd>> {
+    None
 }
 
 fn open_below(start: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> io::Result<OwnedFd> {

@@ -81,7 +81,7 @@ impl FolderReader {
         let context = Context::new(options.global_excludes.as_deref(), log);
         let rules = context.above(&options.root, log);
         let open = || {
-            let handle = sys::Root::open(&options.root)?;
+            let handle = sys::Root::open_canonical(&options.root)?;
             handle.folder(b"", false)?.list(&mut Vec::new(), |_| false)?;
             Ok(handle)
         };

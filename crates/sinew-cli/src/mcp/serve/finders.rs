@@ -97,6 +97,8 @@ pub(super) fn fuzzy_find(searches: Arc<Searches>, roots: Roots) -> Arc<dyn Serve
         roots.check(&real)?;
         let options = FindOptions { max_results: limit.unwrap_or(20).min(MOST), ..FindOptions::new(&real, query) };
         let found = searches.fuzzy_find(&options, cancel).map_err(|error| error.message().to_string())?;
+        // Somebody may have put another folder there since it was looked at.
+        roots.check(&found.root)?;
         let total = found.total_matches;
         let paths: Vec<String> = found
             .matches
