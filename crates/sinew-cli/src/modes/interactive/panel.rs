@@ -41,6 +41,8 @@ pub(super) struct Panel {
     at_end: bool,
     /// True if the body did not fit when it was laid out last.
     is_clipped: bool,
+    /// There was no room for any row of the body.
+    is_hidden: bool,
     /// The choice that is being written out, and its line.
     writing: Option<(usize, Editor)>,
     /// The fault of that line.
@@ -68,6 +70,9 @@ pub(super) enum Effect {
     /// It was refused, and the run is to end.
     Stops,
 }
+
+/// Rows in which the choices of a call stand one below the other, with its effect above them.
+const ROOMY: usize = 10;
 
 impl Panel {
     /// A panel about a call. `file` is where a rule that always counts is kept.
@@ -108,6 +113,7 @@ impl Panel {
             has_focus: focus,
             at_end: false,
             is_clipped: false,
+            is_hidden: false,
             writing: None,
             fault: String::new(),
         }
@@ -139,6 +145,7 @@ impl Panel {
             has_focus: focus,
             at_end: false,
             is_clipped: false,
+            is_hidden: false,
             writing: None,
             fault: String::new(),
         }
@@ -196,7 +203,10 @@ impl Panel {
         };
         match chosen {
             // What was not shown to its end cannot be permitted.
-            Some(ONCE..=ALWAYS) if self.is_clipped && !self.at_end && matches!(self.reply, Reply::Approval { .. }) => {
+            Some(ONCE..=ALWAYS)
+                if (self.is_hidden || self.is_clipped && !self.at_end)
+                    && matches!(self.reply, Reply::Approval { .. }) =>
+            {
                 (Some(self), Effect::Stays)
             }
             Some(at) => self.choose(at, key == "enter"),
@@ -333,8 +343,15 @@ impl Panel {
         let mut title = Line::styled("? ", Style::fg(Color::Named(3)).with(Attrs::BOLD));
         title.push(&self.title, bold);
         wrap(&title, width, WrapMode::Words, 1, (&none, &none), &mut rows);
+        let is_approval = matches!(self.reply, Reply::Approval { .. });
+        // What is asked, or the effect of a call, needs room too.
+        rows.truncate(if is_approval && height < ROOMY { 1 } else { height.saturating_sub(2).max(1) });
         let mut choices = Vec::new();
+        let mut marked = 0;
         for (at, choice) in self.choices.iter().enumerate() {
+            if self.marked == Some(at) {
+                marked = choices.len();
+            }
             let mark = if self.marked == Some(at) { "› " } else { "  " };
             let tick = if self.chosen.contains(&at) { "● " } else { "" };
             let style = if self.marked == Some(at) { bold } else { Style::PLAIN };
@@ -371,27 +388,50 @@ impl Panel {
             wrap(&Line::styled(hint, style), width, WrapMode::Words, 1, (&none, &none), &mut choices);
         } else {
             choices.push(Line::styled(hint, dim).into_row(width));
+            let kept = if is_approval { 2 } else { 0 };
+            squeeze(&mut choices, self.marked.map(|_| marked), height.saturating_sub(rows.len() + kept).max(1));
         }
-        if matches!(self.reply, Reply::Approval { .. }) {
+        if is_approval {
             let mut body = self.body_rows(width, theme);
             let room = height.saturating_sub(rows.len() + choices.len());
             self.is_clipped = body.len() > room;
+            self.is_hidden = self.is_clipped && room < 2;
             if self.is_clipped {
                 let shown = room.saturating_sub(1);
                 let hidden = body.len() - shown;
                 let (from, text) = match self.at_end {
                     true => (hidden, format!("  ⋯ {hidden} rows before")),
+                    false if room < 2 => (0, "  ⋯ no room: enlarge it".to_string()),
                     false => (0, format!("  ⋯ {hidden} more rows · end: read them first")),
                 };
                 body = body.split_off(from);
                 body.truncate(shown);
                 let note = Line::styled(&text, dim).into_row(width);
                 body.insert(if self.at_end { 0 } else { shown }, note);
+                body.truncate(room);
             }
             rows.append(&mut body);
         }
         rows.append(&mut choices);
         rows
+    }
+}
+
+/// Leaves `room` rows, at least one, of rows of choices with a hint behind them: those that end with the marked one, and the
+/// hint; of the two the marked one where there is room for one.
+fn squeeze(choices: &mut Vec<Row>, marked: Option<usize>, room: usize) {
+    let Some(over) = choices.len().checked_sub(room).filter(|over| *over > 0) else { return };
+    let Some(hint) = choices.pop() else { return };
+    let list = room - 1;
+    match (list, marked) {
+        (0, Some(marked)) => *choices = vec![choices.swap_remove(marked)],
+        (0, None) => *choices = vec![hint],
+        (_, marked) => {
+            let from = (marked.unwrap_or(0) + 1).saturating_sub(list).min(over);
+            choices.drain(..from);
+            choices.truncate(list);
+            choices.push(hint);
+        }
     }
 }
 
@@ -516,6 +556,55 @@ mod tests {
             let Some(open) = open else { return };
             panel = open;
             assert!(panel.rows(40, 12, &Theme::default()).iter().any(|row| row.text().trim() == shown), "{shown}");
+        }
+    }
+
+    #[test]
+    fn item_71_a_small_panel_shows_some_of_the_content_and_one_without_room_permits_nothing() {
+        for height in 1..=12 {
+            let (send, mut answer) = oneshot::channel();
+            let request = ApprovalRequest { patterns: Vec::new(), ..request("one\ntwo\nthree\nfour\nfive\nsix\nlast") };
+            let mut panel = Panel::approval(request, Vec::new(), Path::new("s.json"), send, true, Instant::now());
+            let mut now = Instant::now();
+            let shown = |panel: &mut Panel, text: &str| {
+                let rows = panel.rows(20, height, &Theme::default());
+                assert!(rows.len() <= height.max(2), "{height}: {rows:?}");
+                rows.iter().any(|row| row.text().trim() == text)
+            };
+            assert!(!shown(&mut panel, "last") && shown(&mut panel, "The rule bash(*)") == (height >= 4), "{height}");
+            for key in ["end", "1"] {
+                now += Duration::from_secs(1);
+                match panel.key(key, "", now).0 {
+                    Some(open) => panel = open,
+                    None => {
+                        assert!(height >= 4 && answer.try_recv() == Ok(Approval::Once), "{height}");
+                        break;
+                    }
+                }
+                assert_eq!(shown(&mut panel, "last"), height >= 4, "{height}");
+            }
+            assert!(height >= 4 || answer.try_recv().is_err(), "{height}");
+        }
+    }
+
+    #[test]
+    fn item_13_of_many_choices_the_marked_one_is_shown_in_the_smallest_panel() {
+        let row = |text: &str| Line::plain(text).into_row(20);
+        for (marked, room, expect) in [
+            (None, 9, "a b c d hint"),
+            (None, 5, "a b c d hint"),
+            (None, 4, "a b c hint"),
+            (None, 1, "hint"),
+            (Some(0), 3, "a b hint"),
+            (Some(2), 3, "b c hint"),
+            (Some(3), 4, "b c d hint"),
+            (Some(3), 2, "d hint"),
+            (Some(2), 1, "c"),
+        ] {
+            let mut choices: Vec<Row> = ["a", "b", "c", "d", "hint"].map(row).into();
+            squeeze(&mut choices, marked, room);
+            let texts: Vec<&str> = choices.iter().map(Row::text).collect();
+            assert_eq!(texts.join(" "), expect, "{marked:?} in {room}");
         }
     }
 
