@@ -4,6 +4,7 @@
  */
 import { type CallOptions, underSignal } from "./call.js";
 import { native } from "./loader.js";
+import type { HtmlNodes } from "./native.js";
 import { type Table, options as check, text } from "./options.js";
 
 /** The parts of a page to leave out. */
@@ -42,4 +43,9 @@ export async function htmlToMarkdown(html: string, options: HtmlToMarkdownOption
   const page = text("htmlToMarkdown: html", html);
   const { signal, ...rest } = check("htmlToMarkdown", HTML, options ?? {});
   return underSignal(signal, (abort) => native.htmlToMarkdown(page, rest, abort));
+}
+
+/** Reads a page into the columns that `sinew_html::Nodes` describes: for the drop-in of turndown, which may import nothing but the joined file. @internal */
+export function htmlNodes(html: string): HtmlNodes {
+  return native.htmlNodes(html);
 }

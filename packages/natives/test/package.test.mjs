@@ -54,6 +54,13 @@ test("the platform package holds the addon and the supervisor program, and says 
   assert.ok(files.filter((name) => name.endsWith(".node")).every((name) => name.startsWith(`sinew_natives.${TAG}`)));
 });
 
+test("every module that the package names loads, under import and under require", async () => {
+  const names = Object.keys(manifest("natives").exports).filter((name) => name !== "./package.json").map((name) => `@sinew/natives${name.slice(1)}`);
+  assert.ok(names.length >= 10, names.join(" "));
+  const program = `for (const name of ${JSON.stringify(names)}) { require(name); import(name).catch((error) => { console.error(error); process.exitCode = 1; }); }`;
+  await done(process.execPath, ["-e", program], { cwd: installed });
+});
+
 test("the installed package loads from its platform package", async () => {
   const { err } = await done(process.execPath, ["-e", `require("@sinew/natives")`], { cwd: installed, env: { SINEW_DEV: "1" } });
   assert.ok(err.startsWith(`@sinew/natives: loaded ${join(installed, "node_modules", "@sinew", `natives-${TAG}`)}`), err);

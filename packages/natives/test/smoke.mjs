@@ -68,6 +68,7 @@ const USES = {
     assert.equal(writer.flushSync(600_000), true);
     writer.stop(600_000);
   },
+  htmlNodes: ({ htmlNodes }) => assert.ok(htmlNodes("<p>a").text.includes("a")),
   listWorkspace: ({ listWorkspace }) => withFolder(async (path) => assert.ok((await listWorkspace({ path, maxDepth: 1 })).entries.some((entry) => entry.path === "one.txt"))),
   OutputSink: ({ OutputSink }) => {
     const sink = new OutputSink();

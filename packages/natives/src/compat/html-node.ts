@@ -2,7 +2,7 @@
  * The nodes of a page, as rules of turndown read them: the part of the DOM that looks at a tree, moves and removes.
  * @module
  */
-import { native } from "../loader.js";
+import { htmlNodes } from "../index.js";
 import { type Test, selector } from "./html-selector.js";
 
 const VOID = new Set("area base br col embed hr img input link meta param source track wbr".split(" "));
@@ -350,7 +350,7 @@ export class HtmlElement extends HtmlNode {
 
   /** Makes the tree that the addon read. */
   static read(html: string): HtmlElement {
-    const { text, numbers } = native.htmlNodes(html);
+    const { text, numbers } = htmlNodes(html);
     const root = new HtmlElement("#document", new Map(), true);
     let at = 0;
     let index = 0;
