@@ -2,6 +2,7 @@
 //!
 //! `cargo run --release -p sinew-search --example workspace -- FOLDER PATTERN…`
 #![allow(clippy::print_stdout, reason = "an example that reports")]
+#![cfg_attr(not(target_os = "linux"), expect(unused, reason = "workspaces are plain there"))]
 
 use std::time::{Duration, Instant};
 

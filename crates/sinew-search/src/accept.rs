@@ -48,7 +48,9 @@ impl std::fmt::Debug for Accept {
 
 /// A folder of which all was accepted, open; without one nothing was.
 #[derive(Default)]
-pub(crate) struct AcceptedRoot(Option<File>);
+pub(crate) struct AcceptedRoot(
+    #[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is opened from there"))] Option<File>,
+);
 
 impl AcceptedRoot {
     /// Opens a folder and asks about it, on systems that can go on from there without following links.

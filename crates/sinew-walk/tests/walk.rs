@@ -14,15 +14,20 @@ use tree::{Tree, names, scan};
 #[test]
 fn entries_come_in_the_order_of_their_paths() {
     let tree = Tree::new();
-    for file in ["a/x", "a-b/x", "a-b/c", "a.c", "a0", "b", "a/b/c", "a/b-c", "A", "é", "a b/c"] {
+    for file in ["a/x", "a-b/x", "a-b/c", "a.c", "a0", "b", "a/b/c", "a/b-c", "é", "a b/c"] {
         tree.file(file, "");
+    }
+    // Elsewhere it is the folder `a`.
+    let in_capitals = cfg!(target_os = "linux");
+    if in_capitals {
+        tree.file("A", "");
     }
     let scan = scan(&ScanOptions::new(tree.path()));
     let found = names(&scan, |_| true);
     let mut sorted = found.clone();
     sorted.sort();
     assert_eq!(found, sorted);
-    assert_eq!(found.len(), 15);
+    assert_eq!(found.len(), 14 + usize::from(in_capitals));
     for (index, path) in found.iter().enumerate() {
         assert_eq!(scan.find(path.as_bytes()), Some(index));
     }
