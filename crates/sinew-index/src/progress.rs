@@ -30,6 +30,7 @@ pub struct BuildProgress {
 }
 
 /// Counts while a build runs.
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is built there"))]
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     step: Mutex<(BuildPhase, usize)>,
@@ -37,6 +38,7 @@ pub(crate) struct Progress {
     bytes: AtomicU64,
 }
 
+#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is built there"))]
 impl Progress {
     /// Begins anew, with the list of files.
     pub(crate) fn begin(&self) {

@@ -278,9 +278,12 @@ fn roots(path: &Path) -> Vec<String> {
 
 /// A pattern that begins with one of `roots`, without it: a path may hold what separates globs.
 fn below<'a>(pattern: &'a str, roots: &[String]) -> Cow<'a, str> {
+    let slashed = if cfg!(windows) { Cow::Owned(pattern.replace('\\', "/")) } else { Cow::Borrowed(pattern) };
     let inside = roots.iter().find_map(|root| {
-        let rest = pattern.strip_prefix(root.trim_end_matches('/'))?;
-        (rest.is_empty() || rest.starts_with('/')).then(|| rest.trim_start_matches('/'))
+        let root = root.trim_end_matches('/');
+        let rest = slashed.strip_prefix(root)?;
+        let below = rest.is_empty() || rest.starts_with('/');
+        below.then(|| pattern[root.len()..].trim_start_matches(std::path::is_separator))
     });
     // `./` says that it is no pattern for any depth.
     inside.map_or(Cow::Borrowed(pattern), |rest| Cow::Owned(format!("./{rest}")))

@@ -57,7 +57,7 @@ fn rows_say_where_the_match_is() {
 fn a_named_file_keeps_its_name() {
     let folder = tree(&[("a.txt", b"needle\n")]);
     let path = folder.path().join("a.txt");
-    let name = path.to_str().unwrap();
+    let name = path.to_str().unwrap().replace(std::path::MAIN_SEPARATOR, "/");
     assert_eq!(shown(&run(&GrepOptions::new("needle", &path))), [format!("{name}:1:needle")]);
     // What is named is searched, whatever the filters say.
     let options =
@@ -272,7 +272,9 @@ fn a_name_that_is_no_utf_8_is_searched() {
 fn what_cannot_be_attempted_is_an_error() {
     let folder = tree(&[]);
     let missing = folder.path().join("missing");
-    let message = format!("grep: failed to read \"{}\": No such file or directory", missing.display());
+    // In the system's words.
+    let why = if cfg!(windows) { "File not found." } else { "No such file or directory" };
+    let message = format!("grep: failed to read \"{}\": {why}", missing.display());
     fails(&GrepOptions::new("x", &missing), ErrorCode::NotFound, &message);
     let options = GrepOptions { file_type: Some("rs".into()), ..GrepOptions::new("x", folder.path()) };
     fails(&options, ErrorCode::InvalidArgument, "grep: unknown type \"rs\": close names: rust, cs, hs, js, ps");

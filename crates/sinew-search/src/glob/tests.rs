@@ -179,7 +179,7 @@ fn a_file_as_path_is_given_back_as_it_came() {
     let tree = tree();
     let path = tree.path().join("src/../README.md");
     let result = run(&GlobOptions::new(&path, "*.md")).unwrap();
-    assert_eq!(paths(&result), [path.to_string_lossy()]);
+    assert_eq!(paths(&result), [path.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")]);
     assert!(run(&GlobOptions::new(&path, "*.ts")).unwrap().rows.is_empty());
 }
 
