@@ -30,7 +30,7 @@ pub struct BuildProgress {
 }
 
 /// Counts while a build runs.
-#[cfg_attr(not(target_os = "linux"), expect(dead_code, reason = "nothing is built there"))]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "nothing is built there"))]
 #[derive(Debug, Default)]
 pub(crate) struct Progress {
     step: Mutex<(BuildPhase, usize)>,
