@@ -6,7 +6,6 @@
 mod support;
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -14,6 +13,7 @@ use serde_json::{json, value::to_raw_value};
 use sinew_mcp::catalogue::{CatalogueServer, ToolIndex, select_front};
 use sinew_mcp::{CallOptions, CallTimes, Client, ClientOptions, Definition};
 use support::{arguments, server};
+use tokio::sync::Mutex;
 
 /// Counts what is held and how often something is asked for.
 struct Counting;
@@ -21,7 +21,7 @@ struct Counting;
 static HELD: AtomicIsize = AtomicIsize::new(0);
 static CALLS: AtomicUsize = AtomicUsize::new(0);
 /// The counts are those of the process: one test at a time.
-static ALONE: Mutex<()> = Mutex::new(());
+static ALONE: Mutex<()> = Mutex::const_new(());
 
 fn size(layout: &Layout) -> isize {
     isize::try_from(layout.size()).unwrap_or(isize::MAX)
@@ -74,7 +74,7 @@ fn thousand_tools() -> Vec<CatalogueServer> {
 
 #[test]
 fn a_thousand_definitions_that_nobody_searches_take_two_and_a_half_megabytes_t5() {
-    let _alone = ALONE.lock().unwrap();
+    let _alone = ALONE.blocking_lock();
     let before = held();
     let servers = thousand_tools();
     let front = select_front(&servers, &[]);
@@ -88,7 +88,7 @@ fn a_thousand_definitions_that_nobody_searches_take_two_and_a_half_megabytes_t5(
 
 #[test]
 fn a_search_of_a_thousand_tools_reads_no_definition_again_t5() {
-    let _alone = ALONE.lock().unwrap();
+    let _alone = ALONE.blocking_lock();
     let servers = thousand_tools();
     let index = ToolIndex::new(&servers, &[]);
     // One that finds nothing costs what looking at every tool costs, one that finds all what sorting them costs on top.
@@ -102,7 +102,7 @@ fn a_search_of_a_thousand_tools_reads_no_definition_again_t5() {
 
 #[tokio::test]
 async fn ten_thousand_calls_leave_nothing_behind_t6() {
-    let _alone = ALONE.lock().unwrap();
+    let _alone = ALONE.lock().await;
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/liar.py");
     let options = ClientOptions { discover_silence: Duration::from_secs(60), ..ClientOptions::default() };
     let client = Client::start(&server("python3", ["-u", script, "error:-32601"]), &options).await.unwrap();
