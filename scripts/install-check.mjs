@@ -65,8 +65,7 @@ const FORMS = [
     files: [/^sinew_.*_amd64\.deb$/],
     script: `
       dpkg --purge sinew # what an earlier failure left
-      dpkg --install ./*.deb
-      sinew --version
+      ${/^```sh root\n([\s\S]*?)^```$/m.exec(readFileSync(join(ROOT, "docs", "installing.md"), "utf8"))[1]}
       sinew -p --script demo.jsonl look
       dpkg --verify sinew
       dpkg --purge sinew`,

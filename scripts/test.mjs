@@ -28,10 +28,10 @@ await step("tools", async () => {
 await step("packages", packages);
 // Not `cargo xtask`, which asks for the package alone: its dependencies would get other features, and be compiled twice.
 await step("rust", () => run("cargo", ["run", "--quiet", "--bin", "xtask", "--", "ci"], { env }), failures);
+// Built by the tests of Rust.
+const program = { SINEW_BIN: join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug", "sinew") };
 if (!failures.includes("rust")) {
-  // Built by the tests of Rust.
-  const program = { SINEW_BIN: join(process.env.CARGO_TARGET_DIR ?? join(ROOT, "target"), "debug", "sinew") };
-  await step("pi", () => run("node", ["--test", "--test-reporter=spec", "tests/pi/pi.test.mjs", "tests/acp/acp.test.mjs", "tests/mcp/conformance.test.mjs", "tests/mcp/serving.test.mjs", "tests/guide/guide.test.mjs", "tests/release/release.test.mjs"], { env: { ...env, ...program } }), failures);
+  await step("pi", () => run("node", ["--test", "--test-reporter=spec", "tests/pi/pi.test.mjs", "tests/acp/acp.test.mjs", "tests/mcp/conformance.test.mjs", "tests/mcp/serving.test.mjs", "tests/guide/guide.test.mjs"], { env: { ...env, ...program } }), failures);
 }
 // From what the tests of Rust have compiled: unoptimised code of ours on optimised dependencies.
 await step("build", () => run("node", ["scripts/build.mjs", "--profile", "dev"], { env }), failures);
@@ -41,7 +41,7 @@ if (!failures.includes("build")) {
     () => {
       const folders = ["natives", ...MORE_PACKAGES].map((name) => join(ROOT, "packages", name, "test"));
       const files = folders.flatMap((folder) => readdirSync(folder).filter((name) => name.endsWith(".test.mjs")).map((name) => join(folder, name)));
-      return run("node", ["--test", "--test-concurrency=2", "--test-reporter=spec", ...files, "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs"], { env });
+      return run("node", ["--test", "--test-concurrency=2", "--test-reporter=spec", ...files, "scripts/docs/site.test.mjs", "scripts/cross/page.test.mjs", "tests/release/release.test.mjs"], { env: { ...env, ...program } });
     },
     failures,
   );
