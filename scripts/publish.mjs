@@ -5,6 +5,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
+import { PLATFORMS } from "./lib/platforms.mjs";
 import { ROOT } from "./lib/steps.mjs";
 
 const HELP = `node scripts/publish.mjs [options]
@@ -27,8 +28,9 @@ function tarballs(folder) {
     const digest = createHash("sha256").update(readFileSync(join(folder, name))).digest("hex");
     if (digest !== sum) throw new Error(`${name} is not the file that SHA256SUMS names: pack again`);
   }
-  const isMain = (name) => /^sinew-(natives|sinew)-\d/.test(name);
-  return found.map(([, name]) => name).sort((a, b) => isMain(a) - isMain(b) || (a < b ? -1 : 1));
+  // Those of platforms, the library, and what stands on it.
+  const rank = (name) => (PLATFORMS.some(({ tag }) => name.includes(`-${tag}-`)) ? 0 : /^sinew-natives-\d/.test(name) ? 1 : 2);
+  return found.map(([, name]) => name).sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1));
 }
 
 function publish(folder) {
