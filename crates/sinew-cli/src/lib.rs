@@ -38,6 +38,7 @@ mod extensions;
 mod failure;
 mod log;
 mod mcp;
+#[cfg(unix)]
 mod memory;
 mod models;
 mod modes;
