@@ -1,5 +1,6 @@
 //! The manual page, as two formatters read it.
 
+use std::io::Write as _;
 use std::process::Command;
 
 use crate::stage::Stage;
@@ -11,7 +12,9 @@ fn format(stage: &Stage, program: &str, args: &[&str]) -> Option<(String, String
     command.env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("HOME", stage.path("home"));
     let ran = match command.output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            println!("skipped: {program} is not installed");
+            // Past the capture of the test runner.
+            let line = format!("skipped: {program} is not installed\n");
+            std::io::stderr().write_all(line.as_bytes()).unwrap();
             return None;
         }
         ran => ran.unwrap(),
