@@ -15,7 +15,7 @@ function groups() {
     return names.map((name) => `${path}/${name}`);
   };
   return [
-    { title: "Sinew", sources: ["README.md"] },
+    { title: "Sinew", sources: ["README.md", "docs/installing.md"] },
     { title: "@sinew/natives", sources: ["packages/natives/README.md", ...folder("docs/natives")] },
     { title: "The agent", sources: [...folder("docs/agent"), "crates/sinew-cli/SETTINGS.md"] },
     { title: "The project", sources: ["ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"] },

@@ -77,7 +77,7 @@ export interface Progress {
 
 /** The options of `Workspace.ready`. */
 export interface ReadyOptions extends CallOptions {
-  /** Is told how far the reading has come, at most ten times a second, and at its end. What it throws ends the call, which rejects with that. */
+  /** Is told how far the reading has come, at most ten times a second, and at its end. What it throws ends the call, which rejects with that. Default: none. */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 

@@ -65,53 +65,63 @@ export function edgeWhitespace(text: string): Edges {
   };
 }
 
-/** Makes one blank of each run, and none at the edges of blocks, as a browser shows them. Takes comments away. */
-export function collapseWhitespace(root: AnyNode, isPre: (node: AnyNode) => boolean): void {
-  /** The last text of the line. */
-  let last: AnyNode = null;
-  /** Whether the next text keeps the blank that it begins with. */
-  let keeps = false;
-  const endLine = (): void => {
-    if (last) last.data = last.data.replace(/ $/, "");
-    last = null;
-    keeps = false;
-  };
-  const text = (node: AnyNode): void => {
-    let data = node.data.replace(/[ \t\r\n]+/g, " ");
-    if ((!last || last.data.endsWith(" ")) && !keeps && data.startsWith(" ")) data = data.slice(1);
-    if (!data) return void node.parentNode.removeChild(node);
-    node.data = data;
-    last = node;
-  };
-  const children = (parent: AnyNode): void => {
-    for (let node = parent.firstChild, next; node; node = next) {
-      next = node.nextSibling;
-      if (node.nodeType === 3 || node.nodeType === 4) text(node);
-      else if (node.nodeType === 1) element(node);
-      else parent.removeChild(node);
+/** A piece of a page in reading order: a text, something that stands among the words, or the end of a line. */
+type Piece = { text: AnyNode } | "object" | "break";
+
+/** Reads a page piece by piece, and takes comments away. */
+function* pieces(parent: AnyNode, isPre: (node: AnyNode) => boolean): Generator<Piece> {
+  for (let node = parent.firstChild, next; node; node = next) {
+    next = node.nextSibling;
+    if (node.nodeType === 3 || node.nodeType === 4) {
+      yield { text: node };
+      continue;
     }
-  };
-  const element = (node: AnyNode): void => {
-    const edge = (): void => {
-      if (isBlock(node) || node.nodeName === "BR") endLine();
-      else if (last) keeps = false;
-    };
-    const pre = isPre(node);
-    if ((isVoid(node) || pre) && !isBlock(node) && node.nodeName !== "BR") {
-      last = null;
-      keeps = true;
-    } else {
-      edge();
+    if (node.nodeType !== 1) {
+      parent.removeChild(node);
+      continue;
     }
-    if (pre || !node.firstChild) return;
-    children(node);
-    edge();
-  };
+    const breaks = isBlock(node) || node.nodeName === "BR";
+    const whole = isPre(node);
+    if (breaks) yield "break";
+    else if (whole || isVoid(node)) yield "object";
+    if (!whole) yield* pieces(node, isPre);
+    if (breaks) yield "break";
+  }
+}
+
+/**
+ * Leaves of the blanks what a browser shows (CSS Text, white space processing): one of each run, none at the beginning and the end of a
+ * line. Beside an object, a picture say, they stay.
+ */
+export function collapseBlanks(root: AnyNode, isPre: (node: AnyNode) => boolean): void {
   if (isPre(root)) return;
-  children(root);
-  if (!last) return;
-  last.data = last.data.replace(/ $/, "");
-  if (!last.data) last.parentNode.removeChild(last);
+  /** The text that ends what was read of the line; none at its beginning and behind an object. */
+  let end: AnyNode = null;
+  let afterObject = false;
+  const trimEnd = (): void => {
+    if (end?.data.endsWith(" ")) end.data = end.data.slice(0, -1);
+  };
+  for (const piece of pieces(root, isPre)) {
+    if (typeof piece === "string") {
+      if (piece === "break") trimEnd();
+      end = null;
+      afterObject = piece === "object";
+      continue;
+    }
+    const { text } = piece;
+    const data: string = text.data.replace(/[ \t\r\n]+/g, " ");
+    const isSecond = end ? end.data.endsWith(" ") : !afterObject;
+    const kept = isSecond && data.startsWith(" ") ? data.slice(1) : data;
+    if (!kept) {
+      text.parentNode.removeChild(text);
+      continue;
+    }
+    text.data = kept;
+    end = text;
+    afterObject = false;
+  }
+  trimEnd();
+  if (end && !end.data) end.parentNode.removeChild(end);
 }
 
 /** The blanks that belong before and behind the Markdown of an inline element, but for those that stand there already. */

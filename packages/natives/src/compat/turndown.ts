@@ -4,7 +4,7 @@
  */
 import { HtmlElement } from "./html-node.js";
 import { type Filter, type Options as AllOptions, type Replacement as AnyReplacement, type Rule as AnyRule, commonmark } from "./turndown-rules.js";
-import { type AnyNode, type Edges, collapseWhitespace, edgeWhitespace, escapeMarkdown, flankingWhitespace, isBlank, isBlock, join } from "./turndown-text.js";
+import { type AnyNode, type Edges, collapseBlanks, edgeWhitespace, escapeMarkdown, flankingWhitespace, isBlank, isBlock, join } from "./turndown-text.js";
 
 /** Rules in the order in which they are asked. */
 class Rules {
@@ -110,7 +110,7 @@ class TurndownService {
    */
   turndown(html: string | TurndownService.Node): string {
     const root = rootOf(html);
-    collapseWhitespace(root, (node) => node.nodeName === "PRE" || (Boolean(this.options.preformattedCode) && node.nodeName === "CODE"));
+    collapseBlanks(root, (node) => node.nodeName === "PRE" || (Boolean(this.options.preformattedCode) && node.nodeName === "CODE"));
     const pieces = this.pieces(root);
     this.rules.forEach((rule) => {
       if (typeof rule.append === "function") join(pieces, rule.append(this.options));
