@@ -171,7 +171,13 @@ impl Changes {
                 fs::write(&beside, text)?;
                 fs::rename(&beside, entry)
             }
-            33 | 34 => fs::hard_link(entry, target),
+            // A name where nothing is watched, in an ignored folder say, is announced to nobody: limit L2 of workspaces. It is known
+            // from the next event of the file on.
+            33 | 34 => {
+                fs::hard_link(entry, target)?;
+                let modified = fs::metadata(entry)?.modified()?;
+                fs::File::options().write(true).open(entry)?.set_modified(modified)
+            }
             35 => fs::set_permissions(entry, fs::Permissions::from_mode(0o600)),
             _ => fs::write(entry, text),
         }
