@@ -111,8 +111,9 @@ impl PtyHandle {
     /// The same as a promise.
     #[napi(ts_return_type = "Promise<PtyTerminal | null>")]
     pub fn started<'env>(&self, env: &'env Env) -> napi::Result<Object<'env>> {
-        let session = self.session.clone();
-        task::alone(env, "pty", move || Ok(session.wait_terminal(START)), |it| it.map(PtyTerminal::from))
+        // Taken now: a program that ends at once was started all the same.
+        let wait = self.session.terminal_waiter();
+        task::alone(env, "pty", move || Ok(wait(START)), |it| it.map(PtyTerminal::from))
     }
 
     /// The number of bytes that wait to be typed.

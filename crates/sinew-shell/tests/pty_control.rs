@@ -54,6 +54,17 @@ fn a_program_gets_its_arguments_as_they_stand() {
 }
 
 #[test]
+fn a_program_that_ends_at_once_was_started_all_the_same() {
+    both(|options| {
+        let (session, _, end) = start(options(&["true"]));
+        let wait = session.terminal_waiter();
+        assert_eq!(end.recv_timeout(LONG).unwrap().unwrap().exit_code, Some(0));
+        assert!(wait(LONG).is_some());
+        assert!(session.terminal_waiter()(LONG).is_none(), "asked after its end");
+    });
+}
+
+#[test]
 fn a_shell_reads_no_login_files_when_told() {
     both(|options| {
         let home = tempfile::tempdir().unwrap();

@@ -105,9 +105,10 @@ export class PtySession {
 
   #start(options: natives.PtyOptions, onChunk: Callback<string>, onStart: Callback<number>): Promise<natives.PtyResult> {
     const ended = this.#session.start(options, valueOf(onChunk));
+    if (!onStart) return ended;
     // A start that fails rejects `ended` too, which is where the caller hears of it.
-    if (onStart) this.#session.spawned().then((pid) => onStart(null, pid), () => {});
-    return ended;
+    const told = this.#session.spawned().then((pid) => onStart(null, pid), () => {});
+    return ended.then((result) => told.then(() => result));
   }
 
   /** Types text. */

@@ -191,6 +191,13 @@ impl PtySession {
         self.running().ok()?.wait_started(most)
     }
 
+    /// Returns what waits as [`PtySession::wait_terminal`] does for the program of now, and knows it also when it has ended
+    /// meanwhile.
+    pub fn terminal_waiter(&self) -> impl FnOnce(Duration) -> Option<Terminal> + Send + use<> {
+        let live = self.running().ok();
+        move |most| live?.wait_started(most)
+    }
+
     /// Number of bytes that wait to be typed; 0 without a program.
     #[must_use]
     pub fn pending_bytes(&self) -> usize {
