@@ -48,9 +48,10 @@ pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<
         if let Some(words) = connection.last_words() {
             tell(&format!("Last line on its stderr: {words}"));
         }
+        // The runtime ends without what it has not begun.
+        manager.written().await;
         print(&out)
     })
-    // What it offers is written to the cache while the runtime ends.
 }
 
 /// Starts the servers of these names, or all, side by side, and remembers what they offer.
@@ -90,8 +91,8 @@ pub(super) fn reload(startup: &Startup, warnings: &[String], names: &[&str]) -> 
                 }
             }
         }
+        manager.written().await;
         print(&out)?;
         Ok(code)
     })
-    // What they offer is written to the cache while the runtime ends.
 }
