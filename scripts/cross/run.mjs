@@ -50,6 +50,8 @@ const { values, positionals } = parseArgs({
 });
 
 const platform = (row) => PLATFORMS.find(({ tag }) => tag === row.tag);
+/** The file of the addon: of its builds the one that runs everywhere. */
+const addonName = (row) => addonOf(platform(row), variantsOf(platform(row))[0]);
 
 /** Compiles everything for a target, tests included, and links nothing. */
 async function check(row, env, limit) {
@@ -77,7 +79,7 @@ async function build(row, env) {
       console.log(red(`  ${part} was not built`));
       continue;
     }
-    const name = part === "addon" ? addonOf(platform(row), variantsOf(platform(row))[0]) : PARTS[part].file[os];
+    const name = part === "addon" ? addonName(row) : PARTS[part].file[os];
     const place = join(ROOT, "dist", "cross", row.tag, name);
     mkdirSync(dirname(place), { recursive: true });
     copyFileSync(found.path, place);
@@ -124,11 +126,10 @@ async function whole(row, runner, note) {
     const said = await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"]);
     note("the agent's scripted turn", { passed: Number(said.code === 0), failed: Number(said.code !== 0), names: said.code === 0 ? [] : [`ended with ${said.code}: ${said.text.slice(-200)}`] });
   }
-  const addon = join(built, addonOf(platform(row), variantsOf(platform(row))[0]));
+  const addon = join(built, addonName(row));
   if (!row.node || !existsSync(addon)) return;
   const program = await node(row.node);
-  const names = os === "win32" ? ["sinew_natives.dev.node"] : [addonOf(platform(row), variantsOf(platform(row))[0])];
-  for (const name of names) copyFileSync(addon, join(ROOT, "native", "build", name));
+  copyFileSync(addon, join(ROOT, "native", "build", os === "win32" ? "sinew_natives.dev.node" : addonName(row)));
   const env = os === "win32" ? { SINEW_DEV: "1" } : {};
   const smoke = await output([...runner, program, join("packages", "natives", "test", "smoke.mjs")], { env });
   note("addon in Node: every export once (smoke.mjs)", { passed: Number(smoke.code === 0), failed: Number(smoke.code !== 0), names: smoke.code === 0 ? [] : [`ended with ${smoke.code}: ${smoke.text.trim().split("\n").slice(-4).join(" / ").slice(0, 300)}`] });

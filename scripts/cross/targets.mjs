@@ -3,6 +3,15 @@
 /** The crates whose tests need nothing that a foreign system lacks: no other program, no display, no network. */
 const PLAIN = ["sinew-base", "sinew-pool", "sinew-term", "sinew-fuzzy", "sinew-diff", "sinew-process", "sinew-walk", "sinew-search", "sinew-lock"];
 
+const MUSL = {
+  flags: { program: "-Clink-self-contained=no", addon: "-Ctarget-feature=-crt-static -Clink-self-contained=no" },
+  parts: ["addon", "companion", "agent"],
+  crates: PLAIN,
+  left: "the addon: no registry has Node for musl, so it is built and not loaded",
+};
+
+const DARWIN = { parts: ["companion"], left: "everything at run time; addon and agent need Apple's SDK to be linked" };
+
 /**
  * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `flags` are RUSTFLAGS
  * of programs and of the addon. `parts` are built; `runner` runs programs of the target: `qemu`, `wine`, `none` (the
@@ -22,20 +31,14 @@ export const TARGETS = [
   {
     tag: "linux-x64-musl",
     target: "x86_64-unknown-linux-musl",
-    flags: { program: "-Clink-self-contained=no", addon: "-Ctarget-feature=-crt-static -Clink-self-contained=no" },
-    parts: ["addon", "companion", "agent"],
+    ...MUSL,
     runner: "none",
-    crates: PLAIN,
-    left: "the addon: no registry has Node for musl, so it is built and not loaded",
   },
   {
     tag: "linux-arm64-musl",
     target: "aarch64-unknown-linux-musl",
-    flags: { program: "-Clink-self-contained=no", addon: "-Ctarget-feature=-crt-static -Clink-self-contained=no" },
-    parts: ["addon", "companion", "agent"],
+    ...MUSL,
     runner: "qemu",
-    crates: PLAIN,
-    left: "the addon: no registry has Node for musl, so it is built and not loaded",
   },
   {
     tag: "win32-x64",
@@ -49,14 +52,12 @@ export const TARGETS = [
   {
     tag: "darwin-arm64",
     target: "aarch64-apple-darwin",
-    parts: ["companion"],
-    left: "everything at run time; addon and agent need Apple's SDK to be linked",
+    ...DARWIN,
   },
   {
     tag: "darwin-x64",
     target: "x86_64-apple-darwin",
-    parts: ["companion"],
-    left: "everything at run time; addon and agent need Apple's SDK to be linked",
+    ...DARWIN,
   },
 ];
 

@@ -14,7 +14,7 @@ use crate::utf16;
 ///   children, then 0;
 /// - an element of SVG or MathML: 3, and the same.
 ///
-/// What the lengths (in units of UTF-16) measure stands one behind the other in `text`.
+/// The texts that the lengths (in units of UTF-16) measure stand one behind the other in `text`.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Nodes {
     /// Names, values and texts.

@@ -22,7 +22,7 @@ use sinew_base::{CancelTicker, CancelToken, Result};
 /// The part of a page that somebody reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// What is shown, and the attributes that Markdown has words for.
+    /// The shown text, and the attributes that Markdown has words for.
     Text,
     /// The same, and the attributes that tell what is not the text of the page.
     Clean,

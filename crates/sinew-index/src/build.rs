@@ -122,10 +122,7 @@ impl Index {
         let Ok(files) = held.tree.files() else { return Ok(None) };
         let replaced = held.parts_to_replace();
         let kept = || held.parts.iter().filter(|part| !replaced.contains(&part.number));
-        let known = |path: &[u8]| {
-            kept().any(|part| part.file(path).is_some_and(|number| part.current.contains(number)))
-                || held.mounted.iter().any(|place| place == path)
-        };
+        let known = |path: &[u8]| kept().any(|part| part.knows(path)) || held.mounted.iter().any(|place| place == path);
         let unknown = scan.scan.iter().filter(|entry| entry.file_type() == FileType::File && !known(entry.bytes()));
         let paths: Vec<Vec<u8>> = unknown.map(|entry| entry.bytes().to_vec()).collect();
         let used = |on_disk| kept().filter(|part| part.on_disk == on_disk).map(|part| part.bytes).sum::<u64>();

@@ -203,8 +203,7 @@ impl Held {
     pub(crate) fn note_surprises(&mut self, differing: &[&Vec<u8>]) -> u64 {
         let mut found = 0;
         for path in differing {
-            let is_known = |part: &Part| part.file(path).is_some_and(|number| part.current.contains(number));
-            if self.parts.iter().any(is_known) {
+            if self.parts.iter().any(|part| part.knows(path)) {
                 self.surprises.add_file(path);
                 self.parts.iter_mut().for_each(|part| part.note_written(path));
                 found += 1;
@@ -258,10 +257,7 @@ impl Held {
         self.next_segment = next_segment(&self.parts, Some(&store));
         self.store = Some(Arc::new(store));
         // What lies in memory and on disk need not be in both.
-        let on_disk = |path: &[u8]| {
-            let mut parts = self.parts.iter().filter(|part| part.on_disk);
-            parts.any(|part| part.file(path).is_some_and(|number| part.current.contains(number)))
-        };
+        let on_disk = |path: &[u8]| self.parts.iter().any(|part| part.on_disk && part.knows(path));
         let is_double = |part: &Part| {
             !part.on_disk && part.current.iter().all(|number| on_disk(&part.files()[number as usize].path))
         };

@@ -47,7 +47,7 @@ pub struct Index {
 pub(crate) struct State {
     pub(crate) held: Option<Held>,
     pub(crate) counts: IndexCounts,
-    /// The time that the last listing took to become current.
+    /// The time that the last call took to become current.
     barrier: Duration,
     closed: bool,
 }
@@ -99,11 +99,7 @@ impl Index {
     /// # Errors
     /// The call is cancelled.
     pub fn listing(&self, options: &ScanOptions, pool: &Pool, cancel: &CancelToken) -> Result<Option<Listing>> {
-        let mut state = lock(&self.state, cancel)?;
-        let started = Instant::now();
-        let is_held = self.barrier(&mut state, pool, cancel)?;
-        state.barrier = started.elapsed();
-        self.note_status(&state);
+        let (mut state, is_held) = self.current(pool, cancel)?;
         let Some(held) = state.held.as_mut().filter(|_| is_held) else { return Ok(None) };
         // A root that is gone or no folder: the walk says so.
         let Ok(options) = options.clone().canonical() else { return Ok(None) };
@@ -120,9 +116,7 @@ impl Index {
     /// # Errors
     /// The call is cancelled.
     pub fn changes(&self, since: Option<&str>, pool: &Pool, cancel: &CancelToken) -> Result<Changes> {
-        let mut state = lock(&self.state, cancel)?;
-        let is_held = self.barrier(&mut state, pool, cancel)?;
-        self.note_status(&state);
+        let (mut state, is_held) = self.current(pool, cancel)?;
         let held = state.held.as_mut().filter(|_| is_held);
         Ok(held.map_or_else(|| Changes { all: true, ..Changes::default() }, |held| held.changes(since)))
     }
@@ -132,10 +126,17 @@ impl Index {
     /// # Errors
     /// The call is cancelled.
     pub fn refresh(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
+        self.current(pool, cancel).map(drop)
+    }
+
+    /// Takes the state and makes it current, and notes what it is now; false where nothing can be known.
+    fn current(&self, pool: &Pool, cancel: &CancelToken) -> Result<(MutexGuard<'_, State>, bool)> {
         let mut state = lock(&self.state, cancel)?;
-        self.barrier(&mut state, pool, cancel)?;
+        let started = Instant::now();
+        let is_held = self.barrier(&mut state, pool, cancel)?;
+        state.barrier = started.elapsed();
         self.note_status(&state);
-        Ok(())
+        Ok((state, is_held))
     }
 
     /// Returns what is known as of the last call. Never waits for another call.

@@ -113,6 +113,11 @@ impl Part {
         found.ok().and_then(|at| u32::try_from(at).ok())
     }
 
+    /// Tells whether the file with this path is as it was when it was read.
+    pub(crate) fn knows(&self, path: &[u8]) -> bool {
+        self.file(path).is_some_and(|number| self.current.contains(number))
+    }
+
     /// Returns the numbers of the files directly in a folder.
     pub(crate) fn files_in<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
         let prefix = if folder.is_empty() { Vec::new() } else { [folder, b"/"].concat() };

@@ -12,7 +12,7 @@ pub enum BuildPhase {
     List,
     /// Files are read.
     Read,
-    /// What was read becomes part of the index.
+    /// The files that were read become part of the index.
     Merge,
 }
 

@@ -32,7 +32,7 @@ pub(super) const EXAMPLES: &[&str] = &[
     "sinew --output json --max-cost 0.50 fix the failing test",
 ];
 
-/// What stands behind the flags: the manual page's heading of each paragraph, and its lines.
+/// The paragraphs behind the flags: heading in the manual page, and lines.
 pub(super) const PARAGRAPHS: &[(&str, &str)] = &[
     (
         "KEYS AND SETTINGS",
