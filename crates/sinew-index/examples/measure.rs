@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 use std::{env, fs, io};
 
-use sinew_index::{FileKind, FileRecord, Plan, PostingsBuilder, Reach, Segment, SegmentId};
+use sinew_index::{FileKind, FileRecord, Plan, PostingsBuilder, Reach, Segment, SegmentFiles, SegmentId};
 
 fn main() -> io::Result<()> {
     let mut arguments = env::args().skip(1);
@@ -19,7 +19,7 @@ fn main() -> io::Result<()> {
     paths.sort();
 
     let mut builder = PostingsBuilder::new();
-    let mut files = Vec::new();
+    let mut files = SegmentFiles::default();
     let mut bytes = 0;
     let mut building = Duration::ZERO;
     for path in paths {
@@ -31,13 +31,13 @@ fn main() -> io::Result<()> {
         let begin = Instant::now();
         builder.add(&text);
         building += begin.elapsed();
-        files.push(FileRecord { path: path.into_os_string().into_encoded_bytes(), kind: FileKind::Text, stamp: 0 });
+        files.push(FileRecord { path: path.as_os_str().as_encoded_bytes(), kind: FileKind::Text, stamp: 0 });
     }
     let begin = Instant::now();
     let postings = builder.build();
     building += begin.elapsed();
     let id = SegmentId { index: [0; 16], number: 0 };
-    let segment = postings.write_segment(&files, id, Vec::new())?;
+    let segment = postings.write_segment(&files, id)?;
     println!("{} files, {} documents, {:.1} MB of text", postings.files(), postings.documents(), bytes as f64 / 1e6);
     println!("built in {building:.2?}: {:.0} MB/s", bytes as f64 / 1e6 / building.as_secs_f64());
     let share = |part: usize| 100.0 * part as f64 / bytes.max(1) as f64;

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering}
 use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelToken, Result};
 use sinew_pool::Pool;
-use sinew_walk::{FileType, Stamp, TreeFiles};
+use sinew_walk::{FileType, Stamp, TreeFiles, TreeScan};
 
 use crate::held::Held;
 use crate::index::{Index, lock};
@@ -18,9 +18,9 @@ use crate::list::IdSet;
 use crate::part::{Part, stamp_number};
 use crate::postings::PostingsBuilder;
 use crate::progress::Progress;
-use crate::segment::{FileKind, FileRecord, Segment, SegmentId};
+use crate::segment::{FileKind, FileRecord, Segment, SegmentFiles, SegmentId};
 use crate::status::IndexOptions;
-use crate::storage::Storage;
+use crate::storage::{Storage, roomy};
 use crate::store::Store;
 use crate::touched::Touched;
 
@@ -31,11 +31,11 @@ const PART_BYTES: usize = 48 << 20;
 /// The documents at which a thread closes its part.
 const DOCUMENTS: u32 = 200_000;
 /// The files below which a part is small.
-const SMALL: usize = 4_096;
+const SMALL: u32 = 4_096;
 /// The number of small parts beyond which they are read again as one.
 const SMALL_PARTS: usize = 8;
 /// The files for which one more thread makes a part of its own.
-const FILES_PER_THREAD: usize = 2 * SMALL;
+const FILES_PER_THREAD: usize = 8_192;
 /// Files larger than this are held in memory one at a time, in bytes.
 const LARGE: u64 = 16 << 20;
 /// The number of files that a thread takes at a time.
@@ -49,7 +49,9 @@ const FIRST: u64 = 64 << 10;
 
 /// The parts of a build that reads and writes files while calls go on.
 struct Task {
-    paths: Vec<Vec<u8>>,
+    scan: Arc<TreeScan>,
+    /// The rows of the scan that are read.
+    rows: Vec<u32>,
     files: TreeFiles,
     /// The key of the stamps and the id of the segments.
     key: [u8; 16],
@@ -124,7 +126,7 @@ impl Index {
         let kept = || held.parts.iter().filter(|part| !replaced.contains(&part.number));
         let known = |path: &[u8]| kept().any(|part| part.knows(path)) || held.mounted.iter().any(|place| place == path);
         let unknown = scan.scan.iter().filter(|entry| entry.file_type() == FileType::File && !known(entry.bytes()));
-        let paths: Vec<Vec<u8>> = unknown.map(|entry| entry.bytes().to_vec()).collect();
+        let rows: Vec<u32> = unknown.filter_map(|entry| u32::try_from(entry.index()).ok()).collect();
         let used = |on_disk| kept().filter(|part| part.on_disk == on_disk).map(|part| part.bytes).sum::<u64>();
         let most = [
             self.options.max_disk.unwrap_or(IndexOptions::DISK),
@@ -132,9 +134,10 @@ impl Index {
         ];
         let room = [most[0].saturating_sub(used(true)), most[1].saturating_sub(used(false))];
         held.building = Some(Touched::default());
-        self.progress.read(paths.len());
+        self.progress.read(rows.len());
         Ok(Some(Task {
-            paths,
+            scan: Arc::clone(&scan),
+            rows,
             files,
             key: held.key,
             next_segment: AtomicU32::new(held.next_segment),
@@ -155,7 +158,7 @@ impl Held {
     fn parts_to_replace(&self) -> Vec<u32> {
         let is_small = |part: &&Part| part.files().len() < SMALL;
         let too_many = self.parts.iter().filter(is_small).count() > SMALL_PARTS;
-        let is_stale = |part: &Part| part.current.len() * 4 < part.files().len() * 3;
+        let is_stale = |part: &Part| part.current.len() * 4 < part.files().len() as usize * 3;
         let replaced = self.parts.iter().filter(|part| is_stale(part) || (too_many && is_small(part)));
         replaced.map(|part| part.number).collect()
     }
@@ -164,25 +167,27 @@ impl Held {
 impl Task {
     /// Reads the files into parts on all threads.
     fn read(&self, pool: &Pool, cancel: &CancelToken) -> Result<Vec<Part>, Aborted> {
-        let paths = &self.paths;
+        let rows = &self.rows;
         let next = AtomicUsize::new(0);
         let done: Mutex<(Vec<Part>, Option<Aborted>)> = Mutex::default();
-        let helpers = (paths.len() / FILES_PER_THREAD).min(pool.size().saturating_sub(1));
+        let helpers = (rows.len() / FILES_PER_THREAD).min(pool.size().saturating_sub(1));
         let most = PART_BYTES.min(PARTS_BYTES / (helpers + 1));
         pool.broadcast(helpers, |_| {
             let mut part = PartBuilder::new(&self.key);
             while !self.is_full.load(Ordering::Relaxed) {
                 let first = next.fetch_add(SHARE, Ordering::Relaxed);
-                if first >= paths.len() {
+                if first >= rows.len() {
                     break;
                 }
-                for path in &paths[first..paths.len().min(first + SHARE)] {
+                for row in &rows[first..rows.len().min(first + SHARE)] {
                     if let Err(aborted) = cancel.check() {
                         done.lock().1 = Some(aborted);
                         return;
                     }
                     let before = part.read;
-                    self.add(&mut part, |part| part.add(&self.files, &self.large, path));
+                    self.add(&mut part, |part| {
+                        part.add(&self.files, &self.large, self.scan.scan.get(*row as usize).bytes())
+                    });
                     self.progress.add(part.read.saturating_sub(before));
                     if part.is_full(most) {
                         let full = std::mem::replace(&mut part, PartBuilder::new(&self.key));
@@ -208,15 +213,18 @@ impl Task {
 
     /// Makes the segment of a part, on disk where that is possible. None where there is no room for it.
     fn finish(&self, part: PartBuilder<'_>) -> Option<Part> {
-        if part.records.is_empty() {
+        let PartBuilder { postings, records, unsettled, linked, .. } = part;
+        if records.is_empty() {
             return None;
         }
         let number = self.next_segment.fetch_add(1, Ordering::Relaxed);
         let id = SegmentId { index: self.key, number };
-        let postings = part.postings.build();
-        let bytes = postings.write_segment(&part.records, id, Vec::new()).ok()?;
+        let text = postings.text_bytes();
+        let bytes = postings.write_segment(&records, id).ok()?;
+        // What stays is to lie in the memory that they had.
+        drop(records);
         let length = bytes.len() as u64;
-        if self.store.is_some() && length > FREE.max(postings.text_bytes() / TEXT_SHARE) {
+        if self.store.is_some() && length > FREE.max(text / TEXT_SHARE) {
             // Noise: its lists would be longer than searching it is slow.
             self.is_full.store(true, Ordering::Relaxed);
             return None;
@@ -227,7 +235,7 @@ impl Task {
             .and_then(|store| self.take_room(0, length).then(|| store.write_segment(number, &bytes).ok()).flatten());
         let on_disk = written.is_some();
         let in_memory = || match self.take_room(1, length) {
-            true => Segment::open(Storage::Memory(bytes), id).ok(),
+            true => Segment::open(Storage::Memory(bytes.as_slice().into()), id).ok(),
             false => {
                 self.is_full.store(true, Ordering::Relaxed);
                 None
@@ -236,8 +244,8 @@ impl Task {
         let mut made = Part::new(written.or_else(in_memory)?, length, on_disk);
         // As they were read, but for those that are looked at when the part is adopted.
         made.current = IdSet::full(made.current.limit());
-        made.linked = part.linked;
-        made.unsettled = part.unsettled;
+        made.linked = linked;
+        made.unsettled = unsettled;
         Some(made)
     }
 
@@ -254,7 +262,7 @@ impl Task {
 struct PartBuilder<'a> {
     key: &'a [u8; 16],
     postings: PostingsBuilder,
-    records: Vec<FileRecord>,
+    records: SegmentFiles,
     unsettled: HashMap<u32, u64>,
     linked: Vec<u32>,
     content: Vec<u8>,
@@ -267,10 +275,10 @@ impl PartBuilder<'_> {
         PartBuilder {
             key,
             postings: PostingsBuilder::new(),
-            records: Vec::new(),
+            records: SegmentFiles::default(),
             unsettled: HashMap::new(),
             linked: Vec::new(),
-            content: Vec::new(),
+            content: roomy(),
             read: 0,
         }
     }
@@ -282,20 +290,21 @@ impl PartBuilder<'_> {
     /// Adds a file; one that cannot be read, or that changes meanwhile, is left out.
     fn add(&mut self, files: &TreeFiles, large: &Mutex<()>, path: &[u8]) {
         let Ok((kind, stamp, is_settled)) = self.read(files, large, path) else { return };
-        let number = match kind {
+        let number_of_stamp = stamp_number(&stamp, self.key);
+        let record = FileRecord { path, kind, stamp: if is_settled { number_of_stamp } else { 0 } };
+        let Some(number) = self.records.push(record) else { return };
+        match kind {
             FileKind::Text => self.postings.add(&self.content),
             FileKind::Binary | FileKind::Odd => self.postings.add_without_grams(),
         };
         if stamp.links > 1 {
             self.linked.push(number);
         }
-        let stamp = stamp_number(&stamp, self.key);
         if !is_settled {
-            self.unsettled.insert(number, stamp);
+            self.unsettled.insert(number, number_of_stamp);
         }
-        self.records.push(FileRecord { path: path.to_vec(), kind, stamp: if is_settled { stamp } else { 0 } });
         if self.content.capacity() as u64 > LARGE {
-            self.content = Vec::new();
+            self.content = roomy();
         }
     }
 

@@ -5,11 +5,10 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::store::{USE_LOCK, check_owner, open_private, remove_folder, root_of};
+use crate::status::StoredIndex;
+use crate::store::{USE_LOCK, check_owner, folder_of_all, open_private, remove_folder, root_of};
 
 const HOUR: Duration = Duration::from_secs(3_600);
-/// The time without use after which an index is deleted.
-const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
 /// The same where its root is gone.
 const ROOT_GONE: Duration = Duration::from_secs(7 * 24 * 3_600);
 /// The most bytes of all indexes.
@@ -17,11 +16,15 @@ const ALL: u64 = 8 << 30;
 /// The file whose time is that of the last eviction.
 const LAST: &str = "evict.lock";
 
-/// One index on disk.
-struct Stored {
-    folder: PathBuf,
-    unused: Duration,
-    bytes: u64,
+/// Returns the indexes on disk, those that were used last first; none where there is no folder of them, or it is not this
+/// user's alone.
+pub(crate) fn stored(cache: &Path) -> Vec<StoredIndex> {
+    let indexes = folder_of_all(cache);
+    let entries = check_owner(&indexes).and_then(|()| fs::read_dir(&indexes));
+    let mut stored: Vec<StoredIndex> =
+        entries.into_iter().flatten().flatten().filter_map(|entry| look(entry.path())).collect();
+    stored.sort_by_key(|index| std::cmp::Reverse(index.used));
+    stored
 }
 
 /// Evicts unless that was done within the last hour.
@@ -42,18 +45,13 @@ pub(crate) fn evict_hourly(indexes: &Path, now: SystemTime) -> io::Result<()> {
 /// Deletes the indexes that are too old, and then those that were not used for the longest time until the others have at most
 /// `most` bytes. Those in use stay.
 fn evict(indexes: &Path, now: SystemTime, most: u64) -> io::Result<()> {
-    let mut stored: Vec<Stored> =
-        fs::read_dir(indexes)?.flatten().filter_map(|entry| look(entry.path(), now)).collect();
-    // A root that cannot be read is not gone.
-    let is_gone = |folder: &Path| {
-        root_of(folder)
-            .is_ok_and(|root| fs::symlink_metadata(root).is_err_and(|error| error.kind() == io::ErrorKind::NotFound))
-    };
+    let mut stored: Vec<StoredIndex> =
+        fs::read_dir(indexes)?.flatten().filter_map(|entry| look(entry.path())).collect();
     stored.retain(|index| {
-        let is_old = index.unused >= UNUSED || (index.unused >= ROOT_GONE && is_gone(&index.folder));
+        let is_old = index.is_old(now) || (index.unused(now) >= ROOT_GONE && index.is_root_gone);
         !(is_old && remove_folder(&index.folder).is_ok())
     });
-    stored.sort_by_key(|index| index.unused);
+    stored.sort_by_key(|index| index.unused(now));
     let mut bytes: u64 = stored.iter().map(|index| index.bytes).sum();
     while bytes > most
         && let Some(index) = stored.pop()
@@ -65,12 +63,15 @@ fn evict(indexes: &Path, now: SystemTime, most: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn look(folder: PathBuf, now: SystemTime) -> Option<Stored> {
+fn look(folder: PathBuf) -> Option<StoredIndex> {
     let used = fs::symlink_metadata(folder.join(USE_LOCK)).ok()?.modified().ok()?;
     let lengths = fs::read_dir(&folder).ok()?.flatten().filter_map(|entry| entry.metadata().ok());
-    // A time that lies ahead is no reason to delete.
-    let unused = now.duration_since(used).unwrap_or_default();
-    Some(Stored { bytes: lengths.map(|found| found.len()).sum(), unused, folder })
+    let bytes = lengths.map(|found| found.len()).sum();
+    let root = root_of(&folder).ok();
+    // One that cannot be read is not gone.
+    let is_gone = |root| fs::symlink_metadata(root).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
+    let is_root_gone = root.as_ref().is_some_and(is_gone);
+    Some(StoredIndex { root, is_root_gone, bytes, used, folder })
 }
 
 #[cfg(test)]
@@ -127,6 +128,32 @@ mod tests {
         drop(used);
         evict(&cache.join("index/1"), SystemTime::now(), 0).unwrap();
         assert_eq!(left(&cache, &roots), [false, false, false]);
+    }
+
+    #[test]
+    fn item_38_what_is_stored_is_told_and_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let cache = place.path().join("cache");
+        assert_eq!(super::stored(&cache), []);
+        let roots: Vec<PathBuf> = ["a", "b", "c"].iter().map(|name| place.path().join(name)).collect();
+        for (root, days) in roots.iter().zip([29, 1, 31]) {
+            stored(&cache, root, days);
+        }
+        fs::remove_dir(&roots[0]).unwrap();
+        let told = super::stored(&cache);
+        let now = SystemTime::now();
+        let facts =
+            |index: &StoredIndex| (index.root.clone().unwrap(), index.is_root_gone, index.is_old(now), index.bytes);
+        let expect = [(1, false, false), (0, true, false), (2, false, true)];
+        let expect = expect.map(|(root, is_gone, is_old)| (roots[root].clone(), is_gone, is_old, 4_096));
+        assert_eq!(told.iter().map(facts).collect::<Vec<_>>(), expect);
+        let id = RootId::new(&roots[1], &sinew_walk::Stamp::of_file(&fs::File::open(&roots[1]).unwrap()).unwrap());
+        let used = Store::open(&cache, id).unwrap();
+        let refused = crate::Index::remove_stored(&told[0]).unwrap_err();
+        assert!(refused.message().ends_with("it is in use"), "{refused}");
+        drop(used);
+        told.iter().for_each(|index| crate::Index::remove_stored(index).unwrap());
+        assert_eq!(super::stored(&cache), []);
     }
 
     #[test]

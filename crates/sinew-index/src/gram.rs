@@ -77,19 +77,26 @@ impl Grams {
     /// Behind the end of both stands a line end.
     pub fn with_next(&mut self, text: &[u8], next: &[u8]) -> GramSet<'_> {
         self.clear();
-        let mut window = 0u32;
-        for (at, &byte) in text.iter().chain(next.iter().take(2)).chain(b"\n\n".iter()).take(text.len() + 2).enumerate()
-        {
-            window = (window << 8 | u32::from(fold(byte))) & 0xFF_FFFF;
+        let shift = |window: u32, byte: u8| (window << 8 | u32::from(fold(byte))) & 0xFF_FFFF;
+        let (first, rest) = text.split_at(text.len().min(2));
+        let mut window = first.iter().fold(0, |window, byte| shift(window, *byte));
+        for &byte in rest {
+            window = shift(window, byte);
+            self.add(Gram(window));
+        }
+        let behind = next.iter().take(2).chain(b"\n\n").take(2);
+        for (at, &byte) in (text.len()..).zip(behind) {
+            window = shift(window, byte);
             if at >= 2 {
                 self.add(Gram(window));
             }
         }
-        if folds_to_ascii(text) {
+        // As bytes both characters are grams themselves, or begin some.
+        let found = GramSet { seen: &self.seen, found: &self.found };
+        if found.contains(Gram::raw(*b"\xE2\x84\xAA")) || found.contains_pair(*b"\xC5\xBF") {
             self.add(Gram::FOLDS_TO_ASCII);
         }
-        self.found.sort_unstable();
-        GramSet { seen: &self.seen, sorted: &self.found }
+        GramSet { seen: &self.seen, found: &self.found }
     }
 
     fn add(&mut self, gram: Gram) {
@@ -112,17 +119,11 @@ fn place(gram: Gram) -> (usize, u64) {
     (gram.0 as usize / 64, 1 << (gram.0 % 64))
 }
 
-/// Tells whether the text holds U+212A or U+017F.
-fn folds_to_ascii(text: &[u8]) -> bool {
-    memchr::memmem::find(text, "\u{212A}".as_bytes()).is_some()
-        || memchr::memmem::find(text, "\u{17F}".as_bytes()).is_some()
-}
-
 /// The grams of one text, valid until the next text is read.
 #[derive(Clone, Copy)]
 pub struct GramSet<'a> {
     seen: &'a [u64],
-    sorted: &'a [Gram],
+    found: &'a [Gram],
 }
 
 impl<'a> GramSet<'a> {
@@ -138,9 +139,9 @@ impl<'a> GramSet<'a> {
         self.seen[first..first + 4].iter().any(|&word| word != 0)
     }
 
-    /// Returns the grams in rising order.
-    pub fn sorted(self) -> &'a [Gram] {
-        self.sorted
+    /// Returns the grams, each once, in the order in which the text has them.
+    pub fn grams(self) -> &'a [Gram] {
+        self.found
     }
 }
 
@@ -151,7 +152,8 @@ mod tests {
     #[track_caller]
     fn check(text: &[u8], next: &[u8], expect: &[&[u8; 3]]) {
         let mut grams = Grams::new();
-        let found: Vec<[u8; 3]> = grams.with_next(text, next).sorted().iter().map(|gram| gram.bytes()).collect();
+        let mut found: Vec<[u8; 3]> = grams.with_next(text, next).grams().iter().map(|gram| gram.bytes()).collect();
+        found.sort_unstable();
         let mut expect: Vec<[u8; 3]> = expect.iter().map(|gram| **gram).collect();
         expect.sort_unstable();
         assert_eq!(found, expect, "{text:?} before {next:?}");

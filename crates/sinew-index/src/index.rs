@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Mutex, MutexGuard};
 use sinew_base::{CancelToken, Error, Result};
 use sinew_pool::Pool;
-use sinew_walk::{FileType, Scan, ScanOptions, TreeScan};
+use sinew_walk::{Scan, ScanOptions, TreeScan};
 
 use crate::changes::Changes;
 use crate::held::Held;
@@ -19,7 +19,7 @@ use crate::lookup::Reach;
 use crate::part::{PartView, RowState};
 use crate::plan::Plan;
 use crate::progress::{BuildProgress, Progress};
-use crate::status::{BuildPolicy, IndexCounts, IndexOptions, IndexState, IndexStatus};
+use crate::status::{BuildPolicy, IndexCounts, IndexOptions, IndexState, IndexStatus, StoredIndex};
 use crate::watch::WatchQueue;
 use background::Background;
 
@@ -165,6 +165,21 @@ impl Index {
         *self.status.lock() = IndexStatus { barrier: state.barrier, ..status };
     }
 
+    /// Returns the indexes on disk below a folder of caches, those that were used last first.
+    #[must_use]
+    pub fn stored(cache: &Path) -> Vec<StoredIndex> {
+        crate::evict::stored(cache)
+    }
+
+    /// Deletes an index on disk.
+    ///
+    /// # Errors
+    /// It is in use, or the system refuses.
+    pub fn remove_stored(index: &StoredIndex) -> Result<()> {
+        let failed = |cause| Error::io(format_args!("failed to remove {:?}", index.folder), &cause);
+        crate::store::remove_folder(&index.folder).map_err(failed)
+    }
+
     /// Deletes the index of a root on disk; false where there is none.
     ///
     /// # Errors
@@ -246,13 +261,6 @@ impl Listing {
     #[must_use]
     pub fn entries(&self) -> &Scan {
         &self.scan.scan
-    }
-
-    /// Returns the number of files, and of those that no segment knows as they are.
-    fn files(&self) -> (usize, usize) {
-        let files = self.entries().iter().filter(|entry| entry.file_type() == FileType::File).count();
-        let known: usize = self.parts.iter().map(PartView::known_rows).sum();
-        (files, files.saturating_sub(known))
     }
 }
 

@@ -39,7 +39,7 @@ fn is_noise(content: &[u8]) -> bool {
         return false;
     }
     let mut grams = Grams::new();
-    let counts = documents(content).take(SAMPLE).map(|document| grams.of(document.text).sorted().len());
+    let counts = documents(content).take(SAMPLE).map(|document| grams.of(document.text).grams().len());
     counts.sum::<usize>() > NOISE * SAMPLE
 }
 

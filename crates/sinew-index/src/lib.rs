@@ -32,6 +32,7 @@ mod progress;
 mod rice;
 mod segment;
 mod status;
+mod storage;
 mod varint;
 
 #[cfg(target_os = "linux")]
@@ -50,8 +51,6 @@ mod kind;
 mod mounts;
 #[cfg(target_os = "linux")]
 mod part;
-#[cfg(target_os = "linux")]
-mod storage;
 #[cfg(target_os = "linux")]
 mod store;
 #[cfg(target_os = "linux")]
@@ -75,7 +74,7 @@ pub use part::RowState;
 pub use plan::Plan;
 pub use postings::{Postings, PostingsBuilder};
 pub use progress::{BuildPhase, BuildProgress};
-pub use segment::{FileKind, FileRecord, Segment, SegmentId};
-pub use status::{BuildPolicy, Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus};
+pub use segment::{FileKind, FileRecord, Segment, SegmentFiles, SegmentId};
+pub use status::{BuildPolicy, Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus, StoredIndex};
 #[cfg(target_os = "linux")]
 pub use watch::WatchQueue;

@@ -12,7 +12,7 @@ use sinew_walk::{Scan, Stamp, Tree};
 use crate::list::IdSet;
 use crate::lookup::Reach;
 use crate::plan::Plan;
-use crate::segment::{FileKind, FileRecord, Segment};
+use crate::segment::{FileKind, Segment, SegmentFiles};
 use crate::storage::Storage;
 
 /// The number of files whose stamps a thread asks for in one go.
@@ -65,7 +65,7 @@ pub enum RowState {
 impl Part {
     /// Makes a part of which nothing is current yet.
     pub(crate) fn new(segment: Segment<Storage>, bytes: u64, on_disk: bool) -> Part {
-        let current = IdSet::empty(u32::try_from(segment.files().len()).unwrap_or(0));
+        let current = IdSet::empty(segment.files().len());
         let count = |kind| segment.files().iter().filter(|file| file.kind == kind).count();
         let kinds = [FileKind::Binary, FileKind::Odd].map(count);
         Part {
@@ -90,7 +90,7 @@ impl Part {
         }
     }
 
-    pub(crate) fn files(&self) -> &[FileRecord] {
+    pub(crate) fn files(&self) -> &SegmentFiles {
         self.segment.files()
     }
 
@@ -98,7 +98,7 @@ impl Part {
     pub(crate) fn current_kinds(&self) -> [usize; 2] {
         let mut kinds = self.kinds;
         for number in self.current.absent() {
-            match self.files()[number as usize].kind {
+            match self.files().get(number).kind {
                 FileKind::Binary => kinds[0] -= 1,
                 FileKind::Odd => kinds[1] -= 1,
                 FileKind::Text => {}
@@ -109,8 +109,7 @@ impl Part {
 
     /// Returns the number of the file with this path.
     pub(crate) fn file(&self, path: &[u8]) -> Option<u32> {
-        let found = self.files().binary_search_by(|file| file.path.as_slice().cmp(path));
-        found.ok().and_then(|at| u32::try_from(at).ok())
+        self.files().find(path)
     }
 
     /// Tells whether the file with this path is as it was when it was read.
@@ -121,11 +120,11 @@ impl Part {
     /// Returns the numbers of the files directly in a folder.
     pub(crate) fn files_in<'a>(&'a self, folder: &'a [u8]) -> impl Iterator<Item = u32> + 'a {
         let prefix = if folder.is_empty() { Vec::new() } else { [folder, b"/"].concat() };
-        let first = self.files().partition_point(|file| file.path.as_slice() < prefix.as_slice());
         let length = prefix.len();
-        let below = self.files()[first..].iter().take_while(move |file| file.path.starts_with(&prefix));
-        let numbered = below.zip(u32::try_from(first).unwrap_or(NONE)..);
-        numbered.filter(move |(file, _)| !file.path[length..].contains(&b'/')).map(|(_, number)| number)
+        let from_first =
+            (self.files().first_from(&prefix)..self.files().len()).map(|at| (at, self.files().get(at).path));
+        let below = from_first.take_while(move |(_, path)| path.starts_with(&prefix));
+        below.filter(move |(_, path)| !path[length..].contains(&b'/')).map(|(number, _)| number)
     }
 
     /// Compares the stamps of these files with those of when they were read. Those that were not settled count only where the
@@ -143,13 +142,13 @@ impl Part {
         numbers.iter().for_each(|number| self.current.remove(*number));
         let (files, written, unsettled) = (self.segment.files(), &self.written, &self.unsettled);
         let current_stamp = |number: u32| {
-            let file = &files[number as usize];
+            let file = files.get(number);
             let then = match file.stamp {
                 0 if announced => *unsettled.get(&number)?,
                 stamp => stamp,
             };
             let has_proof = then != 0 && !written.contains(number);
-            let now = has_proof.then(|| tree.stamp(&file.path).ok()).flatten()?;
+            let now = has_proof.then(|| tree.stamp(file.path).ok()).flatten()?;
             (stamp_number(&now, key) == then).then_some((number, now.links > 1))
         };
         let next = AtomicUsize::new(0);
@@ -207,18 +206,13 @@ impl Part {
 }
 
 impl PartView {
-    /// Returns the number of rows that are as they were when they were read.
-    pub(crate) fn known_rows(&self) -> usize {
-        self.current.iter().filter(|number| self.rows[*number as usize] != NONE).count()
-    }
-
     /// Writes down what is known of the rows under a plan; returns how many documents satisfy it. A part that turns out damaged
     /// says nothing.
     pub(crate) fn judge(&self, plan: &Plan, reach: Reach, states: &mut [RowState]) -> usize {
         let Ok(candidates) = self.segment.candidates(plan, reach) else { return 0 };
         for number in self.current.iter() {
             let Some(state) = states.get_mut(self.rows[number as usize] as usize) else { continue };
-            match self.segment.files()[number as usize].kind {
+            match self.segment.files().get(number).kind {
                 FileKind::Binary => *state = RowState::Binary,
                 FileKind::Text if !candidates.files.contains(number) => *state = RowState::NoMatch,
                 FileKind::Text | FileKind::Odd => {}

@@ -1,30 +1,41 @@
 //! An index in memory: for each gram the documents that hold it, and for each document its file.
 
-use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::ops::RangeInclusive;
 
 use crate::documents::documents;
-use crate::gram::{Gram, GramSet, Grams};
+use crate::gram::{Gram, Grams};
 use crate::list::{IdSet, List};
 use crate::lookup::{self, Candidates, FileTable, Lists, Reach};
 use crate::plan::Plan;
+use crate::storage::roomy;
 
 /// An immutable index of files, numbered from 0 in the order in which they were added.
 #[derive(Debug)]
 pub struct Postings {
     pub(crate) table: FileTable,
-    pub(crate) lists: BTreeMap<Gram, List>,
+    /// In the order of their grams.
+    pub(crate) lists: Vec<(Gram, List)>,
     pub(crate) text: u64,
 }
 
+/// The documents that one index can hold: as many as fit beside the lower half of a gram in 32 bits.
+const DOCUMENTS: u32 = 1 << (32 - HALF);
+/// The bits of half a gram.
+const HALF: u32 = 12;
+/// The number of values of half a gram.
+const HALVES: usize = 1 << HALF;
+
 /// Collects the files of [`Postings`].
 pub struct PostingsBuilder {
-    grams: Grams,
+    seen: Grams,
     file_of: Vec<u32>,
     files: u32,
     cut: Vec<u32>,
-    pairs: Vec<u64>,
+    /// The grams of each document, one document behind the other.
+    grams: Vec<Gram>,
+    /// The end of each document in the grams.
+    ends: Vec<usize>,
     text: u64,
 }
 
@@ -38,16 +49,18 @@ impl PostingsBuilder {
     /// Allocates the table of 2 MiB in which grams are collected.
     pub fn new() -> PostingsBuilder {
         PostingsBuilder {
-            grams: Grams::new(),
+            seen: Grams::new(),
             file_of: Vec::new(),
             files: 0,
             cut: Vec::new(),
-            pairs: Vec::new(),
+            grams: roomy(),
+            ends: Vec::new(),
             text: 0,
         }
     }
 
-    /// Adds a file whole and returns its number. Needs 8 bytes for each gram of each document until [`PostingsBuilder::build`].
+    /// Adds a file whole and returns its number. Needs 8 bytes for each gram of each document until the end of
+    /// [`PostingsBuilder::build`].
     pub fn add(&mut self, text: &[u8]) -> u32 {
         let file = self.files;
         self.files += 1;
@@ -55,12 +68,12 @@ impl PostingsBuilder {
         if text.is_empty() {
             // A document without grams: a pattern that matches nothing at all is found in it.
             self.file_of.push(file);
+            self.ends.push(self.grams.len());
         }
         for document in documents(text) {
-            let number = self.file_of.len() as u64;
-            let grams: GramSet<'_> = self.grams.with_next(document.text, document.next);
-            self.pairs.extend(grams.sorted().iter().map(|gram| u64::from(gram.number()) << 32 | number));
+            self.grams.extend_from_slice(self.seen.with_next(document.text, document.next).grams());
             self.file_of.push(file);
+            self.ends.push(self.grams.len());
             if document.cuts_line && self.cut.last() != Some(&file) {
                 self.cut.push(file);
             }
@@ -70,12 +83,17 @@ impl PostingsBuilder {
 
     /// Returns how many bytes are held until [`PostingsBuilder::build`].
     pub fn pending_bytes(&self) -> usize {
-        self.pairs.len() * size_of::<u64>()
+        self.grams.len() * size_of::<u64>()
     }
 
     /// Returns how many documents were added.
     pub fn documents(&self) -> u32 {
         self.file_of.len() as u32
+    }
+
+    /// Returns how many bytes of text were added.
+    pub fn text_bytes(&self) -> u64 {
+        self.text
     }
 
     /// Adds a file that is not indexed, so that it has a number, and returns that.
@@ -84,24 +102,82 @@ impl PostingsBuilder {
         self.files - 1
     }
 
-    /// Sorts what was collected into lists.
-    pub fn build(mut self) -> Postings {
-        self.pairs.sort_unstable();
-        let documents = self.file_of.len() as u32;
-        let mut lists = BTreeMap::new();
-        let mut numbers: Vec<u32> = Vec::new();
-        for same in self.pairs.chunk_by(|left, right| left >> 32 == right >> 32) {
-            numbers.clear();
-            numbers.extend(same.iter().map(|&pair| pair as u32));
-            if let Some(gram) = Gram::from_number((same[0] >> 32) as u32) {
-                lists.insert(gram, List::of(&numbers, documents));
+    /// Makes the index of what was collected.
+    ///
+    /// # Panics
+    /// Where there are over 2^20 documents.
+    pub fn build(self) -> Postings {
+        let mut lists = Vec::new();
+        let documents = self.documents();
+        let (table, text) = self.sort(|gram, numbers| lists.push((gram, List::of(numbers, documents))));
+        Postings { table, lists, text }
+    }
+
+    /// Sorts what was collected, by the upper half of the grams and then each of these by the lower, and gives each gram with its
+    /// documents to `add`. Returns the files, and how many bytes of text they have.
+    ///
+    /// # Panics
+    /// Where there are over 2^20 documents.
+    pub(crate) fn sort(self, mut add: impl FnMut(Gram, &[u32])) -> (FileTable, u64) {
+        let documents = self.documents();
+        assert!(documents <= DOCUMENTS, "{documents} documents in one index");
+        let PostingsBuilder { file_of, files, cut: cut_files, grams, ends, text, .. } = self;
+        let (sorted, starts) = by_upper_half(&grams, &ends);
+        drop(grams);
+        let (mut counts, mut numbers) = (vec![0; HALVES], Vec::new());
+        for (upper, range) in starts.windows(2).enumerate().filter(|(_, range)| range[0] < range[1]) {
+            let same = &sorted[range[0]..range[1]];
+            counts.fill(0);
+            same.iter().for_each(|pair| counts[(pair >> (32 - HALF)) as usize] += 1);
+            // Each place is moved from its list's end to its beginning.
+            let mut places = ends_of(&counts);
+            numbers.resize(same.len(), 0);
+            for &pair in same.iter().rev() {
+                let place = &mut places[(pair >> (32 - HALF)) as usize];
+                *place -= 1;
+                numbers[*place] = pair & (DOCUMENTS - 1);
+            }
+            for lower in (0..HALVES).filter(|lower| counts[*lower] > 0) {
+                if let Some(gram) = Gram::from_number((upper << HALF | lower) as u32) {
+                    add(gram, &numbers[places[lower]..places[lower] + counts[lower]]);
+                }
             }
         }
-        let mut cut = IdSet::empty(self.files);
-        self.cut.iter().for_each(|&file| cut.insert(file));
-        let table = FileTable { file_of: self.file_of.into_boxed_slice(), files: self.files, cut };
-        Postings { table, lists, text: self.text }
+        let mut cut = IdSet::empty(files);
+        cut_files.iter().for_each(|&file| cut.insert(file));
+        (FileTable { file_of: file_of.into_boxed_slice(), files, cut }, text)
     }
+}
+
+/// Returns the lower half of each gram above its document, sorted by the upper half and then by document, and where those of
+/// each upper half begin.
+fn by_upper_half(grams: &[Gram], ends: &[usize]) -> (Vec<u32>, Vec<usize>) {
+    let upper = |gram: &Gram| (gram.number() >> HALF) as usize;
+    let mut counts = vec![0; HALVES];
+    grams.iter().for_each(|gram| counts[upper(gram)] += 1);
+    let mut places = ends_of(&counts);
+    let mut sorted = roomy();
+    sorted.resize(grams.len(), 0);
+    let mut end = grams.len();
+    for (document, start) in (0..ends.len()).rev().map(|at| (at as u32, at.checked_sub(1).map_or(0, |at| ends[at]))) {
+        for gram in &grams[start..end] {
+            let place = &mut places[upper(gram)];
+            *place -= 1;
+            sorted[*place] = gram.number() << (32 - HALF) | document;
+        }
+        end = start;
+    }
+    places.push(grams.len());
+    (sorted, places)
+}
+
+/// Returns the sums of the counts up to each of them.
+fn ends_of(counts: &[usize]) -> Vec<usize> {
+    let sums = counts.iter().scan(0, |sum, count| {
+        *sum += count;
+        Some(*sum)
+    });
+    sums.collect()
 }
 
 impl Postings {
@@ -122,7 +198,7 @@ impl Postings {
 
     /// Returns how many bytes the lists take, in Rice code or one bit a document.
     pub fn list_bytes(&self) -> usize {
-        self.lists.values().map(List::bytes).sum()
+        self.lists.iter().map(|(_, list)| list.bytes()).sum()
     }
 
     /// Returns the files that could hold a match. A file that is not among them holds none: its grams cannot satisfy the plan.
@@ -132,15 +208,23 @@ impl Postings {
     }
 }
 
+impl Postings {
+    fn lists_of(&self, grams: &RangeInclusive<Gram>) -> &[(Gram, List)] {
+        let first = self.lists.partition_point(|(gram, _)| gram < grams.start());
+        let end = self.lists.partition_point(|(gram, _)| gram <= grams.end());
+        &self.lists[first..end.max(first)]
+    }
+}
+
 impl Lists for Postings {
     type Error = Infallible;
 
     fn at_most(&self, grams: RangeInclusive<Gram>) -> Result<usize, Infallible> {
-        Ok(self.lists.range(grams).map(|(_, list)| list.len(self.documents())).sum())
+        Ok(self.lists_of(&grams).iter().map(|(_, list)| list.len(self.documents())).sum())
     }
 
     fn unite_into(&self, grams: RangeInclusive<Gram>, documents: &mut IdSet) -> Result<(), Infallible> {
-        self.lists.range(grams).for_each(|(_, list)| list.unite_into(documents));
+        self.lists_of(&grams).iter().for_each(|(_, list)| list.unite_into(documents));
         Ok(())
     }
 }

@@ -18,14 +18,12 @@ pub(crate) fn encode(numbers: &[u32], width: u8) -> Box<[u8]> {
     let mut next = 0;
     for &number in numbers {
         let gap = number - next;
-        for _ in 0..gap >> width {
-            bits.push(1, 1);
-        }
+        bits.push_ones(gap >> width);
         bits.push(0, 1);
         bits.push(gap & mask(width), width);
         next = number + 1;
     }
-    bits.bytes.into_boxed_slice()
+    bits.finish()
 }
 
 /// Decodes `count` numbers; ends early where the code does, or where a number would not fit in 32 bits, as damaged bytes make it.
@@ -101,21 +99,34 @@ fn mask(width: u8) -> u32 {
 #[derive(Default)]
 struct BitWriter {
     bytes: Vec<u8>,
-    free: u8,
+    /// Bits that are no whole byte yet, the last one in the lowest place.
+    held: u64,
+    count: u8,
 }
 
 impl BitWriter {
     fn push(&mut self, value: u32, width: u8) {
-        for at in (0..width).rev() {
-            if self.free == 0 {
-                self.bytes.push(0);
-                self.free = 8;
-            }
-            self.free -= 1;
-            if let Some(last) = self.bytes.last_mut() {
-                *last |= ((value >> at & 1) as u8) << self.free;
-            }
+        self.held = self.held << width | u64::from(value);
+        self.count += width;
+        while self.count >= 8 {
+            self.count -= 8;
+            self.bytes.push((self.held >> self.count) as u8);
         }
+    }
+
+    fn push_ones(&mut self, mut count: u32) {
+        while count > 0 {
+            let some = count.min(31) as u8;
+            self.push(mask(some), some);
+            count -= u32::from(some);
+        }
+    }
+
+    fn finish(mut self) -> Box<[u8]> {
+        if self.count > 0 {
+            self.push(0, 8 - self.count);
+        }
+        self.bytes.into_boxed_slice()
     }
 }
 

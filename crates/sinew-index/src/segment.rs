@@ -10,11 +10,12 @@
 //! | dictionary | blocks of 128 grams: gap to the gram before, form of the list, its count and length, or the list itself where it has one or two documents |
 //! | lists | Rice codes and bit sets, in the order of their grams |
 
+mod files;
 mod read;
 mod write;
 
+pub use files::{FileRecord, SegmentFiles};
 pub use read::Segment;
-pub use write::FileRecord;
 
 /// Begins every segment.
 const MAGIC: [u8; 8] = *b"sinewseg";

@@ -1,7 +1,7 @@
 //! Options of an index, and what it tells of itself.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 /// The time at which files are read into the index without [`Index::build`](crate::Index::build).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
@@ -57,6 +57,38 @@ pub struct IndexCounts {
     pub surprises: u64,
     /// Files at which reading ended in a panic; from the second on nothing is held any more.
     pub panics: u64,
+}
+
+/// An index on disk, whether or not some process uses it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredIndex {
+    /// The folder that it is of; none where the index does not say so: it was never whole, or is damaged.
+    pub root: Option<PathBuf>,
+    /// The root does not exist any more.
+    pub is_root_gone: bool,
+    /// The folder that it lies in.
+    pub folder: PathBuf,
+    /// Bytes of its files.
+    pub bytes: u64,
+    /// The time of its last use.
+    pub used: SystemTime,
+}
+
+/// The time without use after which an index is deleted.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 3_600);
+
+impl StoredIndex {
+    /// Returns how long nobody used it. A time of use that lies ahead is no reason to delete.
+    #[must_use]
+    pub fn unused(&self, now: SystemTime) -> Duration {
+        now.duration_since(self.used).unwrap_or_default()
+    }
+
+    /// Tells whether nobody used it for so long that it is deleted.
+    #[must_use]
+    pub fn is_old(&self, now: SystemTime) -> bool {
+        self.unused(now) >= UNUSED
+    }
 }
 
 /// The way in which an index is kept fresh.

@@ -207,7 +207,7 @@ impl Store {
     fn open_segment(&self, number: u32) -> io::Result<Part> {
         let (segment, length) = self.read_segment(number)?;
         // A file that changed is looked up by its path.
-        if !segment.files().is_sorted_by(|left, right| left.path < right.path) {
+        if !segment.files().iter().is_sorted_by(|left, right| left.path < right.path) {
             return Err(damaged("the order of the files"));
         }
         Ok(Part::new(segment, length, true))
@@ -268,7 +268,8 @@ pub(crate) fn remove(cache: &Path, root: &Path) -> io::Result<bool> {
 pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     check_owner(folder)?;
     let use_lock = open_private(&folder.join(USE_LOCK), true)?;
-    flock(&use_lock, FlockOperation::NonBlockingLockExclusive)?;
+    let in_use = |_| io::Error::new(io::ErrorKind::ResourceBusy, "it is in use");
+    flock(&use_lock, FlockOperation::NonBlockingLockExclusive).map_err(in_use)?;
     fs::remove_dir_all(folder)
 }
 

@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 
 use proptest::prelude::*;
-use sinew_index::{FileKind, FileRecord, Plan, Postings, PostingsBuilder, Reach, Segment, SegmentId};
+use sinew_index::{FileKind, FileRecord, Plan, Postings, PostingsBuilder, Reach, Segment, SegmentFiles, SegmentId};
 
 const ID: SegmentId = SegmentId { index: *b"0123456789abcdef", number: 3 };
 
@@ -11,27 +11,30 @@ fn plan(pattern: &str) -> Plan {
     Plan::of(&regex_syntax::parse(pattern).expect("a pattern of the tests"))
 }
 
-fn index(texts: &[Vec<u8>]) -> (Postings, Vec<FileRecord>) {
+fn collected(texts: &[Vec<u8>]) -> (PostingsBuilder, SegmentFiles) {
     let mut builder = PostingsBuilder::new();
-    let mut files = Vec::new();
+    let mut files = SegmentFiles::default();
     for (number, text) in texts.iter().enumerate() {
         let kind = if text.contains(&0) { FileKind::Binary } else { FileKind::Text };
         match kind {
             FileKind::Text => builder.add(text),
             _ => builder.add_without_grams(),
         };
-        files.push(FileRecord {
-            path: format!("src/{}/file{number}", number / 3).into_bytes(),
-            kind,
-            stamp: number as u64 * 977,
-        });
+        let path = format!("src/{}/file{number}", number / 3);
+        let added = files.push(FileRecord { path: path.as_bytes(), kind, stamp: number as u64 * 977 });
+        assert_eq!(added, Some(number as u32));
     }
+    (builder, files)
+}
+
+fn index(texts: &[Vec<u8>]) -> (Postings, SegmentFiles) {
+    let (builder, files) = collected(texts);
     (builder.build(), files)
 }
 
-fn written(texts: &[Vec<u8>]) -> (Postings, Vec<FileRecord>, Vec<u8>) {
+fn written(texts: &[Vec<u8>]) -> (Postings, SegmentFiles, Vec<u8>) {
     let (postings, files) = index(texts);
-    let bytes = postings.write_segment(&files, ID, Vec::new()).expect("memory takes it");
+    let bytes = postings.write_segment(&files, ID).expect("one record for each file");
     (postings, files, bytes)
 }
 
@@ -54,7 +57,9 @@ proptest! {
     fn a_segment_answers_as_the_index_in_memory(texts in prop::collection::vec(text(), 0..40)) {
         let (postings, files, bytes) = written(&texts);
         let segment = Segment::open(bytes, ID).unwrap();
-        prop_assert_eq!(segment.files(), files);
+        prop_assert_eq!(segment.files(), &files);
+        let (builder, files) = collected(&texts);
+        prop_assert_eq!(builder.write_segment(&files, ID).unwrap(), written(&texts).2);
         for pattern in PATTERNS {
             for reach in [Reach::Line, Reach::File] {
                 let plan = plan(pattern);
@@ -118,8 +123,8 @@ fn a_segment_of_another_place_is_refused() {
 
 #[test]
 fn records_must_be_those_of_the_files() {
-    let (postings, mut files) = index(&[b"one\n".to_vec(), b"two\n".to_vec()]);
-    files.pop();
-    let error = postings.write_segment(&files, ID, Vec::new()).unwrap_err();
+    let (postings, _) = index(&[b"one\n".to_vec(), b"two\n".to_vec()]);
+    let (_, files) = index(&[b"one\n".to_vec()]);
+    let error = postings.write_segment(&files, ID).unwrap_err();
     assert_eq!(error.to_string(), "a segment of 2 files cannot be written with 1 records");
 }

@@ -33,7 +33,7 @@ pub use ranking::{Boost, PathUse};
 pub use rows::{ContextLine, Iter, Row, Rows};
 pub use sinew_index::{
     BuildPhase, BuildPolicy, BuildProgress, Freshness, IndexCounts, IndexOptions as WorkspaceOptions, IndexState,
-    IndexStatus,
+    IndexStatus, StoredIndex,
 };
 pub use workspace::{Workspace, Workspaces};
 pub use workspace_status::{GrepTrace, WorkspaceChanges, WorkspaceStatus};

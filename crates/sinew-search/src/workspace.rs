@@ -6,7 +6,7 @@ use std::sync::{Arc, Weak};
 
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Result};
-use sinew_index::{BuildProgress, Changes, Index, IndexOptions, Listing, WatchQueue};
+use sinew_index::{BuildProgress, Changes, Index, IndexOptions, Listing, StoredIndex, WatchQueue};
 use sinew_pool::Pool;
 use sinew_walk::{Scan, ScanOptions};
 
@@ -66,6 +66,20 @@ impl Workspaces {
             index
         });
         Ok(Workspace { open: index, last: Arc::default() })
+    }
+
+    /// Returns the indexes on disk in the folder `cache`, those that were used last first.
+    #[must_use]
+    pub fn stored(cache: &Path) -> Vec<StoredIndex> {
+        Index::stored(cache)
+    }
+
+    /// Deletes an index on disk.
+    ///
+    /// # Errors
+    /// It is in use, or the system refuses.
+    pub fn remove_stored(index: &StoredIndex) -> Result<()> {
+        Index::remove_stored(index)
     }
 
     /// Deletes the index of `root` in the folder `cache`; false where there is none.

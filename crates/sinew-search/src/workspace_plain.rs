@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use sinew_base::{CancelToken, Error, Result};
-use sinew_index::{BuildProgress, IndexOptions, IndexState, IndexStatus};
+use sinew_index::{BuildProgress, IndexOptions, IndexState, IndexStatus, StoredIndex};
 use sinew_pool::Pool;
 use sinew_walk::ScanCache;
 
@@ -45,6 +45,20 @@ impl Workspaces {
             );
         }
         Ok(Workspace { root: path, last: Arc::default(), uses: Arc::default() })
+    }
+
+    /// Returns the indexes on disk: there is none.
+    #[must_use]
+    pub fn stored(_: &Path) -> Vec<StoredIndex> {
+        Vec::new()
+    }
+
+    /// Deletes an index on disk: there is none.
+    ///
+    /// # Errors
+    /// None.
+    pub fn remove_stored(_: &StoredIndex) -> Result<()> {
+        Ok(())
     }
 
     /// Deletes the index of `root` in the folder `cache`: there is none.

@@ -12,7 +12,7 @@ use sinew_pool::Pool;
 use sinew_walk::{FileType, Scan};
 
 use super::{Index, Listing};
-use crate::status::BuildPolicy;
+use crate::status::{BuildPolicy, IndexStatus};
 
 /// The files from which on a folder is read unasked.
 const FILES: usize = 5_000;
@@ -39,7 +39,8 @@ pub(super) struct Background {
 }
 
 impl Index {
-    /// Notes that a search used a listing, and begins to read in the background where that will pay.
+    /// Notes that a search used a listing, and begins to read in the background where that will pay: the counts are those of the
+    /// whole tree, wherever in it the search was.
     pub fn note_search(self: &Arc<Self>, listing: &Listing) {
         if self.options.build == BuildPolicy::Never {
             return;
@@ -50,9 +51,10 @@ impl Index {
         if background.running.as_ref().is_some_and(|(_, thread)| !thread.is_finished()) {
             return;
         }
-        let (files, unknown) = listing.files();
+        let IndexStatus { listed: files, current, full, .. } = self.status();
+        let unknown = files.saturating_sub(current);
         let is_worth = match (self.options.build, background.begun) {
-            (_, true) => unknown >= CHANGED && !self.status().full,
+            (_, true) => unknown >= CHANGED && !full,
             (BuildPolicy::Always, false) => unknown > 0,
             (_, false) if files >= FILES => searches >= SEARCHES && unknown >= CHANGED,
             // Measuring costs a look at each file, so it is done less and less often.

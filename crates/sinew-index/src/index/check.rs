@@ -1,10 +1,15 @@
 //! The check of the watcher: a look at every stamp, between two readings of the queue. What differs and was not announced is a surprise.
 
+use std::sync::Arc;
+
 use sinew_base::{CancelToken, Result};
 use sinew_pool::Pool;
 
 use super::{Index, lock};
+use crate::list::IdSet;
 use crate::part::stamp_number;
+use crate::segment::Segment;
+use crate::storage::Storage;
 
 /// The number of files between two looks at the cancellation.
 const SHARE: usize = 64;
@@ -17,10 +22,16 @@ impl Index {
     pub fn check_events(&self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         let Some((key, known, files)) = self.known_files(pool, cancel)? else { return Ok(()) };
         let mut differing = Vec::new();
-        for share in known.chunks(SHARE) {
-            cancel.check()?;
-            let differs = |path: &[u8], then: u64| files.stamp(path).map_or(0, |now| stamp_number(&now, &key)) != then;
-            differing.extend(share.iter().filter(|(path, then)| differs(path, *then)).map(|(path, _)| path));
+        for (segment, current) in &known {
+            let stamped = current.iter().map(|number| segment.files().get(number)).filter(|file| file.stamp != 0);
+            for (at, file) in stamped.enumerate() {
+                if at.is_multiple_of(SHARE) {
+                    cancel.check()?;
+                }
+                if files.stamp(file.path).map_or(0, |now| stamp_number(&now, &key)) != file.stamp {
+                    differing.push(file.path);
+                }
+            }
         }
         let mut state = lock(&self.state, cancel)?;
         // What was announced meanwhile is not known as it was any more.
@@ -42,17 +53,14 @@ impl Index {
         &self,
         pool: &Pool,
         cancel: &CancelToken,
-    ) -> Result<Option<([u8; 16], Vec<(Vec<u8>, u64)>, sinew_walk::TreeFiles)>> {
+    ) -> Result<Option<([u8; 16], Vec<(Arc<Segment<Storage>>, IdSet)>, sinew_walk::TreeFiles)>> {
         let mut state = lock(&self.state, cancel)?;
         if !self.barrier(&mut state, pool, cancel)? {
             return Ok(None);
         }
         let Some(held) = state.held.as_ref().filter(|held| held.is_watched()) else { return Ok(None) };
         let Ok(files) = held.tree.files() else { return Ok(None) };
-        let known = held.parts.iter().flat_map(|part| {
-            let stamped = part.current.iter().map(|number| &part.files()[number as usize]);
-            stamped.filter(|file| file.stamp != 0).map(|file| (file.path.clone(), file.stamp))
-        });
+        let known = held.parts.iter().map(|part| (Arc::clone(&part.segment), part.current.clone()));
         Ok(Some((held.key, known.collect(), files)))
     }
 }
@@ -63,7 +71,7 @@ mod tests {
     use std::path::Path;
     use std::sync::Arc;
 
-    use sinew_walk::{ScanOptions, Stamp};
+    use sinew_walk::{FileType, ScanOptions, Stamp};
 
     use super::*;
     use crate::lookup::Reach;
@@ -114,7 +122,10 @@ mod tests {
             let never = CancelToken::never();
             let listing = self.index.listing(&ScanOptions::new(self.root()), &self.pool, &never).unwrap().unwrap();
             let (states, _) = listing.judge(&Plan::Nothing, Reach::Line);
-            (states.iter().filter(|state| **state == RowState::NoMatch).count(), listing.files().0)
+            (
+                states.iter().filter(|state| **state == RowState::NoMatch).count(),
+                listing.entries().iter().filter(|entry| entry.file_type() == FileType::File).count(),
+            )
         }
     }
 

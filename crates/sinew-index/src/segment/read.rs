@@ -3,7 +3,7 @@
 use std::io;
 use std::ops::RangeInclusive;
 
-use super::{BLOCK, FORMAT, FileKind, FileRecord, HEAD, MAGIC, SCHEME, SECTIONS, SegmentId, form};
+use super::{BLOCK, FORMAT, FileKind, FileRecord, HEAD, MAGIC, SCHEME, SECTIONS, SegmentFiles, SegmentId, form};
 use crate::gram::Gram;
 use crate::list::{IdSet, List};
 use crate::lookup::{self, Candidates, FileTable, Lists, Reach};
@@ -24,7 +24,7 @@ pub struct Segment<R> {
     number: u32,
     text: u64,
     pages: PageReader<R>,
-    files: Vec<FileRecord>,
+    files: SegmentFiles,
     table: FileTable,
     blocks: Vec<(Gram, u32)>,
     dictionary: Section,
@@ -94,7 +94,7 @@ impl<R: ReadAt> Segment<R> {
     }
 
     /// Returns the files, in the order of their numbers.
-    pub fn files(&self) -> &[FileRecord] {
+    pub fn files(&self) -> &SegmentFiles {
         &self.files
     }
 
@@ -235,10 +235,11 @@ impl Section {
     }
 }
 
-fn read_files(section: &[u8], files: u32, documents: u32) -> io::Result<(Vec<FileRecord>, FileTable)> {
+fn read_files(section: &[u8], files: u32, documents: u32) -> io::Result<(SegmentFiles, FileTable)> {
     let mut bytes = Bytes::new(section);
-    let mut records: Vec<FileRecord> = Vec::new();
+    let mut records = SegmentFiles::default();
     let mut file_of = Vec::new();
+    let mut before = 0;
     let mut cut = IdSet::empty(files);
     for number in 0..files {
         let flags = bytes.byte()?;
@@ -249,16 +250,17 @@ fn read_files(section: &[u8], files: u32, documents: u32) -> io::Result<(Vec<Fil
         let stamp = u64::from_le_bytes(bytes.array()?);
         let own = bytes.at_most(u64::from(documents) - file_of.len() as u64)? as usize;
         file_of.extend(std::iter::repeat_n(number, own));
-        let before = records.last().map_or(&b""[..], |record| &record.path);
-        let shared = bytes.at_most(before.len() as u64)? as usize;
+        let shared = bytes.at_most(before as u64)? as usize;
         let rest = bytes.varint()?;
         let rest = bytes.take(usize::try_from(rest).map_err(|_| damaged("a path"))?)?;
-        let path = [&before[..shared], rest].concat();
-        records.push(FileRecord { path, kind, stamp });
+        before = shared + rest.len();
+        let added = records.push_parts(shared, FileRecord { path: rest, kind, stamp });
+        added.ok_or_else(|| damaged("the length of the paths"))?;
     }
     if file_of.len() != documents as usize || !bytes.is_empty() {
         return Err(damaged("the number of documents"));
     }
+    records.shrink();
     Ok((records, FileTable { file_of: file_of.into_boxed_slice(), files, cut }))
 }
 

@@ -1,96 +1,125 @@
 //! Writes a segment.
 
-use std::io::{self, Write};
+use std::io;
 
-use super::{BLOCK, FORMAT, FileKind, HEAD, MAGIC, SCHEME, SECTIONS, SegmentId, form};
+use super::{BLOCK, FORMAT, HEAD, MAGIC, SCHEME, SECTIONS, SegmentFiles, SegmentId, form};
+use crate::gram::Gram;
 use crate::list::List;
+use crate::lookup::FileTable;
 use crate::page::PageWriter;
-use crate::postings::Postings;
+use crate::postings::{Postings, PostingsBuilder};
+use crate::storage::roomy;
 use crate::varint;
 
-/// One file as a segment keeps it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileRecord {
-    /// Path below the root, as bytes.
-    pub path: Vec<u8>,
-    /// Its kind, as the engine judges it.
-    pub kind: FileKind,
-    /// Number made of device, inode, size, times and mode when it was read; 0 where that proves nothing.
-    pub stamp: u64,
+/// The sections about grams, of which each is added behind those before it.
+struct Dictionary {
+    blocks: Vec<u8>,
+    dictionary: Vec<u8>,
+    lists: Vec<u8>,
+    count: usize,
+    last: u32,
 }
 
 impl Postings {
-    /// Writes the index as a segment. `files` has one record for each file that was added, in that order. The writer gets whole
-    /// pages; it should buffer them.
+    /// Writes the index as a segment. `files` has one record for each file that was added, in that order.
     ///
     /// # Errors
-    /// `InvalidInput` where the number of records differs from that of the files, and whatever the writer answers.
-    pub fn write_segment<W: Write>(&self, files: &[FileRecord], id: SegmentId, to: W) -> io::Result<W> {
-        if files.len() != self.files() as usize {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("a segment of {} files cannot be written with {} records", self.files(), files.len()),
-            ));
-        }
-        let (blocks, dictionary, lists) = self.dictionary();
-        let sections = [self.file_section(files), blocks, dictionary, lists];
-        let mut head = Vec::with_capacity(HEAD);
-        head.extend(MAGIC);
-        head.extend(FORMAT.to_le_bytes());
-        head.extend(SCHEME.to_le_bytes());
-        head.extend(id.index);
-        head.extend(self.files().to_le_bytes());
-        head.extend(self.documents().to_le_bytes());
-        head.extend(self.text_bytes().to_le_bytes());
-        let mut pages = PageWriter::new(to, id.number);
-        let mut offset = pages.after_page();
-        for section in &sections {
-            head.extend(offset.to_le_bytes());
-            head.extend((section.len() as u64).to_le_bytes());
-            offset += section.len() as u64;
-        }
-        debug_assert_eq!((head.len(), sections.len()), (HEAD, SECTIONS));
-        pages.write(&head)?;
-        pages.end_page()?;
-        sections.iter().try_for_each(|section| pages.write(section))?;
-        pages.finish()
+    /// `InvalidInput` where the number of records differs from that of the files.
+    pub fn write_segment(&self, files: &SegmentFiles, id: SegmentId) -> io::Result<Vec<u8>> {
+        let mut dictionary = Dictionary::new();
+        self.lists.iter().for_each(|(gram, list)| dictionary.add(*gram, list));
+        write(&self.table, self.text, files, &dictionary, id)
+    }
+}
+
+impl PostingsBuilder {
+    /// Writes what was collected as a segment, as [`PostingsBuilder::build`] and [`Postings::write_segment`] would in more memory.
+    ///
+    /// # Errors
+    /// As there.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn write_segment(self, files: &SegmentFiles, id: SegmentId) -> io::Result<Vec<u8>> {
+        let documents = self.documents();
+        let mut dictionary = Dictionary::new();
+        let (table, text) = self.sort(|gram, numbers| dictionary.add(gram, &List::of(numbers, documents)));
+        write(&table, text, files, &dictionary, id)
+    }
+}
+
+impl Dictionary {
+    fn new() -> Dictionary {
+        Dictionary { blocks: Vec::new(), dictionary: roomy(), lists: roomy(), count: 0, last: 0 }
     }
 
-    fn file_section(&self, files: &[FileRecord]) -> Vec<u8> {
-        let mut section = Vec::new();
-        let mut documents = self.table.file_of.chunk_by(|left, right| left == right).peekable();
-        let mut before: &[u8] = b"";
-        for (number, file) in (0..).zip(files) {
-            let own = documents.next_if(|same| same[0] == number).map_or(0, <[u32]>::len);
-            let shared = before.iter().zip(&file.path).take_while(|(left, right)| left == right).count();
-            section.push(file.kind as u8 | u8::from(self.table.cut.contains(number)) << 7);
-            section.extend(file.stamp.to_le_bytes());
-            varint::push(&mut section, own as u64);
-            varint::push(&mut section, shared as u64);
-            varint::push(&mut section, (file.path.len() - shared) as u64);
-            section.extend(&file.path[shared..]);
-            before = &file.path;
+    fn add(&mut self, gram: Gram, list: &List) {
+        if self.count.is_multiple_of(BLOCK) {
+            self.blocks.extend(gram.number().to_le_bytes());
+            self.blocks.extend((self.dictionary.len() as u32).to_le_bytes());
+            varint::push(&mut self.dictionary, self.lists.len() as u64);
+            self.last = gram.number();
         }
-        section
+        self.count += 1;
+        varint::push(&mut self.dictionary, (gram.number() - self.last).into());
+        self.last = gram.number();
+        write_list(list, &mut self.dictionary, &mut self.lists);
     }
+}
 
-    /// Returns the sections of blocks, dictionary and lists.
-    fn dictionary(&self) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
-        let (mut blocks, mut dictionary, mut lists) = (Vec::new(), Vec::new(), Vec::new());
-        let mut last = 0;
-        for (at, (gram, list)) in self.lists.iter().enumerate() {
-            if at % BLOCK == 0 {
-                blocks.extend(gram.number().to_le_bytes());
-                blocks.extend((dictionary.len() as u32).to_le_bytes());
-                varint::push(&mut dictionary, lists.len() as u64);
-                last = gram.number();
-            }
-            varint::push(&mut dictionary, (gram.number() - last).into());
-            last = gram.number();
-            write_list(list, &mut dictionary, &mut lists);
-        }
-        (blocks, dictionary, lists)
+fn write(
+    table: &FileTable,
+    text: u64,
+    files: &SegmentFiles,
+    Dictionary { blocks, dictionary, lists, .. }: &Dictionary,
+    id: SegmentId,
+) -> io::Result<Vec<u8>> {
+    if files.len() != table.files {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("a segment of {} files cannot be written with {} records", table.files, files.len()),
+        ));
     }
+    let file_section = file_section(table, files);
+    let sections = [&file_section, blocks, dictionary, lists];
+    let mut head = Vec::with_capacity(HEAD);
+    head.extend(MAGIC);
+    head.extend(FORMAT.to_le_bytes());
+    head.extend(SCHEME.to_le_bytes());
+    head.extend(id.index);
+    head.extend(table.files.to_le_bytes());
+    head.extend(table.documents().to_le_bytes());
+    head.extend(text.to_le_bytes());
+    let mut pages = PageWriter::new(roomy(), id.number);
+    let mut offset = pages.after_page();
+    for section in sections {
+        head.extend(offset.to_le_bytes());
+        head.extend((section.len() as u64).to_le_bytes());
+        offset += section.len() as u64;
+    }
+    debug_assert_eq!((head.len(), sections.len()), (HEAD, SECTIONS));
+    pages.write(&head)?;
+    pages.end_page()?;
+    sections.iter().try_for_each(|section| pages.write(section))?;
+    pages.finish()
+}
+
+fn file_section(table: &FileTable, files: &SegmentFiles) -> Vec<u8> {
+    let mut section = Vec::new();
+    let mut documents = table.file_of.chunk_by(|left, right| left == right).peekable();
+    let mut before: &[u8] = b"";
+    for (number, file) in (0..).zip(files.iter()) {
+        let own = documents.next_if(|same| same[0] == number).map_or(0, <[u32]>::len);
+        let shared = before.iter().zip(file.path).take_while(|(left, right)| left == right).count();
+        section.push(file.kind as u8 | u8::from(table.cut.contains(number)) << 7);
+        section.extend(file.stamp.to_le_bytes());
+        varint::push(&mut section, own as u64);
+        varint::push(&mut section, shared as u64);
+        varint::push(&mut section, (file.path.len() - shared) as u64);
+        section.extend(&file.path[shared..]);
+        before = file.path;
+    }
+    section
 }
 
 fn write_list(list: &List, dictionary: &mut Vec<u8>, lists: &mut Vec<u8>) {

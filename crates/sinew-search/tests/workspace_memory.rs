@@ -1,0 +1,47 @@
+//! The memory of a workspace: a program of its own, because all that the process has counts.
+#![cfg(all(target_os = "linux", target_env = "gnu"))]
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+use std::fmt::Write;
+use std::fs;
+
+use sinew_base::CancelToken;
+use sinew_pool::Pool;
+use sinew_search::{GrepOptions, WorkspaceOptions, Workspaces};
+
+/// The bytes of this process that are not of files.
+fn resident() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+}
+
+/// Lines of many words, so that there are many grams.
+fn text(seed: u64) -> String {
+    let mut text = String::new();
+    let mut state = seed;
+    while text.len() < 64 << 10 {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        writeln!(text, "{:x} of {}", state >> 40, state >> 24 & 0xFFFF).unwrap();
+    }
+    text
+}
+
+#[test]
+fn item_21_what_building_needed_is_given_back() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    fs::create_dir(&root).unwrap();
+    (0..160).for_each(|file| fs::write(root.join(format!("f{file}")), text(file)).unwrap());
+    let options = WorkspaceOptions { cache: Some(place.path().join("cache")), ..WorkspaceOptions::default() };
+    let workspace = Workspaces::default().open(&root, &options).unwrap();
+    let (pool, never) = (Pool::new("test", 2), CancelToken::never());
+    workspace.refresh(&pool, &never).unwrap();
+    let before = resident();
+    let status = workspace.ready(&pool, &never).unwrap();
+    assert!(status.index.files == 160 && status.index.persisted, "{status:?}");
+    workspace.grep(&GrepOptions::new("needle", ""), &pool, &never, None).unwrap();
+    let more = resident().saturating_sub(before);
+    // The grams of so much text took over 20 MB.
+    assert!(more < 8 << 20, "{more} bytes more than before");
+}
