@@ -12,6 +12,7 @@ import { buildTypescript } from "./lib/typescript.mjs";
 import { packAgent } from "./pack/agent.mjs";
 import { PRODUCTS, writeBill } from "./pack/crates.mjs";
 import { GLIBC, manifestOf } from "./pack/files.mjs";
+import { writeNpmBill } from "./pack/npm-bill.mjs";
 import { packMain, packMore, packPlatforms } from "./pack/natives.mjs";
 
 const HELP = `npm run pack -- [options]
@@ -52,7 +53,7 @@ const PARTS = { main: packMain, more: packMore, platforms: packPlatforms, agent:
 
 async function writeBills({ source, out }) {
   const { version } = manifestOf(source);
-  return Promise.all(Object.keys(PRODUCTS).map((product) => writeBill(product, { version, out })));
+  return Promise.all([...Object.keys(PRODUCTS).map((product) => writeBill(product, { version, out })), writeNpmBill({ version, out })]);
 }
 
 /** Builds what the packages of this machine's platform are made of; cargo leaves alone what is up to date. */

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { ROOT, dim } from "../lib/steps.mjs";
 
 /**
- * Runs `cargo-zigbuild COMMAND` at low priority. Resolves to { ok, errors, warnings, programs, seconds }: messages about crates of
+ * Runs `cargo-zigbuild COMMAND`. Resolves to { ok, errors, warnings, programs, seconds }: messages about crates of
  * this workspace, and the paths of what was built. Errors are shown as they come. With `late` it was ended after `limit` ms.
  */
 export function cargo(command, words, { target, glibc, flags, env = {}, limit }) {
@@ -13,21 +13,17 @@ export function cargo(command, words, { target, glibc, flags, env = {}, limit })
   args.push("--config", 'profile.dev.package."*".opt-level=0', ...words);
   console.log(dim(`$ cargo-zigbuild ${args.join(" ")}`));
   const begun = Date.now();
-  const child = spawn("nice", ["-n", "5", "cargo-zigbuild", ...args], { cwd: ROOT, env: { ...process.env, ...env, ...(flags ? { RUSTFLAGS: flags } : {}) }, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn("cargo-zigbuild", args, { cwd: ROOT, env: { ...process.env, ...env, ...(flags ? { RUSTFLAGS: flags } : {}) }, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const result = { ok: false, errors: 0, warnings: 0, programs: [], seconds: 0 };
   let done = 0;
   let late = false;
-  // The group: cargo is the child of nice and of cargo-zigbuild.
+  // The group: cargo is the child of cargo-zigbuild.
   const end = () => child.pid && process.kill(-child.pid, "SIGTERM");
   const timer = limit && setTimeout(() => {
     late = true;
     end();
   }, limit);
-  const interrupted = () => {
-    end();
-    process.exit(130);
-  };
-  process.once("SIGINT", interrupted);
+  process.once("exit", end);
   createInterface({ input: child.stdout }).on("line", (line) => {
     if (!line.startsWith("{")) return;
     const message = JSON.parse(line);
@@ -51,7 +47,7 @@ export function cargo(command, words, { target, glibc, flags, env = {}, limit })
     child.on("close", (code) => {
       if (process.stdout.isTTY) process.stdout.write("\r\x1b[K");
       clearTimeout(timer);
-      process.removeListener("SIGINT", interrupted);
+      process.removeListener("exit", end);
       resolve({ ...result, late, ok: code === 0, seconds: Math.round((Date.now() - begun) / 1000) });
     });
   });

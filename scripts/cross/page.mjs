@@ -21,14 +21,14 @@ export function remember(tag, found) {
   writeFileSync(RESULTS, `${JSON.stringify(sorted, null, 2)}\n`);
 }
 
-const checked = (check) => (check ? (check.ok ? `clean${check.warnings ? `, ${check.warnings} warnings` : ""}` : `${check.errors} errors`) : "not tried");
+const checked = (check, by) => (check ? `${check.ok ? `clean${check.warnings ? `, ${check.warnings} warnings` : ""}` : `${check.errors} errors`}${by ? `, ${by} too` : ""}` : "not tried");
 const built = (builds = {}) => Object.entries(builds).map(([part, { ok, bytes }]) => `${part} ${ok ? `${(bytes / 1e6).toFixed(1)} MB` : "**fails**"}`).join(", ") || "nothing";
 
 /** The cells of a target. */
 export function cells(row, known) {
   const tests = Object.values(known?.tests ?? {});
   const sum = (field) => tests.reduce((all, part) => all + part[field], 0);
-  return [row.tag, checked(known?.check), built(known?.builds), tests.length ? String(sum("passed")) : "0", String(sum("failed"))];
+  return [row.tag, checked(known?.check, row.check), built(known?.builds), tests.length ? String(sum("passed")) : "0", String(sum("failed"))];
 }
 
 /** The generated part of the page: one table of targets, one of what fails, one of what each run was. */

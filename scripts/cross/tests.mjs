@@ -16,13 +16,16 @@ export function output(words, { cwd = ROOT, env = {}, limit = LIMIT } = {}) {
   const child = spawn(words[0], words.slice(1), { cwd, env: { ...process.env, ...env }, stdio: ["ignore", file, file], detached: true });
   return new Promise((resolve) => {
     let late = false;
+    // The group: an emulator starts programs of its own.
+    const kill = () => child.pid && process.kill(-child.pid, "SIGKILL");
     const timer = setTimeout(() => {
       late = true;
-      // The group: an emulator starts programs of its own.
-      process.kill(-child.pid, "SIGKILL");
+      kill();
     }, limit);
+    process.once("exit", kill);
     const end = (code, more = "") => {
       clearTimeout(timer);
+      process.removeListener("exit", kill);
       closeSync(file);
       const text = readFileSync(path, "utf8") + more;
       rmSync(folder, { recursive: true, force: true });

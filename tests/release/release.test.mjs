@@ -158,6 +158,24 @@ test("the bills of materials fit the schema, and name what cargo links", LINUX, 
   }
 });
 
+test("the bill of the npm packages fits the schema, and names what each installs", LINUX, async (t) => {
+  const text = readFileSync(at(`sinew-npm-${VERSION}.cdx.json`), "utf8");
+  const { components, dependencies } = JSON.parse(text);
+  const refs = new Set(components.map((each) => each["bom-ref"]));
+  assert.ok(dependencies.every(({ ref, dependsOn }) => refs.has(ref) && dependsOn.every((each) => refs.has(each))));
+  // Each tarball is in it, with all that its own manifest asks for.
+  for (const name of readdirSync(out).filter((each) => each.endsWith(".tgz"))) {
+    const manifest = JSON.parse(done("tar", ["-xzOf", at(name), "package/package.json"]));
+    const row = dependencies.find(({ ref }) => ref === `pkg:npm/${manifest.name.replace("@", "%40")}@${manifest.version}`);
+    const wanted = Object.keys({ ...manifest.dependencies, ...manifest.optionalDependencies }).map((each) => each.replace("@", "%40"));
+    assert.deepEqual(row?.dependsOn.map((ref) => ref.replace(/^pkg:npm\/(.*)@.*$/, "$1")), wanted.sort(), name);
+  }
+  const tools = await releaseTools();
+  if (!tools) return t.skip("the schema of CycloneDX is not installed");
+  const { Spec, Validation } = createRequire(join(tools, "package.json"))("@cyclonedx/cyclonedx-library");
+  assert.equal(await new Validation.JsonStrictValidator(Spec.Version.v1dot6).validate(text), null);
+});
+
 test("publishing begins with the packages of platforms, and refuses what was changed", LINUX, () => {
   const publish = (from) => spawnSync(process.execPath, [join(ROOT, "scripts", "publish.mjs"), "--dry-run", "--from", from], { encoding: "utf8", env: { ...process.env, npm_config_offline: "true" } });
   const { status, stdout, stderr } = publish(out);

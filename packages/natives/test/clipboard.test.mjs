@@ -8,6 +8,8 @@ const require = createRequire(import.meta.url);
 const { copyToClipboard, readImageFromClipboard, readTextFromClipboard } = require("..");
 const { osc52 } = require("../dist/osc52.js");
 
+const x11 = { skip: process.platform !== "linux" && "the clipboard of X11" };
+
 async function withDisplay(display, work) {
   const { DISPLAY, TERMUX_VERSION } = process.env;
   delete process.env.TERMUX_VERSION;
@@ -22,7 +24,7 @@ async function withDisplay(display, work) {
   }
 }
 
-test("without a display there is nothing to read, and copying does not reject", async () => {
+test("without a display there is nothing to read, and copying does not reject", x11, async () => {
   await withDisplay(undefined, async () => {
     assert.equal(await readTextFromClipboard(), null);
     assert.equal(await readImageFromClipboard(), null);
@@ -31,7 +33,7 @@ test("without a display there is nothing to read, and copying does not reject", 
   });
 });
 
-test("a display that is not there rejects reading and not copying", async () => {
+test("a display that is not there rejects reading and not copying", x11, async () => {
   await withDisplay(":64999", async () => {
     await assert.rejects(readTextFromClipboard(), { message: /failed to reach the display ":64999"/ });
     await assert.rejects(readImageFromClipboard(), { code: "EIO" });
@@ -39,7 +41,7 @@ test("a display that is not there rejects reading and not copying", async () => 
   });
 });
 
-test("text and pictures go through a real server", { skip: process.platform !== "linux" && "Linux only" }, async (context) => {
+test("text and pictures go through a real server", x11, async (context) => {
   const server = spawn("Xvfb", ["-displayfd", "1", "-screen", "0", "64x64x24", "-nolisten", "tcp", "-noreset"], { stdio: ["ignore", "pipe", "ignore"] });
   context.after(() => server.kill());
   const [number] = await once(server.stdout, "data");
@@ -58,6 +60,12 @@ test("text and pictures go through a real server", { skip: process.platform !== 
     assert.equal(image.mimeType, "image/png");
     assert.ok(image.data instanceof Uint8Array && picture.equals(image.data));
   });
+});
+
+test("the desktop gives back what was copied", { skip: process.platform === "linux" && "tested with a server of its own" }, async () => {
+  await copyToClipboard("from Node ✓");
+  assert.equal(await readTextFromClipboard(), "from Node ✓");
+  assert.equal(await readImageFromClipboard(), null);
 });
 
 test("the terminal's sequence is wrapped for multiplexers and left out when it is too large", () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import os from "node:os";
 import { test } from "node:test";
+import { fileURLToPath } from "node:url";
 
 const require = createRequire(import.meta.url);
 const { getSystemInfo, getWorkProfile, glob } = require("..");
@@ -21,7 +22,7 @@ test("the facts agree with Node's", () => {
 
 test("calls are remembered", async () => {
   const before = getWorkProfile(Infinity).sampleCount;
-  await glob({ pattern: "*.json", path: new URL("..", import.meta.url).pathname });
+  await glob({ pattern: "*.json", path: fileURLToPath(new URL("..", import.meta.url)) });
   const profile = getWorkProfile(60);
   assert.ok(profile.sampleCount >= 1 && getWorkProfile(Infinity).sampleCount === before + 1);
   assert.match(profile.folded, /^glob \d+$/m);

@@ -48,16 +48,20 @@ pub(super) fn run(cwd: &CStr, program: &CStr, argv: &[CString], terminal: bool) 
     let start = MiddleStart { shell: &shell, stack: second };
     // The middle process shares the memory, which costs less than a copy. It allocates nothing, as the two run at the
     // same time, and none of its calls fails while calls of the supervisor do: the number of the last error is shared.
-    // SAFETY: the process has one thread. The stacks are long enough, and nothing here goes away before the process.
-    let middle = match unsafe {
-        libc::clone(middle, first.cast(), libc::CLONE_VM | libc::SIGCHLD, (&raw const start).cast_mut().cast())
-    } {
-        -1 => {
-            tell(&Tell::Failed { errno: last_errno() });
-            return 3;
-        }
+    let begin = |sharing: libc::c_int| {
+        let start = (&raw const start).cast_mut().cast();
+        // SAFETY: the process has one thread. The stacks are long enough, and nothing here goes away before the process.
+        unsafe { libc::clone(middle, first.cast(), sharing | libc::SIGCHLD, start) }
+    };
+    let middle = match begin(libc::CLONE_VM) {
+        // Emulators of user programs know no such process (qemu). A copy does the same.
+        -1 if last_errno() == libc::EINVAL => begin(0),
         pid => pid,
     };
+    if middle == -1 {
+        tell(&Tell::Failed { errno: last_errno() });
+        return 3;
+    }
     close_standard();
     Supervisor { signals, own, middle, stop: None, adopted: Vec::new() }.serve();
     0
