@@ -1,5 +1,5 @@
-// visibleWidth against the authorities on string width. Where they disagree (tier M) the contract decides: OSC 66 is an
-// OSC and takes no cells, cursor movements take none, a lone surrogate is U+FFFD and takes one.
+// visibleWidth against the authorities on string width. Where they disagree (tier M) the contract decides: OSC 66 takes the cells
+// that kitty gives it, cursor movements take none, a lone surrogate is U+FFFD and takes one.
 import { shareOf } from "../share.mjs";
 
 export async function run(table, { visibleWidth }) {

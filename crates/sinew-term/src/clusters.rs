@@ -14,8 +14,8 @@ pub struct Cluster<'a> {
     pub width: usize,
 }
 
-/// Splits `text` into clusters, by the rules that [`visible_width`](crate::visible_width) counts by. Escape sequences,
-/// controls and line ends are left out; a tab is a cluster of `tab_width` cells. No allocation.
+/// Splits `text` into clusters, by the rules that [`visible_width`](crate::visible_width) counts by. Escape sequences (sized
+/// texts too), controls and line ends are left out; a tab is a cluster of `tab_width` cells. No allocation.
 pub fn clusters(text: &str, tab_width: usize) -> impl Iterator<Item = Cluster<'_>> {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -24,6 +24,9 @@ pub fn clusters(text: &str, tab_width: usize) -> impl Iterator<Item = Cluster<'_
             match item(text.as_bytes(), at, tab_width) {
                 Item::Cluster { end, width, .. } => {
                     at = end;
+                    if text[start..].starts_with(['\x1b', '\u{9d}']) {
+                        continue;
+                    }
                     return Some(Cluster { text: &text[start..end], start, width });
                 }
                 Item::Escape { end, .. } | Item::Control { end } | Item::Newline { end } => at = end,

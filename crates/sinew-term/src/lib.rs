@@ -14,7 +14,9 @@
 //! both. Every function takes time linear in the text, whatever the text is.
 //!
 //! Cells are counted by grapheme cluster: escape sequences (also broken ones) and controls take none, wide
-//! characters, emoji sequences, flags and keycaps take two, a tab takes `tab_width` ([`TAB_WIDTH`] by default).
+//! characters, emoji sequences, flags and keycaps take two, a tab takes `tab_width` ([`TAB_WIDTH`] by default). The one
+//! sequence with cells is a sized text (OSC 66, the text sizing protocol of kitty): `s` times `w`, or times the cells of its
+//! text where no width is given. It is one piece, which is wrapped and cut as a wide character is, and cleaning takes it out whole.
 
 mod clusters;
 mod keys;

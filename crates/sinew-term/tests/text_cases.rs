@@ -45,6 +45,33 @@ fn clusters_have_the_cells_of_a_terminal() {
 }
 
 #[test]
+fn issue_15_item_6_sized_texts_have_the_cells_of_kitty() {
+    widths(&[
+        ("\x1b]66;s=2;hello\x07", 10),
+        ("\x1b]66;;text\x1b\\", 4),
+        ("\x1b]66;w=5;hello\x07", 5),
+        ("\x1b]66;s=3:w=1;x\x07", 3),
+        ("\x1b]66;s=2:w=3;anything\x1b\\", 6),
+        ("\x1b]66;s=2:w=0;中\x07", 4),
+        ("\x1b]66;n=1:d=2:w=1;Ha\x07\x1b]66;n=1:d=2:w=1;lf\x07", 2),
+        // All behind the second semicolon is text.
+        ("abc\x1b]66;s=2;n=1,d=2,w=3;hello\x1b\\def", 40),
+        ("a\x1b]66;s=2;👩\u{200d}💻\x07\u{200d}💻", 1 + 4 + 2),
+        ("\u{9d}66;w=2;XY\u{9c}", 2),
+        // Out of range, unknown, no numbers.
+        ("\x1b]66;s=9:w=9;x\x07", 49),
+        ("\x1b]66;s=0;xy\x07", 2),
+        ("\x1b]66;s=4294967298:q=1:w=:s=b;xy\x07", 14),
+        // No text, no metadata, no end.
+        ("\x1b]66;s=2;\x07", 0),
+        ("\x1b]66;w=2;\x07", 0),
+        ("\x1b]66;text\x07", 0),
+        ("\x1b]666;s=2;text\x07", 0),
+        ("\x1b]66;s=2;text", 0),
+    ]);
+}
+
+#[test]
 fn sequences_and_controls_have_none() {
     widths(&[
         ("\x1b[31mred\x1b[0m", 3),
@@ -52,7 +79,6 @@ fn sequences_and_controls_have_none() {
         ("\x1b]8;;http://x\x07link\x1b]8;;\x07", 4),
         ("\x1b]8;id=1;http://x\x1b\\link\x1b]8;;\x1b\\", 4),
         ("\x1b]0;title\x07", 0),
-        ("\x1b]66;s=2;big\x07", 0),
         ("\x1b_Ga=T;AAAA\x1b\\x", 1),
         ("\x1bP1$r0m\x1b\\x", 1),
         ("\x1b^pm\x1b\\\x1bXsos\x1b\\x", 1),

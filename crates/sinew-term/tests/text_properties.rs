@@ -46,6 +46,8 @@ const PIECES: &[&str] = &[
     "\u{9b}32m",
     "\u{9d}0;t\u{9c}",
     "\x1b]66;s=2;big\x07",
+    "\x1b]66;n=1:d=2:w=1;ab\x1b\\",
+    "\x1b]66;w=3;\x07",
     "界",
     "ｱ",
     "ﾟ",
@@ -96,6 +98,13 @@ fn plain(units: &[u16]) -> Vec<u16> {
 /// The visible part of a text: no sequences, controls or blanks.
 fn visible(units: &[u16]) -> Vec<u16> {
     plain(units).into_iter().filter(|unit| !matches!(unit, 0x20 | 0x09 | 0x0A)).collect()
+}
+
+/// The sized texts (OSC 66) of a text, which cleaning takes out whole.
+fn sized(units: &[u16]) -> Vec<String> {
+    let text = whole(units);
+    let starts = text.match_indices("\x1b]66;").map(|(start, _)| &text[start..]);
+    starts.map(|rest| rest[..rest.find(['\x07', '\\']).map_or(rest.len(), |end| end + 1)].to_string()).collect()
 }
 
 fn has_lone_surrogate(units: &[u16]) -> bool {
@@ -182,8 +191,8 @@ proptest! {
             let alone = slice(line, 0, 1, false, 3).1 == cells;
             prop_assert!(cells <= width || alone, "{cells} in {width}: {:?}", String::from_utf16_lossy(line));
         }
-        let joined: Vec<u16> = visible(&lines);
-        prop_assert_eq!(joined, visible(&text));
+        prop_assert_eq!(visible(&lines), visible(&text));
+        prop_assert_eq!(sized(&lines), sized(&text));
     }
 
     #[test]
@@ -213,8 +222,38 @@ proptest! {
 
     #[test]
     fn cleaning_changes_no_width(text in text()) {
-        let line: Vec<u16> = whole(&text).encode_utf16().filter(|unit| *unit != 0x0A).collect();
+        let mut text = whole(&text);
+        sized(&text.encode_utf16().collect::<Vec<_>>()).iter().for_each(|sized| text = text.replace(sized, ""));
+        let line: Vec<u16> = text.encode_utf16().filter(|unit| *unit != 0x0A).collect();
         prop_assert_eq!(visible_width(&line, 3), visible_width(&plain(&line), 3));
+    }
+
+    /// A sized text takes its cells whatever is beside it, cleaning takes it out whole, and it is cut nowhere.
+    #[test]
+    fn issue_15_item_6_sized_texts_are_pieces(
+        before in "[a-z界é ]{0,6}",
+        after in "[a-z界é ]{0,6}",
+        (scale, width, inner) in (1usize..8, 0usize..8, "[a-z界é ;:=]{1,5}"),
+        (keys, end) in (prop::sample::select(&["", ":n=1:d=2", ":v=2:h=1", ":x=7", ":s", ":w=x"]), prop::sample::select(&["\x07", "\x1b\\"])),
+        (start, length) in (0usize..12, 0usize..12),
+    ) {
+        let width_of = |text: &str| sinew_term::visible_width(text, 3);
+        let piece = format!("\x1b]66;s={scale}:w={width}{keys};{inner}{end}");
+        let cells = scale * if width == 0 { width_of(&inner) } else { width };
+        prop_assert_eq!(width_of(&piece), cells);
+        let text = format!("{before}{piece}{after}");
+        prop_assert_eq!(width_of(&text), width_of(&before) + cells + width_of(&after));
+        prop_assert_eq!(sinew_term::sanitize(&text), format!("{before}{after}"));
+        let cut = |text: &str| text.replace(&piece, "").contains("66;");
+        let strict = sinew_term::slice(&text, start, length, true, 3);
+        prop_assert!(!cut(&strict.text) && strict.width <= length);
+        prop_assert!(!cut(&sinew_term::slice(&text, start, length, false, 3).text));
+        let short = sinew_term::truncate(&text, length, sinew_term::Ellipsis::Unicode, false, 3);
+        prop_assert!(!cut(&short) && width_of(&short) <= length);
+        for line in sinew_term::wrap(&text, length, 3) {
+            prop_assert!(!cut(&line));
+            prop_assert!(width_of(&line) <= length.max(1) || line == piece || line.chars().count() == 1, "{:?}", line);
+        }
     }
 
     #[test]

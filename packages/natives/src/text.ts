@@ -86,6 +86,9 @@ function tab(call: string, value: number | null | undefined): number {
  * Escape sequences (also broken ones) and controls take none; wide characters, emoji sequences, flags and keycaps take
  * two; marks and joiners add none. A lone surrogate counts as U+FFFD. Takes time linear in the text, whatever it holds.
  *
+ * A sized text (OSC 66, the text sizing protocol of kitty) takes its scale times its width or, where no width is given, times
+ * the cells of its text. {@link wrapTextWithAnsi} and the functions that cut take it as one piece, as they take a wide character.
+ *
  * @param text - Any text; line feeds take no cells.
  * @param tabWidth - Cells of a tab. Default 3.
  * @throws TypeError for an argument of the wrong type, RangeError for a negative or fractional number.
@@ -93,6 +96,7 @@ function tab(call: string, value: number | null | undefined): number {
  * ```js
  * import { visibleWidth } from "@sinew/natives";
  * visibleWidth("\x1b[1m界\x1b[0m!"); // 3
+ * visibleWidth("\x1b]66;s=2;Title\x07"); // 10
  * ```
  */
 export function visibleWidth(text: string, tabWidth?: number): number {
@@ -269,7 +273,8 @@ export function extractSegments(
 
 /**
  * `text` without what a terminal would obey: escape sequences (also incomplete and C1 ones), controls but `\n` and
- * `\t`, lone surrogates. `\r` goes. Comes back as it is when there is nothing to remove.
+ * `\t`, lone surrogates. `\r` goes. A sized text (OSC 66) goes whole, with its text, which only some terminals show. Comes back as
+ * it is when there is nothing to remove.
  *
  * @throws TypeError when `text` is not a string.
  * @example

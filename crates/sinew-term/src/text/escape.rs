@@ -4,6 +4,7 @@
 //! a control that aborts it, and with its line at the latest. So each unit is read once, whatever the text is.
 
 use super::unit::Unit;
+use super::width::visible_width;
 
 /// The effect of a sequence on the text that follows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,6 +15,8 @@ pub(crate) enum Kind {
     LinkOpen,
     /// OSC 8 without an address.
     LinkClose,
+    /// OSC 66 with a text: the cells that kitty's text sizing protocol gives it.
+    Sized(usize),
     /// Anything else that is whole.
     Plain,
     /// Without its end: what is put behind it may become part of it.
@@ -102,12 +105,49 @@ fn control_string<U: Unit>(text: &[U], from: usize, control: Control) -> (usize,
 
 fn string_kind<U: Unit>(text: &[U], from: usize, to: usize, control: Control) -> Kind {
     let payload = &text[from..to];
-    if control != Control::Osc || payload.len() < 3 || payload[0].code() != 0x38 || payload[1].code() != 0x3B {
-        return Kind::Plain;
+    if control != Control::Osc {
+        Kind::Plain
+    } else if let Some(rest) = behind(payload, b"8;") {
+        match rest.iter().position(is_semicolon) {
+            Some(split) if rest.len() > split + 1 => Kind::LinkOpen,
+            Some(_) => Kind::LinkClose,
+            None => Kind::Plain,
+        }
+    } else {
+        behind(payload, b"66;").and_then(sized_cells).map_or(Kind::Plain, Kind::Sized)
     }
-    match payload[2..].iter().position(|unit| unit.code() == 0x3B) {
-        Some(split) if payload.len() > split + 3 => Kind::LinkOpen,
-        Some(_) => Kind::LinkClose,
-        None => Kind::Plain,
+}
+
+/// What follows `start` in a payload that starts with it.
+fn behind<'a, U: Unit>(payload: &'a [U], start: &[u8]) -> Option<&'a [U]> {
+    let is_there =
+        payload.len() >= start.len() && payload.iter().zip(start).all(|(unit, byte)| unit.code() == u32::from(*byte));
+    is_there.then(|| &payload[start.len()..])
+}
+
+fn is_semicolon<U: Unit>(unit: &U) -> bool {
+    unit.code() == 0x3B
+}
+
+/// The cells of `key=value:…;text`: the scale (`s`, 1 to 7) times the width (`w`, up to 7) or, where that is 0 or missing, the
+/// cells of the text. A number out of range counts as the nearest one; what is no number, and every other key, changes nothing.
+/// `None` where no cell is taken.
+fn sized_cells<U: Unit>(rest: &[U]) -> Option<usize> {
+    let split = rest.iter().position(is_semicolon)?;
+    let (mut scale, mut width) = (1, 0);
+    for pair in rest[..split].split(|unit| unit.code() == 0x3A) {
+        let digit = |value: usize, unit: &U| {
+            char::from_u32(unit.code())?.to_digit(10).map(|digit| (value * 10 + digit as usize).min(99))
+        };
+        let number = |value: &[U]| value.iter().try_fold(0, digit);
+        if let Some(value) = behind(pair, b"s=").and_then(number) {
+            scale = value.clamp(1, 7);
+        } else if let Some(value) = behind(pair, b"w=").and_then(number) {
+            width = value.min(7);
+        }
     }
+    let inner = &rest[split + 1..];
+    // A control string holds no other sequence, so this goes no deeper. A tab is no text.
+    let cells = if width == 0 || inner.is_empty() { visible_width(inner, 0) } else { width };
+    (cells > 0).then_some(scale * cells)
 }

@@ -94,7 +94,7 @@ impl Style {
                 self.link = u32::try_from(end).ok().map(|end_short| (start as u32, end_short));
             }
             Kind::LinkOpen | Kind::LinkClose => self.link = None,
-            Kind::Plain | Kind::Broken => return,
+            Kind::Plain | Kind::Sized(_) | Kind::Broken => return,
         }
         self.version = self.version.wrapping_add(1);
     }

@@ -8,7 +8,8 @@ use super::unit::{Unit, printable_run};
 
 /// One thing, and where it ends.
 pub(crate) enum Item {
-    /// A cluster and its cells. `inner`: escape sequences or controls are between its characters.
+    /// A cluster and its cells, or a sized text (OSC 66), which is never cut. `inner`: escape sequences or controls are between
+    /// its characters.
     Cluster {
         end: usize,
         width: usize,
@@ -36,7 +37,10 @@ pub(crate) fn item<U: Unit>(text: &[U], at: usize, tab: usize) -> Item {
     match props >> 2 {
         INTRO => {
             let (end, kind) = escape::scan(text, at);
-            Item::Escape { end, kind }
+            match kind {
+                Kind::Sized(width) => Item::Cluster { end, width, inner: false },
+                kind => Item::Escape { end, kind },
+            }
         }
         STRIP => Item::Control { end: control_end(text, at + length) },
         NEWLINE => Item::Newline { end: at + length },
@@ -45,7 +49,8 @@ pub(crate) fn item<U: Unit>(text: &[U], at: usize, tab: usize) -> Item {
     }
 }
 
-/// Sequences and controls do not end a cluster: a terminal puts a mark on the cell before it whatever came between.
+/// Sequences and controls do not end a cluster: a terminal puts a mark on the cell before it whatever came between. A sized
+/// text does, since it takes cells.
 fn cluster<U: Unit>(text: &[U], at: usize, props: u8, length: usize) -> Item {
     let mut state = Cluster::NONE;
     let (_, mut width) = state.step(props);
@@ -57,7 +62,10 @@ fn cluster<U: Unit>(text: &[U], at: usize, props: u8, length: usize) -> Item {
         match props >> 2 {
             NEWLINE | TAB => break,
             STRIP => next = control_end(text, next + length),
-            INTRO => next = escape::scan(text, next).0,
+            INTRO => match escape::scan(text, next) {
+                (_, Kind::Sized(_)) => break,
+                (stop, _) => next = stop,
+            },
             _ => {
                 let (joins, cells) = state.step(props);
                 if !joins {

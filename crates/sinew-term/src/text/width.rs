@@ -2,7 +2,7 @@
 
 use super::class::*;
 use super::cluster::Cluster;
-use super::escape;
+use super::escape::{self, Kind};
 use super::unit::{Unit, printable_run};
 use super::walk::{control_end, is_printable};
 
@@ -22,7 +22,12 @@ pub(crate) fn visible_width<U: Unit>(text: &[U], tab: usize) -> usize {
         let (props, length) = U::props(text, at);
         match props >> 2 {
             INTRO => {
-                at = escape::scan(text, at).0;
+                let (end, kind) = escape::scan(text, at);
+                if let Kind::Sized(cells) = kind {
+                    width = width.saturating_add(cells);
+                    state = Cluster::NONE;
+                }
+                at = end;
                 continue;
             }
             STRIP => {
