@@ -3,6 +3,7 @@
 use napi::Env;
 use napi::bindgen_prelude::{Object, Uint32Array, Utf16String};
 use napi_derive::napi;
+use sinew::base::utf16_text;
 use sinew::diff::{self, Change, ChangeKind, DiffOptions, UnifiedOptions, Unit};
 
 use crate::abort::{self, Abort};
@@ -28,11 +29,6 @@ pub(crate) struct UnifiedRequest {
     pub context: Option<u32>,
     /// The time limit in milliseconds.
     pub timeout_ms: Option<u32>,
-}
-
-/// A text of JavaScript; a surrogate without its other half is U+FFFD, which has its length.
-fn text(units: &Utf16String) -> String {
-    String::from_utf16_lossy(units)
 }
 
 /// A change as two numbers: its kind, and its length in UTF-16 units.
@@ -63,7 +59,7 @@ pub(crate) fn diff<'env>(
     let unit = unit.and_then(|name| Unit::from_name(&name)).unwrap_or(default.unit);
     let options = DiffOptions { unit, effort: default.effort };
     let work = move || {
-        let (before, after) = (text(&before), text(&after));
+        let (before, after) = (utf16_text(&before), utf16_text(&after));
         let changes = diff::diff(&before, &after, &options, &cancel)?;
         Ok(changes.iter().flat_map(column).collect::<Vec<u32>>())
     };
@@ -91,6 +87,6 @@ pub(crate) fn unified_diff<'env>(
         context: context.map_or(default.context, |lines| lines as usize),
         effort: default.effort,
     };
-    let work = move || diff::unified_diff(&text(&before), &text(&after), &options, &cancel);
+    let work = move || diff::unified_diff(&utf16_text(&before), &utf16_text(&after), &options, &cancel);
     task::blocking(env, "unifiedDiff", work, |patch| patch)
 }

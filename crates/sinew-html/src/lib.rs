@@ -38,11 +38,10 @@ mod guard;
 mod nodes;
 mod tokens;
 mod tree;
-mod utf16;
 mod write;
 
 pub use nodes::{Nodes, utf16_to_nodes};
-use sinew_base::{CancelToken, Result};
+use sinew_base::{CancelToken, Result, utf16_text};
 use tokens::Detail;
 
 /// The parts of a page that are left out.
@@ -75,5 +74,5 @@ pub fn html_to_markdown(html: &str, options: &Options, cancel: &CancelToken) -> 
 /// As [`html_to_markdown`].
 pub fn utf16_to_markdown(html: &[u16], options: &Options, cancel: &CancelToken) -> Result<String> {
     cancel.check()?;
-    html_to_markdown(&utf16::text(html), options, cancel)
+    html_to_markdown(&utf16_text(html), options, cancel)
 }

@@ -1,11 +1,10 @@
 //! The tree of a page as two columns, for a caller that builds nodes of its own.
 
 use html5ever::{Attribute, LocalName};
-use sinew_base::{CancelTicker, CancelToken, Result};
+use sinew_base::{CancelTicker, CancelToken, Result, utf16_text};
 
 use crate::tokens::Detail;
 use crate::tree::{self, Data, NIL, ROOT, Tree};
-use crate::utf16;
 
 /// The nodes of a page in the order of its text. `numbers` has of each node:
 ///
@@ -32,7 +31,7 @@ pub struct Nodes {
 /// On cancellation, and for a page of 4 GiB or more.
 pub fn utf16_to_nodes(html: &[u16], cancel: &CancelToken) -> Result<Nodes> {
     cancel.check()?;
-    let tree = tree::parse(&utf16::text(html), Detail::Whole, cancel)?;
+    let tree = tree::parse(&utf16_text(html), Detail::Whole, cancel)?;
     let mut nodes = Nodes::default();
     let mut ticker = CancelTicker::new(cancel);
     let mut id = tree.node(ROOT).first;
