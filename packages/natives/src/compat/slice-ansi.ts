@@ -20,7 +20,9 @@ export function columnsOf(text: string, start: number, end: number, crosses: boo
       passed += piece.text;
       continue;
     }
-    if (column >= end || (!crosses && column + piece.width > end)) break;
+    // What shows nothing, such as a tab or a joiner that stands alone, counts as one here.
+    const width = Math.max(1, piece.width);
+    if (column >= end || (!crosses && column + width > end)) return out + shown.close();
     if (column >= start) {
       out += (hasBegun ? passed : style.open()) + piece.text;
       // The same as at the last character, unless something has passed since.
@@ -28,9 +30,11 @@ export function columnsOf(text: string, start: number, end: number, crosses: boo
       hasBegun = true;
     }
     passed = "";
-    column += piece.width;
+    column += width;
   }
-  return out + shown.close();
+  // What stands behind a text that ends before the slice does belongs to it.
+  if (column >= end || !hasBegun) return out + shown.close();
+  return out + passed + style.close();
 }
 
 /**

@@ -136,7 +136,6 @@ export class Style {
   without(sequences: readonly string[]): Style {
     const rest = this.copy();
     for (const sequence of sequences) {
-      if (LINK.test(sequence)) rest.#link = undefined;
       for (const change of SGR.test(sequence) ? changesOf(sequence) : []) {
         if ("end" in change || "reset" in change) rest.#change(change);
       }

@@ -118,14 +118,18 @@ function trimStart(row: Row): void {
   if (count > 0) row.pieces.splice(0, count);
 }
 
-/** Takes the blanks away that stand behind the last thing to see. */
+/** Takes the blanks away that stand behind the last thing to see, and those between there and escape sequences. */
 function trimEnd(row: Row): void {
-  let end = row.pieces.length;
-  while (end > 0 && (row.pieces[end - 1] as Piece).width === 0) end--;
-  if (row.pieces[end - 1] !== BLANK) return;
-  while (end > 0 && (row.pieces[end - 1] === BLANK || (row.pieces[end - 1] as Piece).width === 0)) end--;
-  const rest = row.pieces.slice(end).filter((piece) => piece !== BLANK);
-  row.pieces.splice(end, Infinity, ...rest);
+  let isAtEnd = true;
+  let isDone = false;
+  const kept = row.pieces.reverse().filter((piece) => {
+    if (isDone) return true;
+    if (piece === BLANK && isAtEnd) return false;
+    isAtEnd = piece.isEscape;
+    isDone = piece.width > 0;
+    return true;
+  });
+  row.pieces.splice(0, Infinity, ...kept.reverse());
 }
 
 /** Tabs as blanks up to the next stop. */
@@ -142,12 +146,14 @@ function expandTabs(line: string): string {
   return out;
 }
 
-/** The text of rows, each of which opens and closes what holds in it. */
-function write(rows: readonly Row[], style: Style): string {
+/** The text of the rows of a line, each of which opens and closes what holds in it. */
+function write(rows: readonly Row[]): string {
+  const style = new Style();
   let out = "";
   rows.forEach((row, index) => {
     if (index > 0) {
-      out += style.close() + "\n";
+      // An empty row has opened nothing.
+      out += ((rows[index - 1] as Row).pieces.length > 0 ? style.close() : "") + "\n";
       if (row.pieces.length > 0) {
         const end = row.pieces.findIndex((piece) => !piece.isEscape);
         const leading = row.pieces.slice(0, end < 0 ? row.pieces.length : end).map((piece) => piece.text);
@@ -163,21 +169,20 @@ function write(rows: readonly Row[], style: Style): string {
 }
 
 /**
- * Wraps `text` into lines of at most `columns` columns. Styles and links are closed at the end of each line and opened
- * again on the next. Tabs become blanks, and `\r\n` becomes `\n`. Takes time linear in the text.
+ * Wraps `text` into lines of at most `columns` columns. Styles and links are closed at the end of each line that was made and opened
+ * again on the next; what is open at a line end of the text stays open. Tabs become blanks, and `\r\n` becomes `\n`. Takes time
+ * linear in the text.
  */
 export default function wrapAnsi(text: string, columns: number, options: Options = {}): string {
   const { hard = false, wordWrap = true, trim = true } = options;
   const lines = String(text).normalize().replaceAll("\r\n", "\n").split("\n").map(expandTabs);
-  const rows = lines.flatMap((line) => {
-    if (trim && line.trim() === "") return [{ pieces: [], width: 0 }];
+  const wrapped = lines.map((line) => {
+    if (trim && line.trim() === "") return "";
     // A line that fits, and that nothing has to be taken from.
-    if (!hasEscape(line) && line.length <= columns && /^[!-~](?:[ -~]*[!-~])?$/.test(line)) {
-      return [{ pieces: [{ text: line, width: line.length, isEscape: false }], width: line.length }];
-    }
-    const laidOut = layOut(line, columns, hard, wordWrap, trim);
-    if (trim) laidOut.forEach(trimEnd);
-    return laidOut;
+    if (!hasEscape(line) && line.length <= columns && /^[!-~](?:[ -~]*[!-~])?$/.test(line)) return line;
+    const rows = layOut(line, columns, hard, wordWrap, trim);
+    if (trim) rows.forEach(trimEnd);
+    return write(rows);
   });
-  return write(rows, new Style());
+  return wrapped.join("\n");
 }
