@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 // npm test: installs what is missing, then runs every test of Rust and of Node. Ends with a non-zero exit code on any failure.
-import { readdirSync, statfsSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statfsSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT, bold, counts, run, step } from "./lib/steps.mjs";
 import { MORE_PACKAGES } from "./lib/typescript.mjs";
@@ -24,6 +25,7 @@ await step("tools", async () => {
   env.SINEW_PI = await pi();
   env.SINEW_MCP_SERVERS = await mcpServers();
   env.SINEW_ACP = await acpClient();
+  env.SINEW_ACP_FRAMES = mkdtempSync(join(tmpdir(), "acp-frames-"));
 });
 await step("packages", packages);
 // Not `cargo xtask`, which asks for the package alone: its dependencies would get other features, and be compiled twice.
@@ -54,6 +56,7 @@ if (!failures.includes("build")) {
 // Half a minute each where the dependencies are compiled already, which they are for; what is not done in time is named.
 await step("other systems", () => run("node", ["scripts/cross/run.mjs", "win32-x64", "darwin-arm64", "linux-arm64", "--check", "--if-ready", "--limit", "170"], { env }), failures);
 
+rmSync(env.SINEW_ACP_FRAMES, { recursive: true, force: true });
 console.log(`\n${bold(failures.length ? `failed: ${failures.join(", ")}` : "all tests passed")}`);
 console.log(`${counts.passed} passed, ${counts.failed + (failures.length && !counts.failed ? failures.length : 0)} failed`);
 if (counts.skipped) console.log(`${counts.skipped} of those that passed were skipped: what they run against is not installed`);

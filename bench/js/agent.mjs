@@ -3,47 +3,12 @@
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { median, program, sinew } from "../lib/program.mjs";
+import { serve } from "../lib/provider.mjs";
 
 const ROUNDS = 11;
-
-const sse = (events) => events.map((event) => (typeof event === "string" ? `data: ${event}\n\n` : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)).join("");
-const message = { type: "message", id: "m", role: "assistant", status: "completed", content: [{ type: "output_text", text: "hi", annotations: [] }] };
-const usage = { input_tokens: 8, input_tokens_details: null, output_tokens: 2, output_tokens_details: null, total_tokens: 10 };
-/** A short answer in the words of each protocol. */
-const ANSWERS = {
-  "/chat/completions": sse([
-    JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta: { role: "assistant", content: "hi" } }] }),
-    JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta: {}, finish_reason: "stop" }] }),
-    JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [], usage: { prompt_tokens: 8, completion_tokens: 2, total_tokens: 10 } }),
-    "[DONE]",
-  ]),
-  "/responses": sse([
-    { type: "response.created", response: { id: "r" } },
-    { type: "response.output_item.added", output_index: 0, item: { ...message, status: "in_progress", content: [] } },
-    { type: "response.output_text.delta", output_index: 0, content_index: 0, item_id: "m", delta: "hi" },
-    { type: "response.output_item.done", output_index: 0, item: message },
-    { type: "response.completed", response: { id: "r", status: "completed", output: [message], usage } },
-  ]),
-};
-
-/** Listens on the own machine; `asked` is called when a request for an answer has arrived. */
-async function serve() {
-  const state = { asked: undefined };
-  const server = createServer((request, response) => {
-    request.resume().on("end", () => {
-      const path = Object.keys(ANSWERS).find((path) => request.url.split("?")[0].endsWith(path));
-      if (!path) return response.writeHead(404).end("{}");
-      state.asked?.();
-      response.writeHead(200, { "content-type": "text/event-stream" }).end(ANSWERS[path]);
-    });
-  });
-  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { server, state, url: `http://127.0.0.1:${server.address().port}/v1` };
-}
 
 /**
  * Runs a command: ms to the first request, ms to the end, exit code. With `weigh` the peak of its memory in MB too, where GNU

@@ -7,8 +7,8 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { ROOT } from "../../scripts/lib/steps.mjs";
+import { Client } from "../lib/mcp-client.mjs";
 import { median, sinew } from "../lib/program.mjs";
 
 const STARTS = 25;
@@ -16,45 +16,6 @@ const STARTS = 25;
 const PATTERN = "fn (overflowing|parse|decode)_\\w+_\\w+\\(";
 
 const tree = () => process.env.SINEW_BENCH_TREE ?? join(ROOT, "crates");
-
-/** A client of a server as a program: lines go out, answers come back. */
-class Client {
-  #next = 1;
-  #waiting = new Map();
-
-  constructor(command, args, env) {
-    this.child = spawn(command, args, { env, stdio: ["pipe", "pipe", "inherit"] });
-    createInterface({ input: this.child.stdout }).on("line", (line) => {
-      const { id, result, error } = JSON.parse(line);
-      const waiting = this.#waiting.get(id);
-      this.#waiting.delete(id);
-      if (error) waiting?.reject(new Error(error.message));
-      else waiting?.resolve(result);
-    });
-  }
-
-  ask(method, params) {
-    const id = this.#next++;
-    this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id, method, params })}\n`);
-    return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
-  }
-
-  greet() {
-    return this.ask("initialize", { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "bench", version: "1" } });
-  }
-
-  async call(name, args) {
-    const result = await this.ask("tools/call", { name, arguments: args });
-    if (result.isError) throw new Error(result.content[0].text);
-    return result.content[0].text;
-  }
-
-  async end() {
-    const ended = new Promise((resolve) => this.child.once("close", resolve));
-    this.child.stdin.end();
-    await ended;
-  }
-}
 
 /** Milliseconds from the start of the server to its first answer. */
 async function start(command, args, env) {
@@ -68,7 +29,6 @@ async function start(command, args, env) {
 
 /** A server that writes this many MB without the end of a line, and goes on as if nothing were. */
 const FLOOD = `
-import { createInterface } from "node:readline";
 const megabytes = Number(process.argv[2]);
 const chunk = Buffer.alloc(1 << 20, "x");
 const answers = {

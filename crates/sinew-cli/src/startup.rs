@@ -1,6 +1,7 @@
 //! The value that the program starts from: arguments, environment, folders and settings, read once.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -27,6 +28,8 @@ pub(crate) struct Startup {
     pub(crate) schema: Option<Schema>,
     /// The servers that the client of the session brings, in the form of a file of servers.
     pub(crate) client_servers: Option<Value>,
+    /// What the searches of several sessions share; None: they have their own.
+    pub(crate) sinew: Option<Arc<sinew::Sinew>>,
 }
 
 impl Startup {
@@ -39,10 +42,10 @@ impl Startup {
     ) -> (Startup, Vec<String>) {
         let config::Config { values, warnings, trusted } = config::load(&args, &mut environment, &paths);
         let settings = values.typed();
-        (
-            Startup { args, environment, paths, settings, values, trusted, files, schema: None, client_servers: None },
-            warnings,
-        )
+        let (schema, client_servers, sinew) = (None, None, None);
+        let startup =
+            Startup { args, environment, paths, settings, values, trusted, files, schema, client_servers, sinew };
+        (startup, warnings)
     }
 
     /// Reads the settings of another folder, for the session that `choice` means. `environment` is the one of before any

@@ -30,6 +30,8 @@ mod walk;
 pub use cache::{CachePolicy, ScanCache};
 pub use entry::{Entry, Scan};
 pub use glob::{GlobSet, GlobSyntax};
+#[cfg(unix)]
+pub use ignore::rule_files;
 pub use ignore::{GitHome, global_excludes};
 pub use options::{Detail, FileType, ScanOptions};
 #[cfg(unix)]

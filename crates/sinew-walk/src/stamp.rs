@@ -98,6 +98,11 @@ pub(crate) struct Source {
 }
 
 impl Source {
+    /// The path that was looked at.
+    pub(crate) fn into_path(self) -> PathBuf {
+        self.path
+    }
+
     pub(crate) fn of(path: &Path) -> Source {
         let state = |found: rustix::io::Result<Stat>| match found.map(|stat| Stamp::of(&stat)) {
             // Names come and go in a repository all the time.

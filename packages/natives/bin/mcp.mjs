@@ -4,7 +4,7 @@ import { open, readdir, realpath } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, isAbsolute, resolve, sep } from "node:path";
 import { parseArgs } from "node:util";
-import { fuzzyFind, glob, grep, htmlToMarkdown } from "../dist/index.mjs";
+import { Workspace, fuzzyFind, glob, grep, htmlToMarkdown } from "../dist/index.mjs";
 
 const { version } = createRequire(import.meta.url)("../package.json");
 const INFO = { name: "sinew-natives", version };
@@ -19,6 +19,8 @@ const FILE = 64 << 20;
 const RESULT = 50 << 10;
 /** Rows of a result. */
 const ROWS = 1000;
+/** The time without a search after which a folder is not kept any more. */
+const IDLE_MS = 600_000;
 
 class Refusal extends Error {}
 
@@ -34,8 +36,9 @@ const PATH = text("file or folder; default: the first root");
 const TOOLS = [
   ["grep", "Search file contents with a regular expression (Rust syntax). Ignored files are left out.",
     { pattern: text(), path: PATH, glob: text("e.g. *.ts"), ignoreCase: flag("case does not matter"), literal: flag("the pattern is plain text"), context: whole("lines around a match"), limit: whole("default: 100") },
-    ["pattern"], async ({ path, limit = 100, ...rest }, { at, signal }) => {
-      const { matches, limitReached, warnings } = await grep({ ...rest, path: await at(path), maxCount: Math.min(limit, ROWS), maxColumns: 500, cache: true, signal });
+    ["pattern"], async ({ path, limit = 100, ...rest }, { at, by, signal }) => {
+      const place = await at(path);
+      const { matches, limitReached, warnings } = await by(place).grep({ ...rest, path: place, maxCount: Math.min(limit, ROWS), maxColumns: 500, cache: true, signal });
       const files = new Map();
       for (const row of matches) files.set(row.path, [...(files.get(row.path) ?? []), row]);
       const lines = (rows) => rows.flatMap(({ contextBefore = [], lineNumber, line, contextAfter = [] }) => [
@@ -46,16 +49,17 @@ const TOOLS = [
     }],
   ["find", "Find files by glob, newest first: *.ts at any depth, src/*.ts in src only. Ignored files are left out.",
     { pattern: text(), path: PATH, limit: whole("default: 200") },
-    ["pattern"], async ({ pattern, path, limit = 200 }, { at, signal }) => {
-      const most = Math.min(limit, ROWS);
-      const { matches, warnings } = await glob({ pattern, path: await at(path), maxResults: most + 1, sortByMtime: true, cache: true, signal });
+    ["pattern"], async ({ pattern, path, limit = 200 }, { at, by, signal }) => {
+      const [most, place] = [Math.min(limit, ROWS), await at(path)];
+      const { matches, warnings } = await by(place).glob({ pattern, path: place, maxResults: most + 1, sortByMtime: true, cache: true, signal });
       const shown = matches.slice(0, most).map((row) => row.path).join("\n");
       return [shown || "No files found", matches.length > most && `More than ${most}. Use limit, or refine the pattern.`, ...(warnings ?? [])];
     }],
   ["fuzzy_find", "Find files and folders whose path has the letters of a query, best first. Ignored files are left out.",
     { query: text("letters of the path, words in any order"), path: PATH, limit: whole("default: 20") },
-    ["query"], async ({ query, path, limit = 20 }, { at, signal }) => {
-      const { matches, totalMatches, warnings } = await fuzzyFind({ query, path: await at(path), maxResults: Math.min(limit, ROWS), cache: true, signal });
+    ["query"], async ({ query, path, limit = 20 }, { at, by, signal }) => {
+      const place = await at(path);
+      const { matches, totalMatches, warnings } = await by(place).fuzzyFind({ query, path: place, maxResults: Math.min(limit, ROWS), cache: true, signal });
       const paths = matches.map((row) => (row.isDirectory ? `${row.path}/` : row.path));
       return [paths.join("\n") || "No files found", totalMatches > paths.length && `${paths.length} of ${totalMatches}: use limit, or a longer query`, ...(warnings ?? [])];
     }],
@@ -82,6 +86,41 @@ const TOOLS = [
   work,
 }));
 
+/**
+ * Searches below folders that are kept in view. The first search of a folder opens it, and walks as all do until it is open; the
+ * answers are the same.
+ */
+function keep(roots) {
+  const plain = { grep, glob, fuzzyFind };
+  const kept = new Map(roots.map((root) => [root, {}]));
+  const close = async (folder) => {
+    clearTimeout(folder.idle);
+    const workspace = await folder.opening;
+    folder.opening = folder.workspace = undefined;
+    await workspace?.close();
+  };
+  const open = async (root, folder) => {
+    const workspace = await Workspace.open(root);
+    await workspace.changes();
+    if (workspace.status().mode !== "plain") folder.workspace = workspace;
+    return workspace;
+  };
+  return {
+    by(path) {
+      const root = roots.find((root) => isBelow(path, root));
+      const folder = kept.get(root);
+      // A folder that cannot be kept is walked.
+      folder.opening ??= open(root, folder).catch(() => undefined);
+      clearTimeout(folder.idle);
+      folder.idle = setTimeout(close, IDLE_MS, folder).unref();
+      return folder.workspace ?? plain;
+    },
+    close: () => Promise.all([...kept.values()].map(close)),
+  };
+}
+
+const isBelow = (path, root) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+
 /** What is wrong with the arguments of a tool; undefined: nothing. */
 function fault({ properties, required }, given) {
   const missing = required.find((name) => given[name] === undefined);
@@ -100,7 +139,8 @@ export async function serve(argv) {
   const { values } = parseArgs({ args: argv, options: { root: { type: "string", multiple: true } } });
   const roots = await Promise.all((values.root ?? ["."]).map((root) => realpath(resolve(root))));
   const write = (message) => process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
-  const below = (path) => roots.some((root) => path === root || path.startsWith(root.endsWith(sep) ? root : root + sep));
+  const below = (path) => roots.some((root) => isBelow(path, root));
+  const searches = keep(roots);
   const calls = new Map();
   let greeted = false;
 
@@ -143,7 +183,7 @@ export async function serve(argv) {
     const stop = new AbortController();
     calls.set(id, stop);
     try {
-      const [shown, ...notes] = await tool.work(given, { at, opened, signal: stop.signal });
+      const [shown, ...notes] = await tool.work(given, { at, opened, by: searches.by, signal: stop.signal });
       const bytes = Buffer.from(shown);
       const cut = bytes.length > RESULT;
       const told = [...notes, cut && `Cut behind ${RESULT >> 10} KB of ${bytes.length >> 10} KB.`].filter(Boolean).map((note) => `\n[${note}]`);
@@ -238,4 +278,5 @@ export async function serve(argv) {
     else rest.push(chunk.subarray(from));
   }
   calls.forEach((stop) => stop.abort());
+  await searches.close();
 }

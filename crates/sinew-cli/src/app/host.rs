@@ -14,7 +14,8 @@ use crate::startup::Startup;
 /// The searches of the sessions of a program: they keep the work tree around its folder, unless `search.index` is off.
 pub(super) fn searches(startup: &Startup) -> Searches {
     let Startup { environment, paths, settings, .. } = startup;
-    let sinew = Arc::new(sinew::Sinew::in_environment(|name| environment.os(name)));
+    let sinew = startup.sinew.clone();
+    let sinew = sinew.unwrap_or_else(|| Arc::new(sinew::Sinew::in_environment(|name| environment.os(name))));
     let kept = settings.search.is_indexed().then(|| work_tree(&paths.cwd, std::env::home_dir().as_deref()));
     Searches::new(sinew, kept.into_iter().collect())
 }

@@ -63,6 +63,7 @@ async fn offered(flags: &[&str], excluded: &[&str]) -> Vec<(String, bool)> {
         trusted: true,
         schema: None,
         client_servers: None,
+        sinew: None,
     };
     let started = App::start(startup, None, &mut Vec::new()).await;
     let (mut app, open) = started.unwrap_or_else(|failure| panic!("{}", failure.message));

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use sinew_agent::mcp::cache::{Cache, KnownServer};
 use sinew_agent::mcp::config::{Entries, Entry, ServerConfig, Standing, Transport};
+use sinew_mcp::era::Era;
 use sinew_session::clock::{Clock, SystemClock};
 
 use super::servers::{find, short};
@@ -58,6 +59,9 @@ pub(super) fn get(startup: &Startup, entries: &Entries, name: &str) -> Result<u8
             }
         }
     }
+    if let Some(era) = known.as_ref().and_then(|known| known.era) {
+        rows.push(("protocol", protocol(era).to_string()));
+    }
     for (name, value) in rows {
         out.push_str(format!("{name:10} {value}").trim_end());
         out.push('\n');
@@ -70,6 +74,14 @@ pub(super) fn get(startup: &Startup, entries: &Entries, name: &str) -> Result<u8
         out.push('\n');
     }
     print(&out)
+}
+
+/// The era of a server, for a person.
+fn protocol(era: Era) -> &'static str {
+    match era {
+        Era::Modern => "2026-07-28",
+        Era::Legacy => "2025-11-25 or before",
+    }
 }
 
 fn cache(startup: &Startup) -> Cache {
@@ -124,6 +136,7 @@ fn facts(entry: &Entry, cache: &Cache) -> Value {
                 .collect();
             facts["tokens"] = json!(counted(config, &known).1 / 4);
             facts["tools"] = json!(names);
+            facts["protocol"] = json!(known.era.map(protocol));
         }
     }
     facts

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use sinew_agent::mcp::config::{Standing, Transport};
 use sinew_session::clock::SystemClock;
 
 use super::servers::{self, find, keys, ready};
@@ -16,6 +17,14 @@ const NAMED: usize = 50;
 
 pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<u8, Failure> {
     let manager = ready(startup, warnings, "test", name)?;
+    let entries = manager.entries();
+    if let Standing::Ready(config) = &find(&entries, "test", name)?.standing {
+        // A first start may download for a while.
+        tell(&match &config.transport {
+            Transport::Stdio { command, .. } => format!("Starting {command} …"),
+            Transport::Http { url, .. } => format!("Connecting to {url} …"),
+        });
+    }
     let runtime = crate::startup::runtime(2)?;
     runtime.block_on(async {
         let begun = Instant::now();
@@ -30,10 +39,11 @@ pub(super) fn run(startup: &Startup, warnings: &[String], name: &str) -> Result<
         let state = manager.state(name);
         let facts = connection.facts();
         let count = state.and_then(|state| state.tools).unwrap_or_default();
-        let took = begun.elapsed().as_millis();
-        let mut out = format!("connected in {took} ms: protocol {}, {count} tools\n", facts.version);
+        let mut out = format!("connected in {} ms: protocol {}\n", begun.elapsed().as_millis(), facts.version);
+        let begun = Instant::now();
         match connection.list_tools().await {
             Ok(listing) => {
+                out.push_str(&format!("listed in {} ms: {count} tools\n", begun.elapsed().as_millis()));
                 let rest = listing.items.len().saturating_sub(NAMED);
                 for tool in listing.items.iter().take(NAMED) {
                     out.push_str(&format!("  {}\n", tool.name));

@@ -2,6 +2,8 @@
 //!
 //! Linux is tested, Windows under wine; on macOS it is compiled and was never run.
 
+#[cfg(target_os = "linux")]
+pub(crate) mod landlock;
 #[cfg(unix)]
 mod unix;
 #[cfg(windows)]

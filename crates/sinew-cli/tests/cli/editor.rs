@@ -1,5 +1,9 @@
 //! An editor that speaks the Agent Client Protocol: it sends frames and waits for what comes.
+//!
+//! Where `SINEW_ACP_FRAMES` names a folder, each editor leaves there what the agent wrote to it, beside the methods of its own
+//! requests: `tests/acp/acp.test.mjs` holds all of it against the official schema.
 
+use std::collections::HashMap;
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::process::Command;
@@ -10,21 +14,24 @@ use crate::frames::FrameProgram;
 use crate::stage::Stage;
 
 pub(crate) struct Editor {
-    program: FrameProgram,
+    /// None once it has ended.
+    program: Option<FrameProgram>,
     next: i64,
+    /// The methods of the requests; none where another protocol is spoken.
+    methods: Option<HashMap<i64, String>>,
 }
 
 impl Deref for Editor {
     type Target = FrameProgram;
 
     fn deref(&self) -> &FrameProgram {
-        &self.program
+        self.program.as_ref().unwrap()
     }
 }
 
 impl DerefMut for Editor {
     fn deref_mut(&mut self) -> &mut FrameProgram {
-        &mut self.program
+        self.program.as_mut().unwrap()
     }
 }
 
@@ -38,9 +45,17 @@ impl Editor {
         editor
     }
 
+    /// An editor of a program whose model a server is.
+    #[track_caller]
+    pub(crate) fn served(stage: &Stage, capabilities: Value) -> Editor {
+        let mut editor = Editor::of(stage.command(&["--mode", "acp"]));
+        editor.initialize(capabilities);
+        editor
+    }
+
     /// An editor that has said nothing yet.
     pub(crate) fn of(command: Command) -> Editor {
-        Editor { program: FrameProgram::start(command), next: 0 }
+        Editor { program: Some(FrameProgram::start(command)), next: 0, methods: None }
     }
 
     #[track_caller]
@@ -56,6 +71,13 @@ impl Editor {
     pub(crate) fn begin(&mut self, method: &str, params: Value) -> i64 {
         self.next += 1;
         let id = self.next;
+        // The versions of this protocol are numbers.
+        if method == "initialize" && params["protocolVersion"].is_i64() {
+            self.methods.get_or_insert_default();
+        }
+        if let Some(methods) = &mut self.methods {
+            methods.insert(id, method.to_string());
+        }
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}));
         id
     }
@@ -144,8 +166,28 @@ impl Editor {
     }
 
     /// Closes stdin and waits for the end: the exit code, and what was said on stderr.
-    pub(crate) fn end(self) -> (Option<i32>, String) {
-        let ended = self.program.end();
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let ended = self.program.take().unwrap().end();
+        self.leave(&ended.seen);
         (ended.code, ended.stderr)
+    }
+
+    /// Leaves the frames of the agent for the judge.
+    fn leave(&self, frames: &[Value]) {
+        let (Some(methods), Some(folder)) = (&self.methods, std::env::var_os("SINEW_ACP_FRAMES")) else { return };
+        let of = |frame: &Value| frame["id"].as_i64().and_then(|id| methods.get(&id));
+        let lines: Vec<String> =
+            frames.iter().map(|frame| json!({"method": of(frame), "frame": frame}).to_string()).collect();
+        let mut file = tempfile::Builder::new().prefix("frames-").suffix(".jsonl").tempfile_in(folder).unwrap();
+        std::io::Write::write_all(&mut file, lines.join("\n").as_bytes()).unwrap();
+        file.keep().unwrap();
+    }
+}
+
+impl Drop for Editor {
+    fn drop(&mut self) {
+        if let Some(program) = self.program.take().filter(|_| !std::thread::panicking()) {
+            self.leave(&program.seen);
+        }
     }
 }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod acp;
+#[cfg(unix)]
+mod acp_sessions;
 mod client;
 mod completions;
 mod config;
@@ -27,6 +29,8 @@ mod manual;
 #[cfg(target_os = "linux")]
 mod mcp;
 #[cfg(target_os = "linux")]
+mod mcp_confined;
+#[cfg(target_os = "linux")]
 mod mcp_login;
 #[cfg(unix)]
 mod mcp_serve;
@@ -43,6 +47,8 @@ mod rpc_commands;
 mod rpc_flow;
 mod rpc_sessions;
 mod rpc_tools;
+#[cfg(unix)]
+mod same_events;
 #[cfg(target_os = "linux")]
 mod screen;
 #[cfg(unix)]

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::client::Client;
 use crate::stage::{Ran, Stage, call, chat, strict, text};
 
 /// A server that is wrong in a way that its argument names.
@@ -183,6 +184,29 @@ fn no_server_outlives_the_program_001() {
     stage.wait_for_end_of("pid");
 }
 
+/// Twenty servers that fork twice and leave their groups, and one whose start is under way for ever.
+#[test]
+fn nothing_of_many_servers_outlives_a_program_that_is_killed_001_t8() {
+    let stage = Stage::scripted(&[text("Hello.")]);
+    let mut servers = json!({});
+    let marks: Vec<String> = (0..=20).map(|index| format!("pid{index}")).collect();
+    for (index, mark) in marks.iter().enumerate() {
+        let server = if index == 20 { "sleep 1000".to_string() } else { format!("python3 -u {LIAR} modern") };
+        let path = stage.path(mark);
+        let shell = format!(
+            "setsid sh -c 'echo $$ > {0}.new; mv {0}.new {0}; exec sleep 1000' & exec {server}",
+            path.display()
+        );
+        servers[format!("s{index}")] = json!({"command": "sh", "args": ["-c", shell], "start": "eager"});
+    }
+    with_servers(&stage, &servers);
+    let mut client = Client::scripted(&stage, &[]);
+    client.prompt("go");
+    marks.iter().for_each(|mark| stage.wait_for(mark));
+    client.child.kill().unwrap();
+    marks.iter().for_each(|mark| stage.wait_for_end_of(mark));
+}
+
 #[test]
 fn commands_show_and_change_the_files_and_keep_comments_035() {
     let stage = Stage::new();
@@ -206,7 +230,10 @@ fn commands_show_and_change_the_files_and_keep_comments_035() {
     refused(&["add", "two"], 2, "needs a program or an address");
     refused(&["add", "a b", "--", "x"], 2, "is no name");
     refused(&["get", "three"], 2, "no server is called three; there are one, liar");
-    assert!(ok(&["test", "liar"]).contains("protocol 2026-07-28, 2 tools\n  echo\n"));
+    let tested = ok(&["test", "liar"]);
+    assert!(tested.starts_with("connected in ") && tested.contains(" ms: protocol 2026-07-28\nlisted in "), "{tested}");
+    assert!(tested.contains(" ms: 2 tools\n  echo\n"), "{tested}");
+    assert!(ok(&["get", "liar"]).contains("protocol   2026-07-28\n"));
     // What it offers is known from now on.
     let listed: Value = serde_json::from_str(&ok(&["list", "--output", "json"])).unwrap();
     assert_eq!((&listed[1]["name"], &listed[1]["tools"]), (&json!("liar"), &json!(["echo", "odd"])));

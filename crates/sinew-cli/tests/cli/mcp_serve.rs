@@ -186,6 +186,17 @@ fn a_call_that_is_cancelled_is_not_answered_and_the_server_goes_on_040() {
     assert_eq!(client.end().0, Some(0));
 }
 
+#[test]
+fn the_end_of_the_input_ends_the_server_and_what_runs_for_it_036() {
+    let stage = stage();
+    let mut client = client(&stage, &["--allow", "bash"]);
+    let command = "echo $$ > new; mv new pid; exec sleep 1000";
+    client.begin("tools/call", json!({"name": "bash", "arguments": {"command": command}}));
+    stage.wait_for("project/pid");
+    assert_eq!(client.end(), (Some(0), String::new()));
+    stage.wait_for_end_of("project/pid");
+}
+
 /// A server at an address.
 struct Served {
     child: Child,

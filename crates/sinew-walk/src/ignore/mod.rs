@@ -14,6 +14,8 @@ mod tests;
 
 use std::io;
 use std::path::Path;
+#[cfg(unix)]
+use std::path::PathBuf;
 use std::sync::Arc;
 
 pub use repository::{GitHome, global_excludes};
@@ -21,6 +23,8 @@ pub(crate) use rule_log::RuleLog;
 pub(crate) use rules::{Rules, Verdict};
 
 use crate::FileType;
+#[cfg(unix)]
+use crate::stamp::Source;
 
 /// The files of ignore rules that hold everywhere; the first beats the second.
 const PLAIN: [&str; 2] = [".rgignore", ".ignore"];
@@ -148,6 +152,20 @@ impl Context {
             },
         }
     }
+}
+
+/// Returns the files outside of `root`, which is absolute, and of its own repository whose rules hold below it: those that
+/// exist, in the order in which they are read.
+#[cfg(unix)]
+#[must_use]
+pub fn rule_files(root: &Path, global_excludes: Option<&Path>) -> Vec<PathBuf> {
+    let mut log = RuleLog::with_sources();
+    let context = Context::new(global_excludes, &mut log);
+    let above = context.above(root, &mut log);
+    let own = IgnoreFilesPresent { repository: true, ..IgnoreFilesPresent::default() };
+    context.enter(above, own, root, |name| open_plain(&root.join(name)), &mut log);
+    let looked_at = log.sources.into_iter().flatten().map(Source::into_path);
+    looked_at.filter(|path| std::fs::metadata(path).is_ok_and(|facts| facts.is_file())).collect()
 }
 
 impl Node {

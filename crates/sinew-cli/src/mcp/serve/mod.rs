@@ -3,11 +3,14 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `roots` | which files the tools may open |
+//! | `confine` | the same, held by the kernel |
 //! | `lent` | tools of the agent as tools of the protocol |
 //! | `finders` | the two tools that only this server has |
 //! | `pipes` | standard input and output |
 //! | `web` | the address and the token of `--http` |
 
+#[cfg(target_os = "linux")]
+mod confine;
 mod finders;
 mod lent;
 mod pipes;
@@ -38,7 +41,7 @@ const LENT: [(&str, Option<&str>); 7] = [
     ("write", Some("edit")),
     ("bash", Some("bash")),
 ];
-/// The values of `--allow`.
+/// The values that `--allow` may have.
 const ALLOWED: [&str; 2] = ["edit", "bash"];
 
 /// Serves until standard input ends, or over HTTP until a signal comes; gives the exit code.
@@ -50,14 +53,25 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
     output::warn(warnings);
     let roots = Roots::find(startup)?;
     let place = Place::find(startup)?;
+    let allowed = allowed(startup)?;
+    let searches = Arc::new(searches(startup, &roots));
+    // Commands of `bash` are the user's own, which no folder holds.
+    #[cfg(target_os = "linux")]
+    let _held = match allowed.contains(&"bash") {
+        true => Vec::new(),
+        false => {
+            let (network, index) = (place.is_some(), startup.settings.search.is_indexed());
+            let limits = confine::Limits { edit: allowed.contains(&"edit"), network, index };
+            confine::run(&roots, searches.sinew(), &limits)?
+        }
+    };
     let failed = |error: std::io::Error| Failure::failed(format!("failed to serve tools: {error}"));
     // One thread for the protocol: the tools work on threads of their own.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let served = runtime.block_on(async {
-        let searches = Arc::new(searches(startup, &roots));
         let host = host(startup, roots.first(), &searches);
         host.set_path_policies(vec![Arc::new(roots.clone())]);
-        let tools = tools(startup, &host, &searches, &roots)?;
+        let tools = tools(startup, &host, &searches, &roots, &allowed)?;
         let options = ServerOptions { instructions: Some(roots.instructions()), ..ServerOptions::default() };
         let close = || tokio::task::spawn_blocking(move || host.close());
         let Some(place) = place else {
@@ -77,18 +91,24 @@ pub(super) fn run(startup: &Startup, warnings: &[String]) -> Result<u8, Failure>
     served
 }
 
+/// The values of `--allow`.
+fn allowed(startup: &Startup) -> Result<Vec<&str>, Failure> {
+    let given = startup.args.tools.allow.iter().flat_map(|list| list.split(','));
+    let allowed: Vec<&str> = given.map(str::trim).collect();
+    match allowed.iter().find(|name| !ALLOWED.contains(name)) {
+        Some(unknown) => Err(Failure::usage(format!("--allow {unknown}: mcp serve knows {}", ALLOWED.join(" and ")))),
+        None => Ok(allowed),
+    }
+}
+
 /// The tools that the flags leave, in a fixed order.
 fn tools(
     startup: &Startup,
     host: &Arc<Host>,
     searches: &Arc<Searches>,
     roots: &Roots,
+    allowed: &[&str],
 ) -> Result<Vec<Arc<dyn ServedTool>>, Failure> {
-    let args = &startup.args.tools;
-    let allowed: Vec<&str> = args.allow.iter().flat_map(|list| list.split(',')).map(str::trim).collect();
-    if let Some(unknown) = allowed.iter().find(|name| !ALLOWED.contains(name)) {
-        return Err(Failure::usage(format!("--allow {unknown}: mcp serve knows {}", ALLOWED.join(" and "))));
-    }
     let gate = Arc::default();
     let builtin = sinew_tools::builtin(host);
     let lent = LENT.iter().filter(|(_, needs)| needs.is_none_or(|needs| allowed.contains(&needs)));
@@ -100,7 +120,7 @@ fn tools(
     let at = tools.len().min(2);
     tools.insert(at, finders::fuzzy_find(Arc::clone(searches), roots.clone()));
     tools.push(finders::html_to_markdown());
-    let Some(only) = &args.only else { return Ok(tools) };
+    let Some(only) = &startup.args.tools.only else { return Ok(tools) };
     if let Some(unknown) = only.iter().find(|name| tools.iter().all(|tool| tool.name() != **name)) {
         let known: Vec<&str> = tools.iter().map(|tool| tool.name()).collect();
         return Err(Failure::usage(format!("--tools {unknown}: unknown tool; known: {}", known.join(", "))));

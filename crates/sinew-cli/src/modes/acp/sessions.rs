@@ -35,6 +35,8 @@ const OVERRIDDEN_SETTINGS: [&str; 2] = ["async.enabled", "bash.autoBackground.th
 pub(super) struct Sessions {
     args: Args,
     environment: Environment,
+    /// Sessions of one folder share its workspace, and all of them the threads that search.
+    sinew: Arc<sinew::Sinew>,
     /// The folder that holds all session files.
     folders: PathBuf,
     open: Mutex<HashMap<acp::SessionId, Slot>>,
@@ -74,7 +76,8 @@ impl Sessions {
             list.iter_mut().for_each(absolute);
         }
         let folders = SessionFolders::find(&startup.paths, &startup.settings).all;
-        Sessions { args, environment, folders, open: Mutex::default(), opened: AtomicU64::new(0) }
+        let sinew = Arc::new(sinew::Sinew::in_environment(|name| environment.os(name)));
+        Sessions { args, environment, sinew, folders, open: Mutex::default(), opened: AtomicU64::new(0) }
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<acp::SessionId, Slot>> {
@@ -193,6 +196,7 @@ impl Sessions {
         let (mut startup, mut warnings) = read.map_err(|failure| refusal(&failure))?;
         startup.reset(&OVERRIDDEN_SETTINGS);
         startup.client_servers = brought(servers, &mut warnings);
+        startup.sinew = Some(Arc::clone(&self.sinew));
         Ok((startup, warnings))
     }
 
