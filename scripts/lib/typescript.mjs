@@ -1,11 +1,14 @@
 // Compiles the TypeScript of the packages and writes the module that gives `import` the same names as `require` of @sinew/natives.
-import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, cpSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { bundle } from "./bundle.mjs";
 import { ROOT, ask, dim, run } from "./steps.mjs";
 
 /** The packages that stand on @sinew/natives or beside it. */
 export const MORE_PACKAGES = ["tokens", "pi-natives"];
+
+/** Modules of `compat` whose packages give `require` the function itself. */
+const CALLED = ["fast-glob", "sharp-lite"];
 
 /** The modules of `compat` that the package exports. */
 function compatModules(folder) {
@@ -46,6 +49,7 @@ async function buildNativesTypescript() {
         for (const end of [".mjs", ".d.mts"]) writeFileSync(file + end, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module;\n`);
         continue;
       }
+      if (CALLED.includes(name)) appendFileSync(`${file}.js`, "module.exports = Object.assign(exports.default, exports);\n");
       const more = (await ask("node", ["-p", `Object.keys(require(${JSON.stringify(`${file}.js`)})).join(',')`])).split(",").filter((key) => key !== "default" && key !== "__esModule");
       const named = more.length ? `export const { ${more.join(", ")} } = module;\n` : "";
       writeFileSync(`${file}.mjs`, `// Written by scripts/build.mjs.\nimport module from "./${name}.js";\nexport default module.default;\n${named}`);

@@ -26,6 +26,16 @@ test("each module answers under import and under require", () => {
   }
 });
 
+test("require gives what the packages give: a function with properties, or a class", () => {
+  const require = createRequire(import.meta.url);
+  const glob = require("@sinew/natives/compat/fast-glob");
+  assert.equal(glob, fastGlob);
+  assert.deepEqual(glob.sync("test/compat.*.mjs", { cwd: join(import.meta.dirname, "..") }), ["test/compat.test.mjs"]);
+  const read = require("@sinew/natives/compat/sharp-lite");
+  assert.equal(read, sharp);
+  assert.deepEqual([read.fit.inside, read.kernel.cubic, typeof read.Sharp], ["inside", "cubic", "function"]);
+});
+
 test("fast-glob finds what it finds, in its three forms, under both module systems", async (t) => {
   const cwd = mkdtempSync(join(tmpdir(), "compat-glob-"));
   t.after(() => rmSync(cwd, { recursive: true, force: true }));
@@ -37,7 +47,7 @@ test("fast-glob finds what it finds, in its three forms, under both module syste
   const cases = [
     ["**/*.ts"], ["**/*.ts", { dot: true }], ["*.{ts,js}"], [["**/*", "!**/*.d.ts"]], ["**/*.ts", { ignore: ["**/node_modules/**"] }], ["src/*", { onlyDirectories: true, dot: true }],
     ["**/[!b]*.ts", { followSymbolicLinks: false }], ["D.TS", { baseNameMatch: true, caseSensitiveMatch: false }], ["**", { deep: 2, onlyFiles: false, markDirectories: true }],
-    ["./src/../*.ts"], ["{a,b.d}.ts", { absolute: true }], ["missing/**"], ["a.ts"], ["+(a|b.d).ts"], ["**/@(d|e).?s"],
+    ["./src/../*.ts"], [["**/*", "!**"], { absolute: true }], [["**/*", "!**/src/**"], { absolute: true }], ["{a,b.d}.ts", { absolute: true }], ["missing/**"], ["a.ts"], ["+(a|b.d).ts"], ["**/@(d|e).?s"],
   ];
   for (const [patterns, options] of cases) {
     const expect = oracle.sync(patterns, { cwd, ...options }).sort();
@@ -87,7 +97,12 @@ test("sharp-lite reads, resizes, cuts and writes, lazily and in order", async (t
     width: [await sharp(wide).resize(10), 10, 5],
     height: [await sharp(wide).resize(null, 10), 20, 10],
     larger: [await sharp(wide).resize(80, null, { withoutEnlargement: true }), 40, 20],
-    smaller: [await sharp(wide).resize(8, null, { withoutReduction: true }), 40, 20],
+    smaller: [await sharp(wide).resize(8, null, { fit: "inside", withoutReduction: true }), 40, 20],
+    cut: [await sharp(wide).resize(8, null, { withoutReduction: true }), 8, 20],
+    stretched: [await sharp(wide).resize({ width: 10, fit: "fill" }), 10, 20],
+    limited: [await sharp(wide).resize({ width: 50, height: 10, withoutEnlargement: true }), 40, 10],
+    last: [await sharp(wide).resize(20).resize(10), 10, 5],
+    first: [await sharp(wide).extract({ left: 0, top: 0, width: 10, height: 20 }).resize({ width: 5 }), 5, 10],
     part: [await sharp(wide).extract({ left: 5, top: 2, width: 7, height: 3 }), 7, 3],
     both: [await sharp(wide).resize(20).extract({ left: 0, top: 0, width: 3, height: 4 }), 3, 4],
   };
@@ -102,15 +117,28 @@ test("sharp-lite reads, resizes, cuts and writes, lazily and in order", async (t
   assert.throws(() => sharp(wide).resize(0), { message: "Expected positive integer for width but received 0 of type number" });
   assert.throws(() => sharp(wide).resize(1, 1, { fit: "contain" }), { message: /"contain" is not supported; use cover/ });
   assert.throws(() => sharp(wide).rotate(90), { message: /without an angle/ });
-  await assert.rejects(sharp(wide).extract({ left: 39, top: 0, width: 2, height: 1 }).toBuffer(), { code: "ERR_INVALID_ARG_VALUE" });
+  await assert.rejects(sharp(wide).extract({ left: 39, top: 0, width: 2, height: 1 }).toBuffer(), { message: "extract_area: bad extract area" });
+  await assert.rejects(sharp(join(folder, "none.png")).metadata(), { code: "ENOENT", message: /^Input file is missing: / });
+  assert.throws(() => sharp(wide).resize(1, 1, { position: "entropy" }), { message: /position "entropy" is not supported; use centre/ });
+  const called = (start) => new Promise((done) => start((...told) => done(told)));
+  const [fault, data, info] = await called((callback) => sharp(wide).resize(10).toBuffer(callback));
+  assert.deepEqual([fault, Buffer.isBuffer(data), info.width], [null, true, 10]);
+  assert.match((await called((callback) => sharp(Buffer.from("text")).metadata(callback)))[0].message, /unknown format/);
 });
+
 
 test("styles and links are kept by row, slice and cut", () => {
   assert.equal(wrapAnsi(`${RED}one two${PLAIN}`, 3), `${RED}one${PLAIN}\n${RED}two${PLAIN}`);
+  assert.equal(wrapAnsi(`${RED}one\ntwo${PLAIN}`, 9), `${RED}one\ntwo${PLAIN}`);
+  assert.equal(wrapAnsi("\x1b]8;;u\x07link\x1b]8;;\x07日", 4, { hard: true }), "\x1b]8;;u\x07link\x1b]8;;\x07\n\x1b]8;;u\x07\x1b]8;;\x07日");
+  assert.equal(sliceAnsi(`${RED}red\x1b[0m`, 1), `${RED}ed\x1b[0m`);
+  assert.equal(sliceAnsi("a\tb", 1, 3), "\tb");
   assert.equal(sliceAnsi(`a${RED}bcd${PLAIN}e`, 2, 4), `${RED}cd${PLAIN}`);
   assert.equal(cliTruncate(`${RED}unicorn${PLAIN}`, 4), `${RED}uni…${PLAIN}`);
   assert.equal(stripAnsi(`${RED}a\r\n${PLAIN}\x1b]8;;http://x\x07b\x1b]8;;\x07`), "a\r\nb");
-  assert.equal(stringWidth("±", { ambiguousIsNarrow: false }), 2);
+  assert.equal(stringWidth("±α", { ambiguousIsNarrow: false }), 4);
+  // A sized text is a sequence to these packages.
+  assert.deepEqual([stringWidth("\x1b]66;s=2;Big\x07"), stripAnsi("\x1b]66;s=2;Big\x07.")], [0, "."]);
 });
 
 test("what is no string is refused as the packages refuse it", () => {

@@ -18,6 +18,10 @@ export interface ResizeOptions {
   fit?: "cover" | "fill" | "inside" | "outside";
   /** How pixels are made of others. Default `lanczos3`. */
   kernel?: "nearest" | "linear" | "cubic" | "lanczos3";
+  /** The part that `cover` keeps: sides such as `right top`, or `north`. Default `centre`. */
+  position?: string;
+  /** The same as `position`. Default `centre`. */
+  gravity?: string;
   /** Leave a smaller picture as it is. Default false. */
   withoutEnlargement?: boolean;
   /** Leave a larger picture as it is. Default false. */
@@ -85,28 +89,48 @@ function side(name: string, value: number | null | undefined): number | undefine
   return value;
 }
 
-async function resized(image: PhotonImage, { width, height, fit = "cover", kernel = "lanczos3", withoutEnlargement, withoutReduction }: ResizeOptions): Promise<PhotonImage> {
+/** The shares of what is left over that `cover` cuts at the left and at the top. */
+const POSITIONS: Readonly<Record<string, readonly [number, number]>> = {
+  centre: [0.5, 0.5], center: [0.5, 0.5],
+  top: [0.5, 0], "right top": [1, 0], right: [1, 0.5], "right bottom": [1, 1], bottom: [0.5, 1], "left bottom": [0, 1], left: [0, 0.5], "left top": [0, 0],
+  north: [0.5, 0], northeast: [1, 0], east: [1, 0.5], southeast: [1, 1], south: [0.5, 1], southwest: [0, 1], west: [0, 0.5], northwest: [0, 0],
+};
+
+async function resized(image: PhotonImage, { width, height, fit = "cover", kernel = "lanczos3", position = "centre", withoutEnlargement, withoutReduction }: ResizeOptions): Promise<PhotonImage> {
   const [across, down] = [width && width / image.width, height && height / image.height];
   if (across === undefined && down === undefined) return image;
-  const one = across ?? (down as number);
-  const both = across !== undefined && down !== undefined;
-  const scale = !both ? one : fit === "inside" ? Math.min(across, down) : Math.max(across, down);
-  const exact = both && fit === "fill";
-  if (withoutEnlargement && (exact ? Math.max(across, down) : scale) > 1) return image;
-  if (withoutReduction && (exact ? Math.min(across, down) : scale) < 1) return image;
-  const to = (length: number, asked: number | undefined) => Math.max(1, exact || (asked !== undefined && !both) ? (asked as number) : Math.round(length * scale));
-  let [wide, high] = [to(image.width, width), to(image.height, height)];
-  // Rounding must not leave a row too few.
-  if (both && fit === "cover") [wide, high] = [Math.max(wide, width as number), Math.max(high, height as number)];
-  const large = await image.resize(wide, high, KERNELS[kernel]);
-  if (!both || fit !== "cover") return large;
-  return large.crop(Math.floor((wide - (width as number)) / 2), Math.floor((high - (height as number)) / 2), width as number, height as number);
+  let scales: [number, number];
+  if (fit === "fill") scales = [across ?? 1, down ?? 1];
+  else if (across === undefined || down === undefined) scales = [across ?? (down as number), across ?? (down as number)];
+  else scales = fit === "inside" ? [Math.min(across, down), Math.min(across, down)] : [Math.max(across, down), Math.max(across, down)];
+  if (withoutEnlargement) scales = [Math.min(1, scales[0]), Math.min(1, scales[1])];
+  if (withoutReduction) scales = [Math.max(1, scales[0]), Math.max(1, scales[1])];
+  const [wide, high] = [Math.max(1, Math.round(image.width * scales[0])), Math.max(1, Math.round(image.height * scales[1]))];
+  const large = wide === image.width && high === image.height ? image : await image.resize(wide, high, KERNELS[kernel]);
+  if (fit !== "cover") return large;
+  const [keptWide, keptHigh] = [Math.min(wide, width ?? wide), Math.min(high, height ?? high)];
+  if (keptWide === wide && keptHigh === high) return large;
+  const [left, top] = POSITIONS[position] as readonly [number, number];
+  return large.crop(Math.round((wide - keptWide) * left), Math.round((high - keptHigh) * top), keptWide, keptHigh);
+}
+
+async function extracted(image: PhotonImage, { left, top, width, height }: Region): Promise<PhotonImage> {
+  if (left + width > image.width || top + height > image.height) throw new Error("extract_area: bad extract area");
+  return image.crop(left, top, width, height);
+}
+
+/** Gives a result to a callback of Node's form. */
+function tell<T>(result: Promise<T>, callback: (error: Error | null, result: never) => void): void {
+  result.then((value) => callback(null, value as never), (error: Error) => (callback as (error: Error) => void)(error));
 }
 
 /** A picture and what is to be done to it. */
 export class Sharp {
   readonly #input: SharpInput;
-  readonly #steps: ((image: PhotonImage) => Promise<PhotonImage>)[] = [];
+  /** What is to be done, in this order whatever the order of the calls was: one of each, the last that was asked for. */
+  #before: Region | undefined;
+  #resize: ResizeOptions | undefined;
+  #after: Region | undefined;
   #format: string | undefined;
   #quality = 80;
 
@@ -116,32 +140,53 @@ export class Sharp {
   }
 
   async #bytes(): Promise<Uint8Array> {
-    if (typeof this.#input === "string") return readFile(this.#input);
+    if (typeof this.#input === "string") {
+      const path = this.#input;
+      return readFile(path).catch((error: NodeJS.ErrnoException) => {
+        throw error.code === "ENOENT" ? Object.assign(new Error(`Input file is missing: ${path}`, { cause: error }), { code: "ENOENT" }) : error;
+      });
+    }
     return this.#input instanceof Uint8Array ? this.#input : new Uint8Array(this.#input);
   }
 
-  /** Facts of the picture as it was read. */
-  async metadata(): Promise<Metadata> {
+  async #metadata(): Promise<Metadata> {
     const bytes = await this.#bytes();
     const { width, height } = await PhotonImage.parse(bytes);
     return { format: formatOf(bytes), width, height, ...(typeof this.#input !== "string" && { size: bytes.length }) };
   }
 
-  /** Gives it another size. */
-  resize(width?: number | ResizeOptions | null, height?: number | null, options: ResizeOptions = {}): this {
-    const given = typeof width === "object" && width !== null ? width : { ...options, ...(width != null && { width }), ...(height != null && { height }) };
-    const { fit = "cover", kernel = "lanczos3" } = given;
-    if (!["cover", "fill", "inside", "outside"].includes(fit)) throw new Error(`sharp-lite: fit ${JSON.stringify(fit)} is not supported; use cover, fill, inside or outside`);
-    if (!(kernel in KERNELS)) throw new Error(`sharp-lite: kernel ${JSON.stringify(kernel)} is not supported; use ${Object.keys(KERNELS).join(", ")}`);
-    side("width", given.width);
-    side("height", given.height);
-    this.#steps.push((image) => resized(image, given));
+  /** Facts of the picture as it was read. */
+  metadata(callback: (error: Error | null, metadata: Metadata) => void): this;
+  metadata(): Promise<Metadata>;
+  metadata(callback?: (error: Error | null, metadata: never) => void): this | Promise<Metadata> {
+    const result = this.#metadata();
+    if (!callback) return result;
+    tell(result, callback);
     return this;
   }
 
-  /** Cuts a part out. */
+  /** Gives it another size. Of several calls the last one counts. */
+  resize(width?: number | ResizeOptions | null, height?: number | null, options: ResizeOptions = {}): this {
+    const given = typeof width === "object" && width !== null ? { ...width } : { ...options, ...(width != null && { width }), ...(height != null && { height }) };
+    for (const name of Object.keys(given) as (keyof ResizeOptions)[]) if (given[name] == null) delete given[name];
+    if (given.gravity !== undefined) given.position = given.gravity;
+    const { fit = "cover", kernel = "lanczos3", position = "centre" } = given;
+    if (!["cover", "fill", "inside", "outside"].includes(fit)) throw new Error(`sharp-lite: fit ${JSON.stringify(fit)} is not supported; use cover, fill, inside or outside`);
+    if (!(kernel in KERNELS)) throw new Error(`sharp-lite: kernel ${JSON.stringify(kernel)} is not supported; use ${Object.keys(KERNELS).join(", ")}`);
+    if (!(position in POSITIONS)) throw new Error(`sharp-lite: position ${JSON.stringify(position)} is not supported; use ${Object.keys(POSITIONS).join(", ")}`);
+    side("width", given.width);
+    side("height", given.height);
+    this.#resize = given;
+    return this;
+  }
+
+  /** Cuts a part out: before the size is changed where it is asked for before `resize`, else after it. */
   extract({ left, top, width, height }: Region): this {
-    this.#steps.push((image) => image.crop(left, top, width, height));
+    for (const [name, value] of Object.entries({ left, top, width, height })) {
+      if (!Number.isInteger(value) || value < 0) throw new Error(`Expected integer between 0 and 100000000 for ${name} but received ${value} of type ${typeof value}`);
+    }
+    if (this.#resize) this.#after = { left, top, width, height };
+    else this.#before = { left, top, width, height };
     return this;
   }
 
@@ -189,7 +234,9 @@ export class Sharp {
   /** Another one with the same input and steps. */
   clone(): Sharp {
     const other = new Sharp(this.#input);
-    other.#steps.push(...this.#steps);
+    other.#before = this.#before;
+    other.#resize = this.#resize;
+    other.#after = this.#after;
     other.#format = this.#format;
     other.#quality = this.#quality;
     return other;
@@ -198,7 +245,9 @@ export class Sharp {
   async #run(named?: string): Promise<{ data: Buffer; info: OutputInfo }> {
     const bytes = await this.#bytes();
     let image = await PhotonImage.parse(bytes);
-    for (const step of this.#steps) image = await step(image);
+    if (this.#before) image = await extracted(image, this.#before);
+    if (this.#resize) image = await resized(image, this.#resize);
+    if (this.#after) image = await extracted(image, this.#after);
     const read = formatOf(bytes);
     const format = this.#format ?? named ?? (read in FORMATS ? read : "png");
     const data = Buffer.from(await image.encode(FORMATS[format] as ImageFormat, this.#quality));
@@ -206,27 +255,47 @@ export class Sharp {
   }
 
   /** The written picture. */
-  async toBuffer(options: { resolveWithObject: true }): Promise<{ data: Buffer; info: OutputInfo }>;
-  async toBuffer(options?: { resolveWithObject?: false }): Promise<Buffer>;
-  async toBuffer(options: { resolveWithObject?: boolean } = {}): Promise<Buffer | { data: Buffer; info: OutputInfo }> {
-    const result = await this.#run();
-    return options.resolveWithObject ? result : result.data;
+  toBuffer(callback: (error: Error | null, data: Buffer, info: OutputInfo) => void): this;
+  toBuffer(options: { resolveWithObject: true }): Promise<{ data: Buffer; info: OutputInfo }>;
+  toBuffer(options?: { resolveWithObject?: false }): Promise<Buffer>;
+  toBuffer(options: { resolveWithObject?: boolean } | ((error: Error | null, data: never, info: never) => void) = {}): this | Promise<Buffer | { data: Buffer; info: OutputInfo }> {
+    const result = this.#run();
+    if (typeof options === "function") {
+      result.then(({ data, info }) => options(null, data as never, info as never), (error: Error) => (options as (error: Error) => void)(error));
+      return this;
+    }
+    return options.resolveWithObject ? result : result.then(({ data }) => data);
   }
 
-  /** Writes a file, in the format that was asked for, else that of its name, else that of the input. */
-  async toFile(path: string): Promise<OutputInfo> {
+  async #write(path: string): Promise<OutputInfo> {
     const end = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase();
     const { data, info } = await this.#run(end !== undefined && end in FORMATS ? (end === "jpg" ? "jpeg" : end) : undefined);
     await writeFile(path, data);
     return info;
   }
+
+  /** Writes a file, in the format that was asked for, else that of its name, else that of the input. */
+  toFile(path: string, callback: (error: Error | null, info: OutputInfo) => void): this;
+  toFile(path: string): Promise<OutputInfo>;
+  toFile(path: string, callback?: (error: Error | null, info: never) => void): this | Promise<OutputInfo> {
+    const result = this.#write(path);
+    if (!callback) return result;
+    tell(result, callback);
+    return this;
+  }
 }
 
 /**
- * A picture to work on.
+ * A picture to work on. The options of sharp may be given; none of them is needed here.
  *
  * @throws For an input that is none. A file that is broken rejects where it is read.
  */
-export default function sharp(input: SharpInput): Sharp {
+function sharp(input: SharpInput, _options?: object | null): Sharp {
   return new Sharp(input);
 }
+
+/** The same as `new Sharp`, with the names of fits and kernels as its properties. */
+export default Object.assign(sharp, {
+  fit: { cover: "cover", fill: "fill", inside: "inside", outside: "outside" } as const,
+  kernel: { nearest: "nearest", linear: "linear", cubic: "cubic", lanczos3: "lanczos3" } as const,
+});
