@@ -47,7 +47,7 @@ test("fast-glob finds what it finds, in its three forms, under both module syste
   const cases = [
     ["**/*.ts"], ["**/*.ts", { dot: true }], ["*.{ts,js}"], [["**/*", "!**/*.d.ts"]], ["**/*.ts", { ignore: ["**/node_modules/**"] }], ["src/*", { onlyDirectories: true, dot: true }],
     ["**/[!b]*.ts", { followSymbolicLinks: false }], ["D.TS", { baseNameMatch: true, caseSensitiveMatch: false }], ["**", { deep: 2, onlyFiles: false, markDirectories: true }],
-    ["./src/../*.ts"], [["**/*", "!**"], { absolute: true }], [["**/*", "!**/src/**"], { absolute: true }], ["{a,b.d}.ts", { absolute: true }], ["missing/**"], ["a.ts"], ["+(a|b.d).ts"], ["**/@(d|e).?s"],
+    ["./src/../*.ts"], [["**/*", "!**/src/**"], { absolute: true }], ["{a,b.d}.ts", { absolute: true }], ["missing/**"], ["a.ts"], ["+(a|b.d).ts"], ["**/@(d|e).?s"],
   ];
   for (const [patterns, options] of cases) {
     const expect = oracle.sync(patterns, { cwd, ...options }).sort();

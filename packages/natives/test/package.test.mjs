@@ -203,8 +203,14 @@ export async function main(): Promise<string[]> {
   for (const ending of ["cts", "mts"]) writeFileSync(join(app, `app.${ending}`), `import { ${names} } from "@sinew/natives";\n${body}`);
   const compat = `import stringWidth from "@sinew/natives/compat/string-width";\nimport wrapAnsi from "@sinew/natives/compat/wrap-ansi";\n`;
   writeFileSync(join(app, "compat.mts"), `${compat}const width: number = stringWidth(wrapAnsi("one two", 3, { hard: true }));\n// @ts-expect-error A text is needed.\nvoid stringWidth(width);\n`);
-  const compilerOptions = { strict: true, exactOptionalPropertyTypes: true, noEmit: true, target: "es2022", lib: ["es2022"], module: "node16", moduleResolution: "node16", types: ["node"], typeRoots: [join(ROOT, "node_modules", "@types")] };
-  writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["app.cts", "app.mts", "compat.mts"] }));
+  // Every declaration file is read, since libraries are checked too.
+  const { exports } = JSON.parse(readFileSync(join(installed, "node_modules", "@sinew", "natives", "package.json"), "utf8"));
+  const modules = Object.keys(exports).filter((name) => name.startsWith("./compat/")).map((name) => `@sinew/natives${name.slice(1)}`);
+  for (const ending of ["cts", "mts"]) writeFileSync(join(app, `all.${ending}`), `${modules.map((name, at) => `import module${at} from "${name}";`).join("\n")}
+void [${modules.map((_, at) => `module${at}`)}];
+`);
+  const compilerOptions = { strict: true, esModuleInterop: true, exactOptionalPropertyTypes: true, noEmit: true, target: "es2022", lib: ["es2022"], module: "node16", moduleResolution: "node16", types: ["node"], typeRoots: [join(ROOT, "node_modules", "@types")] };
+  writeFileSync(join(app, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["app.cts", "app.mts", "compat.mts", "all.cts", "all.mts"] }));
   await done(process.execPath, [join(ROOT, "node_modules", "typescript", "bin", "tsc"), "--project", app], { cwd: app });
 });
 

@@ -46,7 +46,7 @@ function grouped(positive: readonly string[], negative: readonly string[], dynam
   return groups.has(".") ? [...tasks, task(".", inside)] : [...tasks, ...[...groups].map(([base, own]) => task(base, own))];
 }
 
-/** The tasks of patterns. @internal */
+/** The tasks of patterns. */
 export function tasksOf(patterns: readonly string[], options: Options): Task[] {
   const all = processed(patterns, options);
   const ignore = processed(options.ignore ?? [], options);
@@ -57,22 +57,22 @@ export function tasksOf(patterns: readonly string[], options: Options): Task[] {
   return [...grouped(fixed, negative, false), ...grouped(dynamic, negative, true)];
 }
 
-/** @internal */
+/** A path of Unix whose characters mean themselves. */
 export function escapePosix(path: string): string {
   return path.replace(/\\?([()*?[\]{|}]|^!|[!+@](?=\()|\\(?![!()*+?@[\]{|}]))/g, "\\$1");
 }
 
-/** @internal */
+/** A path of Windows whose characters mean themselves. */
 export function escapeWindows(path: string): string {
   return path.replace(/\\?([(){}[\]]|^!|[!+@](?=\())/g, "\\$1");
 }
 
-/** @internal */
+/** A path of Unix as a pattern. */
 export function pathToPatternPosix(path: string): string {
   return escapePosix(path);
 }
 
-/** @internal */
+/** A path of Windows as a pattern. */
 export function pathToPatternWindows(path: string): string {
   return escapeWindows(path)
     .replace(/^\\\\([.?])/, "//$1")

@@ -138,13 +138,11 @@ class Filter {
     this.#positive = compile(task.positive, syntax.dot);
     this.#negative = compile(task.negative.filter((pattern) => !pattern.startsWith("/")), true);
     const absolute = task.negative.filter((pattern) => pattern.startsWith("/") || (options.absolute && pattern.startsWith("**")));
-    // Absolute paths begin with a slash, which `**` alone does not match.
-    const rooted = (patterns: readonly string[]) => patterns.map((pattern) => (pattern.startsWith("/") ? pattern : `/${pattern}`));
-    this.#absoluteNegative = compile(rooted(absolute), true);
+    this.#absoluteNegative = compile(absolute, true);
     // As fast-glob has it: a pattern that ends with a wildcard takes entries away, and folders are still entered.
     const closes = (pattern: string) => pattern.endsWith("/**") || !isDynamic(basename(pattern), options);
     const relative = task.negative.filter((pattern) => !pattern.startsWith("/"));
-    this.#closing = { relative: compile(relative.filter(closes), true), absolute: compile(rooted(absolute.filter(closes)), true) };
+    this.#closing = { relative: compile(relative.filter(closes), true), absolute: compile(absolute.filter(closes), true) };
     this.#base = task.base === "." ? "" : task.base.replace(/^\.\//, "");
   }
 

@@ -71,7 +71,7 @@ function eventOf<T>(emitter: EventEmitter, name: string, read: (...args: never[]
 
 /** The part that terminals of all systems share. */
 export abstract class Terminal {
-  protected readonly _emitter = new EventEmitter();
+  protected readonly _emitter: EventEmitter = new EventEmitter();
   protected _pid = 0;
   protected _cols = 80;
   protected _rows = 24;
