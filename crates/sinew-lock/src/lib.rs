@@ -148,6 +148,8 @@ fn open(path: &Path) -> Result<File> {
     };
     let file = opened.map_err(|cause| match cause.kind() {
         ErrorKind::IsADirectory => no_file(),
+        // Windows says that access is denied.
+        _ if path.is_dir() => no_file(),
         _ => failed(path, &cause),
     })?;
     let metadata = file.metadata().map_err(|cause| failed(path, &cause))?;

@@ -14,11 +14,13 @@ export const TAG = `${process.platform}-${process.arch}`;
 /** The addon that this machine built: of x64 there are two, one of them is enough. */
 export const ADDON = readdirSync(BUILD).filter((name) => name.startsWith(`sinew_natives.${TAG}`) && name.endsWith(".node")).sort()[0];
 
-/** A folder that is removed when the test ends. */
+/** A folder that is removed when the test ends; on Windows when the process does, as others may still hold files of it. */
 export function temporary(t) {
   // The system's folder may be a link; the loader names real paths.
   const path = realpathSync(mkdtempSync(join(tmpdir(), "sinew-host-")));
-  t.after(() => rmSync(path, { recursive: true, force: true }));
+  const remove = () => rmSync(path, { recursive: true, force: true, maxRetries: 5 });
+  if (process.platform === "win32") process.on("exit", remove);
+  else t.after(remove);
   return path;
 }
 

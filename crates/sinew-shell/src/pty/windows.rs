@@ -14,8 +14,8 @@ use super::live::{Live, Terminal};
 use super::{PtyEnd, PtyOptions};
 use crate::output::{Chunk, Merger};
 
-// How long the terminal is read after the program's end: ConPTY does not report an end of its own.
-const DRAIN: Duration = Duration::from_millis(250);
+// How long the terminal may take to close after the program's end. It then reports the end of its output.
+const DRAIN: Duration = Duration::from_secs(5);
 
 enum News {
     Read(Vec<u8>),
@@ -32,12 +32,14 @@ pub(super) fn run(
     if let Err(aborted) = cancel.check() {
         return Ok(stopped(aborted));
     }
-    let failed =
-        |error: String| Error::new(ErrorCode::Io, format!("start: failed to run {:?}: {error}", options.shell));
+    let line = options.command_line();
+    let name = line.first().cloned().unwrap_or_default();
+    let hint =
+        if options.argv.is_none() { "; name Git's bash in `shell`, or a program of Windows in `argv`" } else { "" };
+    let failed = |error: String| Error::new(ErrorCode::Io, format!("start: failed to run {name:?}: {error}{hint}"));
     let io_failed = |error: std::io::Error| failed(error.to_string());
     let pair = native_pty_system().openpty(size(live.size())).map_err(|error| failed(error.to_string()))?;
-    let line = options.command_line();
-    let mut command = CommandBuilder::new(line.first().map_or("", String::as_str));
+    let mut command = CommandBuilder::new(&name);
     command.args(&line[1..]);
     command.env_clear();
     for (name, value) in &options.env {
@@ -109,8 +111,15 @@ pub(super) fn run(
     Ok(end)
 }
 
+/// Closes the terminal, in a thread: that takes until all of its output was read, which is for [`serve`] to do.
+fn close(live: &Arc<Live>) {
+    let live = Arc::clone(live);
+    // Without a thread the terminal closes behind the session.
+    let _ = std::thread::Builder::new().name("sinew-pty-close".to_string()).spawn(move || live.detach());
+}
+
 fn serve(
-    live: &Live,
+    live: &Arc<Live>,
     cancel: &CancelToken,
     news: &mpsc::Receiver<News>,
     on_chunk: &mut impl FnMut(Chunk) -> ControlFlow<()>,
@@ -138,11 +147,11 @@ fn serve(
         match news.recv_timeout(wait) {
             Ok(News::Read(bytes)) => {
                 merger.push(&bytes);
-                drain = drain.map(|_| Instant::now() + DRAIN);
             }
             Ok(News::Exited(code)) => {
                 exit = Some(code);
                 drain = Some(Instant::now() + DRAIN);
+                close(live);
             }
             Ok(News::Closed) if exit.is_some() => break,
             Ok(News::Closed) | Err(mpsc::RecvTimeoutError::Timeout) => {}
