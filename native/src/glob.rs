@@ -47,7 +47,7 @@ pub(crate) fn glob<'env>(env: &'env Env, options: GlobRequest, abort: Option<&Ab
     let cancel = abort::cancel(abort, options.timeout_ms);
     let options = options.into_core();
     let work = move || {
-        let result = search::glob(&options, &handle().cache, &handle().pool, &cancel, |_| Ok(()))?;
+        let result = search::glob(&options, &handle().cache, &handle().pool, &cancel)?;
         Ok((result.columns(), result))
     };
     task::blocking(env, "glob", work, GlobAnswer::from)

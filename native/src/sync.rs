@@ -15,7 +15,7 @@ pub(crate) fn glob_sync(env: &Env, options: GlobRequest) -> napi::Result<GlobAns
     let cancel = abort::cancel(None, options.timeout_ms);
     let options = options.into_core();
     task::now(env, "globSync", || {
-        let result = search::glob(&options, &handle().cache, &handle().pool, &cancel, |_| Ok(()))?;
+        let result = search::glob(&options, &handle().cache, &handle().pool, &cancel)?;
         Ok((result.columns(), result).into())
     })
 }

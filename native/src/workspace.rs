@@ -87,7 +87,7 @@ impl WorkspaceHandle {
         let (workspace, cancel) = (self.workspace(), abort::cancel(abort, options.timeout_ms));
         let options = options.into_core();
         let work = move || {
-            let result = workspace?.glob(&options, &handle().pool, &cancel, |_| Ok(()))?;
+            let result = workspace?.glob(&options, &handle().pool, &cancel)?;
             Ok((result.columns(), result))
         };
         task::blocking(env, "glob", work, GlobAnswer::from)

@@ -1,5 +1,6 @@
 //! The words that every crate of Sinew shares: cancellation of long operations ([`CancelToken`]), errors ([`Error`],
-//! [`ErrorCode`]), reading with a limit ([`read_limited`]) and the text of JavaScript ([`utf16_text`]).
+//! [`ErrorCode`]), reading with a limit ([`read_limited`]), bytes as text ([`lossy`]) and the text of JavaScript
+//! ([`utf16_text`]).
 //!
 //! One error type serves all libraries: they would each write the same two fields, and the bindings
 //! (N-API, the agent) translate one type instead of ten. The crate that made an error is named by its
@@ -9,11 +10,13 @@ mod cancel;
 mod error;
 mod read;
 mod utf16;
+mod text;
 
 pub use cancel::{Aborted, CHECK_INTERVAL, CancelHandle, CancelTicker, CancelToken, HookGuard};
 pub use error::{Error, ErrorCode};
 pub use read::read_limited;
 pub use utf16::utf16_text;
+pub use text::lossy;
 
 /// The result of every fallible function of Sinew's libraries.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

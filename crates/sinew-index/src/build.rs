@@ -303,7 +303,7 @@ impl PartBuilder<'_> {
         if !is_settled {
             self.unsettled.insert(number, number_of_stamp);
         }
-        if self.content.capacity() as u64 > LARGE {
+        if self.content.len() as u64 > LARGE {
             self.content = roomy();
         }
     }

@@ -8,7 +8,7 @@ use grep_regex::RegexMatcher;
 use grep_searcher::{
     BinaryDetection, Searcher, SearcherBuilder, Sink, SinkContext, SinkContextKind, SinkFinish, SinkMatch,
 };
-use sinew_base::{CancelTicker, CancelToken};
+use sinew_base::{CancelTicker, CancelToken, lossy};
 
 use crate::excerpt::{excerpt, line_start};
 use crate::pattern::Pattern;
@@ -172,7 +172,7 @@ impl<'a> Collector<'a> {
         // A match may be of the end of the line alone, which is not shown.
         let hit = hit.start.min(shown.len())..hit.end.min(shown.len());
         // Valid text, the rule, is borrowed; the rest is shown with U+FFFD, and the match moves with it.
-        let text = String::from_utf8_lossy(shown);
+        let text = lossy(shown);
         let hit = match &text {
             std::borrow::Cow::Borrowed(text) => floor(text, hit.start)..floor(text, hit.end),
             std::borrow::Cow::Owned(text) => {
@@ -294,7 +294,7 @@ impl Sink for Collector<'_> {
         let line_number = clamp(context.line_number().unwrap_or(0));
         match (context.kind(), self.last) {
             (SinkContextKind::After, Some(row)) if self.after_left > 0 => {
-                let text = String::from_utf8_lossy(without_end(context.bytes()));
+                let text = lossy(without_end(context.bytes()));
                 self.rows.push_after(row, line_number, &line_start(&text, self.collect.width));
                 self.after_left -= 1;
                 Ok(self.left > 0 || self.after_left > 0)
@@ -303,7 +303,7 @@ impl Sink for Collector<'_> {
                 if self.file.is_none() {
                     self.file = Some(self.rows.open_file(self.path));
                 }
-                let text = String::from_utf8_lossy(without_end(context.bytes()));
+                let text = lossy(without_end(context.bytes()));
                 let numbers = self.rows.push_text(line_number, &line_start(&text, self.collect.width));
                 self.before.push(numbers);
                 Ok(true)

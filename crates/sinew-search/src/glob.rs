@@ -120,23 +120,38 @@ impl GlobResult {
     /// The matches as columns.
     #[must_use]
     pub fn columns(&self) -> GlobColumns {
-        let mut columns = GlobColumns::default();
-        columns.lengths.reserve(self.rows.len());
-        columns.file_types.reserve(self.rows.len());
-        for GlobMatch { path, file_type, mtime, size } in self.matches() {
-            columns.text.push_str(&path);
-            let length = if path.is_ascii() { path.len() } else { path.encode_utf16().count() };
-            columns.lengths.push(u32::try_from(length).unwrap_or(u32::MAX));
-            columns.file_types.push(match file_type {
+        let mut columns = GlobColumns { file_types: Vec::with_capacity(self.rows.len()), ..GlobColumns::default() };
+        (columns.text, columns.lengths) = self.ascii_paths().unwrap_or_else(|| self.paths());
+        for entry in self.rows.iter().map(|row| self.scan.get(*row as usize)) {
+            columns.file_types.push(match entry.file_type() {
                 FileType::File => 1,
                 FileType::Dir => 2,
                 FileType::Symlink => 3,
             });
-            columns.mtimes.extend(mtime);
+            columns.mtimes.extend(milliseconds(entry));
             #[allow(clippy::cast_precision_loss, reason = "JavaScript has no other number")]
-            columns.sizes.extend(size.map(|size| size as f64));
+            columns.sizes.extend(entry.size().map(|size| size as f64));
         }
         columns
+    }
+
+    /// Returns the paths one behind the other with their lengths where all are ASCII, the rule: they are looked at as a whole.
+    fn ascii_paths(&self) -> Option<(String, Vec<u32>)> {
+        let paths = || self.rows.iter().map(|row| self.scan.get(*row as usize).bytes());
+        let mut text = Vec::with_capacity(paths().map(<[u8]>::len).sum());
+        paths().for_each(|path| text.extend_from_slice(path));
+        let is_plain = self.given.is_none() && text.is_ascii();
+        let lengths = paths().map(|path| u32::try_from(path.len()).unwrap_or(u32::MAX)).collect();
+        is_plain.then(|| String::from_utf8(text).ok()).flatten().map(|text| (text, lengths))
+    }
+
+    fn paths(&self) -> (String, Vec<u32>) {
+        let (mut text, mut lengths) = (String::new(), Vec::with_capacity(self.rows.len()));
+        for GlobMatch { path, .. } in self.matches() {
+            text.push_str(&path);
+            lengths.push(u32::try_from(path.encode_utf16().count()).unwrap_or(u32::MAX));
+        }
+        (text, lengths)
     }
 }
 
@@ -144,31 +159,29 @@ fn shown<'a>(entry: Entry<'a>, given: Option<&'a str>) -> GlobMatch<'a> {
     GlobMatch {
         path: given.map_or_else(|| entry.path(), Cow::Borrowed),
         file_type: entry.file_type(),
-        #[allow(clippy::cast_precision_loss, reason = "a time in milliseconds needs 41 bits")]
-        mtime: entry.mtime().map(|nanoseconds| (nanoseconds / 1_000) as f64 / 1_000.0),
+        mtime: milliseconds(entry),
         size: entry.size(),
     }
 }
 
-/// Finds the entries below a folder that match, and gives each to `on_match` in the order of the result.
+#[allow(clippy::cast_precision_loss, reason = "a time in milliseconds needs 41 bits")]
+fn milliseconds(entry: Entry<'_>) -> Option<f64> {
+    entry.mtime().map(|nanoseconds| (nanoseconds / 1_000) as f64 / 1_000.0)
+}
+
+/// Finds the entries below a folder that match.
 ///
 /// Takes one scan (or none, where one is kept) and one comparison per entry; looks at `cancel` once per
 /// [`sinew_base::CHECK_INTERVAL`] of both.
 ///
 /// # Errors
-/// For a pattern that means nothing, a path that does not exist, a cancelled call, and those of `on_match`.
-pub fn glob(
-    options: &GlobOptions,
-    cache: &ScanCache,
-    pool: &Pool,
-    cancel: &CancelToken,
-    on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
-) -> Result<GlobResult> {
+/// For a pattern that means nothing, a path that does not exist, and a cancelled call.
+pub fn glob(options: &GlobOptions, cache: &ScanCache, pool: &Pool, cancel: &CancelToken) -> Result<GlobResult> {
     let cached = |scan: &ScanOptions, matcher: &Matcher| {
         let look = |scan: &Arc<Scan>| matcher.rows(scan, options, cancel).map(|rows| (Arc::clone(scan), rows));
         cache.query(scan, options.cache, pool, cancel, look, |(_, rows)| !rows.is_empty())
     };
-    run(options, cancel, cached, on_match).map_err(|error| error.within("glob"))
+    run(options, cancel, cached).map_err(|error| error.within("glob"))
 }
 
 /// Finds as [`glob`] does, but the deadline of `cancel` is not an error: returns what was found until then, and true
@@ -191,7 +204,7 @@ pub fn glob_so_far(
         partial = late;
         Ok(found)
     };
-    let found = run(options, &untimed, cached, |_| Ok(())).map_err(|error| error.within("glob"))?;
+    let found = run(options, &untimed, cached).map_err(|error| error.within("glob"))?;
     Ok((found, partial))
 }
 
@@ -202,7 +215,6 @@ pub(crate) fn glob_in(
     pool: &Pool,
     cancel: &CancelToken,
     kept: impl FnOnce(&ScanOptions) -> Result<Option<Arc<Scan>>>,
-    on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
 ) -> Result<GlobResult> {
     let query = |wanted: &ScanOptions, matcher: &Matcher| {
         if let Some(scan) = kept(&ScanOptions { detail: Detail::Path, ..wanted.clone() })? {
@@ -219,14 +231,13 @@ pub(crate) fn glob_in(
         let rows = matcher.rows(&scan, options, cancel)?;
         Ok((scan, rows))
     };
-    run(options, cancel, query, on_match).map_err(|error| error.within("glob"))
+    run(options, cancel, query).map_err(|error| error.within("glob"))
 }
 
 fn run(
     options: &GlobOptions,
     cancel: &CancelToken,
     query: impl FnOnce(&ScanOptions, &Matcher) -> Result<(Arc<Scan>, Vec<u32>)>,
-    mut on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
 ) -> Result<GlobResult> {
     cancel.check()?;
     let roots = roots(&options.path);
@@ -257,11 +268,6 @@ fn run(
         let path = options.path.to_string_lossy();
         if cfg!(windows) { path.replace('\\', "/") } else { path.into_owned() }
     });
-    let mut ticker = CancelTicker::new(cancel);
-    for row in &rows {
-        ticker.step()?;
-        on_match(shown(scan.get(*row as usize), given.as_deref()))?;
-    }
     let warnings = scan.warnings().to_vec();
     Ok(GlobResult { limit_reached: total_matches > rows.len(), scan, rows, total_matches, warnings, given })
 }
@@ -319,7 +325,8 @@ impl Matcher {
         let mut ticker = CancelTicker::new(cancel);
         let literal = self.literal.as_deref().map(str::as_bytes);
         let is_literal = |entry: &Entry<'_>| {
-            literal.is_some_and(|text| if self.any_depth { entry.name() == text } else { entry.bytes() == text })
+            let before = literal.and_then(|text| entry.bytes().strip_suffix(text));
+            before.is_some_and(|before| before.is_empty() || self.any_depth && before.ends_with(b"/"))
         };
         // `!a` is the name of an entry or takes one away, never both.
         let only_literal =

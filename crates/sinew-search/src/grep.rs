@@ -283,7 +283,7 @@ impl<'a> Request<'a> {
         let mut files = Vec::new();
         for entry in scan.iter() {
             ticker.step()?;
-            if entry.file_type() == FileType::File && self.selects(entry.bytes(), entry.name()) {
+            if entry.file_type() == FileType::File && self.selects(entry.bytes(), || entry.name()) {
                 files.push(crate::rows::clamp(entry.index()));
             }
         }
@@ -291,9 +291,9 @@ impl<'a> Request<'a> {
     }
 
     /// Returns true where glob and type select a file, given path and name.
-    fn selects(&self, path: &[u8], name: &[u8]) -> bool {
+    fn selects<'n>(&self, path: &[u8], name: impl FnOnce() -> &'n [u8]) -> bool {
         self.glob.as_ref().is_none_or(|glob| glob.is_match(path, false))
-            && self.types.as_ref().is_none_or(|types| !types.matched(path_of(name), false).is_ignore())
+            && self.types.as_ref().is_none_or(|types| !types.matched(path_of(name()), false).is_ignore())
     }
 
     /// The folder, where [`GrepOptions::accept`] accepts all of it.
@@ -444,7 +444,7 @@ impl FileSource for WalkedFiles<'_> {
     }
 
     fn read(&self, folder: FolderTask, buffer: &mut Vec<u8>) -> std::result::Result<(), Aborted> {
-        self.walk.read(folder, buffer, |path, name| self.request.selects(path, name), self.cancel)
+        self.walk.read(folder, buffer, |path, name| self.request.selects(path, || name), self.cancel)
     }
 
     fn search(

@@ -15,8 +15,8 @@ use crate::glob::glob_in;
 use crate::grep::grep_in;
 use crate::ranking::Uses;
 use crate::{
-    FindOptions, FindResult, GlobMatch, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch,
-    WorkspaceChanges, WorkspaceStatus,
+    FindOptions, FindResult, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch, WorkspaceChanges,
+    WorkspaceStatus,
 };
 
 /// The workspaces of one program: two opens of one root share what is kept, and all share the queue of changes.
@@ -124,15 +124,9 @@ impl Workspace {
     ///
     /// # Errors
     /// Those of [`crate::glob`].
-    pub fn glob(
-        &self,
-        options: &GlobOptions,
-        pool: &Pool,
-        cancel: &CancelToken,
-        on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
-    ) -> Result<GlobResult> {
+    pub fn glob(&self, options: &GlobOptions, pool: &Pool, cancel: &CancelToken) -> Result<GlobResult> {
         let options = GlobOptions { path: self.below(&options.path), ..options.clone() };
-        glob_in(&options, pool, cancel, |scan| self.scan(scan, pool, cancel), on_match)
+        glob_in(&options, pool, cancel, |scan| self.scan(scan, pool, cancel))
     }
 
     /// Finds as [`crate::fuzzy_find`] does.

@@ -23,7 +23,7 @@ impl Workspace {
         cancel: &CancelToken,
     ) -> Result<GlobResult> {
         let all = GlobOptions { recursive, hidden, ..GlobOptions::new(path.as_ref(), "*") };
-        self.glob(&all, pool, cancel, |_| Ok(()))
+        self.glob(&all, pool, cancel)
     }
 
     /// Finds what [`Workspace::fuzzy_find`] finds, in an order for a person at work: what was noted by [`Workspace::note`], what changed

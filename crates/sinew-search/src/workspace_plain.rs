@@ -11,8 +11,8 @@ use sinew_walk::ScanCache;
 
 use crate::ranking::Uses;
 use crate::{
-    FindOptions, FindResult, GlobMatch, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch,
-    WorkspaceChanges, WorkspaceStatus,
+    FindOptions, FindResult, GlobOptions, GlobResult, GrepOptions, GrepResult, GrepTrace, OnMatch, WorkspaceChanges,
+    WorkspaceStatus,
 };
 
 /// The workspaces of one program.
@@ -98,15 +98,9 @@ impl Workspace {
     ///
     /// # Errors
     /// Those of [`crate::glob`].
-    pub fn glob(
-        &self,
-        options: &GlobOptions,
-        pool: &Pool,
-        cancel: &CancelToken,
-        on_match: impl FnMut(GlobMatch<'_>) -> Result<()>,
-    ) -> Result<GlobResult> {
+    pub fn glob(&self, options: &GlobOptions, pool: &Pool, cancel: &CancelToken) -> Result<GlobResult> {
         let options = GlobOptions { path: self.below(&options.path), cache: false, ..options.clone() };
-        crate::glob(&options, &ScanCache::default(), pool, cancel, on_match)
+        crate::glob(&options, &ScanCache::default(), pool, cancel)
     }
 
     /// Finds as [`crate::fuzzy_find`] does.

@@ -17,7 +17,7 @@ use std::process::{Command, Stdio};
 use changes::Changes;
 use pair::Pair;
 use sinew_search::{WorkspaceOptions, Workspaces};
-use tree::Dice;
+use tree::{Dice, seeds};
 
 fn cached(cache: &Path) -> WorkspaceOptions {
     WorkspaceOptions { cache: Some(cache.to_path_buf()), ..WorkspaceOptions::default() }
@@ -216,7 +216,7 @@ fn item_26_a_kill_leaves_an_index_that_opens() {
     let place = tempfile::tempdir().unwrap();
     fs::create_dir(place.path().join("root")).unwrap();
     let mut dice = Dice::new(26);
-    for round in 0..5 {
+    for round in seeds(0, 5) {
         let mut child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "child_that_builds_until_it_is_killed", "--nocapture"])
             .env(CHILD, place.path())

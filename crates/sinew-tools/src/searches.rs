@@ -88,7 +88,7 @@ impl Searches {
     pub fn glob_so_far(&self, options: &GlobOptions, cancel: &CancelToken) -> Result<(GlobResult, bool)> {
         let Sinew { cache, pool, .. } = &*self.sinew;
         if let Some(workspace) = self.workspace(&options.path) {
-            match workspace.glob(options, pool, cancel, |_| Ok(())) {
+            match workspace.glob(options, pool, cancel) {
                 Err(error) if error.code() == ErrorCode::TimedOut => {}
                 found => return Ok((found?, false)),
             }

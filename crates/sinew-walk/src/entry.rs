@@ -139,7 +139,7 @@ impl<'a> Entry<'a> {
     /// The path relative to the root, with `/` on every platform; bytes that are not UTF-8 are shown as U+FFFD.
     #[must_use]
     pub fn path(&self) -> Cow<'a, str> {
-        String::from_utf8_lossy(self.bytes())
+        sinew_base::lossy(self.bytes())
     }
 
     /// The path as the system gave it, with `/` on every platform.

@@ -357,8 +357,9 @@ pub(crate) fn matches_path(pieces: &[Piece], path: &[u8], dot: bool) -> bool {
         if !dot && memchr::memrchr(b'/', path).is_some_and(|cut| has_dot_name(&path[..cut])) {
             return false;
         }
-        // A suffix without `/` needs no search for where the name begins.
+        // Neither any name nor a suffix without `/` needs a search for where the name begins.
         return match &name.form {
+            Form::Any if dot => true,
             Form::Suffix(text) if dot => path.ends_with(text),
             _ => name.matches(memchr::memrchr(b'/', path).map_or(path, |cut| &path[cut + 1..]), dot),
         };

@@ -53,7 +53,6 @@
 //!     &sinew.cache,
 //!     &sinew.pool,
 //!     &CancelToken::never(),
-//!     |_| Ok(()),
 //! )?;
 //! let paths: Vec<_> = listed.matches().map(|found| found.path.into_owned()).collect();
 //! assert_eq!(paths, ["src/main.rs", "src/main_window.rs"]);

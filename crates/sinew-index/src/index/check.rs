@@ -130,6 +130,14 @@ mod tests {
     }
 
     #[test]
+    fn item_41_the_status_waits_for_no_call() {
+        let Some(watched) = watched() else { return };
+        let _call = watched.index.state.lock();
+        let status = watched.index.status();
+        assert_eq!((status.listed, status.current, status.reason), (20, 20, None));
+    }
+
+    #[test]
     fn item_18_what_is_announced_is_no_surprise() {
         let Some(watched) = watched() else { return };
         assert_eq!(watched.check().counts.surprises, 0);

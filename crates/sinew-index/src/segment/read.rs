@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use super::{BLOCK, FORMAT, FileKind, FileRecord, HEAD, MAGIC, SCHEME, SECTIONS, SegmentFiles, SegmentId, form};
 use crate::gram::Gram;
-use crate::list::{IdSet, List};
+use crate::list::IdSet;
 use crate::lookup::{self, Candidates, FileTable, Lists, Reach};
 use crate::page::{PageReader, ReadAt, damaged};
 use crate::plan::Plan;
@@ -44,8 +44,15 @@ struct Entry {
 }
 
 enum Listed {
-    Here(List),
-    Elsewhere { at: u64, length: usize, count: u32, width: Option<u8> },
+    All,
+    /// One or two documents, which stand in the dictionary; one is there twice.
+    Few([u32; 2]),
+    Elsewhere {
+        at: u64,
+        length: usize,
+        count: u32,
+        width: Option<u8>,
+    },
 }
 
 impl<R: ReadAt> Segment<R> {
@@ -142,14 +149,14 @@ impl<R: ReadAt> Segment<R> {
             number += bytes.at_most((Gram::COUNT as u32 - 1 - number).into())? as u32;
             let gram = Gram::from_number(number).ok_or_else(|| damaged("a gram"))?;
             let list = match bytes.byte()? {
-                form::ALL => Listed::Here(List::All),
-                form::ONE => Listed::Here(List::of(&[document(&mut bytes)?], self.table.documents())),
+                form::ALL => Listed::All,
+                form::ONE => Listed::Few([document(&mut bytes)?; 2]),
                 form::TWO => {
                     let pair = [document(&mut bytes)?, document(&mut bytes)?];
                     if pair[0] >= pair[1] {
                         return Err(damaged("a document"));
                     }
-                    Listed::Here(List::of(&pair, self.table.documents()))
+                    Listed::Few(pair)
                 }
                 form::GAPS => {
                     let width = bytes.byte()?;
@@ -186,7 +193,8 @@ impl<R: ReadAt> Lists for Segment<R> {
             .entries(&grams)?
             .iter()
             .map(|entry| match &entry.list {
-                Listed::Here(list) => list.len(self.table.documents()),
+                Listed::All => self.table.documents() as usize,
+                Listed::Few(pair) => 1 + usize::from(pair[0] < pair[1]),
                 Listed::Elsewhere { count, .. } => *count as usize,
             })
             .sum())
@@ -195,7 +203,8 @@ impl<R: ReadAt> Lists for Segment<R> {
     fn unite_into(&self, grams: RangeInclusive<Gram>, documents: &mut IdSet) -> io::Result<()> {
         for entry in self.entries(&grams)? {
             match entry.list {
-                Listed::Here(list) => list.unite_into(documents),
+                Listed::All => *documents = IdSet::full(documents.limit()),
+                Listed::Few(pair) => pair.into_iter().for_each(|document| documents.insert(document)),
                 Listed::Elsewhere { at, length, count, width: Some(width) } => {
                     let code = self.lists.part(&self.pages, at, length)?;
                     let limit = documents.limit();

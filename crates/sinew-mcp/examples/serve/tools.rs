@@ -247,7 +247,7 @@ fn run_find(
         max_results: Some(MOST),
         ..GlobOptions::new(folder.path(args.text("path")?)?, args.required("pattern")?)
     };
-    let found = glob(&options, &folder.cache, &folder.pool, cancel, |_| Ok(()));
+    let found = glob(&options, &folder.cache, &folder.pool, cancel);
     let found = found.map_err(|error| error.to_string())?;
     let rows = found.matches().map(|entry| (entry.path.to_string(), json!(entry.path))).collect();
     Ok(listing(rows, found.limit_reached, &found.warnings))

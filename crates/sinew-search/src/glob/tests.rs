@@ -27,7 +27,7 @@ fn tree() -> tempfile::TempDir {
 }
 
 fn run(options: &GlobOptions) -> Result<GlobResult> {
-    glob(options, &ScanCache::default(), &Pool::new("test", 2), &CancelToken::never(), |_| Ok(()))
+    glob(options, &ScanCache::default(), &Pool::new("test", 2), &CancelToken::never())
 }
 
 fn paths(result: &GlobResult) -> Vec<String> {
@@ -184,18 +184,22 @@ fn a_file_as_path_is_given_back_as_it_came() {
 }
 
 #[test]
-fn matches_are_given_in_order_and_a_refusal_ends_the_call() {
+fn columns_are_the_matches() {
     let tree = tree();
-    let options = GlobOptions::new(tree.path(), "*.ts");
-    let mut seen = Vec::new();
-    let result = glob(&options, &ScanCache::default(), &Pool::new("test", 1), &CancelToken::never(), |found| {
-        seen.push(found.path.into_owned());
-        if seen.len() == 2 { Err(sinew_base::Error::invalid("enough")) } else { Ok(()) }
-    });
-    assert_eq!(
-        (seen, result.unwrap_err().message()),
-        (vec!["src/a.ts".into(), "src/deep/b.ts".into()], "glob: enough")
-    );
+    for (name, mtimes) in [(None, true), (Some("größe 😀.ts"), true), (None, false)] {
+        name.into_iter().for_each(|name| std::fs::write(tree.path().join(name), "").unwrap());
+        let result = run(&GlobOptions { sort_by_mtime: mtimes, ..GlobOptions::new(tree.path(), "*.ts") }).unwrap();
+        let columns = result.columns();
+        let matches: Vec<_> = result.matches().collect();
+        assert_eq!(columns.text, matches.iter().map(|found| &*found.path).collect::<String>());
+        let lengths = matches.iter().map(|found| u32::try_from(found.path.encode_utf16().count()).unwrap());
+        assert_eq!(columns.lengths, lengths.collect::<Vec<_>>());
+        assert_eq!(columns.file_types, vec![1; matches.len()]);
+        assert_eq!(columns.mtimes, matches.iter().filter_map(|found| found.mtime).collect::<Vec<_>>());
+        assert_eq!(columns.sizes.len(), if mtimes { matches.len() } else { 0 });
+    }
+    let file = run(&GlobOptions::new(tree.path().join("README.md"), "*")).unwrap();
+    assert_eq!(file.columns().text, tree.path().join("README.md").to_string_lossy());
 }
 
 #[test]
@@ -213,8 +217,7 @@ fn a_cancelled_call_says_so() {
     let tree = tree();
     let (cancel_handle, cancel) = CancelHandle::new();
     cancel_handle.cancel();
-    let result =
-        glob(&GlobOptions::new(tree.path(), "*"), &ScanCache::default(), &Pool::new("t", 1), &cancel, |_| Ok(()));
+    let result = glob(&GlobOptions::new(tree.path(), "*"), &ScanCache::default(), &Pool::new("t", 1), &cancel);
     assert_eq!(result.unwrap_err().message(), "Aborted: Signal");
 }
 
@@ -228,7 +231,7 @@ fn a_new_file_is_found_in_a_kept_scan_that_had_no_match() {
     };
     let (cache, pool) = (ScanCache::new(policy), Pool::new("test", 1));
     let options = GlobOptions { cache: true, ..GlobOptions::new(tree.path(), "*.new") };
-    let count = || glob(&options, &cache, &pool, &CancelToken::never(), |_| Ok(())).unwrap().rows.len();
+    let count = || glob(&options, &cache, &pool, &CancelToken::never()).unwrap().rows.len();
     assert_eq!(count(), 0);
     std::fs::write(tree.path().join("a.new"), "").unwrap();
     assert_eq!(count(), 1);

@@ -95,7 +95,7 @@ impl Request<'_> {
         let mut ticker = CancelTicker::new(cancel);
         for (entry, state) in listing.entries().iter().zip(states) {
             ticker.step()?;
-            if entry.file_type() != FileType::File || !self.selects(entry.bytes(), entry.name()) {
+            if entry.file_type() != FileType::File || !self.selects(entry.bytes(), || entry.name()) {
                 continue;
             }
             match state {

@@ -99,9 +99,9 @@ impl Pair {
             })
         };
         let never = CancelToken::never();
-        let kept = told(self.workspace.glob(&options, &self.pool, &never, |_| Ok(())));
+        let kept = told(self.workspace.glob(&options, &self.pool, &never));
         let plain = GlobOptions { path: self.below(&options.path), ..options.clone() };
-        let plain = told(glob(&plain, &ScanCache::default(), &self.pool, &never, |_| Ok(())));
+        let plain = told(glob(&plain, &ScanCache::default(), &self.pool, &never));
         assert_eq!(kept, plain, "{options:?}\n{story}");
     }
 
@@ -164,7 +164,7 @@ impl Pair {
         let never = CancelToken::never();
         let kept = self.workspace.list("", recursive, true, &self.pool, &never).unwrap();
         let plain = GlobOptions { recursive, hidden: true, ..GlobOptions::new(self.workspace.root(), "*") };
-        let plain = glob(&plain, &ScanCache::default(), &self.pool, &never, |_| Ok(())).unwrap();
+        let plain = glob(&plain, &ScanCache::default(), &self.pool, &never).unwrap();
         let rows = |result: &GlobResult| -> Vec<String> { result.matches().map(|row| format!("{row:?}")).collect() };
         assert_eq!((rows(&kept), &kept.warnings), (rows(&plain), &plain.warnings), "{story}");
     }

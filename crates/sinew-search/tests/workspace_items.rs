@@ -1,0 +1,164 @@
+//! Items of the workspace's contract that no law asks for by itself.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+
+mod pair;
+#[path = "../../sinew-walk/tests/tree/mod.rs"]
+#[allow(dead_code, reason = "the pair draws its questions from it")]
+mod tree;
+
+use std::fs;
+use std::path::Path;
+
+use pair::Pair;
+use sinew_base::CancelToken;
+use sinew_search::{GrepOptions, Mode, WorkspaceOptions, Workspaces};
+
+/// A tree of texts, some of them large, with an index in a folder beside it.
+fn indexed(place: &Path) -> Pair {
+    let root = place.join("root");
+    fs::create_dir_all(root.join("ignored")).unwrap();
+    fs::write(root.join(".ignore"), "ignored\n").unwrap();
+    fs::write(root.join("ignored/a"), "needle\n").unwrap();
+    for file in 0..30 {
+        let text =
+            format!("hay {file}\nNeedle one\r\nneedle two needle\nhay\n{}", "filler of a line\n".repeat(file * 400));
+        fs::write(root.join(format!("f{file:02}")), if file % 3 == 0 { text } else { text.replace("eedle", "o") })
+            .unwrap();
+    }
+    fs::write(root.join("late"), "filler of a line\n".repeat(20_000) + "a needle at the end\n").unwrap();
+    let zero = [b"filler\n".repeat(10_000), b"\0\nneedle behind a zero\n".to_vec()].concat();
+    fs::write(root.join("zero"), zero).unwrap();
+    let pair = Pair::new(
+        &root,
+        &place.join("global"),
+        WorkspaceOptions { cache: Some(place.join("cache")), ..WorkspaceOptions::default() },
+    );
+    pair.build();
+    pair
+}
+
+#[test]
+fn item_3_5_a_file_is_indexed_whole_and_its_rows_are_of_now() {
+    let place = tempfile::tempdir().unwrap();
+    let pair = indexed(place.path());
+    let found = pair.files("needle", "matches behind 64 KiB, and what the engine makes of a zero there");
+    assert_eq!(found.last().unwrap(), "late");
+    // The index knows the file as it was; what is found is what it holds now.
+    fs::write(place.path().join("root/late"), "another needle\n").unwrap();
+    pair.grep(&GrepOptions::new("needle", ""), "written since");
+}
+
+#[test]
+fn item_7_what_the_index_does_not_serve_is_walked_and_said() {
+    let place = tempfile::tempdir().unwrap();
+    let pair = indexed(place.path());
+    let why = |options: GrepOptions| {
+        pair.grep(&options, "not served");
+        pair.workspace.status().last.why
+    };
+    assert_eq!(why(GrepOptions::new("needle", "")), None);
+    let walked = Some("the index does not hold these files");
+    assert_eq!(why(GrepOptions { gitignore: false, ..GrepOptions::new("needle", "") }), walked);
+    assert_eq!(why(GrepOptions::new("needle", "ignored")), walked);
+    assert_eq!(why(GrepOptions::new("needle", "late")), Some("the path is a file"));
+}
+
+#[test]
+fn item_9_10_every_limit_mode_and_flag() {
+    let place = tempfile::tempdir().unwrap();
+    let pair = indexed(place.path());
+    for mode in [Mode::Content, Mode::FilesWithMatches, Mode::Count] {
+        for (max_count, offset) in
+            [(None, 0), (None, 3), (Some(0), 0), (Some(1), 0), (Some(2), 1), (Some(5), 7), (Some(90), 0), (Some(3), 90)]
+        {
+            pair.grep(&GrepOptions { mode, max_count, offset, ..GrepOptions::new("needle", "") }, "limits");
+        }
+        for flags in 0..32_u32 {
+            let is = |flag: u32| flags & 1 << flag != 0;
+            let options = GrepOptions {
+                mode,
+                ignore_case: is(0),
+                literal: is(1),
+                multiline: is(2),
+                max_count_per_file: is(3).then_some(1),
+                max_columns: is(4).then_some(8),
+                context: (flags % 5 == 0).then_some(1),
+                ..GrepOptions::new("needle|one$", "")
+            };
+            pair.grep(&options, "flags");
+            pair.grep(&GrepOptions { pattern: "one\\s+needle".into(), ..options }, "over two lines");
+        }
+    }
+}
+
+#[test]
+fn item_20_25_nothing_is_mapped_and_no_program_started() {
+    let place = tempfile::tempdir().unwrap();
+    let pair = indexed(place.path());
+    pair.files("needle", "the index is read");
+    let maps = fs::read_to_string("/proc/self/maps").unwrap();
+    assert!(!maps.contains(&*place.path().canonicalize().unwrap().to_string_lossy()), "{maps}");
+    for thread in fs::read_dir("/proc/self/task").unwrap() {
+        let children = fs::read_to_string(thread.unwrap().path().join("children")).unwrap_or_default();
+        assert_eq!(children, "");
+    }
+    fs::remove_dir_all(place.path().join("cache")).unwrap();
+    pair.files("needle", "the folder of the index is gone");
+}
+
+#[test]
+fn item_28_without_a_place_on_disk_it_lies_in_memory() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    fs::create_dir(&root).unwrap();
+    fs::write(root.join("a"), "a needle\n").unwrap();
+    fs::write(place.path().join("file"), "in the way").unwrap();
+    for cache in [place.path().join("file"), "/proc/self".into(), place.path().join("x".repeat(300))] {
+        let options = WorkspaceOptions { cache: Some(cache.clone()), ..WorkspaceOptions::default() };
+        let pair = Pair::new(&root, &place.path().join("global"), options);
+        pair.build();
+        let status = pair.workspace.status().index;
+        assert!(!status.persisted && status.files == 1 && status.memory > 0, "{cache:?}: {status:?}");
+        pair.files("needle", "in memory");
+    }
+    let names = fs::read_dir(place.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect::<Vec<_>>();
+    assert_eq!(names.len(), 2, "nothing half-written stays: {names:?}");
+}
+
+#[test]
+fn item_29_another_format_is_left_alone() {
+    let place = tempfile::tempdir().unwrap();
+    let other = place.path().join("cache/index/2/root-0");
+    fs::create_dir_all(&other).unwrap();
+    fs::write(other.join("manifest"), "of another version").unwrap();
+    let pair = indexed(place.path());
+    pair.files("needle", "beside it");
+    let root = pair.workspace.root().to_path_buf();
+    pair.workspace.close();
+    assert!(Workspaces::remove(&place.path().join("cache"), &root).unwrap());
+    assert_eq!(Workspaces::stored(&place.path().join("cache")), []);
+    assert_eq!(fs::read_to_string(other.join("manifest")).unwrap(), "of another version");
+}
+
+#[test]
+fn item_12_39_many_empty_files_and_one_long_line_are_exact_at_once() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    for folder in 0..20 {
+        fs::create_dir_all(root.join(format!("d{folder}"))).unwrap();
+        (0..100).for_each(|file| fs::write(root.join(format!("d{folder}/f{file}")), "").unwrap());
+    }
+    let line = "one long line ".repeat(300_000) + "needle";
+    fs::write(root.join("long"), line).unwrap();
+    let pair = Pair::new(&root, &place.path().join("global"), WorkspaceOptions::default());
+    let ask = |story| {
+        assert_eq!(pair.files("needle", story), ["long"]);
+        assert_eq!(pair.files("line needle", story), ["long"]);
+        pair.grep(&GrepOptions { mode: Mode::Count, ..GrepOptions::new("", "") }, story);
+        pair.workspace.refresh(&pair.pool, &CancelToken::never()).unwrap();
+    };
+    ask("before it is built");
+    pair.build();
+    ask("built");
+}
