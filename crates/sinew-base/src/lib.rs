@@ -9,14 +9,14 @@
 mod cancel;
 mod error;
 mod read;
-mod utf16;
 mod text;
+mod utf16;
 
 pub use cancel::{Aborted, CHECK_INTERVAL, CancelHandle, CancelTicker, CancelToken, HookGuard};
 pub use error::{Error, ErrorCode};
 pub use read::read_limited;
-pub use utf16::utf16_text;
 pub use text::lossy;
+pub use utf16::utf16_text;
 
 /// The result of every fallible function of Sinew's libraries.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

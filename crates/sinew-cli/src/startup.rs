@@ -83,6 +83,11 @@ impl Startup {
         self.settings = self.values.typed();
     }
 
+    /// Creates the handle of searches with the settings of the environment.
+    pub(crate) fn new_sinew(&self) -> sinew::Sinew {
+        sinew::Sinew::in_environment(|name| self.environment.os(name))
+    }
+
     /// Returns true if only the model may be reached over the network.
     pub(crate) fn is_offline(&self) -> bool {
         self.args.run.offline || self.environment.is_on("SINEW_OFFLINE")

@@ -13,15 +13,14 @@ use crate::startup::Startup;
 
 /// The searches of the sessions of a program: they keep the work tree around its folder, unless `search.index` is off.
 pub(super) fn searches(startup: &Startup) -> Searches {
-    let Startup { environment, paths, settings, .. } = startup;
-    let sinew = startup.sinew.clone();
-    let sinew = sinew.unwrap_or_else(|| Arc::new(sinew::Sinew::in_environment(|name| environment.os(name))));
+    let Startup { paths, settings, .. } = startup;
+    let sinew = startup.sinew.clone().unwrap_or_else(|| Arc::new(startup.new_sinew()));
     let kept = settings.search.is_indexed().then(|| work_tree(&paths.cwd, std::env::home_dir().as_deref()));
     Searches::new(sinew, kept.into_iter().collect())
 }
 
 /// The top of the work tree that holds a folder; the folder itself where it lies in none. A home that is one does not count.
-fn work_tree(cwd: &Path, home: Option<&Path>) -> PathBuf {
+pub(crate) fn work_tree(cwd: &Path, home: Option<&Path>) -> PathBuf {
     let above = cwd.ancestors().take_while(|folder| Some(*folder) != home);
     let is_top = |folder: &&Path| [".git", ".jj"].iter().any(|name| folder.join(name).exists());
     above.into_iter().find(is_top).unwrap_or(cwd).to_path_buf()

@@ -34,6 +34,8 @@ use crate::settings::Settings;
 use crate::startup::Startup;
 use crate::{extensions, mcp, secrets};
 
+pub(crate) use host::work_tree;
+
 /// Everything that the sessions of one program share.
 pub(crate) struct App {
     pub(crate) startup: Startup,

@@ -5,6 +5,7 @@ use super::table::{FLAGS, Flag, Takes};
 /// The commands and the words behind them.
 pub(crate) const COMMANDS: &[(&str, &[&str])] = &[
     ("sessions", &["list", "gc"]),
+    ("index", &["status", "remove", "prune"]),
     ("config", &["get", "set", "list", "path"]),
     ("mcp", &["list", "get", "add", "remove", "enable", "disable", "test", "reload", "login", "logout", "serve"]),
     ("login", &[]),

@@ -13,6 +13,7 @@ pub(super) const USAGE: &[(&str, &str)] = &[
     ("sinew --mode rpc [options]", "serve another program: commands on stdin, events on stdout"),
     ("sinew sessions list [--all]", "list the sessions of this folder"),
     ("sinew sessions gc [--dry-run]", "remove pictures that no session names"),
+    ("sinew index status | remove | prune", "the indexes of searches on disk"),
     ("sinew config get [KEY] | set KEY VALUE", "show or change settings"),
     ("sinew config list", "list all settings with type, default and meaning"),
     ("sinew config path", "show the file of your settings"),

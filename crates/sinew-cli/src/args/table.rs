@@ -149,7 +149,7 @@ pub(crate) static FLAGS: &[Flag] = &[
     flag(Sessions, "", "no-session", Nothing, Session(|_| SessionChoice::InMemory), "write no session file"),
     flag(Sessions, "", "session-dir", Value("DIR"), Text(|args| &mut args.session.folder), "keep session files in this folder"),
     flag(Sessions, "", "all", Nothing, Switch(|args| &mut args.session.all), "list sessions of all folders, and empty ones"),
-    flag(Sessions, "", "dry-run", Nothing, Switch(|args| &mut args.session.dry_run), "with `sessions gc`: show what would be removed"),
+    flag(Sessions, "", "dry-run", Nothing, Switch(|args| &mut args.session.dry_run), "with `sessions gc` and `index prune`: show what would be removed"),
     flag(Model, "", "model", Value("PATTERN"), Text(|args| &mut args.model.pattern), "provider/id, or a part of an id; `:high` behind it sets the thinking level"),
     flag(Model, "", "provider", Value("ID"), Text(|args| &mut args.model.provider), "anthropic, openai, google, ollama, …"),
     flag(Model, "", "models", Value("GLOBS"), List(|args| &mut args.model.scope), "models to choose from, divided by commas; the first one answers"),

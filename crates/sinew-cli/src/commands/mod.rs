@@ -2,6 +2,7 @@
 
 mod config;
 mod export;
+mod index;
 pub(crate) mod login;
 mod models;
 mod sessions;
@@ -29,6 +30,7 @@ pub(crate) fn run(startup: &Startup, warnings: &[String]) -> Result<Option<u8>, 
     }
     match words[..] {
         ["sessions", ref rest @ ..] => sessions::run(startup, rest),
+        ["index", ref rest @ ..] => index::run(startup, rest),
         ["config", ref rest @ ..] => config::run(startup, warnings, rest),
         [command @ ("login" | "logout"), ref rest @ ..] => login::run(startup, warnings, command, rest).map(Some),
         ["mcp", ref rest @ ..] => crate::mcp::run(startup, warnings, rest).map(Some),
@@ -56,6 +58,7 @@ fn unavailable(command: &str) -> Failure {
 pub(crate) fn help(args: &Args) -> String {
     match args.words.first().map(String::as_str) {
         Some("sessions") => sessions::HELP.to_string(),
+        Some("index") => index::HELP.to_string(),
         Some("config") => config::HELP.to_string(),
         Some("mcp") => crate::mcp::HELP.to_string(),
         Some("login" | "logout") => login::HELP.to_string(),

@@ -16,6 +16,8 @@ mod forced;
 mod frames;
 mod guards;
 #[cfg(target_os = "linux")]
+mod index;
+#[cfg(target_os = "linux")]
 mod interactive;
 mod json;
 #[cfg(target_os = "linux")]

@@ -131,7 +131,7 @@ fn tools(
 
 /// Searches that keep the roots and nothing above them in view.
 fn searches(startup: &Startup, roots: &Roots) -> Searches {
-    let sinew = Arc::new(sinew::Sinew::in_environment(|name| startup.environment.os(name)));
+    let sinew = Arc::new(startup.new_sinew());
     Searches::new(sinew, if startup.settings.search.is_indexed() { roots.all() } else { Vec::new() })
 }
 

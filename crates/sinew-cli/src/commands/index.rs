@@ -1,0 +1,120 @@
+//! `sinew index status|remove|prune`.
+
+use std::fmt::Write;
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use sinew::search::{StoredIndex, Workspaces};
+use sinew_session::clock::iso;
+
+use crate::app::work_tree;
+use crate::failure::Failure;
+use crate::output::{print, warn};
+use crate::startup::Startup;
+
+pub(super) const HELP: &str = "\
+sinew index: the indexes by which searches of large work trees are fast
+
+Usage:
+  sinew index status [--output json]    the indexes on disk, those that were used last first
+  sinew index remove [FOLDER]           delete that of a folder; without one, that of the work tree here
+  sinew index prune [--dry-run]         delete those whose folder is gone or that nobody used for 30 days
+
+A line of the status is: size, last use, folder. Nobody has to do any of this: an index is made at the second search of
+a tree of 5,000 files or 32 MB, follows each change, and is deleted when nobody used it for 30 days, when its folder is
+gone for 7, or when all together have over 8 GiB. One that is deleted is made anew when it pays again. One in use stays.
+
+The setting search.index \"off\" makes searches walk. Indexes lie in ~/.cache/sinew/index, or below
+SINEW_HOME, and hold nothing of ignored files.
+";
+
+/// Runs the command that the words behind `index` name; None where they are a message.
+///
+/// # Errors
+/// There is no such command, or it fails.
+pub(super) fn run(startup: &Startup, words: &[&str]) -> Result<Option<u8>, Failure> {
+    match words {
+        [] => print(HELP).map(Some),
+        ["status"] => status(startup).map(Some),
+        ["remove"] => remove(startup, None).map(Some),
+        ["remove", folder] => remove(startup, Some(folder)).map(Some),
+        ["prune"] => prune(startup).map(Some),
+        ["status" | "remove" | "prune", ..] | [_] => {
+            let rest = words.join(" ");
+            Err(Failure::usage(format!(
+                "sinew index {rest}: use status, remove [FOLDER] or prune. A message goes behind -p"
+            )))
+        }
+        _ => Ok(None),
+    }
+}
+
+fn stored(startup: &Startup) -> Vec<StoredIndex> {
+    let cache = startup.new_sinew().index_cache;
+    cache.map(|cache| Workspaces::stored(&cache)).unwrap_or_default()
+}
+
+fn status(startup: &Startup) -> Result<u8, Failure> {
+    let stored = stored(startup);
+    if startup.args.output.object {
+        let list: Vec<Value> = stored.iter().map(facts).collect();
+        return print(&format!("{:#}\n", json!(list)));
+    }
+    let mut out: String = stored.iter().map(|index| line(index) + "\n").collect();
+    if out.is_empty() {
+        out.push_str("No indexes found\n");
+    } else {
+        let bytes = stored.iter().map(|index| index.bytes).sum();
+        let _ = writeln!(out, "{}  in all", size(bytes));
+    }
+    print(&out)
+}
+
+fn remove(startup: &Startup, folder: Option<&str>) -> Result<u8, Failure> {
+    let here = || work_tree(&startup.paths.cwd, std::env::home_dir().as_deref());
+    let root = folder.map_or_else(here, |folder| startup.paths.cwd.join(folder));
+    let removed = startup.new_sinew().index_cache.map_or(Ok(false), |cache| Workspaces::remove(&cache, &root));
+    match removed.map_err(|error| Failure::failed(error.message()))? {
+        true => print(&format!("removed the index of {}\n", root.display())),
+        false => Err(Failure::failed(format!("{} has no index; see sinew index status", root.display()))),
+    }
+}
+
+fn prune(startup: &Startup) -> Result<u8, Failure> {
+    let is_dry = startup.args.session.dry_run;
+    let mut out = String::new();
+    let (mut count, mut bytes) = (0, 0);
+    // What does not say of which folder it is was never whole, or is damaged.
+    let is_over = |index: &StoredIndex| index.root.is_none() || index.is_root_gone || index.is_old(SystemTime::now());
+    for index in stored(startup).iter().filter(|index| is_over(index)) {
+        if !is_dry && let Err(error) = Workspaces::remove_stored(index) {
+            warn(&[error.message().to_string()]);
+            continue;
+        }
+        (count, bytes) = (count + 1, bytes + index.bytes);
+        let _ = writeln!(out, "{}", line(index));
+    }
+    let verb = if is_dry { "would be removed" } else { "removed" };
+    print(&format!("{out}{count} indexes {verb}, {}\n", size(bytes).trim_start()))
+}
+
+fn line(index: &StoredIndex) -> String {
+    let root = index.root.as_ref().map_or_else(|| "of no known folder".into(), |root| root.display().to_string());
+    let gone = if index.is_root_gone { "  (gone)" } else { "" };
+    format!("{}  {}  {root}{gone}", size(index.bytes), &used(index)[..16])
+}
+
+fn facts(index: &StoredIndex) -> Value {
+    let root = index.root.as_ref().map(|root| root.to_string_lossy());
+    json!({"root": root, "rootGone": index.is_root_gone, "bytes": index.bytes, "used": used(index)})
+}
+
+fn used(index: &StoredIndex) -> String {
+    let since = index.used.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    iso(i64::try_from(since.as_millis()).unwrap_or_default())
+}
+
+#[allow(clippy::cast_precision_loss, reason = "one digit behind the point is shown")]
+fn size(bytes: u64) -> String {
+    format!("{:8.1} MB", bytes as f64 / 1e6)
+}

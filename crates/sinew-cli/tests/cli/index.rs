@@ -1,0 +1,101 @@
+//! `sinew index status|remove|prune`.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use serde_json::Value;
+use sinew::Sinew;
+use sinew::base::CancelToken;
+use sinew::search::{Workspace, WorkspaceOptions};
+
+use super::stage::Stage;
+
+/// Makes the index of a folder of one file, as a search would; none where a folder's changes are not told on this disk.
+fn indexed(stage: &Stage, folder: &str) -> Option<Workspace> {
+    stage.write(&format!("{folder}/a.txt"), "hay\n");
+    let options = WorkspaceOptions { cache: Some(stage.path("home")), ..WorkspaceOptions::default() };
+    let sinew = Sinew::new();
+    let workspace = sinew.workspaces.open(stage.path(folder), &options).unwrap();
+    let status = workspace.ready(&sinew.pool, &CancelToken::never()).unwrap();
+    status.index.persisted.then_some(workspace)
+}
+
+/// Sets the last use of the only index whose folder has this name to so many days ago.
+fn age(stage: &Stage, name: &str, days: u64) {
+    let is_it = |path: &Path| path.file_name().unwrap().to_string_lossy().starts_with(&format!("{name}-"));
+    let indexes = fs::read_dir(stage.path("home/index/1")).unwrap().map(|entry| entry.unwrap().path());
+    let lock = indexes.into_iter().find(|path| is_it(path)).unwrap().join("use.lock");
+    let then = SystemTime::now() - Duration::from_secs(days * 24 * 3_600);
+    fs::File::options().write(true).open(lock).unwrap().set_modified(then).unwrap();
+}
+
+/// The roots that `status` tells, with whether each is gone.
+fn told(stage: &Stage) -> Vec<(String, bool)> {
+    let ran = stage.run(&["index", "status", "--output", "json"]);
+    let list: Vec<Value> = serde_json::from_str(&ran.stdout).unwrap();
+    assert!(ran.code == Some(0) && list.iter().all(|index| index["bytes"].as_u64() > Some(0)), "{ran:?}");
+    let name = |index: &Value| Path::new(index["root"].as_str().unwrap()).file_name().unwrap().to_string_lossy().into();
+    list.iter().map(|index| (name(index), index["rootGone"].as_bool().unwrap())).collect()
+}
+
+#[test]
+fn indexes_are_told_removed_and_pruned_038() {
+    let stage = Stage::new();
+    let none = stage.run(&["index", "status"]);
+    assert_eq!((none.code, none.stdout.as_str()), (Some(0), "No indexes found\n"));
+    for (folder, days) in [("project", 1), ("old", 40), ("gone", 2), ("kept", 3)] {
+        let Some(workspace) = indexed(&stage, folder) else { return };
+        workspace.close();
+        age(&stage, folder, days);
+    }
+    fs::remove_dir_all(stage.path("gone")).unwrap();
+    let all =
+        [("project", false), ("gone", true), ("kept", false), ("old", false)].map(|(name, gone)| (name.into(), gone));
+    assert_eq!(told(&stage), all);
+    let lines = stage.run(&["index", "status"]).stdout;
+    assert_eq!(lines.lines().count(), 5, "{lines}");
+    assert!(lines.contains("/gone  (gone)\n") && lines.ends_with(" MB  in all\n"), "{lines}");
+
+    let dry = stage.run(&["index", "prune", "--dry-run"]).stdout;
+    assert!(dry.contains("/old\n") && dry.contains("2 indexes would be removed, 0.0 MB\n"), "{dry}");
+    assert_eq!(told(&stage), all);
+    let pruned = stage.run(&["index", "prune"]).stdout;
+    assert!(pruned.ends_with("2 indexes removed, 0.0 MB\n"), "{pruned}");
+    assert_eq!(told(&stage), [("project".into(), false), ("kept".into(), false)]);
+
+    let here = stage.run(&["index", "remove"]);
+    assert_eq!((here.code, here.stdout), (Some(0), format!("removed the index of {}\n", stage.project().display())));
+    let again = stage.run(&["index", "remove"]);
+    assert!(again.code == Some(1) && again.stderr.contains("has no index; see sinew index status"), "{again:?}");
+    let other = stage.run(&["index", "remove", "../kept"]);
+    assert_eq!(other.code, Some(0), "{other:?}");
+    assert_eq!(told(&stage), []);
+}
+
+#[test]
+fn an_index_in_use_stays_038() {
+    let stage = Stage::new();
+    let Some(workspace) = indexed(&stage, "project") else { return };
+    let refused = stage.run(&["index", "remove"]);
+    assert!(refused.code == Some(1) && refused.stderr.contains("it is in use"), "{refused:?}");
+    age(&stage, "project", 40);
+    let pruned = stage.run(&["index", "prune"]);
+    assert!(pruned.stderr.contains("it is in use") && pruned.stdout == "0 indexes removed, 0.0 MB\n", "{pruned:?}");
+    workspace.close();
+    assert_eq!(stage.run(&["index", "remove"]).code, Some(0));
+}
+
+#[test]
+fn help_and_mistakes_speak_of_the_commands() {
+    let stage = Stage::new();
+    for words in [&["index", "--help"][..], &["index"]] {
+        let ran = stage.run(words);
+        assert!(ran.code == Some(0) && ran.stdout.contains("sinew index prune [--dry-run]"), "{ran:?}");
+        assert!(ran.stdout.lines().all(|line| line.chars().count() <= 120), "{}", ran.stdout);
+    }
+    for words in [&["index", "statsu"][..], &["index", "status", "now"], &["index", "remove", "a", "b"]] {
+        let ran = stage.run(words);
+        assert!(ran.code == Some(2) && ran.stderr.contains("use status, remove [FOLDER] or prune"), "{ran:?}");
+    }
+}
