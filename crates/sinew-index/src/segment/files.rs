@@ -76,6 +76,7 @@ impl SegmentFiles {
     }
 
     /// Returns the number of the first file whose path is not below `path`, where they are sorted.
+    #[cfg(target_os = "linux")]
     pub(crate) fn first_from(&self, path: &[u8]) -> u32 {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -86,6 +87,7 @@ impl SegmentFiles {
     }
 
     /// Returns the number of the file with this path, where they are sorted.
+    #[cfg(target_os = "linux")]
     pub(crate) fn find(&self, path: &[u8]) -> Option<u32> {
         let at = self.first_from(path);
         (at < self.len() && self.path(at) == path).then_some(at)
