@@ -79,6 +79,15 @@ test("node-pty runs a program with events, signals and encodings", { skip: proce
   assert.deepEqual([shown.exitCode, shown.signal, shown.all.join("")], [3, 0, "33 91\r\nvt100 x none\r\n"]);
   const killed = await run(["echo ready; exec sleep 1000"]);
   assert.deepEqual([killed.exitCode, killed.signal], [0, 15]);
+  const missing = await new Promise((done) => {
+    let told = "";
+    const terminal = pty.spawn("no-such-program", []);
+    terminal.onData((data) => (told += data));
+    terminal.onExit(({ exitCode }) => done([exitCode, told]));
+  });
+  assert.deepEqual(missing, [1, "execvp(3) failed.: No such file or directory\r\n"]);
+  const nowhere = await run(["pwd"], { cwd: "/no/such/folder" });
+  assert.deepEqual([nowhere.exitCode, nowhere.all.join("")], [1, "chdir(2) failed.: No such file or directory\r\n"]);
   const bytes = await run(["printf '\\377'"], { encoding: null });
   assert.deepEqual([...Buffer.concat(bytes.all)], [255]);
   assert.throws(() => pty.spawn("sh", [], { cols: "80" }), { message: "cols must be a number (not a string)" });

@@ -235,8 +235,14 @@ export class UnixTerminal extends Terminal {
     };
     ended.then(
       ({ exitCode, signal }) => finish(signal ? 0 : (exitCode ?? 0), signal ? constants.signals[signal as NodeJS.Signals] : exitCode === undefined ? constants.signals.SIGHUP : 0),
-      // What could not be started has no other way to tell.
-      () => finish(1, 0),
+      // What could not be started tells it as output, in the words of node-pty where there are some.
+      (error: NodeJS.ErrnoException) => {
+        const call = options.cwd !== undefined && !existsSync(options.cwd) ? "chdir(2)" : "execvp(3)";
+        const reason = { ENOENT: "No such file or directory", EACCES: "Permission denied" }[error.code ?? ""];
+        const told = `${reason ? `${call} failed.: ${reason}` : error.message}\r\n`;
+        emit(encoding === null ? Buffer.from(told) : told);
+        finish(1, 0);
+      },
     );
     const terminal = session.terminal();
     this._pid = terminal?.pid ?? 0;
