@@ -175,6 +175,15 @@ fn what_is_written_and_resized_at_once_reaches_the_program() {
 }
 
 #[test]
+fn the_erase_key_takes_back_a_whole_character() {
+    both(|options| {
+        let mut pty = Running::start(options("read line; printf 'got:%s:' \"$line\""));
+        pty.send("aé\x7fb\n").expect("got:ab:");
+        pty.exits(0);
+    });
+}
+
+#[test]
 fn a_password_prompt_does_not_show_what_is_typed() {
     both(|options| {
         needs("bash");

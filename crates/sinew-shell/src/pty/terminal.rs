@@ -30,6 +30,13 @@ pub(super) fn open() -> io::Result<(OwnedFd, OwnedFd)> {
         )?
     };
     rustix::io::ioctl_fionbio(&master, true)?;
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        // What is typed is UTF-8: the erase key takes a whole character back.
+        let mut modes = rustix::termios::tcgetattr(&slave)?;
+        modes.input_modes |= rustix::termios::InputModes::IUTF8;
+        rustix::termios::tcsetattr(&slave, rustix::termios::OptionalActions::Now, &modes)?;
+    }
     Ok((master, slave))
 }
 
