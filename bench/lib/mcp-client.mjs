@@ -6,10 +6,13 @@ export class Client {
   #next = 1;
   #waiting = new Map();
 
-  constructor(command, args, env) {
+  /** `onRequest` hears of what the program sends by itself. */
+  constructor(command, args, env, onRequest) {
     this.child = spawn(command, args, { env, stdio: ["pipe", "pipe", "inherit"] });
     createInterface({ input: this.child.stdout }).on("line", (line) => {
-      const { id, result, error } = JSON.parse(line);
+      const frame = JSON.parse(line);
+      if (frame.method) return onRequest?.(frame);
+      const { id, result, error } = frame;
       const waiting = this.#waiting.get(id);
       this.#waiting.delete(id);
       if (error) waiting?.reject(new Error(error.message));

@@ -234,10 +234,14 @@ struct Entry {
     name: String,
     server_name: String,
     tool: Definition,
-    name_words: Vec<String>,
-    about_words: Vec<String>,
-    parameter_words: Vec<String>,
+    name_words: Words,
+    about_words: Words,
+    parameter_words: Words,
 }
+
+/// Words, each once, in one piece of memory: a thousand tools have some ten thousands of them.
+#[derive(Debug)]
+struct Words(Box<str>);
 
 /// A tool that was found.
 #[derive(Debug, Clone, Copy)]
@@ -342,6 +346,11 @@ impl ToolIndex {
         let mut introduced: Vec<&str> = Vec::new();
         let mut rest = Vec::new();
         for tool in found {
+            // A definition is read where it may be shown.
+            if loaded.len() >= limit || text.len() >= (SEARCH_TOKENS - 500) * 4 {
+                rest.push(tool.name);
+                continue;
+            }
             let mut part = String::new();
             if !introduced.contains(&tool.server)
                 && let Some(instructions) = servers
@@ -356,7 +365,7 @@ impl ToolIndex {
                 "name": tool.name, "description": value["description"], "parameters": value["inputSchema"],
             });
             let _ = writeln!(part, "{definition}");
-            if loaded.len() < limit && text.len() + part.len() <= (SEARCH_TOKENS - 500) * 4 {
+            if text.len() + part.len() <= (SEARCH_TOKENS - 500) * 4 {
                 text.push_str(&part);
                 introduced.push(tool.server);
                 loaded.push(tool.name.to_string());
@@ -380,43 +389,50 @@ impl Entry {
     }
 
     fn score(&self, word: &str) -> usize {
-        let of = |words: &[String], whole: usize, front: usize| {
-            let exact = words.iter().any(|have| have == word);
-            // A longer word counts as well: "issues" finds "issue".
-            let prefix = || {
-                words
-                    .iter()
-                    .any(|have| have.starts_with(word) || (have.len() >= STEM && word.starts_with(have.as_str())))
-            };
-            if exact {
-                whole
-            } else if prefix() {
-                front
-            } else {
-                0
+        let Entry { name_words, about_words, parameter_words, .. } = self;
+        name_words.score(word, 16, 8).max(about_words.score(word, 6, 3)).max(parameter_words.score(word, 2, 1))
+    }
+}
+
+impl Words {
+    fn of(texts: &[&str]) -> Words {
+        let mut words: Vec<String> = texts.iter().flat_map(|text| split_words(text)).collect();
+        words.sort_unstable();
+        words.dedup();
+        Words(words.join(" ").into())
+    }
+
+    /// `whole` where the word is among them, `front` where one begins like it.
+    fn score(&self, word: &str, whole: usize, front: usize) -> usize {
+        let mut score = 0;
+        for have in self.0.split(' ') {
+            if have == word {
+                return whole;
             }
-        };
-        of(&self.name_words, 16, 8).max(of(&self.about_words, 6, 3)).max(of(&self.parameter_words, 2, 1))
+            // A longer word counts as well: "issues" finds "issue".
+            if have.starts_with(word) || (have.len() >= STEM && word.starts_with(have)) {
+                score = front;
+            }
+        }
+        score
     }
 }
 
 fn entry(name: String, server_name: &str, tool: &Definition) -> Entry {
     let value = tool.value();
-    let mut name_words = split_words(&tool.name);
-    name_words.extend(split_words(server_name));
-    let mut about_words = split_words(value["description"].as_str().unwrap_or_default());
-    about_words.extend(split_words(value["title"].as_str().unwrap_or_default()));
-    let mut parameter_words = Vec::new();
+    let text = |key: &str| value[key].as_str().unwrap_or_default();
+    let mut parameters = Vec::new();
     for (key, parameter) in value["inputSchema"]["properties"].as_object().into_iter().flatten() {
-        parameter_words.extend(split_words(key));
-        parameter_words.extend(split_words(parameter["description"].as_str().unwrap_or_default()));
+        parameters.extend([key.as_str(), parameter["description"].as_str().unwrap_or_default()]);
     }
-    for words in [&mut name_words, &mut about_words, &mut parameter_words] {
-        words.sort_unstable();
-        words.dedup();
-        words.shrink_to_fit();
+    Entry {
+        name,
+        server_name: server_name.to_string(),
+        tool: tool.clone(),
+        name_words: Words::of(&[&tool.name, server_name]),
+        about_words: Words::of(&[text("description"), text("title")]),
+        parameter_words: Words::of(&parameters),
     }
-    Entry { name, server_name: server_name.to_string(), tool: tool.clone(), name_words, about_words, parameter_words }
 }
 
 /// Letters and digits in lower case, apart at everything else and where a word in camelCase begins.

@@ -31,6 +31,8 @@ impl Shared {
     ) -> Result<Box<RawValue>, McpError> {
         let mut cursor = StreamCursor::default();
         let mut body = body;
+        // The first wait is what the server asks for. One that ends each stream at once is not asked many times a second.
+        let mut shortest = Duration::ZERO;
         loop {
             let mut answer = None;
             let end = self.read_events(core, &mut body, &mut cursor, Some(id), &mut answer).await;
@@ -52,7 +54,8 @@ impl Shared {
                 if cursor.attempts > RESUMES {
                     return Err(McpError::Closed(reason));
                 }
-                tokio::time::sleep(cursor.retry()).await;
+                tokio::time::sleep(cursor.retry().max(shortest)).await;
+                shortest = RETRY;
                 let more = vec![("Last-Event-ID".to_string(), cursor.last_id.clone().unwrap_or_default())];
                 let request = self.http_request(http::Method::GET, &session, more, Vec::new());
                 match self.send(request).await {

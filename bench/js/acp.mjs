@@ -1,0 +1,54 @@
+// The agent inside an editor: from its start to its first answer, a new session, and a prompt from its sending to the first word
+// of the answer.
+//
+// Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Client } from "../lib/mcp-client.mjs";
+import { median, sinew } from "../lib/program.mjs";
+import { serve } from "../lib/provider.mjs";
+
+const ROUNDS = 25;
+
+export default async function (bench) {
+  const program = sinew();
+  if (!program) return;
+  const folder = mkdtempSync(join(tmpdir(), "acp-bench-"));
+  const cwd = join(folder, "project");
+  mkdirSync(cwd);
+  mkdirSync(join(folder, "sinew", "agent"), { recursive: true });
+  const { server, state, url } = await serve();
+  const model = { id: "m", name: "m", contextWindow: 100000, maxTokens: 8000 };
+  writeFileSync(join(folder, "sinew", "agent", "models.json"), JSON.stringify({ providers: { local: { baseUrl: url, api: "openai-completions", apiKey: "none", models: [model] } } }));
+  const env = { PATH: process.env.PATH, HOME: folder, SINEW_HOME: join(folder, "sinew") };
+  const times = { start: [], session: [], update: [] };
+  const since = (begun) => Number(process.hrtime.bigint() - begun) / 1e6;
+  try {
+    for (let round = 0; round < ROUNDS; round++) {
+      let begun = process.hrtime.bigint();
+      let said;
+      const editor = new Client(program, ["--mode", "acp", "--model", "local/m"], env, ({ params }) => {
+        if (params?.update?.sessionUpdate === "agent_message_chunk") said ??= since(begun);
+      });
+      await editor.ask("initialize", { protocolVersion: 1, clientCapabilities: {} });
+      times.start.push(since(begun));
+      begun = process.hrtime.bigint();
+      const { sessionId } = await editor.ask("session/new", { cwd, mcpServers: [] });
+      times.session.push(since(begun));
+      // From the moment at which the provider has its request, whose answer is one piece.
+      state.asked = () => (begun = process.hrtime.bigint());
+      await editor.ask("session/prompt", { sessionId, prompt: [{ type: "text", text: "hi" }] });
+      times.update.push(said);
+      await editor.end();
+    }
+  } finally {
+    server.close();
+    server.closeAllConnections();
+    rmSync(folder, { recursive: true, force: true });
+  }
+  const fact = (title, list, target) => bench.fact(title, Number(median(list).toFixed(1)), target);
+  fact("sinew --mode acp, from its start to the answer to initialize, ms", times.start, "≤ 15");
+  fact("session/new, ms", times.session, "≤ 10");
+  fact("from a provider's request to the update with its answer, ms", times.update, "≤ 2");
+}
