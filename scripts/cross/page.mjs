@@ -31,6 +31,19 @@ export function cells(row, known) {
   return [row.tag, checked(known?.check, row.check), built(known?.builds), tests.length ? String(sum("passed")) : "0", String(sum("failed"))];
 }
 
+/** What failed, each with its reason where one is known; all of a file of tests together where it is one for the file. */
+function said(tag, names) {
+  const reasons = REASONS[tag] ?? {};
+  const rows = new Map();
+  for (const name of names) {
+    const file = name.split(": ")[0];
+    const key = reasons[name] || !reasons[file] ? name : file;
+    rows.set(key, (rows.get(key) ?? 0) + 1);
+  }
+  const text = ([name, count]) => `\`${name.replaceAll("|", "\\|").replaceAll("`", "'")}\`${count > 1 ? ` × ${count}` : ""}${reasons[name] ? ` (${reasons[name]})` : ""}`;
+  return [...rows].map(text).join(", ");
+}
+
 /** The generated part of the page: one table of targets, one of what fails, one of what each run was. */
 export function generated(known = results()) {
   const line = (parts) => `| ${parts.join(" | ")} |`;
@@ -39,8 +52,7 @@ export function generated(known = results()) {
   lines.push("", line(["target", "what ran", "passed", "failed"]), line(Array(4).fill("---")));
   for (const row of TARGETS) {
     for (const [what, part] of Object.entries(known[row.tag]?.tests ?? {})) {
-      const said = (name) => `\`${name.replaceAll("|", "\\|").replaceAll("`", "'")}\`${REASONS[row.tag]?.[name] ? ` (${REASONS[row.tag][name]})` : ""}`;
-      const names = part.names.map(said).join(", ");
+      const names = said(row.tag, part.names);
       lines.push(line([row.tag, what, part.passed, part.failed ? `${part.failed}: ${names}` : "0"]));
     }
   }

@@ -24,6 +24,7 @@ const HELP = `npm run cross -- TARGET... [options]
   --build            only check and build; run nothing
   --from STAGE       begin with build or test, and take what the stages before it have left
   --crates A,B       run the tests of these crates alone; default: programs, addon, and those of ${TARGETS[0].crates.slice(0, 3).join(", ")} …
+  --smoke            run only the agent's turn and each export of the addon once
   --profile NAME     of cargo; default dev
   --if-ready         do nothing where the tools are not installed yet; for CI, which must not fail for lack of them
   --limit SECONDS    with --check: stop after so long and say what was left out
@@ -44,6 +45,7 @@ const { values, positionals } = parseArgs({
     build: { type: "boolean", default: false },
     from: { type: "string", default: "check" },
     crates: { type: "string" },
+    smoke: { type: "boolean", default: false },
     profile: { type: "string", default: "dev" },
     "if-ready": { type: "boolean", default: false },
     limit: { type: "string" },
@@ -131,6 +133,7 @@ async function test(row, env) {
     for (const name of counted.names) console.log(`    ${name}`);
   };
   if (!values.crates) await whole(row, built, runner, note);
+  if (values.smoke) return;
   const crates = values.crates?.split(",") ?? row.crates;
   const made = await cargo("test", ["--no-run", "--no-fail-fast", ...crates.flatMap((name) => ["-p", name])], { ...row, flags: row.flags?.program, env });
   if (!made.ok) note("crates", { passed: 0, failed: 1, names: ["the tests were not built"] });
@@ -156,6 +159,7 @@ async function whole(row, built, runner, note) {
   const words = [...runner, await node(row.node)];
   note("addon in Node: every export once (smoke.mjs)", passes(await output([...words, join(folder, "test", "smoke.mjs")])));
   const without = [...OF_TOOLS, ...(os === "linux" && row.target.startsWith("aarch64") ? OF_STARTS : [])];
+  if (values.smoke) return;
   const files = readdirSync(join(ROOT, folder, "test")).filter((name) => name.endsWith(".test.mjs") && !without.includes(name.split(".")[0]));
   const run = async (name) => {
     const counted = count(await output([...words, "--test-reporter=tap", join(folder, "test", name)], { env: { SINEW_RG: await ripgrep() } }));
