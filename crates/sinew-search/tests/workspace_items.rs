@@ -4,7 +4,6 @@
 
 mod pair;
 #[path = "../../sinew-walk/tests/tree/mod.rs"]
-#[allow(dead_code, reason = "the pair draws its questions from it")]
 mod tree;
 
 use std::fs;
