@@ -13,7 +13,7 @@ use crate::editor::Editor;
 use crate::options::HostOptions;
 use crate::pages::{self, Pages};
 use crate::read_tracker;
-use crate::shell::jobs::{JobNotice, Jobs};
+use crate::shell::jobs::{Entry, JobNotice, Jobs};
 use crate::shell::session::SessionShell;
 use crate::snapshots::Snapshots;
 use crate::tasks::TaskList;
@@ -121,10 +121,18 @@ impl Host {
         }
     }
 
-    /// The commands in the background, each in one line.
+    /// The commands in the background, in the order of their start.
     #[must_use]
-    pub fn job_list(&self) -> Vec<String> {
-        self.jobs.all().iter().map(crate::shell::jobs::Entry::summary).collect()
+    pub fn jobs(&self) -> Vec<Job> {
+        self.jobs.all().iter().map(Job::of).collect()
+    }
+
+    /// The end of the output of a command in the background.
+    ///
+    /// # Errors
+    /// No job has the id.
+    pub fn job_output(&self, id: &str) -> Result<String, String> {
+        self.job(id).map(|job| job.command.glance())
     }
 
     /// Begins to end a command in the background; gives a line about it.
@@ -132,14 +140,18 @@ impl Host {
     /// # Errors
     /// No job has the id.
     pub fn cancel_job(&self, id: &str) -> Result<String, String> {
-        let all = self.jobs.all();
-        let Some(job) = all.iter().find(|job| job.id == id) else {
-            let known: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
-            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
-            return Err(format!("No job {id:?}. Known: {known}"));
-        };
+        let job = self.job(id)?;
         job.command.cancel();
         Ok(job.summary())
+    }
+
+    fn job(&self, id: &str) -> Result<Entry, String> {
+        let all = self.jobs.all();
+        all.iter().find(|job| job.id == id).cloned().ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|job| job.id.as_str()).collect();
+            let known = if known.is_empty() { "none".to_string() } else { known.join(", ") };
+            format!("No job {id:?}. Known: {known}")
+        })
     }
 
     /// Ends the shell of the session, its jobs and everything that they started; returns when they are gone. Later
@@ -153,6 +165,33 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         self.close();
+    }
+}
+
+/// A command in the background, as it is at present.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// The name by which it is asked about and ended.
+    pub id: String,
+    /// The command line.
+    pub command: String,
+    /// `running`, `done`, `failed` or `cancelled`.
+    pub state: &'static str,
+    /// Seconds for which it runs or ran.
+    pub seconds: u64,
+    /// A line about it.
+    pub summary: String,
+}
+
+impl Job {
+    fn of(entry: &Entry) -> Job {
+        Job {
+            id: entry.id.clone(),
+            command: entry.command.command.clone(),
+            state: entry.state(),
+            seconds: entry.command.took().as_secs(),
+            summary: entry.summary(),
+        }
     }
 }
 

@@ -53,7 +53,7 @@ pub use access::{Access, PathCheck, PathPolicy};
 pub use console::Console;
 pub use editor::Editor;
 pub use file_change::FileChange;
-pub use host::{Host, Notice, ResourceLookup};
+pub use host::{Host, Job, Notice, ResourceLookup};
 pub use ls::list as folder_listing;
 pub use options::HostOptions;
 pub use paths::spelled;

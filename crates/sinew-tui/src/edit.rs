@@ -305,6 +305,21 @@ impl Editor {
         done || before != (self.cursor, self.undo.len(), self.text.len())
     }
 
+    /// Moves the cursor to the next place, or the one before, at which a text stands. Gives whether there is one.
+    pub fn jump(&mut self, text: &str, forward: bool) -> bool {
+        (self.last, self.sticky) = (Last::Other, None);
+        let found = match forward {
+            true => {
+                let from = self.target(Direction::Forward, Unit::Cluster);
+                self.text[from..].find(text).map(|at| from + at)
+            }
+            false => self.text[..self.cursor].rfind(text),
+        };
+        let found = found.filter(|_| !text.is_empty());
+        self.cursor = found.unwrap_or(self.cursor);
+        found.is_some()
+    }
+
     fn delete(&mut self, direction: Direction, unit: Unit) {
         let target = self.target(direction, unit);
         self.replace(self.cursor.min(target), self.cursor.max(target), "", false);

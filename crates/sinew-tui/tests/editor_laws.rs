@@ -234,3 +234,17 @@ fn long_lines_wrap_at_words_and_the_cursor_has_a_place() {
     assert_eq!(text, ["› alpha", "  beta", "  gamma"]);
     assert_eq!(rows.caret, (2, 7));
 }
+
+#[test]
+fn a_jump_finds_the_next_place_and_the_one_before() {
+    let mut editor = Editor::new();
+    editor.set_text("one two\ntwo é");
+    assert!(!editor.jump("o", true) && editor.jump("o", false));
+    assert_eq!(editor.cursor(), 10, "across lines");
+    assert!(editor.jump("t", false) && editor.jump("t", false) && !editor.jump("t", false));
+    assert_eq!(editor.cursor(), 4);
+    assert!(editor.jump("t", true) && editor.jump("é", true) && !editor.jump("", true));
+    assert_eq!(editor.cursor(), 12);
+    editor.insert("x");
+    assert_eq!(editor.text(), "one two\ntwo xé");
+}

@@ -23,7 +23,7 @@ pub(crate) use page::{listing, markdown};
 pub(crate) use table::{KEYS, is_known, nearest};
 #[cfg(unix)]
 pub(crate) use table::{Key, Kind};
-#[cfg(unix)]
-pub(crate) use typed::TuiMode;
 pub(crate) use typed::{ClientFs, Settings};
+#[cfg(unix)]
+pub(crate) use typed::{Tui, TuiMode};
 pub(crate) use values::Values;

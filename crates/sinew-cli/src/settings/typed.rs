@@ -75,6 +75,7 @@ pub(crate) struct Settings {
     rules: Rules,
     pub(crate) theme: ThemeNames,
     pub(crate) notifications: bool,
+    pub(crate) quiet_startup: bool,
     pub(crate) verbose: bool,
     pub(crate) tui: Tui,
     /// Rules of calls; null for none. The permissions check the rest of its shape.
@@ -105,8 +106,17 @@ enum IndexPolicy {
 
 /// The interactive mode.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub(crate) struct Tui {
     pub(crate) mode: TuiMode,
+    pub(crate) resume_rows: usize,
+    pub(crate) replay_rows: usize,
+    pub(crate) title: bool,
+    pub(crate) progress: bool,
+    pub(crate) marks: bool,
+    pub(crate) links: bool,
+    pub(crate) notify_after_seconds: u64,
+    pub(crate) approval_delay_ms: u64,
     pub(crate) linear: Linear,
 }
 

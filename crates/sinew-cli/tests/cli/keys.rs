@@ -143,7 +143,7 @@ fn item_31_redraw_all_is_refused_where_the_terminal_keeps_what_is_erased_and_in_
     terminal.send("go\r");
     terminal.until_shown("  begun");
     enter(&mut terminal, "/redraw all");
-    terminal.until_shown("/redraw all waits for nothing");
+    terminal.until_shown("/redraw all needs a session at rest");
     terminal.send("\x03");
     terminal.until_shown("cleared");
     terminal.send("\x1b");

@@ -12,6 +12,8 @@ mod disk;
 mod editor;
 mod export;
 #[cfg(target_os = "linux")]
+mod faces;
+#[cfg(target_os = "linux")]
 mod forced;
 mod frames;
 mod guards;

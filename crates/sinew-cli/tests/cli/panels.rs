@@ -289,3 +289,53 @@ fn item_85_a_notification_comes_only_to_who_looks_elsewhere() {
         left(terminal);
     }
 }
+
+#[test]
+fn jobs_are_listed_with_their_output_and_ended() {
+    let job = json!({"command": "echo job output; touch begun; read -r line < wait", "background": true});
+    let stage = Stage::scripted(&[call("", "bash", job), text("It runs."), text("It has ended.")]);
+    stage.write("home/agent/settings.json", r#"{"async": {"enabled": true}}"#);
+    assert!(std::process::Command::new("mkfifo").arg(stage.path("project/wait")).status().unwrap().success());
+    let mut terminal = start(&stage);
+    enter(&mut terminal, "/jobs");
+    terminal.until_shown("no command runs in the background");
+    terminal.send("\x1b");
+    terminal.until(|rows| !has(rows, "Commands in the background"));
+    enter(&mut terminal, "go");
+    stage.wait_for("project/begun");
+    terminal.until(|rows| has(rows, "It runs.") && has(rows, "ready"));
+    enter(&mut terminal, "/jobs");
+    terminal.until(|rows| has(rows, "→ echo job output; touch begun") && has(rows, "  │ job output"));
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "job output") && rows.iter().any(|row| row.contains("job 1 · ")));
+    terminal.send("q");
+    terminal.until(|rows| has(rows, "It runs."));
+    enter(&mut terminal, "/jobs");
+    terminal.until(|rows| has(rows, "  │ job output"));
+    terminal.send("\x18");
+    // The panel tells the new state by itself.
+    terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ echo job output") && row.contains("cancelled")));
+    terminal.send("\x1b");
+    terminal.until(|rows| has(rows, "It has ended.") && has(rows, "ready"));
+    left(terminal);
+}
+
+#[test]
+fn a_jump_goes_to_the_next_place_of_a_character_and_back() {
+    let stage = Stage::scripted(&[text("ok")]);
+    let mut terminal = start(&stage);
+    terminal.send("one two three\x01\x1d");
+    terminal.until(|rows| has(rows, "to which character?"));
+    terminal.send("tX");
+    terminal.until(|rows| has(rows, "› one Xtwo three"));
+    terminal.send("\x1dz");
+    terminal.until_shown("there is no z behind");
+    // ctrl+alt+], as terminals with Kitty's protocol send it.
+    terminal.send("\x1b[93;7u");
+    terminal.until(|rows| has(rows, "to which character?"));
+    terminal.send("nY");
+    terminal.until(|rows| has(rows, "› oYne Xtwo three"));
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}

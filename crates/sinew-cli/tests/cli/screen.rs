@@ -329,3 +329,78 @@ fn a_login_by_browser_takes_the_address_that_the_browser_ended_at() {
         terminal.send("\r");
     });
 }
+
+#[test]
+fn item_51_escape_or_ctrl_c_right_after_enter_loses_nothing() {
+    for key in ["\x1b", "\x03"] {
+        let stage = Stage::scripted(&[answer("It is fine."), answer("never")]);
+        let mut terminal = start(&stage);
+        terminal.send("what was typed");
+        terminal.until(|rows| has(rows, "› what was typed"));
+        terminal.send(&format!("\r{key}"));
+        // In the editor or as a message: never nowhere, never twice.
+        let rows = terminal.until(|rows| {
+            has(rows, "ready")
+                && has(rows, "› what was typed")
+                && (has(rows, "■ interrupted") || has(rows, "It is fine."))
+                || rows
+                    .iter()
+                    .rposition(|row| row == "› what was typed")
+                    .is_some_and(|at| has(&rows[at - 1..at], "interrupted"))
+        });
+        assert_eq!(rows.iter().filter(|row| *row == "› what was typed").count(), 1, "{rows:#?}");
+        terminal.send("\x03");
+        terminal.until(|rows| rows.iter().any(|row| row.contains("cleared") || row.contains("ctrl+c again leaves")));
+        left(terminal);
+        let kept = std::fs::read_to_string(stage.agent().join("history.jsonl")).unwrap();
+        assert_eq!(kept.matches("what was typed").count(), 1, "{kept}");
+    }
+}
+
+#[test]
+fn item_68_nothing_of_a_session_is_seen_in_the_next_one() {
+    let touch = || call("bash", json!({"command": "touch made"}));
+    let stage = Stage::scripted(&[touch(), answer("The first."), touch(), answer("never")]);
+    stage.write("home/agent/settings.json", r#"{"permissions": {"ask": ["bash(*)"]}, "tui": {"approvalDelayMs": 0}}"#);
+    stage.write("home/agent/keybindings.json", r#"{"app.session.new": "alt+n"}"#);
+    let mut terminal = start(&stage);
+    let asked = |terminal: &mut Terminal| {
+        let rows = terminal.until(|rows| has(rows, "  1 yes, once"));
+        if rows.iter().any(|row| row.contains("tab: answer")) {
+            terminal.send("\t");
+            terminal.until(|rows| !rows.iter().any(|row| row.contains("tab: answer")));
+        }
+    };
+    enter(&mut terminal, "go");
+    asked(&mut terminal);
+    // A rule for the session.
+    terminal.send("2");
+    terminal.until_shown("bash(touch made)");
+    terminal.send("\r");
+    terminal.until(|rows| has(rows, "The first.") && has(rows, "ready"));
+    // A draft that was put aside, and one in the editor.
+    terminal.send("aside");
+    terminal.until(|rows| has(rows, "› aside"));
+    terminal.send("\x13");
+    terminal.until_shown("put aside");
+    terminal.send("a draft");
+    terminal.until(|rows| has(rows, "› a draft"));
+    terminal.send("\x1bn");
+    terminal.until(|rows| {
+        has(rows, "── a new session ──")
+            && has(rows, "ready")
+            && rows.iter().rev().find(|row| !row.is_empty()).is_some_and(|row| row == "›")
+    });
+    enter(&mut terminal, "go");
+    asked(&mut terminal);
+    terminal.send("\x03");
+    let rows = terminal.until(|rows| has(rows, "ready"));
+    assert!(!has(&rows, "› aside") && !has(&rows, "› a draft"), "{rows:#?}");
+    assert_eq!(stage.files().len(), 2);
+    // Neither is lost.
+    terminal.send("\x1b[A\x1b[A");
+    terminal.until(|rows| has(rows, "› a draft") || has(rows, "› aside"));
+    terminal.send("\x03");
+    terminal.until_shown("cleared");
+    left(terminal);
+}

@@ -200,7 +200,8 @@ impl Terminal {
         for (set, unset) in [("\x1b[?2004h", "\x1b[?2004l"), ("\x1b[?1004h", "\x1b[?1004l"), ("\x1b[?7l", "\x1b[?7h")] {
             assert!(text.rfind(unset) >= text.rfind(set), "{set:?} was never taken back");
         }
-        assert!(!text.contains("\x1b[2J") && (self.erases || !text.contains("\x1b[3J")));
+        assert!(self.erases || !text.contains("\x1b[3J"));
+        assert_eq!(not_allowed(&text), None, "the contract allows no such output");
         assert_eq!(text.matches("\x1b[?1049h").count(), text.matches("\x1b[?1049l").count());
         let text = text.into_owned();
         (status, self.rows(), text)
@@ -230,6 +231,68 @@ impl Terminal {
             }
         }
         self.answered = self.answered.max(self.bytes.len().saturating_sub(3));
+    }
+}
+
+/// Returns the first control or sequence that the program may never send.
+fn not_allowed(text: &str) -> Option<String> {
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_control()) {
+        rest = &rest[at..];
+        let (end, fits) = match rest.as_bytes() {
+            [b'\r' | b'\n' | 0x07 | 0x08, ..] => (1, true),
+            [0x1b, b'[', ..] => {
+                let end = rest[2..].find(|c| ('\x40'..='\x7e').contains(&c)).map_or(rest.len(), |end| end + 3);
+                let (body, last) = (&rest[2..end - 1], rest[..end].chars().last().unwrap_or_default());
+                let fits = match last {
+                    'A' | 'B' | 'C' | 'G' => body.chars().all(|c| c.is_ascii_digit()),
+                    'K' | 'H' | 'c' => body.is_empty(),
+                    'J' => matches!(body, "" | "3"),
+                    'm' => body.chars().all(|c| c.is_ascii_digit() || matches!(c, ';' | ':')) || body.starts_with(">4"),
+                    'n' => matches!(body, "5" | "6"),
+                    'u' => matches!(body, "?" | "<" | ">5"),
+                    'q' => body == ">0",
+                    'p' => matches!(body, "?2026$" | "?2027$" | "?2031$"),
+                    't' => matches!(body, "16" | "22;0" | "22;2" | "23;0" | "23;2"),
+                    'h' | 'l' => {
+                        matches!(body, "?7" | "?25" | "?1004" | "?1049" | "?2004" | "?2026" | "?2027" | "?2031")
+                    }
+                    _ => false,
+                };
+                (end, fits)
+            }
+            [0x1b, b']', ..] => {
+                let end = rest[2..].find(['\x1b', '\x07']).map_or(rest.len(), |end| end + 2);
+                let known = ["0;", "2;", "8;", "9;", "10;?", "11;?", "52;", "99;", "133;", "777;"];
+                (end, known.iter().any(|known| rest[2..end].starts_with(known)))
+            }
+            // The end of a string.
+            [0x1b, b'\\', ..] => (2, true),
+            _ => (rest.chars().next().map_or(1, char::len_utf8), false),
+        };
+        if !fits {
+            return Some(rest[..end].to_owned());
+        }
+        rest = &rest[end..];
+    }
+    None
+}
+
+#[test]
+fn item_7_output_that_is_not_in_the_table_is_found() {
+    for (text, expect) in [
+        ("\x1b[?2004h\x1b[?u\x1b[>0q\x1b]11;?\x1b\\\x1b[c\r\n\x1b]2;title\x1b\\\x1b[1mx\x1b[m\x08 \x08\x07", None),
+        ("\x1b[2J", Some("\x1b[2J")),
+        ("x\x1b[3S", Some("\x1b[3S")),
+        ("\x1b[1;4r", Some("\x1b[1;4r")),
+        ("\x1bM", Some("\x1b")),
+        ("\x1b[?1000h", Some("\x1b[?1000h")),
+        ("\x1b]1337;File=:eA==\x07", Some("\x1b]1337;File=:eA==")),
+        ("\x1bP+q\x1b\\", Some("\x1b")),
+        ("a\tb", Some("\t")),
+        ("\u{9b}2J", Some("\u{9b}")),
+    ] {
+        assert_eq!(not_allowed(text).as_deref(), expect, "{text:?}");
     }
 }
 

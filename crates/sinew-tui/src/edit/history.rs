@@ -1,5 +1,7 @@
 //! Texts that were sent before.
 
+use std::collections::HashSet;
+
 /// Sent texts, oldest first, and the place in them while the keys go through them.
 #[derive(Debug, Default)]
 pub struct History {
@@ -9,8 +11,11 @@ pub struct History {
 }
 
 impl History {
-    /// Replaces all entries, oldest first.
-    pub fn fill(&mut self, entries: Vec<String>) {
+    /// Takes entries that were kept elsewhere, oldest first. What was added here and is not among them stays behind them.
+    pub fn fill(&mut self, mut entries: Vec<String>) {
+        let known: HashSet<&str> = entries.iter().map(String::as_str).collect();
+        let own: Vec<String> = self.entries.drain(..).filter(|entry| !known.contains(entry.as_str())).collect();
+        entries.extend(own);
         self.entries = entries;
         self.at = None;
     }
@@ -32,7 +37,7 @@ impl History {
     /// The entries that contain all words of `query` in any case, newest first, each once.
     pub fn search<'a>(&'a self, query: &str) -> impl Iterator<Item = &'a str> {
         let words: Vec<String> = query.split_whitespace().map(str::to_lowercase).collect();
-        let mut seen = std::collections::HashSet::new();
+        let mut seen = HashSet::new();
         self.entries.iter().rev().map(String::as_str).filter(move |entry| {
             let lower = entry.to_lowercase();
             words.iter().all(|word| lower.contains(word)) && seen.insert(*entry)

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::config::Environment;
+use crate::settings::Tui;
+use crate::startup::Startup;
 
-/// The time after which the end of a run is worth a notification.
-pub(super) const LONG: Duration = Duration::from_secs(10);
+/// The time without a key after which nobody is thought to be there, where the terminal does not tell.
+pub(super) const AWAY: Duration = Duration::from_secs(10);
 
 /// The state of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +32,7 @@ enum Notification {
 /// The part that tells the terminal; it keeps what was told last.
 pub(super) struct Announcer {
     notification: Notification,
+    has_title: bool,
     has_progress: bool,
     /// The user wants notifications.
     pub(super) is_on: bool,
@@ -39,8 +41,10 @@ pub(super) struct Announcer {
 }
 
 impl Announcer {
-    pub(super) fn new(environment: &Environment, is_on: bool) -> Announcer {
-        Announcer::with(&|name| environment.get(name), is_on)
+    pub(super) fn new(startup: &Startup) -> Announcer {
+        let Tui { title, progress, .. } = startup.settings.tui;
+        let found = Announcer::with(&|name| startup.environment.get(name), startup.settings.notifications);
+        Announcer { has_title: title, has_progress: found.has_progress && progress, ..found }
     }
 
     fn with<'a>(variable: &dyn Fn(&str) -> Option<&'a str>, is_on: bool) -> Announcer {
@@ -64,7 +68,14 @@ impl Announcer {
             || variable("ConEmuANSI") == Some("ON")
             || has("VTE_VERSION")
             || has("KONSOLE_VERSION");
-        Announcer { notification, has_progress: known && !within, is_on, title: String::new(), progress: None }
+        Announcer {
+            notification,
+            has_title: true,
+            has_progress: known && !within,
+            is_on,
+            title: String::new(),
+            progress: None,
+        }
     }
 
     /// The bytes that tell of a state, in a session with this title; none where nothing has changed.
@@ -77,7 +88,7 @@ impl Announcer {
         let dash = if title.is_empty() { "" } else { " - " };
         let title = format!("{mark}sinew{dash}{}", plain(title));
         let mut bytes = String::new();
-        if title != self.title {
+        if self.has_title && title != self.title {
             bytes.push_str(&format!("\x1b]2;{title}\x1b\\"));
             self.title = title;
         }

@@ -10,6 +10,7 @@ use sinew_llm::model::{Model, ThinkingLevel};
 use sinew_llm::models::ProviderEntry;
 use sinew_session::Listed;
 use sinew_session::history::Prompt;
+use sinew_tools::Job;
 
 use super::picker::Entry;
 use crate::control::Control;
@@ -38,6 +39,8 @@ pub(super) enum Choice {
     Value(&'static str, Value),
     Theme(&'static str),
     Tool(String),
+    /// A command in the background.
+    Job(String),
     /// Erase the terminal and write the end of the session anew.
     Redraw,
     /// Close the panel, and nothing else.
@@ -69,6 +72,7 @@ pub(super) enum Topic {
     Values,
     Theme,
     Tools,
+    Jobs,
     History,
     Redraw,
 }
@@ -87,6 +91,7 @@ impl Topic {
             "settings" => Topic::Settings,
             "theme" => Topic::Theme,
             "tools" => Topic::Tools,
+            "jobs" => Topic::Jobs,
             _ => return None,
         })
     }
@@ -106,6 +111,7 @@ impl Topic {
             Topic::Values => "Which value?",
             Topic::Theme => "Which theme?",
             Topic::Tools => "Tools of the model",
+            Topic::Jobs => "Commands in the background",
             Topic::History => "Which earlier prompt?",
             Topic::Redraw => "Erase all that this terminal has kept, of your shell too?",
         }
@@ -118,6 +124,7 @@ impl Topic {
             Topic::Sessions { all: false } => "tab: all folders",
             Topic::Sessions { all: true } => "tab: this folder",
             Topic::Tools => "enter: on or off",
+            Topic::Jobs => "enter: its output · ctrl+x: end it",
             Topic::History => "ctrl+r: the next",
             _ => "",
         }
@@ -321,6 +328,21 @@ pub(super) fn tools(control: &Control) -> Entries {
         Entry::new(name.clone(), text, Choice::Tool(name))
     };
     control.tools().into_iter().map(entry).collect()
+}
+
+pub(super) fn jobs(control: &Control) -> Entries {
+    let entry = |job: Job| {
+        let text = format!("{} · {} s · job {}", job.state, job.seconds, job.id);
+        Entry::new(first_line(&job.command), text, Choice::Job(job.id))
+    };
+    control.session().host.jobs().into_iter().map(entry).collect()
+}
+
+/// The end of some output, for a preview.
+pub(super) fn tail(output: &str) -> Vec<String> {
+    const LINES: usize = 6;
+    let lines: Vec<&str> = output.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(LINES)..].iter().map(|line| (*line).to_string()).collect()
 }
 
 /// The servers of this machine that can be asked for their models.

@@ -9,9 +9,10 @@
 //! | `submit` | from a text of the user to the verbs of `control` |
 //! | `panel`, `ask` | questions to the user |
 //! | `picker`, `form` | panels that the user opens: to choose from, to write into |
-//! | `choices`, `login` | what those panels offer, and logins |
+//! | `choices`, `choosing`, `login` | what those panels offer, what an entry does, and logins |
 //! | `conversation`, `report` | everything that was said as lines, for the viewer; the report of `/debug` |
 //! | `complete`, `copy` | completion of commands, files and paths; the way of a text into the clipboard |
+//! | `stash` | drafts that were put aside |
 //! | `demo`, `editor_file` | programs that get the terminal for a while |
 //! | `status`, `facts` | the status row, and what stands in it |
 //! | `announce` | title, progress and notifications of the terminal |
@@ -27,6 +28,7 @@ mod ask;
 mod bindings;
 mod blocks;
 mod choices;
+mod choosing;
 mod complete;
 mod conversation;
 mod copy;
@@ -43,6 +45,7 @@ mod outbox;
 mod panel;
 mod picker;
 mod report;
+mod stash;
 mod status;
 mod submit;
 mod transcript;
@@ -63,12 +66,11 @@ use tokio::task::JoinHandle;
 
 use super::END;
 use crate::app::{App, NoModel};
-use crate::config::Environment;
 use crate::control::{Control, View};
 use crate::failure::Failure;
 use crate::log::Timing;
 use crate::output;
-use crate::settings::TuiMode;
+use crate::settings::{Tui, TuiMode};
 use crate::signals::Ending;
 use crate::startup::Startup;
 use bindings::Bindings;
@@ -90,8 +92,8 @@ pub(crate) async fn run(
     let words: Vec<&str> =
         startup.args.words.iter().map(String::as_str).filter(|word| !word.trim().is_empty()).collect();
     let first = (!words.is_empty()).then(|| words.join(" "));
-    let options = screen_options(&startup.environment);
-    let announcer = announce::Announcer::new(&startup.environment, startup.settings.notifications);
+    let options = screen_options(&startup);
+    let announcer = announce::Announcer::new(&startup);
     let face = Face::of(&startup);
     let (history, cwd) = (startup.paths.agent.join("history.jsonl"), startup.paths.cwd.display().to_string());
     let settings = startup.paths.agent.join("settings.json");
@@ -236,8 +238,9 @@ impl Face {
     }
 }
 
-/// The abilities of the terminal, as far as the environment tells.
-fn screen_options(environment: &Environment) -> ScreenOptions {
+/// The abilities of the terminal, as far as the environment tells, and the wishes of the user.
+fn screen_options(startup: &Startup) -> ScreenOptions {
+    let (environment, Tui { marks, links, .. }) = (&startup.environment, &startup.settings.tui);
     let has = |name: &str, words: &[&str]| {
         environment.get(name).is_some_and(|value| words.iter().any(|word| value.contains(word)))
     };
@@ -248,7 +251,7 @@ fn screen_options(environment: &Environment) -> ScreenOptions {
         true => Depth::Named,
     };
     let reflow = Reflow::by_environment(|name| environment.get(name));
-    ScreenOptions { depth, marks: true, links: true, reflow, ..ScreenOptions::default() }
+    ScreenOptions { depth, marks: *marks, links: *links, reflow, ..ScreenOptions::default() }
 }
 
 /// Keeps the texts of panics while the screen is there: written to it, they would be painted over.

@@ -14,9 +14,6 @@ use tokio::sync::oneshot;
 use super::blocks::language;
 use super::keys;
 
-/// The time for which a permission panel takes no key, from its appearance or the last key that it did not take: a key
-/// that was meant for something else must not permit a call.
-pub(super) const GATE: Duration = Duration::from_millis(400);
 /// The time after a key in which the panel waits for the user to turn to it.
 pub(super) const TYPING: Duration = Duration::from_secs(1);
 
@@ -33,6 +30,9 @@ pub(super) struct Panel {
     /// Chosen already, where several may be.
     chosen: Vec<usize>,
     reply: Reply,
+    /// The time for which it takes no key, from its appearance or the last key that it did not take: a key that was meant
+    /// for something else must not permit a call.
+    gate: Duration,
     /// Keys before this time are not for the panel.
     opens: Instant,
     /// True if keys go to the panel; else to the editor.
@@ -82,6 +82,7 @@ impl Panel {
         file: &Path,
         send: oneshot::Sender<Approval>,
         focus: bool,
+        gate: Duration,
         now: Instant,
     ) -> Panel {
         let choices = match request.patterns.first() {
@@ -109,7 +110,8 @@ impl Panel {
             marked: None,
             chosen: Vec::new(),
             reply: Reply::Approval { request: Box::new(request), send },
-            opens: now + GATE,
+            gate,
+            opens: now + gate,
             has_focus: focus,
             at_end: false,
             is_clipped: false,
@@ -123,6 +125,7 @@ impl Panel {
         question: Question,
         send: oneshot::Sender<Option<String>>,
         focus: bool,
+        gate: Duration,
         now: Instant,
     ) -> Panel {
         let choices = question
@@ -141,7 +144,8 @@ impl Panel {
             marked: question.recommended.filter(|at| *at < question.options.len()),
             chosen: Vec::new(),
             reply: Reply::Question { send, multi: question.multi },
-            opens: now + GATE,
+            gate,
+            opens: now + gate,
             has_focus: focus,
             at_end: false,
             is_clipped: false,
@@ -170,7 +174,7 @@ impl Panel {
     /// `text` is what the key types, for a line that is being written.
     pub(super) fn key(mut self, key: &str, text: &str, now: Instant) -> (Option<Panel>, Effect) {
         if now < self.opens {
-            self.opens = now + GATE;
+            self.opens = now + self.gate;
             return (Some(self), Effect::Stays);
         }
         if let Some((choice, editor)) = self.writing.take() {
@@ -472,6 +476,8 @@ pub(super) fn body(request: &ApprovalRequest, changes: &[FileChange]) -> String 
 mod tests {
     use super::*;
 
+    const GATE: Duration = Duration::from_millis(400);
+
     fn request(command: &str) -> ApprovalRequest {
         ApprovalRequest {
             call: "1".into(),
@@ -490,7 +496,7 @@ mod tests {
         let (send, mut answer) = oneshot::channel();
         let mut now = Instant::now();
         let mut panel =
-            Some(Panel::approval(request("rm -rf build"), Vec::new(), Path::new("s.json"), send, true, now));
+            Some(Panel::approval(request("rm -rf build"), Vec::new(), Path::new("s.json"), send, true, GATE, now));
         let mut effect = Effect::Stays;
         for key in keys {
             now += pause;
@@ -545,7 +551,7 @@ mod tests {
         let mut now = Instant::now();
         let body: String = (0..50).map(|line| format!("line {line}\n")).collect();
         let request = ApprovalRequest { patterns: Vec::new(), ..request(&body) };
-        let mut panel = Panel::approval(request, Vec::new(), Path::new("s.json"), send, true, now);
+        let mut panel = Panel::approval(request, Vec::new(), Path::new("s.json"), send, true, GATE, now);
         for (key, shown, answered) in [("1", "line 0", false), ("end", "line 49", false), ("1", "", true)] {
             let rows = panel.rows(40, 12, &Theme::default());
             assert_eq!(rows.len(), 12);
@@ -564,7 +570,7 @@ mod tests {
         for height in 1..=12 {
             let (send, mut answer) = oneshot::channel();
             let request = ApprovalRequest { patterns: Vec::new(), ..request("one\ntwo\nthree\nfour\nfive\nsix\nlast") };
-            let mut panel = Panel::approval(request, Vec::new(), Path::new("s.json"), send, true, Instant::now());
+            let mut panel = Panel::approval(request, Vec::new(), Path::new("s.json"), send, true, GATE, Instant::now());
             let mut now = Instant::now();
             let shown = |panel: &mut Panel, text: &str| {
                 let rows = panel.rows(20, height, &Theme::default());
@@ -614,7 +620,7 @@ mod tests {
         let old: String = (1..=60).map(|line| format!("let a{line} = {line};\n")).collect();
         let change = FileChange { name: "a.rs".into(), new: old.replace("= 30;", "= 31;"), old, diff: String::new() };
         let mut panel =
-            Panel::approval(request(""), vec![change.clone()], Path::new("s.json"), send, true, Instant::now());
+            Panel::approval(request(""), vec![change.clone()], Path::new("s.json"), send, true, GATE, Instant::now());
         let rows = panel.rows(80, 30, &Theme::default());
         let texts: Vec<&str> = rows.iter().map(Row::text).collect();
         for row in ["⋯ 27 unchanged", "28   let a28 = 28;", "30 - let a30 = 30;", "30 + let a30 = 31;"] {
@@ -627,7 +633,8 @@ mod tests {
         assert_eq!(marked.map(|cell| cell.text).collect::<String>(), "31");
         let (send, _answer) = oneshot::channel();
         let change = FileChange { new: String::new(), ..change };
-        let mut panel = Panel::approval(request(""), vec![change], Path::new("s.json"), send, true, Instant::now());
+        let mut panel =
+            Panel::approval(request(""), vec![change], Path::new("s.json"), send, true, GATE, Instant::now());
         let rows = panel.rows(80, 20, &Theme::default());
         assert!(rows.len() == 20 && rows.iter().any(|row| row.text().contains("more rows")), "{rows:#?}");
     }

@@ -65,7 +65,7 @@ fn text(control: &Control) -> String {
     line("running", &open.agent.is_running());
     let tools: Vec<String> = control.tools().iter().map(|listed| listed.tool.name().to_string()).collect();
     line("tools", &tools.join(", "));
-    line("jobs", &open.host.job_list().len());
+    line("jobs", &open.host.jobs().len());
     let (steering, follow_up) = open.agent.queued();
     line("queued", &(steering.len() + follow_up.len()));
     match control.stats() {

@@ -16,6 +16,9 @@ use crate::control::mode::SessionMode;
 use crate::control::prompt::{self, QueuedTexts};
 use crate::control::{Control, ControlError, commands};
 
+/// Lines of the output of a job that are shown.
+const JOB_LINES: usize = 20;
+
 /// The request in a text of the user.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Submission<'a> {
@@ -58,8 +61,9 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("usage", "", "show tokens and cost"),
     ("context", "", "show how full the model's window is"),
     ("todo", "", "show the list of tasks"),
-    ("jobs", "", "list the commands in the background"),
+    ("jobs", "[ID]", "list the commands in the background; with ID show the end of its output"),
     ("cancel", "ID", "end a command in the background"),
+    ("stash", "", "take a draft that was put aside back (ctrl+s)"),
     ("skills", "", "list the skills"),
     ("rules", "", "list the rules"),
     ("agents", "", "list the subagents"),
@@ -269,8 +273,20 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
         }
         "todo" => Effect::Text(todo(&control.session().host.todo_phases())),
         "jobs" => {
-            let jobs = control.session().host.job_list();
-            Effect::Text(if jobs.is_empty() { "No command runs in the background.".into() } else { jobs.join("\n") })
+            let host = &control.session().host;
+            let jobs: Vec<String> = host.jobs().into_iter().map(|job| job.summary).collect();
+            Effect::Text(match arguments {
+                "" if jobs.is_empty() => "No command runs in the background.".into(),
+                "" => jobs.join("\n"),
+                id => {
+                    let output = host.job_output(id)?;
+                    let lines: Vec<&str> = output.trim_end().lines().collect();
+                    match lines.len() {
+                        0 => format!("Job {id} said nothing yet."),
+                        count => lines[count.saturating_sub(JOB_LINES)..].join("\n"),
+                    }
+                }
+            })
         }
         "cancel" => Effect::Text(control.session().host.cancel_job(arguments)?),
         "tree" | "branch" | "settings" | "tools" => return Err(format!("/{name} takes no argument").into()),

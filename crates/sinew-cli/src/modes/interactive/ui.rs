@@ -28,10 +28,12 @@ use super::announce::{Announcer, State};
 use super::bindings::Bindings;
 use super::blocks::{DIM, NOTICE};
 use super::choices::Topic;
+use super::choosing::ChangedSettings;
 use super::complete::{self, Popup};
 use super::leaving::{Left, Moved};
 use super::mailbox::{Inbox, Mailbox};
 use super::panel::Panel;
+use super::stash::Stash;
 use super::status::{self, Activity, Facts, NOTICE_TIME};
 use super::transcript::{self, Transcript};
 use super::tty::{Manner, Tty};
@@ -47,6 +49,8 @@ const SETTLE: Duration = Duration::from_millis(30);
 const CURSOR: Duration = Duration::from_millis(150);
 /// Time in which a second ctrl+c or Esc counts as one with the first.
 const TWICE: Duration = Duration::from_millis(500);
+/// Time after which the panel of jobs is shown as it is then.
+const SECOND: Duration = Duration::from_secs(1);
 /// Time in which the second key of a chord counts as one.
 const CHORD: Duration = Duration::from_secs(2);
 
@@ -78,11 +82,16 @@ struct Ui {
     /// The key that has begun a chord, and until when the next one belongs to it.
     chord: Option<(Key, Instant)>,
     editor: Editor,
+    stash: Stash,
+    /// The next character is one to jump to: forward, or back.
+    jumps: Option<bool>,
     transcript: Transcript,
     /// Questions of the agent; the first is shown.
     panels: VecDeque<Panel>,
     /// The panel that the user has opened. Questions wait behind it.
     overlay: Option<Overlay>,
+    /// The time at which the panel of jobs was brought up to date.
+    jobs_shown: Option<Instant>,
     popup: Option<Popup>,
     /// The view of the whole conversation, where it is open.
     viewer: Option<OpenViewer>,
@@ -90,6 +99,8 @@ struct Ui {
     /// True if the user looks at this terminal, where it tells.
     has_focus: Option<bool>,
     facts: Facts,
+    /// The id of the session that is shown.
+    session: String,
     cwd: String,
     /// The same for people.
     folder: String,
@@ -103,7 +114,7 @@ struct Ui {
     /// The copy that the desktop may ask for.
     clipboard: Option<sinew::clipboard::Clipboard>,
     /// Settings that were changed since the start.
-    changed: std::collections::HashMap<&'static str, serde_json::Value>,
+    changed: ChangedSettings,
     queued: (Vec<String>, Vec<String>),
     running: Option<Instant>,
     /// Commands of the user and slash commands that go on, and since when one does.
@@ -145,14 +156,18 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         keys,
         chord: None,
         editor: Editor::new(),
+        stash: Stash::default(),
+        jumps: None,
         transcript: Transcript::default(),
         panels: VecDeque::new(),
         overlay: None,
+        jobs_shown: None,
         popup: None,
         viewer: None,
         announcer,
         has_focus: None,
         facts: Facts::default(),
+        session: String::new(),
         folder: status::folder_name(&cwd, std::env::home_dir().as_deref()),
         cwd,
         history: Arc::new(History::new(history)),
@@ -160,7 +175,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         theme: None,
         login: None,
         clipboard: None,
-        changed: std::collections::HashMap::new(),
+        changed: ChangedSettings::default(),
         queued: Default::default(),
         running: None,
         at_work: 0,
@@ -231,6 +246,7 @@ impl Ui {
             place: self.asked.map(|at| at + CURSOR),
             notice: self.notice.as_ref().map(|(_, until)| *until),
             chord: self.chord.map(|(_, until)| until),
+            jobs: self.jobs_shown.filter(|_| self.shows_jobs()).map(|at| at + SECOND),
             // Nobody reads seconds of a terminal that he does not look at.
             working_since: self.working_since().filter(|_| self.has_focus != Some(false) && self.viewer.is_none()),
         };
@@ -245,6 +261,10 @@ impl Ui {
         }
         if self.notice.as_ref().is_some_and(|(_, until)| now >= *until) {
             self.notice = None;
+        }
+        if self.jobs_shown.is_some_and(|at| now >= at + SECOND) {
+            self.jobs_shown = Some(now);
+            self.refresh_jobs();
         }
         if self.chord.is_some_and(|(_, until)| now >= until) {
             (self.chord, self.notice) = (None, None);
@@ -373,9 +393,11 @@ impl Ui {
             true => format!("no model yet: /login · {}", self.folder),
             false => format!("{} in {}", self.facts.model, self.folder),
         };
-        self.screen.push(TextBlock::new("", Style::PLAIN).with_prefix(head, Line::new()));
-        self.screen.push_close(TextBlock::new(&model, DIM));
-        self.screen.push_close(TextBlock::new("/help · @file · !command · esc interrupts · ctrl+d leaves", DIM));
+        if !self.control.app.startup.settings.quiet_startup {
+            self.screen.push(TextBlock::new("", Style::PLAIN).with_prefix(head, Line::new()));
+            self.screen.push_close(TextBlock::new(&model, DIM));
+            self.screen.push_close(TextBlock::new("/help · @file · !command · esc interrupts · ctrl+d leaves", DIM));
+        }
         for warning in warnings {
             transcript::line(&mut self.screen, &format!("! {warning}"), NOTICE);
         }

@@ -1,12 +1,12 @@
 //! Questions of the model and of rules, said in words, and the lines that answer them.
 
 use std::path::Path;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sinew_tools::{Approval, ApprovalRequest, FileChange, Question, RuleScope};
 use tokio::sync::oneshot;
 
-use super::super::panel::{GATE, body};
+use super::super::panel::body;
 
 /// A question that waits for an answer.
 pub(super) struct OpenQuestion {
@@ -117,9 +117,9 @@ impl OpenQuestion {
         }
     }
 
-    /// Answers with a line that was begun at `begun`.
-    pub(super) fn answer(self, text: &str, begun: Instant) -> Reply {
-        if self.said.is_none_or(|said| begun < said + GATE) {
+    /// Answers with a line that was begun at `begun`; within `gate` of the question it is no answer.
+    pub(super) fn answer(self, text: &str, begun: Instant, gate: Duration) -> Reply {
+        if self.said.is_none_or(|said| begun < said + gate) {
             return Reply::Wrong(self, format!("Too soon, not taken for an answer: {text}"));
         }
         let names: Vec<&str> = self.choices.iter().map(|(label, _)| label.as_str()).collect();
@@ -176,9 +176,9 @@ pub(super) fn index(text: &str, names: &[&str]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+
+    const GATE: Duration = Duration::from_millis(400);
 
     fn request() -> ApprovalRequest {
         ApprovalRequest {
@@ -200,7 +200,7 @@ mod tests {
         let mut asked = OpenQuestion::approval(&request(), &[], Path::new("settings.json"), send);
         assert!(asked.words(1).is_some() && asked.words(1).is_none());
         asked.was_said(now);
-        asked.answer(text, now + before);
+        asked.answer(text, now + before, GATE);
         answer.try_recv().ok()
     }
 
@@ -230,7 +230,7 @@ mod tests {
         assert_eq!(answered("1", Duration::from_millis(401)), Some(Approval::Once));
         let (send, mut answer) = oneshot::channel();
         let asked = OpenQuestion::approval(&request(), &[], Path::new("settings.json"), send);
-        assert!(matches!(asked.answer("1", Instant::now()), Reply::Wrong(..)));
+        assert!(matches!(asked.answer("1", Instant::now(), GATE), Reply::Wrong(..)));
         assert!(answer.try_recv().is_err());
     }
 
@@ -246,7 +246,7 @@ mod tests {
             assert!(words.contains("\n2. blue\n"), "{words}");
             let now = Instant::now();
             asked.was_said(now);
-            asked.answer(text, now + GATE);
+            asked.answer(text, now + GATE, GATE);
             assert_eq!(answer.try_recv().unwrap().as_deref(), Some(expect), "{text}");
         }
     }

@@ -1,107 +1,160 @@
-//! Numbered lists: models, levels, sessions.
+//! Numbered lists: models, sessions, places of the tree, settings and whatever else is chosen from.
 
+use std::sync::Arc;
+
+use super::super::choices::{self, Choice, Entries, Topic};
+use super::super::choosing::{self, ChangedSettings};
+use super::super::picker::Entry;
 use super::asked::index;
 use crate::control::Control;
 
 /// The most entries that are said.
 const MOST: usize = 50;
 
-/// A list that was said, and the command that each entry stands for.
-#[derive(Debug)]
+/// A list that was said, and what each entry stands for.
 pub(super) struct Choices {
     title: String,
-    entries: Vec<Entry>,
-}
-
-#[derive(Debug)]
-struct Entry {
-    name: String,
-    about: String,
-    command: String,
+    entries: Entries,
 }
 
 impl Choices {
-    /// Lists what a command without arguments chooses from.
-    ///
-    /// # Errors
-    /// It cannot be listed.
-    pub(super) async fn of(control: &Control, command: &str) -> Result<Choices, String> {
-        let entry =
-            |name: String, about: String, value: &str| Entry { name, about, command: format!("/{command} {value}") };
-        let (title, entries) = match command {
-            "model" => {
-                let current = control.session().agent.model().model.key();
-                let entries = control.models().into_iter().map(|model| {
-                    let key = model.key();
-                    entry(key.clone(), if key == current { "in use".into() } else { String::new() }, &key)
-                });
-                ("Models", entries.collect::<Vec<_>>())
-            }
-            "thinking" => {
-                let current = control.session().agent.thinking();
-                let entries = control.thinking_levels().into_iter().map(|level| {
-                    let about = if level == current { "in use".into() } else { String::new() };
-                    entry(level.as_str().to_string(), about, level.as_str())
-                });
-                ("Thinking levels", entries.collect())
-            }
-            _ => {
-                let listed = control.list_sessions(false).await.map_err(|error| error.message)?;
-                let entries = listed.into_iter().map(|session| {
-                    let id: String = session.id.chars().take(8).collect();
-                    entry(id, session.title, &session.id)
-                });
-                ("Sessions", entries.collect())
-            }
+    /// A list of entries, in words.
+    pub(super) fn new(title: &str, entries: Entries) -> Choices {
+        let entries = entries.into_iter().map(|entry| Entry { name: name(&entry), text: about(&entry.text), ..entry });
+        Choices { title: title.to_string(), entries: entries.collect() }
+    }
+
+    /// What can be listed at once; none: it is read by [`read`].
+    pub(super) fn of(control: &Control, changed: &ChangedSettings, topic: Topic) -> Option<Choices> {
+        let mut entries = match topic {
+            Topic::Login => choices::login(control),
+            Topic::Logout => choices::stored(control),
+            Topic::Providers => choices::providers(control),
+            Topic::Models => choices::models(control),
+            Topic::Thinking => choices::thinking(control),
+            Topic::Settings => changed.entries(control),
+            Topic::Theme => choices::themes(),
+            Topic::Tools => choices::tools(control),
+            _ => return None,
         };
-        Ok(Choices { title: title.to_string(), entries })
+        // It plays on a screen.
+        entries.retain(|entry| entry.choice != Choice::Demo);
+        Some(Choices::new(topic.title(), entries))
     }
 
     /// The list in words.
     pub(super) fn words(&self) -> String {
         let count = self.entries.len();
-        let mut words = format!("{}: {count}\n", self.title);
+        let mut words = format!("{}: {count}\n", self.title.trim_end_matches('?'));
         for (number, entry) in (1..).zip(self.entries.iter().take(MOST)) {
-            let comma = if entry.about.is_empty() { "" } else { ", " };
-            words += &format!("{number}. {}{comma}{}\n", entry.name, entry.about);
+            let comma = if entry.text.is_empty() { "" } else { ", " };
+            words += &format!("{number}. {}{comma}{}\n", entry.name, entry.text);
         }
         if count > MOST {
-            words += &format!("Not listed: {}\n", count - MOST);
+            words += &format!("Not listed: {}; a whole name chooses one of them too.\n", count - MOST);
         }
         words + if count == 0 { "" } else { "Choose a number or a name; any other line is taken for itself." }
     }
 
-    /// The command of the entry that a line means.
-    pub(super) fn chosen(self, text: &str) -> Option<String> {
-        let names: Vec<&str> = self.entries.iter().take(MOST).map(|entry| entry.name.as_str()).collect();
-        let at = index(text, &names)?;
-        self.entries.into_iter().nth(at).map(|entry| entry.command)
+    /// The choice that a line means.
+    pub(super) fn chosen(self, text: &str) -> Option<Choice> {
+        let names: Vec<&str> = self.entries.iter().map(|entry| entry.name.as_str()).collect();
+        let is_number = text.trim_end_matches('.').parse::<usize>().is_ok();
+        // A number chooses what was said under it.
+        let names = if is_number { &names[..names.len().min(MOST)] } else { &names };
+        let at = index(text, names)?;
+        self.entries.into_iter().nth(at).map(|entry| entry.choice)
     }
+}
+
+/// Reads a list that takes a while.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) async fn read(control: Arc<Control>, topic: Topic) -> Result<Choices, String> {
+    let blocking = |read: fn(&Control) -> Result<Entries, crate::control::ControlError>| {
+        let control = Arc::clone(&control);
+        tokio::task::spawn_blocking(move || read(&control).map_err(|error| error.message))
+    };
+    let entries = match topic {
+        Topic::Sessions { all } => {
+            let listed = control.list_sessions(all).await.map_err(|error| error.message)?;
+            // Titles repeat: the id tells them apart.
+            let named = |mut entry: Entry<Choice>, id: &str| {
+                let id: String = id.chars().take(8).collect();
+                entry.text = format!("{}, {}", entry.name, entry.text);
+                entry.name = id;
+                entry
+            };
+            let ids: Vec<String> = listed.iter().map(|session| session.id.clone()).collect();
+            choices::sessions(listed, all).into_iter().zip(&ids).map(|(entry, id)| named(entry, id)).collect()
+        }
+        Topic::Tree => blocking(choosing::tree).await.map_err(|panic| panic.to_string())??,
+        _ => {
+            let points = blocking(|control| control.branch_points().map(choices::branches));
+            points.await.map_err(|panic| panic.to_string())??
+        }
+    };
+    Ok(Choices::new(topic.title(), entries))
+}
+
+/// The name of an entry without signs: a place of the tree says whose words it shows.
+fn name(entry: &Entry<Choice>) -> String {
+    let plain = entry.name.trim_start_matches(['●', ' ']);
+    match (&entry.choice, plain.strip_prefix("› ")) {
+        (Choice::Place(_), Some(prompt)) => format!("You: {prompt}"),
+        (Choice::Place(_), None) => format!("Assistant: {plain}"),
+        _ => plain.to_string(),
+    }
+}
+
+/// The text of an entry without signs.
+fn about(text: &str) -> String {
+    let text = match text.strip_prefix('●') {
+        Some("") => "in use".to_string(),
+        Some(rest) => format!("set to {}", rest.trim_start()),
+        None => text.trim().to_string(),
+    };
+    text.split(" · ").map(str::trim).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn list() -> Choices {
+        let choice = |at| Choice::Model { provider: "p".into(), id: format!("m{at}") };
+        Choices::new("Which model answers?", (0..60).map(|at| Entry::new(format!("m{at}"), "", choice(at))).collect())
+    }
+
     #[test]
     fn item_84_what_a_list_says_under_a_number_is_what_the_number_chooses() {
-        let list = || {
-            let entries = (0..60).map(|at| Entry {
-                name: format!("m{at}"),
-                about: String::new(),
-                command: format!("/model p/m{at}"),
-            });
-            Choices { title: "Models".into(), entries: entries.collect() }
-        };
         let words = list().words();
+        assert!(words.starts_with("Which model answers: 60\n1. m0\n"), "{words}");
         for line in words.lines() {
             if let Some((number, name)) = line.split_once(". ") {
-                assert_eq!(list().chosen(number).as_deref(), Some(format!("/model p/{name}").as_str()));
+                let expect = Choice::Model { provider: "p".into(), id: name.into() };
+                assert_eq!(list().chosen(number), Some(expect));
                 assert_eq!(list().chosen(name), list().chosen(number));
             }
         }
         // What was not said cannot be chosen by a number.
         assert_eq!(list().chosen("51"), None);
+        assert!(list().chosen("m55").is_some());
         assert_eq!(list().chosen("hello"), None);
+    }
+
+    #[test]
+    fn entries_are_said_without_signs() {
+        let place = |name: &str| name_of(name, Choice::Place("a".into()));
+        fn name_of(text: &str, choice: Choice) -> String {
+            name(&Entry::new(text, "", choice))
+        }
+        assert_eq!(place("● › why?"), "You: why?");
+        assert_eq!(place("      so"), "Assistant: so");
+        assert_eq!(name_of("gpt", Choice::Nothing), "gpt");
+        assert_eq!(about("● false · Attempts are made."), "set to false, Attempts are made.");
+        assert_eq!(about("●"), "in use");
+        assert_eq!(about("on  · run a command"), "on, run a command");
     }
 }

@@ -5,9 +5,10 @@
 //! | this one | the loop: keys or lines, messages, deadlines |
 //! | `words` | events and messages as lines that begin with a word |
 //! | `asked` | questions of the model and of rules, and answers to them |
-//! | `list` | numbered lists of which one entry is chosen |
+//! | `list`, `chosen` | numbered lists of which one entry is chosen, what it does, lines that are asked for |
 
 mod asked;
+mod chosen;
 mod list;
 mod words;
 
@@ -25,16 +26,21 @@ use tokio::runtime::Handle;
 
 use super::ask;
 use super::bindings::{self, Bindings, Meaning, Place};
+use super::choices::Topic;
+use super::choosing::ChangedSettings;
 use super::copy::Copied;
 use super::keys;
 use super::leaving::{Left, Moved};
+use super::login::Running;
 use super::mailbox::{Inbox, Mailbox, Message};
+use super::stash::Stash;
 use super::submit::{self, Submission};
 use super::tty::{Manner, Tty};
 use super::ui::Parts;
 use crate::control::Control;
 use crate::models::is_absent;
 use asked::{OpenQuestion, Reply};
+use chosen::Wanted;
 use list::Choices;
 use words::Words;
 
@@ -55,13 +61,21 @@ struct Linear {
     /// The key that has begun a chord.
     chord: Option<Key>,
     editor: Editor,
+    stash: Stash,
     words: Words,
     asked: VecDeque<OpenQuestion>,
     choices: Option<Choices>,
+    /// A line that was asked for.
+    wanted: Option<Wanted>,
+    /// A login that goes on.
+    login: Option<Running>,
+    changed: ChangedSettings,
     /// Lists that are made by tasks come here.
     listed: (std::sync::mpsc::Sender<Choices>, std::sync::mpsc::Receiver<Choices>),
     history: History,
     cwd: String,
+    /// The id of the session that was said.
+    session: String,
     is_running: bool,
     queued: usize,
     /// The terminal knows no cursor: lines come whole.
@@ -97,12 +111,17 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
         keys,
         chord: None,
         editor: Editor::new(),
+        stash: Stash::default(),
         words: Words::new(pace),
         asked: VecDeque::new(),
         choices: None,
+        wanted: None,
+        login: None,
+        changed: ChangedSettings::default(),
         listed: std::sync::mpsc::channel(),
         history: History::new(history),
         cwd,
+        session: String::new(),
         is_running: false,
         queued: 0,
         is_plain,
@@ -138,8 +157,7 @@ impl Linear {
                 self.take_message(message);
             }
             while let Ok(choices) = self.listed.1.try_recv() {
-                self.output.say(&choices.words());
-                self.choices = Some(choices);
+                self.say_list(choices);
             }
             self.ask_next();
             if let Some(code) = self.exit {
@@ -194,13 +212,26 @@ impl Linear {
             return;
         }
         let style = EditorStyle {
-            prompt: if self.asked.is_empty() && self.choices.is_none() { "You: " } else { "Answer: " }.into(),
+            prompt: match &self.wanted {
+                Some(_) => "Write: ",
+                None if self.asked.is_empty() && self.choices.is_none() => "You: ",
+                None => "Answer: ",
+            }
+            .into(),
             ..EditorStyle::default()
         };
         // Behind the last column a step back goes to another place in each terminal.
         let columns = self.tty.size().columns.max(3) - 1;
-        let shown = self.editor.rows(columns, usize::MAX, &style);
-        let is_open = !self.is_running || !self.editor.is_empty() || !self.asked.is_empty();
+        let mut dots = Editor::new();
+        let editor = match &self.wanted {
+            Some(wanted) if wanted.is_hidden() => {
+                dots.set_text(&"*".repeat(self.editor.text().chars().count()));
+                &mut dots
+            }
+            _ => &mut self.editor,
+        };
+        let shown = editor.rows(columns, usize::MAX, &style);
+        let is_open = !self.is_running || !self.editor.is_empty() || !self.asked.is_empty() || self.wanted.is_some();
         let bytes = self.output.write(held, is_open.then_some((&*shown.rows, shown.caret)));
         self.tty.write(&bytes);
         if let (Some(asked), false) = (self.asked.front_mut(), self.output.is_waiting()) {
@@ -218,7 +249,7 @@ impl Linear {
         let answers = if is_absent(&model) { "no model yet".to_string() } else { format!("model {}", model.key()) };
         self.output.say(&format!("sinew {}, {answers}, in {}", env!("CARGO_PKG_VERSION"), self.cwd));
         if is_absent(&model) {
-            self.output.say("To get a model: leave with /quit, run: sinew login PROVIDER, and start again.");
+            self.output.say("To get a model: /login lists the ways.");
         }
         self.output.say("Help: /help lists the commands, /status says what goes on, /quit leaves.");
         for warning in warnings {
@@ -232,6 +263,7 @@ impl Linear {
             Ok(prompts) => self.editor.history().fill(prompts.into_iter().rev().map(|prompt| prompt.prompt).collect()),
             Err(error) => self.output.say(&format!("Note: the history was not read: {error}")),
         }
+        self.session = self.control.session().agent.session().id().to_string();
         match self.control.messages() {
             Ok(messages) => self.words.session(&mut self.output, &messages),
             Err(error) => self.output.say(&format!("Error: {}", error.message)),
@@ -272,13 +304,13 @@ impl Linear {
                 keys.faults.iter().for_each(|fault| self.output.say(&format!("Warning: {fault}")));
                 self.keys = *keys;
             }
+            Message::LoginStep(step) => self.say_login(step),
+            Message::LoggedIn { provider, result } => self.end_login(provider, result),
             Message::CommandEnded(..) | Message::Resized => {}
             // Only panels of the screen ask for these.
             Message::Entries(..)
             | Message::Preview(..)
             | Message::Candidates { .. }
-            | Message::LoginStep(_)
-            | Message::LoggedIn { .. }
             | Message::Facts(_)
             | Message::WorkEnded
             | Message::Viewer(_)
@@ -287,6 +319,12 @@ impl Linear {
             Message::SessionChanged(divider) => {
                 self.is_running = false;
                 self.asked.drain(..).for_each(OpenQuestion::refuse);
+                // Nothing of the session that was left is seen in the next one; its drafts are in the history.
+                if self.session != self.control.session().agent.session().id() {
+                    self.choices = None;
+                    self.queued = 0;
+                    self.stash.file(&mut self.editor);
+                }
                 self.output.say(&format!("Session: {divider}"));
                 self.say_session();
                 self.output.say("Ready.");
@@ -358,6 +396,14 @@ impl Linear {
         }
         match (key.as_str(), text) {
             (_, Err(text)) => self.editor.paste(&text),
+            ("escape" | "ctrl+c", _) if self.drop_wanted() => {
+                self.login = None;
+                self.output.say("Left as it was.");
+            }
+            ("ctrl+s", _) => {
+                let text = self.stash.switch(&mut self.editor);
+                self.output.say(&format!("Note: {text}"));
+            }
             ("enter", _) => self.enter(Delivery::Steer),
             ("alt+enter" | "ctrl+enter" | "ctrl+q", _) => self.enter(Delivery::FollowUp),
             ("escape", _) => self.interrupt(),
@@ -420,21 +466,25 @@ impl Linear {
     }
 
     fn enter(&mut self, delivery: Delivery) {
-        if self.editor.is_empty() {
+        if self.editor.is_empty() && self.wanted.is_none() {
             return;
         }
         let now = Instant::now();
         let begun = self.begun.take().unwrap_or(now);
         // Keys that came together with Enter were not shown yet.
         self.write(now, true);
-        let text = self.editor.submit();
         let bytes = self.output.sent();
         self.tty.write(bytes);
         self.last_key = None;
+        if self.take_wanted() {
+            return;
+        }
+        let text = self.editor.submit();
         if !text.trim_start().starts_with('/')
             && let Some(asked) = self.asked.pop_front()
         {
-            return match asked.answer(text.trim(), begun) {
+            let gate = Duration::from_millis(self.control.app.startup.settings.tui.approval_delay_ms);
+            return match asked.answer(text.trim(), begun, gate) {
                 Reply::Taken => self.output.say("Answered."),
                 Reply::Stops => self.interrupt(),
                 Reply::Wrong(asked, why) => {
@@ -444,14 +494,18 @@ impl Linear {
             };
         }
         if let Some(chosen) = self.choices.take().and_then(|choices| choices.chosen(text.trim())) {
-            return self.submit(chosen, delivery);
+            return self.choose(chosen);
         }
+        let is_command = matches!(read(&text), Submission::Slash(..));
         self.submit(text, delivery);
+        if !is_command {
+            self.stash.give_back(&mut self.editor);
+        }
     }
 
     fn submit(&mut self, text: String, delivery: Delivery) {
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
-        match submit::read(&text, |name| matches!(name, "status" | "stop") || submit::is_built_in(name)) {
+        match read(&text) {
             Submission::Nothing => return,
             Submission::Prompt => self.begin(submit::prompt(control, mailbox, text.trim().to_string(), delivery)),
             Submission::Shell { command, excluded } => {
@@ -464,18 +518,16 @@ impl Linear {
             }
             Submission::Slash("stop", _) => self.interrupt(),
             Submission::Slash("status", _) => self.output.say(&words::status(&control, self.is_running, self.queued)),
-            Submission::Slash(name @ ("model" | "thinking" | "resume"), "") => {
-                let (name, send) = (name.to_string(), self.listed.0.clone());
-                self.runtime.spawn(async move {
-                    match Choices::of(&control, &name).await {
-                        // The wake-up comes with a message; the list is there before it.
-                        Ok(choices) => {
-                            let _ = send.send(choices);
-                            mailbox.send(Message::Resized);
-                        }
-                        Err(error) => mailbox.send(Message::Failed { error, text: format!("/{name}") }),
-                    }
-                });
+            Submission::Slash("stash", _) => {
+                let text = self.stash.switch(&mut self.editor);
+                self.output.say(&format!("Note: {text}"));
+            }
+            Submission::Slash("login", provider) if !provider.is_empty() => self.log_in(provider),
+            // Jobs have numbers of their own.
+            Submission::Slash(name, "") if name != "jobs" && Topic::of(name).is_some() => {
+                if let Some(topic) = Topic::of(name) {
+                    self.list(topic);
+                }
             }
             Submission::Slash("hotkeys", _) => {
                 let text = self.keys.help(false);
@@ -495,4 +547,9 @@ impl Linear {
             self.output.say(&format!("Note: the history was not written: {error}"));
         }
     }
+}
+
+/// Tells what a text asks for; two commands are of this face alone.
+fn read(text: &str) -> Submission<'_> {
+    submit::read(text, |name| matches!(name, "status" | "stop") || submit::is_built_in(name))
 }

@@ -15,6 +15,8 @@ pub(super) struct Deadlines {
     pub(super) notice: Option<Instant>,
     /// The second key of a chord has not come.
     pub(super) chord: Option<Instant>,
+    /// The panel of jobs is shown again as it is then.
+    pub(super) jobs: Option<Instant>,
     /// Something goes on since then, and its seconds are shown.
     pub(super) working_since: Option<Instant>,
 }
@@ -26,7 +28,7 @@ impl Deadlines {
             let passed = now.saturating_duration_since(since);
             since + Duration::from_secs(passed.as_secs() + 1)
         });
-        let due = [self.input, self.size, self.place, self.notice, self.chord, second];
+        let due = [self.input, self.size, self.place, self.notice, self.chord, self.jobs, second];
         due.into_iter().flatten().min().map(|due| due.saturating_duration_since(now))
     }
 }

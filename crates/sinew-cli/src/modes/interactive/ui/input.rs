@@ -76,6 +76,16 @@ impl Ui {
         if self.take_viewer_key(&key, &press.text) {
             return;
         }
+        if let Some(forward) = self.jumps.take() {
+            self.notice = None;
+            // Any other key is meant for itself.
+            if !press.text.is_empty() {
+                if !self.editor.jump(&press.text, forward) {
+                    self.notify(format!("there is no {} {}", press.text, if forward { "behind" } else { "before" }));
+                }
+                return;
+            }
+        }
         let before = self.chord.take().map(|(key, _)| key);
         if before.is_some() && key == "escape" {
             self.notice = None;
@@ -147,10 +157,17 @@ impl Ui {
             "ctrl+z" => self.suspend(),
             "ctrl+g" => self.edit_elsewhere(),
             "ctrl+r" => self.open(Topic::History),
+            "ctrl+s" => self.stash(),
+            "ctrl+]" | "ctrl+alt+]" => {
+                self.jumps = Some(key == "ctrl+]");
+                self.notify("to which character?");
+            }
             "alt+m" => self.open(Topic::Models),
             "shift+alt+p" => self.run_slash("plan".into(), String::new()),
-            "app.session.new" => self.run_slash("new".into(), String::new()),
-            "app.session.fork" => self.run_slash("fork".into(), String::new()),
+            "app.session.new" | "app.session.fork" => {
+                self.file_draft();
+                self.run_slash(key.trim_start_matches("app.session.").into(), String::new());
+            }
             "app.session.tree" => self.open(Topic::Tree),
             "app.session.resume" => self.open(Topic::Sessions { all: false }),
             key => {
@@ -202,7 +219,26 @@ impl Ui {
         }
         self.popup = None;
         let text = self.editor.submit();
+        let is_command = matches!(submit::read(&text, submit::is_built_in), Submission::Slash(..));
         self.submit(text, delivery);
+        // A text that came back, because it could not be sent, stays alone.
+        if !is_command {
+            self.stash.give_back(&mut self.editor);
+        }
+    }
+
+    /// Files the draft in the history: another session comes, in which nobody is to send it by accident.
+    pub(super) fn file_draft(&mut self) {
+        if self.editor.clear() {
+            self.notify("the draft is in the history: up brings it back");
+        }
+    }
+
+    /// Puts the draft aside, or takes the newest one back.
+    fn stash(&mut self) {
+        self.popup = None;
+        let text = self.stash.switch(&mut self.editor);
+        self.notify(text);
     }
 
     pub(super) fn submit(&mut self, text: String, delivery: Delivery) {
@@ -233,6 +269,7 @@ impl Ui {
                 }
             }
             Submission::Slash("transcript", _) => self.open_viewer(),
+            Submission::Slash("stash", _) => self.stash(),
             Submission::Slash("hotkeys", _) => {
                 let text = self.keys.help(self.input.has_kitty());
                 transcript::line(&mut self.screen, &text, Style::PLAIN);

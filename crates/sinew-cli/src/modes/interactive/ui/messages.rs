@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use sinew_agent::event::Event;
 use sinew_llm::message::AgentMessage;
@@ -13,7 +13,7 @@ use super::Ui;
 use crate::control::Control;
 use crate::control::mode::SessionMode;
 use crate::memory;
-use crate::modes::interactive::announce::LONG;
+use crate::modes::interactive::announce::AWAY;
 use crate::modes::interactive::ask;
 use crate::modes::interactive::blocks::{DIM, ERROR, NOTICE, ToolBlock};
 use crate::modes::interactive::copy::Copied;
@@ -23,16 +23,12 @@ use crate::modes::interactive::panel::{Panel, TYPING};
 use crate::modes::interactive::status::Facts;
 use crate::modes::interactive::transcript;
 
-/// Rows of a session that goes on which are shown again, about.
-const RESUMED: usize = 200;
-/// The same where the terminal was erased.
-const REPLAYED: usize = 2_000;
-
 impl Ui {
     /// Shows the last messages of the current session, below a line where there is one, and takes its prompts for the
     /// history. Both are read elsewhere: a session may be long.
     pub(super) fn show_session(&mut self, divider: Option<String>) {
-        self.show_end(divider, RESUMED);
+        let rows = self.control.app.startup.settings.tui.resume_rows;
+        self.show_end(divider, rows);
     }
 
     /// Erases the screen and what the terminal keeps above it, and shows the end of the session anew.
@@ -42,7 +38,8 @@ impl Ui {
         }
         let bytes = self.screen.erase_all();
         self.tty.write(&bytes);
-        self.show_end(None, REPLAYED);
+        let rows = self.control.app.startup.settings.tui.replay_rows;
+        self.show_end(None, rows);
     }
 
     fn show_end(&mut self, divider: Option<String>, rows: usize) {
@@ -81,6 +78,7 @@ impl Ui {
             Err(error) => transcript::line(&mut self.screen, &format!("✗ {error}"), ERROR),
         }
         self.is_reading = false;
+        self.session = self.control.session().agent.session().id().to_string();
         for (text, delivery) in std::mem::take(&mut self.held) {
             self.submit(text, delivery);
         }
@@ -117,7 +115,7 @@ impl Ui {
         match message {
             Message::Event(event) => self.take_event(&event),
             Message::Question(question, send) => {
-                self.panels.push_back(Panel::question(question, send, self.is_free(now), now));
+                self.panels.push_back(Panel::question(question, send, self.is_free(now), self.gate(), now));
                 self.call("a question waits for you", now);
             }
             Message::Approval(request, send) => {
@@ -131,7 +129,7 @@ impl Ui {
             }
             Message::Previewed(request, changes, send) => {
                 let file = self.control.app.startup.paths.agent.join("settings.json");
-                let panel = Panel::approval(*request, changes, &file, send, self.is_free(now), now);
+                let panel = Panel::approval(*request, changes, &file, send, self.is_free(now), self.gate(), now);
                 self.panels.push_back(panel);
                 self.call("a call waits for your permission", now);
             }
@@ -178,7 +176,11 @@ impl Ui {
                 }
             }
             Message::SessionChanged(divider) => {
-                // Nothing of the session that was left is seen in the next one.
+                // Nothing of the session that was left is seen in the next one; its drafts are in the history.
+                // What the editor holds was written since the command that changed it.
+                if self.session != self.control.session().agent.session().id() {
+                    self.stash.file(&mut self.editor);
+                }
                 self.queued = Default::default();
                 self.running = None;
                 self.panels.drain(..).for_each(Panel::refuse);
@@ -203,7 +205,8 @@ impl Ui {
             Event::AgentStart => self.running = self.running.or_else(|| Some(Instant::now())),
             Event::AgentSettled {} => {
                 let now = Instant::now();
-                if self.running.take().is_some_and(|since| now >= since + LONG) {
+                let long = Duration::from_secs(self.control.app.startup.settings.tui.notify_after_seconds);
+                if self.running.take().is_some_and(|since| now >= since + long) {
                     self.call("done", now);
                 }
                 self.refresh();
@@ -216,11 +219,16 @@ impl Ui {
 
     /// Notifies the user, unless he looks at the terminal, as far as that tells.
     fn call(&mut self, what: &str, now: Instant) {
-        let is_here = self.has_focus.unwrap_or_else(|| self.last_key.is_some_and(|last| now < last + LONG));
+        let is_here = self.has_focus.unwrap_or_else(|| self.last_key.is_some_and(|last| now < last + AWAY));
         if !is_here {
             let bytes = self.announcer.notify(what, &self.facts.title);
             self.tty.write(bytes.as_bytes());
         }
+    }
+
+    /// The time for which a panel takes no key.
+    fn gate(&self) -> Duration {
+        Duration::from_millis(self.control.app.startup.settings.tui.approval_delay_ms)
     }
 
     /// Tells whether a panel may take the keys at once: nobody is typing.

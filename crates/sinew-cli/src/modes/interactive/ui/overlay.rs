@@ -2,16 +2,17 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Instant;
 
 use serde_json::Value;
-use sinew_agent::agent::BranchSummaryChoice;
 use sinew_llm::credentials::login::login_kind;
 use sinew_tui::Row;
 use sinew_tui::theme::Theme;
 
 use super::Ui;
-use crate::control::{Control, ControlError};
+use crate::control::ControlError;
 use crate::modes::interactive::choices::{self, Choice, Entries, Topic};
+use crate::modes::interactive::choosing::{self, Purpose};
 use crate::modes::interactive::form::{Filled, Form};
 use crate::modes::interactive::login;
 use crate::modes::interactive::mailbox::{LoginStep, Mailbox, Message};
@@ -22,19 +23,6 @@ use crate::settings;
 pub(super) enum Overlay {
     Picker(Topic, Picker<Choice>),
     Form(Form<Purpose>),
-}
-
-/// The purpose of a line that is written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// The key of a provider.
-    Key(String),
-    /// The address that a browser ended at.
-    Address,
-    /// Nothing: a login goes on.
-    Wait,
-    /// The value of a setting.
-    Setting(&'static str),
 }
 
 impl Overlay {
@@ -85,7 +73,7 @@ impl Ui {
             return Err("/redraw all is not for screen and zellij, which keep what is erased: use /redraw");
         }
         if self.is_busy() || self.is_reading || self.screen.is_resizing() {
-            return Err("/redraw all waits for nothing: end the run with esc, or try again when it is over");
+            return Err("/redraw all needs a session at rest: end the run with esc, or try again when it is over");
         }
         Ok(())
     }
@@ -99,9 +87,10 @@ impl Ui {
             Topic::Providers => choices::providers(control),
             Topic::Models => choices::models(control),
             Topic::Thinking => choices::thinking(control),
-            Topic::Settings => self.settings(),
+            Topic::Settings => self.changed.entries(control),
             Topic::Theme => choices::themes(),
             Topic::Tools => choices::tools(control),
+            Topic::Jobs => choices::jobs(control),
             Topic::Redraw => choices::redraw(),
             Topic::Sessions { .. } | Topic::Tree | Topic::Branch | Topic::Values | Topic::History => Vec::new(),
         };
@@ -120,6 +109,7 @@ impl Ui {
             topic if topic.is_read_later() => "reading …".into(),
             Topic::Models => "no model can answer: /login sets one up".into(),
             Topic::Logout => "auth.json holds no key and no login".into(),
+            Topic::Jobs => "no command runs in the background".into(),
             _ => "nothing fits".into(),
         };
         if topic == Topic::Theme {
@@ -133,6 +123,24 @@ impl Ui {
         self.popup = None;
         self.overlay = Some(Overlay::Picker(topic, picker));
         self.read_later(topic);
+        if topic == Topic::Jobs {
+            self.jobs_shown = Some(Instant::now());
+            self.look_closer();
+        }
+    }
+
+    /// Tells whether the panel shows something that goes on by itself.
+    pub(super) fn shows_jobs(&self) -> bool {
+        matches!(self.overlay, Some(Overlay::Picker(Topic::Jobs, _)))
+            && self.control.session().host.jobs().iter().any(|job| job.state == "running")
+    }
+
+    /// Brings the panel of jobs up to date.
+    pub(super) fn refresh_jobs(&mut self) {
+        if let Some(Overlay::Picker(Topic::Jobs, picker)) = &mut self.overlay {
+            picker.set_entries(choices::jobs(&self.control));
+            self.look_closer();
+        }
     }
 
     fn read_later(&self, topic: Topic) {
@@ -147,7 +155,7 @@ impl Ui {
                 let listed = control.list_sessions(all).await;
                 tell(&mailbox, topic, listed.map(|listed| choices::sessions(listed, all)));
             })),
-            Topic::Tree => drop(self.runtime.spawn_blocking(move || tell(&mailbox, topic, tree(&control)))),
+            Topic::Tree => drop(self.runtime.spawn_blocking(move || tell(&mailbox, topic, choosing::tree(&control)))),
             Topic::Branch => drop(self.runtime.spawn_blocking(move || {
                 tell(&mailbox, topic, control.branch_points().map(choices::branches));
             })),
@@ -190,6 +198,10 @@ impl Ui {
                 });
             }
             (Topic::Theme, Some(Choice::Theme(name))) => self.screen.set_theme(Arc::new(theme(name))),
+            (Topic::Jobs, Some(Choice::Job(id))) => {
+                let output = self.control.session().host.job_output(&id).unwrap_or_default();
+                picker.preview = choices::tail(&output);
+            }
             // What does not stand in its row.
             (Topic::History, Some(Choice::Prompt(text))) if is_long(&text, self.screen.size().columns) => {
                 picker.preview = text.lines().map(str::to_string).collect();
@@ -248,6 +260,13 @@ impl Ui {
         match (topic, key, choice) {
             (Topic::Sessions { all }, "tab", _) => self.open(Topic::Sessions { all: !all }),
             (Topic::Models, "ctrl+s", Choice::Model { provider, id }) => self.choose(Choice::Found { provider, id }),
+            (Topic::Jobs, "ctrl+x", Choice::Job(id)) => {
+                match self.control.session().host.cancel_job(&id) {
+                    Ok(_) => self.notify(format!("job {id} is being ended")),
+                    Err(error) => self.notify(error),
+                }
+                self.refresh_jobs();
+            }
             _ => {}
         }
     }
@@ -256,37 +275,30 @@ impl Ui {
         let before = self.overlay.take();
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         match choice {
-            Choice::Model { provider, id } => {
-                self.spawn(async move { set_model(&control, &provider, &id, false).await })
-            }
-            Choice::Found { provider, id } => {
-                self.spawn(async move { set_model(&control, &provider, &id, true).await })
-            }
             Choice::Thinking(level) => {
                 let level = control.set_thinking(level);
                 self.notify(format!("thinking: {}", level.as_str()));
                 self.refresh();
             }
             Choice::Session(path) => {
+                self.file_draft();
                 self.run_slash("resume".into(), path.display().to_string());
             }
-            Choice::Place(id) => drop(self.runtime.spawn(go_to(control, mailbox, id))),
-            Choice::Branch(id) => drop(self.runtime.spawn(branch(control, mailbox, id))),
             Choice::Setting(path) => self.edit_setting(path),
             Choice::Value(path, value) => self.write_setting(path, value),
             Choice::Theme(name) => self.choose_theme(name),
             Choice::Redraw => self.redraw_all(),
             Choice::Nothing => {}
+            Choice::Job(id) => self.view_job(&id),
             Choice::Prompt(text) => self.editor.set_text(&text),
             Choice::Tool(name) => {
                 self.overlay = before;
                 self.runtime.spawn_blocking(move || {
-                    let switched = switch_tool(&control, &name);
-                    tell(&mailbox, Topic::Tools, switched.map(|()| choices::tools(&control)));
+                    let switched = choosing::switch_tool(&control, &name);
+                    tell(&mailbox, Topic::Tools, switched.map(|_| choices::tools(&control)));
                 });
             }
             Choice::Provider(id) => self.log_in(&id),
-            Choice::Logout(id) => drop(self.runtime.spawn(login::forget(control, mailbox, id))),
             Choice::Providers => self.open(Topic::Providers),
             Choice::Demo => {
                 self.play_demo();
@@ -295,18 +307,8 @@ impl Ui {
                 }
             }
             Choice::Leave => self.exit = Some(0),
+            choice => drop(self.runtime.spawn(choosing::carry_out(control, mailbox, choice))),
         }
-    }
-
-    /// Does work whose result is a line.
-    fn spawn(&self, work: impl Future<Output = Result<String, ControlError>> + Send + 'static) {
-        let mailbox = self.mailbox.clone();
-        self.runtime.spawn(async move {
-            mailbox.send(match work.await {
-                Ok(text) => Message::Changed(text),
-                Err(error) => Message::Failed { error: error.message, text: String::new() },
-            });
-        });
     }
 
     /// Begins a login at a provider, or asks for its key.
@@ -384,16 +386,8 @@ impl Ui {
         }
     }
 
-    fn settings(&self) -> Entries {
-        let values = &self.control.app.startup.values;
-        choices::settings(|path| match self.changed.get(path) {
-            Some(value) => (value.clone(), true),
-            None => (values.get(path), values.is_set(path)),
-        })
-    }
-
     fn edit_setting(&mut self, path: &'static str) {
-        let now = self.changed.get(path).cloned().unwrap_or_else(|| self.control.app.startup.values.get(path));
+        let (now, _) = self.changed.value(&self.control, path);
         self.overlay = Some(match choices::values(path) {
             Some(entries) => {
                 let mut picker = Picker::new(path, entries);
@@ -414,14 +408,12 @@ impl Ui {
     }
 
     fn write_setting(&mut self, path: &'static str, value: Value) {
-        let file = self.control.app.startup.paths.agent.join("settings.json");
-        match settings::write(&file, path, &value) {
-            Ok(()) => {
-                self.changed.insert(path, value);
+        match self.changed.write(&self.control, path, value) {
+            Ok(file) => {
                 let when = if self.apply_setting(path) { "counts from now on" } else { "counts from the next start" };
                 self.notify(format!("{path} is kept in {} and {when}", file.display()));
             }
-            Err(error) => self.notify(error.message().to_string()),
+            Err(error) => self.notify(error),
         }
         self.open(Topic::Settings);
         if let Some(Overlay::Picker(_, picker)) = &mut self.overlay {
@@ -431,19 +423,10 @@ impl Ui {
 
     /// Lets a setting that was changed count at once, where that can be; false: it counts from the next start.
     fn apply_setting(&mut self, path: &str) -> bool {
-        let mut values = self.control.app.startup.values.clone();
-        for (path, value) in &self.changed {
-            values.set(path, value.clone());
-        }
-        let settings = values.typed();
         match path {
-            "notifications" => self.announcer.is_on = settings.notifications,
+            "notifications" => self.announcer.is_on = self.changed.typed(&self.control).notifications,
             "theme.dark" | "theme.light" => self.apply_theme(),
-            "defaultThinkingLevel" => {
-                self.control.set_thinking(settings.default_thinking_level);
-                self.refresh();
-            }
-            path if is_of_the_agent(path) => self.control.take_settings(&settings),
+            path if self.changed.apply(&self.control, path) => self.refresh(),
             _ => return false,
         }
         true
@@ -462,10 +445,8 @@ impl Ui {
             return self.notify("the terminal does not tell its background: the theme counts until you leave");
         };
         let path = if is_light { "theme.light" } else { "theme.dark" };
-        let file = self.control.app.startup.paths.agent.join("settings.json");
-        match settings::write(&file, path, &Value::from(*name)) {
-            Ok(()) => drop(self.changed.insert(path, Value::from(*name))),
-            Err(error) => self.notify(error.message().to_string()),
+        if let Err(error) = self.changed.write(&self.control, path, Value::from(*name)) {
+            self.notify(error);
         }
     }
 
@@ -488,21 +469,6 @@ fn is_long(prompt: &str, columns: usize) -> bool {
     prompt.trim().contains('\n') || sinew::term::visible_width(prompt, 1) + 2 > columns
 }
 
-/// Returns true if an agent reads a setting before each decision.
-fn is_of_the_agent(path: &str) -> bool {
-    const SECTIONS: &[&str] = &["retry.", "compaction.", "branchSummary.", "contextPromotion.", "thinkingBudgets"];
-    const KEYS: &[&str] = &[
-        "maxTurns",
-        "toolExecution",
-        "interruptMode",
-        "steeringMode",
-        "followUpMode",
-        "cacheRetention",
-        "todo.reminders",
-    ];
-    KEYS.contains(&path) || SECTIONS.iter().any(|section| path.starts_with(section))
-}
-
 /// A theme by its name.
 fn theme(name: &str) -> Theme {
     match name {
@@ -518,55 +484,4 @@ fn tell(mailbox: &Mailbox, topic: Topic, entries: Result<Entries, ControlError>)
         Ok(entries) => Message::Entries(topic, entries),
         Err(error) => Message::Failed { error: error.message, text: String::new() },
     });
-}
-
-fn tree(control: &Control) -> Result<Entries, ControlError> {
-    let open = control.session();
-    let (entries, leaf) = {
-        let session = open.agent.session();
-        (session.entries_json(None)?, session.leaf().map(str::to_string))
-    };
-    let entries: Vec<Value> = serde_json::from_str(&entries).map_err(|error| error.to_string())?;
-    Ok(choices::tree(&entries, leaf.as_deref()))
-}
-
-async fn set_model(control: &Control, provider: &str, id: &str, keep: bool) -> Result<String, ControlError> {
-    let model = control.set_model(provider, id).await?;
-    if !keep {
-        return Ok(format!("{} answers from now on", model.key()));
-    }
-    let (file, key) = (control.app.startup.paths.agent.join("settings.json"), model.key());
-    let written = tokio::task::spawn_blocking(move || settings::write(&file, "defaultModel", &Value::from(key))).await;
-    written.map_err(|panic| panic.to_string())??;
-    Ok(format!("{} answers from now on, and in new sessions", model.key()))
-}
-
-fn switch_tool(control: &Control, name: &str) -> Result<(), ControlError> {
-    let tools = control.tools().into_iter();
-    let on = tools.filter(|listed| listed.is_active != (listed.tool.name() == name));
-    control.select_tools(on.map(|listed| listed.tool.name().to_string()).collect())
-}
-
-async fn go_to(control: Arc<Control>, mailbox: Mailbox, id: String) {
-    let open = control.session();
-    match control.navigate(&open, &id, BranchSummaryChoice::AsSet).await {
-        Ok(moved) if moved.cancelled => mailbox.send(Message::Notice("a hook refused it".into())),
-        Ok(moved) if moved.aborted => mailbox.send(Message::Notice("interrupted: nothing has moved".into())),
-        Ok(moved) => {
-            mailbox.send(Message::SessionChanged("another place of this session".into()));
-            moved.editor_text.into_iter().for_each(|text| mailbox.send(Message::EditorText(text)));
-        }
-        Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
-    }
-}
-
-async fn branch(control: Arc<Control>, mailbox: Mailbox, id: String) {
-    match control.branch(&id).await {
-        Ok(start) if start.cancelled => mailbox.send(Message::Notice("a hook refused it".into())),
-        Ok(start) => {
-            mailbox.send(Message::SessionChanged("a new session".into()));
-            mailbox.send(Message::EditorText(start.text));
-        }
-        Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
-    }
 }

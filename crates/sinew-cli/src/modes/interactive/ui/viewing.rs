@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use sinew_tui::{Screen, Viewer};
+use sinew_tui::{Line, Screen, Viewer};
 
 use super::Ui;
 use crate::modes::interactive::conversation::Conversation;
@@ -28,6 +28,24 @@ impl Ui {
                 mailbox.send(Message::Viewer(Box::new(Viewer::new("conversation", lines, prompts, size, first))));
             }
             Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
+        });
+    }
+
+    /// Shows the output of a command in the background, from its end on.
+    pub(super) fn view_job(&mut self, id: &str) {
+        let host = Arc::clone(&self.control.session().host);
+        let (mailbox, size, id) = (self.mailbox.clone(), self.tty.size(), id.to_string());
+        self.runtime.spawn_blocking(move || match host.job_output(&id) {
+            Ok(output) if output.trim().is_empty() => {
+                mailbox.send(Message::Notice(format!("job {id} said nothing yet")))
+            }
+            Ok(output) => {
+                let lines: Vec<Line> = output.lines().map(|line| Line::plain(&sinew::term::sanitize(line))).collect();
+                let last = lines.len();
+                let viewer = Viewer::new(&format!("job {id}"), Arc::new(lines), Arc::default(), size, last);
+                mailbox.send(Message::Viewer(Box::new(viewer)));
+            }
+            Err(error) => mailbox.send(Message::Notice(error)),
         });
     }
 

@@ -1,0 +1,169 @@
+//! The work behind entries of lists and lines that were asked for: the same on the screen and in words.
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+use sinew_agent::agent::BranchSummaryChoice;
+
+use super::choices::{self, Choice, Entries};
+use super::login;
+use super::mailbox::{Mailbox, Message};
+use crate::control::{Control, ControlError};
+use crate::settings::{self, Settings};
+
+/// The purpose of a line that is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// The key of a provider.
+    Key(String),
+    /// The address that a browser ended at.
+    Address,
+    /// Nothing: a login goes on.
+    Wait,
+    /// The value of a setting.
+    Setting(&'static str),
+}
+
+/// Carries out what an entry stands for, where that is a verb of `control`; the rest is done by whoever shows the list.
+pub(super) async fn carry_out(control: Arc<Control>, mailbox: Mailbox, choice: Choice) {
+    let model = match choice {
+        Choice::Model { provider, id } => set_model(&control, &provider, &id, false).await,
+        Choice::Found { provider, id } => set_model(&control, &provider, &id, true).await,
+        Choice::Place(id) => return go_to(control, mailbox, id).await,
+        Choice::Branch(id) => return branch(control, mailbox, id).await,
+        Choice::Logout(id) => return login::forget(control, mailbox, id).await,
+        _ => return,
+    };
+    mailbox.send(match model {
+        Ok(text) => Message::Changed(text),
+        Err(error) => Message::Failed { error: error.message, text: String::new() },
+    });
+}
+
+/// The settings that were changed since the start.
+#[derive(Default)]
+pub(super) struct ChangedSettings(HashMap<&'static str, Value>);
+
+impl ChangedSettings {
+    /// The value in force, and whether somebody has set it.
+    pub(super) fn value(&self, control: &Control, path: &str) -> (Value, bool) {
+        let values = &control.app.startup.values;
+        match self.0.get(path) {
+            Some(value) => (value.clone(), true),
+            None => (values.get(path), values.is_set(path)),
+        }
+    }
+
+    /// A value that was changed.
+    pub(super) fn get(&self, path: &str) -> Option<&Value> {
+        self.0.get(path)
+    }
+
+    /// The entries of the list of settings.
+    pub(super) fn entries(&self, control: &Control) -> Entries {
+        choices::settings(|path| self.value(control, path))
+    }
+
+    /// Keeps a value in the user's settings; gives their file.
+    ///
+    /// # Errors
+    /// The file cannot be written, or the value does not fit.
+    pub(super) fn write(&mut self, control: &Control, path: &'static str, value: Value) -> Result<PathBuf, String> {
+        let file = control.app.startup.paths.agent.join("settings.json");
+        settings::write(&file, path, &value).map_err(|error| error.message().to_string())?;
+        self.0.insert(path, value);
+        Ok(file)
+    }
+
+    /// All settings as they are in force.
+    pub(super) fn typed(&self, control: &Control) -> Settings {
+        let mut values = control.app.startup.values.clone();
+        for (path, value) in &self.0 {
+            values.set(path, value.clone());
+        }
+        values.typed()
+    }
+
+    /// Lets a setting of the agent count at once; false: it counts from the next start.
+    pub(super) fn apply(&self, control: &Control, path: &str) -> bool {
+        match path {
+            "defaultThinkingLevel" => drop(control.set_thinking(self.typed(control).default_thinking_level)),
+            path if is_of_the_agent(path) => control.take_settings(&self.typed(control)),
+            _ => return false,
+        }
+        true
+    }
+}
+
+/// Returns true if an agent reads a setting before each decision.
+fn is_of_the_agent(path: &str) -> bool {
+    const SECTIONS: &[&str] = &["retry.", "compaction.", "branchSummary.", "contextPromotion.", "thinkingBudgets"];
+    const KEYS: &[&str] = &[
+        "maxTurns",
+        "toolExecution",
+        "interruptMode",
+        "steeringMode",
+        "followUpMode",
+        "cacheRetention",
+        "todo.reminders",
+    ];
+    KEYS.contains(&path) || SECTIONS.iter().any(|section| path.starts_with(section))
+}
+
+/// The places of the session.
+pub(super) fn tree(control: &Control) -> Result<Entries, ControlError> {
+    let open = control.session();
+    let (entries, leaf) = {
+        let session = open.agent.session();
+        (session.entries_json(None)?, session.leaf().map(str::to_string))
+    };
+    let entries: Vec<Value> = serde_json::from_str(&entries).map_err(|error| error.to_string())?;
+    Ok(choices::tree(&entries, leaf.as_deref()))
+}
+
+async fn set_model(control: &Control, provider: &str, id: &str, keep: bool) -> Result<String, ControlError> {
+    let model = control.set_model(provider, id).await?;
+    if !keep {
+        return Ok(format!("{} answers from now on", model.key()));
+    }
+    let (file, key) = (control.app.startup.paths.agent.join("settings.json"), model.key());
+    let written = tokio::task::spawn_blocking(move || settings::write(&file, "defaultModel", &Value::from(key))).await;
+    written.map_err(|panic| panic.to_string())??;
+    Ok(format!("{} answers from now on, and in new sessions", model.key()))
+}
+
+/// Offers a tool to the model, or no longer; tells whether it is offered now.
+pub(super) fn switch_tool(control: &Control, name: &str) -> Result<bool, ControlError> {
+    let tools = control.tools();
+    let on = tools.iter().filter(|listed| listed.is_active != (listed.tool.name() == name));
+    let on: Vec<String> = on.map(|listed| listed.tool.name().to_string()).collect();
+    let is_on = on.iter().any(|on| on == name);
+    control.select_tools(on)?;
+    Ok(is_on)
+}
+
+async fn go_to(control: Arc<Control>, mailbox: Mailbox, id: String) {
+    let open = control.session();
+    match control.navigate(&open, &id, BranchSummaryChoice::AsSet).await {
+        Ok(moved) if moved.cancelled => mailbox.send(Message::Notice("a hook refused it".into())),
+        Ok(moved) if moved.aborted => mailbox.send(Message::Notice("interrupted: nothing has moved".into())),
+        Ok(moved) => {
+            mailbox.send(Message::SessionChanged("another place of this session".into()));
+            moved.editor_text.into_iter().for_each(|text| mailbox.send(Message::EditorText(text)));
+        }
+        Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
+    }
+}
+
+async fn branch(control: Arc<Control>, mailbox: Mailbox, id: String) {
+    match control.branch(&id).await {
+        Ok(start) if start.cancelled => mailbox.send(Message::Notice("a hook refused it".into())),
+        Ok(start) => {
+            mailbox.send(Message::SessionChanged("a new session".into()));
+            mailbox.send(Message::EditorText(start.text));
+        }
+        Err(error) => mailbox.send(Message::Failed { error: error.message, text: String::new() }),
+    }
+}

@@ -1,0 +1,201 @@
+//! Lists of which one entry is chosen, and lines that are asked for: logins, keys, values of settings.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+use sinew_llm::credentials::login::login_kind;
+use sinew_tui::Editor;
+
+use super::Linear;
+use super::list::{self, Choices};
+use crate::modes::interactive::choices::{self, Choice, Topic};
+use crate::modes::interactive::choosing::{self, Purpose};
+use crate::modes::interactive::login;
+use crate::modes::interactive::mailbox::{LoginStep, Message};
+use crate::modes::interactive::submit;
+use crate::settings;
+
+/// A line that was asked for, and the draft that waits meanwhile.
+pub(super) struct Wanted {
+    purpose: Purpose,
+    draft: Editor,
+}
+
+impl Wanted {
+    /// Returns true if the line is not shown.
+    pub(super) fn is_hidden(&self) -> bool {
+        matches!(self.purpose, Purpose::Key(_))
+    }
+}
+
+impl Linear {
+    /// Says a list, of which the next line may choose.
+    pub(super) fn list(&mut self, topic: Topic) {
+        if let Some(choices) = Choices::of(&self.control, &self.changed, topic) {
+            return self.say_list(choices);
+        }
+        let (control, send, mailbox) = (Arc::clone(&self.control), self.listed.0.clone(), self.mailbox.clone());
+        self.runtime.spawn(async move {
+            match list::read(control, topic).await {
+                Ok(choices) => {
+                    let _ = send.send(choices);
+                    // The wake-up comes with a message; the list is there before it.
+                    mailbox.send(Message::Resized);
+                }
+                Err(error) => mailbox.send(Message::Failed { error, text: String::new() }),
+            }
+        });
+    }
+
+    pub(super) fn say_list(&mut self, choices: Choices) {
+        self.output.say(&choices.words());
+        self.choices = Some(choices);
+    }
+
+    /// Does what a chosen entry stands for.
+    pub(super) fn choose(&mut self, choice: Choice) {
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        let slash = |name: &str, value: String| submit::slash(control.clone(), mailbox.clone(), name.into(), value);
+        match choice {
+            Choice::Thinking(level) => drop(self.runtime.spawn(slash("thinking", level.as_str().to_string()))),
+            Choice::Session(path) => drop(self.runtime.spawn(slash("resume", path.display().to_string()))),
+            Choice::Tool(name) => match choosing::switch_tool(&control, &name) {
+                Ok(true) => self.output.say(&format!("{name} is on.")),
+                Ok(false) => self.output.say(&format!("{name} is off.")),
+                Err(error) => self.output.say(&format!("Error: {}", error.message)),
+            },
+            Choice::Setting(path) => match choices::values(path) {
+                Some(entries) => self.say_list(Choices::new(path, entries)),
+                None => {
+                    let key = settings::KEYS.iter().find(|key| key.path == path);
+                    let (help, kind) = key.map_or(("", String::new()), |key| (key.help, key.kind.describe()));
+                    self.want(
+                        Purpose::Setting(path),
+                        &format!("{path}: {help}\nWrite {kind}; an empty line leaves it."),
+                    );
+                }
+            },
+            Choice::Value(path, value) => self.write_setting(path, value),
+            Choice::Theme(name) => {
+                for path in ["theme.dark", "theme.light"] {
+                    self.write_setting(path, Value::from(name));
+                }
+            }
+            Choice::Provider(id) => self.log_in(&id),
+            Choice::Providers => self.list(Topic::Providers),
+            Choice::Leave => self.exit = Some(0),
+            choice => drop(self.runtime.spawn(choosing::carry_out(control, mailbox, choice))),
+        }
+    }
+
+    /// Asks for a line; the draft comes back behind it.
+    fn want(&mut self, purpose: Purpose, words: &str) {
+        self.drop_wanted();
+        self.output.say(words);
+        let draft = std::mem::take(&mut self.editor);
+        self.wanted = Some(Wanted { purpose, draft });
+    }
+
+    /// Ends the question for a line; false where there is none.
+    pub(super) fn drop_wanted(&mut self) -> bool {
+        let wanted = self.wanted.take();
+        wanted.map(|wanted| self.editor = wanted.draft).is_some()
+    }
+
+    /// Takes the line that was asked for; false where none was.
+    pub(super) fn take_wanted(&mut self) -> bool {
+        let Some(wanted) = self.wanted.take() else { return false };
+        let text = std::mem::replace(&mut self.editor, wanted.draft).text().trim().to_string();
+        let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+        match wanted.purpose {
+            Purpose::Wait => {}
+            _ if text.is_empty() => {
+                self.login = None;
+                self.output.say("Left as it was.");
+            }
+            Purpose::Key(provider) => drop(self.runtime.spawn(login::keep_key(control, mailbox, provider, text))),
+            Purpose::Address => {
+                if let Some(login) = &mut self.login {
+                    login.paste(text);
+                }
+            }
+            Purpose::Setting(path) => {
+                let value = serde_json::from_str(&text).unwrap_or(Value::String(text));
+                self.write_setting(path, value);
+            }
+        }
+        true
+    }
+
+    fn write_setting(&mut self, path: &'static str, value: Value) {
+        match self.changed.write(&self.control, path, value) {
+            Ok(file) => {
+                let now = self.changed.apply(&self.control, path);
+                let when = if now { "counts from now on" } else { "counts from the next start" };
+                self.output.say(&format!("{path} is kept in {} and {when}.", file.display()));
+            }
+            Err(error) => self.output.say(&format!("Error: {error}")),
+        }
+    }
+
+    /// Begins a login at a provider, or asks for its key.
+    pub(super) fn log_in(&mut self, provider: &str) {
+        let registry = self.control.app.models.registry();
+        match registry.provider(provider) {
+            None => {
+                let known: Vec<&str> = registry.providers().iter().map(|entry| entry.id.as_str()).collect();
+                self.output.say(&format!("Error: Provider not found: {provider}. Known: {}", known.join(", ")));
+            }
+            Some(entry) if login_kind(entry).is_some() => {
+                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+                self.login = Some(login::begin(control, mailbox, &self.runtime, entry.clone()));
+                self.output.say(&format!("Logging in at {provider}."));
+            }
+            // The kernel would show what is written.
+            Some(_) if self.is_plain => {
+                self.output.say(&format!("A key cannot be hidden here: /quit, then sinew login {provider}"));
+            }
+            Some(_) => {
+                let place = self.control.app.startup.paths.agent.join("auth.json");
+                let words = format!(
+                    "Paste the key of {provider}. It is not shown, and kept in {}, which only you can read.\n\
+                     An empty line leaves it.",
+                    place.display()
+                );
+                self.want(Purpose::Key(provider.into()), &words);
+            }
+        }
+    }
+
+    pub(super) fn say_login(&mut self, step: LoginStep) {
+        // Left meanwhile.
+        if self.login.is_none() {
+            return;
+        }
+        match step {
+            LoginStep::Browser { url, .. } => {
+                let words = format!(
+                    "Open this address in a browser:\n{url}\nWhere the browser runs on another machine, paste the \
+                     address that it ends at. An empty line ends the login."
+                );
+                self.want(Purpose::Address, &words);
+            }
+            LoginStep::Code { address, code, .. } => {
+                self.output.say(&format!("Open {address} and type this code: {code}"));
+            }
+        }
+    }
+
+    pub(super) fn end_login(&mut self, provider: String, result: Result<(), String>) {
+        if self.login.take().is_some() {
+            self.drop_wanted();
+        }
+        match result {
+            Ok(()) => {
+                let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
+                self.runtime.spawn(login::use_provider(control, mailbox, provider));
+            }
+            Err(error) => self.output.say(&format!("Error: {error}")),
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Drafts that were put aside.
+
+use sinew_tui::Editor;
+
+/// Drafts, the newest last.
+#[derive(Default)]
+pub(super) struct Stash(Vec<String>);
+
+impl Stash {
+    /// Puts the draft aside, or gives an empty editor the newest one back; gives a line about it.
+    pub(super) fn switch(&mut self, editor: &mut Editor) -> &'static str {
+        if !editor.is_empty() {
+            self.0.push(editor.text());
+            editor.set_text("");
+            return "put aside: it comes back after the next send, or by ctrl+s";
+        }
+        match self.give_back(editor) {
+            true => "the draft is back",
+            false => "no draft was put aside: ctrl+s on a draft does it",
+        }
+    }
+
+    /// Gives an empty editor the newest draft back; false where there is none, or no room for it.
+    pub(super) fn give_back(&mut self, editor: &mut Editor) -> bool {
+        let draft = self.0.pop_if(|_| editor.is_empty());
+        draft.inspect(|draft| editor.set_text(draft)).is_some()
+    }
+
+    /// Moves all drafts into the history.
+    pub(super) fn file(&mut self, editor: &mut Editor) {
+        self.0.drain(..).for_each(|draft| editor.history().add(&draft));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn item_49_a_draft_that_was_put_aside_comes_back_or_is_in_the_history() {
+        let (mut stash, mut editor) = (Stash::default(), Editor::new());
+        assert!(!stash.give_back(&mut editor));
+        for draft in ["one", "two"] {
+            editor.set_text(draft);
+            stash.switch(&mut editor);
+            assert!(editor.is_empty());
+        }
+        editor.set_text("three");
+        assert!(!stash.give_back(&mut editor), "what is written stays");
+        assert_eq!(editor.submit(), "three");
+        assert!(stash.give_back(&mut editor));
+        assert_eq!(editor.text(), "two");
+        editor.clear();
+        stash.switch(&mut editor);
+        assert_eq!(editor.text(), "one");
+        stash.switch(&mut editor);
+        stash.file(&mut editor);
+        assert_eq!(editor.history().entries(), ["three", "two", "one"]);
+        assert!(!stash.give_back(&mut editor));
+    }
+}

@@ -1,0 +1,446 @@
+//! Item 80: everything that changes state, by the same scripts on the screen and in words; what is left behind is the same.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::interactive::call;
+use crate::stage::{Stage, messages, text as answer};
+use crate::terminal::{Terminal, has};
+
+const SIZE: (u16, u16) = (110, 60);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Face {
+    Screen,
+    Linear,
+}
+
+/// A person who does the same things with either face.
+struct Person<'a> {
+    face: Face,
+    stage: &'a Stage,
+    terminal: Terminal,
+    /// Bytes that were sent before the last thing that the person did.
+    seen: usize,
+}
+
+/// Plays a script with both faces, each on a stage of its own, and compares what they leave: the messages of all
+/// sessions, the user's settings and logins, and the files of the project.
+#[track_caller]
+fn both(stage: impl Fn() -> Stage, script: impl Fn(&mut Person<'_>)) {
+    let [screen, linear] = [Face::Screen, Face::Linear].map(|face| {
+        let stage = stage();
+        let args: &[&str] = if face == Face::Linear { &["--linear"] } else { &[] };
+        let terminal = Terminal::start(&stage, &[args, &["--script", "script.jsonl"]].concat(), SIZE);
+        let mut person = Person { face, stage: &stage, terminal, seen: 0 };
+        person.until_rested();
+        script(&mut person);
+        person.leave();
+        left_behind(&stage)
+    });
+    assert_eq!(screen, linear);
+}
+
+/// The texts of files below the home and the project, by their names; sessions as their messages.
+fn left_behind(stage: &Stage) -> BTreeMap<String, String> {
+    let mut left = BTreeMap::new();
+    let folder = stage.path("").display().to_string();
+    let sessions: Vec<String> = stage.files().iter().map(|file| format!("{:?}", messages(file))).collect();
+    left.insert("sessions".into(), sessions.join("\n").replace(&folder, ""));
+    for name in ["home/agent/settings.json", "home/agent/auth.json"] {
+        left.insert(name.into(), std::fs::read_to_string(stage.path(name)).unwrap_or_default());
+    }
+    for entry in std::fs::read_dir(stage.project()).unwrap().flatten() {
+        let name = entry.file_name().into_string().unwrap();
+        // A pipe has nobody who writes any more; pages hold times.
+        if entry.file_type().unwrap().is_file() && !name.ends_with(".html") {
+            left.insert(name, std::fs::read_to_string(entry.path()).unwrap());
+        }
+    }
+    left
+}
+
+impl Person<'_> {
+    fn sent(&self) -> String {
+        String::from_utf8_lossy(&self.terminal.bytes[self.seen..]).into_owned()
+    }
+
+    /// Types a line and sends it.
+    #[track_caller]
+    fn say(&mut self, line: &str) {
+        self.line(line, "\r");
+    }
+
+    /// The same, for the time after the run.
+    #[track_caller]
+    fn say_later(&mut self, line: &str) {
+        self.line(line, "\x11");
+    }
+
+    #[track_caller]
+    fn line(&mut self, line: &str, end: &str) {
+        self.terminal.send(line);
+        self.terminal.until(|rows| rows.iter().any(|row| row.ends_with(line)));
+        self.seen = self.terminal.bytes.len();
+        self.terminal.send(end);
+    }
+
+    /// Waits for a text that is shown or said.
+    #[track_caller]
+    fn hears(&mut self, text: &str) -> Vec<String> {
+        let rows = self.terminal.until_shown(text);
+        if self.face == Face::Linear {
+            let seen = self.seen;
+            self.terminal.until_sent(|all| all.get(seen..).is_none_or(|new| new.contains(text)));
+        }
+        rows
+    }
+
+    /// Waits until nothing goes on.
+    #[track_caller]
+    fn until_rested(&mut self) {
+        match self.face {
+            Face::Screen => drop(self.terminal.until(|rows| has(rows, "ready"))),
+            Face::Linear => self.hears_word("Ready."),
+        }
+    }
+
+    #[track_caller]
+    fn hears_word(&mut self, word: &str) {
+        let seen = self.seen;
+        self.terminal.until_sent(|all| all.get(seen..).is_some_and(|new| new.contains(word)));
+    }
+
+    /// Waits for an answer and the end of its run.
+    #[track_caller]
+    fn hears_answer(&mut self, text: &str) {
+        match self.face {
+            Face::Screen => {
+                self.terminal.until(|rows| rows.iter().any(|row| row.contains(text)) && has(rows, "ready"));
+            }
+            Face::Linear => {
+                let seen = self.seen;
+                self.terminal.until_sent(|all| {
+                    let new = all.get(seen..).unwrap_or_default();
+                    new.find(text).is_some_and(|at| new[at..].contains("Ready."))
+                });
+            }
+        }
+    }
+
+    /// Answers the question that waits by a number.
+    #[track_caller]
+    fn answers(&mut self, number: &str) {
+        match self.face {
+            Face::Screen => {
+                let rows = self.terminal.until(|rows| rows.iter().any(|row| row.trim_start().starts_with("1 ")));
+                if rows.iter().any(|row| row.contains("tab: answer")) {
+                    self.terminal.send("\t");
+                    self.terminal.until(|rows| !rows.iter().any(|row| row.contains("tab: answer")));
+                }
+                self.terminal.send(number);
+            }
+            Face::Linear => {
+                self.hears_word("Answer with a number");
+                self.say(number);
+            }
+        }
+    }
+
+    /// Chooses from the list that a command opens. `part` stands in the entry's name and is filtered by.
+    #[track_caller]
+    fn chooses(&mut self, command: &str, part: &str) {
+        self.say(command);
+        self.chooses_from("", part);
+    }
+
+    /// The same from a list that is there already, or comes by itself: on the screen it has this title.
+    #[track_caller]
+    fn chooses_from(&mut self, title: &str, part: &str) {
+        match self.face {
+            Face::Screen => {
+                self.terminal.until(|rows| has(rows, title) && rows.iter().any(|row| row.contains("type to filter")));
+                self.terminal.send(part);
+                self.terminal.until(|rows| rows.iter().any(|row| row.starts_with('→') && row.contains(part)));
+                self.seen = self.terminal.bytes.len();
+                self.terminal.send("\r");
+            }
+            Face::Linear => {
+                self.hears_word("Choose a number");
+                let sent = self.sent();
+                let entry =
+                    sent.lines().find(|line| line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(part));
+                let entry = entry.unwrap_or_else(|| panic!("{part:?} is not listed: {sent}"));
+                let number = entry.split('.').next().unwrap().to_string();
+                self.say(&number);
+            }
+        }
+    }
+
+    /// Leaves a panel.
+    #[track_caller]
+    fn closes(&mut self, title: &str) {
+        self.terminal.until(|rows| has(rows, title));
+        self.terminal.send("\x1b");
+        self.terminal.until(|rows| !has(rows, title));
+    }
+
+    /// Interrupts the run.
+    fn interrupts(&mut self) {
+        self.terminal.send("\x1b");
+    }
+
+    /// Clears the line that is written.
+    fn clears(&mut self) {
+        self.terminal.send("\x03");
+    }
+
+    #[track_caller]
+    fn leave(mut self) {
+        self.say("/quit");
+        let (status, rows) = self.terminal.ended();
+        assert_eq!(status.code(), Some(0), "{rows:#?}");
+    }
+}
+
+fn scripted(lines: &[Value]) -> impl Fn() -> Stage {
+    move || Stage::scripted(lines)
+}
+
+fn pipe(stage: &Stage, name: &str) {
+    let path = stage.path(&format!("project/{name}"));
+    assert!(std::process::Command::new("mkfifo").arg(path).status().unwrap().success());
+}
+
+#[test]
+fn item_80_prompts_tools_and_commands_of_the_shell() {
+    let lines = [
+        call("bash", json!({"command": "echo one > made.txt; echo output of it"})),
+        call("edit", json!({"path": "a.txt", "edits": [{"oldText": "old", "newText": "new"}]})),
+        answer("First answer."),
+        answer("Second answer."),
+    ];
+    let stage = || {
+        let stage = Stage::scripted(&lines);
+        stage.write("project/a.txt", "old\n");
+        stage
+    };
+    both(stage, |person| {
+        person.say("go");
+        person.hears_answer("First answer.");
+        person.say("!echo seen by the model; exit 3");
+        person.hears(if person.face == Face::Screen { "exit code 3" } else { "Done, exit 3" });
+        person.say("!!echo not seen > quiet.txt; exit 4");
+        person.hears(if person.face == Face::Screen { "exit code 4" } else { "Done, exit 4" });
+        person.say("and now?");
+        person.hears_answer("Second answer.");
+    });
+}
+
+#[test]
+fn item_80_steering_and_what_waits() {
+    let lines = [
+        call("bash", json!({"command": "touch begun; read -r line < wait"})),
+        answer("Steered."),
+        answer("Followed."),
+        call("bash", json!({"command": "touch again; read -r line < wait"})),
+        answer("never"),
+    ];
+    let stage = || {
+        let stage = Stage::scripted(&lines);
+        stage.write("home/agent/settings.json", r#"{"interruptMode": "wait"}"#);
+        pipe(&stage, "wait");
+        stage
+    };
+    both(stage, |person| {
+        person.say("go");
+        person.stage.wait_for("project/begun");
+        person.say_later("afterwards");
+        person.hears(if person.face == Face::Screen { "then  afterwards" } else { "Waits: 1" });
+        person.say("at once");
+        person.hears(if person.face == Face::Screen { "steer at once" } else { "Waits: 2" });
+        std::fs::write(person.stage.path("project/wait"), "\n").unwrap();
+        person.hears_answer("Followed.");
+        // An interrupt gives back what waits.
+        person.say("go on");
+        person.stage.wait_for("project/again");
+        person.say("too late");
+        person.hears(if person.face == Face::Screen { "steer too late" } else { "Waits: 1" });
+        person.interrupts();
+        let mark = if person.face == Face::Screen { "› " } else { "You: " };
+        person.terminal.until(|rows| rows.iter().rev().any(|row| *row == format!("{mark}too late")));
+        person.until_rested();
+        person.clears();
+    });
+}
+
+#[test]
+fn item_80_permissions_and_questions() {
+    let touch = |name: &str| call("bash", json!({"command": format!("touch {name}")}));
+    let question =
+        json!({"questions": [{"question": "Which colour?", "options": [{"label": "red"}, {"label": "blue"}]}]});
+    let lines = [
+        touch("once"),
+        touch("session"),
+        touch("session"),
+        touch("always"),
+        touch("no"),
+        call("ask", question),
+        answer("All asked."),
+    ];
+    let stage = || {
+        let stage = Stage::scripted(&lines);
+        let settings = r#"{"permissions": {"ask": ["bash(*)"]}, "tui": {"approvalDelayMs": 0}}"#;
+        stage.write("home/agent/settings.json", settings);
+        stage
+    };
+    both(stage, |person| {
+        person.say("go");
+        for (call, number) in [("touch once", "1"), ("touch session", "2"), ("touch always", "3"), ("touch no", "4")] {
+            person.hears(call);
+            person.answers(number);
+            // The rule can be changed on the screen before it counts.
+            if person.face == Face::Screen && matches!(number, "2" | "3") {
+                person.hears("bash(");
+                person.terminal.send("\r");
+            }
+        }
+        person.hears("Which colour?");
+        person.answers("2");
+        person.hears_answer("All asked.");
+    });
+}
+
+#[test]
+fn item_80_sessions_trees_and_titles() {
+    both(
+        scripted(&[answer("Answer one."), answer("Answer two."), answer("Answer three."), answer("Answer four.")]),
+        |person| {
+            person.say("prompt one");
+            person.hears_answer("Answer one.");
+            person.say("/name A title");
+            person.say("prompt two");
+            person.hears_answer("Answer two.");
+            person.say("/label here");
+            person.hears("labelled here");
+            person.chooses("/tree", "prompt two");
+            person.hears("another place of this session");
+            person.terminal.until(|rows| {
+                rows.iter()
+                    .rev()
+                    .find(|row| row.starts_with('›') || row.starts_with("You:"))
+                    .is_some_and(|row| row.ends_with("prompt two"))
+            });
+            person.clears();
+            person.say("/fork");
+            person.hears("a copy of the session");
+            person.say("another way");
+            person.hears_answer("Answer three.");
+            person.chooses("/branch", "another way");
+            person.hears("a new session");
+            person.terminal.until(|rows| {
+                rows.iter()
+                    .rev()
+                    .find(|row| row.starts_with('›') || row.starts_with("You:"))
+                    .is_some_and(|row| row.ends_with("another way"))
+            });
+            person.clears();
+            person.say("/new");
+            if person.face == Face::Screen {
+                person.terminal.until(|rows| rows.iter().filter(|row| *row == "── a new session ──").count() == 2);
+            }
+            person.hears("a new session");
+            person.say("in the new one");
+            person.hears_answer("Answer four.");
+            person.chooses("/resume", "A title");
+            person.hears("prompt one");
+        },
+    );
+}
+
+#[test]
+fn item_80_settings_tools_models_and_keys() {
+    both(scripted(&[answer("Answer.")]), |person| {
+        person.chooses("/thinking", "low");
+        person.chooses("/model", "script");
+        person.hears("answers from now on");
+        person.chooses("/tools", "grep");
+        if person.face == Face::Screen {
+            person.terminal.until(|rows| rows.iter().any(|row| row.starts_with("→ grep") && row.contains("off")));
+            person.closes("Tools of the model");
+        } else {
+            person.hears("grep is off");
+        }
+        person.chooses("/settings", "retry.enabled");
+        person.chooses_from("retry.enabled", "false");
+        person.hears("retry.enabled is kept in");
+        if person.face == Face::Screen {
+            person.closes("Settings");
+        }
+        person.chooses("/settings", "maxTurns");
+        person.hears("a whole number");
+        if person.face == Face::Screen {
+            person.terminal.send("\x15");
+        }
+        person.say("77");
+        person.hears("maxTurns is kept in");
+        if person.face == Face::Screen {
+            person.closes("Settings");
+        }
+        person.chooses("/login", "Paste a key");
+        person.chooses_from("A key of which provider?", "openai");
+        person.hears("Paste the key of openai");
+        person.terminal.send("sk-never-shown\r");
+        person.hears("openai is set up");
+        assert!(!String::from_utf8_lossy(&person.terminal.bytes).contains("never-shown"));
+        let kept = std::fs::read_to_string(person.stage.agent().join("auth.json")).unwrap();
+        assert!(kept.contains("sk-never-shown"), "{kept}");
+        person.chooses("/logout", "openai");
+        person.hears("the keys and logins of openai are gone");
+        person.say("/plan");
+        person.hears("plan mode: only tools");
+        person.say("/plan");
+        person.hears("plan mode is left");
+    });
+}
+
+#[test]
+fn item_80_jobs_drafts_and_copies() {
+    let job = json!({"command": "echo job output; touch begun; read -r line < wait", "background": true});
+    let stage = || {
+        let stage =
+            Stage::scripted(&[call("bash", job.clone()), answer("It runs."), answer("It has ended."), answer("Sent.")]);
+        stage.write("home/agent/settings.json", r#"{"async": {"enabled": true}}"#);
+        pipe(&stage, "wait");
+        stage
+    };
+    both(stage, |person| {
+        person.say("go");
+        person.stage.wait_for("project/begun");
+        person.hears_answer("It runs.");
+        person.say("/jobs 1");
+        person.hears("job output");
+        person.say("/cancel 1");
+        // The model is told.
+        person.hears_answer("It has ended.");
+        person.terminal.send("a long draft");
+        person.terminal.until(|rows| rows.iter().any(|row| row.ends_with(" a long draft")));
+        person.terminal.send("\x13");
+        person.hears("put aside");
+        person.say("short one");
+        person.hears_answer("Sent.");
+        let mark = if person.face == Face::Screen { "› " } else { "You: " };
+        person.terminal.until(|rows| rows.iter().any(|row| *row == format!("{mark}a long draft")));
+        person.clears();
+        person.say("/export page.html");
+        person.hears("page.html");
+        person.stage.wait_for("project/page.html");
+        person.say("/copy all");
+        person.hears("copied");
+        person.say("/todo");
+        person.hears("There is no list of tasks.");
+        person.say("/reload");
+        person.hears("read anew");
+    });
+}
