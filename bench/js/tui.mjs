@@ -1,4 +1,5 @@
-// The interactive mode on a pseudo-terminal, beside pi on the same server: start, keys, streaming, idling, memory, resize.
+// The interactive mode on a pseudo-terminal, beside pi and codex on the same server: start, keys, streaming, idling, memory,
+// resize. codex speaks the Responses API, and has no session of others to go on with.
 //
 // Needs the program (`npm run build -- --agent`, or its path in SINEW_BIN) and python3, which holds the other end of the
 // terminal. Idling is watched for SINEW_BENCH_IDLE seconds, 20 where it is not set; the target speaks of 60.
@@ -21,21 +22,48 @@ const PER_SECOND = 500;
 const MESSAGES = 5_000;
 const IDLE = Number(process.env.SINEW_BENCH_IDLE ?? 20);
 
+/** The two ways in which an answer is streamed: its beginning, a piece of text, its end. */
+const CHAT = {
+  begin: () => "",
+  piece: (content) => chunk({ content }),
+  end: () => `${chunk({}, "stop")}data: [DONE]\n\n`,
+};
+const RESPONSES = {
+  begin: () => event("response.created", { response: { id: "r" } }) + event("response.output_item.added", { output_index: 0, item: message("in_progress", []) }),
+  piece: (delta) => event("response.output_text.delta", { item_id: "m", output_index: 0, content_index: 0, delta }),
+  end: (text) => {
+    const item = message("completed", [{ type: "output_text", text, annotations: [] }]);
+    const usage = { input_tokens: 10, output_tokens: 10, total_tokens: 20 };
+    return event("response.output_item.done", { output_index: 0, item }) + event("response.completed", { response: { id: "r", status: "completed", output: [item], usage } });
+  },
+};
+const chunk = (delta, finish_reason = null) => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+const event = (type, more) => `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+const message = (status, content) => ({ id: "m", type: "message", role: "assistant", status, content });
+
 /** Streams an answer of TOKENS words, PER_SECOND of them a second, to whoever asks for one. */
 async function serve() {
   const server = createServer((request, response) => {
     request.resume().on("end", () => {
-      if (!request.url.split("?")[0].endsWith("/chat/completions")) return response.writeHead(404).end("{}");
+      const path = request.url.split("?")[0];
+      const speech = path.endsWith("/chat/completions") ? CHAT : path.endsWith("/responses") ? RESPONSES : undefined;
+      if (!speech) return response.writeHead(404).end("{}");
       response.writeHead(200, { "content-type": "text/event-stream" });
-      const chunk = (delta, finish_reason = null) => `data: ${JSON.stringify({ id: "c", object: "chat.completion.chunk", model: "m", choices: [{ index: 0, delta, finish_reason }] })}\n\n`;
+      response.write(speech.begin());
       const begun = performance.now();
       let sent = 0;
+      let text = "";
+      const say = (piece) => {
+        text += piece;
+        response.write(speech.piece(piece));
+      };
       const timer = setInterval(() => {
         const due = Math.min(TOKENS, Math.floor(((performance.now() - begun) * PER_SECOND) / 1000));
-        for (; sent < due; sent++) response.write(chunk({ content: sent % 200 === 199 ? `token${sent}.\n\n` : `token${sent} ` }));
+        for (; sent < due; sent++) say(sent % 200 === 199 ? `token${sent}.\n\n` : `token${sent} `);
         if (sent < TOKENS) return;
         clearInterval(timer);
-        response.end(`${chunk({ content: "lasttoken" })}${chunk({}, "stop")}data: [DONE]\n\n`);
+        say("lasttoken");
+        response.end(speech.end(text));
       }, 2);
       response.on("close", () => clearInterval(timer));
     });
@@ -43,6 +71,21 @@ async function serve() {
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { server, url: `http://127.0.0.1:${server.address().port}/v1` };
 }
+
+/** The settings of codex: this server and nobody else, and no question about the folder. */
+const codexSettings = (url, cwd) => `
+model = "m"
+model_provider = "local"
+check_for_update_on_startup = false
+[model_providers.local]
+name = "local"
+base_url = "${url}"
+wire_api = "responses"
+[analytics]
+enabled = false
+[projects.${JSON.stringify(cwd)}]
+trust_level = "trusted"
+`;
 
 /** A session of `count` messages with 20 lines each. */
 function session(path, cwd, count) {
@@ -87,14 +130,19 @@ export default async function (bench) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
     writeFileSync(join(folder, name), models);
   }
-  const long = join(folder, "long.jsonl");
-  session(long, cwd, MESSAGES);
+  mkdirSync(join(folder, "codex"));
+  writeFileSync(join(folder, "codex", "config.toml"), codexSettings(url, cwd));
   const common = { PATH: process.env.PATH, HOME: folder, TERM: "xterm-256color", LANG: "C.UTF-8" };
   const pi = program("@earendil-works/pi-coding-agent", "pi");
+  const codex = program("@openai/codex", "codex");
+  // Whatever it would fetch besides, it asks a port at which nobody answers.
+  const alone = { HTTPS_PROXY: "http://127.0.0.1:1", HTTP_PROXY: "http://127.0.0.1:1", NO_PROXY: "127.0.0.1" };
+  const node = program("node", "node") ?? process.execPath;
   const agents = [
     // The row of the state is painted by what changed of it, so its word may not come whole; the share of the context does.
     { name: "sinew", cwd, env: { ...common, SINEW_HOME: join(folder, "sinew") }, command: [own, "--model", "local/m"], shown: " % " },
-    pi && { name: "pi", cwd, env: { ...common, PI_CODING_AGENT_DIR: join(folder, "pi"), PI_OFFLINE: "1" }, command: [program("node", "node") ?? process.execPath, pi, "--provider", "local", "--model", "m"], shown: "(auto)" },
+    pi && { name: "pi", cwd, env: { ...common, PI_CODING_AGENT_DIR: join(folder, "pi"), PI_OFFLINE: "1" }, command: [node, pi, "--provider", "local", "--model", "m"], shown: "(auto)" },
+    codex && { name: "codex", cwd, env: { ...common, ...alone, CODEX_HOME: join(folder, "codex") }, command: [node, codex], shown: "shortcuts", isAlone: true },
   ].filter(Boolean);
   const target = (agent, text) => (agent.name === "sinew" ? text : undefined);
 
@@ -114,9 +162,10 @@ export default async function (bench) {
   for (const agent of agents) {
     const copy = join(folder, `${agent.name}.jsonl`);
     session(copy, cwd, MESSAGES);
-    const keys = await drive(agent, { job: "typing", count: agent.name === "sinew" ? KEYS : OTHER_KEYS }, ["--session", copy]);
+    const resume = agent.isAlone ? [] : ["--session", copy];
+    const keys = await drive(agent, { job: "typing", count: agent.name === "sinew" ? KEYS : OTHER_KEYS }, resume);
     if (keys) {
-      bench.fact(`T2 key behind 100,000 lines, ${agent.name}`, `p50 ${ms(at(keys.times, 0.5))}, p99 ${ms(at(keys.times, 0.99))}`, target(agent, "≤ 1 ms, ≤ 4 ms"));
+      bench.fact(`T2 key ${agent.isAlone ? "in an empty session" : "behind 100,000 lines"}, ${agent.name}`, `p50 ${ms(at(keys.times, 0.5))}, p99 ${ms(at(keys.times, 0.99))}`, target(agent, "≤ 1 ms, ≤ 4 ms"));
       bench.fact(`T4 bytes of a typed character, ${agent.name}`, `median ${median(keys.bytes)}, most ${Math.max(...keys.bytes)}`, target(agent, "1"));
     }
     const streamed = await drive(agent, { job: "stream", count: 300, last: "lasttoken" });
@@ -130,7 +179,7 @@ export default async function (bench) {
       bench.fact(`T6 idle for ${IDLE} s, ${agent.name}`, `${idle.bytes} bytes, ${idle.switches} switches`, target(agent, "0, 0"));
       bench.fact(`T7 memory at the start, ${agent.name}`, `${idle.pss.toFixed(1)} MB`, target(agent, "≤ 12 MB"));
     }
-    const full = await drive(agent, { job: "idle", seconds: 1 }, ["--session", copy]);
+    const full = agent.isAlone ? undefined : await drive(agent, { job: "idle", seconds: 1 }, resume);
     if (full) bench.fact(`T7 memory behind ${MESSAGES} messages, ${agent.name}`, `${full.pss.toFixed(1)} MB`, target(agent, "≤ 20 MB"));
     const resized = await drive(agent, { job: "resize", count: 11 });
     if (resized) bench.fact(`T10 new size to the last byte, ${agent.name}`, ms(median(resized.times)), target(agent, "≤ 60 ms"));
