@@ -169,8 +169,11 @@ impl Person<'_> {
             Face::Linear => {
                 self.hears_word("Choose a number");
                 let sent = self.sent();
-                let entry =
-                    sent.lines().find(|line| line.starts_with(|c: char| c.is_ascii_digit()) && line.contains(part));
+                let mut entries: Vec<&str> =
+                    sent.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
+                // Its name comes before what is said about it.
+                entries.sort_by_key(|line| !line.split(", ").next().unwrap_or_default().contains(part));
+                let entry = entries.into_iter().find(|line| line.contains(part));
                 let entry = entry.unwrap_or_else(|| panic!("{part:?} is not listed: {sent}"));
                 let number = entry.split('.').next().unwrap().to_string();
                 self.say(&number);
