@@ -132,7 +132,7 @@ fn item_6_a_frame_is_one_pair_of_mode_2026_or_one_write_at_the_cursor() {
             let count = (text.matches(BEGIN).count(), text.matches(END).count());
             match count {
                 (0, 0) => {
-                    // What it writes stands in one row: the cursor leaves that one at the end alone.
+                    // All that it writes stands in one row: the cursor leaves that one at the end alone.
                     let mut parts = text.split('\x1b');
                     let first = parts.next().unwrap_or_default().to_owned();
                     let (mut has_moved, mut has_written) = (false, !first.is_empty());

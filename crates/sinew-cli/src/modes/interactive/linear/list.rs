@@ -24,7 +24,7 @@ impl Choices {
         Choices { title: title.to_string(), entries: entries.collect() }
     }
 
-    /// What can be listed at once; none: it is read by [`read`].
+    /// A list that is there at once; none: [`read`] gives it.
     pub(super) fn of(control: &Control, changed: &ChangedSettings, topic: Topic) -> Option<Choices> {
         let mut entries = match topic {
             Topic::Login => choices::login(control),
