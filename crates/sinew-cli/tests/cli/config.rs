@@ -61,7 +61,10 @@ const DEFAULTS: &str = r#"{
         "enableClaude": true},
     "rules": {"enableForeign": false}, "agents": {"enableForeign": false},
     "theme": {"dark": "dark", "light": "light"}, "symbolPreset": "unicode", "colorBlindMode": false,
-    "hideThinkingBlock": false, "quietStartup": false, "tui": {"mode": "auto", "linear": {"stream": "line"}, "maxInlineImages": 8, "clearOnShrink": false},
+    "hideThinkingBlock": false, "quietStartup": false, "tui": {
+        "mode": "auto", "resumeRows": 200, "replayRows": 2000, "title": true, "progress": true, "marks": true, "links": true,
+        "notifyAfterSeconds": 10, "approvalDelayMs": 400, "linear": {"stream": "line"}, "maxInlineImages": 8, "clearOnShrink": false
+    },
     "notifications": true, "verbose": false, "share": {},
     "lsp": {"formatOnWrite": false, "diagnosticsOnWrite": true}
 }"#;

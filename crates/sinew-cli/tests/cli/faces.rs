@@ -172,7 +172,10 @@ impl Person<'_> {
                 let mut entries: Vec<&str> =
                     sent.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit())).collect();
                 // Its name comes before what is said about it.
-                entries.sort_by_key(|line| !line.split(", ").next().unwrap_or_default().contains(part));
+                entries.sort_by_key(|line| {
+                    let name = line.split(", ").next().and_then(|named| named.split(". ").nth(1)).unwrap_or_default();
+                    (name != part, !name.contains(part))
+                });
                 let entry = entries.into_iter().find(|line| line.contains(part));
                 let entry = entry.unwrap_or_else(|| panic!("{part:?} is not listed: {sent}"));
                 let number = entry.split('.').next().unwrap().to_string();
