@@ -366,7 +366,7 @@ fn item_80_sessions_trees_and_titles() {
 }
 
 #[test]
-fn item_80_settings_tools_models_and_keys() {
+fn item_80_settings_tools_models_and_modes() {
     both(scripted(&[answer("Answer.")]), |person| {
         person.chooses("/thinking", "low");
         person.chooses("/model", "script");
@@ -394,16 +394,6 @@ fn item_80_settings_tools_models_and_keys() {
         if person.face == Face::Screen {
             person.closes("Settings");
         }
-        person.chooses("/login", "Paste a key");
-        person.chooses_from("A key of which provider?", "openai");
-        person.hears("Paste the key of openai");
-        person.terminal.send("sk-never-shown\r");
-        person.hears("openai is set up");
-        assert!(!String::from_utf8_lossy(&person.terminal.bytes).contains("never-shown"));
-        let kept = std::fs::read_to_string(person.stage.agent().join("auth.json")).unwrap();
-        assert!(kept.contains("sk-never-shown"), "{kept}");
-        person.chooses("/logout", "openai");
-        person.hears("the keys and logins of openai are gone");
         person.say("/plan");
         person.hears("plan mode: only tools");
         person.say("/plan");
