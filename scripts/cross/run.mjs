@@ -93,8 +93,8 @@ async function build(row, env) {
       copyFileSync(found.path, place);
       console.log(`  ${relative(ROOT, place)}  ${(builds[part].bytes / 1e6).toFixed(1)} MB`);
     }
+    remember(row.tag, { builds: { ...results()[row.tag]?.builds, ...builds } });
   }
-  remember(row.tag, { builds });
 }
 
 const RUNNERS = { foreign, wine };
