@@ -129,8 +129,13 @@ impl HttpLink {
             watchers.insert(id, watcher);
         }
         let mut pending = Pending { shared, id, cancellable, answered: false };
+        let mut session = shared.session.lock().id.clone();
+        if session.is_none() {
+            // Another request may be shaking hands again.
+            drop(self.renewing.lock().await);
+            session = shared.session.lock().id.clone();
+        }
         let mut outcome = shared.exchange(core, id, method, &params).await;
-        let session = shared.session.lock().id.clone();
         if matches!(outcome, Err(McpError::Http { status: 404, .. })) && method != "initialize" && session.is_some() {
             // The server has forgotten the session; it has not looked at the request.
             self.renew(core, session).await?;

@@ -97,6 +97,10 @@ def call(request):
     name, args = params["name"], params.get("arguments", {})
     if name == "echo":
         result(request, text(args["text"]))
+    elif name == "steps":
+        token = params["_meta"]["progressToken"]
+        send({"method": "notifications/progress", "params": {"progressToken": token, "progress": args["number"]}})
+        result(request, text(str(args["number"])))
     elif name == "seen":
         result(request, text(" ".join(seen)))
     elif name == "meta":
