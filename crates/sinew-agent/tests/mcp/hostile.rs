@@ -104,6 +104,41 @@ async fn a_server_that_dies_is_started_again_by_the_next_call_027() {
 }
 
 #[tokio::test]
+async fn ten_thousand_calls_of_two_sessions_get_their_own_answers_028() {
+    const AT_ONCE: usize = 8;
+    const EACH: usize = 313;
+    let Some(all) = programs(&[("good", "modern")]) else { return };
+    let sessions = [session(&all), session(&all)];
+    let own = async |session: &SessionServers, first: usize| {
+        for number in first..first + EACH {
+            let told = Arc::new(std::sync::Mutex::new(Vec::new()));
+            let sink = Arc::clone(&told);
+            let options = sinew_mcp::CallOptions {
+                progress: Some(Arc::new(move |progress: sinew_mcp::Progress| {
+                    sink.lock().unwrap().push(progress.progress);
+                })),
+                ..sinew_mcp::CallOptions::default()
+            };
+            let connection = session.manager().connect("good").await.unwrap();
+            let arguments = json!({"number": number}).as_object().cloned().unwrap();
+            let result = connection.call("steps", arguments, &options).await.unwrap();
+            assert_eq!(result.text(), number.to_string());
+            let expect = [number as f64];
+            assert_eq!(*told.lock().unwrap(), expect);
+        }
+    };
+    // Ids and tokens of progress begin anew in the second program.
+    for _ in 0..2 {
+        let calls = sessions
+            .iter()
+            .enumerate()
+            .flat_map(|(of, session)| (0..AT_ONCE).map(move |row| (session, 1 + (of * AT_ONCE + row) * EACH)));
+        futures_util::future::join_all(calls.map(|(session, first)| own(session, first))).await;
+        all.restart("good").await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn a_server_that_cannot_start_is_told_with_its_last_words() {
     let Some(all) = programs(&[("dead", "dies-twice")]) else { return };
     let error = all.connect("dead").await.err().unwrap();
