@@ -335,3 +335,10 @@ proptest! {
         prop_assert_eq!(ours, theirs);
     }
 }
+
+#[test]
+fn a_mark_behind_a_dropped_tab_joins_nothing() {
+    let wrapped = |text: &str| sinew_term::wrap(text, 1, 3);
+    assert_eq!(wrapped("a\x08\t\u{fe0f}"), ["a\x08", "\u{fe0f}"]);
+    assert_eq!(wrapped("☺\t\u{fe0f}"), ["☺", "\u{fe0f}"]);
+}

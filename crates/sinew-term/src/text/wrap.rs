@@ -29,6 +29,7 @@ pub(crate) fn wrap<U: Unit>(text: &[U], width: usize, tab: usize) -> Vec<U> {
         gap_style: Style::PLAIN,
         word_style: Style::PLAIN,
         in_gap: false,
+        dropped: false,
         content: false,
         moved: Vec::new(),
     };
@@ -64,6 +65,8 @@ struct Wrapper<'a, U> {
     gap_style: Style,
     word_style: Style,
     in_gap: bool,
+    /// A space or tab of the last gap is not on the line, since it did not fit.
+    dropped: bool,
     /// The line holds something besides an indent.
     content: bool,
     moved: Vec<U>,
@@ -164,6 +167,7 @@ impl<U: Unit> Wrapper<'_, U> {
         } else {
             // Nothing behind this gap stays on the line.
             self.col = self.width;
+            self.dropped = true;
         }
     }
 
@@ -180,8 +184,11 @@ impl<U: Unit> Wrapper<'_, U> {
     }
 
     fn cluster(&mut self, at: usize, end: usize, width: usize, inner: bool) {
+        // A mark behind a tab that was dropped would join what stands before the tab.
+        let mut is_apart = width == 0 && self.dropped;
         self.begin_word();
-        while width > 0 && self.col > 0 && self.col.saturating_add(width) > self.width {
+        while self.col > 0 && (is_apart || width > 0 && self.col.saturating_add(width) > self.width) {
+            is_apart = false;
             match self.gap.take() {
                 Some(gap) if !gap.indent || gap.word_col >= self.width => self.break_at(gap),
                 // No line can hold this word, or none beside its indent, which stays: it breaks here.
@@ -236,6 +243,7 @@ impl<U: Unit> Wrapper<'_, U> {
         self.line = self.out.len();
         self.gap = None;
         self.in_gap = false;
+        self.dropped = false;
         self.content = false;
         if style.weight() <= self.budget {
             style.open(self.text, &mut self.out);
