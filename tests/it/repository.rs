@@ -27,7 +27,7 @@ fn output(program: &str, args: &[&str]) -> String {
 fn the_files_are_those_that_git_lists() {
     let sinew = Sinew::new();
     let options = GlobOptions { file_type: Some(FileType::File), hidden: true, ..GlobOptions::new(root(), "**/*.rs") };
-    let found = glob(&options, &sinew.cache, &sinew.pool, &CancelToken::never(), |_| Ok(())).unwrap();
+    let found = glob(&options, &sinew.cache, &sinew.pool, &CancelToken::never()).unwrap();
     let found: Vec<String> = found.matches().map(|entry| entry.path.into_owned()).collect();
     // A file that is in git's list and was removed meanwhile is no file.
     let listed = output("git", &["ls-files", "--cached", "--others", "--exclude-standard", "*.rs"]);

@@ -18,6 +18,7 @@ const ROOT: &str = "SINEW_TEST_INDEX_ROOT";
 /// The body of a process that makes the index of a folder and uses it until its input ends; nothing where it is run as a test. In
 /// the process of the tests its locks would be those of every program that another test starts, for a moment.
 #[test]
+#[expect(clippy::disallowed_methods, reason = "a test has no keys to hide")]
 fn child_that_uses_an_index() {
     let Some(root) = std::env::var_os(ROOT) else { return };
     let options =
