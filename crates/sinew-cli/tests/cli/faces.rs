@@ -415,8 +415,12 @@ fn item_80_jobs_drafts_and_copies() {
         person.say("go");
         person.stage.wait_for("project/begun");
         person.hears_answer("It runs.");
-        person.say("/jobs 1");
-        person.hears("job output");
+        // What it has said so far may not have been read yet.
+        person.say("/jobs");
+        person.hears("echo job output");
+        if person.face == Face::Screen {
+            person.closes("Commands in the background");
+        }
         person.say("/cancel 1");
         // The model is told.
         person.hears_answer("It has ended.");
