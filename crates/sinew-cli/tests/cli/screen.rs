@@ -331,36 +331,6 @@ fn a_login_by_browser_takes_the_address_that_the_browser_ended_at() {
 }
 
 #[test]
-fn item_51_escape_or_ctrl_c_right_after_enter_loses_nothing() {
-    for key in ["\x1b", "\x03"] {
-        let stage = Stage::scripted(&[answer("It is fine."), answer("never")]);
-        let mut terminal = start(&stage);
-        terminal.send("what was typed");
-        terminal.until(|rows| has(rows, "› what was typed"));
-        terminal.send(&format!("\r{key}"));
-        // In the editor or as a message: never nowhere, never twice.
-        let rows = terminal.until(|rows| {
-            has(rows, "ready")
-                && has(rows, "› what was typed")
-                && (has(rows, "■ interrupted") || has(rows, "It is fine."))
-                || rows
-                    .iter()
-                    .rposition(|row| row == "› what was typed")
-                    .is_some_and(|at| has(&rows[at - 1..at], "interrupted"))
-        });
-        assert_eq!(rows.iter().filter(|row| *row == "› what was typed").count(), 1, "{rows:#?}");
-        // A second ctrl+c on an empty editor would leave.
-        if rows.iter().rev().find(|row| !row.is_empty()).is_some_and(|row| row == "› what was typed") {
-            terminal.send("\x03");
-            terminal.until_shown("cleared");
-        }
-        left(terminal);
-        let kept = std::fs::read_to_string(stage.agent().join("history.jsonl")).unwrap();
-        assert_eq!(kept.matches("what was typed").count(), 1, "{kept}");
-    }
-}
-
-#[test]
 fn item_68_nothing_of_a_session_is_seen_in_the_next_one() {
     let touch = || call("bash", json!({"command": "touch made"}));
     let stage = Stage::scripted(&[touch(), answer("The first."), touch(), answer("never")]);
