@@ -79,6 +79,8 @@ pub(crate) struct HttpLink {
     stream: Mutex<Option<JoinHandle<()>>>,
     /// One new handshake at a time.
     renewing: tokio::sync::Mutex<()>,
+    /// Held while that stream is being opened: a server would ask into nothing.
+    opening: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl Drop for HttpLink {
@@ -102,7 +104,13 @@ impl HttpLink {
             outbox,
         });
         let poster = tokio::spawn(post_all(Arc::downgrade(&shared), queue));
-        HttpLink { shared, poster, stream: Mutex::default(), renewing: tokio::sync::Mutex::default() }
+        HttpLink {
+            shared,
+            poster,
+            stream: Mutex::default(),
+            renewing: tokio::sync::Mutex::default(),
+            opening: Arc::default(),
+        }
     }
 
     pub(crate) async fn request(
@@ -129,6 +137,7 @@ impl HttpLink {
             watchers.insert(id, watcher);
         }
         let mut pending = Pending { shared, id, cancellable, answered: false };
+        drop(self.opening.lock().await);
         let mut session = shared.session.lock().id.clone();
         if session.is_none() {
             // Another request may be shaking hands again.
@@ -174,7 +183,8 @@ impl HttpLink {
         let Some(info) = core.info.get().filter(|info| info.era == Era::Legacy) else { return };
         let tells = ["tools", "resources", "prompts"].iter().any(|capability| info.tells_changes_of(capability));
         if tells || core.host.can_ask() {
-            let task = tokio::spawn(follow(Arc::downgrade(&self.shared), Arc::downgrade(core)));
+            let opening = Arc::clone(&self.opening).try_lock_owned().ok();
+            let task = tokio::spawn(follow(Arc::downgrade(&self.shared), Arc::downgrade(core), opening));
             *self.stream.lock() = Some(task);
         }
     }

@@ -1,5 +1,6 @@
 //! Streams of events, which legacy servers let go on over another connection.
 
+use std::pin::pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use serde_json::value::RawValue;
 use sinew_jsonrpc::Outcome;
 use sinew_llm::http::Body;
 use sinew_llm::sse::{SseDecoder, SseEvent};
+use tokio::sync::OwnedMutexGuard;
 
 use super::answer::{broken, is_event_stream};
 use super::exchange::{Session, Shared};
@@ -19,6 +21,8 @@ const RESUMES: u32 = 5;
 /// The wait before a stream is asked to go on, where the server names none, and the longest that it may name.
 const RETRY: Duration = Duration::from_secs(1);
 const RETRY_LIMIT: Duration = Duration::from_secs(60);
+/// The time that the first calls wait for the stream on which the server asks.
+const OPENING: Duration = Duration::from_millis(500);
 
 impl Shared {
     /// Reads events until the answer to `id`, over as many connections as a legacy server needs.
@@ -100,7 +104,7 @@ impl Shared {
 }
 
 /// Follows what a legacy server tells by itself, until it says that it has no such stream.
-pub(super) async fn follow(shared: Weak<Shared>, core: Weak<Core>) {
+pub(super) async fn follow(shared: Weak<Shared>, core: Weak<Core>, mut opening: Option<OwnedMutexGuard<()>>) {
     let mut cursor = StreamCursor::default();
     loop {
         {
@@ -108,7 +112,17 @@ pub(super) async fn follow(shared: Weak<Shared>, core: Weak<Core>) {
             let session = shared.session.lock().clone();
             let last = cursor.last_id.clone().map(|id| ("Last-Event-ID".to_string(), id));
             let request = shared.http_request(http::Method::GET, &session, last.into_iter().collect(), Vec::new());
-            match shared.send(request).await {
+            let mut sent = pin!(shared.send(request));
+            let opened = match opening.take() {
+                // Some servers send the head of a stream with its first event.
+                Some(_opening) => tokio::time::timeout(OPENING, &mut sent).await.ok(),
+                None => None,
+            };
+            let opened = match opened {
+                Some(opened) => opened,
+                None => sent.await,
+            };
+            match opened {
                 Ok(mut response) if response.status == 200 && is_event_stream(&response) => {
                     let mut none = None;
                     let _ = shared.read_events(&core, &mut response.body, &mut cursor, None, &mut none).await;
