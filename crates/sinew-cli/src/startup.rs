@@ -28,7 +28,7 @@ pub(crate) struct Startup {
     pub(crate) schema: Option<Schema>,
     /// The servers that the client of the session brings, in the form of a file of servers.
     pub(crate) client_servers: Option<Value>,
-    /// What the searches of several sessions share; None: they have their own.
+    /// The core that the searches of several sessions share; None: each has its own.
     pub(crate) sinew: Option<Arc<sinew::Sinew>>,
 }
 

@@ -105,7 +105,7 @@ impl PostingsBuilder {
     /// Makes the index of what was collected.
     ///
     /// # Panics
-    /// Where there are over 2^20 documents.
+    /// The builder has over 2^20 documents.
     pub fn build(self) -> Postings {
         let mut lists = Vec::new();
         let documents = self.documents();
@@ -117,7 +117,7 @@ impl PostingsBuilder {
     /// documents to `add`. Returns the files, and how many bytes of text they have.
     ///
     /// # Panics
-    /// Where there are over 2^20 documents.
+    /// The builder has over 2^20 documents.
     pub(crate) fn sort(self, mut add: impl FnMut(Gram, &[u32])) -> (FileTable, u64) {
         let documents = self.documents();
         assert!(documents <= DOCUMENTS, "{documents} documents in one index");

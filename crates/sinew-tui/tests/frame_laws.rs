@@ -5,26 +5,14 @@ mod support;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sinew_tui::theme::Theme;
 use sinew_tui::{Mark, Screen, ScreenOptions, Size, Style, TextBlock, WrapMode};
 use support::emulators::{Alacritty, Vt100};
 use support::model::{Op, Session, op};
-use support::{Terminal, View, text_of};
+use support::{Terminal, View, run, text_of};
 
 fn screen(columns: usize, rows: usize, options: ScreenOptions) -> Screen {
     Screen::new(Size::new(columns, rows), options, Arc::new(Theme::default()))
-}
-
-fn run<T: std::fmt::Debug>(cases: u32, input: impl Strategy<Value = T>, test: impl Fn(T)) {
-    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
-    let result = runner.run(&input, |input| {
-        test(input);
-        Ok(())
-    });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
 }
 
 /// Random operations that neither leave the terminal nor paint it anew.

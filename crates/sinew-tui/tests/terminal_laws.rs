@@ -7,7 +7,6 @@ use std::sync::Arc;
 use alacritty_terminal::grid::{Dimensions, Scroll};
 use alacritty_terminal::index::{Column, Line as GridLine};
 use proptest::prelude::*;
-use proptest::test_runner::{Config, TestRunner};
 use sinew_tui::theme::Theme;
 use sinew_tui::{
     Caret, CaretPlace, Chrome, Depth, Line, Mark, MarkdownBlock, Row, Screen, ScreenOptions, Size, Style, TextBlock,
@@ -16,7 +15,7 @@ use sinew_tui::{
 use support::emulators::{Alacritty, Avt, Vt100};
 use support::model::{Op, Session, op};
 use support::strict::Strict;
-use support::{Terminal, text_of, view_row};
+use support::{Terminal, run, text_of, view_row};
 
 fn screen(columns: usize, rows: usize, options: ScreenOptions) -> Screen {
     Screen::new(Size::new(columns, rows), options, Arc::new(Theme::default()))
@@ -36,17 +35,6 @@ fn frames(screen: &mut Screen) -> Vec<Vec<u8>> {
 
 fn paint(screen: &mut Screen, terminal: &mut dyn Terminal) {
     frames(screen).iter().for_each(|bytes| terminal.feed(bytes));
-}
-
-fn run<T: std::fmt::Debug>(cases: u32, input: impl Strategy<Value = T>, test: impl Fn(T)) {
-    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
-    let result = runner.run(&input, |input| {
-        test(input);
-        Ok(())
-    });
-    if let Err(error) = result {
-        panic!("{error}");
-    }
 }
 
 fn ops(count: std::ops::Range<usize>) -> impl Strategy<Value = Vec<Op>> {

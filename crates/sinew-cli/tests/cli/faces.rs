@@ -197,6 +197,14 @@ impl Person<'_> {
         self.terminal.send("\x1b");
     }
 
+    /// Waits for a prompt of before in the line that is written, and clears it.
+    #[track_caller]
+    fn takes_back(&mut self, prompt: &str) {
+        let is_line = |row: &&String| row.starts_with('›') || row.starts_with("You:");
+        self.terminal.until(|rows| rows.iter().rev().find(is_line).is_some_and(|row| row.ends_with(prompt)));
+        self.clears();
+    }
+
     /// Clears the line that is written.
     fn clears(&mut self) {
         self.terminal.send("\x03");
@@ -332,26 +340,14 @@ fn item_80_sessions_trees_and_titles() {
             person.hears("labelled here");
             person.chooses("/tree", "prompt two");
             person.hears("another place of this session");
-            person.terminal.until(|rows| {
-                rows.iter()
-                    .rev()
-                    .find(|row| row.starts_with('›') || row.starts_with("You:"))
-                    .is_some_and(|row| row.ends_with("prompt two"))
-            });
-            person.clears();
+            person.takes_back("prompt two");
             person.say("/fork");
             person.hears("a copy of the session");
             person.say("another way");
             person.hears_answer("Answer three.");
             person.chooses("/branch", "another way");
             person.hears("a new session");
-            person.terminal.until(|rows| {
-                rows.iter()
-                    .rev()
-                    .find(|row| row.starts_with('›') || row.starts_with("You:"))
-                    .is_some_and(|row| row.ends_with("another way"))
-            });
-            person.clears();
+            person.takes_back("another way");
             person.say("/new");
             if person.face == Face::Screen {
                 person.terminal.until(|rows| rows.iter().filter(|row| *row == "── a new session ──").count() == 2);

@@ -17,7 +17,7 @@ fn stage() -> Stage {
     stage
 }
 
-/// What happened, in words that every mode has.
+/// The events of a run in words that every mode has.
 #[derive(Debug, Default, PartialEq)]
 struct Story(Vec<String>);
 

@@ -63,7 +63,7 @@ impl SegmentFiles {
     /// Returns the file with this number.
     ///
     /// # Panics
-    /// Where there is none.
+    /// No file has this number.
     #[must_use]
     pub fn get(&self, number: u32) -> FileRecord<'_> {
         let Row { stamp, kind, .. } = self.rows[number as usize];

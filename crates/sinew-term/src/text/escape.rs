@@ -118,7 +118,7 @@ fn string_kind<U: Unit>(text: &[U], from: usize, to: usize, control: Control) ->
     }
 }
 
-/// What follows `start` in a payload that starts with it.
+/// The rest of a payload behind `start`, where it starts with that.
 fn behind<'a, U: Unit>(payload: &'a [U], start: &[u8]) -> Option<&'a [U]> {
     let is_there =
         payload.len() >= start.len() && payload.iter().zip(start).all(|(unit, byte)| unit.code() == u32::from(*byte));

@@ -5,6 +5,7 @@ pub mod emulators;
 pub mod model;
 pub mod strict;
 
+use proptest::test_runner::{Config, TestRunner};
 use sinew_tui::{Attrs, Row, Style};
 
 /// What one column of a terminal shows; the second one of a wide cluster is empty.
@@ -66,4 +67,16 @@ pub trait Terminal {
 pub fn text_of(views: &[View]) -> String {
     let text: String = views.iter().map(|view| view.text.as_str()).collect();
     text.trim_end().to_owned()
+}
+
+/// Tries a law with so many random inputs.
+pub fn run<T: std::fmt::Debug>(cases: u32, input: impl proptest::strategy::Strategy<Value = T>, test: impl Fn(T)) {
+    let mut runner = TestRunner::new(Config { cases, failure_persistence: None, ..Config::default() });
+    let result = runner.run(&input, |input| {
+        test(input);
+        Ok(())
+    });
+    if let Err(error) = result {
+        panic!("{error}");
+    }
 }

@@ -1,4 +1,4 @@
-//! What the server may do with files, held by the kernel: a fault in the checks of `roots` leads no further than this.
+//! The rights of the server to files, held by the kernel: a fault in the checks of `roots` leads no further than this.
 
 use std::os::fd::OwnedFd;
 
