@@ -2,26 +2,18 @@
 // of the answer.
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { Client } from "../lib/mcp-client.mjs";
 import { median, sinew } from "../lib/program.mjs";
-import { serve } from "../lib/provider.mjs";
+import { home, serve } from "../lib/provider.mjs";
 
 const ROUNDS = 25;
 
 export default async function (bench) {
   const program = sinew();
   if (!program) return;
-  const folder = mkdtempSync(join(tmpdir(), "acp-bench-"));
-  const cwd = join(folder, "project");
-  mkdirSync(cwd);
-  mkdirSync(join(folder, "sinew", "agent"), { recursive: true });
   const { server, state, url } = await serve();
-  const model = { id: "m", name: "m", contextWindow: 100000, maxTokens: 8000 };
-  writeFileSync(join(folder, "sinew", "agent", "models.json"), JSON.stringify({ providers: { local: { baseUrl: url, api: "openai-completions", apiKey: "none", models: [model] } } }));
-  const env = { PATH: process.env.PATH, HOME: folder, SINEW_HOME: join(folder, "sinew") };
+  const { folder, cwd, env } = home("acp", url);
   const times = { start: [], session: [], update: [] };
   const since = (begun) => Number(process.hrtime.bigint() - begun) / 1e6;
   try {

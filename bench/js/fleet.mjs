@@ -2,14 +2,13 @@
 //
 // Needs the program: `npm run build -- --agent`, or its path in SINEW_BIN.
 import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as rest } from "node:timers/promises";
 import { Client } from "../lib/mcp-client.mjs";
 import { median, sinew } from "../lib/program.mjs";
-import { serve } from "../lib/provider.mjs";
+import { home, serve } from "../lib/provider.mjs";
 
 const ROUNDS = 11;
 const SERVERS = 20;
@@ -94,13 +93,8 @@ const since = (begun) => Number(process.hrtime.bigint() - begun) / 1e6;
 export default async function (bench) {
   const program = sinew();
   if (!program) return;
-  const folder = mkdtempSync(join(tmpdir(), "fleet-bench-"));
-  const cwd = join(folder, "project");
-  mkdirSync(cwd);
-  mkdirSync(join(folder, "sinew", "agent"), { recursive: true });
   const { server, state, url } = await serve();
-  const model = { id: "m", name: "m", contextWindow: 100000, maxTokens: 8000 };
-  writeFileSync(join(folder, "sinew", "agent", "models.json"), JSON.stringify({ providers: { local: { baseUrl: url, api: "openai-completions", apiKey: "none", models: [model] } } }));
+  const { folder, cwd, env } = home("fleet", url);
   const file = join(folder, "server.mjs");
   writeFileSync(file, SERVER);
   const command = (name, count) => ({ command: process.execPath, args: [file, name, String(count)] });
@@ -112,7 +106,6 @@ export default async function (bench) {
   const names = Array.from({ length: SERVERS }, (_, at) => `s${at}`);
   const fleet = config("fleet", names.map((name) => [name, command(name, TOOLS)]));
   const dead = config("dead", names.map((name, at) => [name, at < 5 ? { command: "sleep", args: ["1000"] } : command(name, TOOLS)]));
-  const env = { PATH: process.env.PATH, HOME: folder, SINEW_HOME: join(folder, "sinew") };
   const options = { env, cwd };
   const run = (args, onLine) => new Promise((resolve, reject) => {
     const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"] });

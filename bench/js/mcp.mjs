@@ -29,6 +29,7 @@ async function start(command, args, env) {
 
 /** A server that writes this many MB without the end of a line, and goes on as if nothing were. */
 const FLOOD = `
+import { createInterface } from "node:readline";
 const megabytes = Number(process.argv[2]);
 const chunk = Buffer.alloc(1 << 20, "x");
 const answers = {

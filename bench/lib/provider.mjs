@@ -1,5 +1,8 @@
 // A provider on this machine that gives one short answer to everything.
+import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 
 const sse = (events) => events.map((event) => (typeof event === "string" ? `data: ${event}\n\n` : `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)).join("");
 const message = { type: "message", id: "m", role: "assistant", status: "completed", content: [{ type: "output_text", text: "hi", annotations: [] }] };
@@ -34,4 +37,16 @@ export async function serve() {
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
   return { server, state, url: `http://127.0.0.1:${server.address().port}/v1` };
+}
+
+/** A folder of the machine's temporary files that has a project and an agent's settings, in which `local/m` is the model at `url`. */
+export function home(name, url) {
+  const folder = mkdtempSync(join(tmpdir(), `${name}-bench-`));
+  const cwd = join(folder, "project");
+  const agent = join(folder, "sinew", "agent");
+  mkdirSync(cwd);
+  mkdirSync(agent, { recursive: true });
+  const model = { id: "m", name: "m", contextWindow: 100000, maxTokens: 8000 };
+  writeFileSync(join(agent, "models.json"), JSON.stringify({ providers: { local: { baseUrl: url, api: "openai-completions", apiKey: "none", models: [model] } } }));
+  return { folder, cwd, env: { PATH: process.env.PATH, HOME: folder, SINEW_HOME: join(folder, "sinew") } };
 }
