@@ -6,9 +6,10 @@ use crate::gram::Gram;
 use crate::list::IdSet;
 use crate::plan::Plan;
 
-/// The number of documents below which the remaining lists of an *and* are not read any more: opening that many files
-/// costs less than reading on.
-const FEW: usize = 64;
+/// The cost of reading a list, in numbers of it decoded.
+const LIST: u64 = 2_000;
+/// The cost of opening and searching a file for a document, in the same unit.
+const FILE: u64 = 4_000;
 
 /// The reach of one match.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,10 +95,12 @@ fn documents_satisfying<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> 
             order.sort_by_key(|&at| counts[at]);
             let mut left = IdSet::full(whole);
             for at in order {
-                left.intersect(&documents_satisfying(lists, table, &parts[at])?);
-                if left.len() <= FEW {
+                // A list is read where it spares more than it costs, if its documents lie independently of the others.
+                let spared = left.len() as u64 * (u64::from(whole) - counts[at].min(whole as usize) as u64);
+                if spared * FILE < (LIST + counts[at] as u64) * u64::from(whole) {
                     break;
                 }
+                left.intersect(&documents_satisfying(lists, table, &parts[at])?);
             }
             Ok(left)
         }
@@ -161,4 +164,23 @@ fn at_most<L: Lists>(lists: &L, table: &FileTable, plan: &Plan) -> Result<usize,
         Plan::And(parts) => counts(parts)?.into_iter().min().unwrap_or(0),
         Plan::Or(parts) => counts(parts)?.into_iter().sum(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::postings::PostingsBuilder;
+
+    #[test]
+    fn lists_are_read_while_they_spare_more_than_they_cost() {
+        let mut builder = PostingsBuilder::new();
+        for file in 0..30 {
+            let parts = [(1, "nee"), (2, "eed"), (3, "edl"), (5, "dle")].into_iter();
+            let text: Vec<&str> = parts.filter(|(every, _)| file % every == 0).map(|(_, part)| part).collect();
+            builder.add(text.join("\n").as_bytes());
+        }
+        let postings = builder.build();
+        let plan = Plan::of(&regex_syntax::parse("needle").unwrap());
+        assert_eq!(postings.candidates(&plan, Reach::Line).files.iter().collect::<Vec<_>>(), [0], "of 30 files");
+    }
 }

@@ -73,7 +73,8 @@ impl Pattern {
             } else if !crlf {
                 builder.line_terminator(Some(b'\n'));
             }
-            builder.build(pattern)
+            let met = if syntax.literal { None } else { states_as_met(pattern, syntax.ignore_case) };
+            met.and_then(|met| builder.build(&met).ok()).map_or_else(|| builder.build(pattern), Ok)
         };
         let crlf = |pattern: &str| match build(pattern, true) {
             // A pattern that asks for `\r` by name wants to see it: lines end at `\n` then.
@@ -129,6 +130,16 @@ fn builder(literal: bool, ignore_case: bool, size: Size) -> RegexMatcherBuilder 
         .size_limit(size.program)
         .dfa_size_limit(size.states);
     builder
+}
+
+/// Returns a pattern that matches the same, whose automaton is made state by state as a search meets them; none where that is no
+/// gain. To make it ahead takes milliseconds for a `\w`, longer than to search the files that an index leaves. The library makes it
+/// ahead for programs of at most 1,000 steps: so the pattern gets an end of that many steps, which may be missing and never matches.
+fn states_as_met(pattern: &str, ignore_case: bool) -> Option<String> {
+    let mut parser = regex_syntax::ParserBuilder::new();
+    let form = parser.utf8(false).case_insensitive(ignore_case).build().parse(pattern).ok()?;
+    let is_text = form.properties().is_literal() || form.properties().is_alternation_literal();
+    (!is_text).then(|| format!(r"(?:{pattern})(?:[^\s\S][\x01\x02]{{1000}})?"))
 }
 
 type Built<T> = std::result::Result<T, grep_regex::Error>;
@@ -295,6 +306,46 @@ mod tests {
         {
             reads_as(pattern, None);
         }
+    }
+
+    #[test]
+    fn states_are_made_as_they_are_met_and_match_the_same() {
+        use grep_matcher::Matcher;
+        for text in ["spi_nor", "foo|bar", r"\.rs"] {
+            assert_eq!(states_as_met(text, false), None, "{text}");
+        }
+        let texts = ["", "a", "ab", "aab b", "spi_nor_x_sfdp(", "fn a_test(", "\u{1}\u{2}", "a # b", "éa\r"];
+        for pattern in [
+            r"\w+_\w",
+            "a*",
+            "(?x)a # b\n",
+            "(?x) a b",
+            "^$",
+            r"a\b",
+            "a?|b",
+            "(?i)FN",
+            ".",
+            r"(?-u)\xC3",
+            "x{0}",
+            "a)(b",
+        ] {
+            let built = Pattern::lines(pattern, syntax(), Size::WHOLE).unwrap().matcher;
+            let ahead = builder(false, false, Size::WHOLE).multi_line(true).crlf(true).build(pattern).unwrap();
+            for text in texts {
+                let all = |matcher: &RegexMatcher| {
+                    let mut found = Vec::new();
+                    matcher
+                        .find_iter(text.as_bytes(), |at| {
+                            found.push(at);
+                            true
+                        })
+                        .unwrap();
+                    found
+                };
+                assert_eq!(all(&built), all(&ahead), "{pattern} {text}");
+            }
+        }
+        assert!(states_as_met("x", true).is_some(), "letters of both cases are no text");
     }
 
     #[track_caller]
