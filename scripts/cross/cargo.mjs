@@ -13,7 +13,7 @@ export function cargo(command, words, { target, glibc, flags, env = {}, limit })
   args.push("--config", 'profile.dev.package."*".opt-level=0', ...words);
   console.log(dim(`$ cargo-zigbuild ${args.join(" ")}`));
   const begun = Date.now();
-  const child = spawn("cargo-zigbuild", args, { cwd: ROOT, env: { ...process.env, ...env, ...(flags ? { RUSTFLAGS: flags } : {}) }, detached: true, stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn("cargo-zigbuild", args, { cwd: ROOT, env: { ...process.env, ...env, ZIG_TARGET: target.replace("-unknown", ""), ...(flags ? { RUSTFLAGS: flags } : {}) }, detached: true, stdio: ["ignore", "pipe", "pipe"] });
   const result = { ok: false, errors: 0, warnings: 0, programs: [], seconds: 0 };
   let done = 0;
   let late = false;

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../lib/steps.mjs";
-import { REASONS, TARGETS } from "./targets.mjs";
+import { PARTS, REASONS, TARGETS } from "./targets.mjs";
 
 const RESULTS = join(import.meta.dirname, "results.json");
 export const PAGE = join(ROOT, "docs", "natives", "platforms.md");
@@ -23,6 +23,14 @@ export function remember(tag, found) {
 
 const checked = (check, by) => (check ? `${check.ok ? `clean${check.warnings ? `, ${check.warnings} warnings` : ""}` : `${check.errors} errors`}${by ? `, ${by} too` : ""}` : "not tried");
 const built = (builds = {}) => Object.entries(builds).map(([part, { ok, bytes }]) => `${part} ${ok ? `${(bytes / 1e6).toFixed(1)} MB` : "**fails**"}`).join(", ") || "nothing";
+
+/** The size of a part of a release, beside its limit where it has one. */
+function size(row, part, { ok, bytes }) {
+  if (!ok) return "**fails**";
+  const limit = PARTS[part].limit?.(row);
+  const over = limit && bytes > limit ? `, **${(bytes - limit).toLocaleString("en")} over**` : "";
+  return `${bytes.toLocaleString("en")}${limit ? ` of ${limit.toLocaleString("en")}${over}` : ""}`;
+}
 
 /** The cells of a target. */
 export function cells(row, known) {
@@ -49,6 +57,13 @@ export function generated(known = results()) {
   const line = (parts) => `| ${parts.join(" | ")} |`;
   const lines = [line(["target", "`cargo check --workspace --tests`", "built and linked (profile dev)", "tests passed", "failed"]), line(Array(5).fill("---"))];
   for (const row of TARGETS) lines.push(line(cells(row, known[row.tag])));
+  lines.push("", line(["target", "release: addon, bytes", "supervisor", "agent", "minutes"]), line(Array(5).fill("---")));
+  for (const row of TARGETS) {
+    const releases = known[row.tag]?.releases;
+    if (!releases) continue;
+    const sizes = Object.keys(PARTS).map((part) => (releases[part] ? size(row, part, releases[part]) : "not tried"));
+    lines.push(line([row.tag, ...sizes, [...new Set(Object.values(releases).map(({ minutes }) => minutes))].join(" + ")]));
+  }
   lines.push("", line(["target", "what ran", "passed", "failed"]), line(Array(4).fill("---")));
   for (const row of TARGETS) {
     for (const [what, part] of Object.entries(known[row.tag]?.tests ?? {})) {

@@ -71,18 +71,27 @@ async function check(row, env, limit) {
   return ok;
 }
 
-/** Builds the parts; what was built lies in dist/cross/TAG. Parts of the same flags are one build: they share their dependencies. */
+/**
+ * Builds the parts; what was built lies in dist/cross/TAG. Parts of the same flags are one build: they share their dependencies.
+ * A release is built as `npm run pack` does it: for the processors that its packages ask for, and the agent by itself, because
+ * crates have more features where it is built along.
+ */
 async function build(row, env) {
+  const { os, cpu } = platform(row);
+  const released = values.profile === "release";
+  const kept = released ? "releases" : "builds";
   const builds = {};
-  const { os } = platform(row);
-  const flagsOf = (part) => row.flags?.[part === "agent" ? "program" : "addon"];
-  for (const flags of new Set(row.parts.map(flagsOf))) {
-    const parts = row.parts.filter((part) => flagsOf(part) === flags);
+  const baseline = released && cpu === "x64" ? "-Ctarget-cpu=x86-64-v2" : "";
+  const flagsOf = (part) => [row.flags?.[part === "agent" ? "program" : "addon"], baseline].filter(Boolean).join(" ") || undefined;
+  const groupOf = (part) => `${flagsOf(part)} ${released && part === "agent"}`;
+  for (const group of new Set(row.parts.map(groupOf))) {
+    const parts = row.parts.filter((part) => groupOf(part) === group);
+    const flags = flagsOf(parts[0]);
     const made = await cargo("zigbuild", [...parts.flatMap((part) => PARTS[part].words), "--profile", values.profile], { ...row, flags, env });
     console.log(dim(`  ${clock(made.seconds * 1000)}`));
     for (const part of parts) {
       const found = made.programs.find(({ path }) => path.endsWith(`/${PARTS[part].file[os]}`));
-      builds[part] = { ok: Boolean(found), bytes: found ? statSync(found.path).size : 0 };
+      builds[part] = { ok: Boolean(found), bytes: found ? statSync(found.path).size : 0, ...(released && { minutes: Math.ceil(made.seconds / 60) }) };
       if (!found) {
         console.log(red(`  ${part} was not built`));
         continue;
@@ -93,7 +102,7 @@ async function build(row, env) {
       copyFileSync(found.path, place);
       console.log(`  ${relative(ROOT, place)}  ${(builds[part].bytes / 1e6).toFixed(1)} MB`);
     }
-    remember(row.tag, { builds: { ...results()[row.tag]?.builds, ...builds } });
+    remember(row.tag, { [kept]: { ...results()[row.tag]?.[kept], ...builds } });
   }
 }
 

@@ -1,10 +1,12 @@
 // The targets of `npm run cross`: one row each says how it is built, what runs it here, and what is left out with the reason.
+import { join } from "node:path";
 
 /** The crates whose tests need nothing that a foreign system lacks: no other program, no display, no network. */
 const PLAIN = ["sinew-base", "sinew-pool", "sinew-term", "sinew-fuzzy", "sinew-diff", "sinew-process", "sinew-walk", "sinew-search", "sinew-lock"];
 
+const PACKED = `-Clinker=${join(import.meta.dirname, "packed.sh")} -Clink-self-contained=no`;
 const MUSL = {
-  flags: { program: "-Clink-self-contained=no", addon: "-Ctarget-feature=-crt-static -Clink-self-contained=no" },
+  flags: { program: PACKED, addon: `-Ctarget-feature=-crt-static ${PACKED}` },
   parts: ["addon", "companion", "agent"],
   crates: PLAIN,
   left: "Alpine itself, which no registry has: Node's build for musl comes from PyPI, its libc from Debian",
@@ -15,7 +17,7 @@ const DARWIN = { check: "clippy", parts: ["companion"], left: "everything at run
 /**
  * `tag` as in scripts/lib/platforms.mjs. `target` is Rust's; `glibc` the oldest that is asked for. `check` is the command of
  * cargo that compiles all of it, `check` where none is named. `flags` are RUSTFLAGS of programs, and of the addon with the
- * program that stands beside it. `parts` are built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or
+ * program that stands beside it; see packed.sh for those of musl. `parts` are built; `runner` runs programs of the target: `foreign` (see enter.sh), `wine`, or
  * undefined where nothing can. `node` is the package of npm or the wheel with Node for it. `left` says what cannot be done.
  */
 export const TARGETS = [
@@ -104,11 +106,11 @@ export const REASONS = {
   },
 };
 
-/** What cargo is asked for each part, and the file that it leaves on each system. */
+/** What cargo is asked for each part, the file that it leaves on each system, and the bytes that a release may have. */
 export const PARTS = {
-  addon: { words: ["-p", "sinew-node", "--lib"], file: { linux: "libsinew_natives.so", win32: "sinew_natives.dll" } },
+  addon: { words: ["-p", "sinew-node", "--lib"], file: { linux: "libsinew_natives.so", win32: "sinew_natives.dll" }, limit: () => 10.5 * 1024 * 1024 },
   companion: { words: ["-p", "sinew-shell", "--bin", "sinew-shell-host"], file: { linux: "sinew-shell-host", darwin: "sinew-shell-host", win32: "sinew-shell-host.exe" } },
-  agent: { words: ["-p", "sinew-cli", "--bin", "sinew"], file: { linux: "sinew", win32: "sinew.exe" } },
+  agent: { words: ["-p", "sinew-cli", "--bin", "sinew"], file: { linux: "sinew", win32: "sinew.exe" }, limit: ({ target }) => (target.endsWith("musl") ? 24_000_000 : undefined) },
 };
 
 /** The row of a tag; an error that names the others. */
