@@ -113,15 +113,15 @@ pub(super) async fn follow(shared: Weak<Shared>, core: Weak<Core>, mut opening: 
             let last = cursor.last_id.clone().map(|id| ("Last-Event-ID".to_string(), id));
             let request = shared.http_request(http::Method::GET, &session, last.into_iter().collect(), Vec::new());
             let mut sent = pin!(shared.send(request));
-            let opened = match opening.take() {
+            let opened = tokio::select! {
+                opened = &mut sent => opened,
                 // Some servers send the head of a stream with its first event.
-                Some(_opening) => tokio::time::timeout(OPENING, &mut sent).await.ok(),
-                None => None,
+                () = tokio::time::sleep(OPENING), if opening.is_some() => {
+                    drop(opening.take());
+                    sent.await
+                }
             };
-            let opened = match opened {
-                Some(opened) => opened,
-                None => sent.await,
-            };
+            drop(opening.take());
             match opened {
                 Ok(mut response) if response.status == 200 && is_event_stream(&response) => {
                     let mut none = None;
