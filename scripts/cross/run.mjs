@@ -24,6 +24,7 @@ const HELP = `npm run cross -- TARGET... [options]
   --build            only check and build; run nothing
   --from STAGE       begin with build or test, and take what the stages before it have left
   --crates A,B       run the tests of these crates alone; default: programs, addon, and those of ${TARGETS[0].crates.slice(0, 3).join(", ")} …
+  --no-crates        run no tests of crates, which compiles nothing
   --smoke            run only the agent's turn and each export of the addon once
   --profile NAME     of cargo; default dev
   --if-ready         do nothing where the tools are not installed yet; for CI, which must not fail for lack of them
@@ -46,6 +47,7 @@ const { values, positionals } = parseArgs({
     from: { type: "string", default: "check" },
     crates: { type: "string" },
     smoke: { type: "boolean", default: false },
+    "no-crates": { type: "boolean", default: false },
     profile: { type: "string", default: "dev" },
     "if-ready": { type: "boolean", default: false },
     limit: { type: "string" },
@@ -142,7 +144,7 @@ async function test(row, env) {
     for (const name of counted.names) console.log(`    ${name}`);
   };
   if (!values.crates) await whole(row, built, runner, note);
-  if (values.smoke) return;
+  if (values.smoke || values["no-crates"]) return;
   const crates = values.crates?.split(",") ?? row.crates;
   const made = await cargo("test", ["--no-run", "--no-fail-fast", ...crates.flatMap((name) => ["-p", name])], { ...row, flags: row.flags?.program, env });
   if (!made.ok) note("crates", { passed: 0, failed: 1, names: ["the tests were not built"] });

@@ -70,13 +70,18 @@ const GIT = "runs git, which wine has not";
 const RG = "runs rg, which wine has not";
 const LINKS = "wine 10 makes no links";
 const QEMU = "looks into /proc, where qemu stands in place of the program";
+const START = "qemu shows each thread another start time of its own process";
 const SH = "starts `sh`";
 /** Why tests fail, by target, and by name or file of tests; what is not named here is a fault until somebody has looked. */
 export const REASONS = {
   "linux-arm64": {
     a_keeper_sleeps_while_its_program_lives: QEMU,
     the_process_list_shows_the_arguments_for_the_program_only: QEMU,
-    "turndown.test.mjs: ended with 1:  / Node.js v22.23.3": "the folder of what was built was moved for some seconds of this run; passes alone",
+    "errors.test.mjs: the stack of an error of Process.waitForExit shows the caller": START,
+    "process.test.mjs: a wait ends by time, by a signal, and checks its options": START,
+    "pty-control.test.mjs: the number of a program is known when it runs, and only then": "qemu's vfork does not wait until the program runs",
+    "shell.test.mjs: abort, a signal and a timeout resolve, and the shell goes on": "qemu refuses signal 62, by which a shell is asked to leave a command",
+    "survival.test.mjs: nothing is left of calls in threads that are ended, under deno": "npm's Deno is one of this machine's processor",
   },
   "win32-x64": {
     exclude_files_hold_also_in_a_linked_work_tree: GIT,

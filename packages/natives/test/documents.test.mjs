@@ -1,11 +1,11 @@
 // The READMEs of the packages and the guides: every block of JavaScript runs in the module system that it claims, with the output that its comments
 // show. A block with a name behind its language is a file that later blocks of the page import.
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { MORE_PACKAGES } from "../../../scripts/lib/typescript.mjs";
-import { PACKAGE, ROOT, run, temporary } from "./host.mjs";
+import { PACKAGE, ROOT, install, run, temporary } from "./host.mjs";
 
 const GUIDES = join(ROOT, "docs", "natives");
 const BLOCK = /^```(\w+) ?(.*)\n([^]*?)^```$/gm;
@@ -57,8 +57,7 @@ test("links between the guides lead somewhere", () => {
 /** A folder in which the package is installed and a file waits to be found. */
 function reader(t) {
   const folder = temporary(t);
-  mkdirSync(join(folder, "node_modules", "@sinew"), { recursive: true });
-  for (const name of ["natives", ...MORE_PACKAGES]) symlinkSync(join(ROOT, "packages", name), join(folder, "node_modules", "@sinew", name), "junction");
+  install(folder, "natives", ...MORE_PACKAGES);
   mkdirSync(join(folder, "src"));
   writeFileSync(join(folder, "src", "index.ts"), "// TODO: more\n");
   return folder;

@@ -1,11 +1,11 @@
 // The reference is the doc comments: every export has one, every value an example, and each example runs.
 import assert from "node:assert/strict";
 import { cpus } from "node:os";
-import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import ts from "typescript";
-import { PACKAGE, run, temporary } from "./host.mjs";
+import { PACKAGE, install, run, temporary } from "./host.mjs";
 
 const INDEX = join(PACKAGE, "src", "index.ts");
 
@@ -98,8 +98,7 @@ test("every function, class and constant has an example that names it and import
 
 test("every example runs, and the values beside it are those that it gives", async (t) => {
   const folder = temporary(t);
-  mkdirSync(join(folder, "node_modules", "@sinew"), { recursive: true });
-  symlinkSync(PACKAGE, join(folder, "node_modules", "@sinew", "natives"), "junction");
+  install(folder, "natives");
   mkdirSync(join(folder, "src"));
   writeFileSync(join(folder, "src", "a.ts"), "// TODO: more\n");
   const examples = exported.flatMap(({ name, target, examples: own }) => [

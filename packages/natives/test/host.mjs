@@ -1,6 +1,6 @@
 // Copies of the package for tests of its loader, and the runtimes that it must work under.
 import { execFileSync, spawn } from "node:child_process";
-import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, copyFileSync, readdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, existsSync, linkSync, mkdirSync, mkdtempSync, copyFileSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,7 +9,8 @@ import { fileURLToPath } from "node:url";
 export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 export const PACKAGE = join(ROOT, "packages", "natives");
 export const BUILD = join(ROOT, "native", "build");
-export const TAG = `${process.platform}-${process.arch}`;
+export const MUSL = process.platform === "linux" && !process.report.getReport().header.glibcVersionRuntime;
+export const TAG = `${process.platform}-${process.arch}${MUSL ? "-musl" : ""}`;
 
 /** The addon that this machine built: of x64 there are two, one of them is enough. */
 export const ADDON = readdirSync(BUILD).filter((name) => name.startsWith(`sinew_natives.${TAG}`) && name.endsWith(".node")).sort()[0];
@@ -40,6 +41,25 @@ export function place(from, to) {
     linkSync(from, to);
   } catch {
     copyFileSync(from, to);
+  }
+}
+
+/** Installs packages of the checkout below `folder`: as links, and where the system has none as copies, with the addon. */
+export function install(folder, ...names) {
+  const scope = join(folder, "node_modules", "@sinew");
+  mkdirSync(scope, { recursive: true });
+  for (const name of names) {
+    const from = join(ROOT, "packages", name);
+    const to = join(scope, name);
+    try {
+      symlinkSync(from, to, "junction");
+      // Wine makes some links that lead nowhere.
+      readdirSync(to);
+    } catch {
+      rmSync(to, { recursive: true, force: true });
+      for (const part of ["package.json", "dist", "bin"]) if (existsSync(join(from, part))) cpSync(join(from, part), join(to, part), { recursive: true });
+      if (name === "natives") for (const file of readdirSync(BUILD, { withFileTypes: true })) if (file.isFile()) place(join(BUILD, file.name), join(to, "native", file.name));
+    }
   }
 }
 

@@ -4,7 +4,7 @@ import { appendFileSync, copyFileSync, existsSync, mkdirSync, readFileSync, read
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { PLATFORMS } from "../../../scripts/lib/platforms.mjs";
-import { ADDON, BUILD, PACKAGE, TAG, bare, place, run, temporary } from "./host.mjs";
+import { ADDON, BUILD, MUSL, PACKAGE, TAG, bare, place, run, temporary } from "./host.mjs";
 
 const addon = join(BUILD, ADDON);
 const VERSION = JSON.parse(readFileSync(join(PACKAGE, "package.json"), "utf8")).version;
@@ -189,7 +189,7 @@ function elfProgram(interpreter) {
   return bytes;
 }
 
-test("the C library is that of the running program, else that of the runtime's report", { skip: process.platform !== "linux" && "Linux only" }, async (t) => {
+test("the C library is that of the running program, else that of the runtime's report", { skip: (process.platform !== "linux" || MUSL) && "begins with a program of glibc" }, async (t) => {
   const folder = bare(t);
   const program = join(folder, "program");
   const noGlibc = `process.report.getReport = () => ({ header: {} });`;

@@ -8,9 +8,14 @@ import { PACKAGE } from "./host.mjs";
 
 const { Process, killTree, listDescendants } = createRequire(import.meta.url)("..");
 
-/** A shell with a child in a session of its own; both have said that they are up. */
+const WAITS = 'console.log("up"); setInterval(() => {}, 1e9);';
+const STARTS = `require("node:child_process").spawn(process.execPath, ["-e", ${JSON.stringify(WAITS)}], { detached: true, stdio: ["ignore", "inherit", "ignore"] });`;
+/** Two processes: by a shell where there is one, as it is up at once. */
+const PARENT = process.platform === "win32" ? [process.execPath, ["-e", STARTS + WAITS]] : ["sh", ["-c", "setsid sh -c 'echo up; exec sleep 1000' & echo up; exec sleep 1000"]];
+
+/** A process with a child in a session of its own; both have said that they are up. */
 async function tree() {
-  const child = spawn("sh", ["-c", "setsid sh -c 'echo up; exec sleep 1000' & echo up; exec sleep 1000"]);
+  const child = spawn(...PARENT);
   let said = "";
   for await (const data of child.stdout) {
     said += data;

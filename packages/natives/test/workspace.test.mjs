@@ -19,7 +19,8 @@ async function outcome(call) {
   try {
     return { result: await call((row) => void rows.push(row)), rows };
   } catch (error) {
-    return { name: error.name, code: error.code, message: error.message, rows };
+    // On Windows a path stands in errors as it was given, with either separator.
+    return { name: error.name, code: error.code, message: error.message.replaceAll("\\", "/"), rows };
   }
 }
 
