@@ -1,6 +1,6 @@
 //! The binding of `PhotonImage`, and of [`fit`].
 
-mod crop;
+mod canvas;
 mod fit;
 
 use std::sync::Arc;

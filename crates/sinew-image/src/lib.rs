@@ -7,6 +7,7 @@
 //! |---|---|---|
 //! | bytes → pixels | [`decode`] | limits checked before memory is asked for; EXIF orientation applied; only the first frame |
 //! | pixels → pixels | [`Picture::resize`] | SIMD; opacity respected |
+//! | | [`Picture::crop`], [`Picture::extend`], [`Picture::orient`] | linear |
 //! | pixels → bytes | [`Picture::encode`] | PNG, JPEG, lossless WebP, GIF |
 //! | bytes → bytes that fit | [`fit_image`] | the one call before a picture is sent to a model |
 //! | bytes → escape codes | [`terminal`] | Kitty graphics, iTerm2, Sixel |
@@ -29,6 +30,7 @@
 //! Limits: [`MAX_SIDE`] pixels a side, [`MAX_BYTES`] of memory for one picture. A broken file is an error, never half a
 //! picture: a model that is shown one would take the missing half for grey.
 
+mod canvas;
 mod decode;
 mod encode;
 mod fit;

@@ -20,21 +20,28 @@ pub(crate) fn of_exif(exif: &[u8]) -> Orientation {
 
 /// The picture the right way up. Linear.
 pub(crate) fn apply(picture: Picture, orientation: Orientation, cancel: &CancelToken) -> Result<Picture> {
-    if orientation == Orientation::NoTransforms {
-        return Ok(picture);
-    }
-    match picture.channels().count() {
-        1 => turn::<1>(picture, orientation, cancel),
-        2 => turn::<2>(picture, orientation, cancel),
-        3 => turn::<3>(picture, orientation, cancel),
-        _ => turn::<4>(picture, orientation, cancel),
+    if orientation == Orientation::NoTransforms { Ok(picture) } else { picture.orient(orientation, cancel) }
+}
+
+impl Picture {
+    /// The picture turned and mirrored as an EXIF orientation asks. Linear. `cancel` is looked at every 64 rows.
+    ///
+    /// # Errors
+    /// On cancellation.
+    pub fn orient(&self, orientation: Orientation, cancel: &CancelToken) -> Result<Picture> {
+        match self.channels().count() {
+            1 => turn::<1>(self, orientation, cancel),
+            2 => turn::<2>(self, orientation, cancel),
+            3 => turn::<3>(self, orientation, cancel),
+            _ => turn::<4>(self, orientation, cancel),
+        }
     }
 }
 
 /// Rows and columns that are moved together: a block of 64 × 64 pixels of 4 bytes is 16 KB.
 const BLOCK: usize = 64;
 
-fn turn<const N: usize>(picture: Picture, orientation: Orientation, cancel: &CancelToken) -> Result<Picture> {
+fn turn<const N: usize>(picture: &Picture, orientation: Orientation, cancel: &CancelToken) -> Result<Picture> {
     let (width, height) = (picture.width() as usize, picture.height() as usize);
     let (from, _) = picture.samples().as_chunks::<N>();
     let mut samples = vec![0; from.len() * N];

@@ -91,30 +91,6 @@ impl Picture {
         self.samples
     }
 
-    /// The part of the picture that begins `left` pixels from its left and `top` rows from its top. Linear.
-    ///
-    /// # Errors
-    /// With [`sinew_base::ErrorCode`] `InvalidArgument` for a part that is empty or not within the picture.
-    pub fn crop(&self, left: u32, top: u32, width: u32, height: u32) -> sinew_base::Result<Picture> {
-        let within = |begin: u32, length: u32, whole: u32| {
-            length > 0 && u64::from(begin) + u64::from(length) <= u64::from(whole)
-        };
-        if !within(left, width, self.width) || !within(top, height, self.height) {
-            return Err(sinew_base::Error::invalid(format!(
-                "crop: {width}×{height} pixels at {left},{top} do not lie within the picture of {}×{}",
-                self.width, self.height
-            )));
-        }
-        let pixel = self.channels.count();
-        let (row, part) = (self.width as usize * pixel, width as usize * pixel);
-        let mut samples = Vec::with_capacity(part * height as usize);
-        for line in self.samples.chunks_exact(row).skip(top as usize).take(height as usize) {
-            let from = left as usize * pixel;
-            samples.extend_from_slice(&line[from..from + part]);
-        }
-        Picture::new(width, height, self.channels, samples)
-    }
-
     /// The pixels as red, green, blue, opacity. Linear.
     #[must_use]
     pub fn to_rgba(&self) -> Vec<u8> {

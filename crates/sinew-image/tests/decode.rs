@@ -335,6 +335,47 @@ fn grey_with_opacity_resizes_like_grey_and_like_colours() {
     assert_eq!(resized(Channels::GrayAlpha, &clear), of_colours);
 }
 
+const CHANNELS: [Channels; 4] = [Channels::Gray, Channels::GrayAlpha, Channels::Rgb, Channels::Rgba];
+
+#[test]
+fn a_canvas_keeps_its_picture_and_shows_its_colour() {
+    for channels in CHANNELS {
+        let picture = picture(5, 3, channels);
+        for colour in [[7, 7, 7, 255], [7, 7, 7, 0], [1, 2, 3, 255], [1, 2, 3, 4]] {
+            let canvas = picture.extend((2, 1), (9, 6), colour, &never()).unwrap();
+            assert_eq!(canvas.crop(2, 1, 5, 3).unwrap().to_rgba(), picture.to_rgba(), "{channels:?} on {colour:?}");
+            let rgba = canvas.to_rgba();
+            for (at, pixel) in rgba.as_chunks::<4>().0.iter().enumerate() {
+                let (x, y) = (at % 9, at / 9);
+                assert!((2..7).contains(&x) && (1..4).contains(&y) || *pixel == colour, "{channels:?} at {x},{y}");
+            }
+            // No channel more than it takes.
+            let coloured = matches!(channels, Channels::Rgb | Channels::Rgba) || colour[0] != colour[1];
+            let count = if coloured { 3 } else { 1 } + usize::from(channels.has_alpha() || colour[3] < 255);
+            assert_eq!(canvas.channels().count(), count, "{channels:?} on {colour:?}");
+        }
+        for (at, size) in [((5, 0), (9, 6)), ((0, 4), (9, 6)), ((0, 0), (4, 3)), ((u32::MAX, 0), (9, 6))] {
+            assert!(picture.extend(at, size, WHITE, &never()).is_err(), "{at:?} in {size:?}");
+        }
+    }
+}
+
+#[test]
+fn four_turns_and_two_mirrors_give_the_picture_back() {
+    for channels in CHANNELS {
+        let picture = picture(70, 3, channels);
+        let after = |steps: &[Orientation]| {
+            steps.iter().fold(picture.clone(), |picture, step| picture.orient(*step, &never()).unwrap())
+        };
+        assert!(after(&[Orientation::Rotate90; 4]) == picture);
+        assert!(after(&[Orientation::Rotate90; 3]) == after(&[Orientation::Rotate270]));
+        assert!(after(&[Orientation::FlipHorizontal; 2]) == picture);
+        assert!(after(&[Orientation::FlipHorizontal, Orientation::FlipVertical]) == after(&[Orientation::Rotate180]));
+        assert!(after(&[Orientation::NoTransforms]) == picture);
+        assert!(after(&[Orientation::Rotate90]) != picture);
+    }
+}
+
 #[test]
 fn resizing_keeps_what_is_even() {
     for filter in [

@@ -182,6 +182,41 @@ export class PhotonImage {
   }
 
   /**
+   * Puts the picture on a canvas of one colour.
+   *
+   * @param left The pixels left of it.
+   * @param top The rows above it.
+   * @param width The canvas's pixels in a row.
+   * @param height The canvas's rows.
+   * @param colour Red, green, blue and opacity, 0–255 each. Default: transparent.
+   * @throws `RangeError` for a number that is negative or not whole, or above 255 in a colour; `ERR_INVALID_ARG_VALUE` for a canvas in
+   *   which the picture does not lie.
+   */
+  async extend(left: number, top: number, width: number, height: number, colour: readonly [number, number, number, number] = [0, 0, 0, 0]): Promise<PhotonImage> {
+    const [x, y, across, down] = [count("extend: left", left), count("extend: top", top), count("extend: width", width), count("extend: height", height)];
+    if (!Array.isArray(colour) || colour.length !== 4) throw typeError("extend: colour", "an array of four numbers", colour);
+    const paint = colour.reduce((sum: number, part: unknown) => {
+      const value = count("extend: colour", part);
+      if (value > 255) throw rangeError("extend: colour", "0–255", value);
+      return sum * 256 + value;
+    }, 0);
+    return new PhotonImage(await called(() => this.#picture.extend(x, y, across, down, paint)));
+  }
+
+  /**
+   * Turns and mirrors the picture.
+   *
+   * @param orientation The number of an EXIF orientation: 2 mirrors left and right, 4 top and bottom; 6 turns by 90°, 3 by 180°, 8 by 270°,
+   *   clockwise.
+   * @throws `RangeError` for a number that is not whole, or not 1–8.
+   */
+  async orient(orientation: number): Promise<PhotonImage> {
+    const number = count("orient: orientation", orientation);
+    if (number < 1 || number > 8) throw rangeError("orient: orientation", "1–8", orientation);
+    return new PhotonImage(await called(() => this.#picture.orient(number)));
+  }
+
+  /**
    * Writes the picture as a file.
    *
    * @param format The format.

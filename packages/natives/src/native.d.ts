@@ -291,6 +291,10 @@ export declare class OutputSink {
 export declare class Picture {
   /** Cuts a part out. */
    crop(left: number, top: number, width: number, height: number): Promise<Picture>
+  /** Puts it on a larger canvas of one colour: `0xrrggbbaa`. */
+   extend(left: number, top: number, width: number, height: number, colour: number): Promise<Picture>
+  /** Turns and mirrors it, by the number of an EXIF orientation. */
+   orient(orientation: number): Promise<Picture>
   /** Pixels in a row. */
   get width(): number
   /** The number of rows. */

@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import oracle from "fast-glob";
+import { PhotonImage } from "@sinew/natives";
 import cliTruncate from "@sinew/natives/compat/cli-truncate";
 import fastGlob, { glob } from "@sinew/natives/compat/fast-glob";
 import * as pty from "@sinew/natives/compat/node-pty";
@@ -124,8 +125,9 @@ test("sharp-lite reads, resizes, cuts and writes, lazily and in order", async (t
   assert.deepEqual([written.format, written.width], ["jpeg", 40]);
   assert.equal((await sharp(file).metadata()).format, "jpeg");
   assert.throws(() => sharp(wide).resize(0), { message: "Expected positive integer for width but received 0 of type number" });
-  assert.throws(() => sharp(wide).resize(1, 1, { fit: "contain" }), { message: /"contain" is not supported; use cover/ });
-  assert.throws(() => sharp(wide).rotate(90), { message: /without an angle/ });
+  assert.throws(() => sharp(wide).resize(1, 1, { fit: "some" }), { message: "Expected valid fit for fit but received some of type string" });
+  assert.throws(() => sharp(wide).rotate(45), { message: /rotate\(45\) is not supported; use a multiple of 90/ });
+  assert.throws(() => sharp(wide).resize(1, 1, { background: "some" }), { message: "Unable to parse color from string: some" });
   await assert.rejects(sharp(wide).extract({ left: 39, top: 0, width: 2, height: 1 }).toBuffer(), { message: "extract_area: bad extract area" });
   await assert.rejects(sharp(join(folder, "none.png")).metadata(), { code: "ENOENT", message: /^Input file is missing: / });
   assert.throws(() => sharp(wide).resize(1, 1, { position: "entropy" }), { message: /position "entropy" is not supported; use centre/ });
@@ -135,6 +137,53 @@ test("sharp-lite reads, resizes, cuts and writes, lazily and in order", async (t
   assert.match((await called((callback) => sharp(Buffer.from("text")).metadata(callback)))[0].message, /unknown format/);
 });
 
+
+test("sharp-lite turns, mirrors and adds what contain needs, in sharp's order", async () => {
+  // Two rows of three pixels, told apart by their red.
+  const red = (values, width, height) => {
+    const picture = Buffer.alloc(54 + height * Math.ceil((width * 3) / 4) * 4);
+    picture.write("BM");
+    picture.writeUInt32LE(54, 10);
+    for (const [at, value] of [[14, 40], [18, width], [22, height]]) picture.writeInt32LE(value, at);
+    picture.writeUInt16LE(1, 26);
+    picture.writeUInt16LE(24, 28);
+    values.forEach((value, at) => (picture[54 + (height - 1 - Math.floor(at / width)) * Math.ceil((width * 3) / 4) * 4 + (at % width) * 3 + 2] = value));
+    return picture;
+  };
+  const reds = async (image) => {
+    const { data, info } = await image.png().toBuffer({ resolveWithObject: true });
+    const pixels = [];
+    for (let top = 0; top < info.height; top++) {
+      for (let left = 0; left < info.width; left++) {
+        const one = sharp(data).extract({ left, top, width: 1, height: 1 });
+        // One pixel as a sixel names its colour in percent.
+        const sixel = await (await PhotonImage.parse(await one.png().toBuffer())).toTerminal("sixel");
+        pixels.push(Number(/#0;2;(\d+);/.exec(sixel)?.[1] ?? -1));
+      }
+    }
+    return [info.width, info.height, ...pixels];
+  };
+  const picture = () => sharp(red([0, 51, 102, 153, 204, 255], 3, 2));
+  const cases = [
+    [picture(), [3, 2, 0, 20, 40, 60, 80, 100]],
+    [picture().rotate(90), [2, 3, 60, 0, 80, 20, 100, 40]],
+    [picture().rotate(-90), [2, 3, 40, 100, 20, 80, 0, 60]],
+    [picture().rotate(540), [3, 2, 100, 80, 60, 40, 20, 0]],
+    [picture().flip(), [3, 2, 60, 80, 100, 0, 20, 40]],
+    [picture().flop(), [3, 2, 40, 20, 0, 100, 80, 60]],
+    [picture().flop().flop(false), [3, 2, 0, 20, 40, 60, 80, 100]],
+    // Mirrors come before the turn, and both before a cut that was asked for after it.
+    [picture().rotate(90).flip(), [2, 3, 0, 60, 20, 80, 40, 100]],
+    [picture().extract({ left: 0, top: 0, width: 2, height: 1 }).rotate(90), [1, 2, 0, 20]],
+    [picture().rotate(90).extract({ left: 0, top: 0, width: 2, height: 1 }), [2, 1, 60, 0]],
+    [picture().resize(3, 4, { fit: "contain", background: "#ff0000" }), [3, 4, 100, 100, 100, 0, 20, 40, 60, 80, 100, 100, 100, 100]],
+    [picture().resize(4, 2, { fit: "contain", position: "right" }), [4, 2, 0, 0, 20, 40, 0, 60, 80, 100]],
+    [picture().resize(5, 2, { fit: "contain", background: { r: 255 } }).rotate(90).clone(), [5, 3, 100, 60, 0, 100, 100, 100, 80, 20, 100, 100, 100, 100, 40, 100, 100]],
+  ];
+  for (const [image, expected] of cases) assert.deepEqual(await reds(image), expected);
+  const clear = await sharp(red([0], 1, 1)).resize(2, 1, { fit: "contain", kernel: "nearest", background: "transparent" }).png().toBuffer();
+  assert.equal(clear[25], 4 + 2, "colours with opacity");
+});
 
 test("styles and links are kept by row, slice and cut", () => {
   assert.equal(wrapAnsi(`${RED}one two${PLAIN}`, 3), `${RED}one${PLAIN}\n${RED}two${PLAIN}`);

@@ -48,6 +48,13 @@ test("what cannot be is refused", async () => {
   for (const format of [9, -1, 1.5]) await assert.rejects(image.encode(format), { message: `Invalid image format: ${format}` });
   await assert.rejects(image.encode(ImageFormat.JPEG, 101), { name: "RangeError" });
   await assert.rejects(image.resize(1, 1, 9), { message: "Invalid sampling filter: 9" });
+  for (const orientation of [0, 9, 300, 1.5]) await assert.rejects(image.orient(orientation), { name: "RangeError", message: /^orient: orientation must be/ });
+  await assert.rejects(image.extend(1, 0, 1, 1), { code: "ERR_INVALID_ARG_VALUE", message: /does not lie within 1×1 pixels/ });
+  await assert.rejects(image.extend(0, 0, 16385, 1), { message: /16385×1/ });
+  await assert.rejects(image.extend(0, 0, 2, 2, [0, 0, 0]), { name: "TypeError", message: /extend: colour/ });
+  await assert.rejects(image.extend(0, 0, 2, 2, [0, 0, 0, 256]), { name: "RangeError", message: /extend: colour must be 0–255/ });
+  const turned = await (await image.extend(0, 0, 3, 2)).orient(6);
+  assert.deepEqual([turned.width, turned.height], [2, 3]);
   await assert.rejects(PhotonImage.parse("gif"), { name: "TypeError", message: /PhotonImage.parse: bytes/ });
   await assert.rejects(PhotonImage.parse(new Uint8Array()), { code: "ERR_INVALID_DATA", message: "image: no data" });
   await assert.rejects(PhotonImage.parse(gif.subarray(0, 30)), { code: "ERR_INVALID_DATA", message: /failed to decode GIF/ });

@@ -8,20 +8,34 @@ import { ImageFormat, PhotonImage, SamplingFilter } from "../index.js";
 /** A picture: a file by its path, or its bytes. */
 export type SharpInput = string | Uint8Array | ArrayBuffer;
 
+/** A colour by its parts. */
+export interface Colour {
+  /** Red, 0–255. Default 0. */
+  r?: number;
+  /** Green, 0–255. Default 0. */
+  g?: number;
+  /** Blue, 0–255. Default 0. */
+  b?: number;
+  /** Opacity, 0–1. Default 1. */
+  alpha?: number;
+}
+
 /** How a picture gets another size. */
 export interface ResizeOptions {
   /** Pixels in a row. */
   width?: number;
   /** Rows. */
   height?: number;
-  /** The fate of the shape where both sides are given; `contain` is not supported. Default `cover`. */
-  fit?: "cover" | "fill" | "inside" | "outside";
+  /** The fate of the shape where both sides are given. Default `cover`. */
+  fit?: "cover" | "contain" | "fill" | "inside" | "outside";
   /** How pixels are made of others. Default `lanczos3`. */
   kernel?: "nearest" | "linear" | "cubic" | "lanczos3";
-  /** The part that `cover` keeps: sides such as `right top`, or `north`. Default `centre`. */
+  /** The part that `cover` keeps, the place that `contain` gives: sides such as `right top`, or `north`. Default `centre`. */
   position?: string;
   /** The same as `position`. Default `centre`. */
   gravity?: string;
+  /** The colour that `contain` adds: `#rrggbb`, `#rrggbbaa`, their short forms, `black`, `white`, `transparent`, or its parts. Default black. */
+  background?: string | Colour;
   /** Leave a smaller picture as it is. Default false. */
   withoutEnlargement?: boolean;
   /** Leave a larger picture as it is. Default false. */
@@ -89,30 +103,62 @@ function side(name: string, value: number | null | undefined): number | undefine
   return value;
 }
 
-/** The shares of what is left over that `cover` cuts at the left and at the top. */
+/** Red, green, blue and opacity, 0–255 each. */
+type Paint = readonly [number, number, number, number];
+
+const COLOURS: Readonly<Record<string, Paint>> = { black: [0, 0, 0, 255], white: [255, 255, 255, 255], transparent: [0, 0, 0, 0] };
+
+function paintOf(background: unknown): Paint {
+  if (typeof background === "string") {
+    const name = background.toLowerCase();
+    const digits = /^#(?:([0-9a-f]{3,4})|([0-9a-f]{6}(?:[0-9a-f]{2})?))$/.exec(name);
+    const full = digits && (digits[2] ?? (digits[1] as string).replace(/./g, "$&$&")).padEnd(8, "f");
+    if (!full && !(name in COLOURS)) throw new Error(`Unable to parse color from string: ${background}`);
+    return full ? ([...Buffer.from(full, "hex")] as unknown as Paint) : (COLOURS[name] as Paint);
+  }
+  if (typeof background !== "object" || background === null) throw new Error(`Expected object or string for background but received ${background} of type ${typeof background}`);
+  const { r = 0, g = 0, b = 0, alpha = 1 } = background as Colour;
+  const part = (value: number) => Math.min(255, Math.max(0, Math.round(value)));
+  return [part(r), part(g), part(b), part(alpha * 255)];
+}
+
+/** The shares of what is left over that are left of and above the part that `cover` keeps, or the picture that `contain` places. */
 const POSITIONS: Readonly<Record<string, readonly [number, number]>> = {
   centre: [0.5, 0.5], center: [0.5, 0.5],
   top: [0.5, 0], "right top": [1, 0], right: [1, 0.5], "right bottom": [1, 1], bottom: [0.5, 1], "left bottom": [0, 1], left: [0, 0.5], "left top": [0, 0],
   north: [0.5, 0], northeast: [1, 0], east: [1, 0.5], southeast: [1, 1], south: [0.5, 1], southwest: [0, 1], west: [0, 0.5], northwest: [0, 0],
 };
 
-async function resized(image: PhotonImage, { width, height, fit = "cover", kernel = "lanczos3", position = "centre", withoutEnlargement, withoutReduction }: ResizeOptions): Promise<PhotonImage> {
+/** The picture at its new size, before parts are cut or added. */
+async function scaled(image: PhotonImage, { width, height, fit = "cover", kernel = "lanczos3", withoutEnlargement, withoutReduction }: ResizeOptions): Promise<PhotonImage> {
   const [across, down] = [width && width / image.width, height && height / image.height];
   if (across === undefined && down === undefined) return image;
   let scales: [number, number];
   if (fit === "fill") scales = [across ?? 1, down ?? 1];
   else if (across === undefined || down === undefined) scales = [across ?? (down as number), across ?? (down as number)];
-  else scales = fit === "inside" ? [Math.min(across, down), Math.min(across, down)] : [Math.max(across, down), Math.max(across, down)];
+  else scales = fit === "inside" || fit === "contain" ? [Math.min(across, down), Math.min(across, down)] : [Math.max(across, down), Math.max(across, down)];
   if (withoutEnlargement) scales = [Math.min(1, scales[0]), Math.min(1, scales[1])];
   if (withoutReduction) scales = [Math.max(1, scales[0]), Math.max(1, scales[1])];
   const [wide, high] = [Math.max(1, Math.round(image.width * scales[0])), Math.max(1, Math.round(image.height * scales[1]))];
-  const large = wide === image.width && high === image.height ? image : await image.resize(wide, high, KERNELS[kernel]);
-  if (fit !== "cover") return large;
-  const [keptWide, keptHigh] = [Math.min(wide, width ?? wide), Math.min(high, height ?? high)];
-  if (keptWide === wide && keptHigh === high) return large;
-  const [left, top] = POSITIONS[position] as readonly [number, number];
-  return large.crop(Math.round((wide - keptWide) * left), Math.round((high - keptHigh) * top), keptWide, keptHigh);
+  return wide === image.width && high === image.height ? image : image.resize(wide, high, KERNELS[kernel]);
 }
+
+/** The picture with what `cover` leaves of it, or on what `contain` adds. */
+async function framed(image: PhotonImage, { width, height, fit = "cover", position = "centre", background = "black" }: ResizeOptions): Promise<PhotonImage> {
+  const [left, top] = POSITIONS[position] as readonly [number, number];
+  if (fit === "contain" && width !== undefined && height !== undefined) {
+    const [wide, high] = [Math.max(width, image.width), Math.max(height, image.height)];
+    if (wide === image.width && high === image.height) return image;
+    return image.extend(Math.floor((wide - image.width) * left), Math.floor((high - image.height) * top), wide, high, paintOf(background));
+  }
+  const [wide, high] = [Math.min(image.width, width ?? image.width), Math.min(image.height, height ?? image.height)];
+  if (fit !== "cover" || (wide === image.width && high === image.height)) return image;
+  return image.crop(Math.round((image.width - wide) * left), Math.round((image.height - high) * top), wide, high);
+}
+
+/** The orientations that EXIF has for mirrors and turns. */
+const MIRRORED = { flop: 2, flip: 4 };
+const TURNED = { 90: 6, 180: 3, 270: 8 };
 
 async function extracted(image: PhotonImage, { left, top, width, height }: Region): Promise<PhotonImage> {
   if (left + width > image.width || top + height > image.height) throw new Error("extract_area: bad extract area");
@@ -131,6 +177,11 @@ export class Sharp {
   #before: Region | undefined;
   #resize: ResizeOptions | undefined;
   #after: Region | undefined;
+  #flip = false;
+  #flop = false;
+  #angle: 0 | 90 | 180 | 270 = 0;
+  /** Whether mirrors and turn come before all else. */
+  #turnsFirst = false;
   #format: string | undefined;
   #quality = 80;
 
@@ -165,18 +216,21 @@ export class Sharp {
     return this;
   }
 
-  /** Gives it another size. Of several calls the last one counts. */
+  /** Gives it another size. Of several calls the last one counts, with the options of those before it that it does not name. */
   resize(width?: number | ResizeOptions | null, height?: number | null, options: ResizeOptions = {}): this {
     const given = typeof width === "object" && width !== null ? { ...width } : { ...options, ...(width != null && { width }), ...(height != null && { height }) };
     for (const name of Object.keys(given) as (keyof ResizeOptions)[]) if (given[name] == null) delete given[name];
     if (given.gravity !== undefined) given.position = given.gravity;
-    const { fit = "cover", kernel = "lanczos3", position = "centre" } = given;
-    if (!["cover", "fill", "inside", "outside"].includes(fit)) throw new Error(`sharp-lite: fit ${JSON.stringify(fit)} is not supported; use cover, fill, inside or outside`);
+    const { fit = "cover", kernel = "lanczos3", position = "centre", background } = given;
+    if (!["cover", "contain", "fill", "inside", "outside"].includes(fit)) throw new Error(`Expected valid fit for fit but received ${fit} of type ${typeof fit}`);
     if (!(kernel in KERNELS)) throw new Error(`sharp-lite: kernel ${JSON.stringify(kernel)} is not supported; use ${Object.keys(KERNELS).join(", ")}`);
     if (!(position in POSITIONS)) throw new Error(`sharp-lite: position ${JSON.stringify(position)} is not supported; use ${Object.keys(POSITIONS).join(", ")}`);
     side("width", given.width);
     side("height", given.height);
-    this.#resize = given;
+    if (background !== undefined) paintOf(background);
+    const { width: _width, height: _height, ...kept } = this.#resize ?? {};
+    this.#resize = { ...kept, ...given };
+    this.#turnsFirst ||= this.#angle !== 0;
     return this;
   }
 
@@ -185,14 +239,36 @@ export class Sharp {
     for (const [name, value] of Object.entries({ left, top, width, height })) {
       if (!Number.isInteger(value) || value < 0) throw new Error(`Expected integer between 0 and 100000000 for ${name} but received ${value} of type ${typeof value}`);
     }
-    if (this.#resize) this.#after = { left, top, width, height };
-    else this.#before = { left, top, width, height };
+    if (this.#resize || this.#before) {
+      this.#after = { left, top, width, height };
+    } else {
+      this.#before = { left, top, width, height };
+      this.#turnsFirst ||= this.#angle !== 0;
+    }
     return this;
   }
 
-  /** Turns it as its EXIF data say, which every picture here is; an angle is not supported. */
+  /**
+   * Turns it clockwise by a multiple of 90°: before it is cut or resized where it is asked for before that, else after it. Without an angle:
+   * as its EXIF data say, which every picture here is.
+   */
   rotate(angle?: number): this {
-    if (angle !== undefined && angle !== 0) throw new Error("sharp-lite: only rotate() without an angle is supported");
+    if (angle === undefined || angle === null) return this;
+    if (typeof angle !== "number" || Number.isNaN(angle)) throw new Error(`Expected numeric for angle but received ${angle} of type ${typeof angle}`);
+    if (angle % 90 !== 0) throw new Error(`sharp-lite: rotate(${angle}) is not supported; use a multiple of 90`);
+    this.#angle = (((angle % 360) + 360) % 360) as 0 | 90 | 180 | 270;
+    return this;
+  }
+
+  /** Mirrors it top to bottom, just before it is turned. */
+  flip(flip = true): this {
+    this.#flip = flip;
+    return this;
+  }
+
+  /** Mirrors it left to right, just before it is turned. */
+  flop(flop = true): this {
+    this.#flop = flop;
     return this;
   }
 
@@ -237,16 +313,29 @@ export class Sharp {
     other.#before = this.#before;
     other.#resize = this.#resize;
     other.#after = this.#after;
+    other.#flip = this.#flip;
+    other.#flop = this.#flop;
+    other.#angle = this.#angle;
+    other.#turnsFirst = this.#turnsFirst;
     other.#format = this.#format;
     other.#quality = this.#quality;
     return other;
   }
 
+  async #turned(image: PhotonImage): Promise<PhotonImage> {
+    const steps = [this.#flip && MIRRORED.flip, this.#flop && MIRRORED.flop, this.#angle !== 0 && TURNED[this.#angle]];
+    for (const orientation of steps) if (orientation) image = await image.orient(orientation);
+    return image;
+  }
+
   async #run(named?: string): Promise<{ data: Buffer; info: OutputInfo }> {
     const bytes = await this.#bytes();
     let image = await PhotonImage.parse(bytes);
+    if (this.#turnsFirst) image = await this.#turned(image);
     if (this.#before) image = await extracted(image, this.#before);
-    if (this.#resize) image = await resized(image, this.#resize);
+    if (this.#resize) image = await scaled(image, this.#resize);
+    if (!this.#turnsFirst) image = await this.#turned(image);
+    if (this.#resize) image = await framed(image, this.#resize);
     if (this.#after) image = await extracted(image, this.#after);
     const read = formatOf(bytes);
     const format = this.#format ?? named ?? (read in FORMATS ? read : "png");
@@ -296,6 +385,6 @@ function sharp(input: SharpInput, _options?: object | null): Sharp {
 
 /** The same as `new Sharp`, with the names of fits and kernels as its properties. */
 export default Object.assign(sharp, {
-  fit: { cover: "cover", fill: "fill", inside: "inside", outside: "outside" } as const,
+  fit: { cover: "cover", contain: "contain", fill: "fill", inside: "inside", outside: "outside" } as const,
   kernel: { nearest: "nearest", linear: "linear", cubic: "cubic", lanczos3: "lanczos3" } as const,
 });
