@@ -11,7 +11,7 @@ import { cargo } from "./cargo.mjs";
 import { cells, remember, results, writePage } from "./page.mjs";
 import { PARTS, TARGETS, targetOf } from "./targets.mjs";
 import { count, output } from "./tests.mjs";
-import { FOLDER, foreign, isReady, libnode, node, rust, wine } from "./toolchain.mjs";
+import { FOLDER, foreign, isReady, libnode, node, ripgrepForWindows, rust, wine } from "./toolchain.mjs";
 
 const HELP = `npm run cross -- TARGET... [options]
 
@@ -110,6 +110,9 @@ async function build(row, env) {
 
 const RUNNERS = { foreign, wine };
 
+/** ripgrep of the system under test, as one of its own names it. */
+const oracle = async (row) => (row.runner === "wine" ? `Z:${await ripgrepForWindows()}` : ripgrep());
+
 /** Tests of the package that test this machine's tools: what is packed, built and measured. */
 const OF_TOOLS = ["package", "build-output", "program"];
 /** Those that start Node a hundred times, which takes an hour under qemu. */
@@ -149,7 +152,7 @@ async function test(row, env) {
   const made = await cargo("test", ["--no-run", "--no-fail-fast", ...crates.flatMap((name) => ["-p", name])], { ...row, flags: row.flags?.program, env });
   if (!made.ok) note("crates", { passed: 0, failed: 1, names: ["the tests were not built"] });
   // One case in eight of what this machine draws: an emulator is slow.
-  const more = { PROPTEST_RNG_SEED: "1", PROPTEST_CASES: "32", SINEW_RG: await ripgrep() };
+  const more = { PROPTEST_RNG_SEED: "1", PROPTEST_CASES: "32", SINEW_RG: await oracle(row) };
   for (const name of crates) {
     const programs = made.programs.filter((program) => program.package === name && /\/deps\//.test(program.path));
     note(`crate ${name}`, await sum(programs, async ({ path }) => count(await output([...runner, path, "--test-threads=2"], { cwd: join(ROOT, "crates", name), env: more }))));
@@ -172,8 +175,9 @@ async function whole(row, built, runner, note) {
   const without = [...OF_TOOLS, ...(os === "linux" && row.target.startsWith("aarch64") ? OF_STARTS : [])];
   if (values.smoke) return;
   const files = readdirSync(join(ROOT, folder, "test")).filter((name) => name.endsWith(".test.mjs") && !without.includes(name.split(".")[0]));
+  const env = { SINEW_RG: await oracle(row) };
   const run = async (name) => {
-    const counted = count(await output([...words, "--test-reporter=tap", join(folder, "test", name)], { env: { SINEW_RG: await ripgrep() } }));
+    const counted = count(await output([...words, "--test-reporter=tap", join(folder, "test", name)], { env }));
     return { ...counted, names: counted.names.map((each) => `${name}: ${each}`) };
   };
   note("addon in Node: tests of @sinew/natives", await sum(files, run));

@@ -77,6 +77,7 @@ export const REASONS = {
   "linux-arm64": {
     a_keeper_sleeps_while_its_program_lives: QEMU,
     the_process_list_shows_the_arguments_for_the_program_only: QEMU,
+    "unix::an_unreadable_folder_is_a_warning": "asks for a second user, whom the namespace of the emulator has not",
     "errors.test.mjs: the stack of an error of Process.waitForExit shows the caller": START,
     "process.test.mjs: a wait ends by time, by a signal, and checks its options": START,
     "pty-control.test.mjs: the number of a program is known when it runs, and only then": "qemu's vfork does not wait until the program runs",

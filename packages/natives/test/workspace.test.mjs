@@ -20,7 +20,7 @@ async function outcome(call) {
     return { result: await call((row) => void rows.push(row)), rows };
   } catch (error) {
     // On Windows a path stands in errors as it was given, with either separator.
-    return { name: error.name, code: error.code, message: error.message.replaceAll("\\", "/"), rows };
+    return { name: error.name, code: error.code, message: error.message.replaceAll(/\\+/g, "/"), rows };
   }
 }
 
