@@ -97,6 +97,7 @@ const MCP_PACKAGES = {
   "@modelcontextprotocol/conformance": "0.2.0-alpha.11", // the protocol's own suite; `latest` has no requirement sets
 };
 const MCP_PYTHON = "2.3.0"; // the SDK of Python, as server and client, both eras
+const MCP_GIT = "2026.10.19"; // a server of everyday use in Python
 
 /**
  * Servers of the registries that the tests of `sinew-mcp` speak to; their folder. What a registry does not have is
@@ -106,7 +107,7 @@ export async function mcpServers() {
   const folder = join(CACHE, "mcp");
   mkdirSync(folder, { recursive: true });
   const stamp = join(folder, "installed.json");
-  const wanted = JSON.stringify({ ...MCP_PACKAGES, mcp: MCP_PYTHON });
+  const wanted = JSON.stringify({ ...MCP_PACKAGES, mcp: MCP_PYTHON, git: MCP_GIT });
   if (existsSync(stamp) && readFileSync(stamp, "utf8") === wanted) return folder;
   console.log("installing servers of the Model Context Protocol, once");
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true }));
@@ -119,6 +120,8 @@ export async function mcpServers() {
   await run("python3", ["-m", "venv", python], { quiet: true })
     .then(() => run(join(python, "bin", "pip"), ["install", "--quiet", `mcp==${MCP_PYTHON}`], { quiet: true }))
     .catch(() => missing.push("mcp of PyPI"));
+  await run(join(python, "bin", "pip"), ["install", "--quiet", `mcp-server-git==${MCP_GIT}`, `mcp==${MCP_PYTHON}`], { quiet: true })
+    .catch(() => missing.push("mcp-server-git of PyPI"));
   for (const name of missing) console.log(`${name} cannot be installed: its tests are skipped`);
   if (!missing.length) writeFileSync(stamp, wanted);
   return folder;

@@ -81,6 +81,20 @@ impl Model {
         self.unknown || self.input.contains(&Input::Image)
     }
 
+    /// Returns whether tools can come into a conversation by the result of a search, past what stands in front of it.
+    /// Anthropic's models from 4 on do; of others it has to be known.
+    #[must_use]
+    pub fn loads_tools(&self) -> bool {
+        let known = self.compat.supports_tool_search;
+        match &*self.api {
+            "anthropic-messages" => known.unwrap_or_else(|| {
+                self.provider == "anthropic" && self.id.starts_with("claude-") && !self.id.starts_with("claude-3")
+            }),
+            "openai-responses" => known == Some(true),
+            _ => false,
+        }
+    }
+
     /// Returns whether the model knows `level`. `off` is always known.
     #[must_use]
     pub fn knows_level(&self, level: ThinkingLevel) -> bool {

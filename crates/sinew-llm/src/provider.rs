@@ -112,6 +112,21 @@ pub struct ToolDef {
     pub description: String,
     /// JSON Schema of the arguments; its keys keep their order on the wire.
     pub parameters: Value,
+    /// The way in which the model comes to know it.
+    pub loading: Loading,
+}
+
+/// The way in which a model comes to know a tool. Only [`Loading::Always`] for a model that does not
+/// [load tools](Model::loads_tools).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Loading {
+    /// It stands in front of the conversation.
+    #[default]
+    Always,
+    /// It finds others, which its results name by blocks `tool_reference`.
+    Search,
+    /// It is known from the result on that names it.
+    Deferred,
 }
 
 /// The rule by which the model calls tools.

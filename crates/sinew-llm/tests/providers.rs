@@ -431,8 +431,12 @@ async fn strict_servers_accept_every_conversation() {
         let server =
             Server::start(move |request| order::refusal(request).unwrap_or_else(|| Reply::stream(good.clone())));
         for level in ThinkingLevel::ALL {
-            let tools =
-                vec![ToolDef { name: "ls".into(), description: "List".into(), parameters: json!({"type": "object"}) }];
+            let tools = vec![ToolDef {
+                name: "ls".into(),
+                description: "List".into(),
+                parameters: json!({"type": "object"}),
+                ..ToolDef::default()
+            }];
             let asked = Request { messages: conversation(api), tools, thinking: level, ..request(api, &server.url()) };
             let message = ask(asked).await;
             assert_eq!(

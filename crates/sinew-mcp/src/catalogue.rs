@@ -109,7 +109,11 @@ pub fn select_front(servers: &[CatalogueServer], reserved: &[&str]) -> Front {
     };
     let mut front = Front::default();
     let mut deferred = Vec::new();
-    for (server, (names, tools)) in servers.iter().zip(named(servers, reserved)) {
+    // The names of a thousand tools that do not stand in front are made when they are searched.
+    let named = if servers.iter().any(direct) { named(servers, reserved) } else { Vec::new() };
+    let mut named = named.into_iter();
+    for server in servers {
+        let (names, tools) = named.next().unwrap_or_default();
         if server.expose == Expose::Off {
             continue;
         }
@@ -338,9 +342,14 @@ impl ToolIndex {
 
     /// The text of a search for the model: up to `limit` definitions within [`SEARCH_TOKENS`], the instructions of
     /// each server with its first one, then the names of what else was found. The names of the tools whose definitions
-    /// are in it come beside it.
+    /// are in it come beside it, each with the number of its line.
     #[must_use]
-    pub fn render(&self, found: &[FoundTool<'_>], limit: usize, servers: &[CatalogueServer]) -> (String, Vec<String>) {
+    pub fn render(
+        &self,
+        found: &[FoundTool<'_>],
+        limit: usize,
+        servers: &[CatalogueServer],
+    ) -> (String, Vec<(String, usize)>) {
         let mut text = String::new();
         let mut loaded = Vec::new();
         let mut introduced: Vec<&str> = Vec::new();
@@ -364,11 +373,12 @@ impl ToolIndex {
             let definition = json!({
                 "name": tool.name, "description": value["description"], "parameters": value["inputSchema"],
             });
+            let line = text.matches('\n').count() + part.matches('\n').count();
             let _ = writeln!(part, "{definition}");
             if text.len() + part.len() <= (SEARCH_TOKENS - 500) * 4 {
                 text.push_str(&part);
                 introduced.push(tool.server);
-                loaded.push(tool.name.to_string());
+                loaded.push((tool.name.to_string(), line));
             } else {
                 rest.push(tool.name);
             }

@@ -1,6 +1,8 @@
 //! Offers and answers of servers. Definitions keep the server's bytes and are read when somebody asks: most of a
 //! thousand tools are never looked at.
 
+use std::sync::Arc;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
@@ -46,8 +48,8 @@ impl ServerInfo {
 pub struct Definition {
     /// Its name; of a resource the address.
     pub name: String,
-    /// The whole definition.
-    pub raw: Box<RawValue>,
+    /// The whole definition. Shared: lists of a thousand are made for each question about them.
+    pub raw: Arc<RawValue>,
 }
 
 impl Definition {
@@ -56,7 +58,7 @@ impl Definition {
     pub fn new(raw: &RawValue, key: &str) -> Option<Definition> {
         let map: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
         let name = map.get(key)?.as_str()?.to_string();
-        (!name.is_empty()).then(|| Definition { name, raw: raw.to_owned() })
+        (!name.is_empty()).then(|| Definition { name, raw: Arc::from(raw.to_owned()) })
     }
 
     /// The definition as a tree. Linear in its size; nothing of it is kept.

@@ -162,7 +162,7 @@ fn a_search_shows_definitions_instructions_and_further_names_019() {
     let servers = library();
     let index = ToolIndex::new(&servers, &[]);
     let (text, loaded) = index.render(&index.search("issue"), 2, &servers);
-    assert_eq!(loaded, ["mcp_github_createissue", "mcp_github_list_issues"]);
+    assert_eq!(loaded, [("mcp_github_createissue".to_string(), 1), ("mcp_github_list_issues".to_string(), 2)]);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines[0], "Instructions of github: Ask before you write.");
     assert!(

@@ -125,3 +125,20 @@ async fn ten_thousand_calls_leave_nothing_behind_t6() {
     assert!(grown < 4_096, "{grown} bytes more after 9,000 calls");
     client.close().await;
 }
+
+/// The first request waits for nothing that grows with the tools behind a search.
+#[tokio::test]
+async fn what_stands_in_front_of_a_thousand_tools_asks_for_little_014() {
+    let _alone = ALONE.lock().await;
+    let servers = thousand_tools();
+    let before = CALLS.load(Ordering::Relaxed);
+    let again = servers.clone();
+    let copied = CALLS.load(Ordering::Relaxed) - before;
+    // Of each tool its name; the definitions are shared.
+    assert!(copied <= 1_000 + 3 * 20 + 8, "{copied} allocations for a copy");
+    let before = CALLS.load(Ordering::Relaxed);
+    let front = select_front(&again, &[]);
+    let chosen = CALLS.load(Ordering::Relaxed) - before;
+    assert!(front.tools.is_empty() && front.search.is_some());
+    assert!(chosen <= 200, "{chosen} allocations for the choice");
+}

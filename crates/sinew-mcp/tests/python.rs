@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sinew_mcp::era::Era;
 use sinew_mcp::{BoxFuture, CallOptions, Client, ClientHost, ClientOptions, Elicitation, ElicitationAnswer, Progress};
-use support::{HttpProgram, arguments, npm_server, python, server};
+use support::{HttpProgram, arguments, npm_server, python, python_program, server};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_server.py");
 
@@ -38,7 +38,10 @@ async fn check_sdk(client: &Client, era: Era) {
     assert_eq!(client.info().era, era);
     assert_eq!((client.info().name.as_str(), client.info().instructions.as_deref()), ("sdk", Some("Ask nicely.")));
     let tools = client.list_tools().await.unwrap();
-    assert_eq!(tools.items.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(), ["add", "slow", "who"]);
+    assert_eq!(
+        tools.items.iter().map(|tool| tool.name.as_str()).collect::<Vec<_>>(),
+        ["add", "slow", "who", "wait", "count"]
+    );
     assert_eq!(call(client, "add", json!({"a": 2, "b": 3}), &CallOptions::default()).await, "5");
     let reports: Arc<Mutex<Vec<Progress>>> = Arc::default();
     let sink = Arc::clone(&reports);
@@ -102,6 +105,34 @@ async fn python_asks_a_person_in_both_eras_030() {
         assert_eq!(call(&client, "who", json!({}), &CallOptions::default()).await, "Ada", "{era:?}");
         client.close().await;
     }
+}
+
+#[tokio::test]
+async fn the_git_server_tells_of_a_repository() {
+    let Some(program) = python_program("mcp-server-git") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let git = |args: &[&str]| {
+        let own = ["-c", "user.name=a", "-c", "user.email=a@b.example", "-c", "commit.gpgsign=false"];
+        let done = std::process::Command::new("git").args(own).args(args).current_dir(&folder).output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    git(&["init", "--quiet", "-b", "main"]);
+    std::fs::write(folder.path().join("a.txt"), "one\n").unwrap();
+    git(&["add", "a.txt"]);
+    git(&["commit", "--quiet", "-m", "the first of all"]);
+    std::fs::write(folder.path().join("a.txt"), "two\n").unwrap();
+    let program = server(program, ["--repository".into(), folder.path().as_os_str().to_owned()]);
+    let client = Client::start(&program, &patient()).await.unwrap();
+    let tools = client.list_tools().await.unwrap();
+    assert!(tools.items.iter().any(|tool| tool.name == "git_log"), "{tools:?}");
+    let ask =
+        async |name: &str| call(&client, name, json!({"repo_path": folder.path()}), &CallOptions::default()).await;
+    assert!(ask("git_log").await.contains("the first of all"));
+    let changed = ask("git_diff_unstaged").await;
+    assert!(changed.contains("-one") && changed.contains("+two"), "{changed}");
+    let outside = arguments(json!({"repo_path": "/"}));
+    assert!(client.call_tool("git_status", outside, &CallOptions::default()).await.unwrap().is_error);
+    client.close().await;
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use super::meter::Budget;
 use super::models::ResolvedModel;
 use super::retry::RetrySettings;
 use crate::compaction::Limits;
-use crate::core::{QueueMode, RunSettings, Toolset, as_called};
+use crate::core::{QueueMode, RunSettings, Toolset, as_called, as_loaded};
 use crate::resource::stream::StreamRules;
 
 /// Settings of compactions.
@@ -158,11 +158,16 @@ impl LiveSettings {
         let user = self.user();
         let TurnSettings { resolved, thinking, system, tools } = self.turn().clone();
         let appended = self.appended.lock().clone();
-        let messages = as_called(messages, &tools);
+        let native = tools.catalogue().filter(|_| resolved.model.loads_tools());
+        let (messages, loaded) = match native {
+            Some(catalogue) => as_loaded(messages, &**catalogue),
+            None => (as_called(messages, &tools), Vec::new()),
+        };
         let tools = tools.all().iter().filter(|tool| !tool.flags().hidden).map(|tool| ToolDef {
             name: tool.name().to_string(),
             description: tool.description().to_string(),
             parameters: tool.parameters(),
+            loading: native.map(|catalogue| catalogue.loading(tool.name())).unwrap_or_default(),
         });
         let request = Request {
             thinking: resolved.model.clamp_level(thinking),
@@ -170,7 +175,7 @@ impl LiveSettings {
             auth: resolved.auth,
             system: system.into_iter().chain(appended).map(PromptPart::from).collect(),
             messages,
-            tools: tools.collect(),
+            tools: tools.chain(loaded).collect(),
             tool_choice: ToolChoice::Auto,
             thinking_budgets: user.thinking_budgets.clone(),
             max_tokens: user.max_tokens,

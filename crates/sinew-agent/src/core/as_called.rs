@@ -4,8 +4,29 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sinew_llm::message::{AssistantMessage, Block, LlmMessage, ToolCall, ToolResultMessage};
+use sinew_llm::provider::ToolDef;
 
-use super::run::Toolset;
+use super::run::{Catalogue, Toolset};
+
+/// The messages for a provider that loads tools by itself, and the tools that came into the conversation so far. Depends
+/// on the messages alone: a tool stays as its first search told it.
+pub(crate) fn as_loaded(
+    mut messages: Vec<Arc<LlmMessage>>,
+    catalogue: &dyn Catalogue,
+) -> (Vec<Arc<LlmMessage>>, Vec<ToolDef>) {
+    let mut tools: Vec<ToolDef> = Vec::new();
+    for message in &mut messages {
+        let LlmMessage::ToolResult(result) = &**message else { continue };
+        let Some(loaded) = catalogue.loaded(result) else { continue };
+        *message = Arc::new(LlmMessage::from(loaded.result));
+        for tool in loaded.tools {
+            if tools.iter().all(|known| known.name != tool.name) {
+                tools.push(tool);
+            }
+        }
+    }
+    (messages, tools)
+}
 
 /// The messages with such calls wrapped again: the conversation names the tool that was meant, a provider is sent the
 /// one that stands in its request. Depends on the messages and on what stands in front alone, so that it is the same in

@@ -34,13 +34,13 @@ mod hang_tests;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use as_called::as_called;
+pub(crate) use as_called::{as_called, as_loaded};
 pub(crate) use batch::call_alone;
 pub use queue::{ClearedQueues, Full, QUEUE_LIMIT, QueueMode, Queues};
 pub use repair::repair;
 pub(crate) use run::{CallPath, changed, not_found, tell_event};
 pub use run::{
-    Catalogue, Interrupt, Journal, Run, RunSettings, SendRequest, Sink, ToolExecution, Toolset, TurnRequest,
+    Catalogue, Interrupt, Journal, Loaded, Run, RunSettings, SendRequest, Sink, ToolExecution, Toolset, TurnRequest,
 };
 pub use stream_monitor::{Correction, StreamMonitor};
 pub(crate) use turns::CUTS;

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use sinew_llm::event::EventStream;
-use sinew_llm::message::{AgentMessage, LlmMessage};
-use sinew_llm::provider::WireObserver;
+use sinew_llm::message::{AgentMessage, LlmMessage, ToolResultMessage};
+use sinew_llm::provider::{Loading, ToolDef, WireObserver};
 use sinew_session::clock::Clock;
 use sinew_tools::tool::{Boxed, Tool};
 use tokio_util::sync::CancellationToken;
@@ -51,6 +51,15 @@ pub trait Journal: Send + Sync {
     fn injected(&self, _rules: &[String]) {}
 }
 
+/// The result of a search that names tools, and their definitions.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The result, with blocks `tool_reference`.
+    pub result: ToolResultMessage,
+    /// The definitions.
+    pub tools: Vec<ToolDef>,
+}
+
 /// Tools that stand in no request and can be called all the same.
 pub trait Catalogue: Send + Sync {
     /// The tool of a name.
@@ -62,6 +71,12 @@ pub trait Catalogue: Send + Sync {
 
     /// The way back: the call as the model made it.
     fn wrap(&self, name: &str, arguments: &Value) -> Option<(String, Value)>;
+
+    /// The way in which a provider that loads tools comes to know a tool of the front.
+    fn loading(&self, name: &str) -> Loading;
+
+    /// The result of a search for such a provider, and the tools that it brings. None: it is sent as it is.
+    fn loaded(&self, result: &ToolResultMessage) -> Option<Loaded>;
 
     /// Names like one that does not exist.
     fn near(&self, name: &str) -> Vec<String>;

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use sinew::base::{Error, ErrorCode, Result};
 use sinew_mcp::Definition;
 use sinew_mcp::era::Era;
@@ -53,13 +52,32 @@ struct Stored {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instructions: Option<String>,
     /// Names, and definitions as the server wrote them: none is read before somebody looks for a tool.
-    tools: Vec<(String, Box<RawValue>)>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    prompts: Vec<(String, Box<RawValue>)>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    resources: Vec<(String, Box<RawValue>)>,
+    #[serde(with = "pairs")]
+    tools: Vec<Definition>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "pairs")]
+    prompts: Vec<Definition>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty", with = "pairs")]
+    resources: Vec<Definition>,
     /// Milliseconds since 1970.
     listed: i64,
+}
+
+/// Definitions as pairs of a name and what the server wrote.
+mod pairs {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+    use serde_json::value::RawValue;
+    use sinew_mcp::Definition;
+
+    pub(super) fn serialize<S: Serializer>(list: &[Definition], to: S) -> Result<S::Ok, S::Error> {
+        to.collect_seq(list.iter().map(|definition| (&definition.name, &*definition.raw)))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<Definition>, D::Error> {
+        let pairs = Vec::<(String, Box<RawValue>)>::deserialize(from)?;
+        Ok(pairs.into_iter().map(|(name, raw)| Definition { name, raw: Arc::from(raw) }).collect())
+    }
 }
 
 #[derive(Serialize, Deserialize)]
@@ -92,9 +110,6 @@ impl Cache {
     pub fn get(&self, hash: &str) -> Option<KnownServer> {
         let entries = self.entries.lock();
         let entry = entries.iter().find(|entry| entry.hash == hash)?;
-        let definitions = |stored: &[(String, Box<RawValue>)]| {
-            stored.iter().map(|(name, raw)| Definition { name: name.clone(), raw: raw.clone() }).collect()
-        };
         Some(KnownServer {
             era: match entry.era.as_deref() {
                 Some("modern") => Some(Era::Modern),
@@ -102,9 +117,9 @@ impl Cache {
                 _ => None,
             },
             instructions: entry.instructions.clone(),
-            tools: definitions(&entry.tools),
-            prompts: definitions(&entry.prompts),
-            resources: definitions(&entry.resources),
+            tools: entry.tools.clone(),
+            prompts: entry.prompts.clone(),
+            resources: entry.resources.clone(),
         })
     }
 
@@ -114,16 +129,13 @@ impl Cache {
     /// # Errors
     /// The file cannot be written; the memory has it all the same.
     pub fn keep(&self, hash: &str, known: &KnownServer, now: i64) -> Result<()> {
-        let pairs = |list: &[Definition]| {
-            list.iter().map(|definition| (definition.name.clone(), definition.raw.clone())).collect()
-        };
         let stored = Stored {
             hash: hash.to_string(),
             era: known.era.map(|era| if era == Era::Modern { "modern" } else { "legacy" }.to_string()),
             instructions: known.instructions.clone(),
-            tools: pairs(&known.tools),
-            prompts: pairs(&known.prompts),
-            resources: pairs(&known.resources),
+            tools: known.tools.clone(),
+            prompts: known.prompts.clone(),
+            resources: known.resources.clone(),
             listed: now,
         };
         {

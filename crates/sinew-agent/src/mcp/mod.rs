@@ -8,6 +8,7 @@
 //! | [`connect`] | a connection as the manager sees it |
 //! | [`tools`], `search` | the tools of a session: those in front of requests, and the search for all others |
 //! | `read`, `prompts` | resources for the tool `read`, prompts for slash commands |
+//! | `native` | what a search found, for providers that load tools by themselves |
 //! | `tokens` | what the tools of servers cost a context |
 //! | `result` | what a server answers, as a model reads it |
 //! | [`elicit`] | what a server asks of the person |
@@ -23,6 +24,7 @@ pub mod elicit;
 mod expand;
 pub mod extension;
 pub mod manager;
+mod native;
 mod prompts;
 mod read;
 mod result;

@@ -22,14 +22,15 @@ pub(super) async fn search(session: &SessionShared, query: &str, limit: usize) -
         return ToolOutput::text(format!("No tools match. Servers: {servers}."));
     }
     let (mut text, loaded) = index.render(&found, limit, &manager.catalogue());
-    for tool in found.iter().filter(|tool| loaded.iter().any(|name| name == tool.name)) {
+    for tool in found.iter().filter(|tool| loaded.iter().any(|(name, _)| name == tool.name)) {
         manager.warm(tool.server);
     }
     text.push_str(&resources);
     if !missing.is_empty() {
         text.push_str(&format!("Not searched: {}.\n", missing.join(", ")));
     }
-    ToolOutput::text(text).with_details(json!({"addedToolNames": loaded}))
+    let (names, lines): (Vec<String>, Vec<usize>) = loaded.into_iter().unzip();
+    ToolOutput::text(text).with_details(json!({"addedToolNames": names, "definitionLines": lines}))
 }
 
 /// The resources whose names, addresses or descriptions hold all words of a query, as lines; empty where there is none.

@@ -5,6 +5,8 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use sinew_llm::message::ToolResultMessage;
+use sinew_llm::provider::Loading;
 use sinew_mcp::catalogue::{CALL_TOOL, Front, FrontTool};
 use sinew_mcp::{CallOptions, Progress};
 use sinew_session::artifacts::Artifacts;
@@ -16,7 +18,7 @@ use super::config::Transport;
 use super::manager::Manager;
 use super::read::ReadTool;
 use super::result;
-use crate::core::Catalogue;
+use crate::core::{Catalogue, Loaded};
 
 /// The name of the tool that finds others.
 pub const SEARCH_TOOL: &str = "tool_search";
@@ -150,6 +152,9 @@ impl SessionServers {
 fn instructions(manager: &Manager, front: &Front) -> Option<String> {
     const EACH: usize = 2 * 1024;
     const ALL: usize = 4 * 1024;
+    if front.tools.is_empty() {
+        return None;
+    }
     let mut text = String::new();
     for server in manager.catalogue() {
         let Some(words) = server.instructions else { continue };
@@ -218,6 +223,14 @@ impl Catalogue for SessionServers {
             && name.starts_with("mcp_")
             && self.sent.front.tools.iter().all(|tool| tool.name != name);
         is_deferred.then(|| (CALL_TOOL_NAME.to_string(), json!({"name": name, "arguments": arguments})))
+    }
+
+    fn loading(&self, name: &str) -> Loading {
+        super::native::loading(name)
+    }
+
+    fn loaded(&self, result: &ToolResultMessage) -> Option<Loaded> {
+        super::native::loaded(result, &|name| self.sent.front.tools.iter().any(|tool| tool.name == name))
     }
 
     fn near(&self, name: &str) -> Vec<String> {

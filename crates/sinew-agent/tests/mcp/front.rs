@@ -58,7 +58,7 @@ async fn play(steps: Vec<Step>, expose: &'static str) {
     drop(before);
     let all = manager(&world, cache(), &config);
     let session = session(&all);
-    let sent = front(&session);
+    let (sent, recorded) = (front(&session), session.record());
     for step in steps {
         match step.clone() {
             Step::Connect(at) => {
@@ -90,11 +90,17 @@ async fn play(steps: Vec<Step>, expose: &'static str) {
             Step::Wait => tokio::time::sleep(Duration::from_secs(120)).await,
         }
         assert_eq!(front(&session), sent, "{step:?}");
+        assert_eq!(session.record(), recorded, "{step:?}");
     }
 }
 
+/// 100, or as many as `PROPTEST_CASES` says.
+fn schedules() -> u32 {
+    std::env::var("PROPTEST_CASES").map_or(100, |count| count.parse().unwrap())
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(schedules()))]
 
     /// T2: what stands in front never changes in a session, whatever servers do.
     #[test]

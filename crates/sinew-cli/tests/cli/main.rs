@@ -36,6 +36,8 @@ mod mcp;
 mod mcp_confined;
 #[cfg(target_os = "linux")]
 mod mcp_login;
+#[cfg(target_os = "linux")]
+mod mcp_native;
 #[cfg(unix)]
 mod mcp_serve;
 #[cfg(target_os = "linux")]

@@ -5,11 +5,12 @@ mod thinking;
 
 use super::json::Json;
 use super::prepare::{
-    Part, content_parts, fit_id, fit_name, fit_schema, foreign_thought, is_own, parts, temperature, tool_choice,
+    Part, content_parts, fit_id, fit_name, fit_schema, foreign_thought, is_own, parts, references, temperature,
+    tool_choice,
 };
 use super::protocol::Protocol;
 use crate::message::{Block, LlmMessage, ToolResultMessage};
-use crate::provider::{Auth, CacheRetention, Request, ToolChoice};
+use crate::provider::{Auth, CacheRetention, Loading, Request, ToolChoice, ToolDef};
 use thinking::Thinking;
 
 pub(super) const PROTOCOL: Protocol = Protocol {
@@ -89,13 +90,18 @@ fn body(request: &Request) -> Vec<u8> {
             }
         }
         if !request.tools.is_empty() {
+            let is_deferred = |tool: &ToolDef| tool.loading == Loading::Deferred;
+            let last = request.tools.iter().rposition(|tool| !is_deferred(tool));
             json.key("tools").array(|json| {
                 for (index, tool) in request.tools.iter().enumerate() {
                     json.object(|json| {
                         json.field("name", &tool.name);
                         json.field("description", &tool.description);
                         json.field("input_schema", &*fit_schema(&tool.parameters));
-                        put_mark(json, index + 1 == request.tools.len());
+                        if is_deferred(tool) {
+                            json.field("defer_loading", &true);
+                        }
+                        put_mark(json, Some(index) == last);
                     });
                 }
             });
@@ -158,11 +164,27 @@ fn messages(request: &Request, turns: &[Turn<'_>], json: &mut Json, put_mark: &i
             Turn::Results(results) => {
                 json.field("role", "user");
                 json.key("content").array(|json| {
+                    let mut behind = Vec::new();
                     for (at, result) in results.iter().enumerate() {
                         json.object(|json| {
                             json.field("type", "tool_result");
                             json.field("tool_use_id", &*fit_id(&result.tool_call_id, ID_LIMIT));
                             let mut parts = parts(request, &result.content);
+                            let found = references(request, result);
+                            if !found.is_empty() {
+                                // The server takes nothing else beside them.
+                                behind.append(&mut parts);
+                                json.key("content").array(|json| {
+                                    found.iter().for_each(|tool| {
+                                        json.object(|json| {
+                                            json.field("type", "tool_reference");
+                                            json.field("tool_name", &tool.name);
+                                        });
+                                    });
+                                });
+                                put_mark(json, marked && at + 1 == results.len());
+                                return;
+                            }
                             // The server refuses an error that says nothing.
                             if parts.is_empty() && result.is_error {
                                 parts.push(Part::Text("(no text)"));
@@ -176,6 +198,7 @@ fn messages(request: &Request, turns: &[Turn<'_>], json: &mut Json, put_mark: &i
                             put_mark(json, marked && at + 1 == results.len());
                         });
                     }
+                    behind.iter().for_each(|part| json.object(|json| part_fields(json, part)));
                 });
             }
         });

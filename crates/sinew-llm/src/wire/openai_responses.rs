@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 use super::json::Json;
 use super::openai_completions;
 use super::prepare::{
-    Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, is_own, joined, parts, system,
-    temperature, tool_choice,
+    Part, content_parts, data_url, fit_id, fit_name, fit_schema, foreign_thought, is_own, joined, parts, references,
+    system, temperature, tool_choice,
 };
 use super::protocol::Protocol;
-use crate::message::{AssistantMessage, Block, LlmMessage, ToolCall};
+use crate::message::{AssistantMessage, Block, LlmMessage, ToolCall, ToolResultMessage};
 use crate::model::ThinkingLevel;
-use crate::provider::{CacheRetention, Request, ToolChoice};
+use crate::provider::{CacheRetention, Loading, Request, ToolChoice, ToolDef};
 
 pub(super) const PROTOCOL: Protocol = Protocol {
     api: "openai-responses",
@@ -79,13 +79,16 @@ fn tools(request: &Request, json: &mut Json) {
     }
     json.key("tools").array(|json| {
         for tool in &request.tools {
-            json.object(|json| {
-                json.field("type", "function");
-                json.field("name", &tool.name);
-                json.field("description", &tool.description);
-                json.field("parameters", &*fit_schema(&tool.parameters));
-                json.field("strict", &false);
-            });
+            match tool.loading {
+                Loading::Always => json.object(|json| function(json, tool)),
+                Loading::Search => json.object(|json| {
+                    json.field("type", "tool_search");
+                    json.field("execution", "client");
+                    json.field("description", &tool.description);
+                    json.field("parameters", &*fit_schema(&tool.parameters));
+                }),
+                Loading::Deferred => {}
+            }
         }
     });
     match tool_choice(request) {
@@ -96,6 +99,44 @@ fn tools(request: &Request, json: &mut Json) {
             json.field("type", "function");
             json.field("name", name);
         }),
+    }
+}
+
+fn function(json: &mut Json, tool: &ToolDef) {
+    json.field("type", "function");
+    json.field("name", &tool.name);
+    json.field("description", &tool.description);
+    json.field("parameters", &*fit_schema(&tool.parameters));
+    json.field("strict", &false);
+}
+
+/// Returns whether a call is one of the search that the server knows as such.
+fn searches(request: &Request, name: &str) -> bool {
+    request.tools.iter().any(|tool| tool.loading == Loading::Search && tool.name == name)
+}
+
+/// The tools that a search brings, and behind them what it says besides.
+fn found(request: &Request, json: &mut Json, result: &ToolResultMessage, call_id: &str) {
+    json.object(|json| {
+        json.field("type", "tool_search_output");
+        json.field("call_id", call_id);
+        json.field("execution", "client");
+        json.field("status", "completed");
+        json.key("tools").array(|json| {
+            for tool in references(request, result) {
+                json.object(|json| {
+                    function(json, tool);
+                    json.field("defer_loading", &true);
+                });
+            }
+        });
+    });
+    let parts = parts(request, &result.content);
+    if !parts.is_empty() {
+        json.object(|json| {
+            json.field("role", "user");
+            json.key("content").array(|json| content(json, &parts));
+        });
     }
 }
 
@@ -111,6 +152,9 @@ fn input(request: &Request, json: &mut Json) {
                 });
             }
             LlmMessage::Assistant(answer) => assistant(request, json, answer, &mut ids),
+            LlmMessage::ToolResult(result) if searches(request, &result.tool_name) => {
+                found(request, json, result, ids.of(&result.tool_call_id));
+            }
             LlmMessage::ToolResult(result) => {
                 let parts = parts(request, &result.content);
                 json.object(|json| {
@@ -206,6 +250,16 @@ fn said(json: &mut Json, text: &str) {
 }
 
 fn called<'a>(request: &Request, json: &mut Json, call: &'a ToolCall, named: bool, ids: &mut CallIds<'a>) {
+    if searches(request, &call.name) {
+        json.object(|json| {
+            json.field("type", "tool_search_call");
+            json.field("call_id", ids.of(&call.id));
+            json.field("execution", "client");
+            json.field("status", "completed");
+            json.field("arguments", &call.arguments);
+        });
+        return;
+    }
     json.object(|json| {
         json.field("type", "function_call");
         // The item's id ties a call to its thought; another model's server would refuse it.

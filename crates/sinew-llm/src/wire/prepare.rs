@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use crate::message::{AssistantMessage, Block, Content, ImageBlock, ThinkingBlock};
-use crate::provider::{Request, ToolChoice};
+use crate::message::{AssistantMessage, Block, Content, ImageBlock, ThinkingBlock, ToolResultMessage};
+use crate::provider::{Loading, Request, ToolChoice, ToolDef};
 use crate::stable_hash::stable_hash;
 
 /// The text in place of a picture that the model cannot read.
@@ -27,6 +27,18 @@ pub(super) fn parts<'a>(request: &Request, blocks: &'a [Block]) -> Vec<Part<'a>>
         _ => None,
     };
     blocks.iter().filter_map(part).collect()
+}
+
+/// The tools that the result of a search brings into the conversation.
+pub(super) fn references<'a>(request: &'a Request, result: &ToolResultMessage) -> Vec<&'a ToolDef> {
+    let name = |block: &Block| match block {
+        Block::Other(block) if block["type"] == "tool_reference" => block["tool_name"].as_str().map(str::to_string),
+        _ => None,
+    };
+    let names = result.content.iter().filter_map(name);
+    let deferred =
+        |name: String| request.tools.iter().find(move |tool| tool.loading == Loading::Deferred && tool.name == name);
+    names.filter_map(deferred).collect()
 }
 
 /// The parts of a user's message; never empty, which some servers refuse.

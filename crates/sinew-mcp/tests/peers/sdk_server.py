@@ -2,6 +2,7 @@
 import os
 import sys
 
+import anyio
 from mcp.server.mcpserver import Context, MCPServer
 from mcp_types import ElicitRequest, ElicitRequestFormParams, InputRequiredResult
 from pydantic import BaseModel
@@ -39,6 +40,25 @@ async def who(ctx: Context) -> str | InputRequiredResult:
         params = ElicitRequestFormParams(message="Who are you?", requested_schema=schema)
         return InputRequiredResult(input_requests={"q": ElicitRequest(params=params)})
     return answer.data.name
+
+
+cancelled = 0
+
+
+@server.tool()
+async def wait() -> str:
+    """Ends when it is cancelled."""
+    global cancelled
+    try:
+        await anyio.sleep_forever()
+    finally:
+        cancelled += 1
+
+
+@server.tool()
+def count() -> int:
+    """The number of calls that were cancelled."""
+    return cancelled
 
 
 @server.resource("note://one")

@@ -47,6 +47,16 @@ pub(crate) fn python() -> Option<PathBuf> {
     found
 }
 
+/// That Python, where it has the program of a package as well. None, with a word, where it has not.
+pub(crate) fn python_program(name: &str) -> Option<PathBuf> {
+    let found = python()?.with_file_name(name);
+    if !found.exists() {
+        skipped(&format!("{name} of PyPI"));
+        return None;
+    }
+    Some(found)
+}
+
 /// Tells that a test has nothing to run against. `npm test` counts these lines.
 fn skipped(what: &str) {
     let name = std::thread::current().name().unwrap_or_default().to_string();

@@ -136,6 +136,7 @@ async fn no_request_has_a_value_also_when_blocks_split_it() {
             name: "t".into(),
             description: KEY.into(),
             parameters: json!({"properties": {KEY: {"description": KEY}}}),
+            ..ToolDef::default()
         }],
         ..Request::default()
     };

@@ -185,7 +185,42 @@ pub fn anthropic(body: &Value) -> Checked {
         );
         need(first.ends_with("thinking"), text)?;
     }
-    need(called.is_empty(), format!("messages: tool_use ids {called:?} have no result"))
+    need(called.is_empty(), format!("messages: tool_use ids {called:?} have no result"))?;
+    anthropic_references(body)
+}
+
+/// Tools that come into the conversation by a result.
+fn anthropic_references(body: &Value) -> Checked {
+    let tools = list(body, "tools");
+    let is_deferred = |tool: &&Value| tool["defer_loading"] == true;
+    need(
+        tools.is_empty() || !tools.iter().all(|tool| is_deferred(&tool)),
+        "All tools have defer_loading set. At least one tool must be non-deferred.",
+    )?;
+    for tool in tools.iter().filter(is_deferred) {
+        need(
+            tool.get("cache_control").is_none(),
+            format!("Tool '{}' cannot have both defer_loading=true and cache_control set", text(tool, "name")),
+        )?;
+    }
+    let names: BTreeSet<&str> = tools.iter().map(|tool| text(tool, "name")).collect();
+    need(names.len() == tools.len(), "tools: Tool names must be unique.")?;
+    for block in list(body, "messages").iter().flat_map(|message| list(message, "content")) {
+        need(text(block, "type") != "tool_reference", "tool_reference is only allowed in a tool_result")?;
+        let said = list(block, "content");
+        let references = said.iter().filter(|part| text(part, "type") == "tool_reference");
+        need(
+            references.clone().count() == 0 || references.clone().count() == said.len(),
+            "Tool definitions/code execution functions cannot be mixed with other content",
+        )?;
+        for name in references.map(|part| text(part, "tool_name")) {
+            need(
+                tools.iter().filter(is_deferred).any(|tool| tool["name"] == name),
+                format!("Tool reference '{name}' has no corresponding tool definition"),
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// OpenAI Chat Completions.
@@ -242,8 +277,24 @@ pub fn responses(body: &Value) -> Checked {
     let calls = ids(input, "function_call", "call_id");
     let outputs = ids(input, "function_call_output", "call_id");
     need(same(&calls, &outputs), format!("No tool output found for function call: {calls:?} and {outputs:?}"))?;
+    let (searches, found) = (ids(input, "tool_search_call", "call_id"), ids(input, "tool_search_output", "call_id"));
+    need(same(&searches, &found), format!("No output found for tool search call: {searches:?} and {found:?}"))?;
+    let offered = list(body, "tools").iter().any(|tool| tool["type"] == "tool_search" && tool["execution"] == "client");
+    need(searches.is_empty() || offered, "tool_search_call without the tool 'tool_search'")?;
+    need(
+        !list(body, "tools").iter().any(|tool| tool["defer_loading"] == true) || offered,
+        "defer_loading needs the tool 'tool_search'",
+    )?;
+    for tool in input.iter().flat_map(|item| list(item, "tools")) {
+        need(tool["type"] == "function" && tool["parameters"]["type"] == "object", "tools: not a function")?;
+    }
     let mut used = BTreeSet::new();
     for (at, item) in input.iter().enumerate() {
+        if text(item, "type").starts_with("tool_search") {
+            need(item["execution"] == "client", format!("input.{at}: execution must be 'client'"))?;
+            let arguments = text(item, "type") != "tool_search_call" || item["arguments"].is_object();
+            need(arguments, format!("input.{at}: arguments must be an object"))?;
+        }
         if text(item, "type") == "function_call" {
             need_name(at, text(item, "name"))?;
             let id = text(item, "call_id");
@@ -255,7 +306,7 @@ pub fn responses(body: &Value) -> Checked {
             need(known, format!("input.{at}: Item with id '{}' not found", text(item, "id")))?;
             let next = input.get(at + 1).map_or("", |next| text(next, "type"));
             need(
-                matches!(next, "message" | "function_call" | "reasoning"),
+                matches!(next, "message" | "function_call" | "tool_search_call" | "reasoning"),
                 format!("input.{at}: 'reasoning' without its required following item"),
             )?;
         }

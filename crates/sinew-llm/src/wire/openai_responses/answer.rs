@@ -118,6 +118,10 @@ impl Answer {
                 };
                 (Kind::ToolCall, assembly.begin_call(&id, text("name")))
             }
+            // The search among tools that are not there yet, which is ours to run.
+            "tool_search_call" if text("execution") == "client" => {
+                (Kind::ToolCall, assembly.begin_call(text("call_id"), "tool_search"))
+            }
             // Items of tools that the server runs itself.
             _ => return,
         };
@@ -173,7 +177,12 @@ impl Answer {
             }
             Kind::ToolCall => {
                 if !known.streamed {
-                    assembly.delta(known.index, item.get("arguments").and_then(Value::as_str).unwrap_or_default());
+                    match item.get("arguments") {
+                        Some(Value::String(text)) => assembly.delta(known.index, text),
+                        // A search has them as they are.
+                        Some(arguments @ Value::Object(_)) => assembly.delta(known.index, &arguments.to_string()),
+                        _ => {}
+                    }
                 }
             }
         }

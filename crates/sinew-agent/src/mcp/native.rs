@@ -1,0 +1,73 @@
+//! The tools that a search found, for providers that load tools into a conversation by themselves.
+//!
+//! What is sent is a function of the search's result as the session keeps it, whatever its server tells by now.
+
+use serde_json::{Value, json};
+use sinew_llm::message::{Block, ToolResultMessage};
+use sinew_llm::provider::{Loading, ToolDef};
+use sinew_mcp::catalogue::provider_schema;
+
+use super::tools::{CALL_TOOL_NAME, SEARCH_TOOL};
+use crate::core::Loaded;
+
+/// The way in which a provider comes to know a tool of the front.
+pub(super) fn loading(name: &str) -> Loading {
+    match name {
+        SEARCH_TOOL => Loading::Search,
+        // For definitions that the provider would refuse: known where a search finds one.
+        CALL_TOOL_NAME => Loading::Deferred,
+        _ => Loading::Always,
+    }
+}
+
+/// A search's result with blocks `tool_reference` in place of the definitions in its text, and these definitions. None:
+/// it holds none that could be taken out.
+pub(super) fn loaded(result: &ToolResultMessage, stands_in_front: &dyn Fn(&str) -> bool) -> Option<Loaded> {
+    if result.tool_name != SEARCH_TOOL || result.is_error {
+        return None;
+    }
+    let details = result.details.as_ref()?;
+    let (names, lines) = (details["addedToolNames"].as_array()?, details["definitionLines"].as_array()?);
+    let Block::Text(text) = result.content.first()? else { return None };
+    let mut rest = String::new();
+    let mut tools: Vec<ToolDef> = Vec::new();
+    let mut found: Vec<&str> = Vec::new();
+    for (number, line) in text.text.lines().enumerate() {
+        let name = lines.iter().position(|line| line.as_u64() == Some(number as u64));
+        let name = name.and_then(|at| names.get(at)?.as_str()).filter(|name| !stands_in_front(name));
+        let definition = name.and_then(|name| Some((name, definition(name, line)?)));
+        match (name, definition) {
+            (_, Some((name, tool))) => {
+                found.push(name);
+                tools.push(tool);
+                continue;
+            }
+            (Some(_), None) if !found.contains(&CALL_TOOL_NAME) => found.push(CALL_TOOL_NAME),
+            _ => {}
+        }
+        rest.push_str(line);
+        rest.push('\n');
+    }
+    if found.is_empty() {
+        return None;
+    }
+    let mut content: Vec<Block> = Vec::new();
+    if !rest.is_empty() {
+        content.push(Block::text(format!("[{SEARCH_TOOL}] {rest}")));
+    }
+    content.extend(found.iter().map(|name| Block::Other(json!({"type": "tool_reference", "tool_name": name}))));
+    content.extend(result.content[1..].iter().cloned());
+    Some(Loaded { result: ToolResultMessage { content, ..result.clone() }, tools })
+}
+
+/// A definition as a provider takes it; none for one that it would refuse.
+fn definition(name: &str, line: &str) -> Option<ToolDef> {
+    let value: Value = serde_json::from_str(line).ok()?;
+    (value["name"] == name).then_some(())?;
+    Some(ToolDef {
+        name: name.to_string(),
+        description: value["description"].as_str().unwrap_or_default().to_string(),
+        parameters: provider_schema(&value["parameters"])?,
+        loading: Loading::Deferred,
+    })
+}

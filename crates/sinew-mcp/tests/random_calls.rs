@@ -1,0 +1,114 @@
+//! Random calls of servers of the TypeScript and the Python SDK, many of them given up: 100 each, or as many as
+//! `SINEW_RANDOM_CALLS` says.
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by it")]
+
+mod support;
+
+use std::time::Duration;
+
+use serde_json::json;
+use sinew_mcp::era::Era;
+use sinew_mcp::{CallOptions, Client, ClientOptions};
+use support::{HttpProgram, arguments, npm_folder, python, server};
+
+const PYTHON: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_server.py");
+const TYPESCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/sdk_server.mjs");
+/// Calls that run at the same time.
+const AT_ONCE: usize = 16;
+
+fn options(era: Era) -> ClientOptions {
+    ClientOptions { era: Some(era), discover_silence: Duration::from_secs(60), ..ClientOptions::default() }
+}
+
+/// The same numbers in each run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit
+    }
+}
+
+/// How a call ended.
+#[derive(PartialEq)]
+enum End {
+    Answered,
+    GivenUp,
+}
+
+/// Calls of a sum are answered by theirs, also those beside which others are given up; a call without an end is given
+/// up always.
+async fn check(client: &Client) {
+    let calls: usize = std::env::var("SINEW_RANDOM_CALLS").map_or(100, |count| count.parse().unwrap());
+    let mut numbers = Numbers(14);
+    let options = CallOptions::default();
+    let one = async |a: u64, b: u64, kind: u64, turns: u64| {
+        let (name, given) = if kind == 0 { ("wait", json!({})) } else { ("add", json!({"a": a, "b": b})) };
+        let call = client.call_tool(name, arguments(given), &options);
+        let give_up = async {
+            if kind > 1 {
+                std::future::pending::<()>().await;
+            }
+            for _ in 0..turns {
+                tokio::task::yield_now().await;
+            }
+        };
+        tokio::select! {
+            biased;
+            answer = call => {
+                assert_eq!(answer.unwrap().text(), (a + b).to_string());
+                End::Answered
+            }
+            () = give_up => End::GivenUp,
+        }
+    };
+    let (mut begun, mut answered) = (0, 0);
+    while begun < calls {
+        let batch = (calls - begun).min(1 + numbers.below(AT_ONCE as u64) as usize);
+        let running = (0..batch)
+            .map(|_| one(numbers.below(1_000_000), numbers.below(1_000_000), numbers.below(5), numbers.below(64)));
+        let ends = futures_util::future::join_all(running.collect::<Vec<_>>()).await;
+        answered += ends.iter().filter(|end| **end == End::Answered).count();
+        begun += batch;
+    }
+    assert!(answered > calls / 4 && answered < calls, "{answered} of {calls} answered");
+    let last = client.call_tool("add", arguments(json!({"a": 1, "b": 2})), &options).await.unwrap();
+    assert_eq!(last.text(), "3");
+    // Of the calls without an end those that were written reached the server, and so did their end.
+    let count = client.call_tool("count", arguments(json!({})), &options).await.unwrap().text();
+    assert!(count.parse::<usize>().unwrap() > 0, "{count} were cancelled at the server");
+    println!("{answered} of {calls} calls answered, {count} cancelled at the server");
+}
+
+#[tokio::test]
+async fn random_calls_of_the_python_sdk_over_pipes_028() {
+    let Some(python) = python() else { return };
+    for era in [Era::Modern, Era::Legacy] {
+        let client = Client::start(&server(python.clone(), [PYTHON, "stdio"]), &options(era)).await.unwrap();
+        check(&client).await;
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn random_calls_of_the_python_sdk_over_http_028() {
+    let Some(python) = python() else { return };
+    let program = HttpProgram::start(python, [PYTHON, "streamable-http"], "Uvicorn running");
+    for era in [Era::Modern, Era::Legacy] {
+        let client = Client::connect_http(&program.server("/mcp"), &options(era)).await.unwrap();
+        check(&client).await;
+        client.close().await;
+    }
+}
+
+#[tokio::test]
+async fn random_calls_of_the_typescript_sdk_028() {
+    let Some(folder) = npm_folder("@modelcontextprotocol/sdk") else { return };
+    let client = Client::start(&server("node", [TYPESCRIPT.into(), folder.into_os_string()]), &options(Era::Legacy))
+        .await
+        .unwrap();
+    check(&client).await;
+    client.close().await;
+}
