@@ -19,7 +19,7 @@ fn main() {
     let mut best: BinaryHeap<(i32, usize, &str)> = BinaryHeap::new();
     for path in &paths {
         let floor = if best.len() < 100 { i32::MIN } else { best.peek().map_or(i32::MIN, |worst| -worst.0) };
-        let Some(score) = matcher.score_over(path, floor) else { continue };
+        let Some(score) = matcher.score_over(path.as_bytes(), floor) else { continue };
         count += 1;
         if score >= floor {
             best.push((-score, path.len(), path));

@@ -62,19 +62,19 @@ impl<'q> Matcher<'q> {
     ///
     /// Takes time of path length times query length, and for most paths that do not answer far less.
     pub fn score(&mut self, path: &str) -> Option<Score> {
-        self.run(path, Score::MIN, None)
+        self.run(path.as_bytes(), Score::MIN, None)
     }
 
     /// The same for who keeps only the best: where the score is below `floor`, any number below `floor`, which for
-    /// most paths takes no more than finding out that they match.
-    pub fn score_over(&mut self, path: &str, floor: Score) -> Option<Score> {
+    /// most paths takes no more than finding out that they match. Bytes that are no UTF-8 are taken as U+FFFD.
+    pub fn score_over(&mut self, path: &[u8], floor: Score) -> Option<Score> {
         self.run(path, floor, None)
     }
 
     /// The score, with the places of the letters in `positions`: UTF-16 units of the path, ascending.
     pub fn score_with_positions(&mut self, path: &str, positions: &mut Vec<u32>) -> Option<Score> {
         positions.clear();
-        let score = self.run(path, Score::MIN, Some(positions));
+        let score = self.run(path.as_bytes(), Score::MIN, Some(positions));
         positions.sort_unstable();
         positions.dedup();
         score
@@ -93,28 +93,28 @@ impl<'q> Matcher<'q> {
         })
     }
 
-    fn run(&mut self, path: &str, floor: Score, mut positions: Option<&mut Vec<u32>>) -> Option<Score> {
+    fn run(&mut self, path: &[u8], floor: Score, mut positions: Option<&mut Vec<u32>>) -> Option<Score> {
         let ascii = path.is_ascii();
         let short = ascii && path.len() <= position_sets::LONGEST;
         if short {
-            self.sets.read(path.as_bytes(), self.query.keep_case);
+            self.sets.read(path, self.query.keep_case);
         }
-        if ascii && !self.may_match(path.as_bytes(), short) {
+        if ascii && !self.may_match(path, short) {
             return None;
         }
         if ascii
             && !self.typos
             && let [word] = self.query.words.as_slice()
         {
-            let most = self.most(word, path.as_bytes());
+            let most = self.most(word, path);
             if most < floor {
                 return Some(most);
             }
         }
         if ascii {
-            self.bytes.read(path.as_bytes(), self.query.keep_case);
+            self.bytes.read(path, self.query.keep_case);
         } else {
-            self.symbols.read(path, self.query.keep_case);
+            self.symbols.read(&String::from_utf8_lossy(path), self.query.keep_case);
         }
         let mut total = 0;
         let mut has_typo = false;

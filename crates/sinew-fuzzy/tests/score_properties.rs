@@ -156,7 +156,7 @@ proptest! {
     fn a_floor_changes_only_what_is_below_it(needle in "[a-cA-C_/]{1,5}", path in "[a-cA-C_/.]{1,12}/?", floor in 0..200) {
         let query = Query::new(&needle);
         let exact = Matcher::new(&query).score(&path);
-        let floored = Matcher::new(&query).score_over(&path, floor);
+        let floored = Matcher::new(&query).score_over(path.as_bytes(), floor);
         prop_assert_eq!(floored.is_some(), exact.is_some());
         if let (Some(exact), Some(floored)) = (exact, floored) {
             let holds = if exact >= floor { floored == exact } else { floored < floor };

@@ -1,7 +1,7 @@
 //! Cuts a text into documents: whole lines of it, at most 16 KiB together.
 
 /// Length that a document has at most, in bytes, unless one line alone is longer.
-const DOCUMENT: usize = 16 << 10;
+pub(crate) const DOCUMENT: usize = 16 << 10;
 /// Length from which on a line is cut although it has not ended.
 const LONG_LINE: usize = 1 << 20;
 

@@ -9,12 +9,13 @@ use sinew_pool::Pool;
 use sinew_walk::{Hints, Scan, ScanOptions, Tree, TreeUpdate};
 
 use crate::changes::{ChangeLog, Changes};
+use crate::listed::ListedStamps;
 use crate::mounts::{Mounts, mounted_below};
-use crate::part::Part;
+use crate::part::{Look, Part, look_at};
 use crate::status::{Freshness, IndexCounts, IndexOptions, IndexState, IndexStatus};
 use crate::store::{RootId, Store, folder_of_all, random_id};
 use crate::surprises::Surprises;
-use crate::touched::{RecentFiles, Touched};
+use crate::touched::{RecentFiles, Touched, folder_of};
 use crate::watch::{Event, WatchQueue, Watcher};
 
 /// The root's present folder with all that is known of it.
@@ -68,8 +69,18 @@ impl Held {
             global_excludes: options.global_excludes.clone(),
             ..ScanOptions::new(root)
         };
-        let tree = Tree::open(&scan, &watcher, pool, cancel)?;
-        let (store, parts) = open_store(&tree, options.cache.as_deref());
+        // Opened before the tree is read, so that its files are compared while their folders are open.
+        let place = std::fs::canonicalize(root).ok().and_then(|path| RootId::of_path(&path).ok());
+        let (mut store, mut parts) = open_store(place.clone(), options.cache.as_deref());
+        let listed = ListedStamps::new(&watcher, store.as_ref().map_or([0; 16], |store| store.id), !parts.is_empty());
+        let tree = Tree::open(&scan, &listed, pool, cancel)?;
+        let mut listed = listed.into_look();
+        let found = tree.stamp(b"").ok().map(|stamp| RootId::new(tree.root(), &stamp));
+        if found != place {
+            // Another folder was put there meanwhile. The locks of the one are given back before the other is opened.
+            drop((std::mem::take(&mut store), std::mem::take(&mut parts), listed.take()));
+            (store, parts) = open_store(found, options.cache.as_deref());
+        }
         let mut held = Held {
             next_segment: next_segment(&parts, store.as_ref()),
             key: store.as_ref().map_or_else(random_id, |store| store.id),
@@ -90,7 +101,8 @@ impl Held {
             is_full: false,
             looked: Instant::now(),
         };
-        held.look(pool, cancel)?;
+        let listed = listed.as_ref().map(|look| look as &Look<'_>);
+        held.look(listed, pool, cancel)?;
         Ok(held)
     }
 
@@ -194,7 +206,7 @@ impl Held {
                 changes.note_unknown();
             }
         }
-        self.look(pool, cancel)?;
+        self.look(None, pool, cancel)?;
         if self.looked.elapsed() >= LOOK { self.take_published(options, pool, cancel) } else { Ok(()) }
     }
 
@@ -241,14 +253,15 @@ impl Held {
         if self.building.is_some() || !self.store.as_ref().is_some_and(|store| store.is_behind()) {
             return Ok(());
         }
-        let (Some(store), parts) = open_store(&self.tree, options.cache.as_deref()) else { return Ok(()) };
+        let root = self.tree.stamp(b"").ok().map(|stamp| RootId::new(self.tree.root(), &stamp));
+        let (Some(store), parts) = open_store(root, options.cache.as_deref()) else { return Ok(()) };
         let is_same = store.id == self.key;
         let named: Vec<u32> = parts.iter().map(|part| part.number).collect();
         self.parts.retain(|part| is_same && (!part.on_disk || named.contains(&part.number)));
         let known: Vec<u32> = self.parts.iter().map(|part| part.number).collect();
         for mut part in parts.into_iter().filter(|part| !known.contains(&part.number)) {
             let all: Vec<u32> = (0..part.current.limit()).collect();
-            let verified = part.verify(&all, false, &self.tree, &store.id, pool, cancel);
+            let verified = part.verify(&all, false, &look_at(&self.tree, &store.id), pool, cancel);
             hide(&mut part, &self.mounted);
             self.parts.push(part);
             verified?;
@@ -283,7 +296,7 @@ impl Held {
         // A file that was heard of since it was read may have been read in the middle of a change.
         let heard = self.building.take().unwrap_or_else(Touched::everything);
         self.touched.extend(&heard);
-        self.look(pool, cancel)
+        self.look(None, pool, cancel)
     }
 
     fn update_tree(&mut self, counts: &mut IndexCounts, pool: &Pool, cancel: &CancelToken) -> Result<TreeUpdate> {
@@ -305,9 +318,11 @@ impl Held {
     }
 
     /// Gives up the files that were written to, and compares the stamps of others of which something was heard, and of those of
-    /// which nothing would be. Where it is cancelled, the next look does all of it.
-    fn look(&mut self, pool: &Pool, cancel: &CancelToken) -> Result<()> {
+    /// which nothing would be. Those that were `listed` need not be asked for. Where it is cancelled, the next look does all of it.
+    fn look(&mut self, listed: Option<&Look<'_>>, pool: &Pool, cancel: &CancelToken) -> Result<()> {
         let Held { tree, touched, recent, surprises, parts, mounted, key, .. } = self;
+        let now = look_at(tree, key);
+        let look = listed.unwrap_or(&now);
         let all = touched.all || tree.folders() == tree.unwatched();
         let some_unwatched = tree.unwatched() > 0;
         for part in parts {
@@ -326,11 +341,11 @@ impl Held {
             };
             numbers.sort_unstable();
             numbers.dedup();
-            part.verify(&numbers, false, tree, key, pool, cancel)?;
+            part.verify(&numbers, false, look, pool, cancel)?;
             if !all {
                 let files = recent.iter().filter_map(|path| part.file(path));
                 let others: Vec<u32> = files.filter(|number| numbers.binary_search(number).is_err()).collect();
-                part.verify(&others, true, tree, key, pool, cancel)?;
+                part.verify(&others, true, look, pool, cancel)?;
             }
             hide(part, mounted);
         }
@@ -367,9 +382,9 @@ fn next_segment(parts: &[Part], store: Option<&Store>) -> u32 {
 }
 
 /// Opens the index on disk; none where there is to be none, or where it cannot be had: then all lies in memory.
-fn open_store(tree: &Tree, cache: Option<&Path>) -> (Option<Store>, Vec<Part>) {
-    let opened = cache.and_then(|cache| {
-        let opened = Store::open(cache, RootId::new(tree.root(), &tree.stamp(b"").ok()?)).ok()?;
+fn open_store(root: Option<RootId>, cache: Option<&Path>) -> (Option<Store>, Vec<Part>) {
+    let opened = cache.zip(root).and_then(|(cache, root)| {
+        let opened = Store::open(cache, root).ok()?;
         if opened.0.is_writer() {
             // An index that cannot be deleted stays until the next time.
             let _ = crate::evict::evict_hourly(&folder_of_all(cache), SystemTime::now());
@@ -409,9 +424,4 @@ fn hear_event(event: &Event, tree: &Tree, hints: &mut Hints, touched: &mut Touch
         recent.add(&path);
         touched.add_file(path);
     }
-}
-
-/// Returns the path of the folder that a path lies in.
-fn folder_of(path: &[u8]) -> &[u8] {
-    memchr::memrchr(b'/', path).map_or(b"", |cut| &path[..cut])
 }

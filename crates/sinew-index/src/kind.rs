@@ -1,6 +1,6 @@
 //! The kind of a file, judged by its content and name as the engine judges.
 
-use crate::documents::documents;
+use crate::documents::{DOCUMENT, documents};
 use crate::gram::Grams;
 use crate::segment::FileKind;
 
@@ -13,7 +13,7 @@ const FIRST: usize = 64 << 10;
 const MARK: usize = 3;
 /// From this size on a file may be noise, in bytes.
 const NOISE_FROM: usize = 256 << 10;
-/// The grams of a document beyond which a file is noise; code and prose have 700 to 3,000.
+/// The grams of 16 KiB beyond which a file is noise; code and prose have 700 to 3,000.
 const NOISE: usize = 6_000;
 /// The documents that are looked at to tell noise.
 const SAMPLE: usize = 8;
@@ -39,8 +39,12 @@ fn is_noise(content: &[u8]) -> bool {
         return false;
     }
     let mut grams = Grams::new();
-    let counts = documents(content).take(SAMPLE).map(|document| grams.of(document.text).grams().len());
-    counts.sum::<usize>() > NOISE * SAMPLE
+    let counts = documents(content).take(SAMPLE).map(|document| {
+        // A line of a megabyte is one document.
+        [grams.of(document.text).grams().len(), document.text.len()]
+    });
+    let [count, bytes] = counts.fold([0, 0], |sum, [count, bytes]| [sum[0] + count, sum[1] + bytes]);
+    count * DOCUMENT > NOISE * bytes
 }
 
 /// Tells whether the name of a file says that it holds secrets: it is searched and never indexed.
@@ -89,6 +93,9 @@ mod tests {
         .collect();
         check(&noise, FileKind::Odd);
         check(&b"int main(void) { return 0; }\n".repeat(10_000), FileKind::Text);
+        // Long lines are long documents: each has many grams, and few for its length.
+        let numbers: Vec<u8> = (0..100_000).flat_map(|number| format!("{number},").into_bytes()).collect();
+        check(&[&noise[..20_000], &numbers, b"\n"].concat().repeat(3), FileKind::Text);
     }
 
     #[test]

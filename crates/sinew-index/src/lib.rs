@@ -48,6 +48,8 @@ mod index;
 #[cfg(target_os = "linux")]
 mod kind;
 #[cfg(target_os = "linux")]
+mod listed;
+#[cfg(target_os = "linux")]
 mod mounts;
 #[cfg(target_os = "linux")]
 mod part;

@@ -51,6 +51,17 @@ pub(crate) struct PartView {
     rows: Arc<[u32]>,
 }
 
+/// The stamp of a file as an index compares it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct StampSeen {
+    pub(crate) number: u64,
+    /// It has more than one name.
+    pub(crate) is_linked: bool,
+}
+
+/// A look at the stamp of the file with a path below the root; none where there is none.
+pub(crate) type Look<'a> = dyn Fn(&[u8]) -> Option<StampSeen> + Sync + 'a;
+
 /// The state of a row of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowState {
@@ -127,14 +138,13 @@ impl Part {
         below.filter(move |(_, path)| !path[length..].contains(&b'/')).map(|(number, _)| number)
     }
 
-    /// Compares the stamps of these files with those of when they were read. Those that were not settled count only where the
-    /// changes of these files are `announced`.
+    /// Compares the stamps of these files, as `look` gives them for their paths, with those of when they were read. Those that were
+    /// not settled count only where the changes of these files are `announced`.
     pub(crate) fn verify(
         &mut self,
         numbers: &[u32],
         announced: bool,
-        tree: &Tree,
-        key: &[u8; 16],
+        look: &Look<'_>,
         pool: &Pool,
         cancel: &CancelToken,
     ) -> Result<(), Aborted> {
@@ -148,8 +158,8 @@ impl Part {
                 stamp => stamp,
             };
             let has_proof = then != 0 && !written.contains(number);
-            let now = has_proof.then(|| tree.stamp(file.path).ok()).flatten()?;
-            (stamp_number(&now, key) == then).then_some((number, now.links > 1))
+            let now = has_proof.then(|| look(file.path)).flatten()?;
+            (now.number == then).then_some((number, now.is_linked))
         };
         let next = AtomicUsize::new(0);
         let looked_at: Mutex<(Vec<_>, Option<Aborted>)> = Mutex::default();
@@ -219,6 +229,14 @@ impl PartView {
             }
         }
         candidates.documents
+    }
+}
+
+/// Returns a look at the stamps of a tree as they are.
+pub(crate) fn look_at<'a>(tree: &'a Tree, key: &'a [u8; 16]) -> impl Fn(&[u8]) -> Option<StampSeen> + Sync + 'a {
+    |path| {
+        let now = tree.stamp(path).ok()?;
+        Some(StampSeen { number: stamp_number(&now, key), is_linked: now.links > 1 })
     }
 }
 

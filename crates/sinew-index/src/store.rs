@@ -58,6 +58,12 @@ pub(crate) struct RootId {
 }
 
 impl RootId {
+    /// Asks for the folder at a path without links.
+    pub(crate) fn of_path(path: &Path) -> io::Result<RootId> {
+        let found = fs::symlink_metadata(path)?;
+        Ok(RootId { path: path.as_os_str().as_bytes().to_vec(), device: found.dev(), inode: found.ino() })
+    }
+
     pub(crate) fn new(path: &Path, stamp: &Stamp) -> RootId {
         RootId { path: path.as_os_str().as_bytes().to_vec(), device: stamp.device, inode: stamp.inode }
     }

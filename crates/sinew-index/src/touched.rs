@@ -65,6 +65,11 @@ impl RecentFiles {
     }
 }
 
+/// Returns the path of the folder that a path lies in.
+pub(crate) fn folder_of(path: &[u8]) -> &[u8] {
+    memchr::memrchr(b'/', path).map_or(b"", |cut| &path[..cut])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

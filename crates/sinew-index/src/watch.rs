@@ -11,7 +11,7 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 use rustix::fs::inotify::{self, CreateFlags, ReadFlags, WatchFlags};
 use sinew_walk::{FolderObserver, Stamp};
 
@@ -43,12 +43,17 @@ pub(crate) struct Event {
 
 /// The queue of events that the indexes of one program share.
 #[derive(Debug, Default)]
-pub struct WatchQueue(Mutex<Shared>);
+pub struct WatchQueue {
+    /// Held shared while a watch is made, until its owner is known, and alone by who reads events or takes watches away. Taken
+    /// before the other locks.
+    making: RwLock<()>,
+    shared: Mutex<Shared>,
+}
 
 #[derive(Debug, Default)]
 struct Shared {
     /// Open while an index wants events; none where the system gives no queue.
-    queue: Option<OwnedFd>,
+    queue: Option<Arc<OwnedFd>>,
     /// The indexes that watch each folder.
     owners: HashMap<i32, Vec<u64>>,
     inboxes: HashMap<u64, Inbox>,
@@ -188,7 +193,8 @@ impl Watcher {
     pub(crate) fn drain(&self, mut each: impl FnMut(Event)) -> bool {
         let Some(number) = self.number else { return true };
         let inbox = {
-            let mut shared = self.queue.0.lock();
+            let _alone = self.queue.making.write();
+            let mut shared = self.queue.shared.lock();
             shared.read();
             shared.inboxes.get_mut(&number).map(std::mem::take).unwrap_or_default()
         };
@@ -215,28 +221,39 @@ impl WatchQueue {
     /// Loses every event from now on, or none any more.
     #[cfg(test)]
     pub(crate) fn lose_events(&self, lose: bool) {
-        let mut shared = self.0.lock();
+        let _alone = self.making.write();
+        let mut shared = self.shared.lock();
         shared.read();
         shared.deaf = lose;
     }
 
     /// Gives a number to one more index and opens the queue for the first one.
     fn join(&self) -> Option<u64> {
-        let mut shared = self.0.lock();
+        let mut shared = self.shared.lock();
         if shared.queue.is_none() {
-            shared.queue = Some(inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?);
+            shared.queue = Some(Arc::new(inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?));
         }
         shared.next += 1;
         let number = shared.next;
         shared.inboxes.insert(number, Inbox::default());
         Some(number)
     }
+
+    /// Takes a watch away that no index has. One that cannot be removed only reports to nobody.
+    fn remove_unowned(&self, watch: i32) {
+        let _alone = self.making.write();
+        let shared = self.shared.lock();
+        if let (false, Some(queue)) = (shared.owners.contains_key(&watch), &shared.queue) {
+            let _ = inotify::remove_watch(queue, watch);
+        }
+    }
 }
 
 impl Drop for Watcher {
     fn drop(&mut self) {
         let Some(number) = self.number else { return };
-        let mut shared = self.queue.0.lock();
+        let _alone = self.queue.making.write();
+        let mut shared = self.queue.shared.lock();
         shared.inboxes.remove(&number);
         if shared.inboxes.is_empty() {
             // The watches go with the queue.
@@ -254,20 +271,19 @@ impl FolderObserver for Watcher {
             return None;
         }
         let number = self.number?;
-        let mut watches = self.watches.lock();
-        // Held while the watch is made: until its owner is known nobody may read its events.
-        let mut shared = self.queue.0.lock();
+        let making = self.queue.making.read();
+        let queue = self.queue.shared.lock().queue.clone()?;
         // Through the open folder: a path may lead elsewhere by now.
         let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
-        let watch = inotify::add_watch(shared.queue.as_ref()?, path.as_str(), mask()).ok()?;
+        let watch = inotify::add_watch(&queue, path.as_str(), mask()).ok()?;
+        let mut watches = self.watches.lock();
+        let mut shared = self.queue.shared.lock();
         let is_mine = watches.contains(&watch);
         let is_new = !shared.owners.contains_key(&watch);
         let has_room = is_mine || (watches.len() < self.budget && (!is_new || shared.owners.len() < self.granted));
         if !has_room {
-            if let (true, Some(queue)) = (is_new, &shared.queue) {
-                // A watch that cannot be removed only reports to nobody.
-                let _ = inotify::remove_watch(queue, watch);
-            }
+            drop((shared, watches, making));
+            self.queue.remove_unowned(watch);
             return None;
         }
         if !is_mine {
@@ -283,7 +299,8 @@ impl FolderObserver for Watcher {
     fn leave(&self, watch: i32) {
         let was_mine = self.watches.lock().remove(&watch);
         if let (true, Some(number)) = (was_mine, self.number) {
-            self.queue.0.lock().leave(watch, number);
+            let _alone = self.queue.making.write();
+            self.queue.shared.lock().leave(watch, number);
         }
     }
 }
@@ -323,5 +340,51 @@ fn trust_of(folder: BorrowedFd<'_>) -> Trust {
         Ok(kind) if EVENTS.contains(&kind) => Trust::Events,
         Ok(OVERLAY) => Trust::Stamps,
         _ => Trust::Nothing,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::os::fd::AsFd;
+
+    use super::*;
+
+    #[test]
+    fn watches_that_are_made_and_taken_away_at_once_lose_no_event() {
+        let place = tempfile::tempdir().unwrap();
+        let folders: Vec<File> = (0..64)
+            .map(|folder| place.path().join(folder.to_string()))
+            .map(|path| std::fs::create_dir(&path).and_then(|()| File::open(path)).unwrap())
+            .collect();
+        let queue = Arc::new(WatchQueue::default());
+        let watcher = Watcher::new(Arc::clone(&queue), true, None);
+        let enter = |watcher: &Watcher, folder: &File| watcher.enter(folder.as_fd(), &Stamp::of_file(folder).unwrap());
+        std::thread::scope(|threads| {
+            // Others come and go in the same folders; one has no room.
+            for budget in [0, 64] {
+                let (queue, folders) = (&queue, &folders);
+                threads.spawn(move || {
+                    for _ in 0..20 {
+                        let other = Watcher::new(Arc::clone(queue), true, Some(budget));
+                        folders.iter().filter_map(|folder| enter(&other, folder)).for_each(|watch| other.leave(watch));
+                    }
+                });
+            }
+            for half in folders.chunks(32) {
+                let watcher = &watcher;
+                threads.spawn(move || half.iter().filter_map(|folder| enter(watcher, folder)).count());
+            }
+        });
+        if watcher.len() < folders.len() {
+            assert!(watcher.is_untrusted() || watcher.len() == 0, "no event is announced here");
+            return;
+        }
+        for folder in 0..folders.len() {
+            std::fs::write(place.path().join(folder.to_string()).join("new"), "").unwrap();
+        }
+        let mut heard = HashSet::new();
+        assert!(watcher.drain(|event| heard.extend([event.watch])));
+        assert_eq!(heard.len(), folders.len());
     }
 }

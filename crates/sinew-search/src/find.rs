@@ -295,7 +295,7 @@ fn score(matcher: &mut Matcher<'_>, entry: &Entry<'_>, floor: i32) -> Option<i32
     if entry.file_type() == FileType::Symlink {
         return None;
     }
-    let score = matcher.score_over(&entry.path(), floor)?;
+    let score = matcher.score_over(entry.bytes(), floor)?;
     let ignored = if entry.ignored() { IGNORED } else { 0 };
     let hidden = if entry.hidden() { HIDDEN } else { 0 };
     let folder = if entry.file_type() == FileType::Dir { FOLDER } else { 0 };

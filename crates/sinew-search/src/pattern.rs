@@ -139,7 +139,7 @@ fn states_as_met(pattern: &str, ignore_case: bool) -> Option<String> {
     let mut parser = regex_syntax::ParserBuilder::new();
     let form = parser.utf8(false).case_insensitive(ignore_case).build().parse(pattern).ok()?;
     let is_text = form.properties().is_literal() || form.properties().is_alternation_literal();
-    (!is_text).then(|| format!(r"(?:{pattern})(?:[^\s\S][\x01\x02]{{1000}})?"))
+    (!is_text).then(|| format!(r"(?:{pattern})(?-i:[a&&b][\x01\x02]{{1000}})?"))
 }
 
 type Built<T> = std::result::Result<T, grep_regex::Error>;

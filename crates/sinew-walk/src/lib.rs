@@ -37,5 +37,5 @@ pub use options::{Detail, FileType, ScanOptions};
 #[cfg(unix)]
 pub use stamp::Stamp;
 #[cfg(unix)]
-pub use walk::tree::{FolderObserver, Hints, Tree, TreeFiles, TreeScan, TreeUpdate};
+pub use walk::tree::{FolderObserver, Hints, ListedFolder, Tree, TreeFiles, TreeScan, TreeUpdate};
 pub use walk::{FileBatch, FolderTask, OrderedWalk, WalkFile, WalkStep, WalkWarnings, scan};

@@ -86,6 +86,11 @@ impl Folder {
         Ok(Stamp::of(&rustix::fs::fstat(&self.0)?))
     }
 
+    /// Asks for the stamp of a name; of the link itself where it is one.
+    pub(crate) fn stamp_of(&self, name: &[u8]) -> io::Result<Stamp> {
+        Ok(Stamp::of(&statat(&self.0, OsStr::from_bytes(name), AtFlags::SYMLINK_NOFOLLOW)?))
+    }
+
     pub(crate) fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }

@@ -17,7 +17,7 @@ use sinew_base::{CancelToken, Result};
 use sinew_pool::Pool;
 
 use super::reader::FolderReader;
-use super::worker_output::{WorkerOutput, name_of};
+use super::worker_output::{Item, WorkerOutput, name_of};
 use crate::entry::{IGNORED, TYPE, bits_of};
 use crate::ignore::{Node, RuleLog};
 use crate::stamp::{Source, Stamp};
@@ -30,8 +30,29 @@ pub trait FolderObserver: Sync {
     /// these names, will be announced; the same folder may get the same number again. None: the tree looks at its stamp.
     fn enter(&self, folder: BorrowedFd<'_>, stamp: &Stamp) -> Option<i32>;
 
+    /// Called with a folder after it was listed, while it is still open.
+    fn listed(&self, _: &ListedFolder<'_>) {}
+
     /// Called when no folder of the tree has this number any more.
     fn leave(&self, watch: i32);
+}
+
+/// A folder that was listed just now.
+pub struct ListedFolder<'a> {
+    /// Path below the root, as bytes.
+    pub path: &'a [u8],
+    folder: &'a sys::Folder,
+    output: &'a WorkerOutput,
+}
+
+impl ListedFolder<'_> {
+    /// Asks for the stamp of each file in it that is not ignored, in the order of names: a step for each name where a path from the
+    /// root takes one for each folder on the way.
+    pub fn stamps(&self) -> impl Iterator<Item = (&[u8], io::Result<Stamp>)> {
+        let is_file = |item: &&Item| item.bits & (TYPE | IGNORED) == bits_of(FileType::File);
+        let names = self.output.items.iter().filter(is_file).map(|item| name_of(&self.output.names, item));
+        names.map(|name| (name, self.folder.stamp_of(name)))
+    }
 }
 
 /// Places where something may have changed. Paths are relative to the root, with `/` between names.

@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use sinew_base::{Aborted, CancelTicker, CancelToken, Result};
 use sinew_pool::Pool;
 
-use super::{FolderObserver, Hints, Tree, TreeFolder, TreeUpdate, below, split};
+use super::{FolderObserver, Hints, ListedFolder, Tree, TreeFolder, TreeUpdate, below, split};
 use crate::ignore::RuleLog;
 use crate::stamp::{Source, Stamp};
 use crate::walk::reader::Task;
@@ -250,6 +250,9 @@ impl Tree {
         };
         let read = self.reader.read_with(job.task, &mut tasks, &mut output, buffer, &mut ticker, &mut log, opened);
         let read = read.inspect_err(|_| self.release(watch, observer))?;
+        if let Some(folder) = &read.folder {
+            observer.listed(&ListedFolder { path: &path, folder, output: &output });
+        }
         output.compact();
         let folder = TreeFolder {
             output,
