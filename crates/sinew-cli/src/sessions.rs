@@ -96,7 +96,7 @@ fn note_folder(paths: &Paths, file: &Path) -> std::io::Result<()> {
 
 impl SessionStore {
     pub(crate) fn new(startup: &Startup, clock: &Arc<dyn Clock>, mask: Mask) -> SessionStore {
-        let Startup { args, environment, paths, settings, .. } = startup;
+        let Startup { args, paths, settings, .. } = startup;
         let options = SessionOptions {
             cwd: paths.cwd.clone(),
             blobs: Some(Blobs::new(paths.agent.join("blobs"))),
@@ -104,13 +104,11 @@ impl SessionStore {
             clock: Arc::clone(clock),
             mask: Some(mask),
         };
-        let crumb = environment.terminal().map(|terminal| sinew_session::breadcrumb_file(&paths.agent, &terminal));
-        let folders = SessionFolders::find(paths, settings);
         SessionStore {
             options,
-            folders,
+            folders: SessionFolders::find(paths, settings),
             paths: paths.clone(),
-            crumb,
+            crumb: crumb_of(startup),
             in_memory: args.session.choice == SessionChoice::InMemory,
         }
     }
@@ -120,29 +118,15 @@ impl SessionStore {
     /// # Errors
     /// No session or several fit, or another process writes it.
     pub(crate) fn start(&self, choice: &SessionChoice) -> Result<StartedSession, Failure> {
-        if self.in_memory {
-            return Ok(self.fresh());
-        }
-        let (folders, paths) = (&self.folders, &self.paths);
         let file = match choice {
-            SessionChoice::New | SessionChoice::InMemory => None,
-            SessionChoice::Continue => {
-                let last = self.crumb.as_deref().and_then(|crumb| remembered(crumb, &paths.cwd));
-                last.or_else(|| sinew_session::latest(&folders.all, &paths.cwd).map(|listed| listed.path))
-            }
-            SessionChoice::Resume(word) => {
-                let word = word.as_ref().ok_or_else(|| {
-                    Failure::usage("--resume needs an id here: --resume ID; `sinew sessions list` shows them")
-                })?;
-                Some(resolve(folders, paths, word)?)
-            }
-            SessionChoice::File(path) => Some(paths.cwd.join(path)),
+            _ if self.in_memory => None,
             SessionChoice::Fork(word) => {
-                let source = resolve_any(folders, paths, word)?;
+                let source = resolve_any(&self.folders, &self.paths, word)?;
                 // Another process may be at work on it.
                 let source = Session::view(&source, self.options.clone()).map_err(refused)?.session;
-                Some(source.fork(&folders.own, &paths.cwd).map_err(refused)?)
+                Some(source.fork(&self.folders.own, &self.paths.cwd).map_err(refused)?)
             }
+            choice => locate(choice, &self.folders, &self.paths, self.crumb.as_deref())?,
         };
         match file {
             Some(file) => self.open(&file).map_err(refused),
@@ -237,6 +221,50 @@ impl SessionStore {
         }
         started
     }
+}
+
+/// Finds the file of the session that the flags ask for, without a look into it, and makes it the choice; none where the
+/// session is a new one.
+///
+/// # Errors
+/// No session or several fit.
+#[cfg(unix)]
+pub(crate) fn settle(startup: &mut Startup) -> Result<Option<PathBuf>, Failure> {
+    let folders = SessionFolders::find(&startup.paths, &startup.settings);
+    let file = locate(&startup.args.session.choice, &folders, &startup.paths, crumb_of(startup).as_deref())?;
+    if let Some(name) = file.as_deref().and_then(Path::to_str) {
+        startup.args.session.choice = SessionChoice::File(name.into());
+    }
+    Ok(file)
+}
+
+/// The file that remembers the session of this terminal.
+fn crumb_of(startup: &Startup) -> Option<PathBuf> {
+    let terminal = startup.environment.terminal()?;
+    Some(sinew_session::breadcrumb_file(&startup.paths.agent, &terminal))
+}
+
+/// The file of the session that a choice means; none where it is a new one, or a copy that is still to be made.
+fn locate(
+    choice: &SessionChoice,
+    folders: &SessionFolders,
+    paths: &Paths,
+    crumb: Option<&Path>,
+) -> Result<Option<PathBuf>, Failure> {
+    Ok(match choice {
+        SessionChoice::New | SessionChoice::InMemory | SessionChoice::Fork(_) => None,
+        SessionChoice::Continue => {
+            let last = crumb.and_then(|crumb| remembered(crumb, &paths.cwd));
+            last.or_else(|| sinew_session::latest(&folders.all, &paths.cwd).map(|listed| listed.path))
+        }
+        SessionChoice::Resume(word) => {
+            let word = word.as_ref().ok_or_else(|| {
+                Failure::usage("--resume needs an id here: --resume ID; `sinew sessions list` shows them")
+            })?;
+            Some(resolve(folders, paths, word)?)
+        }
+        SessionChoice::File(path) => Some(paths.cwd.join(path)),
+    })
 }
 
 fn resolve(folders: &SessionFolders, paths: &Paths, word: &str) -> Result<PathBuf, Failure> {

@@ -14,6 +14,7 @@
 //! | `context` | the messages that the model sees from a leaf |
 //! | `rule_history` | the rules that a branch has shown to the model, and how long ago |
 //! | `store` | a session: all of the above |
+//! | `tail` | the end of a path, from the end of its file |
 //! | `open` | files as they are found: locked, older, foreign, read-only |
 //! | `copy` | branch, fork, move: sessions made from sessions |
 //! | `paths` | names of folders and files |
@@ -51,6 +52,7 @@ mod rule_history;
 mod scan;
 pub mod secrets;
 mod store;
+mod tail;
 mod tree;
 mod view;
 mod writer;
@@ -70,4 +72,5 @@ pub use list::{Found, Listed, Scope, latest, list, resolve};
 pub use open::Opened;
 pub use paths::{breadcrumb_file, file_name, folder_name};
 pub use store::{Mask, Session, SessionOptions, USER_TODO};
+pub use tail::{Tail, tail};
 pub use writer::Sync;

@@ -81,6 +81,10 @@
 //! - The ledger changes when the bytes of a frame are given, not when they were written: the caller writes each frame
 //!   whole before it asks for the next. Bytes reach the terminal in order, so both say the same once they are written.
 //! - Blanks at the end of a row are not written; typing one moves the cursor.
+//! - A multiplexer may change its grid a while before it tells. A frame that it gets in between is read at the new width, and
+//!   no reply would bring back what that costs: ask for its size before a frame that [`Screen::stirs`].
+//! - tmux counts what was erased behind a row as its text ([`ScreenOptions::keeps_length`]): there a row that gets shorter
+//!   is blank for a moment before it is written, which tmux shows nobody.
 //! - Rows are told to the terminal as one line (soft) only while they are final and nothing held back stands before them:
 //!   those never move in the window again. Before that the same rows are painted as separate ones.
 //! - No terminal can show half of a wide cluster: while one is overwritten, its other half is blank until its turn in

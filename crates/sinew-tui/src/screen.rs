@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::text::row::Row;
 use crate::text::style::Depth;
-use compose::compose;
+use compose::{Shown, compose};
 use document::Document;
 use window::Window;
 
@@ -80,6 +80,9 @@ pub struct ScreenOptions {
     pub synchronized: bool,
     /// True if links are written (OSC 8).
     pub links: bool,
+    /// True if the terminal counts cells behind the end of a row as text where text stood there before (tmux): rows that get
+    /// shorter are erased whole, or they would take more rows than they need at a narrower width.
+    pub keeps_length: bool,
     /// True if prompts are marked (OSC 133).
     pub marks: bool,
     /// The way it treats rows that are wider than a new width, where its name tells.
@@ -110,6 +113,8 @@ pub struct Screen {
     painted: Option<Size>,
     /// Questions for the cursor's place without a reply yet.
     questions: usize,
+    /// The last of them was asked for the present size.
+    asked: bool,
     fresh: bool,
 }
 
@@ -126,6 +131,7 @@ impl Screen {
             window: Window::new(),
             painted: None,
             questions: 0,
+            asked: false,
             fresh: true,
         }
     }
@@ -196,6 +202,25 @@ impl Screen {
         let bytes = self.window.paint(&plan, self.size, self.options, std::mem::take(&mut self.fresh));
         self.document.retire(plan.retire);
         Frame { bytes, more: plan.more }
+    }
+
+    /// Returns true if the next frame changes more than the row of the cursor. A terminal that has another size than it has
+    /// told yet reads such a frame wrong; one that can be asked is asked first.
+    pub fn stirs(&mut self) -> bool {
+        if self.painted.is_some() {
+            return false;
+        }
+        self.document.layout(self.size.columns, &self.theme);
+        let plan = compose(&self.document, &self.chrome, self.size, self.window.height());
+        let (rows, cursor) = (&self.window.rows, self.window.cursor.0);
+        let differs = |(at, (old, new)): (usize, (&Shown, &Shown))| {
+            at != cursor && (old.joined != new.joined || !Arc::ptr_eq(&old.row, &new.row) && old.row != new.row)
+        };
+        self.fresh
+            || plan.retire > 0
+            || plan.caret.0 != cursor
+            || plan.rows.len() != rows.len()
+            || rows.iter().zip(&plan.rows).enumerate().any(differs)
     }
 
     /// The rows that the terminal shows of the window, from the first that has not scrolled out.

@@ -5,17 +5,27 @@ use std::sync::Arc;
 use sinew_tui::theme::Theme;
 use sinew_tui::{Caret, Chrome, Line, Screen, ScreenOptions, Size, Style, TextBlock};
 
-/// Resizes a screen whose cursor stands one blank behind the prompt; the terminal reports `column`, counted from 1.
-fn resized(column: usize) -> String {
-    let mut screen = Screen::new(Size::new(60, 16), ScreenOptions::default(), Arc::new(Theme::default()));
+/// A screen whose cursor stands one blank behind the prompt.
+fn prompted(options: ScreenOptions) -> Screen {
+    let mut screen = Screen::new(Size::new(60, 16), options, Arc::new(Theme::default()));
     screen.push(TextBlock::new("an answer", Style::PLAIN));
+    write(&mut screen, "");
+    screen
+}
+
+fn write(screen: &mut Screen, draft: &str) -> String {
     screen.set_chrome(Chrome {
         status: vec![Line::plain("ready").into_row(60)],
-        editor: vec![Line::plain("› ").into_row(60)],
-        caret: Caret { column: 2, ..Caret::default() },
+        editor: vec![Line::plain(&format!("› {draft}")).into_row(60)],
+        caret: Caret { column: 2 + draft.len(), ..Caret::default() },
         ..Chrome::default()
     });
-    screen.paint();
+    String::from_utf8(screen.paint().bytes).expect("a frame is text")
+}
+
+/// Resizes such a screen; the terminal reports `column`, counted from 1.
+fn resized(column: usize) -> String {
+    let mut screen = prompted(ScreenOptions::default());
     screen.resize(Size::new(34, 12));
     screen.ask_place();
     String::from_utf8(screen.place(3, column).bytes).expect("a frame is text")
@@ -30,4 +40,13 @@ fn item_19_the_window_is_found_where_the_cursor_lost_its_blanks() {
     // A column that no terminal puts it into: nothing above is touched.
     let frame = resized(20);
     assert!(frame.starts_with("\u{1b}[m\r\u{1b}[C\u{1b}[J\r\u{1b}[K"), "{frame:?}");
+}
+
+#[test]
+fn item_19_tmux_is_told_the_column_where_it_may_have_forgotten_blanks() {
+    // It was resized twice before it told of the first time: nobody can know.
+    let mut screen = prompted(ScreenOptions { keeps_length: true, ..ScreenOptions::default() });
+    for (draft, expect) in [("", ""), ("a", "\u{1b}[3Ga"), ("ab", "b"), ("ab ", "\u{1b}[C"), ("ab c", "\u{1b}[6Gc")] {
+        assert_eq!(write(&mut screen, draft), expect, "{draft:?}");
+    }
 }

@@ -10,6 +10,8 @@ mod config;
 #[cfg(unix)]
 mod disk;
 mod editor;
+#[cfg(target_os = "linux")]
+mod endings;
 mod export;
 #[cfg(target_os = "linux")]
 mod faces;

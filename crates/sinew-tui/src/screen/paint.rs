@@ -119,6 +119,14 @@ impl RowPainter {
         self.out.extend_from_slice(b"\x1b[J");
     }
 
+    /// Erases a row.
+    pub(super) fn erase_row(&mut self, row: usize) {
+        self.go(row, 0);
+        self.flush_style();
+        self.out.extend_from_slice(b"\x1b[K");
+        self.erased = Some(row);
+    }
+
     /// Goes to a place of the window.
     pub(super) fn go(&mut self, row: usize, column: usize) {
         let (from, at) = self.cursor;

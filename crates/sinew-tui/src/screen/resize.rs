@@ -27,6 +27,8 @@ impl Screen {
     pub fn resize(&mut self, size: Size) {
         self.painted.get_or_insert(self.size);
         self.size = size;
+        // The reply to a question of before may tell of another size.
+        self.asked = false;
     }
 
     /// Returns true if a resize waits for the place of the cursor.
@@ -38,6 +40,7 @@ impl Screen {
     /// The question for the place of the cursor. Its reply goes to [`Screen::place`].
     pub fn ask_place(&mut self) -> &'static [u8] {
         self.questions += 1;
+        self.asked = true;
         b"\x1b[6n"
     }
 
@@ -47,7 +50,7 @@ impl Screen {
         let Some(left) = self.questions.checked_sub(1) else { return Frame::default() };
         self.questions = left;
         match self.painted {
-            Some(before) if left == 0 => self.finish_resize(before, Some((row, column))),
+            Some(before) if left == 0 && self.asked => self.finish_resize(before, Some((row, column))),
             _ => Frame::default(),
         }
     }

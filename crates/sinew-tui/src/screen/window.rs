@@ -51,7 +51,14 @@ impl Window {
 
     /// The bytes of a frame. `fresh`: what stands below the cursor may be of others and is erased.
     pub(super) fn paint(&mut self, plan: &Plan, size: Size, options: ScreenOptions, fresh: bool) -> Vec<u8> {
-        let mut painter = RowPainter::new(size.columns, options, self.cursor);
+        // A terminal that forgets blanks behind a text has put the cursor there if it was resized twice, of which it tells
+        // nobody in time.
+        let is_behind =
+            |row: &Row| row.text().ends_with(' ') || self.cursor.1.is_some_and(|column| column > row.width());
+        let may_have_moved =
+            options.keeps_length && self.rows.get(self.cursor.0).is_none_or(|shown| is_behind(&shown.row));
+        let column = self.cursor.1.filter(|_| !may_have_moved);
+        let mut painter = RowPainter::new(size.columns, options, (self.cursor.0, column));
         if fresh {
             painter.erase_below();
         }
@@ -75,7 +82,16 @@ impl Window {
                 let (above, _) = above.unwrap_or((next, None));
                 painter.part(index - 1, &above.row);
             }
-            let old = before.map(|old| (old, self.options.depth));
+            let mut old = before.map(|old| (old, self.options.depth));
+            // Not where it makes a line with another row, which erasing would end.
+            let alone = !continues && !was && !next.joined;
+            if options.keeps_length
+                && alone
+                && before.is_some_and(|old| !old.joined && old.row.width() > next.row.width())
+            {
+                painter.erase_row(index);
+                old = None;
+            }
             paint_row(&mut painter, index, &next.row, old, continues && !kept, next.joined);
             touched_others |= painter.writes() != moves && index != caret_row;
         }
@@ -83,7 +99,9 @@ impl Window {
         let caret = (plan.retire + plan.caret.0, plan.caret.1);
         painter.flush_style();
         painter.autowrap(false);
-        painter.go(caret.0, caret.1);
+        if !may_have_moved || painter.writes() > 0 || self.cursor != (caret.0, Some(caret.1)) {
+            painter.go(caret.0, caret.1);
+        }
         let bare = !appended && !touched_others && painter.spans() <= 1 && !fresh;
         self.follow_line(&plan.rows[..plan.retire.min(plan.rows.len())]);
         self.rows = plan.rows[plan.retire.min(plan.rows.len())..].to_vec();

@@ -36,6 +36,8 @@ pub enum Reply {
     Mode(u32, u32),
     /// Height and width of a cell in pixels (`CSI 16t`).
     CellSize(u32, u32),
+    /// Rows and columns of the screen (`CSI 18t`).
+    ScreenSize(usize, usize),
     /// The kind of terminal (`CSI c`): the last question, so nothing that was asked before it is still to come.
     DeviceAttributes,
     /// The user changed to a dark (true) or light scheme (mode 2031).
@@ -208,6 +210,7 @@ fn reply(sequence: &str) -> Option<Reply> {
                 let mut numbers = head.split(';').map(|number| number.parse::<u32>().ok());
                 match (numbers.next()?, numbers.next()?, numbers.next()?) {
                     (Some(6), Some(height), Some(width)) => Some(Reply::CellSize(height, width)),
+                    (Some(8), Some(rows), Some(columns)) => Some(Reply::ScreenSize(rows as usize, columns as usize)),
                     _ => Some(Reply::Other),
                 }
             }

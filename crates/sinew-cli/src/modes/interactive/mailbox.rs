@@ -18,9 +18,12 @@ use super::complete::Candidate;
 use super::copy::Copied;
 use super::leaving::Moved;
 use super::status::Facts;
+use crate::control::Control;
 
 /// Everything that reaches the screen from elsewhere.
 pub(super) enum Message {
+    /// The agent is there, with the warnings of its start.
+    Started(Arc<Control>, Vec<String>),
     /// An event of the current session.
     Event(Arc<Event>),
     /// A question of the model; its answer, or none.

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `ui` | the thread of the screen: keys, messages, deadlines, paint, other programs at the terminal |
 //! | `tty`, `outbox` | the terminal: raw mode, modes, bytes |
+//! | `record` | what the terminal is sent, as a file that can be played |
+//! | `guard` | the process that gives the terminal back where this one is killed |
 //! | `mailbox` | messages to that thread |
 //! | `transcript`, `blocks` | events and messages as blocks of the screen |
 //! | `submit` | from a text of the user to the verbs of `control` |
@@ -36,6 +38,8 @@ mod demo;
 mod editor_file;
 mod facts;
 mod form;
+#[cfg(target_os = "linux")]
+mod guard;
 mod keys;
 mod leaving;
 mod linear;
@@ -44,6 +48,7 @@ mod mailbox;
 mod outbox;
 mod panel;
 mod picker;
+mod record;
 mod report;
 mod stash;
 mod status;
@@ -54,8 +59,10 @@ mod ui;
 
 use std::any::Any;
 use std::io;
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
+use futures_util::FutureExt;
 use parking_lot::Mutex;
 use sinew_agent::agent::{Snapshots, Subscriber};
 use sinew_tools::tool::Boxed;
@@ -70,6 +77,7 @@ use crate::control::{Control, View};
 use crate::failure::Failure;
 use crate::log::Timing;
 use crate::output;
+use crate::sessions;
 use crate::settings::{Tui, TuiMode};
 use crate::signals::Ending;
 use crate::startup::Startup;
@@ -82,54 +90,85 @@ use mailbox::{Mailbox, Message};
 /// # Errors
 /// The agent cannot be started, or there is no terminal.
 pub(crate) async fn run(
-    startup: Startup,
+    mut startup: Startup,
     mut warnings: Vec<String>,
     ending: &Ending,
     timing: &mut Timing,
 ) -> Result<Left, Failure> {
     let no_terminal = |error: io::Error| Failure::failed(format!("failed to open the terminal: {error}"));
+    let resumed = sessions::settle(&mut startup)?;
     let (mailbox, inbox) = mailbox::open().map_err(no_terminal)?;
     let words: Vec<&str> =
         startup.args.words.iter().map(String::as_str).filter(|word| !word.trim().is_empty()).collect();
-    let first = (!words.is_empty()).then(|| words.join(" "));
-    let options = screen_options(&startup);
-    let announcer = announce::Announcer::new(&startup);
     let face = Face::of(&startup);
-    let (history, cwd) = (startup.paths.agent.join("history.jsonl"), startup.paths.cwd.display().to_string());
-    let settings = startup.paths.agent.join("settings.json");
     let keys = Bindings::read(&startup.paths.agent.join(bindings::FILE));
     warnings.extend(keys.faults.iter().cloned());
-    let asker = Arc::new(ask::Asker { mailbox: mailbox.clone(), settings });
-    let (app, open) = App::start_with(startup, Some(asker), NoModel::Waits, &mut warnings).await?;
-    let events = Arc::new(EventForwarder { mailbox: mailbox.clone(), task: Mutex::default() });
-    let control = Arc::new(Control::new(app, open, Some(events)));
-    control.enter(control.session()).await;
-    timing.mark("ready");
-    let watched = watch_signals(mailbox.clone(), ending.clone());
+    let (painted, first_frame) = oneshot::channel();
     let parts = ui::Parts {
-        control: Arc::clone(&control),
         runtime: Handle::current(),
-        mailbox,
+        mailbox: mailbox.clone(),
         inbox,
-        options,
-        announcer,
-        history,
-        cwd,
+        options: screen_options(&startup),
+        announcer: announce::Announcer::new(&startup),
+        history: startup.paths.agent.join("history.jsonl"),
+        cwd: startup.paths.cwd.display().to_string(),
         keys,
-        warnings,
-        first,
+        first: (!words.is_empty()).then(|| words.join(" ")),
+        resumed,
+        rows: startup.settings.tui.resume_rows,
+        is_quiet: startup.settings.quiet_startup,
+        record: startup.environment.get("SINEW_TUI_RECORD").map(|file| startup.paths.cwd.join(file)),
+        painted,
     };
+    let watched = watch_signals(mailbox.clone(), ending.clone());
     let panics = CaughtPanics::begin();
-    let (send, ended) = oneshot::channel();
+    let (send, mut ended) = oneshot::channel();
     let thread = std::thread::Builder::new().name("screen".into()).spawn(move || {
-        let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| face.run(parts)));
+        let ended = std::panic::catch_unwind(AssertUnwindSafe(|| face.run(parts)));
         // Whoever waits is below, and stays until this comes.
         let _ = send.send(ended);
     });
     thread.map_err(no_terminal)?;
-    let ended = ended.await;
+    let begun = AssertUnwindSafe(async {
+        // The user sees something before anything is read that may be long; linear mode has nothing to show.
+        let _ = first_frame.await;
+        timing.mark("first frame");
+        let settings = startup.paths.agent.join("settings.json");
+        let asker = Arc::new(ask::Asker { mailbox: mailbox.clone(), settings });
+        let (app, open) = App::start_with(startup, Some(asker), NoModel::Waits, &mut warnings).await?;
+        let events = Arc::new(EventForwarder { mailbox: mailbox.clone(), task: Mutex::default() });
+        let control = Arc::new(Control::new(app, open, Some(events)));
+        control.enter(control.session()).await;
+        timing.mark("ready");
+        Ok(control)
+    });
+    let (begun, early) = tokio::select! {
+        begun = begun.catch_unwind() => (Some(begun), None),
+        ended = &mut ended => (None, Some(ended)),
+    };
+    let mut control = None;
+    let mut failure = None;
+    match begun {
+        Some(Ok(Ok(begun))) => {
+            control = Some(Arc::clone(&begun));
+            mailbox.send(Message::Started(begun, warnings));
+        }
+        Some(Ok(Err(reason))) => failure = Some(reason),
+        Some(Err(panic)) => failure = Some(Failure::failed(format!("the start failed: {}", text_of(&*panic)))),
+        None => {}
+    }
+    if failure.is_some() {
+        mailbox.send(Message::End(1));
+    }
+    let ended = match early {
+        Some(ended) => ended,
+        None => ended.await,
+    };
     watched.iter().for_each(JoinHandle::abort);
     let last = panics.end();
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
     let left = match ended {
         Ok(Ok(Ok(left))) => left,
         Ok(Ok(Err(error))) => return Err(no_terminal(error)),
@@ -139,7 +178,9 @@ pub(crate) async fn run(
         }
         Err(_) => Left::with(1),
     };
-    finish(&control, &left).await;
+    if let Some(control) = control {
+        finish(&control, &left).await;
+    }
     Ok(left)
 }
 
@@ -251,7 +292,8 @@ fn screen_options(startup: &Startup) -> ScreenOptions {
         true => Depth::Named,
     };
     let reflow = Reflow::by_environment(|name| environment.get(name));
-    ScreenOptions { depth, marks: *marks, links: *links, reflow, ..ScreenOptions::default() }
+    let keeps_length = environment.get("TMUX").is_some_and(|tmux| !tmux.is_empty());
+    ScreenOptions { depth, marks: *marks, links: *links, reflow, keeps_length, ..ScreenOptions::default() }
 }
 
 /// Keeps the texts of panics while the screen is there: written to it, they would be painted over.

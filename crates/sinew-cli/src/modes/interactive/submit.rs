@@ -70,6 +70,7 @@ pub(super) const COMMANDS: &[(&str, &str, &str)] = &[
     ("mcp", "", "list the MCP servers"),
     ("reload", "", "read skills, commands, rules and keybindings.json anew"),
     ("redraw", "[all]", "paint the screen anew; with all erase what the terminal has kept above it too"),
+    ("record", "[FILE]", "record what the terminal is shown, for asciinema; /record again ends it"),
     ("quit", "", "leave"),
     ("exit", "", "leave"),
     ("move", "FOLDER", "go on with this session in another folder"),
@@ -243,6 +244,7 @@ async fn run(control: &Arc<Control>, name: &str, arguments: &str) -> Result<Effe
             let text = format!("the session is kept with those of {} now, and goes on there", folder.display());
             Effect::Moved(text, Moved { folder, session })
         }
+        "record" => return Err("there is no screen to record here".into()),
         "transcript" => {
             let text = Conversation::of(&control.messages()?).text();
             Effect::Text(if text.is_empty() { "Nothing was said yet.".into() } else { text })

@@ -305,3 +305,40 @@ fn diff_of(details: Option<&Value>) -> Option<String> {
     let several = || details.get("files")?.as_array().map(|files| files.iter().filter_map(one).collect::<String>());
     one(details).or_else(several).filter(|diff| !diff.is_empty())
 }
+
+/// The first of the messages that fill so many rows at the end, about: lines are counted, not wrapped. At least one message
+/// is shown, so that a long answer is there whole.
+pub(super) fn first_shown(messages: &[AgentMessage], rows: usize) -> usize {
+    let mut left = rows;
+    for (at, message) in messages.iter().enumerate().rev() {
+        let lines = lines_of(message);
+        if lines > left {
+            return if at + 1 < messages.len() { at + 1 } else { at };
+        }
+        left -= lines;
+    }
+    0
+}
+
+#[cfg(test)]
+mod tests {
+    use sinew_llm::message::{AssistantMessage, Block, UserMessage};
+
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_session_is_shown_by_rows_and_never_without_the_last_message() {
+        let said = |lines: usize| {
+            let answer =
+                AssistantMessage { content: vec![Block::text("x\n".repeat(lines))], ..AssistantMessage::default() };
+            AgentMessage::from(answer)
+        };
+        let asked = AgentMessage::from(UserMessage { content: "why?".into(), ..UserMessage::default() });
+        let messages = [asked, said(10), said(3), said(3)];
+        // Each with the blank row in front of it.
+        for (rows, expect) in [(0, 3), (4, 3), (7, 3), (8, 2), (18, 2), (19, 1), (20, 1), (21, 0), (1_000, 0)] {
+            assert_eq!(first_shown(&messages, rows), expect, "{rows} rows");
+        }
+        assert_eq!(first_shown(&[], 5), 0);
+    }
+}

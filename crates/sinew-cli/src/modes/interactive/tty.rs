@@ -5,6 +5,7 @@ use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -12,7 +13,10 @@ use rustix::fs::OFlags;
 use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use sinew_tui::{Event, InputParser, Mode, Modes, Reply, Size};
 
+#[cfg(target_os = "linux")]
+use super::guard::Guard;
 use super::outbox::Outbox;
+use super::record::Recorder;
 
 /// Questions at the start: Kitty's keyboard, name and version, synchronized output, the background, and last what every
 /// terminal answers.
@@ -60,6 +64,11 @@ pub(super) struct Tty {
     /// Questions without a reply yet, of those that every terminal answers.
     awaited: usize,
     outbox: Outbox,
+    /// It keeps what is sent.
+    recorder: Option<Recorder>,
+    /// It gives the terminal back where this process is killed.
+    #[cfg(target_os = "linux")]
+    guard: Option<Guard>,
 }
 
 /// The sources that are ready.
@@ -74,12 +83,27 @@ impl Tty {
     /// # Errors
     /// There is none, or it cannot be set.
     pub(super) fn open(manner: Manner) -> io::Result<Tty> {
+        Tty::at("/dev/tty", manner)
+    }
+
+    fn at(path: &str, manner: Manner) -> io::Result<Tty> {
         // A description of its own: without blocking here, and with it for the shell that comes after.
         let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
-        let file = File::options().read(true).write(true).custom_flags(flags).open("/dev/tty")?;
+        let file = File::options().read(true).write(true).custom_flags(flags).open(path)?;
         let found = tcgetattr(&file)?;
         let (modes, outbox) = (Modes::new(), Outbox::default());
-        let mut tty = Tty { file, manner, found, modes, has_kitty: false, awaited: 0, outbox };
+        let mut tty = Tty {
+            file,
+            manner,
+            found,
+            modes,
+            has_kitty: false,
+            awaited: 0,
+            outbox,
+            recorder: None,
+            #[cfg(target_os = "linux")]
+            guard: None,
+        };
         tty.enter()?;
         if manner == Manner::Screen {
             tty.ask(questions(std::env::var("TERM").ok().as_deref()).as_bytes());
@@ -105,8 +129,29 @@ impl Tty {
         if self.has_kitty {
             bytes += self.modes.set(Mode::KittyKeys);
         }
+        self.tell_guard();
         self.write(bytes.as_bytes());
         Ok(())
+    }
+
+    /// Sees to it that the terminal is given back even where this process is killed. It takes a moment: not before the
+    /// first frame.
+    pub(super) fn guard(&mut self) {
+        #[cfg(target_os = "linux")]
+        {
+            // Without a guard everything else is as with it.
+            self.guard = Guard::start(&self.file, &self.found).ok();
+        }
+        self.tell_guard();
+    }
+
+    /// Tells the guard what is set: before the terminal is told of a new mode, after it is told of one that goes.
+    fn tell_guard(&mut self) {
+        #[cfg(target_os = "linux")]
+        if let Some(guard) = &self.guard {
+            // The shell goes on below what stands there.
+            guard.tell(&[&self.modes.undo_all()[..], b"\n"].concat());
+        }
     }
 
     /// Gives the terminal back as it was found, and waits until it has taken all bytes, for two seconds at most.
@@ -126,12 +171,17 @@ impl Tty {
         drop_replies(&self.file, std::mem::take(&mut self.awaited), REPLIES);
         // A terminal that is gone needs nothing back.
         let _ = tcsetattr(&self.file, OptionalActions::Now, &self.found);
+        #[cfg(target_os = "linux")]
+        if let Some(guard) = &self.guard {
+            guard.tell(&[]);
+        }
     }
 
     /// Turns Kitty's keyboard protocol on: the terminal answered that it knows it.
     pub(super) fn set_kitty(&mut self) {
         self.has_kitty = true;
         let bytes = self.modes.set(Mode::KittyKeys);
+        self.tell_guard();
         self.write(bytes.as_bytes());
     }
 
@@ -142,6 +192,7 @@ impl Tty {
             bytes += self.modes.set(Mode::ViewerKeys);
         }
         bytes += "\x1b[H";
+        self.tell_guard();
         self.write(bytes.as_bytes());
     }
 
@@ -149,6 +200,7 @@ impl Tty {
     pub(super) fn leave_viewer(&mut self) {
         let bytes = self.modes.unset(Mode::ViewerKeys).to_string() + self.modes.unset(Mode::AlternateScreen);
         self.write(bytes.as_bytes());
+        self.tell_guard();
     }
 
     /// Returns the size; that of the smallest terminal that programs are written for where it cannot be asked.
@@ -161,9 +213,30 @@ impl Tty {
 
     /// Sends bytes; those that the terminal does not take now wait for [`Tty::flush`].
     pub(super) fn write(&mut self, bytes: &[u8]) {
+        // A disk that is full ends the recording and nothing else.
+        self.recorder.take_if(|recorder| recorder.sent(bytes).is_err());
         self.outbox.push(bytes);
         // An error shows again at the next read.
         let _ = self.flush();
+    }
+
+    /// Begins to record what is sent.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub(super) fn record(&mut self, file: &Path) -> io::Result<()> {
+        self.recorder = Some(Recorder::begin(file, self.size())?);
+        Ok(())
+    }
+
+    /// Ends the recording; true where there was one.
+    pub(super) fn end_record(&mut self) -> bool {
+        self.recorder.take().is_some()
+    }
+
+    /// Records that the size is another one.
+    pub(super) fn record_size(&mut self, size: Size) {
+        self.recorder.take_if(|recorder| recorder.resized(size).is_err());
     }
 
     /// Sends a question that every terminal answers.
@@ -234,7 +307,9 @@ fn drop_replies(mut file: &File, mut awaited: usize, limit: Duration) {
             Err(error) if error.kind() == ErrorKind::WouldBlock => Vec::new(),
             _ => return,
         };
-        let is_last = |event: &&Event| matches!(event, Event::Reply(Reply::DeviceAttributes | Reply::Cursor(..)));
+        let is_last = |event: &&Event| {
+            matches!(event, Event::Reply(Reply::DeviceAttributes | Reply::Cursor(..) | Reply::ScreenSize(..)))
+        };
         awaited = awaited.saturating_sub(events.iter().filter(is_last).count());
     }
 }
@@ -251,7 +326,18 @@ fn timespec(limit: Duration) -> Timespec {
 mod tests {
     use std::io::Write;
 
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
     use super::*;
+
+    /// A terminal, and the name of the side of the program.
+    fn pty() -> (File, String) {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        (master.into(), name)
+    }
 
     #[test]
     fn item_26_replies_that_come_late_are_read_before_the_shell_goes_on() {
@@ -273,6 +359,50 @@ mod tests {
         terminal.write_all(b"ls\r").unwrap();
         drop_replies(&program, 0, Duration::from_secs(600));
         assert_eq!((&program).read(&mut [0; 8]).unwrap(), 3);
+    }
+
+    #[test]
+    fn item_24_a_panic_gives_the_terminal_back() {
+        for reached in ["opened", "kitty", "viewer"] {
+            let (mut master, name) = pty();
+            let slave = File::options().read(true).custom_flags(OFlags::NOCTTY.bits() as i32).open(&name).unwrap();
+            let found = tcgetattr(&slave).unwrap();
+            let failed = std::thread::spawn(move || {
+                let mut tty = Tty::at(&name, Manner::Screen).unwrap();
+                tty.awaited = 0;
+                if reached != "opened" {
+                    tty.set_kitty();
+                }
+                if reached == "viewer" {
+                    tty.enter_viewer();
+                }
+                // As a panic does, but without its message.
+                std::panic::resume_unwind(Box::new("the screen failed"));
+            });
+            assert!(failed.join().is_err());
+            let now = tcgetattr(&slave).unwrap();
+            assert_eq!(format!("{now:?}"), format!("{found:?}"), "{reached}");
+            // The title was the first to be set.
+            let mut sent = String::new();
+            while !sent.ends_with("\x1b[23;2t") {
+                let mut buffer = [0; 4096];
+                let count = master.read(&mut buffer).unwrap();
+                sent.push_str(str::from_utf8(&buffer[..count]).unwrap());
+            }
+            let pairs = [
+                ("\x1b[?2004h", "\x1b[?2004l"),
+                ("\x1b[?1004h", "\x1b[?1004l"),
+                ("\x1b[?7l", "\x1b[?7h"),
+                ("\x1b[22;2t", "\x1b[23;2t"),
+                ("\x1b[>5u", "\x1b[<u"),
+                ("\x1b[?1049h", "\x1b[?1049l"),
+            ];
+            for (set, unset) in pairs {
+                assert_eq!(sent.matches(set).count(), sent.matches(unset).count(), "{reached}: {set:?} in {sent:?}");
+                assert!(sent.rfind(unset) >= sent.rfind(set), "{reached}: {set:?} in {sent:?}");
+            }
+            assert!(sent.contains("\x1b[?25h"), "the cursor is shown: {sent:?}");
+        }
     }
 
     #[test]

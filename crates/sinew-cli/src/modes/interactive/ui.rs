@@ -5,8 +5,11 @@ mod completion;
 mod deadlines;
 mod input;
 mod messages;
+mod opening;
 mod overlay;
 mod programs;
+mod resizing;
+mod sizes;
 mod viewing;
 
 use std::collections::VecDeque;
@@ -16,13 +19,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use sinew_agent::agent::Delivery;
+use sinew_llm::message::AgentMessage;
 use sinew_session::history::History;
-use sinew_tui::theme::Theme;
 use sinew_tui::{
-    Caret, CaretPlace, Chrome, Editor, EditorStyle, InputParser, Key, Line, Row, Screen, ScreenOptions, Size, Style,
-    TextBlock,
+    Caret, CaretPlace, Chrome, Editor, EditorStyle, InputParser, Key, Line, Row, Screen, ScreenOptions, Size, TextBlock,
 };
 use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 
 use super::announce::{Announcer, State};
 use super::bindings::Bindings;
@@ -40,7 +43,9 @@ use super::tty::{Manner, Tty};
 use crate::control::Control;
 use crate::models::is_absent;
 use deadlines::Deadlines;
+use opening::Opening;
 use overlay::Overlay;
+use sizes::Sizes;
 use viewing::OpenViewer;
 
 /// Silence after the last change of size before the screen is laid out anew.
@@ -56,7 +61,6 @@ const CHORD: Duration = Duration::from_secs(2);
 
 /// The parts with which the thread starts.
 pub(super) struct Parts {
-    pub(super) control: Arc<Control>,
     pub(super) runtime: Handle,
     pub(super) mailbox: Mailbox,
     pub(super) inbox: Inbox,
@@ -65,9 +69,18 @@ pub(super) struct Parts {
     pub(super) history: PathBuf,
     pub(super) cwd: String,
     pub(super) keys: Bindings,
-    pub(super) warnings: Vec<String>,
     /// The prompt of the command line.
     pub(super) first: Option<String>,
+    /// The file of the session that goes on.
+    pub(super) resumed: Option<PathBuf>,
+    /// Rows of it which are shown again, about.
+    pub(super) rows: usize,
+    /// Name, model and hints are not written.
+    pub(super) is_quiet: bool,
+    /// The file that keeps what the terminal is sent.
+    pub(super) record: Option<PathBuf>,
+    /// Told when the first frame is on the terminal.
+    pub(super) painted: oneshot::Sender<()>,
 }
 
 struct Ui {
@@ -130,8 +143,7 @@ struct Ui {
     /// The last key, and the last ctrl+c or Esc.
     last_key: Option<Instant>,
     pressed: Option<(String, Instant)>,
-    resized: Option<Instant>,
-    asked: Option<Instant>,
+    sizes: Sizes,
     exit: Option<u8>,
     /// The folder in which the session goes on after the exit.
     moved: Option<Moved>,
@@ -142,9 +154,33 @@ struct Ui {
 /// # Errors
 /// The terminal cannot be opened.
 pub(super) fn run(parts: Parts) -> io::Result<Left> {
-    let Parts { control, runtime, mailbox, inbox, options, announcer, history, cwd, keys, warnings, first } = parts;
-    let tty = Tty::open(Manner::Screen)?;
-    let screen = Screen::new(tty.size(), options, Arc::new(Theme::default()));
+    let Parts {
+        runtime,
+        mailbox,
+        inbox,
+        options,
+        announcer,
+        history,
+        cwd,
+        keys,
+        first,
+        resumed,
+        rows,
+        is_quiet,
+        record,
+        painted,
+    } = parts;
+    let mut tty = Tty::open(Manner::Screen)?;
+    let recorded = record.as_deref().map_or(Ok(()), |file| tty.record(file));
+    let mut opening = Opening::new(tty, options, is_quiet, resumed.as_deref(), rows);
+    let (control, warnings) = match opening.wait(&inbox, &keys, painted) {
+        Ok(started) => started,
+        Err(code) => {
+            opening.leave();
+            return Ok(Left::with(code));
+        }
+    };
+    let Opening { tty, screen, input, editor, said, messages, events, .. } = opening;
     let mut ui = Ui {
         control,
         runtime,
@@ -152,10 +188,10 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         inbox,
         tty,
         screen,
-        input: InputParser::new(std::env::var_os("SSH_CONNECTION").is_some()),
+        input,
         keys,
         chord: None,
-        editor: Editor::new(),
+        editor,
         stash: Stash::default(),
         jumps: None,
         transcript: Transcript::default(),
@@ -187,15 +223,19 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         last_byte: Instant::now(),
         last_key: None,
         pressed: None,
-        resized: None,
-        asked: None,
+        sizes: Sizes::new(std::env::var_os("TMUX").is_some_and(|tmux| !tmux.is_empty())),
         exit: None,
         moved: None,
     };
-    ui.welcome(&warnings);
+    if let Err(error) = recorded {
+        ui.notify(format!("nothing is recorded: {error}"));
+    }
+    ui.welcome(&warnings, said);
     if ui.is_without_model() {
         ui.open(Topic::Login);
     }
+    messages.into_iter().for_each(|message| ui.take_message(message));
+    events.into_iter().for_each(|event| ui.take_input(event));
     let code = ui.serve();
     if ui.viewer.take().is_some() {
         ui.tty.leave_viewer();
@@ -242,8 +282,7 @@ impl Ui {
     fn limit(&self) -> Option<Duration> {
         let deadlines = Deadlines {
             input: self.input.patience().map(|patience| self.last_byte + patience),
-            size: self.resized.map(|at| at + SETTLE),
-            place: self.asked.map(|at| at + CURSOR),
+            sizes: self.sizes.due(),
             notice: self.notice.as_ref().map(|(_, until)| *until),
             chord: self.chord.map(|(_, until)| until),
             jobs: self.jobs_shown.filter(|_| self.shows_jobs()).map(|at| at + SECOND),
@@ -269,27 +308,7 @@ impl Ui {
         if self.chord.is_some_and(|(_, until)| now >= until) {
             (self.chord, self.notice) = (None, None);
         }
-        if self.resized.is_some_and(|at| now >= at + SETTLE) {
-            (self.resized, self.asked) = (None, Some(now));
-            self.input.await_cursor();
-            let question = self.screen.ask_place();
-            self.tty.ask(question);
-        } else if self.asked.is_some_and(|at| now >= at + CURSOR) {
-            self.asked = None;
-            let frame = self.screen.give_up_place();
-            self.tty.write(&frame.bytes);
-        }
-    }
-
-    fn resize(&mut self) {
-        if self.resize_viewer() {
-            return;
-        }
-        let size = self.tty.size();
-        if size != self.screen.size() || self.screen.is_resizing() {
-            self.screen.resize(size);
-            (self.resized, self.asked) = (Some(Instant::now()), None);
-        }
+        self.follow_sizes(now);
     }
 
     /// Paints what changed; tells whether more is ready to scroll out.
@@ -299,6 +318,10 @@ impl Ui {
             return false;
         }
         self.panels.retain(Panel::is_open);
+        // The terminal has its new size before the signal that tells of it: a frame for the old one would be read wrong.
+        if !self.screen.is_resizing() && !self.sizes.asks && self.tty.size() != self.screen.size() {
+            self.resize();
+        }
         if self.paint_viewer() {
             return false;
         }
@@ -333,6 +356,9 @@ impl Ui {
         };
         let told = self.announcer.tell(state, &self.facts.title);
         self.tty.write(told.as_bytes());
+        if !self.may_paint() {
+            return false;
+        }
         let frame = self.screen.paint();
         self.tty.write(&frame.bytes);
         frame.more
@@ -385,23 +411,25 @@ impl Ui {
         self.runtime.spawn(async move { control.tasks.begin(work).await });
     }
 
-    fn welcome(&mut self, warnings: &[String]) {
-        let mut head = Line::styled("sinew ", Style::PLAIN.with(sinew_tui::Attrs::BOLD));
-        head.push(env!("CARGO_PKG_VERSION"), DIM);
+    /// Shows what is known of the agent. `said`: messages of the session that are on the screen already.
+    fn welcome(&mut self, warnings: &[String], said: Vec<AgentMessage>) {
         self.refresh();
         let model = match self.is_without_model() {
             true => format!("no model yet: /login · {}", self.folder),
             false => format!("{} in {}", self.facts.model, self.folder),
         };
-        if !self.control.app.startup.settings.quiet_startup {
-            self.screen.push(TextBlock::new("", Style::PLAIN).with_prefix(head, Line::new()));
+        if self.control.app.startup.settings.quiet_startup {
+            // The status row has the model.
+        } else if !said.is_empty() {
+            self.screen.push(TextBlock::new(&model, DIM));
+        } else {
             self.screen.push_close(TextBlock::new(&model, DIM));
             self.screen.push_close(TextBlock::new("/help · @file · !command · esc interrupts · ctrl+d leaves", DIM));
         }
         for warning in warnings {
             transcript::line(&mut self.screen, &format!("! {warning}"), NOTICE);
         }
-        self.show_session(None);
+        self.show_session(None, said);
     }
 
     /// Tells whether there is no model that could answer.

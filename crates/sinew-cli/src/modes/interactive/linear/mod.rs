@@ -98,8 +98,22 @@ struct Linear {
 /// # Errors
 /// The terminal cannot be opened.
 pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> {
-    let Parts { control, runtime, mailbox, inbox, history, cwd, keys, warnings, first, .. } = parts;
-    let tty = Tty::open(if is_plain { Manner::Plain } else { Manner::Line })?;
+    let Parts { runtime, mailbox, inbox, history, cwd, keys, first, painted, .. } = parts;
+    drop(painted);
+    let mut early = Vec::new();
+    let (control, warnings) = loop {
+        match inbox.messages.recv() {
+            Ok(Message::Started(control, warnings)) => break (control, warnings),
+            Ok(Message::End(code)) => return Ok(Left::with(code)),
+            Ok(message) => early.push(message),
+            // This side holds a sender.
+            Err(_) => return Ok(Left::with(1)),
+        }
+    };
+    let mut tty = Tty::open(if is_plain { Manner::Plain } else { Manner::Line })?;
+    if !is_plain {
+        tty.guard();
+    }
     let mut linear = Linear {
         control,
         runtime,
@@ -134,6 +148,7 @@ pub(super) fn run(parts: Parts, is_plain: bool, pace: Pace) -> io::Result<Left> 
         moved: None,
     };
     linear.welcome(&warnings);
+    early.into_iter().for_each(|message| linear.take_message(message));
     match first {
         Some(text) => {
             linear.output.say(&format!("You: {text}"));
@@ -315,6 +330,7 @@ impl Linear {
             | Message::WorkEnded
             | Message::Viewer(_)
             | Message::Shown(_)
+            | Message::Started(..)
             | Message::ProgramEnded(_) => {}
             Message::SessionChanged(divider) => {
                 self.is_running = false;

@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 pub(super) struct Deadlines {
     /// Bytes that may go on as a sequence are taken for what they are.
     pub(super) input: Option<Instant>,
-    /// The size has settled.
-    pub(super) size: Option<Instant>,
-    /// The terminal has not said where the cursor is.
-    pub(super) place: Option<Instant>,
+    /// The size has settled; the terminal has not said where the cursor is, or which size it has.
+    pub(super) sizes: [Option<Instant>; 3],
     /// The notice goes.
     pub(super) notice: Option<Instant>,
     /// The second key of a chord has not come.
@@ -28,8 +26,8 @@ impl Deadlines {
             let passed = now.saturating_duration_since(since);
             since + Duration::from_secs(passed.as_secs() + 1)
         });
-        let due = [self.input, self.size, self.place, self.notice, self.chord, self.jobs, second];
-        due.into_iter().flatten().min().map(|due| due.saturating_duration_since(now))
+        let due = [self.input, self.notice, self.chord, self.jobs, second];
+        due.into_iter().chain(self.sizes).flatten().min().map(|due| due.saturating_duration_since(now))
     }
 }
 

@@ -29,9 +29,13 @@ impl Ui {
             Input::Reply(Reply::DeviceAttributes) => self.tty.was_answered(),
             Input::Reply(Reply::Cursor(row, column)) => {
                 self.tty.was_answered();
-                self.asked = None;
+                self.sizes.place = None;
                 let frame = self.screen.place(row, column);
                 self.tty.write(&frame.bytes);
+            }
+            Input::Reply(Reply::ScreenSize(rows, columns)) => {
+                self.tty.was_answered();
+                self.told_size(rows, columns);
             }
             Input::Reply(Reply::KittyFlags(_)) => {
                 self.tty.set_kitty();
@@ -270,6 +274,7 @@ impl Ui {
             }
             Submission::Slash("transcript", _) => self.open_viewer(),
             Submission::Slash("stash", _) => self.stash(),
+            Submission::Slash("record", file) => self.record(file),
             Submission::Slash("hotkeys", _) => {
                 let text = self.keys.help(self.input.has_kitty());
                 transcript::line(&mut self.screen, &text, Style::PLAIN);

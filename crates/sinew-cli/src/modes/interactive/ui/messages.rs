@@ -25,10 +25,10 @@ use crate::modes::interactive::transcript;
 
 impl Ui {
     /// Shows the last messages of the current session, below a line where there is one, and takes its prompts for the
-    /// history. Both are read elsewhere: a session may be long.
-    pub(super) fn show_session(&mut self, divider: Option<String>) {
+    /// history. Both are read elsewhere: a session may be long. `said`: its last messages, where they are on the screen already.
+    pub(super) fn show_session(&mut self, divider: Option<String>, said: Vec<AgentMessage>) {
         let rows = self.control.app.startup.settings.tui.resume_rows;
-        self.show_end(divider, rows);
+        self.show_end(divider, rows, said);
     }
 
     /// Erases the screen and what the terminal keeps above it, and shows the end of the session anew.
@@ -39,10 +39,10 @@ impl Ui {
         let bytes = self.screen.erase_all();
         self.tty.write(&bytes);
         let rows = self.control.app.startup.settings.tui.replay_rows;
-        self.show_end(None, rows);
+        self.show_end(None, rows, Vec::new());
     }
 
-    fn show_end(&mut self, divider: Option<String>, rows: usize) {
+    fn show_end(&mut self, divider: Option<String>, rows: usize, said: Vec<AgentMessage>) {
         self.is_reading = true;
         let (control, mailbox) = (Arc::clone(&self.control), self.mailbox.clone());
         let (history, cwd) = (Arc::clone(&self.history), self.cwd.clone());
@@ -54,7 +54,7 @@ impl Ui {
             {
                 mailbox.send(Message::Notice(error.message));
             }
-            mailbox.send(Message::Shown(Box::new(read_session(&control, &history, &cwd, divider, rows))));
+            mailbox.send(Message::Shown(Box::new(read_session(&control, &history, &cwd, divider, rows, &said))));
             memory::give_back();
         });
     }
@@ -163,8 +163,8 @@ impl Ui {
             }
             Message::Viewer(viewer) => self.show_viewer(*viewer),
             Message::WorkEnded => self.work_ended(),
-            // Only the one who waits for a program reads this.
-            Message::ProgramEnded(_) => {}
+            // Only the one who waits for a program, or for the agent, reads these.
+            Message::ProgramEnded(_) | Message::Started(..) => {}
             Message::CommandEnded(block, Ok(Some(run))) => {
                 self.work_ended();
                 transcript::end_command(&mut self.screen, block, &run);
@@ -184,7 +184,7 @@ impl Ui {
                 self.queued = Default::default();
                 self.running = None;
                 self.panels.drain(..).for_each(Panel::refuse);
-                self.show_session(Some(divider));
+                self.show_session(Some(divider), Vec::new());
                 self.refresh();
             }
             Message::Keys(keys) => {
@@ -238,51 +238,39 @@ impl Ui {
 }
 
 /// Reads what is shown of a session, and the prompts of its folder.
-fn read_session(control: &Control, history: &History, cwd: &str, divider: Option<String>, rows: usize) -> Shown {
+fn read_session(
+    control: &Control,
+    history: &History,
+    cwd: &str,
+    divider: Option<String>,
+    rows: usize,
+    said: &[AgentMessage],
+) -> Shown {
     // Oldest first: the newest of this folder is the first that the arrow finds.
     let prompts = history.search("", Path::new(cwd));
     let prompts = prompts.map(|prompts| prompts.into_iter().rev().map(|prompt| prompt.prompt).collect());
     let (mut older, mut messages) = (0, control.messages().map_err(|error| error.message));
     if let Ok(all) = &mut messages {
-        older = first_shown(all, rows);
-        all.drain(..older);
+        match ends_with(all, said) {
+            true => all.clear(),
+            false => {
+                older = transcript::first_shown(all, rows);
+                all.drain(..older);
+            }
+        }
     }
     Shown { divider, older, messages, prompts: prompts.map_err(|error| error.to_string()) }
 }
 
-/// The first of the messages that fill so many rows at the end, about: lines are counted, not wrapped. At least one message
-/// is shown, so that a long answer is there whole.
-fn first_shown(messages: &[AgentMessage], rows: usize) -> usize {
-    let mut left = rows;
-    for (at, message) in messages.iter().enumerate().rev() {
-        let lines = transcript::lines_of(message);
-        if lines > left {
-            return if at + 1 < messages.len() { at + 1 } else { at };
-        }
-        left -= lines;
-    }
-    0
-}
-
-#[cfg(test)]
-mod tests {
-    use sinew_llm::message::{AssistantMessage, Block, UserMessage};
-
-    use super::*;
-
-    #[test]
-    fn the_end_of_a_session_is_shown_by_rows_and_never_without_the_last_message() {
-        let said = |lines: usize| {
-            let answer =
-                AssistantMessage { content: vec![Block::text("x\n".repeat(lines))], ..AssistantMessage::default() };
-            AgentMessage::from(answer)
-        };
-        let asked = AgentMessage::from(UserMessage { content: "why?".into(), ..UserMessage::default() });
-        let messages = [asked, said(10), said(3), said(3)];
-        // Each with the blank row in front of it.
-        for (rows, expect) in [(0, 3), (4, 3), (7, 3), (8, 2), (18, 2), (19, 1), (20, 1), (21, 0), (1_000, 0)] {
-            assert_eq!(first_shown(&messages, rows), expect, "{rows} rows");
-        }
-        assert_eq!(first_shown(&[], 5), 0);
-    }
+/// Tells whether messages end with these, as far as they are shown; never where there are none.
+fn ends_with(messages: &[AgentMessage], end: &[AgentMessage]) -> bool {
+    let same = |(a, b): (&AgentMessage, &AgentMessage)| match (a, b) {
+        // Their pictures are read with the session only.
+        (AgentMessage::User(a), AgentMessage::User(b)) => a.content.text() == b.content.text(),
+        (AgentMessage::ToolResult(a), AgentMessage::ToolResult(b)) => a.tool_call_id == b.tool_call_id,
+        (AgentMessage::FileMention(_), AgentMessage::FileMention(_)) => true,
+        (a, b) => a == b,
+    };
+    let from = messages.len().checked_sub(end.len()).filter(|_| !end.is_empty());
+    from.is_some_and(|from| messages[from..].iter().zip(end).all(same))
 }

@@ -41,7 +41,9 @@ impl Ui {
         if self.tty.enter().is_err() {
             self.exit = Some(143);
         }
-        self.screen.begin_epoch(self.tty.size());
+        let size = self.tty.size();
+        self.tty.record_size(size);
+        self.screen.begin_epoch(size);
     }
 
     /// Gives the terminal to a program until it ends. What comes meanwhile is taken afterwards; a signal that ends this

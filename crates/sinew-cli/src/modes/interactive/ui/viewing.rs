@@ -5,8 +5,10 @@ use std::sync::Arc;
 use sinew_tui::{Line, Screen, Viewer};
 
 use super::Ui;
+use crate::modes::interactive::blocks::DIM;
 use crate::modes::interactive::conversation::Conversation;
 use crate::modes::interactive::mailbox::Message;
+use crate::modes::interactive::transcript;
 
 /// A view that is open, and the screen that it is painted on.
 pub(super) struct OpenViewer {
@@ -108,5 +110,24 @@ impl Ui {
         let frame = open.screen.paint();
         self.tty.write(&frame.bytes);
         true
+    }
+
+    /// Begins to record what the terminal is sent, from a whole screen on; ends the recording where there is one.
+    pub(super) fn record(&mut self, file: &str) {
+        if self.tty.end_record() {
+            return self.notify("the recording is over");
+        }
+        let startup = &self.control.app.startup;
+        let file = match file {
+            "" => startup.paths.agent.join(format!("recording-{}.cast", self.control.app.clock.now())),
+            file => startup.paths.cwd.join(file),
+        };
+        let text = match self.tty.record(&file) {
+            Ok(()) => format!("recording into {}: /record ends it", file.display()),
+            Err(error) => format!("{}: {error}", file.display()),
+        };
+        let frame = self.screen.reset();
+        self.tty.write(&frame.bytes);
+        transcript::line(&mut self.screen, &text, DIM);
     }
 }

@@ -1,0 +1,209 @@
+//! The time before the agent is there: the first frame, and the keys that come meanwhile.
+//!
+//! A session that goes on is shown by the end of its file; nothing else of it is read before the frame.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use sinew_llm::message::AgentMessage;
+use sinew_tui::theme::Theme;
+use sinew_tui::{
+    Attrs, Caret, Chrome, Editor, EditorStyle, Event as Input, InputParser, KeyPress, Line, Screen, ScreenOptions,
+    Style, TextBlock,
+};
+use tokio::sync::oneshot;
+
+use crate::control::Control;
+use crate::modes::interactive::bindings::{Bindings, Meaning, Place};
+use crate::modes::interactive::blocks::DIM;
+use crate::modes::interactive::keys::{self, RunAction, Situation};
+use crate::modes::interactive::mailbox::{Inbox, Message};
+use crate::modes::interactive::transcript;
+use crate::modes::interactive::tty::Tty;
+
+/// Bytes at the end of a session's file that the first frame is made of.
+const TAIL: u64 = 256 << 10;
+
+/// The screen before the agent is there.
+pub(super) struct Opening {
+    pub(super) tty: Tty,
+    pub(super) screen: Screen,
+    pub(super) input: InputParser,
+    pub(super) editor: Editor,
+    /// The messages of the session that are shown.
+    pub(super) said: Vec<AgentMessage>,
+    /// What came and wants an agent, in order.
+    pub(super) messages: Vec<Message>,
+    pub(super) events: Vec<Input>,
+    /// A key is among them: those behind it wait too.
+    holds_keys: bool,
+    last_byte: Instant,
+}
+
+impl Opening {
+    /// `resumed`: the file of the session that goes on, of which so many rows are shown, about. `is_quiet`: nothing else is.
+    pub(super) fn new(
+        tty: Tty,
+        options: ScreenOptions,
+        is_quiet: bool,
+        resumed: Option<&Path>,
+        rows: usize,
+    ) -> Opening {
+        let mut screen = Screen::new(tty.size(), options, Arc::new(Theme::default()));
+        let mut head = Line::styled("sinew ", Style::PLAIN.with(Attrs::BOLD));
+        head.push(env!("CARGO_PKG_VERSION"), DIM);
+        if !is_quiet {
+            screen.push(TextBlock::new("", Style::PLAIN).with_prefix(head, Line::new()));
+        }
+        // One that cannot be read so is read, or refused, when it is opened.
+        let tail = resumed.and_then(|file| sinew_session::tail(file, TAIL).ok()).unwrap_or_default();
+        let mut said = tail.messages;
+        let older = transcript::first_shown(&said, rows);
+        said.drain(..older);
+        if !said.is_empty() && (older > 0 || !tail.is_whole) {
+            transcript::line(&mut screen, "⋯ earlier messages · ctrl+o", DIM);
+        }
+        said.iter().for_each(|message| transcript::show_message(&mut screen, message));
+        let input = InputParser::new(std::env::var_os("SSH_CONNECTION").is_some());
+        let (messages, events) = (Vec::new(), Vec::new());
+        Opening {
+            tty,
+            screen,
+            input,
+            editor: Editor::new(),
+            said,
+            messages,
+            events,
+            holds_keys: false,
+            last_byte: Instant::now(),
+        }
+    }
+
+    /// Paints and takes keys until the agent is there, and gives it with the warnings of its start. `painted` is told when
+    /// the first frame is on the terminal.
+    ///
+    /// # Errors
+    /// The exit code of whoever leaves before.
+    pub(super) fn wait(
+        &mut self,
+        inbox: &Inbox,
+        keys: &Bindings,
+        painted: oneshot::Sender<()>,
+    ) -> Result<(Arc<Control>, Vec<String>), u8> {
+        let mut painted = Some(painted);
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            while let Ok(message) = inbox.messages.try_recv() {
+                match message {
+                    Message::Started(control, warnings) => return Ok((control, warnings)),
+                    Message::End(code) => return Err(code),
+                    message => self.messages.push(message),
+                }
+            }
+            self.paint();
+            if !self.tty.is_behind()
+                && let Some(painted) = painted.take()
+            {
+                // Nobody waits where the start was given up.
+                let _ = painted.send(());
+                self.tty.guard();
+            }
+            // A terminal that is gone ends the program as its hangup does.
+            if let Some(code) = self.take_input(inbox, keys, &mut buffer).unwrap_or(Some(143)) {
+                return Err(code);
+            }
+        }
+    }
+
+    /// Waits for input or a message and takes the input; gives the exit code of a user who leaves.
+    fn take_input(&mut self, inbox: &Inbox, keys: &Bindings, buffer: &mut [u8]) -> io::Result<Option<u8>> {
+        let patience = self.input.patience();
+        let limit = patience.map(|patience| (self.last_byte + patience).saturating_duration_since(Instant::now()));
+        let ready = self.tty.wait(&inbox.wake, limit)?;
+        if ready.woken {
+            // Only the fact that it came matters; an error is that there is no more.
+            while (&inbox.wake).read(buffer).is_ok_and(|count| count == buffer.len()) {}
+        }
+        let events = match ready.input.then(|| self.tty.read(buffer)).transpose()?.flatten() {
+            Some([]) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Some(bytes) => {
+                self.last_byte = Instant::now();
+                self.input.feed(bytes)
+            }
+            None if patience.is_some_and(|patience| Instant::now() >= self.last_byte + patience) => self.input.expire(),
+            None => Vec::new(),
+        };
+        for event in events {
+            match event {
+                Input::Key(press) => {
+                    if self.press(keys, press) {
+                        return Ok(Some(0));
+                    }
+                }
+                Input::Paste(text) if !self.holds_keys => self.editor.paste(&text),
+                event => self.events.push(event),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Takes a key; true where the user leaves.
+    fn press(&mut self, keys: &Bindings, press: KeyPress) -> bool {
+        let is_empty = self.editor.is_empty();
+        let key = match keys.in_editor(Place { is_empty, panel_waits: false }, None, &press) {
+            Meaning::Known(key) => key,
+            Meaning::Begins(_) | Meaning::Nothing => String::new(),
+        };
+        let situation = Situation { is_running: false, has_draft: !is_empty, is_second: key == "ctrl+c" };
+        match (keys::run_action(&key, situation), keys::action(&key)) {
+            // What was sent is in the editor still.
+            (Some(RunAction::Clear | RunAction::Leave), _) if self.holds_keys => {
+                self.events.retain(|event| !matches!(event, Input::Key(_) | Input::Paste(_)));
+                self.holds_keys = false;
+            }
+            (Some(RunAction::Clear), _) => drop(self.editor.clear()),
+            (Some(RunAction::Leave), _) => return true,
+            (None | Some(RunAction::Edit), Some(action)) if !self.holds_keys => drop(self.editor.act(action)),
+            (None, None) if !self.holds_keys && is_text(&press.text) => self.editor.insert(&press.text),
+            (Some(RunAction::Nothing), _) => {}
+            _ => {
+                self.holds_keys = true;
+                self.events.push(Input::Key(press));
+            }
+        }
+        false
+    }
+
+    fn paint(&mut self) {
+        if self.tty.is_behind() {
+            return;
+        }
+        let size = self.screen.size();
+        if self.tty.size() != size {
+            // Nothing is painted any more until the place of the cursor was asked for.
+            self.screen.resize(self.tty.size());
+        }
+        let shown = self.editor.rows(size.columns, (size.rows / 3).clamp(1, 12), &EditorStyle::default());
+        let status = Line::styled("starting", DIM).into_row(size.columns);
+        self.screen.set_chrome(Chrome {
+            status: if size.columns < 20 || size.rows < 6 { Vec::new() } else { vec![status] },
+            editor: shown.rows,
+            caret: Caret { row: shown.caret.0, column: shown.caret.1, ..Caret::default() },
+            ..Chrome::default()
+        });
+        let frame = self.screen.paint();
+        self.tty.write(&frame.bytes);
+    }
+
+    /// Leaves what is final on the terminal.
+    pub(super) fn leave(&mut self) {
+        let bytes = self.screen.leave();
+        self.tty.write(&bytes);
+    }
+}
+
+fn is_text(text: &str) -> bool {
+    !text.is_empty() && !text.contains(char::is_control)
+}

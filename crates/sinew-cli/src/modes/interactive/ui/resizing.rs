@@ -1,0 +1,89 @@
+//! Taking a new size of the terminal, and asking a terminal that tells of it late.
+
+use std::time::Instant;
+
+use sinew_tui::Size;
+
+use super::Ui;
+
+impl Ui {
+    fn ask_size(&mut self, now: Instant) {
+        self.sizes.is_sure = false;
+        self.sizes.asked = Some(now);
+        self.tty.ask(b"\x1b[18t");
+    }
+
+    /// Tells whether the next frame may be written; where it may not, the terminal was asked.
+    pub(super) fn may_paint(&mut self) -> bool {
+        if !self.sizes.asks || std::mem::take(&mut self.sizes.is_sure) || !self.screen.stirs() {
+            return true;
+        }
+        if self.sizes.asked.is_none() {
+            self.ask_size(Instant::now());
+        }
+        false
+    }
+
+    /// The terminal may have another size.
+    pub(super) fn resize(&mut self) {
+        if self.resize_viewer() {
+            return;
+        }
+        if self.sizes.asks {
+            self.ask_size(Instant::now());
+        } else {
+            self.take_size(self.tty.size());
+        }
+    }
+
+    /// Takes the answer of a terminal that was asked for its size.
+    pub(super) fn told_size(&mut self, rows: usize, columns: usize) {
+        self.sizes.asked = None;
+        let (plain, turned, known) = (Size::new(columns, rows), Size::new(rows, columns), self.tty.size());
+        if self.sizes.is_turned.is_none() && rows != columns && [plain, turned].contains(&known) {
+            self.sizes.is_turned = Some(turned == known);
+        }
+        let size = match self.sizes.is_turned {
+            Some(true) => turned,
+            Some(false) => plain,
+            None => known,
+        };
+        if self.viewer.is_some() {
+            return;
+        }
+        self.sizes.is_sure = size == self.screen.size() && !self.screen.is_resizing();
+        if size != self.screen.size() {
+            self.take_size(size);
+        }
+    }
+
+    fn take_size(&mut self, size: Size) {
+        if size != self.screen.size() || self.screen.is_resizing() {
+            self.tty.record_size(size);
+            self.screen.resize(size);
+            (self.sizes.changed, self.sizes.place) = (Some(Instant::now()), None);
+        }
+    }
+
+    pub(super) fn follow_sizes(&mut self, now: Instant) {
+        let [changed, place, asked] = self.sizes.due().map(|due| due.is_some_and(|due| now >= due));
+        if asked {
+            // It is none that answers.
+            (self.sizes.asks, self.sizes.asked) = (false, None);
+            self.take_size(self.tty.size());
+        }
+        if changed {
+            (self.sizes.changed, self.sizes.place) = (None, Some(now));
+            if self.sizes.asks {
+                self.ask_size(now);
+            }
+            self.input.await_cursor();
+            let question = self.screen.ask_place();
+            self.tty.ask(question);
+        } else if place {
+            self.sizes.place = None;
+            let frame = self.screen.give_up_place();
+            self.tty.write(&frame.bytes);
+        }
+    }
+}
