@@ -11,8 +11,27 @@ use crate::terminal::{Terminal, enter, has, left, left_with_bytes};
 
 const SIZE: (u16, u16) = (80, 24);
 
-/// The child of a process with this name.
+/// Waits for the child of a process with this name.
 fn child_of(parent: Pid, name: &str) -> Pid {
+    loop {
+        if let Some(child) = find_child(parent, name) {
+            return child;
+        }
+        std::thread::yield_now();
+    }
+}
+
+/// Waits until the guard of a program has begun to wait.
+fn guard_of(program: Pid) -> Pid {
+    let guard = child_of(program, "sinew-guard");
+    let waits = format!("{} ", libc::SYS_read);
+    while !std::fs::read_to_string(folder_of(guard).join("syscall")).unwrap().starts_with(&waits) {
+        std::thread::yield_now();
+    }
+    guard
+}
+
+fn find_child(parent: Pid, name: &str) -> Option<Pid> {
     let processes = std::fs::read_dir("/proc").unwrap().flatten();
     let processes = processes.filter_map(|entry| Pid::from_raw(entry.file_name().to_str()?.parse().ok()?));
     let (name, parent) = (format!("({name}) "), format!(" {} ", parent.as_raw_nonzero()));
@@ -21,7 +40,7 @@ fn child_of(parent: Pid, name: &str) -> Pid {
         // Behind its name stand its state and its parent.
         stat.split_once(&name).is_some_and(|(_, rest)| rest[1..].starts_with(&parent))
     };
-    processes.into_iter().find(is_child).unwrap_or_else(|| panic!("no {name}"))
+    processes.into_iter().find(is_child)
 }
 
 fn folder_of(process: Pid) -> PathBuf {
@@ -60,7 +79,7 @@ fn item_25_a_guard_sleeps_and_ends_with_its_program() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));
-    let guard = folder_of(child_of(terminal.pid(), "sinew-guard"));
+    let guard = folder_of(guard_of(terminal.pid()));
     let open: Vec<_> = std::fs::read_dir(guard.join("fd")).unwrap().flatten().map(|entry| entry.file_name()).collect();
     assert_eq!(open.len(), 2, "nothing of the program is kept open: {open:?}");
     let switches = || {
@@ -81,7 +100,7 @@ fn item_25_nothing_is_given_back_where_the_program_was_stopped_and_is_killed() {
     let stage = Stage::scripted(&[answer("ok")]);
     let mut terminal = Terminal::start_in_shell(&stage, &["--script", "script.jsonl"], SIZE);
     terminal.until(|rows| has(rows, "ready"));
-    let guard = child_of(child_of(terminal.pid(), "sinew"), "sinew-guard");
+    let guard = guard_of(child_of(terminal.pid(), "sinew"));
     let guard = pidfd_open(guard, PidfdFlags::empty()).unwrap();
     terminal.send("\x1a");
     terminal.until(|rows| rows.iter().filter(|row| row.starts_with("sh>")).count() == 2);
