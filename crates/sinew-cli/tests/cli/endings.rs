@@ -53,6 +53,8 @@ fn item_25_a_killed_program_leaves_the_terminal_as_it_was_found() {
     for place in ["at the prompt", "with the keys of kitty", "in the view", "its whole group"] {
         let mut terminal = Terminal::start(&stage, &["--script", "script.jsonl"], SIZE);
         terminal.until(|rows| has(rows, "ready"));
+        // Before that it is of the group of the program.
+        guard_of(terminal.pid());
         if place != "at the prompt" {
             terminal.send("\x1b[?0u");
             terminal.until_sent(|text| text.contains("\x1b[>5u"));
