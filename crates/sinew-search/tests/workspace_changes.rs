@@ -210,6 +210,38 @@ fn item_16_lost_events_lead_to_a_look_at_everything() {
 }
 
 #[test]
+fn item_16_a_folder_that_gets_a_watch_late_is_looked_at_once_more() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    for folder in ["a", "b"] {
+        fs::create_dir_all(root.join(folder)).unwrap();
+        fs::write(root.join(folder).join("f"), "hay\n").unwrap();
+    }
+    let file = fs::File::open(root.join("b/f")).unwrap();
+    while !sinew_walk::Stamp::of_file(&file).unwrap().is_settled() {
+        std::thread::yield_now();
+    }
+    // The root has a watch, and one of the two folders.
+    let options = WorkspaceOptions { max_watches: Some(2), ..WorkspaceOptions::default() };
+    let pair = Pair::new(&root, &place.path().join("global"), options);
+    pair.build();
+    assert!(pair.files("needle", "as it was built").is_empty());
+    // Where the folder with the watch goes, the other one gets it once its names change.
+    for gone in ["a", "b"] {
+        let kept = if gone == "a" { "b" } else { "a" };
+        fs::rename(root.join(gone), place.path().join(gone)).unwrap();
+        assert!(pair.files("needle", "a watch is free").is_empty());
+        fs::write(place.path().join("beside"), "a needle\n").unwrap();
+        fs::rename(place.path().join("beside"), root.join(kept).join("f")).unwrap();
+        assert_eq!(pair.files("needle", "another file by that name"), [format!("{kept}/f")]);
+        fs::rename(place.path().join(gone), root.join(gone)).unwrap();
+        fs::write(root.join(kept).join("f"), "hay\n").unwrap();
+        pair.build();
+        assert!(pair.files("needle", "back again").is_empty());
+    }
+}
+
+#[test]
 fn item_11_names_are_bytes() {
     use std::os::unix::ffi::OsStrExt;
     check(

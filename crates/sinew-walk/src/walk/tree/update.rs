@@ -304,6 +304,10 @@ impl Tree {
                 continue;
             };
             update.names_changed |= !old.is_alike(&folder);
+            if old.watch.is_none() && folder.watch.is_some() {
+                // What its files went through before it had a watch was announced to nobody.
+                update.new_folders.push(path.clone());
+            }
             let kept = kept.unwrap_or_default();
             let gone: Vec<Box<[u8]>> =
                 old.children().filter(|name| !kept.contains(*name)).map(|name| below(&path, name)).collect();
