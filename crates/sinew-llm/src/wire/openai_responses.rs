@@ -22,7 +22,7 @@ pub(super) const PROTOCOL: Protocol = Protocol {
     path: |_| "/responses".to_string(),
     headers: openai_completions::bearer,
     body,
-    parser: |_| Box::new(answer::Answer::default()),
+    parser: |request| Box::new(answer::Answer::new(request)),
     refuses_thinking: |_, _| false,
     from_complete: |answer| {
         answer.get("output")?.as_array()?;

@@ -11,11 +11,14 @@ use crate::assembly::{Assembly, Kind};
 use crate::error::classify::{self, RequestContext};
 use crate::error::{ErrorInfo, ErrorKind};
 use crate::message::StopReason;
+use crate::provider::{Loading, Request};
 
 /// The facts known of a response: the server's items as our blocks.
 #[derive(Default)]
 pub(super) struct Answer {
     items: HashMap<u64, Item>,
+    /// The name of the search among tools, where the request has one that is ours to run.
+    search: Option<String>,
 }
 
 struct Item {
@@ -103,6 +106,11 @@ impl ResponseParser for Answer {
 }
 
 impl Answer {
+    pub(super) fn new(request: &Request) -> Answer {
+        let search = request.tools.iter().find(|tool| tool.loading == Loading::Search);
+        Answer { search: search.map(|tool| tool.name.clone()), ..Answer::default() }
+    }
+
     fn begin(&mut self, number: u64, item: &Value, assembly: &mut Assembly) {
         if self.items.contains_key(&number) {
             return;
@@ -118,10 +126,10 @@ impl Answer {
                 };
                 (Kind::ToolCall, assembly.begin_call(&id, text("name")))
             }
-            // The search among tools that are not there yet, which is ours to run.
-            "tool_search_call" if text("execution") == "client" => {
-                (Kind::ToolCall, assembly.begin_call(text("call_id"), "tool_search"))
-            }
+            "tool_search_call" if text("execution") == "client" => match &self.search {
+                Some(name) => (Kind::ToolCall, assembly.begin_call(text("call_id"), name)),
+                None => return,
+            },
             // Items of tools that the server runs itself.
             _ => return,
         };
