@@ -10,9 +10,6 @@ impl Picture {
     /// # Errors
     /// With [`sinew_base::ErrorCode`] `InvalidArgument` for a part that is empty or not within the picture.
     pub fn crop(&self, left: u32, top: u32, width: u32, height: u32) -> Result<Picture> {
-        let within = |begin: u32, length: u32, whole: u32| {
-            length > 0 && u64::from(begin) + u64::from(length) <= u64::from(whole)
-        };
         if !within(left, width, self.width()) || !within(top, height, self.height()) {
             return Err(Error::invalid(format!(
                 "crop: {width}×{height} pixels at {left},{top} do not lie within the picture of {}×{}",
@@ -44,7 +41,6 @@ impl Picture {
         cancel: &CancelToken,
     ) -> Result<Picture> {
         cancel.check()?;
-        let within = |begin: u32, length: u32, whole: u32| u64::from(begin) + u64::from(length) <= u64::from(whole);
         if !within(left, self.width(), width) || !within(top, self.height(), height) {
             return Err(Error::invalid(format!(
                 "extend: a picture of {}×{} at {left},{top} does not lie within {width}×{height} pixels",
@@ -81,6 +77,11 @@ impl Picture {
         }
         Picture::new(width, height, channels, samples)
     }
+}
+
+/// Tells whether a part that begins there has a length and ends within the whole.
+fn within(begin: u32, length: u32, whole: u32) -> bool {
+    length > 0 && u64::from(begin) + u64::from(length) <= u64::from(whole)
 }
 
 impl Channels {

@@ -14,7 +14,7 @@ use sinew_llm::http::{HttpClient, HttpConfig};
 use sinew_mcp::http::{HttpServer, http_config};
 use sinew_mcp::{BoxFuture, CallOptions, Client, ClientHost, ClientOptions, Elicitation, ElicitationAnswer};
 
-/// What has happened at the server, and what the test lets happen.
+/// Events at the server, and those that the test lets happen.
 #[derive(Default)]
 struct Facts {
     /// The client has asked for the stream.

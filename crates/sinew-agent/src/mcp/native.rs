@@ -1,6 +1,6 @@
 //! The tools that a search found, for providers that load tools into a conversation by themselves.
 //!
-//! What is sent is a function of the search's result as the session keeps it, whatever its server tells by now.
+//! The messages that are sent are a function of the search's result as the session keeps it, whatever its server tells by now.
 
 use serde_json::{Value, json};
 use sinew_llm::message::{Block, ToolResultMessage};

@@ -1,6 +1,6 @@
 //! Messages to the thread of the screen, and the byte that wakes it.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::ExitStatus;
 use std::sync::Arc;
@@ -110,6 +110,14 @@ pub(super) struct Inbox {
     pub(super) messages: Receiver<Message>,
     /// Readable where a message came.
     pub(super) wake: UnixStream,
+}
+
+impl Inbox {
+    /// Takes the bytes that woke the thread, over a buffer of any length.
+    pub(super) fn drain_wake(&self, buffer: &mut [u8]) {
+        // Only the fact that they came matters; an error is that there are no more.
+        while (&self.wake).read(buffer).is_ok_and(|count| count == buffer.len()) {}
+    }
 }
 
 /// Opens a mailbox.

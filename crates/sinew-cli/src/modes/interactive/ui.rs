@@ -13,7 +13,7 @@ mod sizes;
 mod viewing;
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -223,7 +223,7 @@ pub(super) fn run(parts: Parts) -> io::Result<Left> {
         last_byte: Instant::now(),
         last_key: None,
         pressed: None,
-        sizes: Sizes::new(std::env::var_os("TMUX").is_some_and(|tmux| !tmux.is_empty())),
+        sizes: Sizes::new(options.keeps_length),
         exit: None,
         moved: None,
     };
@@ -261,8 +261,7 @@ impl Ui {
             let limit = if more { Some(Duration::ZERO) } else { self.limit() };
             let ready = self.tty.wait(&self.inbox.wake, limit)?;
             if ready.woken {
-                // Only the fact that it came matters; an error is that there is no more.
-                while (&self.inbox.wake).read(&mut buffer).is_ok_and(|count| count == buffer.len()) {}
+                self.inbox.drain_wake(&mut buffer);
             }
             if ready.input {
                 match self.tty.read(&mut buffer)? {

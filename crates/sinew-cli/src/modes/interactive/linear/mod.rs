@@ -13,7 +13,7 @@ mod list;
 mod words;
 
 use std::collections::VecDeque;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -187,8 +187,7 @@ impl Linear {
             self.write(now, self.is_held(now));
             let ready = self.tty.wait(&self.inbox.wake, self.limit(now))?;
             if ready.woken {
-                // Only the fact that it came matters; an error is that there is no more.
-                while (&self.inbox.wake).read(&mut buffer).is_ok_and(|count| count == buffer.len()) {}
+                self.inbox.drain_wake(&mut buffer);
             }
             if ready.input {
                 match self.tty.read(&mut buffer)? {

@@ -2,7 +2,7 @@
 //!
 //! A session that goes on is shown by the end of its file; nothing else of it is read before the frame.
 
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
@@ -34,7 +34,7 @@ pub(super) struct Opening {
     pub(super) editor: Editor,
     /// The messages of the session that are shown.
     pub(super) said: Vec<AgentMessage>,
-    /// What came and wants an agent, in order.
+    /// Messages and input that want an agent, in order.
     pub(super) messages: Vec<Message>,
     pub(super) events: Vec<Input>,
     /// A key is among them: those behind it wait too.
@@ -123,8 +123,7 @@ impl Opening {
         let limit = patience.map(|patience| (self.last_byte + patience).saturating_duration_since(Instant::now()));
         let ready = self.tty.wait(&inbox.wake, limit)?;
         if ready.woken {
-            // Only the fact that it came matters; an error is that there is no more.
-            while (&inbox.wake).read(buffer).is_ok_and(|count| count == buffer.len()) {}
+            inbox.drain_wake(buffer);
         }
         let events = match ready.input.then(|| self.tty.read(buffer)).transpose()?.flatten() {
             Some([]) => return Err(io::ErrorKind::UnexpectedEof.into()),

@@ -1,4 +1,4 @@
-//! What is known of the size of the terminal.
+//! The size of the terminal, as far as it is known.
 //!
 //! A multiplexer lays its rows out anew first and tells of it later: tmux up to a quarter of a second later, where sizes
 //! follow one another. A frame for the size of before would be read for the new one, and rows would be lost. So tmux is
