@@ -95,9 +95,11 @@ async fn random_calls_of_the_python_sdk_over_pipes_028() {
 async fn random_calls_of_the_python_sdk_over_http_028() {
     let Some(python) = python() else { return };
     let program = HttpProgram::start(python, [PYTHON, "streamable-http"], "Uvicorn running");
-    let client = Client::connect_http(&program.server("/mcp"), &options(Era::Modern)).await.unwrap();
-    check(&client).await;
-    client.close().await;
+    for era in [Era::Modern, Era::Legacy] {
+        let client = Client::connect_http(&program.server("/mcp"), &options(era)).await.unwrap();
+        check(&client).await;
+        client.close().await;
+    }
 }
 
 #[tokio::test]

@@ -73,7 +73,7 @@ pub(crate) fn arguments(value: Value) -> Map<String, Value> {
 pub(crate) struct HttpProgram {
     port: u16,
     _kept: sinew_process::kept::Kept,
-    _pipes: Vec<std::os::fd::OwnedFd>,
+    _stdin: std::os::fd::OwnedFd,
 }
 
 impl HttpProgram {
@@ -92,9 +92,10 @@ impl HttpProgram {
         let mut lines = std::io::BufReader::new(std::fs::File::from(pipes.stderr)).lines();
         let told = lines.find(|line| line.as_ref().is_ok_and(|line| line.contains(ready)));
         assert!(told.is_some(), "the server ended before it was ready");
-        // It may write on; nobody reads, and its pipe holds enough for a test.
+        // It writes on, a line for each request: a full pipe would stop it.
         std::thread::spawn(move || lines.for_each(drop));
-        HttpProgram { port, _kept: kept, _pipes: vec![pipes.stdin, pipes.stdout] }
+        std::thread::spawn(move || std::io::copy(&mut std::fs::File::from(pipes.stdout), &mut std::io::sink()));
+        HttpProgram { port, _kept: kept, _stdin: pipes.stdin }
     }
 
     pub(crate) fn server(&self, path: &str) -> sinew_mcp::http::HttpServer {
