@@ -63,11 +63,14 @@ pub(crate) fn names(scan: &Scan, keep: impl Fn(&Entry<'_>) -> bool) -> Vec<Strin
     scan.iter().filter(keep).map(|entry| entry.path().into_owned()).collect()
 }
 
-/// Returns so many seeds for the trees of a law, times `SINEW_LAW_RUNS` where that is set: for a night of its own.
+/// Returns so many seeds for the trees of a law, times `SINEW_LAW_RUNS` where that is set: for a night of its own. Another
+/// night begins `SINEW_LAW_FROM` seeds later.
 pub(crate) fn seeds(from: u64, count: u64) -> std::ops::Range<u64> {
-    let runs = std::env::var("SINEW_LAW_RUNS").map_or(1, |runs| runs.parse().expect("SINEW_LAW_RUNS is a number"));
+    let number =
+        |name, usual| std::env::var(name).map_or(usual, |text| text.parse().expect("a number in that variable"));
+    let runs = number("SINEW_LAW_RUNS", 1);
     // Far enough from the seeds of other laws.
-    let from = if runs == 1 { from } else { from << 32 };
+    let from = if runs == 1 { from } else { (from << 32) + number("SINEW_LAW_FROM", 0) };
     from..from + count * runs
 }
 

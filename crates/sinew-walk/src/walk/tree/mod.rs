@@ -80,7 +80,7 @@ pub struct Tree {
     reader: FolderReader,
     /// The reading of the rules above the root.
     above: RuleLog,
-    folders: HashMap<Box<[u8]>, TreeFolder>,
+    folders: HashMap<Box<[u8]>, Box<TreeFolder>>,
     /// The folders of each watch: several where one folder is mounted in two places.
     watched: HashMap<i32, Vec<Box<[u8]>>>,
     /// Folders with something that no watch announces.

@@ -1,6 +1,6 @@
 //! Brings a tree up to date.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::os::fd::BorrowedFd;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -12,6 +12,7 @@ use super::{FolderObserver, Hints, ListedFolder, Tree, TreeFolder, TreeUpdate, b
 use crate::ignore::RuleLog;
 use crate::stamp::{Source, Stamp};
 use crate::walk::reader::Task;
+use crate::walk::work_queue::WorkQueue;
 use crate::walk::worker_output::{WorkerOutput, name_of};
 
 /// The number of folders below which other threads cost more than they bring.
@@ -28,7 +29,7 @@ struct Job {
 /// A folder that was read.
 struct FreshFolder {
     path: Box<[u8]>,
-    folder: TreeFolder,
+    folder: Box<TreeFolder>,
     /// The names of the folders in it that stay as they are; none where all are read again.
     kept: Option<HashSet<Box<[u8]>>>,
 }
@@ -55,6 +56,8 @@ impl Tree {
     ) -> Result<()> {
         let fresh = self.read_all(vec![Job { task: first, relist: false }], observer, pool, cancel)?;
         let mut released = Vec::new();
+        self.folders.reserve(fresh.len());
+        self.watched.reserve(fresh.len());
         fresh.into_iter().for_each(|fresh| self.insert(fresh.path, fresh.folder, &mut released));
         Ok(())
     }
@@ -186,46 +189,43 @@ impl Tree {
     /// Reads folders, and those below that are not kept, on all threads.
     fn read_all(
         &self,
-        mut jobs: Vec<Job>,
+        jobs: Vec<Job>,
         observer: &dyn FolderObserver,
         pool: &Pool,
         cancel: &CancelToken,
     ) -> Result<Vec<FreshFolder>, Aborted> {
-        let mut all = Vec::new();
-        while !jobs.is_empty() {
-            let helpers = if jobs.len() < MIN_PARALLEL { 0 } else { pool.size().saturating_sub(1) };
-            let queue = Mutex::new(std::mem::take(&mut jobs));
-            let read = Mutex::new((Vec::new(), Vec::new(), None));
-            pool.broadcast(helpers, |_| {
-                let (mut fresh, mut next, mut buffer) = (Vec::new(), Vec::new(), Vec::new());
-                let mut aborted = None;
-                loop {
-                    // The lock must be free again before the folder is read.
-                    let job = queue.lock().pop();
-                    let Some(job) = job else { break };
-                    match self.read(job, observer, &mut buffer, cancel) {
-                        Ok((folder, below)) => {
-                            fresh.push(folder);
-                            next.extend(below);
-                        }
-                        Err(now) => {
-                            aborted = Some(now);
-                            queue.lock().clear();
-                        }
-                    }
+        let (mut fresh, mut buffer) = (Vec::new(), Vec::new());
+        let mut jobs = VecDeque::from(jobs);
+        // A few folders are read before another thread is awake.
+        while jobs.len() < MIN_PARALLEL && fresh.len() < MIN_PARALLEL {
+            let Some(job) = jobs.pop_front() else { return Ok(fresh) };
+            match self.read(job, observer, &mut buffer, cancel) {
+                Ok((folder, below)) => {
+                    fresh.push(folder);
+                    jobs.extend(below);
                 }
-                let mut read = read.lock();
-                read.0.extend(fresh);
-                read.1.extend(next);
-                read.2 = read.2.or(aborted);
-            });
-            let (fresh, next, aborted) = read.into_inner();
-            all.extend(fresh);
-            jobs = next;
-            if let Some(aborted) = aborted {
-                self.release(all.iter().filter_map(|fresh: &FreshFolder| fresh.folder.watch), observer);
-                return Err(aborted);
+                Err(aborted) => {
+                    self.release(fresh.iter().filter_map(|fresh| fresh.folder.watch), observer);
+                    return Err(aborted);
+                }
             }
+        }
+        let queue = WorkQueue::new(jobs.into());
+        let all = Mutex::new(fresh);
+        pool.broadcast(pool.size().saturating_sub(1), |_| {
+            let (mut fresh, mut buffer) = (Vec::new(), Vec::new());
+            queue.work(|job, found| {
+                let (folder, below) = self.read(job, observer, &mut buffer, cancel)?;
+                fresh.push(folder);
+                found.extend(below);
+                Ok(())
+            });
+            all.lock().append(&mut fresh);
+        });
+        let all = all.into_inner();
+        if let Some(aborted) = queue.into_aborted() {
+            self.release(all.iter().filter_map(|fresh| fresh.folder.watch), observer);
+            return Err(aborted);
         }
         Ok(all)
     }
@@ -254,7 +254,7 @@ impl Tree {
             observer.listed(&ListedFolder { path: &path, folder, output: &output });
         }
         output.compact();
-        let folder = TreeFolder {
+        let folder = Box::new(TreeFolder {
             output,
             above,
             failure: read.failure.map(|(_, cause)| cause),
@@ -263,7 +263,7 @@ impl Tree {
             settled,
             stamp,
             watch,
-        };
+        });
         let mut kept = None;
         if job.relist
             && let Some(old) = self.folders.get(&path)
@@ -332,7 +332,7 @@ impl Tree {
         update
     }
 
-    fn insert(&mut self, path: Box<[u8]>, folder: TreeFolder, released: &mut Vec<i32>) {
+    fn insert(&mut self, path: Box<[u8]>, folder: Box<TreeFolder>, released: &mut Vec<i32>) {
         let absolute = self.absolute(&path);
         let checked = folder.watch.is_none()
             || folder.failure.is_some()

@@ -1,0 +1,104 @@
+//! Work that grows while it is done: each thread keeps what it finds to itself and gives half of it away when another is idle.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use parking_lot::{Condvar, Mutex};
+use sinew_base::Aborted;
+
+/// Tasks that any number of threads do, and those that they find meanwhile.
+pub(super) struct WorkQueue<T> {
+    idle_workers: AtomicUsize,
+    stop: AtomicBool,
+    shared: Mutex<Shared<T>>,
+    wake: Condvar,
+}
+
+struct Shared<T> {
+    tasks: Vec<T>,
+    working: usize,
+    aborted: Option<Aborted>,
+}
+
+impl<T> WorkQueue<T> {
+    pub(super) fn new(tasks: Vec<T>) -> WorkQueue<T> {
+        WorkQueue {
+            idle_workers: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            shared: Mutex::new(Shared { tasks, working: 0, aborted: None }),
+            wake: Condvar::new(),
+        }
+    }
+
+    /// Returns why a thread ended the work early, if one did.
+    pub(super) fn into_aborted(self) -> Option<Aborted> {
+        self.shared.into_inner().aborted
+    }
+
+    /// Gives tasks to `work`, which adds those that it finds, the first one to be done first, until none is left on any thread.
+    /// With its failure all threads end.
+    pub(super) fn work(&self, mut work: impl FnMut(T, &mut Vec<T>) -> Result<(), Aborted>) {
+        // Whatever ends this thread's part, also a panic, the others must not wait for it.
+        struct Leave<'a, T>(&'a WorkQueue<T>);
+        impl<T> Drop for Leave<'_, T> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    self.0.stop.store(true, Ordering::Relaxed);
+                    // Under the lock: a notice between another's look and its wait would be lost.
+                    drop(self.0.shared.lock());
+                    self.0.wake.notify_all();
+                }
+            }
+        }
+        let _leave = Leave(self);
+        let mut own: Vec<T> = Vec::new();
+        while self.take(&mut own) {
+            while let Some(task) = own.pop() {
+                if self.stop.load(Ordering::Relaxed) {
+                    own.clear();
+                    break;
+                }
+                let known = own.len();
+                if let Err(aborted) = work(task, &mut own) {
+                    self.stop.store(true, Ordering::Relaxed);
+                    self.shared.lock().aborted.get_or_insert(aborted);
+                    own.clear();
+                }
+                // In path order, so that what is read together lies together.
+                let found = known.min(own.len());
+                own[found..].reverse();
+                if own.len() > 1 && self.idle_workers.load(Ordering::Relaxed) > 0 {
+                    let half = own.len() / 2;
+                    self.shared.lock().tasks.extend(own.drain(..half));
+                    self.wake.notify_all();
+                }
+            }
+        }
+    }
+
+    /// Waits for work; false when there will be none.
+    fn take(&self, own: &mut Vec<T>) -> bool {
+        let mut shared = self.shared.lock();
+        // Every call but the first of a thread follows a time of work.
+        if own.capacity() > 0 {
+            shared.working -= 1;
+        }
+        loop {
+            if self.stop.load(Ordering::Relaxed) || (shared.tasks.is_empty() && shared.working == 0) {
+                drop(shared);
+                self.wake.notify_all();
+                return false;
+            }
+            if !shared.tasks.is_empty() {
+                let share = shared.tasks.len().div_ceil(2);
+                let at = shared.tasks.len() - share;
+                own.reserve(share.max(8));
+                own.extend(shared.tasks.drain(at..));
+                shared.working += 1;
+                return true;
+            }
+            self.idle_workers.fetch_add(1, Ordering::Relaxed);
+            self.wake.wait(&mut shared);
+            self.idle_workers.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
