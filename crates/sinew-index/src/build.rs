@@ -30,8 +30,10 @@ const PARTS_BYTES: usize = 96 << 20;
 const PART_BYTES: usize = 48 << 20;
 /// The documents at which a thread closes its part.
 const DOCUMENTS: u32 = 200_000;
-/// The files below which a part is small.
+/// The files below which a part is small, and the bytes of text: reading it again takes a fraction of a second. A thread that
+/// reads a large tree closes parts of ten times as much.
 const SMALL: u32 = 4_096;
+const SMALL_TEXT: u64 = 4 << 20;
 /// The number of small parts beyond which they are read again as one.
 const SMALL_PARTS: usize = 8;
 /// The files for which one more thread makes a part of its own.
@@ -156,7 +158,7 @@ impl Held {
     /// Returns the parts whose files are better read again: a quarter of them are not known any more, or they are small and
     /// too many. They serve until others take their place.
     fn parts_to_replace(&self) -> Vec<u32> {
-        let is_small = |part: &&Part| part.files().len() < SMALL;
+        let is_small = |part: &&Part| part.files().len() < SMALL && part.segment.text_bytes() < SMALL_TEXT;
         let too_many = self.parts.iter().filter(is_small).count() > SMALL_PARTS;
         let is_stale = |part: &Part| part.current.len() * 4 < part.files().len() as usize * 3;
         let replaced = self.parts.iter().filter(|part| is_stale(part) || (too_many && is_small(part)));

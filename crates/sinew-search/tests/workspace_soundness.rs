@@ -320,6 +320,24 @@ fn segments_that_are_small_or_stale_are_made_anew() {
 }
 
 #[test]
+fn segments_of_much_text_are_not_read_again_however_many_they_are() {
+    let place = tempfile::tempdir().unwrap();
+    let root = place.path().join("root");
+    write_tree(&root, &[("file", "needle\n")]);
+    let pair = Pair::new(&root, &place.path().join("global"), WorkspaceOptions::default());
+    let text = "one line of a text that is long\n".repeat((4 << 20) / 32);
+    for round in 0..10 {
+        fs::write(root.join(format!("f{round}")), &text).unwrap();
+        pair.build();
+        assert_eq!(pair.workspace.progress().total_files, if round == 0 { 2 } else { 1 }, "round {round}");
+    }
+    pair.build();
+    assert_eq!(pair.workspace.progress().total_files, 0, "nothing has changed");
+    assert_eq!(pair.workspace.status().index.segments, 10);
+    assert_eq!(pair.files("needle", "among large ones"), ["file"]);
+}
+
+#[test]
 fn item_27_an_index_that_was_deleted_and_made_anew_is_written_by_one() {
     let place = tempfile::tempdir().unwrap();
     let (root, cache) = (place.path().join("root"), place.path().join("cache"));

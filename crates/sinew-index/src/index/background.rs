@@ -72,8 +72,9 @@ impl Index {
         let (handle, cancel) = CancelHandle::new();
         let index = Arc::clone(self);
         let thread = thread::Builder::new().name("sinew-index".to_string()).spawn(move || {
-            // Where that is refused, it is as busy as others.
-            let _ = rustix::process::setpriority_process(None, NICE);
+            // Counted from that of the program, which may be low itself. Where that is refused, it is as busy as others.
+            let usual = rustix::process::getpriority_process(None).unwrap_or(0);
+            let _ = rustix::process::setpriority_process(None, (usual + NICE).min(19));
             if is_due {
                 index.check_alone(&cancel);
             }
@@ -143,4 +144,49 @@ fn holds(scan: &Scan, bytes: u64, cancel: &CancelToken) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test stops where it fails")]
+mod tests {
+    use sinew_walk::ScanOptions;
+
+    use super::*;
+    use crate::status::IndexOptions;
+
+    /// The nice values of the threads of this process whose names begin so.
+    fn nice_of(name: &str) -> Vec<i32> {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap().flatten();
+        // A thread that ended meanwhile has no line.
+        let stats = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("stat")).ok());
+        let named = stats.filter(|stat| stat.contains(&format!("({name}")));
+        // Fields from the third on stand behind the name; the nineteenth is the nice value.
+        named.map(|stat| stat[stat.rfind(')').unwrap() + 2..].split(' ').nth(16).unwrap().parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn item_32_one_thread_of_lower_priority_reads_and_no_call_waits_for_it() {
+        let place = tempfile::tempdir().unwrap();
+        std::fs::write(place.path().join("a"), "hay\n").unwrap();
+        let options = IndexOptions { build: BuildPolicy::Always, ..IndexOptions::default() };
+        let index = Arc::new(Index::open(place.path(), options, Arc::default()).unwrap());
+        let (pool, never) = (Pool::new("test-32", 1), CancelToken::never());
+        let listing = || index.listing(&ScanOptions::new(place.path()), &pool, &never).unwrap().unwrap();
+        let usual = rustix::process::getpriority_process(None).unwrap();
+        // As long as this is held, what the search begins does not end.
+        let reading = index.build.lock();
+        index.note_search(&listing());
+        let expect = (usual + NICE).min(19);
+        while nice_of("sinew-index") != [expect] {
+            thread::yield_now();
+        }
+        for _ in 0..5 {
+            index.note_search(&listing());
+            assert_eq!(nice_of("sinew-index"), [expect], "one thread, however many searches there are");
+        }
+        assert_eq!(index.status().current, 0, "calls go on meanwhile");
+        drop(reading);
+        index.join_background();
+        assert_eq!(index.status().current, 1);
+    }
 }
