@@ -1,6 +1,8 @@
 //! Offers and answers of servers. Definitions keep the server's bytes and are read when somebody asks: most of a
 //! thousand tools are never looked at.
 
+use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde::Deserialize;
@@ -49,7 +51,41 @@ pub struct Definition {
     /// Its name; of a resource the address.
     pub name: String,
     /// The whole definition. Shared: lists of a thousand are made for each question about them.
-    pub raw: Arc<RawValue>,
+    pub raw: JsonPart,
+}
+
+/// A JSON text within a longer text that others share: a thousand definitions are read from a file as one piece.
+#[derive(Clone)]
+pub struct JsonPart {
+    whole: Arc<String>,
+    range: Range<usize>,
+}
+
+impl JsonPart {
+    /// The part of `whole` in a range of bytes. None where that range is not within it, or cuts a character.
+    #[must_use]
+    pub fn new(whole: &Arc<String>, range: Range<usize>) -> Option<JsonPart> {
+        whole.get(range.clone())?;
+        Some(JsonPart { whole: Arc::clone(whole), range })
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn get(&self) -> &str {
+        &self.whole[self.range.clone()]
+    }
+}
+
+impl From<String> for JsonPart {
+    fn from(text: String) -> JsonPart {
+        JsonPart { range: 0..text.len(), whole: Arc::new(text) }
+    }
+}
+
+impl fmt::Debug for JsonPart {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.get())
+    }
 }
 
 impl Definition {
@@ -58,7 +94,7 @@ impl Definition {
     pub fn new(raw: &RawValue, key: &str) -> Option<Definition> {
         let map: Map<String, Value> = serde_json::from_str(raw.get()).ok()?;
         let name = map.get(key)?.as_str()?.to_string();
-        (!name.is_empty()).then(|| Definition { name, raw: Arc::from(raw.to_owned()) })
+        (!name.is_empty()).then(|| Definition { name, raw: raw.get().to_string().into() })
     }
 
     /// The definition as a tree. Linear in its size; nothing of it is kept.

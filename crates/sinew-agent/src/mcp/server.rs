@@ -63,13 +63,13 @@ pub(super) struct Server {
 }
 
 impl Server {
-    pub(super) fn new(host: Arc<dyn ClientHost>, config: Arc<ServerConfig>, known: Option<KnownServer>) -> Server {
+    pub(super) fn new(host: Arc<dyn ClientHost>, config: Arc<ServerConfig>, known: Option<Arc<KnownServer>>) -> Server {
         let calls = Semaphore::new(config.calls_at_once);
         Server {
             config,
             host,
             state: watch::Sender::new(State { phase: Phase::Idle, failures: 0, last_try: None }),
-            known: Mutex::new(known.map(Arc::new)),
+            known: Mutex::new(known),
             calls,
             silences: AtomicU32::new(0),
         }
@@ -326,7 +326,7 @@ impl Server {
         // A disk that refuses costs the next start some time, and no answer.
         let writes = shared.writes.clone();
         writes.spawn_blocking(move || {
-            if let Err(error) = shared.cache.keep(&hash, &known, now) {
+            if let Err(error) = shared.cache.keep(&hash, known, now) {
                 host.log(&format!("what \"{name}\" offers is not kept: {error}"));
             }
         });
