@@ -68,8 +68,14 @@ pub(crate) enum NoModel {
 pub(crate) struct OpenSession {
     pub(crate) agent: AgentSession,
     pub(crate) host: Arc<Host>,
+    servers: Mutex<Option<Arc<SessionServers>>>,
+}
+
+impl OpenSession {
     /// The tools of servers; none where there are none.
-    pub(crate) servers: Option<Arc<SessionServers>>,
+    pub(crate) fn servers(&self) -> Option<Arc<SessionServers>> {
+        self.servers.lock().clone()
+    }
 }
 
 impl App {
@@ -124,10 +130,8 @@ impl App {
         let names = models.key_names();
         let reserved = tools::tool_names(&extensions);
         let mcp = mcp::servers::manager(&startup, &names, ask.clone(), Arc::clone(&clock), reserved, warnings)?;
-        if !mcp.is_empty() {
-            extensions.push(Arc::new(StartBehind(Arc::clone(&mcp))));
-            mcp.start_required().await.map_err(Failure::config)?;
-        }
+        extensions.push(Arc::new(StartBehind(Arc::clone(&mcp))));
+        mcp.start_required().await.map_err(Failure::config)?;
 
         let context = context(&startup, &session, ask.is_some());
         let resources = resources::load(&startup, &extensions, &context, warnings).await?;
@@ -224,33 +228,46 @@ impl App {
         };
         let mut agent = AgentSession::resume(parts, before);
         agent.set_stream_rules(loaded.rules());
-        if servers.is_some() {
-            agent.follow_servers(&self.mcp);
-        }
-        Ok(OpenSession { agent, host, servers })
+        agent.follow_servers(&self.mcp);
+        Ok(OpenSession { agent, host, servers: Mutex::new(servers) })
     }
 
     /// The tools of servers for a session; what stands in front is recorded in it, and is the same when it is opened
     /// again.
-    fn servers(&self, session: &mut Session, before: &Conversation, host: &Arc<Host>) -> Option<Arc<SessionServers>> {
+    fn servers(&self, session: &mut Session, before: &Conversation, host: &Host) -> Option<Arc<SessionServers>> {
+        let servers = self.session_servers(host, before.mcp_front.clone())?;
+        if before.mcp_tools.as_ref() != Some(&servers.names()) || before.mcp_front != Some(servers.record()) {
+            record_front(session, Some(&servers));
+        }
+        Some(servers)
+    }
+
+    /// Decides anew what of servers stands in front of the requests of a session, and records it there. Returns false
+    /// where that is what stands there already.
+    pub(crate) fn renew_servers(&self, open: &OpenSession) -> bool {
+        let renewed = self.session_servers(&open.host, None);
+        let front = |servers: Option<&Arc<SessionServers>>| servers.map(|servers| servers.record());
+        if front(renewed.as_ref()) == front(open.servers().as_ref()) {
+            return false;
+        }
+        record_front(&mut open.agent.session(), renewed.as_ref());
+        *open.servers.lock() = renewed;
+        true
+    }
+
+    fn session_servers(&self, host: &Host, recorded: Option<serde_json::Value>) -> Option<Arc<SessionServers>> {
         if self.mcp.is_empty() {
             return None;
         }
         let Startup { args, settings, .. } = &self.startup;
-        let servers = SessionServers::new(SessionParts {
+        Some(SessionServers::new(SessionParts {
             manager: Arc::clone(&self.mcp),
             artifacts: Arc::clone(host.artifacts()),
             secrets: Some(self.models.secrets()),
             resize: host.resizes_pictures(),
             excluded: args.tools.without.clone().unwrap_or_else(|| settings.exclude_tools.clone()),
-            recorded: before.mcp_front.clone(),
-        });
-        let (selected_tool_names, front) = (servers.names(), Some(servers.record()));
-        if before.mcp_tools.as_ref() != Some(&selected_tool_names) || before.mcp_front != front {
-            // A session that cannot be written says so when the prompt is.
-            let _ = session.append(Body::McpToolSelection { selected_tool_names, front });
-        }
-        Some(servers)
+            recorded,
+        }))
     }
 
     /// Skills, commands, templates and rules as they were read last.
@@ -319,6 +336,14 @@ fn context(startup: &Startup, session: &Session, has_ui: bool) -> Context {
 fn conversation(session: &Session, settings: &Settings) -> Result<Conversation, Failure> {
     let defaults = Defaults { thinking_level: settings.default_thinking_level.as_str().into() };
     session.context(&defaults).map_err(|error| Failure::failed(error.message()))
+}
+
+/// Records what of servers stands in front of the requests of a session.
+fn record_front(session: &mut Session, servers: Option<&Arc<SessionServers>>) {
+    let selected_tool_names = servers.map(|servers| servers.names()).unwrap_or_default();
+    let front = servers.map(|servers| servers.record());
+    // A session that cannot be written says so when the prompt is.
+    let _ = session.append(Body::McpToolSelection { selected_tool_names, front });
 }
 
 /// Records in the session which model answers and how much it thinks, where that is new.

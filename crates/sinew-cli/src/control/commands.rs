@@ -135,7 +135,7 @@ impl Command {
                 Ok(list(mcp::rows(&control.app).into_iter(), "No MCP servers. sinew mcp add NAME -- COMMAND adds one."))
             }
             // A session with somebody who can be asked goes on behind the command.
-            Mcp => Ok(mcp::run(&control.app, &self.arguments, control.app.has_person()).await?),
+            Mcp => mcp::run(control, &self.arguments, control.app.has_person()).await,
             Name if self.arguments.is_empty() => Err("/name needs a name: /name TITLE".into()),
             Name => control.set_title(&self.arguments).map(|()| String::new()),
             Export => {

@@ -8,7 +8,7 @@ use sinew_agent::mcp::Logout;
 use sinew_agent::mcp::config::{Entry, Standing};
 use sinew_agent::mcp::manager::ServerState;
 
-use sinew_llm::message::ToolCall;
+use sinew_llm::message::{AgentMessage, ToolCall};
 use sinew_tools::tool::ToolOutput;
 use tokio_util::sync::CancellationToken;
 
@@ -115,6 +115,22 @@ pub(crate) async fn login(app: &App, name: &str) -> Result<Option<String>, Failu
 }
 
 impl Control {
+    /// Lets what stands in front of the requests of the current session follow the servers, from the next turn on. Gives
+    /// the tokens that a provider may have cached behind the old front; None where the front stays as it is.
+    ///
+    /// # Errors
+    /// A file of the system prompt cannot be read, or the session file can no longer be.
+    pub(crate) fn renew_servers(&self) -> Result<Option<u64>, ControlError> {
+        let open = self.session();
+        if !self.app.renew_servers(&open) {
+            return Ok(None);
+        }
+        self.offer(&open, &mut Vec::new())?;
+        let was_sent = open.agent.conversation()?.iter().any(|message| matches!(message, AgentMessage::Assistant(_)));
+        let usage = if was_sent { open.agent.context_usage()? } else { None };
+        Ok(Some(usage.map_or(0, |usage| usage.tokens)))
+    }
+
     /// Calls a tool of a server for the user: on the path of a model's calls, shown, and no part of the conversation. Gives
     /// the name that hooks and rules saw, and the result.
     ///
@@ -161,40 +177,59 @@ pub(crate) async fn logout(app: &App, name: &str) -> Result<Logout, Failure> {
 ///
 /// # Errors
 /// The words are none of a command, or it failed.
-pub(crate) async fn run(app: &App, words: &str, waits: bool) -> Result<String, Failure> {
-    let words: Vec<&str> = words.split_whitespace().collect();
-    let with_warnings = |mut text: String, warnings: Vec<String>| {
-        warnings.iter().for_each(|warning| text.push_str(&format!("\nWarning: {warning}")));
-        text
-    };
-    match *words {
-        ["enable", name] => {
-            set(app, name, true).map(|warnings| with_warnings(format!("Enabled \"{name}\"."), warnings))
-        }
-        ["disable", name] => {
-            set(app, name, false).map(|warnings| with_warnings(format!("Disabled \"{name}\"."), warnings))
-        }
+pub(crate) async fn run(control: &Control, words: &str, waits: bool) -> Result<String, ControlError> {
+    let app = &control.app;
+    let (flags, words): (Vec<&str>, Vec<&str>) = words.split_whitespace().partition(|word| *word == NOW);
+    let now = !flags.is_empty();
+    let (text, warnings) = match *words {
+        ["enable", name] => (format!("Enabled \"{name}\"."), set(app, name, true)?),
+        ["disable", name] => (format!("Disabled \"{name}\"."), set(app, name, false)?),
         ["reload"] => {
             let warnings = reload(app, None).await?;
-            Ok(with_warnings(format!("Read the files: {} servers.", app.mcp.names().len()), warnings))
+            (format!("Read the files: {} servers.", app.mcp.names().len()), warnings)
         }
         ["reload", name] => {
             let warnings = reload(app, Some(name)).await?;
             let count = app.mcp.state(name).and_then(|state| state.tools).unwrap_or_default();
-            Ok(with_warnings(format!("\"{name}\" has {count} tools."), warnings))
+            (format!("\"{name}\" has {count} tools."), warnings)
         }
-        ["login", name] if waits => match login(app, name).await? {
-            Some(url) => Ok(format!("Open this address in a browser to log in at \"{name}\":\n\n  {url}")),
-            None => Ok(format!("Server \"{name}\" asks for no login: it answers as it is.")),
-        },
-        ["login", name] => Err(Failure::usage(format!("/mcp login does not run here: use sinew mcp login {name}"))),
-        ["logout", name] => Ok(words::logged_out(name, &logout(app, name).await?)),
+        [command, ..] if now => {
+            return Err(Failure::usage(format!("/mcp {command}: {NOW} goes with enable, disable and reload")).into());
+        }
+        ["login", name] if waits => {
+            return Ok(match login(app, name).await? {
+                Some(url) => format!("Open this address in a browser to log in at \"{name}\":\n\n  {url}"),
+                None => format!("Server \"{name}\" asks for no login: it answers as it is."),
+            });
+        }
+        ["login", name] => {
+            return Err(Failure::usage(format!("/mcp login does not run here: use sinew mcp login {name}")).into());
+        }
+        ["logout", name] => return Ok(words::logged_out(name, &logout(app, name).await?)),
         [command @ ("enable" | "disable" | "login" | "logout"), ..] => {
-            Err(Failure::usage(format!("/mcp {command} needs the name of a server")))
+            return Err(Failure::usage(format!("/mcp {command} needs the name of a server")).into());
         }
-        _ => Err(Failure::usage(format!(
-            "/mcp {}: unknown; use list, enable, disable, reload, login or logout; sinew mcp adds and removes servers",
-            words.join(" ")
-        ))),
+        _ => {
+            return Err(Failure::usage(format!(
+                "/mcp {}: unknown; use list, enable, disable, reload, login or logout; sinew mcp adds and removes \
+                 servers",
+                words.join(" ")
+            ))
+            .into());
+        }
+    };
+    let mut lines = vec![text];
+    if now {
+        lines.push(match control.renew_servers()? {
+            None => "What stands in front of requests stays as it is.".to_string(),
+            Some(lost) => format!(
+                "What stands in front of requests changes with the next one: {lost} tokens that may be cached are lost."
+            ),
+        });
     }
+    lines.extend(warnings.iter().map(|warning| format!("Warning: {warning}")));
+    Ok(lines.join("\n"))
 }
+
+/// Lets a change of servers count in the current session at once.
+const NOW: &str = "--now";

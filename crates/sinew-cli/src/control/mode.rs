@@ -54,7 +54,7 @@ impl Control {
         let names = match self.mode() {
             SessionMode::Default => None,
             SessionMode::Plan => {
-                let offered = self.app.toolset(&open.host, open.servers.as_ref())?;
+                let offered = self.app.toolset(&open.host, open.servers().as_ref())?;
                 // Nobody knows what a tool of a server changes, whatever the server says: none of them is found.
                 let is_foreign = |name: &str| name == SEARCH_TOOL || name.starts_with("mcp_");
                 let reading = offered

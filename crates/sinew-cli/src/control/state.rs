@@ -97,7 +97,7 @@ impl Control {
         let agent = &open.agent;
         let counts = agent.stats()?;
         let context = agent.context_usage()?;
-        let servers = match &open.servers {
+        let servers = match open.servers() {
             Some(servers) => Some(servers.tokens(&agent.conversation()?)),
             None => None,
         };

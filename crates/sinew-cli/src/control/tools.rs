@@ -58,7 +58,7 @@ impl Control {
     /// Names that tools of the client may not have.
     pub(crate) fn taken_names(&self) -> Vec<String> {
         let open = self.session();
-        let own = self.app.known_tools(&open.host, open.servers.as_ref());
+        let own = self.app.known_tools(&open.host, open.servers().as_ref());
         let builtin = sinew_tools::names().map(str::to_string);
         builtin.chain(own.iter().map(|tool| tool.name().to_string())).collect()
     }
@@ -117,18 +117,18 @@ impl Control {
                 known.filter(|tool| names.iter().any(|name| name == tool.name())).collect()
             }
             None => {
-                let own = self.app.toolset(&open.host, open.servers.as_ref())?;
+                let own = self.app.toolset(&open.host, open.servers().as_ref())?;
                 own.all().iter().cloned().chain(client).collect()
             }
         };
-        let tools = with_servers(Toolset::new(tools).0, open.servers.as_ref());
-        let system = self.app.system(&tools, open.servers.as_ref(), warnings)?;
+        let tools = with_servers(Toolset::new(tools).0, open.servers().as_ref());
+        let system = self.app.system(&tools, open.servers().as_ref(), warnings)?;
         open.agent.set_tools(tools, system);
         Ok(())
     }
 
     fn known(&self, open: &OpenSession) -> Vec<Arc<dyn Tool>> {
-        let mut known = self.app.known_tools(&open.host, open.servers.as_ref());
+        let mut known = self.app.known_tools(&open.host, open.servers().as_ref());
         known.retain(|tool| !tool.flags().hidden);
         known.extend(self.selection.lock().client.iter().cloned());
         known

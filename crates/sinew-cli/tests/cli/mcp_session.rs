@@ -117,6 +117,44 @@ fn a_client_lists_switches_and_reads_servers_anew_017() {
 }
 
 #[test]
+fn a_change_with_now_counts_in_this_session_and_tells_what_it_loses_017() {
+    let stage = Stage::scripted(&[text("Hello."), text("Again.")]);
+    with_library(&stage);
+    let entry = std::fs::read_to_string(stage.agent().join("mcp.json")).unwrap().replace("deferred", "auto");
+    stage.write("home/agent/mcp.json", "{\"mcpServers\": {}}");
+    let mut client = Client::scripted(&stage, &[]);
+    let names = |client: &mut Client| -> Vec<String> {
+        let tools = client.data("get_state", json!({}))["dumpTools"].clone();
+        tools.as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap().to_string()).collect()
+    };
+    let alone = names(&mut client);
+    // Nothing was sent that could be cached.
+    stage.write("home/agent/mcp.json", &entry);
+    let list = client.data("mcp_reload", json!({"now": true}));
+    assert_eq!((&list["lostTokens"], &list["servers"][0]["state"]), (&json!(0), &json!("idle")));
+    assert_eq!(names(&mut client), [&alone[..], &["tool_search".into(), "call_tool".into()]].concat());
+    client.prompt("hi");
+    let context = client.data("get_session_stats", json!({}))["contextUsage"]["tokens"].clone();
+    assert!(context.as_u64().unwrap() > 0);
+    // Its one tool is small and known now.
+    let list = client.data("mcp_reload", json!({"name": "library", "now": true}));
+    assert_eq!((&list["lostTokens"], &list["warnings"]), (&context, &json!([])));
+    let direct = names(&mut client);
+    assert!(direct.len() == alone.len() + 1 && direct.last().unwrap().starts_with("mcp_library_"), "{direct:?}");
+    assert_eq!(client.data("mcp_reload", json!({"name": "library", "now": true}))["lostTokens"], Value::Null);
+    client.prompt("again");
+    client.end();
+    // The session has it when it is opened again, until somebody says otherwise.
+    let mut client = Client::scripted(&stage, &["--continue"]);
+    assert_eq!(names(&mut client), direct);
+    let list = client.data("mcp_set", json!({"name": "library", "enabled": false}));
+    assert_eq!((list.get("lostTokens"), names(&mut client)), (None, direct));
+    assert!(client.data("mcp_reload", json!({"now": true}))["lostTokens"].as_u64().unwrap() > 0);
+    assert_eq!(names(&mut client), alone);
+    client.end();
+}
+
+#[test]
 fn a_client_calls_a_tool_on_the_path_of_all_calls_005() {
     let stage = Stage::scripted(&[text("Hello.")]);
     with_library(&stage);
@@ -228,7 +266,12 @@ fn slash_commands_change_servers_too() {
     for (command, expect) in [
         ("/mcp", "library        idle"),
         ("/mcp reload library", "\"library\" has 1 tools."),
-        ("/mcp disable library", "Disabled \"library\"."),
+        ("/mcp reload library --now", "\"library\" has 1 tools.\nWhat stands in front of requests stays as it is."),
+        (
+            "/mcp --now disable library",
+            "Disabled \"library\".\nWhat stands in front of requests changes with the next one: 0 tokens that may be \
+             cached are lost.",
+        ),
         ("/mcp", "library        disabled"),
         ("/mcp enable library", "Enabled \"library\"."),
         ("/mcp reload", "Read the files: 1 servers."),
@@ -242,6 +285,7 @@ fn slash_commands_change_servers_too() {
         ("/mcp enable", "/mcp enable needs the name of a server"),
         ("/mcp enable nobody", "no server is called nobody"),
         ("/mcp dance", "/mcp dance: unknown; use list, enable"),
+        ("/mcp login library --now", "/mcp login: --now goes with enable, disable and reload"),
     ] {
         let ran = stage.play(&["-p", command]);
         assert_ne!(ran.code, Some(0), "{command}");

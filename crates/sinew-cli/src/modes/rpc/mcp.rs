@@ -20,11 +20,15 @@ struct Named {
 struct Switch {
     name: String,
     enabled: bool,
+    #[serde(default)]
+    now: bool,
 }
 
 #[derive(Deserialize)]
 struct Reload {
     name: Option<String>,
+    #[serde(default)]
+    now: bool,
 }
 
 pub(super) async fn list(rpc: Arc<Rpc>, _: Fields) -> Answer {
@@ -32,15 +36,15 @@ pub(super) async fn list(rpc: Arc<Rpc>, _: Fields) -> Answer {
 }
 
 pub(super) async fn set(rpc: Arc<Rpc>, given: Fields) -> Answer {
-    let Switch { name, enabled } = fields("mcp_set", given)?;
+    let Switch { name, enabled, now } = fields("mcp_set", given)?;
     let warnings = verbs::set(&rpc.control.app, &name, enabled)?;
-    Ok(Some(with_warnings(&rpc, &warnings)))
+    changed(&rpc, &warnings, now)
 }
 
 pub(super) async fn reload(rpc: Arc<Rpc>, given: Fields) -> Answer {
-    let Reload { name } = fields("mcp_reload", given)?;
+    let Reload { name, now } = fields("mcp_reload", given)?;
     let warnings = verbs::reload(&rpc.control.app, name.as_deref()).await?;
-    Ok(Some(with_warnings(&rpc, &warnings)))
+    changed(&rpc, &warnings, now)
 }
 
 /// Gives the address that the user opens. The end of the login is an event `mcp_status`.
@@ -75,8 +79,13 @@ pub(super) async fn call(rpc: Arc<Rpc>, given: Fields) -> Answer {
     Ok(Some(json!({"tool": name, "content": content, "details": details, "isError": is_error})))
 }
 
-fn with_warnings(rpc: &Rpc, warnings: &[String]) -> serde_json::Value {
+/// The list behind a change. With `now` the change counts in the current session at once: `lostTokens` may have been
+/// cached by the provider; null where nothing in front of requests changes.
+fn changed(rpc: &Rpc, warnings: &[String], now: bool) -> Answer {
     let mut list = verbs::list(&rpc.control.app);
     list["warnings"] = json!(warnings);
-    list
+    if now {
+        list["lostTokens"] = json!(rpc.control.renew_servers()?);
+    }
+    Ok(Some(list))
 }
