@@ -167,8 +167,10 @@ pub(crate) fn search_in_order<S: FileSource>(
     pool.broadcast(helpers, |_| order.work());
     let OrderedSearch { state, .. } = order;
     let state = state.into_inner();
-    let complete = state.ended && state.settled == state.next;
-    if !complete && !job.stop.load(Ordering::Relaxed) {
+    // An answer that had enough ends with its last file, also where another thread has found meanwhile that none is left.
+    let stopped = job.stop.load(Ordering::Relaxed);
+    let complete = state.ended && state.settled == state.next && !stopped;
+    if !complete && !stopped {
         job.cancel.check()?;
     }
     Ok(SearchOutput { complete, ..state.answer })

@@ -138,6 +138,23 @@ fn a_limit_stops_the_walk_and_warnings_end_with_it() {
     }
 }
 
+/// Whether another thread finds the end before the last file has its rows must not show.
+#[test]
+fn item_9_a_limit_within_the_last_file_leaves_out_what_lies_behind_it() {
+    let late = [b"hay\n".repeat(4 << 20), b"needle\n".to_vec()].concat();
+    let folder = tree(&[("a/f", &late), ("b/g", b"hay\n")]);
+    std::fs::File::create(folder.path().join("b/.ignore")).unwrap().set_len((8 << 20) + 1).unwrap();
+    for threads in 1..4 {
+        let pool = Pool::new("test", threads);
+        for _ in 0..5 {
+            let options =
+                GrepOptions { max_count: Some(0), glob: Some("f".into()), ..GrepOptions::new("n\\w+e", folder.path()) };
+            let result = grep(&options, &ScanCache::default(), &pool, &CancelToken::never(), None).unwrap();
+            assert_eq!((result.files_searched, result.limit_reached, result.warnings.len()), (1, true, 0));
+        }
+    }
+}
+
 #[test]
 fn a_kept_scan_and_a_walk_give_the_same() {
     let files: Vec<(String, Vec<u8>)> =
